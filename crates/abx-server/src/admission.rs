@@ -2,9 +2,9 @@
 
 use std::io;
 
-use abx_sys::{Epoll, Interest, Nanos, Socket};
+use abx_sys::{Epoll, Interest, Nanos};
 
-use crate::listener::ListeningSocket;
+use crate::listener::{AcceptedConnection, ListeningSocket};
 
 /// A listener that an epoll watches.
 #[derive(Debug)]
@@ -36,14 +36,18 @@ impl Admission {
     ///
     /// SUBTLE: A connection wakes one worker. If that is this one, it must be accepted here:
     /// the others were not woken, and would leave it until the next one comes.
-    pub(crate) fn is_ending(&mut self, epoll: &Epoll, admit: impl FnOnce(Socket)) -> bool {
+    pub(crate) fn is_ending(
+        &mut self,
+        epoll: &Epoll,
+        admit: impl FnOnce(AcceptedConnection),
+    ) -> bool {
         if self.accepts && self.listener.ending.has_come() {
             // All that can be wrong is that it is not watched.
             let _ = epoll.forget(&self.listener.socket);
             self.accepts = false;
             self.retry_at = None;
-            if let Ok(socket) = self.listener.accept() {
-                admit(socket);
+            if let Ok(accepted) = self.listener.accept() {
+                admit(accepted);
             }
         }
         !self.accepts
@@ -62,12 +66,12 @@ impl Admission {
     ///
     /// Where the kernel refuses, for want of descriptors above all, it is
     /// tried again after a while or when a connection has been closed.
-    pub(crate) fn accept(&mut self, mut admit: impl FnMut(Socket)) {
+    pub(crate) fn accept(&mut self, mut admit: impl FnMut(AcceptedConnection)) {
         self.retry_at = None;
         while self.accepts {
             match self.listener.accept() {
-                Ok(socket) => {
-                    admit(socket);
+                Ok(accepted) => {
+                    admit(accepted);
                     if self.listener.give_way() {
                         return;
                     }

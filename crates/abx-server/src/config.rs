@@ -8,12 +8,15 @@ use std::path::PathBuf;
 use abx_sys::RingError;
 
 use crate::faults::{Faults, Stall};
+use crate::tls::{CertificateFault, ServerCertificate};
 
 /// Everything that the reference server is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
     /// Where to listen; port 0 lets the kernel choose.
     pub address: SocketAddr,
+    /// What clients are shown over TLS; `None` for plain HTTP.
+    pub certificate: Option<ServerCertificate>,
     /// How connections are spread over threads.
     pub model: Model,
     /// What is served.
@@ -226,6 +229,17 @@ pub enum SendMethod {
     Uring,
 }
 
+impl SendMethod {
+    /// What the kernel sends a file's bytes by, where we do not see them.
+    fn by_the_kernel(self) -> Option<&'static str> {
+        match self {
+            SendMethod::Sendfile => Some("sendfile"),
+            SendMethod::Uring => Some("io_uring"),
+            SendMethod::Read => None,
+        }
+    }
+}
+
 /// Why the server does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -237,6 +251,12 @@ pub enum ServeError {
         /// What it cannot do.
         feature: Feature,
     },
+    /// A certificate or its key cannot be used.
+    #[error("TLS cannot be spoken: {0}")]
+    Certificate(#[from] CertificateFault),
+    /// What the kernel sends of itself, nobody has encrypted.
+    #[error("files that the kernel sends by {0} are not encrypted: over TLS send them by `read`")]
+    Unencrypted(&'static str),
     /// The kernel gives no ring.
     #[error("files cannot be sent by io_uring: {0}; send them by sendfile or read")]
     Ring(#[from] RingError),
@@ -342,6 +362,7 @@ impl ServerConfig {
     pub fn new(model: Model) -> ServerConfig {
         ServerConfig {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            certificate: None,
             model,
             content: Content::Page { bytes: None },
             blog_rows: None,
@@ -388,7 +409,10 @@ impl ServerConfig {
             _ if self.blog_rows.is_some() && self.faults.of_the_page().is_some() => {
                 return Err(ServeError::FaultOnBlog);
             }
-            Content::Files { .. } => {
+            Content::Files { sending, .. } => {
+                if let (Some(_), Some(call)) = (&self.certificate, sending.by_the_kernel()) {
+                    return Err(ServeError::Unencrypted(call));
+                }
                 if let Some(name) = self.faults.of_the_page() {
                     return Err(ServeError::FaultOnFiles(name));
                 }

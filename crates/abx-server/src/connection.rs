@@ -1,7 +1,8 @@
 //! One connection: what it reads, owes and sends, step by step.
 //!
 //! Every model but the null one serves its connections with it. They differ in what takes the
-//! steps, and in what waits when none can be taken.
+//! steps, and in what waits when none can be taken. Where TLS is spoken, it is between the socket
+//! and all else that is here; of its records, those that are owed go first.
 
 mod context;
 pub(crate) mod ring_transfer;
@@ -19,6 +20,8 @@ pub(crate) use context::{Batch, Context};
 
 use crate::content::{CONTINUE, Plan, ServedContent, Tail, answer_malformed};
 use crate::faults::{Frames, InjectedFault};
+use crate::listener::AcceptedConnection;
+use crate::tls::{self, TlsStream};
 use crate::websocket::session::{
     LISTENER_BYTES_MAX, SessionInput, UpgradeRequest, WebSocketSession, answer_count,
 };
@@ -26,6 +29,7 @@ use crate::websocket::session::{
 /// A client's socket, and where the session with it stands.
 pub(crate) struct Connection {
     pub(crate) socket: Arc<Socket>,
+    tls: Option<Box<TlsStream>>,
     requests: Server,
     /// The request in progress, once its head is read.
     plan: Option<Plan>,
@@ -88,9 +92,10 @@ pub(crate) enum TurnStep {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket) -> Connection {
+    pub(crate) fn new(accepted: AcceptedConnection) -> Connection {
         Connection {
-            socket: Arc::new(socket),
+            socket: Arc::new(accepted.socket),
+            tls: accepted.tls,
             requests: Server::new(),
             plan: None,
             wish: None,
@@ -112,11 +117,11 @@ impl Connection {
     }
 
     /// A connection whose socket waits by itself: it always tries to read.
-    pub(crate) fn blocking(socket: Socket) -> Connection {
+    pub(crate) fn blocking(accepted: AcceptedConnection) -> Connection {
         Connection {
             is_blocking: true,
             is_readable: true,
-            ..Connection::new(socket)
+            ..Connection::new(accepted)
         }
     }
 
@@ -141,6 +146,7 @@ impl Connection {
             && self.out.is_empty()
             && self.tail.is_none()
             && self.due.is_none()
+            && !self.owes_records()
     }
 
     /// Whether bytes are there that nobody has looked at.
@@ -158,7 +164,7 @@ impl Connection {
         if let Some(step) = self.step_of_ring_transfer(number, context) {
             return step;
         }
-        if !self.out.is_empty() || !self.tail.is_none() {
+        if self.owes_records() || !self.out.is_empty() || !self.tail.is_none() {
             if self.is_full {
                 return TurnStep::Wait;
             }
@@ -193,15 +199,24 @@ impl Connection {
 
     /// Sends one piece of what is owed.
     fn send(&mut self, site: &ServedContent) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls
+            && tls.owes_records()
+        {
+            return tls.flush(&self.socket);
+        }
         if self.sent == 0 {
             self.tail.fill(&mut self.out)?;
         }
         if self.out.is_empty() {
-            return site.send_piece(&*self.socket, &mut self.tail);
+            return site.send_piece(&self.socket, self.tls.as_deref_mut(), &mut self.tail);
         }
         let flags = self.tail.flags();
         let end = self.pause_at.unwrap_or(self.out.len());
-        self.sent += send(&*self.socket, &self.out[self.sent..end], flags)?;
+        let bytes = &self.out[self.sent..end];
+        self.sent += match &mut self.tls {
+            None => send(&*self.socket, bytes, flags)?,
+            Some(tls) => tls.send(&self.socket, bytes)?,
+        };
         if self.sent == end {
             self.pause_at = None;
         }
@@ -215,11 +230,11 @@ impl Connection {
 
     fn read(&mut self, number: usize, context: &mut Context) -> TurnStep {
         let mut buffer = std::mem::take(&mut context.buffer);
-        let step = match self.socket.receive(&mut buffer) {
-            Ok(0) => TurnStep::Close,
-            Ok(received) => {
+        let step = match tls::receive(&self.socket, self.tls.as_deref_mut(), &mut buffer) {
+            Ok((0, _)) => TurnStep::Close,
+            Ok((received, may_have_more)) => {
                 // After a short read the next bytes come with an event, but not the end.
-                self.is_readable = received == buffer.len() || self.has_ended || self.is_blocking;
+                self.is_readable = may_have_more || self.has_ended || self.is_blocking;
                 if self.phase == ConnectionPhase::Open {
                     let used = self.take(&mut buffer[..received], number, context);
                     self.unread.extend_from_slice(&buffer[used..received]);
@@ -235,6 +250,10 @@ impl Connection {
         };
         context.buffer = buffer;
         step
+    }
+
+    fn owes_records(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.owes_records())
     }
 
     /// Answers what is in `bytes` as far as may be, and says how many bytes that took.
@@ -410,6 +429,11 @@ impl Connection {
 
     /// All is sent: ends the connection, softly where the client may still be sending.
     fn end(&mut self) -> TurnStep {
+        if let Some(tls) = &mut self.tls
+            && tls.say_goodbye()
+        {
+            return TurnStep::GoOn;
+        }
         if self.unread.is_empty() && !self.is_readable {
             return TurnStep::Close;
         }
@@ -461,7 +485,7 @@ mod tests {
         else {
             panic!("no handshake");
         };
-        let mut connection = Connection::new(socket);
+        let mut connection = Connection::new(AcceptedConnection { socket, tls: None });
         connection.session = Some(session);
         connection
     }

@@ -3,11 +3,11 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use abx_sys::{Epoll, Events, Interest, Nanos, Socket};
+use abx_sys::{Epoll, Events, Interest, Nanos};
 
 use crate::admission::{Admission, OTHER};
 use crate::config::ServeError;
-use crate::listener::ListeningSocket;
+use crate::listener::{AcceptedConnection, ListeningSocket};
 
 /// A listener, the connections with their numbers, and the wait for all of them.
 #[derive(Debug)]
@@ -26,13 +26,18 @@ struct Places<T> {
 }
 
 impl<T> Places<T> {
-    fn admit(&mut self, epoll: &Epoll, socket: Socket, make: impl Fn(Socket) -> T) {
+    fn admit(
+        &mut self,
+        epoll: &Epoll,
+        accepted: AcceptedConnection,
+        make: impl Fn(AcceptedConnection) -> T,
+    ) {
         let number = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
             self.connections.len() - 1
         });
-        match epoll.add(&socket, number as u64, Interest::all()) {
-            Ok(()) => self.connections[number] = Some(make(socket)),
+        match epoll.add(&accepted.socket, number as u64, Interest::all()) {
+            Ok(()) => self.connections[number] = Some(make(accepted)),
             // Without a watch the connection would hang: better that it is closed.
             Err(_) => self.free.push(number),
         }
@@ -55,9 +60,9 @@ impl<T> ConnectionTable<T> {
     }
 
     /// Whether the end has come; from then on nobody is accepted, but for one who waits.
-    pub(crate) fn is_ending(&mut self, make: impl Fn(Socket) -> T) -> bool {
+    pub(crate) fn is_ending(&mut self, make: impl Fn(AcceptedConnection) -> T) -> bool {
         let places = &mut self.places;
-        let admit = |socket| places.admit(&self.epoll, socket, make);
+        let admit = |accepted| places.admit(&self.epoll, accepted, make);
         self.admission.is_ending(&self.epoll, admit)
     }
 
@@ -82,15 +87,15 @@ impl<T> ConnectionTable<T> {
         self.epoll.wait(events, timeout).map_err(ServeError::Wait)
     }
 
-    /// Accepts those who wait, each as what `make` makes of its socket.
-    pub(crate) fn accept(&mut self, make: impl Fn(Socket) -> T) {
+    /// Accepts those who wait, each as what `make` makes of it.
+    pub(crate) fn accept(&mut self, make: impl Fn(AcceptedConnection) -> T) {
         let places = &mut self.places;
         self.admission
-            .accept(|socket| places.admit(&self.epoll, socket, &make));
+            .accept(|accepted| places.admit(&self.epoll, accepted, &make));
     }
 
     /// Accepts again, if it is time to.
-    pub(crate) fn retry(&mut self, make: impl Fn(Socket) -> T) {
+    pub(crate) fn retry(&mut self, make: impl Fn(AcceptedConnection) -> T) {
         if self.admission.is_to_retry() {
             self.accept(make);
         }
@@ -137,7 +142,7 @@ mod tests {
             let _client = TcpStream::connect(address).unwrap();
             let mut events = Events::with_capacity(1);
             table.wait(&mut events, None).unwrap();
-            table.accept(|socket| socket);
+            table.accept(|accepted| accepted.socket);
             let socket = table.connection(0).unwrap();
             assert_eq!(tcp_nodelay(&*socket).unwrap(), nagle == Nagle::Off);
         }

@@ -1,8 +1,8 @@
 //! The reference server: a known subject, in several process models.
 //!
 //! It serves one page or files, echoes and broadcasts WebSocket messages when asked
-//! to, and injects faults of known size, so that a measurement can be checked against
-//! the truth. It is not a product: no TLS, no log, no idle timeout. Start at
+//! to, over TLS or not, and injects faults of known size, so that a measurement can be checked against
+//! the truth. It is not a product: no log, no idle timeout. Start at
 //! [`ServerConfig`] and [`serve`], which is one process, or [`supervise`], which keeps several.
 
 mod admission;
@@ -14,6 +14,7 @@ mod faults;
 mod listener;
 mod models;
 mod supervisor;
+mod tls;
 mod websocket;
 
 pub use config::{
@@ -23,6 +24,7 @@ pub use config::{
 pub use faults::work::Work;
 pub use faults::{Faults, Frames, Stall};
 pub use supervisor::{WorkerNews, supervise};
+pub use tls::{CertificateFault, ServerCertificate};
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! The listening socket: made here, or inherited from the supervisor that keeps it; and the end
-//! of those who accept from it.
+//! The listening socket: made here, or inherited from the supervisor that keeps it; what is
+//! accepted from it; and the end of those who accept.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,6 +13,7 @@ use rustix::net::sockopt::set_tcp_nodelay;
 use signal_hook::consts::SIGTERM;
 
 use crate::config::{Nagle, ProcessRole, ServeError, ServerConfig};
+use crate::tls::{TlsAcceptor, TlsStream};
 
 /// A listening socket and who else has it.
 #[derive(Debug)]
@@ -22,6 +23,15 @@ pub(crate) struct ListeningSocket {
     pub(crate) role: ProcessRole,
     pub(crate) nagle: Nagle,
     pub(crate) ending: Ending,
+    tls: Option<TlsAcceptor>,
+}
+
+/// A connection as it was accepted.
+#[derive(Debug)]
+pub(crate) struct AcceptedConnection {
+    pub(crate) socket: Socket,
+    /// What is between its socket and its protocol; `None` for nothing.
+    pub(crate) tls: Option<Box<TlsStream>>,
 }
 
 /// Whether the process is to end when its last connection is closed.
@@ -36,6 +46,7 @@ impl ListeningSocket {
     /// Listens as told, or takes what the supervisor listens on.
     pub(crate) fn open(config: &ServerConfig) -> Result<ListeningSocket, ServeError> {
         let address = config.address;
+        let tls = ListeningSocket::tls(config)?;
         let open = || {
             let socket = match config.role {
                 ProcessRole::Alone => ListeningSocket::bind(config)?,
@@ -49,9 +60,17 @@ impl ListeningSocket {
                 role: config.role,
                 nagle: config.nagle,
                 ending: Ending::of(config.role)?,
+                tls,
             })
         };
         open().map_err(|source| ServeError::Listen { address, source })
+    }
+
+    /// What encrypts its connections, if anything does.
+    pub(crate) fn tls(config: &ServerConfig) -> Result<Option<TlsAcceptor>, ServeError> {
+        let certificate = config.certificate.as_ref();
+        let acceptor = certificate.map(|one| TlsAcceptor::of(one, config.address.ip()));
+        Ok(acceptor.transpose()?)
     }
 
     /// A socket that listens as told.
@@ -84,21 +103,24 @@ impl ListeningSocket {
     }
 
     /// Accepts a connection whose calls do not wait.
-    pub(crate) fn accept(&self) -> io::Result<Socket> {
-        self.prepare(self.socket.accept()?)
+    pub(crate) fn accept(&self) -> io::Result<AcceptedConnection> {
+        Ok(self.prepare(self.socket.accept()?))
     }
 
     /// Accepts a connection whose calls wait.
-    pub(crate) fn accept_blocking(&self) -> io::Result<Socket> {
-        self.prepare(self.socket.accept_blocking()?)
+    pub(crate) fn accept_blocking(&self) -> io::Result<AcceptedConnection> {
+        Ok(self.prepare(self.socket.accept_blocking()?))
     }
 
-    fn prepare(&self, socket: Socket) -> io::Result<Socket> {
+    fn prepare(&self, socket: Socket) -> AcceptedConnection {
         // Trouble here means that the client is gone, which the first read tells.
         if self.nagle == Nagle::On {
             let _ = set_tcp_nodelay(&socket, false);
         }
-        Ok(socket)
+        AcceptedConnection {
+            socket,
+            tls: self.tls.as_ref().map(TlsAcceptor::accept),
+        }
     }
 }
 
@@ -140,8 +162,8 @@ impl Acceptor {
     /// The next connection, as `accept` takes it; `None` at the end.
     pub(crate) fn next(
         &self,
-        accept: impl Fn(&ListeningSocket) -> io::Result<Socket>,
-    ) -> io::Result<Option<Socket>> {
+        accept: impl Fn(&ListeningSocket) -> io::Result<AcceptedConnection>,
+    ) -> io::Result<Option<AcceptedConnection>> {
         loop {
             let ending = &self.listener.ending;
             if let Some(epoll) = &self.epoll
@@ -163,7 +185,10 @@ impl Acceptor {
     ///
     /// SUBTLE: A connection wakes one worker. If that is this one, it must be accepted here:
     /// the others were not woken, and would leave it until the next one comes.
-    fn last(&self, accept: impl Fn(&ListeningSocket) -> io::Result<Socket>) -> Option<Socket> {
+    fn last(
+        &self,
+        accept: impl Fn(&ListeningSocket) -> io::Result<AcceptedConnection>,
+    ) -> Option<AcceptedConnection> {
         let epoll = self.epoll.as_ref()?;
         // It is watched until this was done once.
         epoll.forget(&self.listener.socket).ok()?;

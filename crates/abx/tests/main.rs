@@ -35,6 +35,8 @@ mod supervised;
 mod support;
 mod sweeps;
 mod tls;
+mod tls_faults;
+mod tls_server;
 mod usage;
 mod view;
 mod watched;

@@ -1,5 +1,7 @@
 //! Subjects that come near what the generator gets from a server that does nothing.
 
+use super::bottleneck::GENERATOR_BUSY;
+use crate::record::Measured;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 use crate::view::ceilings::Ceiling;
@@ -10,7 +12,11 @@ use crate::view::summary::Summary;
 const NEAR: f64 = 0.70;
 
 /// Subjects that come near the ceiling of their load.
-pub(crate) fn near_ceiling(summaries: &[Summary], ceilings: &[Ceiling]) -> Vec<Finding> {
+pub(crate) fn near_ceiling(
+    study: &Measured,
+    summaries: &[Summary],
+    ceilings: &[Ceiling],
+) -> Vec<Finding> {
     let mut found = Vec::new();
     for summary in summaries {
         let mut ceilings = ceilings.iter();
@@ -19,7 +25,7 @@ pub(crate) fn near_ceiling(summaries: &[Summary], ceilings: &[Ceiling]) -> Vec<F
             continue;
         };
         let part = throughput / ceiling.throughput_per_s;
-        if part < NEAR {
+        if part < NEAR || is_of_its_server(study, ceiling) {
             continue;
         }
         let message = format!(
@@ -33,4 +39,15 @@ pub(crate) fn near_ceiling(summaries: &[Summary], ceilings: &[Ceiling]) -> Vec<F
         found.push(finding.about(&summary.subject).under(&summary.load));
     }
     found
+}
+
+/// Whether a ceiling tells nothing of the generator: a server that encrypts does something, and
+/// where the generator had time to spare, that was the limit.
+fn is_of_its_server(study: &Measured, ceiling: &Ceiling) -> bool {
+    let load = study.load(&ceiling.load);
+    let is_encrypted = load.is_some_and(|load| load.settings.tls.is_some());
+    is_encrypted
+        && ceiling
+            .generator_busy
+            .is_none_or(|busy| busy < GENERATOR_BUSY)
 }

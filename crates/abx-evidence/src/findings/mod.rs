@@ -70,7 +70,7 @@ pub(crate) fn findings(
         });
     let mut found: Vec<Finding> = each.collect();
     found.extend(frequency(record));
-    found.extend(near_ceiling(summaries, ceilings));
+    found.extend(near_ceiling(record, summaries, ceilings));
     found.extend(of_faults(record));
     if record.is_comparison() {
         found.extend(record.subjects.iter().flat_map(subject_findings));

@@ -1,8 +1,8 @@
 //! The ceiling: a server that does nothing but answer, loaded in the same
-//! blocks and in the same way as the subjects. What the generator gets from it
-//! is the most that it could get from anybody.
+//! blocks and in the same way as the subjects, over TLS where they speak it. What the
+//! generator gets from it is the most that it could get from anybody.
 
-use abx_engine::{Asked, HttpVersion, LoadPlan, Patience, Stopper};
+use abx_engine::{Asked, HttpVersion, LoadPlan, Patience, Stopper, TlsPlan, TlsTrust};
 use abx_evidence::record::CEILING;
 use abx_evidence::{ExpectedStatus, Shape};
 use rand::{Rng, SeedableRng};
@@ -18,12 +18,36 @@ use crate::study::launch::Launch;
 use crate::study::subject::{Source, Subject, local_ports, sources};
 use crate::study::{CeilingServer, Load, RequestSpec};
 
-/// The server that answers with pages of this length.
-fn null_server(ceiling: &CeilingServer, page_bytes: u64) -> Subject {
-    let word = |word: &String| word.replace("{bytes}", &page_bytes.to_string());
+/// By what servers of this kind differ; one serves all loads of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CeilingKind {
+    page_bytes: u64,
+    is_encrypted: bool,
+}
+
+impl CeilingKind {
+    /// What a load needs; `None` where it has no ceiling.
+    fn of(load: &Load, planned: &PlannedLoad) -> Option<CeilingKind> {
+        let mut plans = planned.plans.iter();
+        let is_encrypted = plans.next()?.tls.is_some();
+        // Of subjects with TLS and without, the ones would have a ceiling above the others.
+        let is_shared = plans.all(|plan| plan.tls.is_some() == is_encrypted);
+        let page_bytes = page_bytes(load, planned)?;
+        (is_shared && is_asked(load)).then_some(CeilingKind {
+            page_bytes,
+            is_encrypted,
+        })
+    }
+}
+
+/// The server of this kind.
+fn null_server(ceiling: &CeilingServer, kind: CeilingKind) -> Subject {
+    let word = |word: &String| word.replace("{bytes}", &kind.page_bytes.to_string());
+    let encrypted = ceiling.encrypted.iter().filter(|_| kind.is_encrypted);
+    let command = ceiling.command.iter().chain(encrypted);
     Subject {
         name: CEILING.to_owned(),
-        source: Source::Command(Launch::new(ceiling.command.iter().map(word).collect())),
+        source: Source::Command(Launch::new(command.map(word).collect())),
         stand_in_for: None,
     }
 }
@@ -48,8 +72,7 @@ fn page_bytes(load: &Load, planned: &PlannedLoad) -> Option<u64> {
     bytes.checked_div(weights)
 }
 
-/// Starts a server for each length of answers, behind the subjects' processes, and
-/// gives each load its own.
+/// Starts a server of each kind, behind the subjects' processes, and gives each load its own.
 ///
 /// # Errors
 /// [`Abort`]; the processes that were started stop when they are dropped.
@@ -61,22 +84,19 @@ pub fn start_ceilings(
     seed: u64,
 ) -> Result<(), Abort> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut known: Vec<(u64, usize)> = Vec::new();
+    let mut known: Vec<(CeilingKind, usize)> = Vec::new();
     for (load, planned) in context.loads.iter().zip(loads) {
-        let Some(bytes) = page_bytes(load, planned).filter(|_| is_asked(load)) else {
+        let Some(kind) = CeilingKind::of(load, planned) else {
             continue;
         };
-        let found = known.iter().find(|(length, _)| *length == bytes);
+        let found = known.iter().find(|(other, _)| *other == kind);
         let index = match found {
             Some((_, index)) => *index,
             None => {
-                processes.push(start(
-                    context,
-                    &null_server(ceiling, bytes),
-                    load,
-                    &mut random,
-                )?);
-                known.push((bytes, processes.len() - 1));
+                let server = null_server(ceiling, kind);
+                let tls = planned.plans.first().and_then(ceiling_tls);
+                processes.push(start(context, &server, (load, tls), &mut random)?);
+                known.push((kind, processes.len() - 1));
                 processes.len() - 1
             }
         };
@@ -90,7 +110,7 @@ pub fn start_ceilings(
 fn start(
     context: &StudyContext,
     subject: &Subject,
-    load: &Load,
+    (load, tls): (&Load, Option<TlsPlan>),
     random: &mut ChaCha8Rng,
 ) -> Result<ServerProcess, Abort> {
     let failed = |error: ServerProcessError| Abort::subject(&subject.name, error);
@@ -104,7 +124,7 @@ fn start(
     let Some(request) = load.requests.first() else {
         return Ok(process);
     };
-    let first = probe(load, request, &process);
+    let first = probe(load, request, &process, tls);
     let stopper = context.generator.stopper();
     process
         .wait_ready(
@@ -122,14 +142,29 @@ fn start(
 }
 
 /// What the ceiling is asked; everything that it answers has status 200.
-fn probe(load: &Load, request: &RequestSpec, process: &ServerProcess) -> Probe {
+fn probe(
+    load: &Load,
+    request: &RequestSpec,
+    process: &ServerProcess,
+    tls: Option<TlsPlan>,
+) -> Probe {
     Probe {
         request: request.plan(load.version, &process.address.to_string(), None),
         status: ExpectedStatus::default(),
         shape: Shape::Request,
         seed: 0,
-        tls: None,
+        tls,
     }
+}
+
+/// How connections to the ceiling are encrypted: as those of this plan, but that its
+/// certificate, which it has made itself, is taken as it is.
+fn ceiling_tls(like: &LoadPlan) -> Option<TlsPlan> {
+    let tls = like.tls.clone()?;
+    Some(TlsPlan {
+        trust: TlsTrust::Anyone,
+        ..tls
+    })
 }
 
 /// The first subject's plan, led to the ceiling.
@@ -142,11 +177,8 @@ fn plan(
     let (Some(like), Some(request)) = (plans.first(), load.requests.first()) else {
         return Ok(None);
     };
-    if plans.iter().any(|plan| plan.tls.is_some()) {
-        // It speaks no TLS, and what the generator gets without it is no ceiling here.
-        return Ok(None);
-    }
-    let asked = probe(load, request, process);
+    let tls = ceiling_tls(like);
+    let asked = probe(load, request, process, tls.clone());
     let patience = Patience {
         timeout: load.timeout,
         stopper: Some(stopper),
@@ -158,6 +190,7 @@ fn plan(
     let few = sources(process.address, connections, load.keep_alive, &[], ports);
     Ok(Some(LoadPlan {
         address: process.address,
+        tls,
         // Addresses that were asked for lead to it too, since it is on loopback.
         sources: if like.sources.is_empty() {
             few

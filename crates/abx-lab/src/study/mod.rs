@@ -99,6 +99,8 @@ pub struct Study {
 pub struct CeilingServer {
     /// Its argument list, with `{port}`, and `{bytes}` for the length of its page.
     pub command: Vec<String>,
+    /// What is added to that where connections are encrypted.
+    pub encrypted: Vec<String>,
 }
 
 /// A subject of an older record.

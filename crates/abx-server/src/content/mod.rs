@@ -9,20 +9,20 @@ mod files;
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
-use abx_sys::FilePart;
 use abx_sys::process::die_of_crashes;
+use abx_sys::{FilePart, Socket};
 use abx_wire::http1::{AnswerHead, Method, RequestHead, Version, answer_head};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::SendFlags;
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::config::{Content, SendMethod, ServeError, ServerConfig};
 use crate::content::blog::Blog;
 use crate::content::files::{Folder, FoundFile, READ_BYTES_MAX, read_piece, send_piece};
 use crate::faults::InjectedFault;
+use crate::tls::{self, TlsStream};
 
 /// All that is served.
 #[derive(Debug)]
@@ -205,13 +205,18 @@ impl ServedContent {
     }
 
     /// Sends one piece of a page or by sendfile; done when the tail is [`Tail::None`].
-    pub(crate) fn send_piece(&self, socket: impl AsFd, tail: &mut Tail) -> io::Result<()> {
+    pub(crate) fn send_piece(
+        &self,
+        socket: &Socket,
+        stream: Option<&mut TlsStream>,
+        tail: &mut Tail,
+    ) -> io::Result<()> {
         match tail {
             Tail::None | Tail::Read(_) | Tail::Uring(_) => {}
             Tail::PageAnswers { is_changed, range } => {
                 let end = range.end.min(range.start + PIECE_BYTES_MAX);
                 let bytes = &self.page().copy(*is_changed)[range.start..end];
-                range.start += send(socket, bytes, SendFlags::NOSIGNAL)?;
+                range.start += tls::send(socket, stream, bytes)?;
                 if range.start == range.end {
                     *tail = Tail::None;
                 }

@@ -6,12 +6,12 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use abx_sys::{Epoll, Events, Interest, Nanos, Socket, SocketEvent};
+use abx_sys::{Epoll, Events, Interest, Nanos, SocketEvent};
 
 use crate::admission::{Admission, EventSource, event_source};
 use crate::config::ServeError;
 use crate::connection::{Connection, ConnectionWait, Context, TurnStep};
-use crate::listener::ListeningSocket;
+use crate::listener::{AcceptedConnection, ListeningSocket};
 use crate::models::thread::wait_for_time;
 
 /// The connections of a server whose threads take turns with them.
@@ -66,7 +66,7 @@ impl IdleWatch {
     ) -> Result<(), ServeError> {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
-            let is_ending = admission.is_ending(&self.epoll, |socket| self.admit(socket));
+            let is_ending = admission.is_ending(&self.epoll, |accepted| self.admit(accepted));
             if is_ending && self.is_empty() {
                 return Ok(());
             }
@@ -78,14 +78,14 @@ impl IdleWatch {
             waited.map_err(ServeError::Wait)?;
             for event in events.iter() {
                 match event_source(event) {
-                    EventSource::Listener => admission.accept(|socket| self.admit(socket)),
+                    EventSource::Listener => admission.accept(|accepted| self.admit(accepted)),
                     // The end, which is asked for above.
                     EventSource::Other => {}
                     EventSource::Connection(number) => serve(self.take(number, event)),
                 }
             }
             if admission.is_to_retry() {
-                admission.accept(|socket| self.admit(socket));
+                admission.accept(|accepted| self.admit(accepted));
             }
             if let Some(error) = admission.take_refusal() {
                 on_refusal(&error);
@@ -142,13 +142,13 @@ impl IdleWatch {
         debug_assert!(watched.is_ok(), "it was watched before: {watched:?}");
     }
 
-    fn admit(&self, socket: Socket) {
+    fn admit(&self, accepted: AcceptedConnection) {
         let mut watched = self.lock();
         let number = watched.free.pop().unwrap_or_else(|| {
             watched.waiting.push(None);
             watched.waiting.len() - 1
         });
-        let connection = Box::new(Connection::new(socket));
+        let connection = Box::new(Connection::new(accepted));
         let once = Interest::read_once();
         let added = self.epoll.add(&*connection.socket, number as u64, once);
         match added {

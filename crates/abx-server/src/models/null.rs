@@ -13,7 +13,8 @@ use crate::admission::{EventSource, event_source};
 use crate::config::{ServeError, ServerConfig};
 use crate::connection_table::ConnectionTable;
 use crate::content::ServedContent;
-use crate::listener::ListeningSocket;
+use crate::listener::{AcceptedConnection, ListeningSocket};
+use crate::tls::{self, TlsStream};
 
 /// Serves until the end, or until the kernel ends the wait.
 pub(crate) fn run(
@@ -66,6 +67,7 @@ struct NullLoop {
 
 struct NullConnection {
     socket: Socket,
+    tls: Option<Box<TlsStream>>,
     /// How much of the empty line the bytes so far end with: 0 to 3.
     matched: usize,
     /// Bytes of answers that are not sent yet.
@@ -86,9 +88,10 @@ impl NullLoop {
 }
 
 impl NullConnection {
-    fn new(socket: Socket) -> NullConnection {
+    fn new(accepted: AcceptedConnection) -> NullConnection {
         NullConnection {
-            socket,
+            socket: accepted.socket,
+            tls: accepted.tls,
             matched: 0,
             owed: 0,
             is_readable: false,
@@ -108,6 +111,9 @@ impl NullConnection {
 
     fn exchange(&mut self, event_loop: &mut NullLoop, has_ended: bool) -> io::Result<()> {
         loop {
+            if let Some(tls) = &mut self.tls {
+                tls.flush(&self.socket)?;
+            }
             while self.owed > 0 {
                 // The owed bytes end with whole answers, so this is where they begin.
                 let start = (event_loop.answer_bytes - self.owed % event_loop.answer_bytes)
@@ -116,17 +122,22 @@ impl NullConnection {
                     .answers
                     .len()
                     .min(start.saturating_add(self.owed));
-                self.owed -= self.socket.send(&event_loop.answers[start..end])?;
+                let answers = &event_loop.answers[start..end];
+                self.owed -= tls::send(&self.socket, self.tls.as_deref_mut(), answers)?;
             }
             if !self.is_readable {
                 return Ok(());
             }
-            let received = self.socket.receive(&mut event_loop.buffer)?;
+            let (received, may_have_more) = tls::receive(
+                &self.socket,
+                self.tls.as_deref_mut(),
+                &mut event_loop.buffer,
+            )?;
             if received == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             // After a short read the next bytes come with an event, but not the end.
-            self.is_readable = received == event_loop.buffer.len() || has_ended;
+            self.is_readable = may_have_more || has_ended;
             let bytes = &event_loop.buffer[..received];
             let heads = count_heads(&mut self.matched, &event_loop.head_end, bytes);
             self.owed = heads * event_loop.answer_bytes;

@@ -15,7 +15,7 @@ use crate::admission::{RETRY_AFTER, is_of_one_connection};
 use crate::config::{ServeError, ServerConfig};
 use crate::connection::{Connection, ConnectionWait, Context, TurnStep};
 use crate::content::ServedContent;
-use crate::listener::{Acceptor, ListeningSocket};
+use crate::listener::{AcceptedConnection, Acceptor, ListeningSocket};
 use crate::models::thread::wait_for_time;
 
 /// Serves until the end.
@@ -32,12 +32,12 @@ pub(crate) fn run(
     on_ready(listener.address);
     loop {
         let accepted = match next.take() {
-            Some(socket) => Ok(Some(socket)),
+            Some(accepted) => Ok(Some(accepted)),
             None => acceptor.next(ListeningSocket::accept),
         };
         match accepted {
-            Ok(Some(socket)) => {
-                next = serve(&mut Connection::new(socket), &mut context, listener);
+            Ok(Some(accepted)) => {
+                next = serve(&mut Connection::new(accepted), &mut context, listener);
             }
             Ok(None) => return Ok(()),
             Err(error) if !is_of_one_connection(&error) => {
@@ -54,7 +54,7 @@ fn serve(
     connection: &mut Connection,
     context: &mut Context,
     listener: &ListeningSocket,
-) -> Option<Socket> {
+) -> Option<AcceptedConnection> {
     loop {
         match connection.step(ONLY, context) {
             TurnStep::GoOn => {}
@@ -73,7 +73,7 @@ fn serve(
                         context.makes_room = others_wait;
                         connection.wake();
                     }
-                    Ok(Waited::Replaced(socket)) => return Some(socket),
+                    Ok(Waited::Replaced(other)) => return Some(other),
                     Err(_) => return None,
                 }
             }
@@ -89,7 +89,7 @@ enum Waited {
         others_wait: bool,
     },
     /// The client was silent, and another one was accepted.
-    Replaced(Socket),
+    Replaced(AcceptedConnection),
 }
 
 fn wait(socket: &Socket, wanted: PollFlags, listener: &ListeningSocket) -> io::Result<Waited> {

@@ -28,8 +28,8 @@ pub(crate) fn run(
     for number in 1.. {
         let started = acceptor
             .next(ListeningSocket::accept_blocking)
-            .and_then(|socket| {
-                let Some(socket) = socket else {
+            .and_then(|accepted| {
+                let Some(accepted) = accepted else {
                     return Ok(false);
                 };
                 let opened = Opened::of(&open);
@@ -37,7 +37,7 @@ pub(crate) fn run(
                 // A thread that cannot be started closes the connection.
                 let builder = thread::Builder::new().stack_size(STACK_BYTES);
                 builder.spawn(move || {
-                    serve(&mut Connection::blocking(socket), &mut context);
+                    serve(&mut Connection::blocking(accepted), &mut context);
                     drop(opened);
                 })?;
                 Ok(true)

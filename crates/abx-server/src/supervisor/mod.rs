@@ -91,6 +91,7 @@ pub fn supervise(
     // What a worker would refuse is said once, and not by each of them.
     ServedContent::open(config)?;
     models::event::wanted_ring(&config.content)?;
+    ListeningSocket::tls(config)?;
     let bind = || {
         let listener = ListeningSocket::bind(config)?;
         let address = listener.local_address()?;

@@ -4,3 +4,4 @@ mod faults;
 mod files;
 mod models;
 mod support;
+mod tls;

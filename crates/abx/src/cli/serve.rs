@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use abx_server::{
     BACKLOG, Content, Faults, Frames, Model, Nagle, ProcessRole, SendMethod, ServeError,
-    ServerConfig, Stall, WebSocketSupport, Work, WorkerNews,
+    ServerCertificate, ServerConfig, Stall, WebSocketSupport, Work, WorkerNews,
 };
 use abx_sys::process::{die_of_crashes, set_name};
 use clap::{Args, ValueEnum};
@@ -28,7 +28,8 @@ use crate::end::{End, Failure, tell};
     abx serve --port 8081 --model hybrid --workers 2 --blog\n  \
     abx serve --port 8082 --root ./public\n  \
     abx serve --port 8082 --root ./public --files uring\n  \
-    abx serve --port 8083 --websocket")]
+    abx serve --port 8083 --websocket\n  \
+    abx serve --port 8443 --tls-self-signed")]
 pub struct Serve {
     /// Port to listen on; 0 for any free port.
     #[arg(short, long, default_value_t = 8080)]
@@ -69,7 +70,17 @@ pub struct Serve {
     /// Have the process die of SIGSEGV when /crash is requested.
     #[arg(long)]
     allow_crash: bool,
-    /// How files are sent [default: sendfile].
+    /// Speak TLS 1.2 and 1.3 (https://), with the certificate of this PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Speak TLS with a certificate that is made at each start, for localhost and the address
+    /// listened on, and that only clients accept which accept any.
+    #[arg(long, conflicts_with = "tls_cert")]
+    tls_self_signed: bool,
+    /// How files are sent [default: sendfile; over TLS read, which alone can be encrypted].
     #[arg(long, value_enum, requires = "root", value_name = "WAY")]
     files: Option<SendingName>,
     /// Accept WebSocket connections: at /echo, and at /chat/ROOM (event model only) unless
@@ -168,9 +179,23 @@ enum SendingName {
 }
 
 impl Serve {
+    /// What clients are shown over TLS.
+    fn certificate(&self) -> Option<ServerCertificate> {
+        match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Some(ServerCertificate::Files {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            }),
+            _ => self
+                .tls_self_signed
+                .then_some(ServerCertificate::SelfSigned),
+        }
+    }
+
     fn config(&self) -> ServerConfig {
         ServerConfig {
             address: SocketAddr::new(self.address, self.port),
+            certificate: self.certificate(),
             model: match self.model {
                 ModelName::Event => Model::Event,
                 ModelName::Thread => Model::Thread,
@@ -183,6 +208,7 @@ impl Serve {
                 Some(root) => Content::Files {
                     root: root.clone(),
                     sending: match self.files {
+                        None if self.certificate().is_some() => SendMethod::Read,
                         None | Some(SendingName::Sendfile) => SendMethod::Sendfile,
                         Some(SendingName::Read) => SendMethod::Read,
                         Some(SendingName::Uring) => SendMethod::Uring,
@@ -233,8 +259,12 @@ pub fn serve(serve: &Serve) -> Result<End, Failure> {
     // Each connection needs a descriptor; without the raise the usual limit serves fewer.
     let _ = abx_sys::limits::raise_descriptor_limit();
     die_of_crashes();
-    let on_ready = |address: SocketAddr| tell(&format!("abx serves http://{address}/"));
     let config = serve.config();
+    let scheme = match config.certificate {
+        Some(_) => "https",
+        None => "http",
+    };
+    let on_ready = |address: SocketAddr| tell(&format!("abx serves {scheme}://{address}/"));
     let ended = match (serve.worker, serve.workers) {
         (None, Some(workers)) => {
             let _ = set_name(c"abx-supervisor");

@@ -313,6 +313,7 @@ fn ceiling(compare: &Compare) -> Result<Option<CeilingServer>, Failure> {
             .chain(words)
             .map(str::to_owned)
             .collect(),
+        encrypted: vec!["--tls-self-signed".to_owned()],
     }))
 }
 

@@ -1,0 +1,277 @@
+//! TLS between a connection's socket and its protocol, by rustls: records on one side, plain
+//! bytes on the other. Start at [`TlsAcceptor`], of which each connection has a [`TlsStream`].
+
+use std::io::{self, IoSlice, Read, Write};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use abx_sys::Socket;
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use rustls::ServerConnection;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// Where a certificate and its key come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerCertificate {
+    /// From PEM files, which may be one and the same.
+    Files {
+        /// The certificate, and those that lead from it to an authority.
+        certificate: PathBuf,
+        /// Its private key.
+        key: PathBuf,
+    },
+    /// Made by each process at its start, for `localhost`, the loopback addresses and the one
+    /// that is listened on, and signed by itself.
+    SelfSigned,
+}
+
+/// What the TLS of all connections has in common.
+#[derive(Debug, Clone)]
+pub(crate) struct TlsAcceptor(Arc<rustls::ServerConfig>);
+
+/// The TLS of one connection.
+#[derive(Debug)]
+pub(crate) struct TlsStream {
+    session: ServerConnection,
+    /// Whether the last receive took all that the socket had.
+    is_drained: bool,
+    has_said_goodbye: bool,
+}
+
+/// Why TLS cannot be spoken.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateFault {
+    /// A file that cannot be read, or is no PEM.
+    #[error("{}: {why}: give a PEM file with {what}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: pem::Error,
+        /// What it should hold.
+        what: &'static str,
+    },
+    /// It is PEM, and has no certificate.
+    #[error("{} has no certificate: give a PEM file that begins `-----BEGIN CERTIFICATE-----`", .0.display())]
+    Empty(PathBuf),
+    /// Certificate and key do not serve.
+    #[error("certificate and key do not serve: {0}")]
+    Unusable(#[from] rustls::Error),
+    /// None could be made.
+    #[error("no certificate can be made: {0}")]
+    Unmade(#[from] rcgen::Error),
+}
+
+impl TlsAcceptor {
+    /// Reads or makes what clients are shown, by a server at this address.
+    ///
+    /// Both versions are spoken, and clients may resume sessions by tickets.
+    pub(crate) fn of(
+        certificate: &ServerCertificate,
+        address: IpAddr,
+    ) -> Result<TlsAcceptor, CertificateFault> {
+        let (chain, key) = match certificate {
+            ServerCertificate::Files { certificate, key } => {
+                (read_chain(certificate)?, read_key(key)?)
+            }
+            ServerCertificate::SelfSigned => self_signed(address)?,
+        };
+        let builder =
+            rustls::ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+                .with_protocol_versions(rustls::ALL_VERSIONS)?
+                .with_no_client_auth();
+        let mut config = builder.with_single_cert(chain, key)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.ticketer = ring::Ticketer::new()?;
+        Ok(TlsAcceptor(Arc::new(config)))
+    }
+
+    /// The TLS of one more connection.
+    pub(crate) fn accept(&self) -> Box<TlsStream> {
+        let session = ServerConnection::new(Arc::clone(&self.0));
+        Box::new(TlsStream {
+            session: session.expect("only sizes of fragments are refused, and none is set"),
+            is_drained: false,
+            has_said_goodbye: false,
+        })
+    }
+}
+
+impl TlsStream {
+    /// Takes plain bytes, and answers how many; zero is the client's end. Goes on with the
+    /// handshake on the way.
+    fn receive(&mut self, socket: &Socket, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.session.reader().read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Many clients end without TLS' own goodbye; HTTP says where a request ends.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                read => return read,
+            }
+            let mut records = Records::of(socket);
+            self.session.read_tls(&mut records)?;
+            self.is_drained = records.is_drained;
+            let taken = self.session.process_new_packets();
+            let flushed = self.flush(socket);
+            if let Err(error) = taken {
+                // The client was told, as far as there was room.
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+            }
+            match flushed {
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                // What is owed is sent before anything else.
+                _ => {}
+            }
+        }
+    }
+
+    /// Encrypts plain bytes and sends them, and answers how many; of some the records may still
+    /// be [owed](TlsStream::owes_records).
+    pub(crate) fn send(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
+        self.flush(socket)?;
+        let taken = self.session.writer().write(bytes)?;
+        match self.flush(socket) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(taken),
+        }
+    }
+
+    /// Whether records wait for room in the socket.
+    pub(crate) fn owes_records(&self) -> bool {
+        self.session.wants_write()
+    }
+
+    /// Sends records that wait.
+    pub(crate) fn flush(&mut self, socket: &Socket) -> io::Result<()> {
+        while self.session.wants_write() {
+            self.session.write_tls(&mut Records::of(socket))?;
+        }
+        Ok(())
+    }
+
+    /// Has the client told that nothing more comes, once; answers whether that is owed now.
+    pub(crate) fn say_goodbye(&mut self) -> bool {
+        if self.has_said_goodbye {
+            return false;
+        }
+        self.has_said_goodbye = true;
+        self.session.send_close_notify();
+        self.session.wants_write()
+    }
+}
+
+/// Receives bytes of the protocol, through TLS where that is spoken: how many, and whether the
+/// socket may have more.
+pub(crate) fn receive(
+    socket: &Socket,
+    tls: Option<&mut TlsStream>,
+    buffer: &mut [u8],
+) -> io::Result<(usize, bool)> {
+    match tls {
+        None => {
+            let received = socket.receive(buffer)?;
+            Ok((received, received == buffer.len()))
+        }
+        Some(tls) => {
+            let received = tls.receive(socket, buffer)?;
+            // A part of the buffer is left only when nothing decrypted is.
+            Ok((received, received == buffer.len() || !tls.is_drained))
+        }
+    }
+}
+
+/// Sends bytes of the protocol in the same way, and answers how many; of some the records may
+/// still be [owed](TlsStream::owes_records).
+pub(crate) fn send(
+    socket: &Socket,
+    tls: Option<&mut TlsStream>,
+    bytes: &[u8],
+) -> io::Result<usize> {
+    match tls {
+        None => socket.send(bytes),
+        Some(tls) => tls.send(socket, bytes),
+    }
+}
+
+/// A socket that records come from and go to.
+struct Records<'a> {
+    socket: &'a Socket,
+    /// Whether a receive took less than there was room for.
+    is_drained: bool,
+}
+
+impl Records<'_> {
+    fn of(socket: &Socket) -> Records<'_> {
+        Records {
+            socket,
+            is_drained: false,
+        }
+    }
+}
+
+impl Read for Records<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let received = self.socket.receive(buffer)?;
+        self.is_drained = received < buffer.len();
+        Ok(received)
+    }
+}
+
+impl Write for Records<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.send(bytes)
+    }
+
+    fn write_vectored(&mut self, records: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut nothing_else = SendAncillaryBuffer::default();
+        let flags = SendFlags::NOSIGNAL;
+        Ok(sendmsg(self.socket, records, &mut nothing_else, flags)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateFault> {
+    let fault = |why| CertificateFault::File {
+        path: path.to_owned(),
+        why,
+        what: "certificates",
+    };
+    let all = CertificateDer::pem_file_iter(path).map_err(fault)?;
+    let chain: Vec<_> = all.collect::<Result<_, _>>().map_err(fault)?;
+    match chain.is_empty() {
+        true => Err(CertificateFault::Empty(path.to_owned())),
+        false => Ok(chain),
+    }
+}
+
+fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, CertificateFault> {
+    PrivateKeyDer::from_pem_file(path).map_err(|why| CertificateFault::File {
+        path: path.to_owned(),
+        why,
+        what: "a private key",
+    })
+}
+
+/// A certificate for this machine and the address, that its own key has signed.
+fn self_signed(address: IpAddr) -> Result<Shown, CertificateFault> {
+    let mut names = vec![
+        "localhost".to_owned(),
+        "127.0.0.1".to_owned(),
+        "::1".to_owned(),
+    ];
+    let address = address.to_string();
+    if !names.contains(&address) {
+        names.push(address);
+    }
+    let made = rcgen::generate_simple_self_signed(names)?;
+    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+    Ok((vec![made.cert.der().clone()], key))
+}

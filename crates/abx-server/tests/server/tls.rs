@@ -1,0 +1,91 @@
+//! The server over TLS, spoken to by Python's `ssl` and by somebody who speaks none.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use abx_server::{Content, ServerCertificate, ServerConfig};
+
+use crate::support::{page, real_models, start};
+
+/// Asks so often for a page of so many bytes on one connection, all at once, then reads to the
+/// end, which must be TLS' own goodbye; each body is held against the pattern that pages have.
+const CLIENT: &str = r#"
+import socket, ssl, sys
+port, count, size, version = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+context = ssl._create_unverified_context()
+context.minimum_version = context.maximum_version = getattr(ssl.TLSVersion, version)
+raw = socket.create_connection(("127.0.0.1", port), 30)
+line = context.wrap_socket(raw, suppress_ragged_eofs=False)
+ask = b"GET / HTTP/1.1\r\nHost: h\r\n"
+line.sendall((ask + b"\r\n") * (count - 1) + ask + b"Connection: close\r\n\r\n")
+came = bytearray()
+while part := line.recv(65536):
+    came += part
+pattern = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"
+page = (pattern * (size // 64 + 1))[:size]
+place = 0
+for number in range(count):
+    assert came.startswith(b"HTTP/1.1 200 OK\r\n", place), (number, came[place:place + 80])
+    place = came.index(b"\r\n\r\n", place) + 4
+    assert came.startswith(page, place), number
+    place += size
+assert place == len(came), (place, len(came))
+print(line.version())
+"#;
+
+/// What the client says, which must have been content.
+fn ask(address: SocketAddr, count: usize, bytes: u64, version: &str) -> String {
+    let asked = Command::new("python3")
+        .args(["-c", CLIENT, &address.port().to_string()])
+        .args([&count.to_string(), &bytes.to_string(), version])
+        .output()
+        .expect("Python is there");
+    let error = String::from_utf8_lossy(&asked.stderr);
+    assert!(asked.status.success(), "{error}");
+    String::from_utf8_lossy(&asked.stdout).trim().to_owned()
+}
+
+#[test]
+fn every_model_encrypts_what_it_answers() {
+    // Method: each version; thousands of requests in one go, whose answers fill the sockets'
+    // buffers, so that records have to wait; and pages of many records.
+    for model in real_models() {
+        for (count, bytes) in [(3_000, 1_000), (2, 3_000_000)] {
+            let address = start(ServerConfig {
+                certificate: Some(ServerCertificate::SelfSigned),
+                content: Content::Page { bytes: Some(bytes) },
+                ..page(model)
+            });
+            for (version, name) in [("TLSv1_2", "TLSv1.2"), ("TLSv1_3", "TLSv1.3")] {
+                assert_eq!(ask(address, count, bytes, version), name, "{model:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_speaks_no_tls_is_told_so_and_harms_nobody() {
+    // Method: HTTP in clear text gets an alert (RFC 8446, section 6) and an end; the next
+    // client is served.
+    for model in real_models() {
+        let address = start(ServerConfig {
+            certificate: Some(ServerCertificate::SelfSigned),
+            content: Content::Page { bytes: Some(10) },
+            ..page(model)
+        });
+        let mut plain = TcpStream::connect(address).unwrap();
+        plain
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        plain
+            .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            .unwrap();
+        let mut said = Vec::new();
+        plain.read_to_end(&mut said).expect("the end is orderly");
+        let is_fatal_alert = said.first() == Some(&21) && said.get(5) == Some(&2);
+        assert!(is_fatal_alert, "{model:?}: {said:?}");
+        assert_eq!(ask(address, 2, 10, "TLSv1_3"), "TLSv1.3", "{model:?}");
+    }
+}
