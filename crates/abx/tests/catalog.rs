@@ -395,6 +395,25 @@ fn the_study_of_idle_connections_is_conducted() {
     );
 }
 
+#[test]
+fn the_study_of_tls_is_conducted() {
+    // Method: as with files; with each the version was agreed on that it is there for.
+    let some = "nginx-http,nginx-tls13,lighttpd-tls12,lighttpd-rsa";
+    let record = conduct("tls", some, &["handshakes", "resumed", "small", "bulk"]);
+    let agreed = |subject: &str| {
+        let answer = &record["loads"][0]["answers"][subject][0];
+        answer["tls"]["version"].as_str().map(str::to_owned)
+    };
+    assert_eq!(agreed("nginx-http"), None);
+    for (subject, version) in [
+        ("nginx-tls13", "TLSv1.3"),
+        ("lighttpd-tls12", "TLSv1.2"),
+        ("lighttpd-rsa", "TLSv1.3"),
+    ] {
+        assert_eq!(agreed(subject).as_deref(), Some(version), "{subject}");
+    }
+}
+
 /// Runs the tiny form of a study with these subjects, and expects these loads.
 fn conduct(name: &str, subjects: &str, rows: &[&str]) -> Value {
     let home = Home::new();
