@@ -5,26 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
 
 use crate::support::{ABX, Home, read_json};
-
-/// What `make dist` has made. Its program is that of tests, without optimisations, which is
-/// built in a fraction of the time; all else is as in a release.
-static DIST: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dist");
-    let place = format!("DIST={}", folder.display());
-    // A package of another version may be left from before.
-    let _ = fs::remove_dir_all(&folder);
-    make(
-        &["dist", "PROFILE=dev", &place],
-        &[
-            ("DPKG_DEB_COMPRESSOR_TYPE", "gzip"),
-            ("DPKG_DEB_COMPRESSOR_LEVEL", "1"),
-        ],
-    );
-    folder
-});
 
 fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -138,20 +120,36 @@ fn what_make_install_puts_there_make_uninstall_takes_away() {
 }
 
 #[test]
-fn the_tarball_is_unpacked_into_a_prefix() {
-    // Method: its sum, then as docs/install.md says, where a folder of the prefix has rights
-    // of its own; its program says its version, and the licences of libraries that are part
-    // of it are there.
+fn what_make_dist_packs_works_without_its_sources() {
+    // Method: packed once, each kind used as docs/install.md says. The program is that of
+    // tests, without optimisations, which is built in a fraction of the time; all else is as
+    // in a release.
+    let home = Home::new();
+    let dist = home.join("dist");
+    let place = format!("DIST={}", dist.display());
+    let quickly = [
+        ("DPKG_DEB_COMPRESSOR_TYPE", "gzip"),
+        ("DPKG_DEB_COMPRESSOR_LEVEL", "1"),
+    ];
+    make(&["dist", "PROFILE=dev", &place], &quickly);
+    let sums = ["--check", "--strict", "--quiet", "SHA256SUMS"];
+    said(Command::new("sha256sum").args(sums).current_dir(&dist));
+    the_tarball_is_unpacked_into_a_prefix(&dist);
+    the_debian_package_is_installed_and_removed(&dist);
+    the_static_program_measures_where_there_is_nothing_else(&dist);
+}
+
+/// A folder of the prefix that has rights of its own keeps them; the program says its version,
+/// and the licences of libraries that are part of it are there.
+fn the_tarball_is_unpacked_into_a_prefix(dist: &Path) {
     let home = Home::new();
     let prefix = home.join("prefix");
     let own = fs::Permissions::from_mode(0o2775);
     fs::create_dir_all(prefix.join("share")).unwrap();
     fs::set_permissions(prefix.join("share"), own.clone()).unwrap();
-    let sums = ["--check", "--strict", "--quiet", "SHA256SUMS"];
-    said(Command::new("sha256sum").args(sums).current_dir(&*DIST));
     said(
         Command::new("tar")
-            .args(["-xzf", &one(&DIST, ".tar.gz").display().to_string()])
+            .args(["-xzf", &one(dist, ".tar.gz").display().to_string()])
             .args(["--strip-components=1", "-C"])
             .arg(&prefix),
     );
@@ -181,12 +179,11 @@ fn the_tarball_is_unpacked_into_a_prefix() {
     }
 }
 
-#[test]
-fn the_debian_package_is_installed_and_removed() {
-    // Method: dpkg with a root and a list of packages of its own, in which nothing else is,
-    // so that a dependency would be missing. Excludes of the machine's dpkg do not count.
+/// By dpkg with a root and a list of packages of its own, in which nothing else is, so that a
+/// dependency would be missing. Excludes of the machine's dpkg do not count.
+fn the_debian_package_is_installed_and_removed(dist: &Path) {
     let home = Home::new();
-    let package = one(&DIST, ".deb").display().to_string();
+    let package = one(dist, ".deb").display().to_string();
     let admin = home.join("root/var/lib/dpkg");
     for folder in ["info", "updates", "triggers"] {
         fs::create_dir_all(admin.join(folder)).unwrap();
@@ -242,12 +239,12 @@ fn container() -> (String, String) {
 
 /// A shell in namespaces of its own that runs this. In its folder `root` is what a container
 /// would have, and `inside` runs abx with that as its root and nothing else to see.
-fn in_a_bare_root(home: &Home, script: &str) -> Command {
+fn in_a_bare_root(home: &Home, dist: &Path, script: &str) -> Command {
     let (environment, program) = container();
     said(
         Command::new("cp")
             .arg("-R")
-            .args([DIST.join("image"), home.join("root")]),
+            .args([dist.join("image"), home.join("root")]),
     );
     home.shell_apart(
         "nmpf",
@@ -260,11 +257,10 @@ fn in_a_bare_root(home: &Home, script: &str) -> Command {
     )
 }
 
-#[test]
-fn the_static_program_measures_where_there_is_nothing_else() {
-    // Method: the folder that a container has, with what any container is given: /proc,
-    // /dev/null and a file of hosts. No library is there for the names that glibc is told to
-    // ask a service for; abx asks the file nevertheless.
+/// In the folder that a container has, with what any container is given: `/proc`, `/dev/null`
+/// and a file of hosts. No library is there for the service that glibc is told to ask for names;
+/// abx asks the file nevertheless.
+fn the_static_program_measures_where_there_is_nothing_else(dist: &Path) {
     let home = Home::new();
     let script = "mkdir root/proc root/dev root/etc\n\
         mount -t proc proc root/proc\n\
@@ -276,7 +272,7 @@ fn the_static_program_measures_where_there_is_nothing_else() {
         until grep -sq http: said; do kill -0 $!; sleep 0.02; done\n\
         inside run http://web.test:8080/ -n 1000 -c 2 --json /state/run.json\n\
         inside compare --blocks 1 --slice 20ms --pilot brief --json /state/compare.json || [ $? = 3 ]";
-    let mut bare = in_a_bare_root(&home, script);
+    let mut bare = in_a_bare_root(&home, dist, script);
     home.run(&mut bare).expect(0, &[]);
     let run = read_json(&home.join("root/state/run.json"));
     assert_eq!(run["requests"]["ok"], 1000);
