@@ -29,7 +29,25 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
             .collect()
     };
     let mut out = Vec::new();
-    out.extend(standing(&of(Worth::OneRun)));
+    let one_run = of(Worth::OneRun);
+    out.extend(standing(&one_run));
+    let wrong = [
+        AuditFindingId::ErrorResponses,
+        AuditFindingId::FailedRequests,
+    ];
+    let some_wrong = |report: &&ToolReport| {
+        let mut about = findings
+            .iter()
+            .filter(|one| one.reports.contains(&report.name));
+        about.any(|one| wrong.contains(&one.id))
+    };
+    let some_wrong: Vec<&ToolReport> = one_run.into_iter().filter(some_wrong).collect();
+    if !some_wrong.is_empty() {
+        out.push(format!(
+            "{}: not every response was right, so this is no rate of right responses.",
+            names(&some_wrong)
+        ));
+    }
     for report in of(Worth::AtLeast) {
         if let Some(rate) = report.printed(FigureKey::Rate) {
             out.push(format!(

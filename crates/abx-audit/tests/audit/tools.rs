@@ -69,6 +69,7 @@ fn wrk_is_read() {
             .message
             .contains("none of wrk's times")
     );
+    assert!(audit.conclusions[1].contains("no rate of right responses"));
     let study = audit.study.unwrap();
     assert!(
         study.ends_with("'other=COMMAND {port}' -c 100 --path /index.html"),
