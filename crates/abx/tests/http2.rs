@@ -223,7 +223,7 @@ fn what_a_server_does_wrong_has_its_outcome() {
         let record = record(&home, &server.url(), &words, code);
         let outcomes = record["requests"]["outcomes"].as_object().unwrap();
         assert!(outcomes.contains_key(outcome), "{fault}: {outcomes:?}");
-        let others = ["idle_close", "unfinished"];
+        let others = ["idle_close", "rest_close", "unfinished"];
         let is_known = |name: &String| name == outcome || others.contains(&name.as_str());
         assert!(outcomes.keys().all(is_known), "{fault}: {outcomes:?}");
         let failed = usize::from(outcome != "ok");
