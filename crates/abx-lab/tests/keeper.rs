@@ -14,8 +14,8 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use abx_lab::keeper::{
-    EndManner, FileContent, Keeper, KeeperError, KeeperPlan, ProcessState, SCRATCH_EMPTY,
-    ScratchFile, Stop, keep,
+    EndManner, FileContent, Keeper, KeeperError, KeeperPlan, KeptContainer, ProcessState,
+    SCRATCH_EMPTY, ScratchFile, Stop, keep,
 };
 use abx_sys::limits::{DescriptorLimit, descriptor_limit};
 use abx_sys::process::{Exit, Process, ProcessStat, Signal};
@@ -162,6 +162,23 @@ fn plan(directory: &Path, command: &[&str]) -> KeeperPlan {
             signal: Signal::Term,
             within: Duration::from_secs(60),
         },
+        container: None,
+    }
+}
+
+/// A container of an engine that only writes down what it is told, into `told`, and has
+/// nothing to stop.
+fn container(directory: &Path) -> KeptContainer {
+    let write = r#"
+printf '#!/bin/sh\necho "$@" >>%s/told\n[ "$1" != stop ]\n' "$1" >"$1/engine"
+chmod 755 "$1/engine"
+"#;
+    let mut shell = Command::new("sh");
+    let status = shell.args(["-ec", write, "sh"]).arg(directory).status();
+    assert!(status.unwrap().success());
+    KeptContainer {
+        engine: directory.join("engine").display().to_string(),
+        name: "abx-1".to_owned(),
     }
 }
 
@@ -482,7 +499,8 @@ const KEEPER: usize = 2;
 
 fn whoever_is_killed_nothing_is_left() {
     // Method: SIGKILL for abx, the guardian and the keeper, in all ways that leave one of
-    // them, each first in turn; the command ignores SIGTERM, and has a child and a daemon.
+    // them, each first in turn; the command ignores SIGTERM, and has a child and a daemon,
+    // and a container.
     let ways: [&[usize]; 9] = [
         &[ABX],
         &[GUARDIAN],
@@ -501,6 +519,7 @@ fn whoever_is_killed_nothing_is_left() {
         let mut plan = script(&directory, text);
         plan.stop.within = Duration::from_millis(50);
         plan.scratch = Some(scratch.clone());
+        plan.container = Some(container(directory.path()));
         let (mut abx, keeper) = another_abx(&plan);
         let family = family(keeper, 4, "sleep");
         let guardian = ProcessStat::read(keeper).unwrap().unwrap().parent;
@@ -515,6 +534,11 @@ fn whoever_is_killed_nothing_is_left() {
         within_a_minute(&format!("nothing is left: {way:?}"), || {
             all_gone(&three) && all_gone(&family) && !scratch.exists()
         });
+        let told = std::fs::read_to_string(directory.path().join("told")).unwrap();
+        assert!(
+            told.ends_with("rm --force --volumes abx-1\n"),
+            "{way:?}: {told}"
+        );
     }
 }
 

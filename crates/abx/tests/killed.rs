@@ -110,6 +110,11 @@ fn write_study(home: &Home) {
     fs::set_permissions(script, mode).unwrap();
 }
 
+/// Kills all processes of these kinds as [`kill`] does, in an order drawn from a seed.
+pub fn kill_all(running: &mut Running, home: &Home, way: &[&str], seed: u64) {
+    kill(running, home, way, &mut ChaCha8Rng::seed_from_u64(seed));
+}
+
 /// Kills all processes of these kinds, and then what abx still starts of them, until it has
 /// ended: between two blocks there is nobody to kill. Answers which ports were in use.
 fn kill(

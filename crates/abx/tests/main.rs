@@ -8,6 +8,7 @@ mod audit;
 mod broken;
 mod cassandra;
 mod catalog;
+mod containers;
 mod disturbed;
 mod doctor;
 mod expectations;

@@ -29,7 +29,9 @@ use crate::measure::outcome::Outcome;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{Interleave, LoadRecord, Measured, SliceRecord, StudyEnd, SubjectRecord};
+use crate::record::{
+    Interleave, LoadRecord, Measured, SliceRecord, StudyEnd, SubjectRecord, runs_container,
+};
 use crate::stats::stop::blocks_for_verdict;
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
@@ -315,6 +317,19 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
                 ),
             )
             .about(&subject.name),
+        );
+    }
+    if runs_container(&subject.command) {
+        let name = &subject.name;
+        found.push(
+            Finding::new(
+                FindingId::UnkeptContainer,
+                format!(
+                    "the command of {name} runs a container itself: its CPU time and memory may \
+                     be those of the command alone"
+                ),
+            )
+            .about(name),
         );
     }
     if let Some(meant) = &subject.stand_in_for {

@@ -198,6 +198,11 @@ finding_ids! {
         "a subject was already running: the interval does not include how its speed varies from \
          start to start",
         "give its command instead of its address";
+    UnkeptContainer: "unkept_container", [Note],
+        "the command of a subject runs a container itself: what runs in it may be no process of \
+         that command, so its CPU time, memory and CPUs may be those of the command alone, and \
+         it may go on when the study ends",
+        "write `image:NAME` in place of that command, or `from.image` in a study file";
     StandIn: "stand_in", [Note],
         "a subject stands in for another that was not available",
         "measure the one that is meant where it can be had";

@@ -4,6 +4,7 @@
 
 mod block;
 mod columns;
+mod container;
 mod contrast;
 mod fault;
 pub(crate) mod finding;
@@ -27,6 +28,7 @@ pub use block::{
     BlockLoad, BlockRecord, BlockSubject, Disturbance, FailedStart, ListenerRecord, Round,
     WAIT_SHARE_MIN,
 };
+pub use container::{IMAGE, image_of, runs_container};
 pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
 pub use histograms::Histograms;
@@ -220,7 +222,8 @@ pub struct SubjectRecord {
     /// Its name in this study.
     pub name: String,
     /// The argument list that started it, with its placeholders; empty for a
-    /// server that was already running.
+    /// server that was already running. Of a container its first word is [`IMAGE`] with the
+    /// image's name.
     pub command: Vec<String>,
     /// Where it was found, for a server that was already running.
     pub address: Option<String>,
@@ -228,7 +231,7 @@ pub struct SubjectRecord {
     /// for several; `None` for one that abx started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connected_to: Option<String>,
-    /// What it says of its version; `None` when that is not known.
+    /// What it says of its version, or the digest of its image; `None` when that is not known.
     pub version: Option<String>,
     /// The server that was meant, when this one stands in for it.
     pub stand_in_for: Option<String>,

@@ -4,8 +4,12 @@
 use std::collections::HashSet;
 use std::io;
 
+use abx_sys::Nanos;
 use abx_sys::process::Process;
 use abx_sys::tree::{Relative, RelativeState, descendants};
+
+/// No process has this number.
+const NOBODY: u32 = 0;
 
 /// The kernel cuts names of programs to so many bytes.
 const NAME_BYTES: usize = 15;
@@ -24,17 +28,36 @@ pub struct FamilyRoles {
 }
 
 impl FamilyRoles {
+    /// Those of a container with this first process, which is the main one.
+    ///
+    /// # Errors
+    /// As [`FamilyRoles::of`].
+    pub fn of_container(first: u32, worker: Option<&str>) -> io::Result<FamilyRoles> {
+        let mut relatives = descendants(first)?;
+        let main = Process::find(first)?.map(|process| Relative {
+            process,
+            parent: NOBODY,
+            state: RelativeState::Runs,
+            reaped_cpu: Nanos(0),
+        });
+        relatives.splice(0..0, main);
+        Ok(FamilyRoles::below(NOBODY, relatives, worker))
+    }
+
     /// Those below a keeper. Workers are all that have this program name and no child of
     /// it; without a name all but the main one that have no child.
     ///
     /// # Errors
     /// What the kernel says when /proc cannot be read.
     pub fn of(keeper: u32, worker: Option<&str>) -> io::Result<FamilyRoles> {
-        let mut relatives = descendants(keeper)?;
+        Ok(FamilyRoles::below(keeper, descendants(keeper)?, worker))
+    }
+
+    fn below(keeper: u32, mut relatives: Vec<Relative>, worker: Option<&str>) -> FamilyRoles {
         relatives.retain(|one| one.state == RelativeState::Runs);
         let names = relatives.iter().map(|one| one.process.name());
         let names: Vec<String> = names.map(Option::unwrap_or_default).collect();
-        Ok(FamilyRoles::among(keeper, &relatives, &names, worker))
+        FamilyRoles::among(keeper, &relatives, &names, worker)
     }
 
     fn among(
@@ -73,8 +96,6 @@ impl FamilyRoles {
 
 #[cfg(test)]
 mod tests {
-    use abx_sys::Nanos;
-
     use super::*;
 
     /// Who there is below the keeper 1, by number, parent and name: the workers' numbers

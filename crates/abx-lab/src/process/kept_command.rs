@@ -76,6 +76,7 @@ impl Surroundings {
             scratch: None,
             files: Vec::new(),
             stop: Launch::STOP,
+            container: None,
             outlives_main: false,
         };
         let is_stopped = || start.stopper.is_stopped();

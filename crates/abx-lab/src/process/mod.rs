@@ -1,13 +1,16 @@
 //! One server: how it is kept, found ready and verified.
 
+pub mod container;
 pub mod family_roles;
 pub mod generated_files;
+pub mod invocation;
 pub mod keeper;
 pub mod kept_command;
 pub mod listener;
 pub mod log_tail;
 pub mod pending;
 pub mod probe;
+pub mod server_error;
 pub mod server_process;
 pub mod service_process;
 pub mod start_context;

@@ -6,129 +6,32 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_engine::{Patience, Stopper};
-use abx_evidence::record::{BlockSubject, InUse, ListenerRecord};
+use abx_evidence::record::{BlockSubject, InUse, ListenerRecord, runs_container};
 use abx_sys::Nanos;
-use abx_sys::ports::{FreePort, PortError};
+use abx_sys::ports::FreePort;
 use abx_sys::tree::ProcTree;
 
+use crate::process::container;
+use crate::process::family_roles::FamilyRoles;
 use crate::process::generated_files::GeneratedFiles;
+use crate::process::invocation::{Invocation, StartDetails};
 use crate::process::keeper::{
-    EndManner, FileContent, Keeper, KeeperError, KeeperPlan, ProcessEnd, ProcessState,
-    SCRATCH_EMPTY, ScratchFile,
+    EndManner, FileContent, Keeper, KeeperError, KeeperPlan, KeptContainer, ProcessEnd,
+    ProcessState, SCRATCH_EMPTY, ScratchFile,
 };
 use crate::process::kept_command::Surroundings;
 use crate::process::listener;
-use crate::process::log_tail::{SHOWN_LINES, behind};
+use crate::process::log_tail::SHOWN_LINES;
 use crate::process::pending::{PENDING_FROM, Pending};
 use crate::process::probe::Probe;
+pub use crate::process::server_error::ServerProcessError;
 pub use crate::process::start_context::StartContext;
-use crate::process::verify::{ReadinessLook, ReadinessOutcome, VerifyError, look, wait_ready};
+use crate::process::verify::{ReadinessLook, ReadinessOutcome, look, wait_ready};
 use crate::study::GeneratedFile;
 use crate::study::launch::Launch;
 use crate::study::placeholder::FilledWord;
 use crate::study::service::leads;
 use crate::study::subject::Source;
-
-/// Why a server is not there.
-#[derive(Debug, thiserror::Error)]
-pub enum ServerProcessError {
-    /// No port for it.
-    #[error("no port for {name}: {source}")]
-    Port {
-        /// The server.
-        name: String,
-        /// Why not.
-        source: PortError,
-    },
-    /// It does not start.
-    #[error("{name} does not start: {source}")]
-    Start {
-        /// The server.
-        name: String,
-        /// Why not.
-        source: KeeperError,
-    },
-    /// It ended before it was ready, or under load.
-    #[error("{name} ended {when} ({how}){}", behind(.output))]
-    Ended {
-        /// The server.
-        name: String,
-        /// Before or under what.
-        when: &'static str,
-        /// Its exit code or signal.
-        how: String,
-        /// The end of its output.
-        output: String,
-    },
-    /// It was not ready in time.
-    #[error(
-        "{name} was not ready within {} ({why}). Does it listen on 127.0.0.1, and on \
-         the port in {{port}}?{}", waited(*.within, *.is_budget), behind(.output)
-    )]
-    NotReady {
-        /// The server.
-        name: String,
-        /// How long it had.
-        within: Duration,
-        /// Whether the budget allowed no longer.
-        is_budget: bool,
-        /// What it did instead.
-        why: String,
-        /// The end of its output.
-        output: String,
-    },
-    /// Somebody else answers on its port.
-    #[error(
-        "{name} was given port {port}, and another program listens there: its answers would be \
-         measured instead{}", behind(.output)
-    )]
-    Foreign {
-        /// The server.
-        name: String,
-        /// Its port.
-        port: u16,
-        /// The end of its output.
-        output: String,
-    },
-    /// It runs, and leaves requests unanswered.
-    #[error(
-        "{name} {how}: try it alone with `abx run`, with fewer connections (`-c`), and look at \
-         its log"
-    )]
-    Unanswered {
-        /// The server.
-        name: String,
-        /// What it did, and what became of the requests.
-        how: String,
-    },
-    /// Its answer is wrong.
-    #[error("{0}")]
-    Answer(#[from] VerifyError),
-}
-
-impl ServerProcessError {
-    /// Whether nothing is wrong with the subject: the person stopped abx.
-    #[must_use]
-    pub fn is_stop(&self) -> bool {
-        match self {
-            ServerProcessError::Start { source, .. } => matches!(source, KeeperError::Stopped),
-            ServerProcessError::Answer(error) => error.is_stop(),
-            _ => false,
-        }
-    }
-}
-
-/// How long a start had, and who set that.
-fn waited(within: Duration, is_budget: bool) -> String {
-    let time = match within.as_secs() {
-        0 => format!("{} ms", within.as_millis()),
-        seconds => format!("{seconds} s"),
-    };
-    match is_budget {
-        true => format!("{time}, which is all that `--budget` left"),
-        false => time,
-    }
-}
 
 /// A server that runs.
 pub struct ServerProcess {
@@ -140,6 +43,8 @@ pub struct ServerProcess {
     /// Given to nobody else until the server has stopped; the further ones have names.
     ports: Option<GivenPorts>,
     files: GeneratedFiles,
+    /// The first process of its container, once that was looked into.
+    first_process: Option<u32>,
     started: Nanos,
     ready_s: Option<f64>,
 }
@@ -177,6 +82,7 @@ impl ServerProcess {
             keeper,
             ports,
             files,
+            first_process: None,
             started,
             ready_s: None,
         })
@@ -264,6 +170,7 @@ impl ServerProcess {
                     within,
                     is_budget: within < at_most,
                     why,
+                    advice: self.port_advice().into(),
                     output: self.output(),
                 });
             }
@@ -274,6 +181,7 @@ impl ServerProcess {
                 self.ready_s = Some(first.since(self.started).as_secs_f64());
             }
         }
+        self.look_into_container()?;
         let is_its_own = self
             .tree()
             .and_then(|mut tree| tree.listens_at(self.address).ok());
@@ -281,10 +189,63 @@ impl ServerProcess {
             return Err(ServerProcessError::Foreign {
                 name: self.name.clone(),
                 port: self.address.port(),
+                advice: self.foreign_advice(),
                 output: self.output(),
             });
         }
         Ok(())
+    }
+
+    /// Takes note of its container's first process, and looks whether it has the processors
+    /// that it was given.
+    fn look_into_container(&mut self) -> Result<(), ServerProcessError> {
+        let Some((container, keeper)) = self.container().zip(self.keeper.as_ref()) else {
+            return Ok(());
+        };
+        let cpus = keeper.plan().cpus.as_deref().unwrap_or_default();
+        let first = container::look_into(container, cpus);
+        let first = first.map_err(|why| ServerProcessError::Container {
+            name: self.name.clone(),
+            why,
+        })?;
+        self.first_process = Some(first);
+        Ok(())
+    }
+
+    fn container(&self) -> Option<&KeptContainer> {
+        self.keeper.as_ref()?.plan().container.as_ref()
+    }
+
+    /// Its processes, where it is a container.
+    fn container_tree(&self, container: &KeptContainer) -> Option<ProcTree> {
+        let first = self.first_process;
+        let first = first.or_else(|| container::first_process(container).ok())?;
+        ProcTree::of_container(first).ok()
+    }
+
+    fn port_advice(&self) -> String {
+        let Some(container) = self.container() else {
+            return "Does it listen on 127.0.0.1, and on the port in {port}?".to_owned();
+        };
+        let tree = self.container_tree(container);
+        let ports = tree.and_then(|mut tree| tree.listening_ports().ok());
+        container::port_advice(&ports.unwrap_or_default())
+    }
+
+    /// Why it may be somebody else who listens.
+    fn foreign_advice(&self) -> &'static str {
+        let plan = self.keeper.as_ref().map(Keeper::plan);
+        let is_container = plan.is_some_and(|plan| {
+            let words = std::iter::once(&plan.program).chain(&plan.arguments);
+            plan.container.is_none() && runs_container(&words.cloned().collect::<Vec<_>>())
+        });
+        match is_container {
+            true => {
+                ". What runs in a container is no process of the command that runs it: write \
+                 image:NAME in place of that command"
+            }
+            false => "",
+        }
     }
 
     /// What leads to it, as a service.
@@ -310,10 +271,18 @@ impl ServerProcess {
         }
     }
 
-    /// The keeper's process number; `None` of a server that abx leaves alone.
+    /// Who is who among its processes; `None` of a server that abx leaves alone, and when
+    /// they cannot be seen.
     #[must_use]
-    pub fn keeper_id(&self) -> Option<u32> {
-        self.keeper.as_ref().map(Keeper::process_id)
+    pub fn roles(&self, worker: Option<&str>) -> Option<FamilyRoles> {
+        let keeper = self.keeper.as_ref()?;
+        match self.container() {
+            None => FamilyRoles::of(keeper.process_id(), worker).ok(),
+            Some(container) => {
+                let first = self.container_tree(container)?.root().pid;
+                FamilyRoles::of_container(first, worker).ok()
+            }
+        }
     }
 
     /// Stops it and starts it again on the same port, without waiting until it is ready.
@@ -330,6 +299,7 @@ impl ServerProcess {
             let _ = keeper.stop();
             let (keeper, files) = keep(&self.name, launch, ports, start)?;
             (self.keeper, self.files) = (Some(keeper), files);
+            self.first_process = None;
         }
         Ok(())
     }
@@ -343,9 +313,10 @@ impl ServerProcess {
     /// Its processes, when they can be seen.
     #[must_use]
     pub fn tree(&self) -> Option<ProcTree> {
-        match &self.keeper {
-            Some(keeper) => ProcTree::new(keeper.process_id()).ok(),
-            None => listener::tree(self.address),
+        match (self.container(), &self.keeper) {
+            (Some(container), _) => self.container_tree(container),
+            (None, Some(keeper)) => ProcTree::new(keeper.process_id()).ok(),
+            (None, None) => listener::tree(self.address),
         }
     }
 
@@ -478,29 +449,44 @@ fn keep(
         .words()
         .chain(start.services.iter().cloned())
         .collect();
-    let filled = launch.fill(port, &directory, &words);
-    let mut words = filled.command.into_iter();
-    let usual = [
-        ("PORT".to_owned(), port.to_string()),
-        ("ABX_PADDING".to_owned(), "x".repeat(padding)),
-    ];
+    let mut filled = launch.fill(port, &directory, &words);
+    let templates = std::mem::take(&mut filled.templates).into_iter();
+    let details = StartDetails {
+        name,
+        port,
+        directory: &directory,
+        words: &words,
+        cpus: start.cpus,
+        descriptors: start.descriptors,
+        usual: vec![
+            ("PORT".to_owned(), port.to_string()),
+            ("ABX_PADDING".to_owned(), "x".repeat(padding)),
+        ],
+    };
+    let invocation = Invocation::of(launch, filled, details).map_err(|none| {
+        let source = KeeperError::CommandNotFound {
+            command: none.sought,
+        };
+        does_not_start(name, source)
+    })?;
     let made = (0..).zip(start.files);
     let made = made.map(|(place, file)| random_file(file, start.seed.wrapping_add(place)));
-    let written = filled.templates.into_iter().map(|template| ScratchFile {
+    let written = templates.map(|template| ScratchFile {
         path: template.target,
         content: FileContent::Text(template.text),
     });
     let plan = KeeperPlan {
-        program: words.next().unwrap_or_default(),
-        arguments: words.collect(),
+        program: invocation.program,
+        arguments: invocation.arguments,
         directory: launch.start_folder(),
-        environment: usual.into_iter().chain(filled.environment).collect(),
+        environment: invocation.environment,
         cpus: Some(start.cpus.to_vec()),
         descriptors: Some(start.descriptors),
         log: scratch.join("log"),
         scratch: Some(scratch),
         files: made.chain(written).collect(),
         stop: launch.stop,
+        container: invocation.container,
         outlives_main: start.outlives_main,
     };
     let all_bytes = plan.files.iter().map(|file| file.content.bytes()).sum();
@@ -515,11 +501,13 @@ fn keep(
     let (program, arguments) = (start.program, start.keeper_arguments);
     let keeper = Keeper::start(program, arguments, &plan, &is_stopped, &on_made);
     (start.on_pending)(Pending::Over);
-    let keeper = keeper.map_err(|source| ServerProcessError::Start {
-        name: name.to_owned(),
-        source,
-    })?;
+    let keeper = keeper.map_err(|source| does_not_start(name, source))?;
     Ok((keeper, GeneratedFiles::within(&directory, start.files)))
+}
+
+fn does_not_start(name: &str, source: KeeperError) -> ServerProcessError {
+    let name = name.to_owned();
+    ServerProcessError::Start { name, source }
 }
 
 /// Each file has bytes of its own: the seeds count on from the study's.

@@ -18,7 +18,6 @@ use rand_chacha::ChaCha8Rng;
 use crate::measure::meter::Meter;
 use crate::measure::planned_load::plan_load;
 use crate::measure::running_subjects::{Abort, RunningSubjects};
-use crate::process::family_roles::FamilyRoles;
 use crate::process::pending::unwatched;
 use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext};
 use crate::run_study::context::StudyContext;
@@ -244,11 +243,7 @@ impl Victims {
 
     /// Those of a subject that run now.
     fn among(self, process: &ServerProcess, launch: &Launch) -> Vec<Process> {
-        let worker = launch.worker.as_deref();
-        let roles = process
-            .keeper_id()
-            .map(|keeper| FamilyRoles::of(keeper, worker));
-        let Some(Ok(roles)) = roles else {
+        let Some(roles) = process.roles(launch.worker.as_deref()) else {
             return Vec::new();
         };
         match self {

@@ -26,7 +26,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use abx_engine::Stopper;
 use abx_evidence::record::{
     AnswerRecord, LoadRecord, LoadSettings, PilotRecord, Restarted, ServiceRecord, Settings,
-    StudyEnd, SubjectRecord,
+    StudyEnd, SubjectRecord, image_of,
 };
 use abx_evidence::{
     Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, is_hopeless,
@@ -44,6 +44,7 @@ use crate::measure::planned_load::PlannedLoad;
 use crate::measure::rate_search::RateSearch;
 use crate::measure::running_services::how;
 use crate::measure::running_subjects::Abort;
+use crate::process::container::image_digest;
 use crate::process::pending::Pending;
 use crate::process::server_process::ServerProcessError;
 use crate::process::verify::Verified;
@@ -455,8 +456,11 @@ fn note_answers(record: &mut Measured, names: &[String], loads: &[PlannedLoad]) 
             let Some(subject) = subjects.find(|one| one.name == *name) else {
                 continue;
             };
-            let server = verified.iter().find_map(Verified::server);
-            subject.version = server.map(str::to_owned);
+            // The digest of an image says more than a server of itself.
+            if image_of(&subject.command).is_none() {
+                let server = verified.iter().find_map(Verified::server);
+                subject.version = server.map(str::to_owned);
+            }
             let answers: Vec<AnswerRecord> = verified.iter().map(Verified::record).collect();
             let before = load
                 .answers
@@ -511,15 +515,16 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured 
 
 fn subject_record(subject: &Subject) -> SubjectRecord {
     let (command, target) = match &subject.source {
-        Source::Command(launch) => (launch.command.clone(), None),
+        Source::Command(launch) => (launch.words(), None),
         Source::Address(target) => (Vec::new(), Some(target)),
     };
+    let version = image_of(&command).and_then(image_digest);
     SubjectRecord {
         name: subject.name.clone(),
         command,
         address: target.map(|target| target.url.clone()),
         connected_to: target.map(|target| target.address.to_string()),
-        version: None,
+        version,
         stand_in_for: subject.stand_in_for.clone(),
     }
 }
@@ -527,7 +532,7 @@ fn subject_record(subject: &Subject) -> SubjectRecord {
 fn service_record(service: &StudyService) -> ServiceRecord {
     ServiceRecord {
         name: service.name.clone(),
-        command: service.launch().command.clone(),
+        command: service.launch().words(),
         restart: match service.restart {
             ServiceRestart::Study => Restarted::Study,
             ServiceRestart::Block => Restarted::Block,

@@ -3,18 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use abx_evidence::record::IMAGE;
 use abx_sys::process::Signal;
 use serde::{Deserialize, Serialize};
 
+use crate::study::container::{ContainerEngine, ContainerImage};
 use crate::study::placeholder::{FilledWord, PlaceholderValues, fill, placeholders};
 use crate::study::program;
 
 /// How abx starts and stops a subject. Texts may hold the placeholders of
-/// docs/study-file.md; `{port}` stands in one of them.
+/// docs/study-file.md; `{port}` stands in one of them, unless it is a container, whose
+/// environment has it as `PORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The argument list, not empty.
+    /// The argument list, not empty; of a container the words for its image, none for those
+    /// that the image has.
     pub command: Vec<String>,
+    /// The image of its container; `None` for a command of this machine.
+    pub image: Option<ContainerImage>,
     /// The names of further ports that it is given, each for `{port.NAME}`.
     pub ports: Vec<String>,
     /// Further variables of its environment.
@@ -101,6 +107,7 @@ impl Launch {
     pub fn new(command: Vec<String>) -> Launch {
         Launch {
             command,
+            image: None,
             ports: Vec::new(),
             environment: Vec::new(),
             templates: Vec::new(),
@@ -114,6 +121,25 @@ impl Launch {
         }
     }
 
+    /// A container of this image, with these words for it.
+    #[must_use]
+    pub fn of_image(name: String, words: Vec<String>) -> Launch {
+        Launch {
+            image: Some(ContainerImage {
+                name,
+                stop_signal: None,
+            }),
+            ..Launch::new(words)
+        }
+    }
+
+    /// Its argument list as records have it: an image is the first word.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let image = self.image.iter().map(|one| format!("{IMAGE}{}", one.name));
+        image.chain(self.command.iter().cloned()).collect()
+    }
+
     /// The folder that it starts in, which `{study}` names.
     #[must_use]
     pub fn start_folder(&self) -> PathBuf {
@@ -121,10 +147,13 @@ impl Launch {
         self.folder.clone().unwrap_or_else(own)
     }
 
-    /// The program, where it is not there. One that is yet to be made in the
+    /// The program, where it is not there: of a container the one that runs it. One that is yet to be made in the
     /// subject's own folder is taken to be there.
     #[must_use]
     pub fn missing_program(&self) -> Option<String> {
+        if self.image.is_some() {
+            return ContainerEngine::here().err().map(|none| none.sought);
+        }
         // Only a path that has these in it changes with them.
         let one = self.fill(0, Path::new("/"), &[]).command.into_iter().next();
         let other = self

@@ -1,6 +1,7 @@
 //! What is to be compared, under which load, and how. Parsed once; from here
 //! on the types prove it.
 
+pub mod container;
 pub mod fault;
 pub mod launch;
 pub mod numbered;
@@ -11,6 +12,7 @@ pub mod service;
 pub mod shape;
 pub mod study_file;
 pub mod subject;
+mod subject_error;
 pub mod tls;
 pub mod units;
 pub mod url_list;

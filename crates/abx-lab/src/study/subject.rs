@@ -5,9 +5,12 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use abx_evidence::record::IMAGE;
 use abx_sys::names;
 
+use crate::study::container::ContainerImage;
 use crate::study::launch::Launch;
+pub use crate::study::subject_error::SubjectError;
 use crate::study::units;
 
 /// The placeholder for the port that a subject is given.
@@ -70,73 +73,6 @@ pub struct PassedOver {
     pub why: String,
 }
 
-/// Why words do not make a subject.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SubjectError {
-    /// Neither a URL nor `name=command`, nor a study.
-    #[error(
-        "`{0}` is neither a URL, nor `name=command`, nor a study file or its folder: give for \
-         example `http://127.0.0.1:8081/` or `'new=./server --port {{port}}'`"
-    )]
-    Unnamed(String),
-    /// A name that would not fit into tables, files and scripts.
-    #[error(
-        "`{0}` is not a valid name for a subject: use letters, digits, `-`, `_` and `.`, at most 40"
-    )]
-    BadName(String),
-    /// A command without a place for the port.
-    #[error(
-        "the command of `{name}` has no {{port}}: abx chooses the port, so write {{port}} where \
-         the command takes it (or `env PORT={{port}} ...`)"
-    )]
-    NoPort {
-        /// The subject.
-        name: String,
-    },
-    /// Nothing after `name=`.
-    #[error("`{name}` has an empty command: write `'{name}=program arguments'`")]
-    Empty {
-        /// The subject.
-        name: String,
-    },
-    /// Quotes that do not close.
-    #[error("the command of `{name}` has a quote that does not close: `{command}`")]
-    Quotes {
-        /// The subject.
-        name: String,
-        /// Its command.
-        command: String,
-    },
-    /// Another scheme than these.
-    #[error(
-        "`{url}`: abx speaks http://, https://, ws:// and wss://; {scheme}:// is not supported"
-    )]
-    Scheme {
-        /// What was given.
-        url: String,
-        /// Its scheme.
-        scheme: String,
-    },
-    /// Not a URL.
-    #[error(
-        "`{url}` is not a URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or https://, ws://, wss://"
-    )]
-    Url {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// A name that leads nowhere.
-    #[error("`{host}` does not resolve ({why}): check the name, or give an address")]
-    Resolve {
-        /// The name.
-        host: String,
-        /// What the resolver said.
-        why: String,
-    },
-}
-
 impl Subject {
     /// The name that it proves to have by TLS; `None` where it does not speak TLS.
     #[must_use]
@@ -147,11 +83,14 @@ impl Subject {
         }
     }
 
-    /// Reads `URL`, `name=URL` or `name=command`.
+    /// Reads `URL`, `name=URL`, `name=command` or `name=image:IMAGE words`.
     ///
     /// # Errors
     /// One [`SubjectError`] for each thing that can be wrong with it.
     pub fn parse(text: &str) -> Result<Subject, SubjectError> {
+        if text.starts_with(IMAGE) {
+            return Err(SubjectError::Unnamed(text.to_owned()));
+        }
         if let Some(url) = url(text) {
             let target = Target::parse(&url)?;
             return Ok(Subject {
@@ -167,9 +106,10 @@ impl Subject {
         if !units::is_name(name) {
             return Err(SubjectError::BadName(name.to_owned()));
         }
-        let source = match url(rest) {
-            Some(url) => Source::Address(Target::parse(&url)?),
-            None => Source::Command(Launch::new(words(name, rest)?)),
+        let source = match (rest.trim_start().strip_prefix(IMAGE), url(rest)) {
+            (Some(image), _) => Source::Command(container(name, image)?),
+            (None, Some(url)) => Source::Address(Target::parse(&url)?),
+            (None, None) => Source::Command(Launch::new(command(name, rest)?)),
         };
         Ok(Subject {
             name: name.to_owned(),
@@ -179,11 +119,20 @@ impl Subject {
     }
 }
 
-fn words(name: &str, command: &str) -> Result<Vec<String>, SubjectError> {
-    let words = shell_words::split(command).map_err(|_| SubjectError::Quotes {
-        name: name.to_owned(),
-        command: command.to_owned(),
-    })?;
+/// A container: its image, and the words for it. Without any its port is in `PORT`.
+fn container(name: &str, text: &str) -> Result<Launch, SubjectError> {
+    let mut words = words(name, text)?.into_iter();
+    let image = words.next().unwrap_or_default();
+    // A space behind the colon is no image either.
+    if text.starts_with(' ') || !ContainerImage::is_name(&image) {
+        let name = name.to_owned();
+        return Err(SubjectError::BadImage { name, image });
+    }
+    Ok(Launch::of_image(image, words.collect()))
+}
+
+fn command(name: &str, text: &str) -> Result<Vec<String>, SubjectError> {
+    let words = words(name, text)?;
     let name = name.to_owned();
     if words.is_empty() {
         return Err(SubjectError::Empty { name });
@@ -192,6 +141,13 @@ fn words(name: &str, command: &str) -> Result<Vec<String>, SubjectError> {
         return Err(SubjectError::NoPort { name });
     }
     Ok(words)
+}
+
+fn words(name: &str, command: &str) -> Result<Vec<String>, SubjectError> {
+    shell_words::split(command).map_err(|_| SubjectError::Quotes {
+        name: name.to_owned(),
+        command: command.to_owned(),
+    })
 }
 
 /// The URL that a text is: one with a scheme, or a host and port, for which HTTP is meant.
@@ -477,6 +433,31 @@ mod tests {
         let six = target("http://[::1]:90/");
         assert_eq!(six.address, "[::1]:90".parse().unwrap());
         assert_eq!(six.host, "[::1]:90");
+    }
+
+    #[test]
+    fn an_image_is_named_behind_its_own_word() {
+        // Method: with words and without, tags that look like ports, and what is no image.
+        let read = |text: &str| match Subject::parse(text).map(|one| one.source) {
+            Ok(Source::Command(launch)) => launch.words().join("|"),
+            Ok(Source::Address(target)) => target.url,
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(read("a=image:nginx"), "image:nginx");
+        let with_words = read("a=image:h/x:8080 run --on '{port} x'");
+        assert_eq!(with_words, "image:h/x:8080|run|--on|{port} x");
+        assert_eq!(read("a=image:8080"), "image:8080");
+        for bad in [
+            "a=image:",
+            "a=image: nginx",
+            "a=image:--privileged",
+            "a=image:-v x",
+        ] {
+            assert!(read(bad).contains("not the name of an image"), "{bad}");
+        }
+        assert!(read("a=image:x 'y").contains("quote that does not close"));
+        assert!(read("a=./image:x").contains("has no {port}"));
+        assert!(read("image:nginx:8080").contains("neither a URL"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod alarm;
 pub mod canary;
 pub mod conditions;
+pub mod control_group;
 pub mod counters;
 pub mod cpus;
 pub mod machine;

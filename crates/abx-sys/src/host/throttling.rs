@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::host::control_group::Hierarchy;
 use crate::kernel_files::{KeptFile, read_lossy};
 
 /// Totals since the groups were made, those of all groups added up; `None` when
@@ -83,30 +84,12 @@ impl ThrottlingFiles {
 fn folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut known = HashSet::new();
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+    for hierarchy in [Hierarchy::First("cpu"), Hierarchy::Second] {
+        let Some(own) = hierarchy.folder(groups, mounts) else {
             continue;
         };
-        // The second version's hierarchy has no controllers in this list.
-        let is_second = controllers.is_empty();
-        if !(is_second || controllers.split(',').any(|one| one == "cpu")) {
-            continue;
-        }
-        let Some(mount) = mounts
-            .lines()
-            .find_map(|line| Mount::parse(line, is_second))
-        else {
-            continue;
-        };
-        // The mount may show only a part of the hierarchy.
-        let below = Path::new(path)
-            .strip_prefix(mount.root)
-            .unwrap_or(Path::new(""));
-        let own = Path::new(mount.point).join(below);
-        let around = own
-            .ancestors()
-            .take_while(|one| one.starts_with(mount.point));
+        let ancestors = own.path.ancestors();
+        let around = ancestors.take_while(|one| one.starts_with(&own.mount_point));
         found.extend(
             around
                 .map(Path::to_owned)
@@ -114,29 +97,6 @@ fn folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
         );
     }
     found
-}
-
-/// Where a hierarchy of control groups is mounted.
-struct Mount<'text> {
-    root: &'text str,
-    point: &'text str,
-}
-
-impl Mount<'_> {
-    /// One line of mountinfo, if it is that of the second version's hierarchy,
-    /// or of the first version's with the CPU controller.
-    fn parse(line: &str, is_second: bool) -> Option<Mount<'_>> {
-        let (before, after) = line.split_once(" - ")?;
-        let mut fields = before.split(' ').skip(3);
-        let (root, point) = (fields.next()?, fields.next()?);
-        let mut fields = after.split(' ');
-        let (kind, options) = (fields.next()?, fields.nth(1)?);
-        let is_wanted = match is_second {
-            true => kind == "cgroup2",
-            false => kind == "cgroup" && options.split(',').any(|one| one == "cpu"),
-        };
-        is_wanted.then_some(Mount { root, point })
-    }
 }
 
 #[cfg(test)]

@@ -11,12 +11,13 @@ mod sockets;
 pub use sockets::accept_queue;
 mod threads;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use crate::Nanos;
+use crate::host::control_group::ControlGroup;
 use crate::host::counters::MachineCounters;
 use crate::process::descriptors::DescriptorUse;
 use crate::process::{Process, ProcessStat, process_cpu};
@@ -48,6 +49,8 @@ pub struct ProcTree {
     births: Births,
     /// Whether all that may have changed since the last complete account are clocks.
     is_accounted: bool,
+    /// What adds up the CPU time of a container.
+    group: Option<ControlGroup>,
     total: Nanos,
 }
 
@@ -122,6 +125,20 @@ impl ProcTree {
         ProcTree::of(root, &[], false)
     }
 
+    /// A container, known by its first process: that one with everything below it, which is
+    /// all, since whoever loses its parent in there comes to it. Its CPU time is that of its
+    /// control group where it has one of its own; memory is that of its processes, as any
+    /// tree's, since a group's has the pages of files that were read as well.
+    ///
+    /// # Errors
+    /// As [`ProcTree::new`].
+    pub fn of_container(first: u32) -> io::Result<ProcTree> {
+        Ok(ProcTree {
+            group: ControlGroup::of_process(first),
+            ..ProcTree::of(first, &[], true)?
+        })
+    }
+
     /// The processes that take TCP connections to an address of this machine, with
     /// everything below them: of those that share a socket, the one that started the
     /// others; of independent ones that share a port (`SO_REUSEPORT`), each.
@@ -185,6 +202,7 @@ impl ProcTree {
             forks: None,
             births: Births::default(),
             is_accounted: false,
+            group: None,
             total: Nanos(0),
         };
         tree.refresh()?;
@@ -271,6 +289,10 @@ impl ProcTree {
     /// What the kernel says when /proc cannot be read; no time is lost then.
     pub fn cpu(&mut self) -> io::Result<Nanos> {
         self.refresh()?;
+        if let Some(used) = self.group.as_mut().and_then(ControlGroup::cpu) {
+            self.total = self.total.max(used);
+            return Ok(self.total);
+        }
         // Only those that we know can have ended then, and been reaped: while all their
         // clocks can be read, nothing else has changed.
         if self.is_accounted && self.read_clocks(process_cpu) {
@@ -323,6 +345,19 @@ impl ProcTree {
             }
         }
         Ok(false)
+    }
+
+    /// The TCP ports that members listen on, in order.
+    ///
+    /// # Errors
+    /// What the kernel says when /proc cannot be read.
+    pub fn listening_ports(&mut self) -> io::Result<Vec<u16>> {
+        self.refresh()?;
+        let mut ports = BTreeSet::new();
+        for process in self.members() {
+            ports.extend(sockets::ports_of(process.pid)?);
+        }
+        Ok(ports.into_iter().collect())
     }
 
     /// Takes over a new list of members, parents before children.

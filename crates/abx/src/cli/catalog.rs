@@ -190,6 +190,7 @@ const PATHS_SHOWN: usize = 5;
 /// How a subject is obtained, in words.
 fn origin(subject: &SubjectSpec) -> String {
     let need = |need: &Need| match need {
+        Need::Image(name) => format!("the image {name}"),
         Need::Packages(list) => format!("the packages {}", list.join(", ")),
         Need::Npm(list) => format!("{} from npm", list.join(", ")),
         Need::Pypi(list) => format!("{} from pypi", list.join(", ")),

@@ -26,9 +26,13 @@ fn three() -> Measured {
 type Case = (FindingId, Level, fn(&mut Measured));
 
 /// Findings about subjects and the study, apart from what slices show.
-const CASES: [Case; 13] = [
+const CASES: [Case; 14] = [
     (FindingId::NotRestarted, Level::Note, |record| {
         record.subjects[1].address = Some("http://127.0.0.1:80".to_owned());
+    }),
+    (FindingId::UnkeptContainer, Level::Note, |record| {
+        let words = ["docker", "run", "--rm", "-p", "{port}:80", "nginx"];
+        record.subjects[1].command = words.map(str::to_owned).to_vec();
     }),
     (FindingId::StandIn, Level::Note, |record| {
         record.subjects[1].stand_in_for = Some("another server".to_owned());

@@ -60,6 +60,19 @@ impl ProcessFamily {
         }
     }
 
+    /// Waits until nothing is left, at most so long, and asks nobody to end.
+    pub fn wait(&mut self, within: Duration, wakes: &mut Wakes) -> io::Result<()> {
+        let deadline = Nanos::now().plus(within.into());
+        while self.reap()? {
+            let left = deadline.since(Nanos::now());
+            if left == Nanos(0) {
+                break;
+            }
+            wakes.sleep(Some(left))?;
+        }
+        Ok(())
+    }
+
     /// Ends whatever is left and answers how many processes had to be killed.
     ///
     /// Every child of the keeper is asked once: the command, and then what its

@@ -50,6 +50,11 @@ pub fn guard(plan: KeeperPlan) -> io::Result<()> {
     }
     family.kill(&mut wakes)?;
     if family.main_exit() != Some(Exit::Code(0)) {
+        if let Some(container) = &order.plan.container {
+            container.remove();
+            // What the engine had for it ends by itself then, or now.
+            family.kill(&mut wakes)?;
+        }
         KeeperReport::Lost.tell();
         // abx may still want to read the log, so until it closes the pipe.
         io::copy(&mut io::stdin().lock(), &mut io::sink())?;

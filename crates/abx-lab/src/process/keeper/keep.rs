@@ -4,6 +4,7 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use abx_sys::limits::DescriptorLimit;
 use abx_sys::process::{adopt_orphans, set_name, spawn_kept};
@@ -16,6 +17,9 @@ use super::wakes::Wakes;
 
 /// How much of files is made between two reports of it.
 const TELL_EVERY_BYTES: u64 = 1 << 20;
+
+/// How long the engine of a container may take to tidy up behind one that has ended.
+const TIDY_WITHIN: Duration = Duration::from_secs(5);
 
 /// Runs a plan, and returns when nothing of it is left.
 ///
@@ -51,6 +55,11 @@ pub fn run_command(plan: &KeeperPlan) -> io::Result<()> {
     let is_told = matches!(has_ended, Ok(true));
     if is_told {
         tell_exit(&family);
+    } else if let Some(container) = &plan.container
+        && container.stop(plan.stop.within)
+    {
+        // Its engine has some tidying up to do, and would take a signal for a wish.
+        family.wait(TIDY_WITHIN, &mut wakes)?;
     }
     let killed = match has_ended.and_then(|_| family.stop(plan.stop, &mut wakes)) {
         Ok(killed) => killed,
@@ -59,6 +68,9 @@ pub fn run_command(plan: &KeeperPlan) -> io::Result<()> {
             family.kill(&mut wakes)?
         }
     };
+    if let Some(container) = &plan.container {
+        container.remove();
+    }
     if !is_told {
         tell_exit(&family);
     }

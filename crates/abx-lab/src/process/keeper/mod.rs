@@ -10,6 +10,7 @@
 //!
 //! [`Keeper`] is the handle in abx, [`keep`] the body of the other two.
 
+mod container;
 mod family;
 mod first_report;
 mod guard;
@@ -33,6 +34,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::log_tail::log_tail;
 pub use crate::study::launch::Stop;
+pub use container::KeptContainer;
+pub(crate) use container::wait_within;
+#[cfg(test)]
+pub(crate) use container::write_program;
 use first_report::{FirstReport, first_report};
 use lost::end_what_is_left;
 pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
@@ -281,6 +286,12 @@ impl Keeper {
         { self.processes.last() }.map_or(self.guardian.id(), |keeper| keeper.pid)
     }
 
+    /// What it keeps, and how.
+    #[must_use]
+    pub fn plan(&self) -> &KeeperPlan {
+        &self.plan
+    }
+
     /// The moment at which the command was started.
     #[must_use]
     pub fn since(&self) -> Nanos {
@@ -341,6 +352,9 @@ impl Keeper {
             Some(killed) => EndManner::Killed(killed),
             None => {
                 end_what_is_left(&self.processes, self.guardian.id());
+                if let Some(container) = &self.plan.container {
+                    container.remove();
+                }
                 EndManner::KeeperLost
             }
         };
@@ -358,7 +372,11 @@ impl Keeper {
 
     /// Takes in what the keeper still has to say, until it ends or its time is over.
     fn wait_for_the_end(&mut self) {
-        let within = self.plan.stop.within.saturating_add(STOP_GRACE);
+        let grace = match self.plan.container {
+            None => STOP_GRACE,
+            Some(_) => STOP_GRACE + KeptContainer::STOP_GRACE,
+        };
+        let within = self.plan.stop.within.saturating_add(grace);
         let deadline = Nanos::now().plus(within.into());
         while let Ok(report) = self
             .reports

@@ -11,6 +11,7 @@ use abx_sys::limits::DescriptorLimit;
 use abx_sys::process::Exit;
 use serde::{Deserialize, Serialize};
 
+use super::container::KeptContainer;
 use crate::study::launch::Stop;
 
 /// The folder in a plan's scratch folder that is empty but for the plan's files.
@@ -41,6 +42,9 @@ pub struct KeeperPlan {
     pub files: Vec<ScratchFile>,
     /// How it is stopped.
     pub stop: Stop,
+    /// The container that it has an engine run: stopped in its place, and removed.
+    #[serde(default)]
+    pub container: Option<KeptContainer>,
     /// Whether what it has started may go on when the command itself has failed.
     #[serde(default)]
     pub outlives_main: bool,

@@ -102,6 +102,8 @@ pub struct FailedCommand {
 const LOCK: &str = "lock";
 /// The output of the system's own installer.
 const PACKAGES_LOG: &str = "packages.log";
+/// The output of the engine that fetches images.
+const IMAGES_LOG: &str = "images.log";
 /// How often it is looked whether another abx is done.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -212,6 +214,7 @@ impl Installation<'_> {
                 self.fill(subject, recipe, &planned.environment)?;
                 recipe.folder.log()
             }
+            ProvisionStep::Image(_) => self.pull(provision, commands, &planned.environment)?,
             _ => self.install_packages(provision, commands, &planned.environment)?,
         };
         let missing = look();
@@ -219,6 +222,28 @@ impl Installation<'_> {
             return Ok(());
         }
         Err(InstallError::StillMissing { missing, log })
+    }
+
+    /// Has an engine fetch an image, which keeps it. Returns the log.
+    fn pull(
+        &mut self,
+        provision: &Provision,
+        commands: &[Vec<String>],
+        environment: &Environment,
+    ) -> Result<PathBuf, InstallError> {
+        let log = provision.cache.join(IMAGES_LOG);
+        renew(&log)?;
+        for words in commands {
+            let call = LoggedCommand {
+                words,
+                directory: Path::new("/"),
+                path: &environment.path(),
+                variables: &[],
+                log: &log,
+            };
+            self.run(&provision.subject, &call)?;
+        }
+        Ok(log)
     }
 
     /// Installs packages of the system and starts none of their services.

@@ -11,6 +11,7 @@ mod command;
 mod content_hash;
 mod environment;
 mod folder;
+mod images;
 mod install;
 mod interrupt;
 mod missing;
@@ -34,8 +35,8 @@ use environment::Environment;
 use step::{Owner, ProvisionStep};
 use system::System;
 
-use crate::study::study_file::{ServerSpec, StudyFile};
-use crate::study::subject::Source;
+use crate::study::study_file::{Need, RunSpec, ServerSpec, StudyFile};
+use crate::study::subject::{Source, Subject};
 
 /// What one subject needs, as a [`survey`] found it.
 #[derive(Debug, Clone)]
@@ -110,6 +111,28 @@ impl Provision {
 #[must_use]
 pub fn survey(study: &StudyFile, folder: &Path, cache: &Path) -> Vec<Provision> {
     survey_on(&System::here(), study, folder, cache)
+}
+
+/// The same for subjects of a command line, which need images and nothing else that abx
+/// could have.
+#[must_use]
+pub fn survey_images(subjects: &[Subject], cache: &Path) -> Vec<Provision> {
+    let server = |subject: &Subject| {
+        let Source::Command(launch) = &subject.source else {
+            return None;
+        };
+        let image = launch.image.as_ref()?;
+        let server = ServerSpec {
+            line: 0,
+            needs: vec![Need::Image(image.name.clone())],
+            run: RunSpec::Launch(launch.clone()),
+        };
+        Some((subject.name.clone(), server))
+    };
+    let system = System::here();
+    { subjects.iter().filter_map(server) }
+        .map(|(name, server)| provision(&system, (&name, &server), Path::new("/"), cache))
+        .collect()
 }
 
 /// Where installations and builds are kept: `$XDG_CACHE_HOME/abx`, else

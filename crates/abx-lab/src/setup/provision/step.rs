@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
+use super::images;
 use super::missing::{Missing, Remedy};
 use super::packages;
 use super::recipe::{Recipe, Sources};
@@ -13,6 +14,8 @@ use crate::study::study_file::Need;
 /// A need, made out for this machine.
 #[derive(Debug, Clone)]
 pub enum ProvisionStep {
+    /// The image of a container.
+    Image(String),
     /// Packages of the system.
     Packages(Vec<String>),
     /// What a recipe needs itself.
@@ -66,6 +69,7 @@ impl ProvisionStep {
             vec![ProvisionStep::Tool(tool), ProvisionStep::Folder(recipe)]
         };
         match need {
+            Need::Image(name) => vec![ProvisionStep::Image(name.clone())],
             Need::Packages(list) => vec![ProvisionStep::Packages(list.clone())],
             Need::Npm(list) => with(Tool::Npm, Recipe::npm(list, cache)),
             Need::Pypi(list) => with(Tool::Python, Recipe::pypi(list, cache)),
@@ -117,7 +121,8 @@ impl ProvisionStep {
                 let name = recipe.folder.path().file_name().unwrap_or_default();
                 vec![name.to_string_lossy().into_owned()]
             }
-            ProvisionStep::Tool(_)
+            ProvisionStep::Image(_)
+            | ProvisionStep::Tool(_)
             | ProvisionStep::Bring { .. }
             | ProvisionStep::Impossible { .. } => Vec::new(),
         }
@@ -138,6 +143,7 @@ impl ProvisionStep {
             }]
         };
         match self {
+            ProvisionStep::Image(name) => images::missing(subject, name, system),
             ProvisionStep::Packages(list) => packages::missing(subject, list, system),
             ProvisionStep::Tool(tool) => tool.missing(subject, environment, system),
             ProvisionStep::Folder(recipe) if recipe.is_complete() => Vec::new(),
@@ -187,7 +193,8 @@ impl ProvisionStep {
         match self {
             ProvisionStep::Packages(_) => environment.add_system_servers(),
             ProvisionStep::Folder(recipe) => recipe.add_to(environment),
-            ProvisionStep::Tool(_)
+            ProvisionStep::Image(_)
+            | ProvisionStep::Tool(_)
             | ProvisionStep::Bring { .. }
             | ProvisionStep::Impossible { .. } => {}
         }

@@ -5,6 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::study::container::ENGINE_VARIABLE;
 use crate::study::program::find;
 
 /// This machine, or one made up by a test.
@@ -12,6 +13,8 @@ use crate::study::program::find;
 pub struct System {
     /// Where programs are looked for.
     pub path: String,
+    /// What runs containers, when the environment says it.
+    pub engine: Option<String>,
     /// Whether abx may install packages.
     pub is_root: bool,
     /// What maintainer scripts ask before they start a service.
@@ -27,6 +30,7 @@ impl System {
         let path = env::var_os("PATH").unwrap_or_default();
         System {
             path: path.to_string_lossy().into_owned(),
+            engine: env::var(ENGINE_VARIABLE).ok(),
             is_root: rustix::process::geteuid().is_root(),
             policy: PathBuf::from(POLICY),
         }

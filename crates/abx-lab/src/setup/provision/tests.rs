@@ -46,6 +46,7 @@ impl Machine {
         let machine = Machine {
             system: System {
                 path: format!("{}:/usr/bin:/bin", at("bin").display()),
+                engine: None,
                 is_root: true,
                 policy: at("policy-rc.d"),
             },
@@ -209,6 +210,32 @@ fn an_installer_that_is_missing_is_a_package() {
         assert_eq!(what(std::slice::from_ref(&need)), expected);
         assert_eq!(what(&[packages(&[tool]), need]), expected);
     }
+}
+
+#[test]
+fn an_image_is_missed_and_fetched() {
+    // Method: a machine without an engine; with one that knows what it has fetched; with one
+    // that has no daemon.
+    let mut machine = Machine::new();
+    machine.system.path = machine.at("bin").to_string_lossy().into_owned();
+    let needs = [Need::Image("web:1".to_owned())];
+    let said = |machine: &Machine| -> Vec<String> {
+        let found = machine.survey(&needs);
+        found[0].missing().iter().map(Missing::to_string).collect()
+    };
+    let none = "needs podman or docker: install one, such as the package podman";
+    assert!(said(&machine)[0].contains(none), "{:?}", said(&machine));
+    let engine = "#!/bin/sh\ncase $1 in\n\
+        pull) : >ROOT/fetched-$2 ;;\n\
+        image) [ -e ROOT/fetched-$5 ] && echo ab || { echo 'no such image' >&2; exit 1; } ;;\n\
+        esac\n";
+    machine.script("bin/docker", engine);
+    assert!(said(&machine)[0].ends_with("needs the image web:1: docker pull web:1"));
+    install(&machine.survey(&needs), &mut |_| {}).unwrap();
+    assert_eq!(said(&machine), [""; 0]);
+    machine.script("bin/podman", "#!/bin/sh\necho 'no daemon' >&2\nexit 1\n");
+    let silent = "have podman answer, which says: no daemon";
+    assert!(said(&machine)[0].ends_with(silent), "{:?}", said(&machine));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use super::model::{Need, RunSpec, ServerSpec, SubjectSpec};
 use super::nearest::meant;
 use super::raw::{RawFrom, RawReady, RawSignal, RawStop, RawSubject};
 use super::{Templates, unit};
+use crate::study::container::ContainerImage;
 use crate::study::launch::Stop;
 use crate::study::launch::{Launch, ReadinessRule, Template};
 use crate::study::placeholder::{WORDS, placeholders};
@@ -42,8 +43,15 @@ fn server(
     templates: Templates,
     leading: &[String],
 ) -> Result<ServerSpec, Diagnostic> {
-    let run = match (&raw.command, &raw.address) {
+    // An image knows what to run.
+    let of_image = raw.from.image.as_ref().map(|_| Vec::new());
+    let command = raw.command.as_ref().or(of_image.as_ref());
+    let run = match (command, &raw.address) {
         (None, None) => return Err(here.fault(Mistake::NoWay)),
+        (Some(_), Some(_)) if raw.command.is_none() => {
+            let key = here.key("from").key("image");
+            return Err(key.fault(Mistake::OnlyStarted(key.name())));
+        }
         (Some(_), Some(_)) => return Err(here.key("address").fault(Mistake::TwoWays)),
         (None, Some(address)) => RunSpec::Address(address_alone(raw, address, here)?),
         (Some(command), None) => {
@@ -65,6 +73,7 @@ fn server(
         }
     };
     let way = match run {
+        RunSpec::Launch(_) if raw.command.is_none() => "from",
         RunSpec::Launch(_) => "command",
         RunSpec::Address(_) => "address",
     };
@@ -99,15 +108,36 @@ impl LaunchTable<'_> {
         let known = self.known_words(leading);
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let named = &here.key("templates");
+        let command = match (&self.from.image, self.command) {
+            (Some(_), []) => Vec::new(),
+            (_, command) => words(command, &here.key("command"), &known)?,
+        };
         let launch = Launch {
+            image: self.image(&here.key("from").key("image"))?,
             ports: self.ports.to_vec(),
             environment: environment(self.env, &here.key("env"), &known)?,
             templates: read_templates(self.templates, named, templates, &known)?,
             stop: stop(self.stop, &here.key("stop"))?,
-            ..Launch::new(words(self.command, &here.key("command"), &known)?)
+            ..Launch::new(command)
         };
         check_port(&launch, &here.key("command"))?;
         Ok(launch)
+    }
+
+    /// The image of its container, when it is one.
+    fn image(&self, here: &KeyPosition) -> Result<Option<ContainerImage>, Diagnostic> {
+        let Some(name) = &self.from.image else {
+            return Ok(None);
+        };
+        if !ContainerImage::is_name(name) {
+            let (key, text) = (here.name(), name.clone());
+            return Err(here.fault(Mistake::ImageName { key, text }));
+        }
+        let told = self.stop.and_then(|stop| stop.signal.as_ref());
+        Ok(Some(ContainerImage {
+            name: name.clone(),
+            stop_signal: told.map(signal),
+        }))
     }
 
     /// Its placeholders: `{build}` only where something is built.
@@ -287,9 +317,10 @@ fn worker(raw: Option<&str>, here: &KeyPosition) -> Result<Option<String>, Diagn
     Ok(raw.map(str::to_owned))
 }
 
-/// Without a place for its port a subject would listen where nobody asks.
+/// Without a place for its port a subject would listen where nobody asks. Images know `PORT`,
+/// or are told by words of which nobody knows beforehand whether they are needed.
 fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
-    if launch.placeholders().any(|word| word == "port") {
+    if launch.image.is_some() || launch.placeholders().any(|word| word == "port") {
         Ok(())
     } else {
         Err(here.fault(Mistake::NoPort))
@@ -309,10 +340,16 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
         ("maven", &raw.maven, Need::Maven),
         ("cargo", &raw.cargo, Need::Cargo),
     ];
-    let mut needs = Vec::new();
+    let is_container = raw.image.is_some();
+    let beside = |key: &KeyPosition| match is_container {
+        true => Err(key.fault(Mistake::BesideImage(key.name()))),
+        false => Ok(()),
+    };
+    let mut needs: Vec<Need> = raw.image.iter().cloned().map(Need::Image).collect();
     for (key, list, need) in lists {
         let Some(list) = list else { continue };
         let here = here.key(key);
+        beside(&here)?;
         for (index, word) in list.iter().enumerate() {
             not_empty(word, &here.item(index))?;
         }
@@ -320,6 +357,7 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
     }
     if let Some(bring) = &raw.bring {
         let here = here.key("bring");
+        beside(&here)?;
         not_empty(&bring.program, &here.key("program"))?;
         not_empty(&bring.how, &here.key("how"))?;
         needs.push(Need::Bring {
@@ -329,6 +367,7 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
     }
     if let Some(build) = &raw.build {
         let here = here.key("build");
+        beside(&here)?;
         let folder = build.folder.as_ref();
         let folder =
             folder.map(|folder| here.key("folder").read(|key| unit::path_below(key, folder)));

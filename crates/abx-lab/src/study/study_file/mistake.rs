@@ -334,6 +334,14 @@ pub enum Mistake {
         "both `command` and `address`: leave out `address` for a server that abx starts, `command` for one that runs already"
     )]
     TwoWays,
+    /// What cannot be the name of an image.
+    #[error("`{key}` is `{}`: write the name of an image, such as \"nginx:1.27\"", short(.text))]
+    ImageName { key: String, text: String },
+    /// Something else that a container would need.
+    #[error(
+        "`{0}` is not for a container, whose image has all that it needs: leave out one of them"
+    )]
+    BesideImage(String),
     /// A key that makes no sense for a server which runs already.
     #[error(
         "`{0}` is only for a subject that abx starts: leave it out, or write `command` instead of `address`"

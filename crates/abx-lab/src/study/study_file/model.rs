@@ -122,6 +122,8 @@ pub enum RunSpec {
 /// One thing that a server needs. Lists are not empty, and neither are their words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
+    /// The image of its container.
+    Image(String),
     /// Packages of the system.
     Packages(Vec<String>),
     /// Packages of npm.

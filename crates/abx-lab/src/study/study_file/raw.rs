@@ -203,7 +203,7 @@ pub struct RawFile {
     pub bytes: u64,
 }
 
-/// A server under test: started by `command`, or running at `address`.
+/// A server under test: started by `command` or from an image, or running at `address`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawSubject {
@@ -309,6 +309,9 @@ pub enum RawRestart {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields)]
 pub struct RawFrom {
+    /// It is a container of this image, which podman or docker runs; the words of `command` are for the image.
+    #[schemars(extend("examples" = ["nginx:1.27"]))]
+    pub image: Option<String>,
     /// Packages of the system.
     #[schemars(length(min = 1), extend("examples" = [["nginx-light"]]))]
     pub packages: Option<Vec<String>>,

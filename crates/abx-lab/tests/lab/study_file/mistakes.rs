@@ -283,6 +283,21 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "28: subject \"three\": neither `command` nor `address`: write how abx starts it, such as command = [\"./server\", \"{port}\"], or where it runs",
     ),
     (
+        "address =",
+        "from = { image = \"nginx\" }\naddress =",
+        "30: subject \"three\": `from.image` is only for a subject that abx starts: leave it out, or write `command` instead of `address`",
+    ),
+    (
+        "address =",
+        "from = { image = \"-v\" }\n#",
+        "30: subject \"three\": `from.image` is `-v`: write the name of an image, such as \"nginx:1.27\"",
+    ),
+    (
+        "address =",
+        "from = { image = \"nginx\", npm = [\"ws\"] }\n#",
+        "30: subject \"three\": `from.npm` is not for a container, whose image has all that it needs: leave out one of them",
+    ),
+    (
         "name = \"three\"",
         "name = \"three\"\nstop = {}",
         "30: subject \"three\": `stop` is only for a subject that abx starts: leave it out, or write `command` instead of `address`",

@@ -411,6 +411,42 @@ fn what_is_accepted_can_be_filled() {
 }
 
 #[test]
+fn an_image_needs_no_command_and_no_port() {
+    // Method: an image alone, and one with words, a signal and a template, as a subject and as
+    // a service.
+    let text = r#"
+[[service]]
+name = "db"
+from = { image = "redis:7" }
+command = ["redis-server", "--port", "{port}"]
+[[subject]]
+name = "alone"
+from = { image = "web:1", stand_in_for = "web:2" }
+env = { DB = "{service.db.port}" }
+[[subject]]
+name = "told"
+from = { image = "nginx" }
+command = ["nginx", "-c", "{dir}/n.conf"]
+templates = { "n.conf" = "conf/n.conf.in" }
+stop = { signal = "QUIT", within = "1s" }
+[[load]]
+name = "one"
+"#;
+    let study = parsed(text).unwrap();
+    let launches: Vec<_> = study.launches().collect();
+    assert_eq!(launches[0].words(), ["image:web:1"]);
+    let (alone, told) = (launches[0].image.as_ref(), launches[1].image.as_ref());
+    assert_eq!(alone.unwrap().stop_signal, None);
+    assert_eq!(told.unwrap().stop_signal, Some(Signal::Quit));
+    assert_eq!(launches[1].words()[0], "image:nginx");
+    assert_eq!(study.services[0].launch().words()[0], "image:redis:7");
+    let needs = |name: &str| [Need::Image(name.to_owned())];
+    assert_eq!(study.subjects[0].server.needs, needs("web:1"));
+    assert_eq!(study.subjects[0].server.line, 8);
+    assert_eq!(study.services[0].server.needs, needs("redis:7"));
+}
+
+#[test]
 fn the_baseline_comes_first_and_a_line_leads_back_to_each_subject() {
     // Method: the second of three is the baseline; the line of its command.
     let study = parsed(GOOD).unwrap();

@@ -87,6 +87,14 @@ pub(super) fn held_by(pid: u32, inodes: &HashSet<u64>) -> io::Result<HashSet<u64
     }
 }
 
+/// The ports that a process listens on.
+pub(super) fn ports_of(pid: u32) -> io::Result<Vec<u16>> {
+    let all = listeners()?;
+    let held = held_by(pid, &all.iter().map(|one| one.inode).collect())?;
+    let own = all.iter().filter(|one| held.contains(&one.inode));
+    Ok(own.map(|one| one.address.port()).collect())
+}
+
 fn find_held(pid: u32, inodes: &HashSet<u64>) -> io::Result<HashSet<u64>> {
     let mut held = HashSet::new();
     let Some(descriptors) = if_there(std::fs::read_dir(format!("/proc/{pid}/fd")))? else {

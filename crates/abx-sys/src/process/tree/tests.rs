@@ -24,6 +24,7 @@ impl Story {
                 forks: None,
                 births: Births::default(),
                 is_accounted: false,
+                group: None,
                 total: Nanos(0),
             },
             readings: HashMap::new(),
@@ -387,6 +388,22 @@ fn the_listener_on_a_port_is_found_and_counts_itself() {
     }
     drop(listener);
     assert!(ProcTree::of_listener(address).unwrap().is_none());
+}
+
+#[test]
+fn a_container_counts_its_first_process() {
+    // Method: this very process as one that has a control group in common with whom looks:
+    // it listens and burns, and its clock is what counts.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut tree = ProcTree::of_container(std::process::id()).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    assert!(tree.listening_ports().unwrap().contains(&port));
+    let before = tree.cpu().unwrap();
+    while tree.cpu().unwrap() == before {
+        std::hint::spin_loop();
+    }
+    drop(listener);
+    assert!(!tree.listening_ports().unwrap().contains(&port));
 }
 
 #[test]

@@ -27,8 +27,9 @@ use crate::cli::units;
     fresh directory. A study file says the same and more, in TOML. Flags about the study override \
     the file; the load is set in the file only.")]
 pub struct Compare {
-    /// A study (its file, its folder, or its name in `abx study list`), or subjects, each a URL
-    /// or 'name=command with {port}'. The first subject is the baseline.
+    /// A study (its file, its folder, or its name in `abx study list`), or subjects, each a URL,
+    /// 'name=command with {port}' or, for a container, 'name=image:IMAGE words'. The first
+    /// subject is the baseline.
     #[arg(value_name = "STUDY|SUBJECT")]
     pub words: Vec<String>,
     /// Compare one subject with itself, to see how small a difference this machine can detect.
@@ -42,7 +43,8 @@ pub struct Compare {
     /// and measure nothing.
     #[arg(long, conflicts_with_all = ["against", "aa", "install"])]
     pub plan: bool,
-    /// Install what the study's subjects need and is missing. No service is started.
+    /// Install what the study's subjects need and is missing, or pull images that the command
+    /// line names. No service is started.
     #[arg(long)]
     pub install: bool,
     /// Differences up to this size do not matter [default: 3%].

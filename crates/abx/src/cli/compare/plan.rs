@@ -33,7 +33,7 @@ pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
 
 fn outline(subject: &abx_lab::Subject) -> OutlineSubject {
     let (command, address) = match &subject.source {
-        Source::Command(launch) => (launch.command.clone(), None),
+        Source::Command(launch) => (launch.words(), None),
         Source::Address(target) => (Vec::new(), Some(target.url.clone())),
     };
     OutlineSubject {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use abx_evidence::record::{Interleave, SkippedSubject};
 use abx_evidence::stats::Margin;
-use abx_lab::provision::{self, Provision};
+use abx_lab::provision::{self, Missing, Provision};
 use abx_lab::study_file::{self, ServiceSpec, StudyFile, SubjectSpec};
 use abx_lab::{
     CeilingServer, Launch, Load, PilotEffort, Pin, SliceLength, Source, Study, StudyService,
@@ -50,17 +50,13 @@ fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
 }
 
 fn from_words(compare: &Compare) -> Result<Study, Failure> {
-    if compare.install {
-        return Err(Failure::usage(
-            "--install needs a study file, which says what its subjects need: give one",
-        ));
-    }
     if compare.load.stages_last().is_some() {
         return Err(Failure::usage(
             "stages take longer than a slice lasts: use them with `abx run`, one server at a time",
         ));
     }
     let subjects = subjects(compare)?;
+    have_images(&subjects, compare)?;
     Ok(Study {
         contrasts: Vec::new(),
         loads: loads(compare, &subjects)?,
@@ -182,17 +178,43 @@ fn provide(
         provision::install(&needed, &mut |line| tell(line)).map_err(Failure::usage)?;
         return Ok(provision::survey(file, folder, &cache));
     }
-    let lines: Vec<String> = missing
-        .iter()
-        .map(|one| format!("  {}: {}\n    {}", one.subject, one.what, one.remedy))
-        .collect();
     Err(Failure::usage(format!(
         "{}: something that its subjects need is missing:\n{}\nTo install what abx can install: \
          {} --install",
         study_file::file(path).display(),
-        lines.join("\n"),
+        lines(&missing),
         extent.command
     )))
+}
+
+/// The images of subjects of the command line, all of them there: pulled now when that was
+/// asked for, and else named in the failure.
+fn have_images(subjects: &[Subject], compare: &Compare) -> Result<(), Failure> {
+    let needed = provision::survey_images(subjects, &provision::cache_folder());
+    if needed.is_empty() && compare.install {
+        return Err(Failure::usage(
+            "--install needs an image, or a study file, which says what its subjects need: give \
+             one",
+        ));
+    }
+    let missing: Vec<_> = needed.iter().flat_map(Provision::missing).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if compare.install {
+        return provision::install(&needed, &mut |line| tell(line)).map_err(Failure::usage);
+    }
+    Err(Failure::usage(format!(
+        "something that a subject needs is missing:\n{}\nTo have abx pull images: add --install",
+        lines(&missing)
+    )))
+}
+
+/// What is missing, and what would bring it.
+fn lines(missing: &[&Missing]) -> String {
+    let each = missing.iter();
+    let each = each.map(|one| format!("  {}: {}\n    {}", one.subject, one.what, one.remedy));
+    each.collect::<Vec<_>>().join("\n")
 }
 
 /// Leaves out subjects whose program only the user can bring and did not, and

@@ -1,0 +1,203 @@
+//! What the engine of containers tells: which process is a container's first one, and which
+//! images it has.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::process::keeper::{KeptContainer, wait_within};
+use crate::study::container::ContainerEngine;
+
+/// How long an engine may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// What an engine has of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImagePresence {
+    /// It is there, with this digest.
+    There(String),
+    /// It is not there.
+    Missing,
+    /// The engine gives no answer, and says why.
+    Unknown(String),
+}
+
+/// The number of a container's first process.
+///
+/// # Errors
+/// Why it is not known, in words.
+pub fn first_process(container: &KeptContainer) -> Result<u32, String> {
+    let format = "{{.State.Pid}}";
+    let mut command = Command::new(&container.engine);
+    command.args(["container", "inspect", "--format", format, &container.name]);
+    let answer = ask(&mut command)?;
+    match answer.trim().parse() {
+        Ok(pid) if pid > 0 => Ok(pid),
+        _ => Err("its container does not run".to_owned()),
+    }
+}
+
+/// The number of a container's first process, which has none but these processors.
+///
+/// # Errors
+/// What is wrong, and what helps.
+pub fn look_into(container: &KeptContainer, cpus: &[usize]) -> Result<u32, String> {
+    let first = first_process(container)?;
+    let Ok(own) = abx_sys::cpus::allowed_to(first) else {
+        return Err(format!(
+            "the processes of its container cannot be seen here, as where its engine runs on \
+             another machine: run abx where {} runs them",
+            container.engine
+        ));
+    };
+    if own.iter().all(|cpu| cpus.contains(cpu)) {
+        return Ok(first);
+    }
+    Err(format!(
+        "its container runs on the CPUs {own:?} and was to run on {cpus:?}: without root podman \
+         may bind it only where its user has the controller cpuset (systemd: Delegate=cpuset); \
+         run abx as root, or with --pin shared"
+    ))
+}
+
+/// What may be wrong with an image whose server does not answer, and listens on these ports.
+pub fn port_advice(ports: &[u16]) -> String {
+    let numbers: Vec<String> = ports.iter().map(u16::to_string).collect();
+    let instead = match numbers.as_slice() {
+        [] => String::new(),
+        [one] => format!(" It listens on port {one}."),
+        several => format!(" It listens on the ports {}.", several.join(", ")),
+    };
+    format!(
+        "Does its image listen on the port that PORT says?{instead} Tell it its port by words \
+         with {{port}} behind the image, or in a study file by `command`, `env` or a template"
+    )
+}
+
+/// Whether an engine has an image. Nothing is fetched.
+#[must_use]
+pub fn presence(engine: &ContainerEngine, image: &str) -> ImagePresence {
+    let format = "{{.Id}}{{range .RepoDigests}} {{.}}{{end}}";
+    let mut command = Command::new(&engine.program);
+    command.args(["image", "inspect", "--format", format, image]);
+    match ask(&mut command) {
+        Ok(answer) => ImagePresence::There(digest(&answer)),
+        Err(why) => not_there(why),
+    }
+}
+
+/// The digest of an image that is there.
+#[must_use]
+pub fn image_digest(image: &str) -> Option<String> {
+    match presence(&ContainerEngine::here().ok()?, image) {
+        ImagePresence::There(digest) => Some(digest),
+        ImagePresence::Missing | ImagePresence::Unknown(_) => None,
+    }
+}
+
+/// That by which registries know an image, else the engine's own.
+fn digest(answer: &str) -> String {
+    let mut words = answer.split_whitespace();
+    let id = words.next().unwrap_or_default();
+    match words.next().and_then(|name| name.split_once('@')) {
+        Some((_, digest)) => digest.to_owned(),
+        None if id.starts_with("sha256:") => id.to_owned(),
+        None => format!("sha256:{id}"),
+    }
+}
+
+/// What an engine means that does not know an image, by its words.
+fn not_there(why: String) -> ImagePresence {
+    let text = why.to_ascii_lowercase();
+    let is_missing = ["no such image", "image not known", "failed to find image"];
+    match is_missing.iter().any(|words| text.contains(words)) {
+        true => ImagePresence::Missing,
+        false => ImagePresence::Unknown(why),
+    }
+}
+
+/// What an engine answers, else the last line of what it complains about.
+fn ask(command: &mut Command) -> Result<String, String> {
+    let run = |error: std::io::Error| error.to_string();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // So that a terminal's Ctrl-C reaches abx alone.
+        .process_group(0)
+        .spawn()
+        .map_err(run)?;
+    // A line or two, which a pipe takes.
+    let has_succeeded = wait_within(&mut child, ANSWER_WITHIN).map_err(run)?;
+    if has_succeeded {
+        return Ok(text(child.stdout.take()));
+    }
+    let complaint = text(child.stderr.take());
+    let last = complaint.lines().last().unwrap_or("it says nothing");
+    Err(last.to_owned())
+}
+
+fn text(from: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    // What could not be read says nothing.
+    let _ = from.map(|mut from| from.read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::process::keeper::write_program;
+
+    fn engine(folder: &Path, script: &str) -> ContainerEngine {
+        let program = folder.join("engine");
+        write_program(&program, script);
+        ContainerEngine { program }
+    }
+
+    #[test]
+    fn an_image_that_is_missing_is_told_from_an_engine_that_does_not_answer() {
+        // Method: what podman and docker print, for an image that they have, for one that they
+        // do not have, and without a daemon.
+        let folder = tempfile::tempdir().unwrap();
+        let tell = |script: &str| presence(&engine(folder.path(), script), "nginx");
+        let there = |digest: &str| ImagePresence::There(digest.to_owned());
+        assert_eq!(tell("echo ab"), there("sha256:ab"));
+        assert_eq!(tell("echo sha256:ab"), there("sha256:ab"));
+        assert_eq!(
+            tell("echo ab x/nginx@sha256:cd y@sha256:ef"),
+            there("sha256:cd")
+        );
+        for words in [
+            "Error: No such image: nginx",
+            "Error: inspecting object: nginx: image not known",
+        ] {
+            let script = format!("echo warned >&2; echo '{words}' >&2; exit 1");
+            assert_eq!(tell(&script), ImagePresence::Missing, "{words}");
+        }
+        let why = "Cannot connect to the Docker daemon";
+        let silent = tell(&format!("echo '{why}' >&2; exit 1"));
+        assert_eq!(silent, ImagePresence::Unknown(why.to_owned()));
+    }
+
+    #[test]
+    fn a_container_that_has_ended_has_no_first_process() {
+        // Method: an engine that tells of one that runs, of one that has ended, and of none.
+        let folder = tempfile::tempdir().unwrap();
+        let tell = |script: &str| {
+            let engine = engine(folder.path(), script);
+            first_process(&KeptContainer {
+                engine: engine.program.display().to_string(),
+                name: "abx-1".to_owned(),
+            })
+        };
+        assert_eq!(tell("[ \"$5\" = abx-1 ] && echo 81"), Ok(81));
+        let ended = Err("its container does not run".to_owned());
+        assert_eq!(tell("echo 0"), ended);
+        let none = Err("no such container".to_owned());
+        assert_eq!(tell("echo 'no such container' >&2; exit 1"), none);
+    }
+}

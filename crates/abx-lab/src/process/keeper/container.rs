@@ -1,0 +1,127 @@
+//! The container of a kept command: asked to stop, and removed. Whoever is left of abx, guardian
+//! and keeper sees to that, and only by the name that this start has given it.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::LOOK_EVERY;
+
+/// How much longer than a server may take to stop its engine may take for it.
+const STOP_LONGER: Duration = Duration::from_secs(10);
+/// How long one try to remove a container may take.
+const REMOVE_WITHIN: Duration = Duration::from_secs(20);
+/// An engine that is still busy with the end of a container refuses the first tries.
+const REMOVE_TRIES: usize = 3;
+
+/// A container that the kept command has the engine run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptContainer {
+    /// The program that runs it.
+    pub engine: String,
+    /// Its name, which no other start has.
+    pub name: String,
+}
+
+impl KeptContainer {
+    /// How much longer than another one the keeper of a container may take to end.
+    pub(super) const STOP_GRACE: Duration = Duration::from_secs(80);
+
+    /// Has its server stop, by the signal that the container was started with, and killed when
+    /// it takes longer; whether there was one to stop.
+    pub fn stop(&self, within: Duration) -> bool {
+        let seconds = within.as_secs() + u64::from(within.subsec_nanos() > 0);
+        let seconds = seconds.to_string();
+        self.tell(&["stop", "-t", &seconds], within + STOP_LONGER)
+    }
+
+    /// Removes it, running or not, with all that it wrote.
+    pub fn remove(&self) {
+        for _ in 0..REMOVE_TRIES {
+            if self.tell(&["rm", "--force", "--volumes"], REMOVE_WITHIN) {
+                return;
+            }
+        }
+    }
+
+    /// Whether the engine did as it was told.
+    fn tell(&self, words: &[&str], within: Duration) -> bool {
+        let mut command = Command::new(&self.engine);
+        command.args(words).arg(&self.name).stdout(Stdio::null());
+        run_within(command.stderr(Stdio::null()), within).is_ok_and(|has_succeeded| has_succeeded)
+    }
+}
+
+/// Runs a command that only talks to the engine, and ends it when it takes too long; whether it
+/// succeeded. A terminal's Ctrl-C does not reach it.
+fn run_within(command: &mut Command, within: Duration) -> io::Result<bool> {
+    let mut child = command.stdin(Stdio::null()).process_group(0).spawn()?;
+    wait_within(&mut child, within)
+}
+
+/// Waits until a command has ended, and ends it when it takes too long; whether it succeeded.
+///
+/// # Errors
+/// `TimedOut`; what the kernel says.
+pub fn wait_within(child: &mut Child, within: Duration) -> io::Result<bool> {
+    let deadline = Instant::now() + within;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// A program of a test. It is written by a shell, since one that this process had open for
+/// writing could not be run while another test's child has just been forked.
+#[cfg(test)]
+pub fn write_program(at: &std::path::Path, text: &str) {
+    let write = r#"printf '#!/bin/sh\n%s\n' "$1" >"$2" && chmod 755 "$2""#;
+    let mut shell = Command::new("sh");
+    let status = shell.args(["-c", write, "sh", text]).arg(at).status();
+    assert!(status.expect("a shell").success());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_container_of_its_own_name_is_spoken_of() {
+        // Method: an engine that writes down what it is told, and fails the first time that it
+        // is to remove something.
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let script = format!(
+            "echo \"$@\" >>{0}; [ \"$1\" != rm ] || [ $(grep -c ^rm {0}) -gt 1 ]",
+            at("calls").display()
+        );
+        write_program(&at("engine"), &script);
+        let container = KeptContainer {
+            engine: at("engine").display().to_string(),
+            name: "abx-1".to_owned(),
+        };
+        assert!(container.stop(Duration::from_millis(1_500)));
+        container.remove();
+        let calls = std::fs::read_to_string(at("calls")).unwrap();
+        let removal = "rm --force --volumes abx-1\n";
+        assert_eq!(calls, format!("stop -t 2 abx-1\n{removal}{removal}"));
+    }
+
+    #[test]
+    fn an_engine_that_hangs_is_ended() {
+        // Method: one that would take a minute, and has a moment.
+        let mut command = Command::new("sleep");
+        let ended = run_within(command.arg("60"), Duration::from_millis(50));
+        assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+}

@@ -1,0 +1,122 @@
+//! Why a server is not there, in words for the person who wants to measure it.
+
+use std::time::Duration;
+
+use abx_sys::ports::PortError;
+
+use crate::process::keeper::KeeperError;
+use crate::process::log_tail::behind;
+use crate::process::verify::VerifyError;
+
+/// Why a server is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerProcessError {
+    /// No port for it.
+    #[error("no port for {name}: {source}")]
+    Port {
+        /// The server.
+        name: String,
+        /// Why not.
+        source: PortError,
+    },
+    /// It does not start.
+    #[error("{name} does not start: {source}")]
+    Start {
+        /// The server.
+        name: String,
+        /// Why not.
+        source: KeeperError,
+    },
+    /// It ended before it was ready, or under load.
+    #[error("{name} ended {when} ({how}){}", behind(.output))]
+    Ended {
+        /// The server.
+        name: String,
+        /// Before or under what.
+        when: &'static str,
+        /// Its exit code or signal.
+        how: String,
+        /// The end of its output.
+        output: String,
+    },
+    /// It was not ready in time.
+    #[error(
+        "{name} was not ready within {} ({why}). {advice}{}", waited(*.within, *.is_budget),
+        behind(.output)
+    )]
+    NotReady {
+        /// The server.
+        name: String,
+        /// How long it had.
+        within: Duration,
+        /// Whether the budget allowed no longer.
+        is_budget: bool,
+        /// What it did instead.
+        why: String,
+        /// What may be wrong with it.
+        advice: Box<str>,
+        /// The end of its output.
+        output: String,
+    },
+    /// Its container cannot be looked into, or is not as it was ordered.
+    #[error("{name}: {why}")]
+    Container {
+        /// The server.
+        name: String,
+        /// What is wrong, and what helps.
+        why: String,
+    },
+    /// Somebody else answers on its port.
+    #[error(
+        "{name} was given port {port}, and another program listens there: its answers would be \
+         measured instead{advice}{}", behind(.output)
+    )]
+    Foreign {
+        /// The server.
+        name: String,
+        /// Its port.
+        port: u16,
+        /// What may be the reason; empty when nobody knows one.
+        advice: &'static str,
+        /// The end of its output.
+        output: String,
+    },
+    /// It runs, and leaves requests unanswered.
+    #[error(
+        "{name} {how}: try it alone with `abx run`, with fewer connections (`-c`), and look at \
+         its log"
+    )]
+    Unanswered {
+        /// The server.
+        name: String,
+        /// What it did, and what became of the requests.
+        how: String,
+    },
+    /// Its answer is wrong.
+    #[error("{0}")]
+    Answer(#[from] VerifyError),
+}
+
+impl ServerProcessError {
+    /// Whether nothing is wrong with the subject: the person stopped abx.
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        match self {
+            ServerProcessError::Start { source, .. } => matches!(source, KeeperError::Stopped),
+            ServerProcessError::Answer(error) => error.is_stop(),
+            _ => false,
+        }
+    }
+}
+
+/// How long a start had, and who set that.
+fn waited(within: Duration, is_budget: bool) -> String {
+    let time = match within.as_secs() {
+        0 => format!("{} ms", within.as_millis()),
+        seconds => format!("{seconds} s"),
+    };
+    match is_budget {
+        true => format!("{time}, which is all that `--budget` left"),
+        false => time,
+    }
+}

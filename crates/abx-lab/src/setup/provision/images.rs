@@ -1,0 +1,38 @@
+//! Images of containers.
+
+use super::missing::{Missing, Remedy};
+use super::system::System;
+use crate::process::container::{ImagePresence, presence};
+use crate::study::container::ContainerEngine;
+
+/// An image that the engine does not have, or an engine that is not there or gives no answer.
+pub fn missing(subject: &str, image: &str, system: &System) -> Vec<Missing> {
+    let found = ContainerEngine::find(system.path.as_ref(), system.engine.as_deref());
+    let lacks = |what: String, remedy: Remedy| {
+        vec![Missing {
+            subject: subject.to_owned(),
+            what,
+            remedy,
+        }]
+    };
+    let engine = match found {
+        Ok(engine) => engine,
+        Err(none) => {
+            let how = "install one, such as the package podman, and have it on PATH";
+            return lacks(none.sought, Remedy::ByHand(how.to_owned()));
+        }
+    };
+    match presence(&engine, image) {
+        ImagePresence::There(_) => Vec::new(),
+        ImagePresence::Missing => {
+            let pull = [engine.name(), "pull".to_owned(), image.to_owned()];
+            let pull = Remedy::Install(vec![pull.to_vec()]);
+            lacks(format!("the image {image}"), pull)
+        }
+        ImagePresence::Unknown(why) => {
+            let name = engine.name();
+            let how = format!("have {name} answer, which says: {why}");
+            lacks(format!("the image {image}"), Remedy::ByHand(how))
+        }
+    }
+}

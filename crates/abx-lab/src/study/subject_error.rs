@@ -1,0 +1,79 @@
+//! What is said about words that do not make a subject.
+
+/// Why words do not make a subject.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubjectError {
+    /// Neither a URL nor `name=command`, nor a study.
+    #[error(
+        "`{0}` is neither a URL, nor `name=command`, nor a study file or its folder: give for \
+         example `http://127.0.0.1:8081/` or `'new=./server --port {{port}}'`"
+    )]
+    Unnamed(String),
+    /// A name that would not fit into tables, files and scripts.
+    #[error(
+        "`{0}` is not a valid name for a subject: use letters, digits, `-`, `_` and `.`, at most 40"
+    )]
+    BadName(String),
+    /// A command without a place for the port.
+    #[error(
+        "the command of `{name}` has no {{port}}: abx chooses the port, so write {{port}} where \
+         the command takes it (or `env PORT={{port}} ...`)"
+    )]
+    NoPort {
+        /// The subject.
+        name: String,
+    },
+    /// Nothing after `name=`.
+    #[error("`{name}` has an empty command: write `'{name}=program arguments'`")]
+    Empty {
+        /// The subject.
+        name: String,
+    },
+    /// No name of an image behind `image:`.
+    #[error(
+        "`{image}` of `{name}` is not the name of an image: write for example \
+         `'{name}=image:nginx:1.27'`, and words for it behind that"
+    )]
+    BadImage {
+        /// The subject.
+        name: String,
+        /// What was given.
+        image: String,
+    },
+    /// Quotes that do not close.
+    #[error("the command of `{name}` has a quote that does not close: `{command}`")]
+    Quotes {
+        /// The subject.
+        name: String,
+        /// Its command.
+        command: String,
+    },
+    /// Another scheme than these.
+    #[error(
+        "`{url}`: abx speaks http://, https://, ws:// and wss://; {scheme}:// is not supported"
+    )]
+    Scheme {
+        /// What was given.
+        url: String,
+        /// Its scheme.
+        scheme: String,
+    },
+    /// Not a URL.
+    #[error(
+        "`{url}` is not a URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or https://, ws://, wss://"
+    )]
+    Url {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A name that leads nowhere.
+    #[error("`{host}` does not resolve ({why}): check the name, or give an address")]
+    Resolve {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        why: String,
+    },
+}
