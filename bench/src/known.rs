@@ -105,8 +105,8 @@ const CASES: &[Case] = &[
     ),
     case(
         "16 workers, 32 workers for 8 connections",
-        "--workers 16 --per-second 1000 --work exponential",
-        "--workers 32 --per-second 2000 --work exponential",
+        "--workers 16 --clients 8 --per-second 1000 --work exponential",
+        "--workers 32 --clients 8 --per-second 2000 --work exponential",
         "-c 8 --slice 200ms",
     ),
     case(
@@ -179,7 +179,8 @@ struct Count {
 
 /// What abx says of one case, beside what the servers counted.
 struct Answer {
-    throughput: [f64; 2],
+    /// None of who was not measured, since it left connections unanswered.
+    throughput: [Option<f64>; 2],
     counts: [Count; 2],
     ratio: Option<f64>,
     verdict: String,
@@ -258,8 +259,8 @@ fn compare(
     let comparison = study.comparison("throughput")?;
     Ok(Answer {
         throughput: [
-            study.figure("one", "throughput_per_s")?,
-            study.figure("other", "throughput_per_s")?,
+            study.figure("one", "throughput_per_s").ok(),
+            study.figure("other", "throughput_per_s").ok(),
         ],
         counts: [count(&log("one"))?, count(&log("other"))?],
         ratio: comparison.bounds.map(|[ratio, ..]| ratio),
@@ -290,8 +291,8 @@ impl Count {
 
 impl Answer {
     /// How far abx's throughput is from a server's own count, as a share of it.
-    fn off(&self, which: usize) -> f64 {
-        self.throughput[which] / self.counts[which].per_s() - 1.0
+    fn off(&self, which: usize) -> Option<f64> {
+        Some(self.throughput[which]? / self.counts[which].per_s() - 1.0)
     }
 
     /// The ratio of the servers' own counts, the other over the first.
@@ -306,7 +307,7 @@ impl Answer {
             return is_claimed.then_some("a claim").into_iter().collect();
         }
         let mut wrong = Vec::new();
-        if (0..2).any(|which| self.off(which).abs() > OFF_MAX) {
+        if (0..2).any(|which| self.off(which).is_none_or(|off| off.abs() > OFF_MAX)) {
             wrong.push("throughput");
         }
         let own = self.own_ratio();
@@ -329,11 +330,10 @@ impl Answer {
     fn row(&self, name: &str, wrong: &[&str]) -> String {
         let both = |format: &dyn Fn(usize) -> String| format!("{}, {}", format(0), format(1));
         let own = both(&|which| format!("{:.1}", self.counts[which].per_s()));
-        let abx = both(&|which| format!("{:.1}", self.throughput[which]));
-        let off = both(&|which| format!("{:+.2} %", 100.0 * self.off(which)));
-        let ratio = self
-            .ratio
-            .map_or("none".to_owned(), |ratio| format!("{ratio:.4}"));
+        let given = |figure: Option<String>| figure.unwrap_or_else(|| "none".to_owned());
+        let abx = both(&|which| given(self.throughput[which].map(|figure| format!("{figure:.1}"))));
+        let off = both(&|which| given(self.off(which).map(|off| format!("{:+.2} %", 100.0 * off))));
+        let ratio = given(self.ratio.map(|ratio| format!("{ratio:.4}")));
         let mark = match wrong {
             [] => "right".to_owned(),
             some => format!("**wrong: {}**", some.join(", ")),

@@ -2,14 +2,16 @@
 //! generator's throughput is held against.
 //!
 //!     capacity --port N --log FILE [--per-second N] [--work constant|exponential|bimodal|stalls]
-//!              [--order fifo|lifo|sharing|batches:N|turns:N] [--workers N] [--seed N]
+//!              [--order fifo|lifo|sharing|batches:N|turns:N] [--workers N] [--clients N]
+//!              [--seed N]
 //!
 //! Work is done in virtual time, so that neither this machine nor its other programs
 //! change the capacity: requests that wait are served at exact moments, and what is sent
 //! late makes nothing behind it later. It answers GET, echoes WebSocket messages, and
 //! sends those on `/chat` to everybody. For each spell of work it appends a line to the
-//! log: what it served, and for how long it had work, in ns. A spell lasts until nothing
-//! was there to be done for 5 ms.
+//! log: what it served, and for how long, in ns, while all workers were at work, or as many
+//! as there are clients, if those are fewer. A spell lasts until nothing was there to be
+//! done for 5 ms. Each start deals other work: by the seed and the lines of the log.
 
 mod connection;
 mod work;
@@ -39,15 +41,23 @@ struct Options {
     kind: Kind,
     order: Order,
     workers: usize,
+    /// Requests that are there at the same time at most.
+    clients: usize,
     seed: u64,
 }
 
 /// What was served since the last line of the log.
 #[derive(Default)]
 struct Spell {
+    /// When all workers were first at work.
     began: Option<f64>,
+    /// Whether they are.
+    is_full: bool,
     last: f64,
     served: u64,
+    /// What was served, and until when, when all of them were last at work.
+    full_served: u64,
+    full_last: f64,
 }
 
 struct Capacity {
@@ -59,6 +69,8 @@ struct Capacity {
     deck: Deck,
     /// Work of a mean request, in ns of one worker.
     mean_ns: f64,
+    /// So many requests at work are as many as ever will be.
+    full: usize,
     spell: Spell,
     log: File,
 }
@@ -70,6 +82,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let data = epoll::EventData::new_u64(LISTENER);
     epoll::add(&epoll, &listener, data, epoll::EventFlags::IN)?;
+    let earlier = std::fs::read_to_string(&options.log).map_or(0, |log| log.lines().count());
+    let seed = { options.seed.wrapping_add(earlier as u64) }.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let log = OpenOptions::new()
         .create(true)
         .append(true)
@@ -80,8 +94,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         connections: HashMap::new(),
         accepted: 0,
         workers: Workers::new(options.order, options.workers),
-        deck: Deck::new(options.kind, options.seed),
+        deck: Deck::new(options.kind, seed),
         mean_ns: 1e9 * options.workers as f64 / options.per_s,
+        full: options.workers.min(options.clients),
         spell: Spell::default(),
         log,
     };
@@ -114,13 +129,15 @@ impl Capacity {
                 self.take(event.data.u64(), &mut jobs)?;
             }
             for job in jobs.drain(..) {
-                self.spell.begin(at);
                 let from = match &job {
                     Job::Answer(connection, _) => *connection,
                     Job::Broadcast(_) => LISTENER,
                 };
                 let work = self.mean_ns * self.deck.deal();
                 self.workers.arrive(from, work, job);
+                if self.workers.at_work() >= self.full {
+                    self.spell.fills(at);
+                }
             }
         }
     }
@@ -128,8 +145,8 @@ impl Capacity {
     /// Counts what was served, and ends a spell behind which nothing came for a while.
     fn note(&mut self, at: f64, served: usize) -> std::io::Result<()> {
         if served > 0 {
-            self.spell.served += served as u64;
-            self.spell.last = at;
+            let is_full = self.workers.at_work() >= self.full;
+            self.spell.serves(served as u64, at, is_full);
         }
         if let Some(began) = self.spell.began
             && self.workers.is_idle()
@@ -138,8 +155,8 @@ impl Capacity {
             writeln!(
                 self.log,
                 "{} {:.0}",
-                self.spell.served,
-                self.spell.last - began
+                self.spell.full_served,
+                self.spell.full_last - began
             )?;
             self.spell = Spell::default();
         }
@@ -195,11 +212,28 @@ impl Capacity {
 }
 
 impl Spell {
-    fn begin(&mut self, at: f64) {
+    /// All workers are at work now.
+    fn fills(&mut self, at: f64) {
+        self.is_full = true;
         if self.began.is_none() {
-            self.began = Some(at);
-            self.last = at;
+            *self = Spell {
+                began: Some(at),
+                is_full: true,
+                last: at,
+                full_last: at,
+                ..Spell::default()
+            };
         }
+    }
+
+    /// So many were served now; whether all workers are still at work.
+    fn serves(&mut self, count: u64, at: f64, is_full: bool) {
+        self.served += count;
+        self.last = at;
+        if self.is_full {
+            (self.full_served, self.full_last) = (self.served, at);
+        }
+        self.is_full = is_full;
     }
 }
 
@@ -218,6 +252,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, Box<dyn E
         kind: Kind::Constant,
         order: Order::Fifo,
         workers: 1,
+        clients: usize::MAX,
         seed: 1,
     };
     while let Some(flag) = words.next() {
@@ -229,6 +264,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, Box<dyn E
             "--log" => options.log = value,
             "--per-second" => options.per_s = value.parse()?,
             "--workers" => options.workers = value.parse()?,
+            "--clients" => options.clients = value.parse()?,
             "--seed" => options.seed = value.parse()?,
             "--work" => options.kind = kind(&value)?,
             "--order" => options.order = order(&value)?,
@@ -236,7 +272,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, Box<dyn E
         }
     }
     match options.log.is_empty() || options.port == 0 || options.workers == 0 {
-        true => Err("usage: capacity --port N --log FILE [--per-second N] [--work KIND] [--order ORDER] [--workers N] [--seed N]".into()),
+        true => Err("usage: capacity --port N --log FILE [--per-second N] [--work KIND] [--order ORDER] [--workers N] [--clients N] [--seed N]".into()),
         false => Ok(options),
     }
 }

@@ -60,6 +60,11 @@ impl<J> Workers<J> {
         self.serving.is_empty()
     }
 
+    /// How many requests are being served, batches counted once.
+    pub fn at_work(&self) -> usize {
+        self.serving.len()
+    }
+
     /// Takes a request of a connection that needs `work` ns of one worker. Call
     /// [`Workers::advance`] to the time of its coming before.
     pub fn arrive(&mut self, connection: u64, work: f64, job: J) {

@@ -2,7 +2,8 @@
 //!
 //! Both ends of a connection's time are "its first completion after a fixed moment",
 //! so that what is counted between them is no matter of where a slice's edges cut a
-//! request: docs/statistics.md, section 2.
+//! request: docs/statistics.md, section 2. A window of several requests is served in
+//! bursts, so there it is the first completion that makes a whole number of windows.
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
@@ -13,8 +14,11 @@ pub(crate) enum Basis {
     /// Each connection from its first completion after the warm-in, which is not
     /// counted, to its first one after the end, which is.
     Completions,
+    /// All connections together, from the first completion after the warm-in to the
+    /// first one after the end: of a rate that does not change.
+    Flow,
     /// The time between the warm-in and the end, the same for all connections: of
-    /// loads that change or come by a schedule.
+    /// loads that change.
     Window,
     /// All requests that count, each connection from its first send to its last
     /// outcome: of slices that end by a number of requests.
@@ -31,10 +35,21 @@ pub(crate) struct Counting {
     pub(crate) end: Nanos,
     /// Counted requests in flight.
     pub(crate) in_flight: usize,
+    /// Requests in flight that each connection may have.
+    window: u64,
     /// Clocks that have not closed.
     unclosed: usize,
     /// Whether any has opened.
     pub(crate) has_opened: bool,
+    /// The clock of all connections together.
+    flow: Flow,
+}
+
+/// The clock of all connections together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flow {
+    opened: Option<Nanos>,
+    closed: Option<Nanos>,
 }
 
 impl Counting {
@@ -44,22 +59,34 @@ impl Counting {
         from: Nanos::MAX,
         end: Nanos::MAX,
         in_flight: 0,
+        window: 1,
         unclosed: 0,
         has_opened: false,
+        flow: Flow {
+            opened: None,
+            closed: None,
+        },
     };
 
-    /// Of a slice over so many clocks.
-    pub(crate) fn new(basis: Basis, from: Nanos, end: Nanos, clocks: usize) -> Counting {
+    /// Of a slice from `from` to `end`, over so many clocks of connections with so many
+    /// requests in flight each.
+    pub(crate) fn new(
+        basis: Basis,
+        [from, end]: [Nanos; 2],
+        clocks: usize,
+        window: usize,
+    ) -> Counting {
         Counting {
             basis,
             from,
             end,
-            in_flight: 0,
+            window: window.max(1) as u64,
             unclosed: match basis {
                 Basis::Completions => clocks,
+                Basis::Flow => clocks.min(1),
                 Basis::Window | Basis::Requests => 0,
             },
-            has_opened: false,
+            ..Counting::NOTHING
         }
     }
 
@@ -80,6 +107,42 @@ impl Counting {
     pub(crate) fn is_settled(&self) -> bool {
         self.unclosed == 0 && self.in_flight == 0
     }
+
+    /// A request has its whole response now, behind the warm-in. Answers whether the
+    /// clock of all connections counts it.
+    fn flows(&mut self, now: Nanos) -> bool {
+        match self.flow {
+            Flow { opened: None, .. } => {
+                self.flow.opened = Some(now);
+                self.has_opened = true;
+                false
+            }
+            Flow { closed: None, .. } => {
+                if now > self.end {
+                    self.stop_flow(now);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Nothing that ends later counts for the clock of all connections any more.
+    pub(crate) fn stop_flow(&mut self, now: Nanos) {
+        if self.basis == Basis::Flow && self.flow.closed.is_none() {
+            self.flow.closed = Some(now);
+            self.unclosed = 0;
+        }
+    }
+
+    /// The time over which connections that have none of their own were counted, when
+    /// the counted part ended at `until`.
+    pub(crate) fn span(&self, until: Nanos) -> Nanos {
+        let flow = || Some(self.flow.closed?.since(self.flow.opened?));
+        flow()
+            .filter(|span| *span > Nanos(0))
+            .unwrap_or_else(|| until.since(self.from))
+    }
 }
 
 /// One connection's part of a throughput.
@@ -91,6 +154,9 @@ pub(crate) struct Clock {
     opened: Option<Nanos>,
     closed: Nanos,
     last: Nanos,
+    /// Requests that have ended, and how many of them when it was opened.
+    ended: u64,
+    ended_before: u64,
 }
 
 impl Clock {
@@ -98,13 +164,15 @@ impl Clock {
     pub(crate) fn new(counting: &Counting) -> Clock {
         Clock {
             turns_after: match counting.basis {
-                Basis::Completions | Basis::Window => counting.from,
+                Basis::Completions | Basis::Flow | Basis::Window => counting.from,
                 Basis::Requests => Nanos(0),
             },
             is_open: false,
             opened: None,
             closed: Nanos(0),
             last: Nanos(0),
+            ended: 0,
+            ended_before: 0,
         }
     }
 
@@ -119,6 +187,7 @@ impl Clock {
         now: Nanos,
     ) -> bool {
         self.last = now;
+        self.ended += 1;
         let is_timed = match now <= self.turns_after {
             true => self.is_open,
             false => self.turns(counting, intended, outcome, now),
@@ -150,8 +219,25 @@ impl Clock {
                 false
             }
             (Basis::Completions, true) => {
-                self.stops(counting, now);
+                let counted = self.ended - self.ended_before;
+                if !outcome.is_completed() || counted % counting.window == 0 {
+                    self.stops(counting, now);
+                }
                 true
+            }
+            (Basis::Flow, _) if !outcome.is_completed() => {
+                if now > counting.end {
+                    counting.stop_flow(now);
+                }
+                false
+            }
+            (Basis::Flow, _) => {
+                let counts = counting.flows(now);
+                match now <= counting.end {
+                    true => self.opens(counting.from, counting.end),
+                    false => self.is_open = false,
+                }
+                counts
             }
             (Basis::Window, false) if now <= counting.end => {
                 self.opens(counting.from, counting.end);
@@ -175,6 +261,7 @@ impl Clock {
         self.is_open = true;
         self.opened = Some(at);
         self.turns_after = turns_after;
+        self.ended_before = self.ended;
     }
 
     /// Nothing that ends later counts any more.
@@ -185,7 +272,9 @@ impl Clock {
         self.turns_after = Nanos::MAX;
         self.is_open = false;
         self.closed = now;
-        counting.unclosed = counting.unclosed.saturating_sub(1);
+        if counting.basis == Basis::Completions {
+            counting.unclosed = counting.unclosed.saturating_sub(1);
+        }
     }
 
     /// Whether a request has ended that opened it.
@@ -204,7 +293,7 @@ impl Clock {
     pub(crate) fn time(&self, basis: Basis, window: Nanos) -> Option<Nanos> {
         match basis {
             Basis::Completions => self.span(basis).or(Some(window)),
-            Basis::Window => Some(window),
+            Basis::Flow | Basis::Window => Some(window),
             Basis::Requests => self.span(basis),
         }
     }
@@ -213,7 +302,7 @@ impl Clock {
     pub(crate) fn span(&self, basis: Basis) -> Option<Nanos> {
         let until = match basis {
             Basis::Requests => self.last,
-            Basis::Completions | Basis::Window => self.closed,
+            Basis::Completions | Basis::Flow | Basis::Window => self.closed,
         };
         let span = until.since(self.opened?);
         (span > Nanos(0)).then_some(span)
@@ -229,7 +318,7 @@ mod tests {
 
     /// Which of the requests that end at these moments count, over what time.
     fn counted(basis: Basis, ends: &[u64]) -> (Vec<u64>, Option<u64>, bool) {
-        let mut counting = Counting::new(basis, FROM, END, 1);
+        let mut counting = Counting::new(basis, [FROM, END], 1, 1);
         let mut clock = Clock::new(&counting);
         let mut found = Vec::new();
         for end in ends {
@@ -265,7 +354,7 @@ mod tests {
     fn a_failure_opens_no_clock_and_behind_the_end_closes_it() {
         // Method: answers and failures, within the counted part and behind it.
         let of = |ends: &[(u64, Outcome)]| {
-            let mut counting = Counting::new(Basis::Completions, FROM, END, 1);
+            let mut counting = Counting::new(Basis::Completions, [FROM, END], 1, 1);
             let mut clock = Clock::new(&counting);
             let counted = { ends.iter() }.filter(|(end, outcome)| {
                 clock.ends(&mut counting, Nanos(0), *outcome, Nanos(*end))
@@ -287,6 +376,60 @@ mod tests {
             of(&[(120, ok), (180, ok), (240, fails)]),
             (1, Some(120), true)
         );
+    }
+
+    #[test]
+    fn a_clock_of_several_in_flight_stops_when_a_number_of_windows_is_whole() {
+        // Method: windows of four that end in bursts, of which the end cuts the third; and
+        // a failure in it.
+        let bursts = [
+            110, 111, 112, 113, 160, 161, 162, 163, 199, 201, 202, 203, 240, 241,
+        ];
+        let of = |fails_at: u64| {
+            let mut counting = Counting::new(Basis::Completions, [FROM, END], 1, 4);
+            let mut clock = Clock::new(&counting);
+            let counted = bursts.iter().filter(|end| {
+                let outcome = match **end == fails_at {
+                    true => Outcome::Reset,
+                    false => Outcome::Ok,
+                };
+                clock.ends(&mut counting, Nanos(0), outcome, Nanos(**end))
+            });
+            let counted = counted.count();
+            let span = clock.span(Basis::Completions);
+            (counted, span.map(|span| span.0), counting.is_settled())
+        };
+        assert_eq!(of(0), (12, Some(130), true));
+        assert_eq!(of(202), (9, Some(92), true));
+    }
+
+    #[test]
+    fn the_clock_of_all_connections_runs_from_one_completion_to_another() {
+        // Method: two connections whose requests end in step, and failures that open
+        // nothing and end the wait.
+        let of = |ends: &[(usize, u64, Outcome)]| {
+            let mut counting = Counting::new(Basis::Flow, [FROM, END], 2, 1);
+            let mut clocks = [Clock::new(&counting); 2];
+            let counted = ends.iter().filter(|(which, end, outcome)| {
+                clocks[*which].ends(&mut counting, Nanos(0), *outcome, Nanos(*end))
+            });
+            let counted = counted.count();
+            (counted, counting.span(END).0, counting.is_settled())
+        };
+        let (ok, fails) = (Outcome::Ok, Outcome::Timeout);
+        let in_step = [90, 90, 130, 130, 180, 180, 230, 230, 280];
+        let in_step: Vec<_> = (0..)
+            .zip(in_step)
+            .map(|(at, end)| (at % 2, end, ok))
+            .collect();
+        assert_eq!(of(&in_step), (4, 100, true));
+        assert_eq!(of(&in_step[..6]), (3, 100, false));
+        assert_eq!(of(&[(0, 120, fails), (1, 140, ok), (0, 150, ok)]).0, 1);
+        assert_eq!(
+            of(&[(0, 120, ok), (1, 150, ok), (0, 240, fails)]),
+            (1, 120, true)
+        );
+        assert_eq!(of(&[]), (0, 100, false));
     }
 
     #[test]

@@ -102,12 +102,13 @@ impl<I: Io> Broadcast<I> {
                 self.count_unsent(&mut requests_left, counted_until);
             }
             let is_settled = now >= slice.end && self.counting.is_settled();
-            let may_send = now < slice.sends_until(self.counting.basis) && requests_left > 0;
+            let may_send = now < slice.sends_until() && requests_left > 0;
             let goes_on = may_send && !is_settled && !is_cut;
             if goes_on {
                 self.take_due(&mut requests_left, now);
             } else {
                 self.clock.stops(&mut self.counting, now);
+                self.counting.stop_flow(now);
             }
             if is_stopped {
                 self.abandon(now);
@@ -127,7 +128,7 @@ impl<I: Io> Broadcast<I> {
             end,
             counted_until: match self.counting.basis {
                 Basis::Requests => counted_until.min(end),
-                Basis::Completions | Basis::Window => counted_until,
+                Basis::Completions | Basis::Flow | Basis::Window => counted_until,
             },
             stopped_answering,
         }
@@ -151,8 +152,10 @@ impl<I: Io> Broadcast<I> {
         let speakers = self.pool.slots.len().min(1);
         self.dispatcher
             .begin(slice, &self.pool.plan.pacing, seed, speakers);
-        let basis = slice.basis(&self.pool.plan.pacing);
-        self.counting = Counting::new(basis, slice.counted_from, slice.end, speakers);
+        let basis = slice.basis(&self.pool.plan);
+        let counted = [slice.counted_from, slice.end];
+        // Rounds are filled up one by one, so they do not come in bursts.
+        self.counting = Counting::new(basis, counted, speakers, 1);
         self.clock = Clock::new(&self.counting);
         self.free_since = slice.start;
         self.rests_until = slice.start;
@@ -363,9 +366,10 @@ impl<I: Io> Broadcast<I> {
     /// Counts the speaker's time; the others only listen.
     fn close_books(&mut self, counted_until: Nanos, now: Nanos) {
         self.clock.stops(&mut self.counting, now);
-        let Counting { basis, from, .. } = self.counting;
+        self.counting.stop_flow(now);
+        let basis = self.counting.basis;
         let span = self.clock.span(basis);
-        let time = self.clock.time(basis, counted_until.since(from));
+        let time = self.clock.time(basis, self.counting.span(counted_until));
         let time = time.filter(|_| !self.pool.slots.is_empty());
         let tally = &mut self.pool.tally;
         tally.clocks = u64::from(time.is_some());

@@ -66,7 +66,7 @@ impl Dispatcher {
     /// A worker without slots has no part of any schedule.
     pub(super) fn begin(&mut self, slice: &WorkerSlice, pacing: &Pacing, seed: u64, slots: usize) {
         self.start = slice.start;
-        self.end = slice.sends_until(slice.basis(pacing));
+        self.end = slice.sends_until();
         self.counted_until = slice.end;
         let schedule = Schedule::new(&pacing.arrivals, seed).filter(|_| slots > 0);
         self.pacer = schedule.map(|schedule| schedule.pacer(slice.share));

@@ -11,7 +11,7 @@ use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
 use crate::connection::slot::SlotState;
 use crate::io::{Awaits, Io};
-use crate::plan::Pacing;
+use crate::plan::LoadPlan;
 use crate::protocol::Protocol;
 use crate::schedule::{Arrivals, ScheduleShare};
 
@@ -21,6 +21,9 @@ const FAILURES_PER_SLOT_MAX: usize = 3;
 /// Who has had no answer in a slice is waited for behind it for this part of a timeout,
 /// if the slice itself is shorter.
 const PATIENCE_OF_TIMEOUT: u64 = 20;
+/// With fewer requests due in the counted part, a rate's throughput is counted over just
+/// that part: a wait for one more would be long.
+const FLOW_MIN: f64 = 100.0;
 /// So long after the counted part, and then so often, a worker tells whom it waits for.
 pub(super) const TELL_EVERY: Nanos = Nanos(500_000_000);
 
@@ -51,22 +54,40 @@ pub(crate) struct SliceOutcome {
 }
 
 impl WorkerSlice {
-    /// What its throughput is counted over, when the plan has this pacing.
-    pub(super) fn basis(&self, pacing: &Pacing) -> Basis {
-        let changes = pacing.connections_over_time.is_some();
-        match self.requests_max < u64::MAX || self.end == Nanos::MAX {
-            true => Basis::Requests,
-            false if changes || pacing.arrivals != Arrivals::Closed => Basis::Window,
-            false => Basis::Completions,
+    /// What its throughput is counted over.
+    pub(super) fn basis(&self, plan: &LoadPlan) -> Basis {
+        if self.ends_by_requests() {
+            return Basis::Requests;
+        }
+        if plan.pacing.connections_over_time.is_some() {
+            return Basis::Window;
+        }
+        match plan.pacing.arrivals {
+            Arrivals::Closed => Basis::Completions,
+            Arrivals::Stages(_) => Basis::Window,
+            // What is lost and what comes back is counted over the time that it had.
+            _ if plan.is_to_fail() => Basis::Window,
+            Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => {
+                let counted_s = self.end.since(self.counted_from).0 as f64 / 1e9;
+                let due = f64::from(per_s.amount()) * counted_s;
+                match due >= FLOW_MIN {
+                    true => Basis::Flow,
+                    false => Basis::Window,
+                }
+            }
         }
     }
 
     /// Until when requests are sent, as far as that is known beforehand.
-    pub(super) fn sends_until(&self, basis: Basis) -> Nanos {
-        match basis {
-            Basis::Requests => self.end,
-            Basis::Completions | Basis::Window => Nanos::MAX,
+    pub(super) fn sends_until(&self) -> Nanos {
+        match self.ends_by_requests() {
+            true => self.end,
+            false => Nanos::MAX,
         }
+    }
+
+    fn ends_by_requests(&self) -> bool {
+        self.requests_max < u64::MAX || self.end == Nanos::MAX
     }
 }
 
@@ -113,25 +134,25 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             end,
             counted_until: counted_until.min(match counting.basis {
                 Basis::Requests => end,
-                Basis::Completions | Basis::Window => Nanos::MAX,
+                Basis::Completions | Basis::Flow | Basis::Window => Nanos::MAX,
             }),
             stopped_answering,
         }
     }
 
     fn begin_slice(&mut self, slice: &WorkerSlice) {
-        let basis = slice.basis(&self.plan.pacing);
-        let clocks = self.slots.len();
+        let basis = slice.basis(&self.plan);
+        let (counted, clocks) = ([slice.counted_from, slice.end], self.slots.len());
         self.tally.clear();
         let length_ns = slice.end.since(slice.start).0;
         self.tally.timeline = { self.plan.timeline }
             .map(|plan| Box::new(TimelineTally::new(plan, slice.start.0, length_ns)));
         self.progress = Progress {
             open: true,
-            end: slice.sends_until(basis),
+            end: slice.sends_until(),
             edge: slice.end,
             settles: slice.end,
-            counting: Counting::new(basis, slice.counted_from, slice.end, clocks),
+            counting: Counting::new(basis, counted, clocks, self.window),
             requests_left: slice.requests_max,
             ..Progress::idle()
         };
@@ -179,6 +200,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 slot.clock.stops(counting, now);
             }
         }
+        counting.stop_flow(now);
         self.progress.settles = now.plus(now.since(slice.end));
     }
 
@@ -224,8 +246,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             // The others go on without its connections.
             Basis::Requests => self.company.end(),
             // All of them end together, and what it heard until then was heard.
-            Basis::Completions | Basis::Window => self.company.leave(),
+            Basis::Completions | Basis::Flow | Basis::Window => self.company.leave(),
         }
+        self.progress.counting.stop_flow(now);
         for slot in &mut self.slots {
             slot.clock.stops(&mut self.progress.counting, now);
         }
@@ -298,15 +321,22 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// Sums the connections' clocks and answers when the last outcome was.
     fn close_clocks(&mut self, start: Nanos, counted_until: Nanos) -> Nanos {
-        let Counting { basis, from, .. } = self.progress.counting;
-        let window = counted_until.since(from);
-        let mut end = start;
+        let counting = &self.progress.counting;
+        let last = self.slots.iter().map(|slot| slot.clock.last());
+        let end = last.fold(start, Nanos::max);
+        let basis = counting.basis;
+        let window = counting.span(match basis {
+            Basis::Requests => counted_until.min(end),
+            Basis::Completions | Basis::Flow | Basis::Window => counted_until,
+        });
+        // Between the requests of a schedule, connections rest.
+        let is_scheduled = self.plan.pacing.arrivals != Arrivals::Closed;
         for slot in &self.slots {
-            let time = slot.clock.time(basis, window);
+            let own = slot.clock.time(basis, window);
+            let time = if is_scheduled { Some(window) } else { own };
             self.tally.silent += u64::from(slot.clock.span(basis).is_none());
             self.tally.clocks += u64::from(time.is_some());
             self.tally.connection_ns += time.unwrap_or_default().0;
-            end = end.max(slot.clock.last());
         }
         end
     }

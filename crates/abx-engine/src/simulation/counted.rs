@@ -123,10 +123,14 @@ type Served = (Discipline, fn() -> Vec<Nanos>, usize, u32);
 
 /// Throughputs of servers that are always busy, with 20 requests in flight.
 fn assert_counted(cases: &[Served]) {
+    assert_counted_beyond([0, 0], 20, cases);
+}
+
+/// The same with so many, and warm-ins and counted parts that are longer by so much.
+fn assert_counted_beyond([warm_in, counted]: [u64; 2], in_flight: u32, cases: &[Served]) {
     for &(discipline, work, workers, window) in cases {
         for (turns, slices) in LENGTHS {
             let network = server(discipline, work, workers);
-            let in_flight = 20;
             let mut plan = plan(in_flight / window, BODY, 5);
             plan.pipeline = window;
             let mut pool = pool(network, plan, usize::MAX);
@@ -137,13 +141,15 @@ fn assert_counted(cases: &[Served]) {
                 1 => slices / 8,
                 _ => 4 * slices,
             };
+            let uncounted = 2 * turn + warm_in;
             for _ in 0..slices {
-                run(&mut pool, (2 + turns) * turn, 2 * turn);
+                run(&mut pool, uncounted + turns * turn + counted, uncounted);
                 sum.add(&pool);
             }
             let truth = capacity(work, workers);
             let what = format!("{turns} turns, {workers} workers, {window} in flight");
             let what = format!("{discipline:?}, {:?} at first, {what}", work()[0]);
+            let what = format!("{what}, edges later by {warm_in} and {counted} ns");
             assert_near(sum.per_s(), truth, &what);
         }
     }
@@ -190,6 +196,27 @@ fn a_closed_loop_of_windows_gets_what_the_server_serves() {
 }
 
 #[test]
+fn windows_that_are_served_in_bursts_are_counted_wherever_the_edges_fall() {
+    // Method: windows are filled up again when half of them is left, so a server in order
+    // serves each connection for a while, then the others; the edges fall anywhere into
+    // bursts of 8 and 16 of 4 connections.
+    for edges in [[0, 5], [3, 0], [7, 24], [9, 11], [2, 37]] {
+        assert_counted_beyond(
+            edges.map(|ms| ms * MS + MS / 2),
+            64,
+            &[8, 16].map(|burst| {
+                (
+                    Discipline::ByConnection(burst),
+                    constant as fn() -> _,
+                    1,
+                    16,
+                )
+            }),
+        );
+    }
+}
+
+#[test]
 fn workers_without_enough_to_do_are_counted_as_they_are() {
     // Method: 8 connections on more workers than that; each one's cycle is the work
     // and the way there and back, of any length of slice.
@@ -233,19 +260,16 @@ fn rate(per_s: &str) -> Pacing {
 }
 
 /// Served answers per second of the counted part of slices under a pacing.
-fn per_s(pacing: Pacing, discipline: Discipline, slices: u64, [span, discard]: [u64; 2]) -> f64 {
+fn per_s(pacing: Pacing, server: Network, slices: u64, [span, discard]: [u64; 2]) -> f64 {
     let mut plan = plan(50, BODY, 5);
     plan.pacing = pacing;
-    let network = server(discipline, exponential, 1);
-    let mut pool = pool(network, plan, usize::MAX);
-    let (mut clocked, mut measured) = (0, 0);
+    let mut pool = pool(server, plan, usize::MAX);
+    let mut sum = Sum::default();
     for _ in 0..slices {
-        let start = pool.now();
-        let ran = run(&mut pool, span, discard);
-        measured += ran.counted_until.since(start).0 - discard;
-        clocked += pool.tally().clocked;
+        run(&mut pool, span, discard);
+        sum.add(&pool);
     }
-    clocked as f64 * 1e9 / measured as f64
+    sum.per_s()
 }
 
 #[test]
@@ -256,7 +280,8 @@ fn an_overloaded_server_gets_what_it_serves_and_not_more() {
         for discipline in [Discipline::Fifo, Discipline::Sharing] {
             for (turns, slices) in LENGTHS {
                 let span = [(2 + turns) * 50 * MS, 100 * MS];
-                let found = per_s(rate(per), discipline, slices, span);
+                let served = server(discipline, exponential, 1);
+                let found = per_s(rate(per), served, slices, span);
                 assert_near(
                     found,
                     capacity(exponential, 1),
@@ -265,8 +290,25 @@ fn an_overloaded_server_gets_what_it_serves_and_not_more() {
             }
         }
     }
-    let found = per_s(rate("5000"), Discipline::Fifo, 40, [300 * MS, 0]);
+    let served = server(Discipline::Fifo, exponential, 1);
+    let found = per_s(rate("5000"), served, 40, [300 * MS, 0]);
     assert_near(found, capacity(exponential, 1), "300 ms");
+}
+
+#[test]
+fn an_overloaded_server_whose_answers_come_in_step_is_counted_wherever_the_edges_fall() {
+    // Method: fifty requests at a time that end within 4 ms of each other, every 50 ms;
+    // edges between them and, where five turns err by 1.2 %, among them.
+    for edges in [[0, 5], [11, 0], [30, 28], [45, 49]] {
+        let [warm_in, counted] = edges.map(|ms| ms * MS);
+        for turns in [10, 50] {
+            let uncounted = 100 * MS + warm_in;
+            let span = [uncounted + turns * 50 * MS + counted, uncounted];
+            let served = server(Discipline::Sharing, constant, 1);
+            let found = per_s(rate("12000"), served, 2, span);
+            assert_near(found, 1_000.0, &format!("{turns} turns, {edges:?}"));
+        }
+    }
 }
 
 #[test]
@@ -277,13 +319,14 @@ fn stages_are_counted_over_their_time() {
         arrivals: Arrivals::Stages("400@2s,3000@2s".parse().unwrap()),
         ..Pacing::default()
     };
-    let found = per_s(pacing, Discipline::Fifo, 10, [4 * SECOND, 0]);
+    let served = || server(Discipline::Fifo, exponential, 1);
+    let found = per_s(pacing, served(), 10, [4 * SECOND, 0]);
     assert_near(found, 0.5 * (400.0 + capacity(exponential, 1)), "rates");
     let pacing = Pacing {
         connections_over_time: Some("0:50@10s".parse().unwrap()),
         ..Pacing::default()
     };
-    let found = per_s(pacing, Discipline::Fifo, 4, [10 * SECOND, 0]);
+    let found = per_s(pacing, served(), 4, [10 * SECOND, 0]);
     // The first connection comes after a hundredth of the time.
     assert_near(found, 0.99 * capacity(exponential, 1), "connections");
 }
