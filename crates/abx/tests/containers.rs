@@ -287,6 +287,7 @@ fn a_study_file_has_containers_with_templates_and_services() {
         [[load]]
         name = "page"
         connections = 4
+        requests = [{{ path = "/" }}]
         "#,
         folder = home.home.path().display()
     );

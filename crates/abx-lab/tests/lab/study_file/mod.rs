@@ -431,6 +431,7 @@ templates = { "n.conf" = "conf/n.conf.in" }
 stop = { signal = "QUIT", within = "1s" }
 [[load]]
 name = "one"
+requests = [{ path = "/" }]
 "#;
     let study = parsed(text).unwrap();
     let launches: Vec<_> = study.launches().collect();
