@@ -130,6 +130,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
         let end = self.close_clocks(slice.start, counted_until);
         let counting = std::mem::replace(&mut self.progress.counting, Counting::NOTHING);
+        if counting.basis == Basis::Flow {
+            counted_until = slice.counted_from.plus(counting.span(counted_until));
+        }
         SliceOutcome {
             end,
             counted_until: counted_until.min(match counting.basis {

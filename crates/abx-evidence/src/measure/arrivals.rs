@@ -98,6 +98,33 @@ pub(crate) struct Late {
     pub(crate) queued: u64,
 }
 
+/// The times over which answers were counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spans {
+    /// The connections' time, summed.
+    pub(crate) connection_ns: u64,
+    /// Wall time of the counted part.
+    pub(crate) measured_ns: u64,
+}
+
+/// Verified answers per second: in a closed loop connections times `ok` over
+/// the connections' time, each of which is its own clock; in an open loop, where
+/// connections wait for what is due, `ok` over the measured time. `None` without
+/// any time.
+pub(crate) fn throughput_per_s(
+    arrivals: &ArrivalSettings,
+    connections: u64,
+    ok: u64,
+    spans: Spans,
+) -> Option<f64> {
+    let (weight, ns) = if arrivals.is_open() {
+        (1, spans.measured_ns)
+    } else {
+        (connections, spans.connection_ns)
+    };
+    (ns > 0).then(|| weight as f64 * ok as f64 / (ns as f64 / 1e9))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::measure::arrivals::{ArrivalSettings, Late, Offered};
+use crate::measure::arrivals::{ArrivalSettings, Late, Offered, Spans, throughput_per_s};
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::phases::Phases;
@@ -300,6 +300,18 @@ impl SliceTally {
             sum.lost += other.lost;
         }
     }
+
+    /// Verified answers per second. In a closed loop: connections times what their
+    /// clocks counted, over their time; in an open loop: what was counted over the
+    /// measured time. `None` without any time.
+    #[must_use]
+    pub fn throughput_per_s(&self, arrivals: &ArrivalSettings) -> Option<f64> {
+        let spans = Spans {
+            connection_ns: self.tally.connection_ns,
+            measured_ns: self.measured_ns,
+        };
+        throughput_per_s(arrivals, self.tally.clocks, self.tally.clocked, spans)
+    }
 }
 
 #[cfg(test)]
@@ -307,6 +319,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::measure::arrivals::ArrivalKind;
     use crate::measure::phases::{PhaseSplit, Timestamps};
 
     fn tally(samples: &[(u64, u64, u8)]) -> Tally {
@@ -489,5 +502,27 @@ mod tests {
         assert_eq!((tally.response.count(), tally.service.count()), (1, 1));
         assert_eq!(tally.response_at_least.count(), 0);
         assert_eq!(tally.service_at_least.count(), 0);
+    }
+
+    #[test]
+    fn an_open_loop_s_throughput_is_over_the_measured_time() {
+        // Method: 300 answers in 3 s, on 10 connections that were in use for
+        // 6 s together; one more connection was never used.
+        let mut slice = SliceTally {
+            measured_ns: 3_000_000_000,
+            ..SliceTally::default()
+        };
+        slice.tally.clocked = 300;
+        slice.tally.connection_ns = 6_000_000_000;
+        slice.tally.clocks = 10;
+        let closed = ArrivalSettings::default();
+        let open = ArrivalSettings {
+            kind: ArrivalKind::Constant,
+            ..ArrivalSettings::default()
+        };
+        assert_eq!(slice.throughput_per_s(&open), Some(100.0));
+        assert_eq!(slice.throughput_per_s(&closed), Some(500.0));
+        slice.measured_ns = 0;
+        assert_eq!(slice.throughput_per_s(&open), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Slices added up.
 
-use crate::measure::arrivals::{ArrivalSettings, Late, Offered};
+use crate::measure::arrivals::{ArrivalSettings, Late, Offered, Spans, throughput_per_s};
 use crate::measure::outcome::Outcomes;
 use crate::record::{LoadSettings, SliceRecord};
 
@@ -20,6 +20,7 @@ pub(crate) struct Sums {
     /// The connections of `connection_ns`, where they are not all that send.
     pub(crate) clocks: Option<u64>,
     pub(crate) connection_ns: u64,
+    pub(crate) measured_ns: u64,
     pub(crate) wall_ns: u64,
     pub(crate) window_ns: u64,
     pub(crate) slices: u64,
@@ -58,6 +59,7 @@ impl From<&SliceRecord> for Sums {
             clocked: slice.clocked,
             clocks: slice.clocks,
             connection_ns: slice.connection_ns,
+            measured_ns: slice.measured_ns,
             wall_ns: slice.wall_ns,
             window_ns: slice.window_ns,
             slices: 1,
@@ -123,6 +125,7 @@ impl Sums {
             clocked: self.clocked + other.clocked,
             clocks: other.clocks.or(self.clocks),
             connection_ns: self.connection_ns + other.connection_ns,
+            measured_ns: self.measured_ns + other.measured_ns,
             wall_ns: self.wall_ns + other.wall_ns,
             window_ns: self.window_ns + other.window_ns,
             slices: self.slices + other.slices,
@@ -157,13 +160,15 @@ impl Sums {
         self.outcomes.completed() + self.discarded.completed()
     }
 
-    /// Verified answers per second: connections times those that were counted, over the
-    /// connections' time by the completion clock. `None` without any time.
+    /// Verified answers per second; see [`throughput_per_s`].
     pub(crate) fn throughput(&self, settings: &LoadSettings) -> Option<f64> {
         let senders = settings.exchange.senders(settings.connections);
         let connections = self.clocks.unwrap_or(senders.into());
-        let connection_s = self.connection_ns as f64 / 1e9;
-        (self.connection_ns > 0).then(|| connections as f64 * self.clocked as f64 / connection_s)
+        let spans = Spans {
+            connection_ns: self.connection_ns,
+            measured_ns: self.measured_ns,
+        };
+        throughput_per_s(&settings.arrivals, connections, self.clocked, spans)
     }
 
     /// What was due and what was sent of it; `None` in a closed loop.
