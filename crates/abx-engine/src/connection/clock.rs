@@ -220,7 +220,7 @@ impl Clock {
             }
             (Basis::Completions, true) => {
                 let counted = self.ended - self.ended_before;
-                if !outcome.is_completed() || counted % counting.window == 0 {
+                if !outcome.is_completed() || counted.is_multiple_of(counting.window) {
                     self.stops(counting, now);
                 }
                 true
