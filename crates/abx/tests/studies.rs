@@ -397,7 +397,8 @@ fn flags_that_a_study_file_does_not_go_with_are_refused() {
     let home = Home::new();
     let folder = study(&home, "seed = 5", "seed = 5");
     let folder = folder.to_str().unwrap();
-    let other = format!("other={ABX} serve --port {{port}}");
+    let [other, third] =
+        ["other", "third"].map(|name| format!("{name}={ABX} serve --port {{port}}"));
     let cases: &[(&[&str], &[&str])] = &[
         (
             &[folder, "-c", "10"],
@@ -406,7 +407,7 @@ fn flags_that_a_study_file_does_not_go_with_are_refused() {
         (&[folder, "--path", "/"], &["--path", "`requests.path`"]),
         (&[folder, "--aa"], &["--aa", "study file"]),
         (&[folder, &other], &[folder, "give it alone"]),
-        (&[&other, &other, "--install"], &["--install", "study file"]),
+        (&[&other, &third, "--install"], &["--install", "study file"]),
     ];
     for (words, said) in cases {
         home.run_abx(&[&["compare"], *words].concat())
