@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 
 use abx_sys::ports::{FreePort, candidates, free_port};
+use abx_sys::process::Signal;
 use serde_json::Value;
 
 use crate::catalog::is_measured;
@@ -84,6 +85,25 @@ fn a_node_that_cannot_run_here_says_what_to_do() {
         let text = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{text}");
         assert!(text.contains(said) && text.lines().count() == 1, "{text}");
+    }
+}
+
+#[test]
+fn a_stop_leaves_nothing_of_a_node() {
+    // Method: SIGINT as soon as the node's own process is there, which is long before it is
+    // ready, and once a page that asks it is served.
+    CLIENTS.expect_measured(&CLIENTS.json());
+    for program in ["CassandraDaemon", "apache2 -D"] {
+        let home = Home::new();
+        let words = ["study", "run", "cassandra-clients", "--tiny"];
+        let words = [&words[..], &["--subjects", "thrift,no-database"]].concat();
+        let mut running = home.start(home.abx(&words).env("XDG_CACHE_HOME", cache()));
+        running.until(program, |home| {
+            let mut lines = home.processes().into_iter().map(|(_, line)| line);
+            lines.any(|line| line.contains(program)).then_some(())
+        });
+        running.signal(Signal::Int);
+        running.wait().expect(130, &[]);
     }
 }
 
