@@ -71,7 +71,7 @@ const CASES: &[Case] = &[
         "--order sharing",
         "-c 20 --slice 1s --rounds 4",
     ),
-    // What abx counts is a sample of such work: 84,000 requests are known to 0.35 %.
+    // What abx counts is a sample of such work, here of 84,000 requests.
     case(
         "exponential work: in order, sharing",
         "--work exponential",
@@ -104,11 +104,12 @@ const CASES: &[Case] = &[
         "--work exponential --workers 4",
         "-c 20 --slice 200ms",
     ),
+    // 64 ms of work each, beside which it is little how long a client takes to ask again.
     case(
         "16 workers, 32 workers for 8 connections",
-        "--workers 16 --clients 8 --per-second 1000 --work exponential",
-        "--workers 32 --clients 8 --per-second 2000 --work exponential",
-        "-c 8 --slice 200ms",
+        "--workers 16 --clients 8 --per-second 250 --work exponential",
+        "--workers 32 --clients 8 --per-second 500 --work exponential",
+        "-c 8 --slice 800ms --rounds 20",
     ),
     case(
         "batches of 8, in order",
@@ -126,7 +127,7 @@ const CASES: &[Case] = &[
         "pipelines of 16, 4 in a row",
         "--order turns:4 --work exponential",
         "--work exponential",
-        "-c 4 --pipeline 16 --slice 400ms",
+        "-c 4 --pipeline 16 --slice 400ms --rounds 40",
     ),
     case(
         "2 times the load",
