@@ -64,6 +64,7 @@ fn look(workers: usize, plan: &LoadPlan) -> Result<(), Box<dyn Error>> {
     let slice_plan = SlicePlan {
         end: SliceEnd::AfterNs(SLICE_NS),
         discard_ns: 0,
+        course: None,
     };
     let mut beyond_ms = Vec::with_capacity(SLICES);
     let (mut due, mut sent) = (0, 0);

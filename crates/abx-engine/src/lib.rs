@@ -32,11 +32,11 @@ pub use plan::{
     Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
     SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion,
 };
-pub use pool::{AwaitedConnections, AwaitedResponses};
+pub use pool::{AwaitedConnections, AwaitedResponses, ToldStretch};
 pub use probe::{
     Answer, Echo, HeadFields, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket,
 };
 pub use protocol::message::payload;
-pub use workers::engine::{Engine, OpenReport, Stopper};
+pub use workers::engine::{Engine, OpenReport, SliceNews, Stopper};
 pub use workers::error::EngineError;
 pub use workers::pool_id::PoolId;

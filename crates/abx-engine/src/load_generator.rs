@@ -4,8 +4,8 @@ use abx_evidence::SliceTally;
 use abx_sys::Nanos;
 
 use crate::plan::{LoadPlan, SlicePlan};
-use crate::pool::{AwaitedConnections, AwaitedResponses};
-use crate::workers::engine::{Engine, OpenReport, Stopper};
+use crate::pool::AwaitedConnections;
+use crate::workers::engine::{Engine, OpenReport, SliceNews, Stopper};
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 
@@ -49,7 +49,8 @@ pub trait LoadGenerator {
     ) -> Result<OpenReport, EngineError>;
 
     /// Loads a pool for one slice and waits for what is in flight. When that takes
-    /// seconds, tells now and then whom it waits for.
+    /// seconds, tells now and then whom it waits for; and how the load goes, where the plan
+    /// asks for that.
     ///
     /// # Errors
     /// As [`Engine::slice`]: what the subject does is in the tally.
@@ -57,7 +58,7 @@ pub trait LoadGenerator {
         &mut self,
         pool: PoolId,
         plan: &SlicePlan,
-        on_wait: &mut dyn FnMut(AwaitedResponses),
+        on_news: &mut dyn FnMut(SliceNews),
     ) -> Result<SliceTally, EngineError>;
 
     /// Closes a pool's connections.
@@ -93,9 +94,9 @@ impl LoadGenerator for Engine {
         &mut self,
         pool: PoolId,
         plan: &SlicePlan,
-        on_wait: &mut dyn FnMut(AwaitedResponses),
+        on_news: &mut dyn FnMut(SliceNews),
     ) -> Result<SliceTally, EngineError> {
-        Engine::slice_watched(self, pool, plan, on_wait)
+        Engine::slice_watched(self, pool, plan, on_news)
     }
 
     fn close(&mut self, pool: PoolId) {

@@ -43,16 +43,18 @@ pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
 pub use listing::{catalog, history, plan};
 pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Offered};
 pub use measure::broadcasts::Broadcasts;
+pub use measure::course::{Course, CoursePlan, CourseStretch, CourseTally, Stretch};
 pub use measure::exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
 pub use measure::expected_status::{ExpectedStatus, StatusError};
 pub use measure::held::{Held, HeldFigures};
-pub use measure::histogram::Histogram;
+pub use measure::histogram::{Histogram, RoughTimes};
 pub use measure::opening::ConnectionOpening;
 pub use measure::outcome::{Outcome, Outcomes};
 pub use measure::phase_times::{PhaseTime, PhaseTimes};
 pub use measure::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};
 pub use measure::quantile::Quantile;
 pub use measure::server_times::{ServerTimeSum, ServerTimes};
+pub use measure::statuses::Statuses;
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};
 pub use measure::timeline::{Timeline, TimelinePlan, TimelineTally};
 pub use measure::times::{Figure, Times};
@@ -62,7 +64,7 @@ pub use record::finding_id::FindingId;
 pub use record::objective::{Goal, Kept, LimitUsage, Objective, ObjectiveError};
 pub use record::{Measured, PastBaseline, PastLoad, PastReference, Wait, Waiting};
 pub use series::{
-    BlockFigures, FaultMoment, ResponseTimes, SliceFigures, fault_course, slice_figures,
+    BlockFigures, FaultMoment, ResponseTimes, SliceFigures, TimeBin, fault_course, slice_figures,
 };
 pub use view::SubjectView;
 pub use view::ceilings::Ceiling;

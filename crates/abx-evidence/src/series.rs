@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::file::run::RunRecord;
+use crate::measure::course::Course;
 use crate::measure::histogram::Histogram;
 use crate::measure::quantile::{Quantile, median};
 use crate::measure::share::share;
-use crate::record::{CEILING, FaultRecord, LoadRecord, Measured};
+use crate::record::{BlockLoad, CEILING, FaultRecord, LoadRecord, Measured};
 use crate::view::sums::Sums;
 use crate::view::{BlockView, SubjectView};
 
@@ -70,6 +72,8 @@ pub struct FaultMoment {
 /// A time that was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CountedTime {
+    /// The shortest of the times that are not told apart from it.
+    from_us: u64,
     us: u64,
     /// How many were at most so long.
     below: u64,
@@ -78,13 +82,18 @@ struct CountedTime {
 }
 
 impl ResponseTimes {
-    fn of(times: &Histogram, at_least: Option<&Histogram>) -> ResponseTimes {
+    pub(crate) fn of(times: &Histogram, at_least: Option<&Histogram>) -> ResponseTimes {
         let (mut below, mut known) = (0, 0);
-        let steps = times.steps().map(|(us, count)| {
+        let steps = times.spans().map(|([from_us, us], count)| {
             below += count;
             let bounds = at_least.map_or(0, |bounds| bounds.count_at_us(us));
             known += count.saturating_sub(bounds);
-            CountedTime { us, below, known }
+            CountedTime {
+                from_us,
+                us,
+                below,
+                known,
+            }
         });
         ResponseTimes {
             steps: steps.collect(),
@@ -109,7 +118,68 @@ impl ResponseTimes {
             at_least: step.known < rank,
         })
     }
+
+    /// How many times lie in each of equal parts of a logarithmic axis, from the shortest to
+    /// the longest: parts as wide as a tenth of their times, unless these are too few or too
+    /// many, and no narrower than a microsecond. What is one counted time lies evenly on the microseconds that it stands for.
+    #[must_use]
+    pub fn bins(&self) -> Vec<TimeBin> {
+        let ends = self.steps.first().zip(self.steps.last());
+        let Some((first, last)) = ends else {
+            return Vec::new();
+        };
+        let [low, high] = [first.from_us.max(1) as f64 - 0.5, last.us as f64 + 0.5];
+        let count = ((high / low).ln() / BIN_RATIO.ln()).ceil() as usize;
+        let count = count.clamp(BINS_MIN, BINS_MAX);
+        let ratio = (high / low).powf(1.0 / count as f64);
+        let mut bins: Vec<TimeBin> = Vec::new();
+        let mut from_us = low;
+        while from_us < high {
+            // Nothing is known of parts of a microsecond.
+            let next = (from_us * ratio).max(from_us + 1.0);
+            let is_last = next >= high * (1.0 - 1e-9);
+            let to_us = if is_last { high } else { next };
+            bins.push(TimeBin {
+                from_us,
+                to_us,
+                count: 0.0,
+            });
+            from_us = to_us;
+        }
+        let mut before = 0;
+        for step in &self.steps {
+            let times = (step.below - before) as f64;
+            before = step.below;
+            let [from, to] = [step.from_us.max(1) as f64 - 0.5, step.us as f64 + 0.5];
+            let begins = bins.partition_point(|bin| bin.to_us <= from);
+            for bin in &mut bins[begins..] {
+                let width = to.min(bin.to_us) - from.max(bin.from_us);
+                if width <= 0.0 {
+                    break;
+                }
+                bin.count += times * width / (to - from);
+            }
+        }
+        bins
+    }
 }
+
+/// A part of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeBin {
+    /// Where it begins, in µs.
+    pub from_us: f64,
+    /// Where it ends.
+    pub to_us: f64,
+    /// How many times lie in it.
+    pub count: f64,
+}
+
+/// Bins are so many times as long at their end as at their beginning,
+const BIN_RATIO: f64 = 1.1;
+/// unless they are fewer or more than these.
+const BINS_MIN: usize = 20;
+const BINS_MAX: usize = 80;
 
 /// The course of a fault, in stretches of so many ns; those in which nothing was due are
 /// left out.
@@ -221,6 +291,27 @@ impl SubjectView<'_> {
     }
 }
 
+impl RunRecord {
+    /// How the load went over time; `None` where that was not kept.
+    #[must_use]
+    pub fn course(&self) -> Option<&Course> {
+        self.part()?.courses.values().next()
+    }
+
+    /// Its response times; `None` when none were counted.
+    #[must_use]
+    pub fn response_times(&self) -> Option<ResponseTimes> {
+        let times = self.part()?.histograms.values().next()?;
+        let is_any = !times.response.is_empty();
+        is_any.then(|| ResponseTimes::of(&times.response, Some(&times.response_at_least)))
+    }
+
+    /// Its only load in its only block.
+    fn part(&self) -> Option<&BlockLoad> {
+        self.measured.blocks.first()?.loads.first()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -251,6 +342,29 @@ mod tests {
             let all = ResponseTimes::of(&times, Some(&bounds));
             prop_assert_eq!(all.count(), times.count());
             prop_assert_eq!(all.quantile(q), Quantile::of(&times, Some(&bounds), q));
+        }
+
+        #[test]
+        fn bins_hold_all_times_and_each_where_it_is(
+            known in prop::collection::vec(1_u64..10_000_000, 1..40),
+        ) {
+            // Method: any times; bins follow on each other, hold all of them together, and up
+            // to the end of each as many as there are below it, but for those that it cuts.
+            let times = histogram(&known);
+            let bins = ResponseTimes::of(&times, None).bins();
+            let gaps = bins.windows(2).filter(|two| (two[0].to_us - two[1].from_us).abs() > 1e-6);
+            prop_assert_eq!(gaps.count(), 0);
+            let mut sum = 0.0;
+            for bin in &bins {
+                sum += bin.count;
+                let below = |slack: f64| {
+                    let end = bin.to_us * (1.0 + slack) + slack.signum();
+                    known.iter().filter(|time| (**time as f64) < end).count() as f64
+                };
+                let within = below(-0.002) - 1e-6..=below(0.002) + 1e-6;
+                prop_assert!(within.contains(&sum), "{sum} {within:?} {bin:?}");
+            }
+            prop_assert!((sum - known.len() as f64).abs() < 1e-6, "{sum}");
         }
     }
 }

@@ -321,6 +321,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
             load: "small".to_owned(),
             rounds: vec![round; ROUNDS],
             histograms: BTreeMap::new(),
+            courses: BTreeMap::new(),
             sides: names().map(|name| (name, side.clone())).collect(),
         }],
         faults: Vec::new(),

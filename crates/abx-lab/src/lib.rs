@@ -30,7 +30,7 @@ pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use run_study::context::{PrepareError, this_machine};
 pub use run_study::progress::StudyProgress;
-pub use run_study::run::{RunEnd, RunError, RunPlan, run};
+pub use run_study::run::{RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, STRETCH, run};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};
 pub use study::fault::{Fault, Strike};

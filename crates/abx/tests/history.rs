@@ -274,7 +274,7 @@ fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
     );
     let path = home.write("study.toml", &text);
     home.run_abx(&["compare", &path])
-        .expect(2, &["one subject alone", "--against"]);
+        .expect(2, &["one subject alone", "abx run", "--against"]);
     let server = Server::start(&[]);
     home.run_abx(&["run", &server.url, "-n", "9", "--json", "run.json"])
         .expect(0, &[]);

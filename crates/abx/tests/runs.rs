@@ -48,6 +48,22 @@ fn runs_of_every_shape_are_read_as_they_were_saved() {
         assert_eq!(record["server"]["process_id"], server.id(), "{words}");
         let shape = record["settings"]["shape"].as_str();
         let is_held = shape == Some("connections");
+        let course = &record["measured"]["blocks"][0]["loads"][0]["courses"][url.as_str()];
+        assert_eq!(course.is_object(), !is_held, "{words}");
+        let ended: u64 = { course["ok"].as_array().into_iter().flatten() }
+            .map(|ok| ok.as_u64().unwrap())
+            .sum();
+        let ok = record["requests"]["ok"].as_u64().unwrap();
+        // What is answered behind the end of a time is in no stretch of it.
+        let expected = if words.contains("-n ") {
+            ok..=ok
+        } else {
+            0..=ok
+        };
+        assert!(
+            is_held || expected.contains(&ended),
+            "{words}: {ended} of {ok}"
+        );
         assert_eq!(record["held"].is_object(), is_held, "{words}");
         assert_eq!(
             record["broadcasts"].is_object(),
@@ -105,4 +121,33 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
     assert!(record["throughput_per_s"].as_f64() > Some(0.0), "{record}");
     let again = home.run_abx(&["report", path.to_str().unwrap()]);
     assert_eq!(again.expect(130, &[]).stdout, ended.stdout);
+}
+
+#[test]
+fn who_asks_for_quiet_is_told_why_there_is_no_claim() {
+    // Method: a server of which a tenth of the answers have another status, started anew until
+    // its first answers are right; the reason is the only line, and the statuses are counted.
+    let home = Home::new();
+    for seed in 1..=50 {
+        let server = Server::start(&["--fail", "10", "--seed", &seed.to_string()]);
+        let words = ["run", &server.url, "-n", "500", "-c", "2", "--quiet"];
+        let ended = home.run_abx(&[&words[..], &["--json", "-"]].concat());
+        // 2: it failed before the load, and nothing was measured.
+        if ended.status.code() == Some(2) {
+            continue;
+        }
+        ended.expect(3, &["no claim is possible (exit code 3)", "wrong_status"]);
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
+        let requests = &ended.json()["requests"];
+        let wrong = &requests["outcomes"]["wrong_status"];
+        let statuses = requests["wrong_statuses"].as_object().unwrap();
+        let all: u64 = statuses.values().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(wrong.as_u64(), Some(all), "{requests}");
+        let saved = home.write("run.json", &ended.stdout);
+        let again = home.run_abx(&["report", &saved, "--quiet"]);
+        again.expect(3, &["no claim is possible (exit code 3)"]);
+        assert!(again.stdout.contains("5xx "), "{again:#?}");
+        return;
+    }
+    panic!("the first answers failed with every seed");
 }

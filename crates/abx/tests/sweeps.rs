@@ -62,14 +62,21 @@ fn eight_subjects_are_compared_ordered_and_held_against_the_ceiling() {
 
 #[test]
 fn a_list_of_connections_is_a_sweep() {
-    // Method: four numbers; the sweep has them in their order, and the loads of
-    // the block are all there. Without a ceiling nothing else is loaded.
+    // Method: four numbers; sweep and loads have them in the order of the axis, and the
+    // loads of the block are all there. Without a ceiling nothing else is loaded.
     let record = compared(&two(), &["-c", "4,1,2,8", "--no-ceiling"]);
     let sweep = &record["conclusions"]["sweeps"][0];
     assert_eq!(sweep["axis"], "connections");
     assert_eq!(sweep["at"], serde_json::json!([1.0, 2.0, 4.0, 8.0]));
     assert_eq!(list(sweep, "scalability").len(), 2);
     assert_eq!(list(&record["blocks"][0], "loads").len(), 4);
+    let names = list(&record, "loads").iter().map(|load| &load["name"]);
+    let names: Vec<&Value> = names.collect();
+    assert_eq!(
+        names,
+        ["c1", "c2", "c4", "c8"],
+        "tables are in the order of the curve"
+    );
     assert_eq!(list(&record["conclusions"], "ceilings").len(), 0);
 }
 

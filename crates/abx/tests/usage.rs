@@ -133,6 +133,11 @@ fn a_run_against_nobody_says_so() {
     drop(socket);
     home.run_abx(&["run", &url, "-n", "1"])
         .expect(2, &["did not answer", "refused"]);
+    // Of two, the other one can still be measured.
+    let server = Server::start(&[]);
+    let alone = format!("the other one alone: abx run {}", server.url);
+    home.run_abx(&["compare", &server.url, &url])
+        .expect(2, &["did not answer", "refused", &alone]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{ABX, Ended, Home, subject};
+use crate::support::{ABX, Ended, Home, Server, subject};
 
 /// How often a faulty server is started anew until its first answers are right.
 const SEEDS: u32 = 50;
@@ -134,4 +134,73 @@ fn quiet_is_quiet() {
     ];
     let ended = home.run_abx(&[&["compare", "--quiet"], &short[..]].concat());
     assert_eq!(ended.stderr, "", "{ended:#?}");
+}
+
+/// A run of a server for a while, on a terminal made by `script`; `settings` are the
+/// environment's.
+fn run_on_terminal(home: &Home, words: &str, settings: &[(&str, &str)]) -> Ended {
+    let line = format!("stty cols 200; exec {ABX} run {words}");
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "typescript"]);
+    home.settle(&mut command);
+    command.env("SHELL", "/bin/sh").env("TERM", "xterm");
+    command.env_remove("CI").envs(settings.iter().copied());
+    home.run(&mut command)
+}
+
+/// The lines that say how a run goes.
+fn live_lines(ended: &Ended) -> Vec<&str> {
+    let lines = ended.stdout.split(['\r', '\n']);
+    lines
+        .filter(|line| line.contains("/s · p50 ") && line.contains(" · no errors · "))
+        .collect()
+}
+
+#[test]
+fn a_terminal_shows_how_a_run_goes() {
+    // Method: three seconds, and as many requests as take about as long; both say how far
+    // they are of how much, and leave nothing behind in the report.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let url = &server.url;
+    for (words, place) in [
+        (format!("{url} -c 2 -r 500 -d 3"), " of 3 s · "),
+        (
+            format!("{url} -c 2 -r 500 -n 1500"),
+            " of 1,500 requests · ",
+        ),
+    ] {
+        let ended = run_on_terminal(&home, &words, &[]);
+        let lines = live_lines(&ended);
+        assert!(!lines.is_empty(), "{ended:#?}");
+        assert!(lines.iter().all(|line| line.contains(place)), "{lines:?}");
+        assert!(ended.stdout.contains("Throughput: "), "{ended:#?}");
+    }
+}
+
+#[test]
+fn nobody_is_shown_how_a_run_goes_who_does_not_look() {
+    // Method: a terminal with --quiet, of a job, and one that cannot draw a line anew; then
+    // a pipe, on which only the announcement and the record are told.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let words = format!("{} -c 2 -d 1", server.url);
+    let quiet = format!("{words} --quiet");
+    for (words, settings) in [
+        (&quiet, &[][..]),
+        (&words, &[("CI", "true")][..]),
+        (&words, &[("TERM", "dumb")][..]),
+    ] {
+        let ended = run_on_terminal(&home, words, settings);
+        assert_eq!(live_lines(&ended), [""; 0], "{settings:?}");
+        assert!(ended.stdout.contains("Throughput: "), "{ended:#?}");
+    }
+    let ended = home.run_abx(&["run", &server.url, "-c", "2", "-d", "1"]);
+    let said: Vec<&str> = ended.stderr.lines().collect();
+    let [first, .., record, again] = &said[..] else {
+        panic!("{ended:#?}");
+    };
+    assert!(first.starts_with("Loading "), "{ended:#?}");
+    assert!(record.starts_with("Record: ") && again.contains("abx report"));
+    assert_eq!(said.len(), 3, "{ended:#?}");
 }

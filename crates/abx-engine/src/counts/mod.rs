@@ -104,6 +104,7 @@ fn ok_of<I: Io, C: Protocol>(mut pool: Pool<I, C>, requests: u64) -> u64 {
         counted_from: start,
         requests_max: requests,
         share: ScheduleShare::WHOLE,
+        course: None,
     };
     pool.run(slice, &stop);
     pool.tally().outcomes.ok()

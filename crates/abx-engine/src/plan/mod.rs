@@ -4,7 +4,7 @@ mod tls;
 
 use std::net::{IpAddr, SocketAddr};
 
-use abx_evidence::{ExpectedStatus, Shape, TimelinePlan, Wait};
+use abx_evidence::{CoursePlan, ExpectedStatus, Shape, TimelinePlan, Wait};
 use abx_wire::{http1, http2};
 use serde::{Deserialize, Serialize};
 
@@ -290,4 +290,7 @@ pub struct SlicePlan {
     pub end: SliceEnd,
     /// Requests sent before this much of the slice has passed are not counted.
     pub discard_ns: u64,
+    /// How the course of the slice is kept; `None` for not at all.
+    #[serde(default)]
+    pub course: Option<CoursePlan>,
 }

@@ -123,6 +123,13 @@ impl<I: Io> Broadcast<I> {
             now = self.turn(&slice, goes_on, now);
         }
         self.close_books(counted_until, now);
+        let Pool {
+            course,
+            tally,
+            company,
+            ..
+        } = &mut self.pool;
+        course.finish(now, tally, company);
         let end = self.clock.last().max(slice.start);
         SliceOutcome {
             end,
@@ -146,6 +153,7 @@ impl<I: Io> Broadcast<I> {
             self.audience.joins(lost.index);
         }
         self.pool.tally.clear();
+        self.pool.course.begin(slice, &mut self.pool.tally);
         self.pool.progress = Progress::idle();
         self.slices += 1;
         let seed = self.pool.plan.seed.wrapping_add(self.slices);
@@ -248,6 +256,13 @@ impl<I: Io> Broadcast<I> {
         let now = self.pool.take_ready(until, awaits);
         self.hear(now);
         self.miss(now);
+        let Pool {
+            course,
+            tally,
+            company,
+            ..
+        } = &mut self.pool;
+        course.look(now, tally, company);
         if now >= slice.end.plus(TELL_EVERY) {
             self.tell_awaited(timeout);
         }

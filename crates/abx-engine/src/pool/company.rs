@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
 
+use abx_evidence::Stretch;
 use abx_sys::Nanos;
 
 /// Whom the end of a slice waits for.
@@ -17,6 +19,15 @@ pub struct AwaitedResponses {
     pub at_most_ns: u64,
 }
 
+/// What one worker saw in a stretch of a slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldStretch {
+    /// Which stretch, from zero.
+    pub number: usize,
+    /// What ended in it.
+    pub stretch: Stretch,
+}
+
 /// What the workers of one slice know of each other.
 #[derive(Debug)]
 pub(crate) struct SharedSlice {
@@ -28,12 +39,24 @@ pub(crate) struct SharedSlice {
     awaited: AtomicU64,
     awaited_since_ns: AtomicU64,
     timeout_ns: AtomicU64,
+    /// Who is told each stretch as it ends.
+    listener: Option<Sender<ToldStretch>>,
 }
 
 impl SharedSlice {
     /// A slice of so many workers, of whom so many have connections.
     pub(crate) fn new(workers: usize, with_connections: usize) -> Arc<SharedSlice> {
+        SharedSlice::told_to(None, workers, with_connections)
+    }
+
+    /// The same, whose stretches somebody is told.
+    pub(crate) fn told_to(
+        listener: Option<Sender<ToldStretch>>,
+        workers: usize,
+        with_connections: usize,
+    ) -> Arc<SharedSlice> {
         Arc::new(SharedSlice {
+            listener,
             unsettled: AtomicUsize::new(workers),
             answered: AtomicUsize::new(with_connections),
             awaited: AtomicU64::new(0),
@@ -122,6 +145,14 @@ impl Company {
         // A difference below zero wraps around to the right sum.
         let more = connections.wrapping_sub(before);
         shared.awaited.fetch_add(more, Ordering::Relaxed);
+    }
+
+    /// This worker is through with a stretch.
+    pub(super) fn tells_stretch(&self, number: usize, stretch: Stretch) {
+        if let Some(listener) = &self.shared.listener {
+            // Nobody may listen any more.
+            let _ = listener.send(ToldStretch { number, stretch });
+        }
     }
 
     /// Whether no worker's connections get any: those that have ended get none either.

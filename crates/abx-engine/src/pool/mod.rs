@@ -10,6 +10,7 @@ mod audience;
 mod broadcast;
 mod census;
 mod company;
+mod course;
 mod dispatcher;
 mod exchange;
 mod hold;
@@ -37,13 +38,14 @@ use crate::random::Chooser;
 use crate::schedule::{Arrivals, ScheduleShare};
 
 pub(crate) use broadcast::Broadcast;
-pub use company::AwaitedResponses;
+pub use company::{AwaitedResponses, ToldStretch};
 pub(crate) use company::{Company, Part, SharedSlice};
 pub use shared_opening::AwaitedConnections;
 pub(crate) use shared_opening::{OpeningLook, OpeningPart};
 pub(crate) use worker_slice::{SliceOutcome, WorkerSlice};
 
 use census::Census;
+use course::CourseKeeper;
 use dispatcher::Dispatcher;
 
 /// No wait is longer, so that a stop is noticed soon.
@@ -79,6 +81,7 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     pub(crate) progress: Progress,
     dispatcher: Dispatcher,
     company: Company,
+    course: CourseKeeper,
     census: Census,
     opening_share: ScheduleShare,
     opening_part: OpeningPart,
@@ -155,6 +158,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             progress: Progress::idle(),
             dispatcher: Dispatcher::none(),
             company: Company::alone(),
+            course: CourseKeeper::none(),
             census: Census::default(),
             opening_share: ScheduleShare::WHOLE,
             opening_part: OpeningPart::of(&Arc::default()),

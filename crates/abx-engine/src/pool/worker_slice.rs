@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use abx_evidence::{Outcome, TimelineTally};
+use abx_evidence::{CoursePlan, Outcome, TimelineTally};
 use abx_sys::Nanos;
 
 use super::{Pool, WAIT_MAX};
@@ -40,6 +40,8 @@ pub(crate) struct WorkerSlice {
     pub(crate) requests_max: u64,
     /// Which part of the schedule this worker has.
     pub(crate) share: ScheduleShare,
+    /// How its course is kept; `None` for not at all.
+    pub(crate) course: Option<CoursePlan>,
 }
 
 /// How a slice ended.
@@ -124,6 +126,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             now = self.turn(&slice, now);
         }
         self.stop_load(now);
+        self.course.finish(now, &mut self.tally, &self.company);
         self.suspended_since = now;
         for _ in 0..std::mem::take(&mut self.unsolicited) {
             self.tally.discarded.add(Outcome::Unsolicited);
@@ -147,13 +150,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let basis = slice.basis(&self.plan);
         let (counted, clocks) = ([slice.counted_from, slice.end], self.slots.len());
         self.tally.clear();
+        self.course.begin(slice, &mut self.tally);
         let length_ns = slice.end.since(slice.start).0;
         self.tally.timeline = { self.plan.timeline }
             .map(|plan| Box::new(TimelineTally::new(plan, slice.start.0, length_ns)));
         self.progress = Progress {
             open: true,
             end: slice.sends_until(),
-            edge: slice.end,
+            edge: slice.end.min(self.course.due()),
             settles: slice.end,
             counting: Counting::new(basis, counted, clocks, self.window),
             requests_left: slice.requests_max,
@@ -171,8 +175,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// The slice is at or behind the end of its counted part.
+    /// A stretch of the slice is over, or it is at or behind the end of its counted part.
     fn reach_edge(&mut self, slice: &WorkerSlice, now: Nanos) {
+        self.course.look(now, &mut self.tally, &self.company);
         if self.progress.open && now >= self.progress.settles {
             self.settle_clocks(slice, now);
         }
@@ -183,6 +188,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             true => self.progress.settles.min(now.plus(TELL_EVERY)),
             false => now.plus(TELL_EVERY),
         };
+        self.progress.edge = self.progress.edge.min(self.course.due());
     }
 
     /// The counted part has ended, and what was due in it and not sent never will be.

@@ -1,18 +1,33 @@
 //! Is this the answer that was expected?
 
-use abx_evidence::Outcome;
+use abx_evidence::{Outcome, Tally};
 use abx_wire::http1;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::plan::ExpectedAnswer;
 use crate::random::Random;
 
-/// Judges a whole answer. `hash` is there when its body was hashed.
-pub(crate) fn outcome(expect: &ExpectedAnswer, done: &http1::Done, hash: Option<u64>) -> Outcome {
-    if !expect.status.accepts(done.status) {
-        return Outcome::WrongStatus;
+/// Judges a whole answer. `hash` is there when its body was hashed, `tally` when it counts.
+#[inline]
+pub(crate) fn outcome(
+    expect: &ExpectedAnswer,
+    done: &http1::Done,
+    hash: Option<u64>,
+    tally: Option<&mut Tally>,
+) -> Outcome {
+    match expect.status.accepts(done.status) {
+        true => body(expect, done.body_bytes, hash),
+        false => wrong_status(done.status, tally),
     }
-    body(expect, done.body_bytes, hash)
+}
+
+/// Counts which status came instead of the expected one.
+#[cold]
+fn wrong_status(status: u16, tally: Option<&mut Tally>) -> Outcome {
+    if let Some(tally) = tally {
+        tally.wrong_statuses.add(status);
+    }
+    Outcome::WrongStatus
 }
 
 /// Judges the body of a whole answer by its length, and by its hash if that is there.
@@ -108,7 +123,8 @@ mod tests {
 
     #[test]
     fn every_check_has_its_outcome() {
-        // Method: one answer, each expectation broken in turn.
+        // Method: one answer, each expectation broken in turn; which status came is counted
+        // where the request counts.
         let done = http1::Done {
             status: 200,
             body_bytes: 5,
@@ -118,20 +134,20 @@ mod tests {
             status: status.into(),
             body: Some(BodyIdentity { bytes, xxh3 }),
         };
-        assert_eq!(outcome(&expect(200, 5, 9), &done, Some(9)), Outcome::Ok);
-        assert_eq!(outcome(&expect(200, 5, 9), &done, None), Outcome::Ok);
-        assert_eq!(
-            outcome(&expect(204, 5, 9), &done, Some(9)),
-            Outcome::WrongStatus
-        );
-        assert_eq!(
-            outcome(&expect(200, 6, 9), &done, Some(9)),
-            Outcome::WrongLength
-        );
-        assert_eq!(
-            outcome(&expect(200, 5, 9), &done, Some(8)),
-            Outcome::WrongBody
-        );
+        let mut tally = Tally::default();
+        let table = [
+            (expect(200, 5, 9), Some(9), Outcome::Ok),
+            (expect(200, 5, 9), None, Outcome::Ok),
+            (expect(204, 5, 9), Some(9), Outcome::WrongStatus),
+            (expect(200, 6, 9), Some(9), Outcome::WrongLength),
+            (expect(200, 5, 9), Some(8), Outcome::WrongBody),
+        ];
+        for (expect, hash, expected) in table {
+            assert_eq!(outcome(&expect, &done, hash, Some(&mut tally)), expected);
+            assert_eq!(outcome(&expect, &done, hash, None), expected);
+        }
+        let came: Vec<_> = tally.wrong_statuses.iter().collect();
+        assert_eq!(came, [(200, 1)]);
     }
 
     #[test]

@@ -187,8 +187,8 @@ impl Intake<'_, Http> {
     /// with what stands behind it.
     #[inline(always)]
     fn answered(&mut self, done: &Done, received: &[u8]) {
-        self.whole(done.body_bytes, received, |expect, hash| {
-            check::outcome(expect, done, hash)
+        self.whole(done.body_bytes, received, |expect, hash, tally| {
+            check::outcome(expect, done, hash, tally)
         });
     }
 }

@@ -209,8 +209,8 @@ impl Intake<'_, Http2> {
             self.slot.timing.receives(one.first_byte);
             self.slot.hasher = one.hasher;
         }
-        self.whole(done.body_bytes, &[], |expect, hash| {
-            check::outcome(expect, done, hash)
+        self.whole(done.body_bytes, &[], |expect, hash, tally| {
+            check::outcome(expect, done, hash, tally)
         });
     }
 

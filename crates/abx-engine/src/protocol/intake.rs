@@ -69,14 +69,14 @@ impl<C: Protocol> Intake<'_, C> {
     }
 
     /// Ends the first flight with its whole answer, whose body has so many bytes, and of
-    /// which these were received last; `judge` is given what was expected, and the body's
-    /// hash when it was hashed.
+    /// which these were received last; `judge` is given what was expected, the body's hash
+    /// when it was hashed, and the tally when the request counts.
     #[inline(always)]
     pub(crate) fn whole(
         &mut self,
         body_bytes: u64,
         received: &[u8],
-        judge: impl FnOnce(&ExpectedAnswer, Option<u64>) -> Outcome,
+        judge: impl FnOnce(&ExpectedAnswer, Option<u64>, Option<&mut Tally>) -> Outcome,
     ) {
         self.answers += 1;
         self.slot.usage = ConnectionUse::Used;
@@ -100,7 +100,8 @@ impl<C: Protocol> Intake<'_, C> {
         self.progress.answered();
         self.progress.in_flight -= 1;
         let expect = &self.plan.requests[flight.request].expect;
-        let outcome = judge(expect, hash);
+        let counts = flight.counted.then_some(&mut *self.tally);
+        let outcome = judge(expect, hash, counts);
         flight.record(self.tally, outcome, self.now);
         let counting = &mut self.progress.counting;
         counting.in_flight -= usize::from(flight.counted);

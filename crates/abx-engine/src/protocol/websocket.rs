@@ -303,7 +303,7 @@ impl Intake<'_, WebSocket> {
         if !was_sent {
             return Err(Outcome::Malformed);
         }
-        self.whole(message.bytes, &[], |expect, hash| {
+        self.whole(message.bytes, &[], |expect, hash, _| {
             match message.kind == kind {
                 true => check::body(expect, message.bytes, hash),
                 // A text and a binary message of the same bytes are two things.

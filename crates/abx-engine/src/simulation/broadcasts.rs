@@ -42,6 +42,7 @@ fn run(broadcast: &mut Broadcast<Sim>, requests_max: u64, span: u64) -> SliceOut
         counted_from: start,
         requests_max,
         share: ScheduleShare::WHOLE,
+        course: None,
     };
     broadcast.run(slice, &AtomicBool::new(false))
 }

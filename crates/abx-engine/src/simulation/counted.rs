@@ -380,6 +380,7 @@ fn websocket_echoes_and_broadcasts_are_counted_as_they_are_served() {
                     end: counted_from.plus(Nanos(turns * turn.0)),
                     requests_max: u64::MAX,
                     share: ScheduleShare::WHOLE,
+                    course: None,
                 };
                 broadcast.run(slice, &AtomicBool::new(false));
                 sum.add(broadcast.pool());

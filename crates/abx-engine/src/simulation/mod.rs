@@ -9,6 +9,7 @@ mod certificate;
 mod closes;
 mod contract;
 mod counted;
+mod courses;
 mod echoes;
 pub(crate) mod network;
 mod opened;

@@ -179,6 +179,7 @@ fn workers_share_one_schedule() {
             counted_from: start,
             requests_max: u64::MAX,
             share: ScheduleShare::of(worker, 3),
+            course: None,
         };
         pool.run(slice, &AtomicBool::new(false));
         sent += pool.tally().outcomes.ok();

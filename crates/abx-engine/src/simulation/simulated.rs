@@ -109,6 +109,7 @@ pub(super) fn run<C: Protocol>(pool: &mut Pool<Sim, C>, span: u64, discard: u64)
         counted_from: start.plus(Nanos(discard)),
         requests_max: u64::MAX,
         share: ScheduleShare::WHOLE,
+        course: None,
     };
     pool.run(slice, &AtomicBool::new(false))
 }
@@ -121,6 +122,7 @@ pub(super) fn run_requests<C: Protocol>(pool: &mut Pool<Sim, C>, count: u64) -> 
         counted_from: start,
         requests_max: count,
         share: ScheduleShare::WHOLE,
+        course: None,
     };
     pool.run(slice, &AtomicBool::new(false))
 }

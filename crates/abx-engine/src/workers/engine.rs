@@ -11,7 +11,7 @@ use abx_sys::Nanos;
 
 use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
 use crate::pool::{
-    AwaitedConnections, AwaitedResponses, OpeningLook, OpeningPart, Part, SharedSlice,
+    AwaitedConnections, AwaitedResponses, OpeningLook, OpeningPart, Part, SharedSlice, ToldStretch,
 };
 use crate::schedule;
 use crate::workers::any_pool::PoolParts;
@@ -20,9 +20,11 @@ use crate::workers::pool_id::PoolId;
 use crate::workers::prepared::Prepared;
 use crate::workers::worker::{SliceShare, WorkerOrder, WorkerReply, work};
 
-/// So long after a slice was to end, or an opening began, and then so often, is told what
-/// it waits for.
+/// So long after a slice was to end, or an opening began, and then so often, it is told
+/// what it waits for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// So often it is told how a slice goes, where the plan asks for that.
+const COURSE_EVERY: Duration = Duration::from_millis(400);
 
 /// How the making of connections went.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +35,15 @@ pub struct OpenReport {
     pub opened: usize,
     /// How the others ended.
     pub failures: Outcomes,
+}
+
+/// What is told of a slice that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SliceNews {
+    /// Whom its end waits for.
+    Awaits(AwaitedResponses),
+    /// What workers saw in its last stretches.
+    Stretches(Vec<ToldStretch>),
 }
 
 /// Stops every slice that runs, from a signal handler's thread or any other.
@@ -56,6 +67,13 @@ impl Stopper {
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
+}
+
+/// When somebody looks while workers are waited for.
+struct Looks {
+    /// `None` for never.
+    next: Option<Instant>,
+    every: Duration,
 }
 
 struct Worker {
@@ -194,7 +212,7 @@ impl Engine {
     }
 
     /// The same, and tells whom it waits for every second from one second after the
-    /// slice's end in time on.
+    /// slice's end in time on; and what its workers saw of each stretch, if the plan says so.
     ///
     /// # Errors
     /// As [`Engine::slice`].
@@ -202,11 +220,58 @@ impl Engine {
         &mut self,
         pool: PoolId,
         plan: &SlicePlan,
-        on_wait: &mut dyn FnMut(AwaitedResponses),
+        on_news: &mut dyn FnMut(SliceNews),
     ) -> Result<SliceTally, EngineError> {
+        let is_told = plan.course.is_some_and(|course| course.is_told);
+        let (listener, stretches) = channel();
+        let listener = is_told.then_some(listener);
+        let shared = self.order_slice(pool, plan, listener)?;
+        // Nobody wakes up for a look while the slice counts, unless its course is told.
+        let (first, every) = match (is_told, plan.end) {
+            (true, _) => (Some(COURSE_EVERY), COURSE_EVERY),
+            (false, SliceEnd::AfterNs(span)) => {
+                let ends = Duration::from_nanos(span);
+                (Some(ends.saturating_add(LOOK_EVERY)), LOOK_EVERY)
+            }
+            (false, SliceEnd::AfterRequests(_)) => (None, LOOK_EVERY),
+        };
+        let mut looks = Looks {
+            next: first.and_then(|span| Instant::now().checked_add(span)),
+            every,
+        };
+        let told = || {
+            let told: Vec<ToldStretch> = stretches.try_iter().collect();
+            (!told.is_empty()).then_some(SliceNews::Stretches(told))
+        };
+        let mut look = || {
+            let awaited = shared.awaited(Nanos::now()).map(SliceNews::Awaits);
+            told().into_iter().chain(awaited).for_each(&mut *on_news);
+        };
+        let mut sum: Option<SliceTally> = None;
+        for worker in &self.workers {
+            let WorkerReply::SliceOutcome(part) = worker.reply_watched(&mut looks, &mut look)?
+            else {
+                return Err(EngineError::WorkerDied);
+            };
+            match &mut sum {
+                None => sum = Some(*part),
+                Some(sum) => sum.merge(&part),
+            }
+        }
+        told().into_iter().for_each(on_news);
+        Ok(sum.expect("there is at least one worker"))
+    }
+
+    /// Has every worker begin its share of a slice; answers what they know of each other.
+    fn order_slice(
+        &self,
+        pool: PoolId,
+        plan: &SlicePlan,
+        listener: Option<Sender<ToldStretch>>,
+    ) -> Result<Arc<SharedSlice>, EngineError> {
         // Connections are dealt out evenly, so the first workers have them.
         let with_connections = pool.workers.min(pool.connections) as usize;
-        let shared = SharedSlice::new(self.workers.len(), with_connections);
+        let shared = SharedSlice::told_to(listener, self.workers.len(), with_connections);
         for (number, worker) in self.workers.iter().enumerate() {
             let (length_ns, requests_max) = match plan.end {
                 SliceEnd::AfterNs(span) => (span, u64::MAX),
@@ -226,34 +291,12 @@ impl Engine {
                     true => Part::Connections,
                     false => Part::Nothing,
                 },
+                course: plan.course.filter(|_| number < with_connections),
                 slice: Arc::clone(&shared),
             };
             worker.order(WorkerOrder::Run(pool, share))?;
         }
-        let length = match plan.end {
-            SliceEnd::AfterNs(span) => Some(Duration::from_nanos(span)),
-            SliceEnd::AfterRequests(_) => None,
-        };
-        // Nobody wakes up for a look while the slice counts.
-        let mut looks_at = length.and_then(|span| Instant::now().checked_add(span + LOOK_EVERY));
-        let mut look = || {
-            shared
-                .awaited(Nanos::now())
-                .into_iter()
-                .for_each(&mut *on_wait)
-        };
-        let mut sum: Option<SliceTally> = None;
-        for worker in &self.workers {
-            let WorkerReply::SliceOutcome(part) = worker.reply_watched(&mut looks_at, &mut look)?
-            else {
-                return Err(EngineError::WorkerDied);
-            };
-            match &mut sum {
-                None => sum = Some(*part),
-                Some(sum) => sum.merge(&part),
-            }
-        }
-        Ok(sum.expect("there is at least one worker"))
+        Ok(shared)
     }
 
     /// Closes a pool's connections.
@@ -287,12 +330,15 @@ impl Engine {
         opening: &mut OpeningLook,
         on_wait: &mut dyn FnMut(AwaitedConnections),
     ) -> Result<OpenReport, EngineError> {
-        let mut looks_at = Some(Instant::now() + LOOK_EVERY);
+        let mut looks = Looks {
+            next: Some(Instant::now() + LOOK_EVERY),
+            every: LOOK_EVERY,
+        };
         let mut look = || on_wait(opening.look());
         let mut report = OpenReport::default();
         let mut refused = None;
         for worker in &self.workers {
-            match worker.reply_watched(&mut looks_at, &mut look)? {
+            match worker.reply_watched(&mut looks, &mut look)? {
                 WorkerReply::Connected(standing, opened, failures) => {
                     report.standing += standing;
                     report.opened += opened;
@@ -332,18 +378,18 @@ impl Worker {
         self.replies.recv().map_err(|_| EngineError::WorkerDied)
     }
 
-    /// The same, with a look at this moment and every second after it; `None` for none.
+    /// The same, with a look now and then.
     fn reply_watched(
         &self,
-        looks_at: &mut Option<Instant>,
+        looks: &mut Looks,
         look: &mut dyn FnMut(),
     ) -> Result<WorkerReply, EngineError> {
-        while let Some(moment) = looks_at {
+        while let Some(moment) = &mut looks.next {
             let left = moment.saturating_duration_since(Instant::now());
             match self.replies.recv_timeout(left) {
                 Err(RecvTimeoutError::Timeout) => {
                     look();
-                    *moment = Instant::now() + LOOK_EVERY;
+                    *moment = Instant::now() + looks.every;
                 }
                 other => return other.map_err(|_| EngineError::WorkerDied),
             }

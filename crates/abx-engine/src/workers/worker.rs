@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
-use abx_evidence::{Connections, Outcomes, SliceTally};
+use abx_evidence::{Connections, CoursePlan, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
 use crate::pool::{Company, OpeningPart, Part, SharedSlice, SliceOutcome, WorkerSlice};
@@ -34,6 +34,7 @@ pub(crate) struct SliceShare {
     pub(crate) requests_max: u64,
     pub(crate) schedule: schedule::ScheduleShare,
     pub(crate) part: Part,
+    pub(crate) course: Option<CoursePlan>,
     /// What all workers know of each other.
     pub(crate) slice: Arc<SharedSlice>,
 }
@@ -105,6 +106,7 @@ fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &AtomicBool) -> WorkerR
         counted_from,
         requests_max: share.requests_max,
         share: share.schedule,
+        course: share.course,
     };
     let SliceOutcome {
         end,

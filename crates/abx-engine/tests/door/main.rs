@@ -4,6 +4,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod counts;
+pub(crate) mod course;
 pub(crate) mod failures;
 pub(crate) mod http10;
 pub(crate) mod http2;
@@ -96,6 +97,7 @@ pub(crate) fn requests(count: u64) -> SlicePlan {
     SlicePlan {
         end: SliceEnd::AfterRequests(count),
         discard_ns: 0,
+        course: None,
     }
 }
 
@@ -103,6 +105,7 @@ pub(crate) fn span_ms(length: u64, discard: u64) -> SlicePlan {
     SlicePlan {
         end: SliceEnd::AfterNs(length * 1_000_000),
         discard_ns: discard * 1_000_000,
+        course: None,
     }
 }
 

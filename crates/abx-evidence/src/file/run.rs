@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::conclusions::Conclusions;
 use crate::judge::judge;
 use crate::judge::scope::Scope;
+use crate::judge::server_times::ServerTime;
 use crate::measure::arrivals::{ArrivalSettings, Offered};
 use crate::measure::broadcasts::Broadcasts;
 use crate::measure::exchange::Exchange;
@@ -15,11 +16,12 @@ use crate::measure::held::Held;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phase_times::PhaseTimes;
 use crate::measure::share::share;
+use crate::measure::statuses::Statuses;
 use crate::measure::times::Times;
 use crate::record::finding::Finding;
 use crate::record::{
-    AnswerRecord, BlockSubject, LoadRecord, Machine, Measured, PilotRecord, SliceRecord, StudyEnd,
-    SubjectReadings, SubjectRecord, TlsSettings, Waiting,
+    AnswerRecord, BlockSubject, LoadRecord, LoadSettings, Machine, Measured, PilotRecord,
+    SliceRecord, StudyEnd, SubjectReadings, SubjectRecord, TlsSettings, Waiting,
 };
 use crate::view::summary::Summary;
 
@@ -65,6 +67,9 @@ pub struct RunRecord {
     /// The TLS handshakes of connections opened after the start; `None` when there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handshake_us: Option<Times>,
+    /// What the server said of its own time in the same sample, in `Server-Timing`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_times: Vec<ServerTime>,
     /// Bytes received, heads included.
     pub bytes: u64,
     /// Bytes received in bodies.
@@ -174,6 +179,7 @@ impl RunRecord {
                 ok: slice.ok,
                 hashed: slice.hashed,
                 outcomes: slice.outcomes.clone(),
+                wrong_statuses: summary.wrong_statuses.clone(),
             },
             offered: summary.offered,
             throughput_per_s: summary.throughput_per_s,
@@ -181,6 +187,7 @@ impl RunRecord {
             service_time_us: summary.service_time_us.clone(),
             phases: summary.phases.clone(),
             handshake_us: summary.handshake_us.clone(),
+            server_times: conclusions.server_times.clone(),
             bytes: slice.bytes,
             body_bytes: slice.body_bytes,
             connects: slice.connects,
@@ -193,6 +200,15 @@ impl RunRecord {
             scope: conclusions.scope.clone(),
             measured,
         })
+    }
+}
+
+impl RunRecord {
+    /// The load's settings.
+    #[must_use]
+    pub fn load(&self) -> Option<&LoadSettings> {
+        let load = self.measured.loads.first()?;
+        Some(&load.settings)
     }
 }
 
@@ -271,6 +287,9 @@ pub struct Requests {
     pub hashed: u64,
     /// All outcomes.
     pub outcomes: Outcomes,
+    /// How often each status came where another one was expected.
+    #[serde(default, skip_serializing_if = "Statuses::is_empty")]
+    pub wrong_statuses: Statuses,
 }
 
 /// What the load cost on this side.

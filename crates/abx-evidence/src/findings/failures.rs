@@ -3,19 +3,23 @@
 use crate::measure::exchange::LoadShape;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::share::share;
+use crate::measure::statuses::Statuses;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{FailedStart, Measured};
 
 /// Above this share of failed requests no claim stands.
 const FAILED_MAX: f64 = 0.001;
+/// So many statuses are named that came where another one was expected.
+const STATUSES_NAMED: usize = 4;
 
 /// Requests or messages to `who` that failed, and bodies that were wrong among the
-/// `hashed` ones that were looked at.
+/// `hashed` ones that were looked at; which statuses came where another one was expected.
 pub(crate) fn failed_requests(
     who: &str,
     shape: LoadShape,
     outcomes: &Outcomes,
+    statuses: &Statuses,
     hashed: u64,
 ) -> Option<Finding> {
     let failed = outcomes.failed();
@@ -32,7 +36,7 @@ pub(crate) fn failed_requests(
         "{failed} of {} {} to {who} failed: {}",
         outcomes.sent(),
         shape.units(),
-        names(outcomes)
+        names(outcomes, statuses)
     );
     if wrong_bodies > 0 {
         message.push_str(&format!(
@@ -103,11 +107,16 @@ pub(crate) fn exhausted(outcomes: &Outcomes) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn names(outcomes: &Outcomes) -> String {
-    let each = outcomes
-        .iter()
-        .filter(|(outcome, _)| outcome.is_failure())
-        .map(|(outcome, count)| format!("{} {count}", outcome.name()));
+fn names(outcomes: &Outcomes, statuses: &Statuses) -> String {
+    let came = statuses.most_frequent(STATUSES_NAMED);
+    let came: Vec<String> = came.iter().map(u16::to_string).collect();
+    let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
+    let each = failures.map(|(outcome, count)| match outcome {
+        Outcome::WrongStatus if !came.is_empty() => {
+            format!("{} {count} ({})", outcome.name(), came.join(", "))
+        }
+        _ => format!("{} {count}", outcome.name()),
+    });
     each.collect::<Vec<_>>().join(", ")
 }
 
@@ -138,8 +147,30 @@ mod tests {
     }
 
     fn level(list: &[(Outcome, usize)], hashed: u64) -> Option<Level> {
-        failed_requests("a", LoadShape::Request, &outcomes(list), hashed)
-            .map(|finding| finding.level)
+        failed(&outcomes(list), &Statuses::default(), hashed).map(|finding| finding.level)
+    }
+
+    fn failed(outcomes: &Outcomes, statuses: &Statuses, hashed: u64) -> Option<Finding> {
+        failed_requests("a", LoadShape::Request, outcomes, statuses, hashed)
+    }
+
+    #[test]
+    fn the_statuses_are_named_that_came_instead() {
+        // Method: statuses of two kinds, and a record of an older version, which has none.
+        let came = outcomes(&[
+            (Outcome::Ok, 7),
+            (Outcome::WrongStatus, 3),
+            (Outcome::Reset, 1),
+        ]);
+        let mut statuses = Statuses::default();
+        [404, 503, 503]
+            .into_iter()
+            .for_each(|status| statuses.add(status));
+        let said = |statuses: &Statuses| failed(&came, statuses, 0).unwrap().message;
+        let named = "4 of 11 requests to a failed: wrong_status 3 (503, 404), reset 1";
+        assert_eq!(said(&statuses), named);
+        let bare = "4 of 11 requests to a failed: wrong_status 3, reset 1";
+        assert_eq!(said(&Statuses::default()), bare);
     }
 
     #[test]
@@ -163,7 +194,7 @@ mod tests {
     fn our_own_limits_are_not_the_subjects_failures() {
         // Method: only ports missing; then the message names the count.
         let ports = outcomes(&[(Outcome::Ok, 10), (Outcome::NoPort, 3)]);
-        assert_eq!(failed_requests("a", LoadShape::Request, &ports, 1), None);
+        assert_eq!(failed(&ports, &Statuses::default(), 1), None);
         let found: Vec<Finding> = exhausted(&ports).collect();
         assert_eq!(found.len(), 1);
         assert!(found[0].message.contains("local ports 3"));

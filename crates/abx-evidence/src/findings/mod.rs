@@ -250,7 +250,8 @@ fn outcomes(own: &SubjectView) -> Vec<Finding> {
     // A failure counts wherever in the slice its request began.
     let mut all = sums.outcomes.clone();
     all.merge(&sums.discarded);
-    let failed = failures::failed_requests(subject, shape, &all, sums.hashed);
+    let statuses = own.wrong_statuses();
+    let failed = failures::failed_requests(subject, shape, &all, &statuses, sums.hashed);
     failures::exhausted(&all)
         .chain(failed)
         .chain(closes::not_kept(subject, sums.closing, all.completed()))

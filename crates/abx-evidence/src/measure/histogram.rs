@@ -2,14 +2,17 @@
 
 mod format;
 mod layout;
+mod rough_times;
 
 use std::borrow::Cow;
 use std::fmt;
 
 use format::Counts;
-use layout::MICROS_MAX;
+use layout::{FINE_BITS, MICROS_MAX};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use rough_times::RoughTimes;
 
 /// A distribution of times.
 ///
@@ -55,7 +58,7 @@ impl Histogram {
 
     #[inline]
     fn record_us(&mut self, micros: u64, times: u64) {
-        let index = layout::index_of(micros.clamp(1, MICROS_MAX));
+        let index = layout::index_of::<FINE_BITS>(micros.clamp(1, MICROS_MAX));
         match self.counts.get_mut(index) {
             Some(count) => *count += times,
             None => self.first(index, times),
@@ -92,12 +95,51 @@ impl Histogram {
     /// it was. Times that are not told apart are one: the longest of them.
     pub(crate) fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counted()
-            .map(|(index, count)| (layout::highest(index), count))
+            .map(|(index, count)| (layout::highest::<FINE_BITS>(index), count))
+    }
+
+    /// The same with the shortest of the times that are one, before the longest.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = ([u64; 2], u64)> + '_ {
+        let ends = |index| {
+            let lowest = layout::lowest::<FINE_BITS>(index);
+            [lowest, layout::highest::<FINE_BITS>(index)]
+        };
+        self.counted()
+            .map(move |(index, count)| (ends(index), count))
+    }
+
+    /// Tells what was counted since `before` was equal to this, in µs and how often each,
+    /// shortest first, and makes `before` equal to this again. It looks no further than the
+    /// longest new time, so that it costs little where times are short.
+    pub fn tell_new(&self, before: &mut Histogram, mut tell: impl FnMut(u64, u64)) {
+        let mut missing = self.total.saturating_sub(before.total);
+        before.total = self.total;
+        before.counts.resize(self.counts.len(), 0);
+        let counts = self.counts.chunks(TOLD_AT_ONCE);
+        let known = before.counts.chunks_mut(TOLD_AT_ONCE);
+        for (number, (counts, known)) in counts.zip(known).enumerate() {
+            if missing == 0 {
+                return;
+            }
+            // Mostly nothing changed here, and this looks at all of them at once.
+            if *counts == *known {
+                continue;
+            }
+            for (place, (count, known)) in counts.iter().zip(known).enumerate() {
+                let more = count.saturating_sub(*known);
+                if more > 0 {
+                    *known = *count;
+                    missing = missing.saturating_sub(more);
+                    let index = number * TOLD_AT_ONCE + place;
+                    tell(layout::highest::<FINE_BITS>(index), more);
+                }
+            }
+        }
     }
 
     /// How often this time, or one that is not told apart from it, was counted.
     pub(crate) fn count_at_us(&self, time_us: u64) -> u64 {
-        let index = layout::index_of(time_us.min(MICROS_MAX));
+        let index = layout::index_of::<FINE_BITS>(time_us.min(MICROS_MAX));
         self.counts.get(index).copied().unwrap_or_default()
     }
 
@@ -141,7 +183,7 @@ impl Histogram {
     #[must_use]
     pub fn max_us(&self) -> Option<u64> {
         let last = self.counted().next_back();
-        last.map(|(index, _)| layout::highest(index))
+        last.map(|(index, _)| layout::highest::<FINE_BITS>(index))
     }
 
     /// The mean in µs, true to the width of the buckets.
@@ -150,7 +192,7 @@ impl Histogram {
     pub fn mean_us(&self) -> Option<f64> {
         let times = self.counted();
         let sum: f64 = times
-            .map(|(index, count)| layout::middle(index) as f64 * count as f64)
+            .map(|(index, count)| layout::middle::<FINE_BITS>(index) as f64 * count as f64)
             .sum();
         (!self.is_empty()).then(|| sum / self.total as f64)
     }
@@ -162,7 +204,9 @@ impl Histogram {
         let mean = self.mean_us()?;
         let times = self.counted();
         let squares: f64 = times
-            .map(|(index, count)| (layout::middle(index) as f64 - mean).powi(2) * count as f64)
+            .map(|(index, count)| {
+                (layout::middle::<FINE_BITS>(index) as f64 - mean).powi(2) * count as f64
+            })
             .sum();
         Some((squares / self.total as f64).sqrt())
     }
@@ -190,6 +234,9 @@ impl Histogram {
         }
     }
 }
+
+/// Counters that are compared together.
+const TOLD_AT_ONCE: usize = 64;
 
 impl PartialEq for Histogram {
     fn eq(&self, other: &Histogram) -> bool {
@@ -296,6 +343,36 @@ mod tests {
             let (spread, expected) = (ours.deviation_us().unwrap(), theirs.stdev());
             prop_assert!((spread - expected).abs() <= 1e-6 * mean, "{spread} {expected}");
             prop_assert_eq!(ours.to_hdr(), theirs);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_new_is_what_was_counted_since(
+            parts in prop::collection::vec(
+                prop::collection::vec(any::<u64>().prop_map(|any| any >> (any % 64)), 0..20),
+                1..5,
+            ),
+        ) {
+            // Method: times in parts; after each, what is told makes a histogram of that part
+            // alone, and what is kept is the whole.
+            let [mut all, mut before] = [Histogram::new(), Histogram::new()];
+            for part in parts {
+                let mut expected = Histogram::new();
+                for time in part {
+                    all.record_ns(time);
+                    expected.record_ns(time);
+                }
+                let mut told = Histogram::new();
+                let mut last = 0;
+                all.tell_new(&mut before, |micros, times| {
+                    assert!(micros > last, "{micros} after {last}");
+                    last = micros;
+                    told.record_us(micros, times);
+                });
+                prop_assert_eq!(&told, &expected);
+                prop_assert_eq!(&before, &all);
+            }
         }
     }
 

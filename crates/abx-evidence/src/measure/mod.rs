@@ -3,6 +3,7 @@
 
 pub(crate) mod arrivals;
 pub(crate) mod broadcasts;
+pub(crate) mod course;
 pub(crate) mod exchange;
 pub(crate) mod expected_status;
 pub(crate) mod held;
@@ -14,6 +15,7 @@ pub(crate) mod phases;
 pub(crate) mod quantile;
 pub(crate) mod server_times;
 pub(crate) mod share;
+pub(crate) mod statuses;
 pub(crate) mod tally;
 pub(crate) mod timeline;
 pub(crate) mod times;

@@ -206,6 +206,16 @@ impl Outcomes {
         }
     }
 
+    /// What came since this was `before`.
+    #[must_use]
+    pub fn since(&self, before: &Outcomes) -> Outcomes {
+        let mut since = self.clone();
+        for (count, before) in since.0.iter_mut().zip(before.0) {
+            *count = count.saturating_sub(before);
+        }
+        since
+    }
+
     /// The outcomes that came, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (Outcome, u64)> + '_ {
         Outcome::ALL
@@ -335,6 +345,19 @@ mod tests {
         assert_eq!(outcomes.ok(), 1);
         assert_eq!(outcomes.failed(), 15);
         assert_eq!(outcomes.unanswered(), 2);
+    }
+
+    #[test]
+    fn what_came_since_is_what_came_more() {
+        // Method: two more of one outcome that had come, and one of another.
+        let mut before = Outcomes::default();
+        before.add_times(Outcome::Ok, 3);
+        let mut now = before.clone();
+        now.add_times(Outcome::Ok, 2);
+        now.add(Outcome::Reset);
+        let since = now.since(&before);
+        let came: Vec<_> = since.iter().collect();
+        assert_eq!(came, [(Outcome::Ok, 2), (Outcome::Reset, 1)]);
     }
 
     #[test]

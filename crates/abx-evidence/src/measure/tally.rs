@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::measure::arrivals::{ArrivalSettings, Late, Offered, Spans, throughput_per_s};
+use crate::measure::course::CourseTally;
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::phases::Phases;
 use crate::measure::server_times::ServerTimes;
+use crate::measure::statuses::Statuses;
 use crate::measure::timeline::TimelineTally;
 
 /// One request from its intended send to its end, on the monotonic clock in ns.
@@ -103,6 +105,12 @@ pub struct Tally {
     /// What the server said of its own time in the same sample.
     #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
     pub server_times: ServerTimes,
+    /// Which statuses those had that had a wrong one.
+    #[serde(default, skip_serializing_if = "Statuses::is_empty")]
+    pub wrong_statuses: Statuses,
+    /// What ended in each stretch of the slice, where that is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<Box<CourseTally>>,
     /// The requests by when they were due, where that is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Box<TimelineTally>>,
@@ -180,6 +188,12 @@ impl Tally {
         self.out_of_order += other.out_of_order;
         self.phases.merge(&other.phases);
         self.server_times.merge(&other.server_times);
+        self.wrong_statuses.merge(&other.wrong_statuses);
+        match (&mut self.course, &other.course) {
+            (Some(own), Some(other)) => own.merge(other),
+            (own @ None, other) => own.clone_from(other),
+            (Some(_), None) => {}
+        }
         match (&mut self.timeline, &other.timeline) {
             (Some(own), Some(other)) => own.merge(other),
             (own @ None, other) => own.clone_from(other),
@@ -224,6 +238,8 @@ impl Tally {
         self.out_of_order = 0;
         self.phases.clear();
         self.server_times.clear();
+        self.wrong_statuses.clear();
+        self.course = None;
         self.timeline = None;
     }
 }
@@ -344,6 +360,7 @@ mod tests {
             tally.median_listener.record_ns(span / 2);
             tally.lost += u64::from(*kind % 3);
             tally.out_of_order += u64::from(*kind % 4);
+            tally.wrong_statuses.add(400 + u16::from(*kind % 4));
             tally.phases.record(&PhaseSplit::of(&Timestamps {
                 intended_ns: *intended,
                 connect_ns: None,

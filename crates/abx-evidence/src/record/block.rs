@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::measure::course::Course;
 use crate::record::columns;
 use crate::record::fault::FaultSlice;
 use crate::record::histograms::Histograms;
@@ -95,6 +96,8 @@ pub struct BlockLoad {
     pub rounds: Vec<Round>,
     /// The times of each subject's counted requests.
     pub histograms: BTreeMap<String, Histograms>,
+    /// How the load went over time, by subject: of runs.
+    pub courses: BTreeMap<String, Course>,
     /// What else was read for each subject.
     pub sides: BTreeMap<String, SubjectReadings>,
 }

@@ -1,4 +1,5 @@
-//! Times of requests: of one subject under one load in one block.
+//! Times of requests, and the statuses of those that had a wrong one: of one subject under
+//! one load in one block.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::histogram::Histogram;
 use crate::measure::phases::Phases;
 use crate::measure::server_times::ServerTimes;
+use crate::measure::statuses::Statuses;
 use crate::measure::tally::Tally;
 
 /// Times of counted requests.
@@ -46,6 +48,9 @@ pub struct Histograms {
     /// What the subject said of its own time in the same sample, in `Server-Timing`.
     #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
     pub server_times: ServerTimes,
+    /// How often each status came where another one was expected.
+    #[serde(default, skip_serializing_if = "Statuses::is_empty")]
+    pub wrong_statuses: Statuses,
 }
 
 impl Histograms {
@@ -64,6 +69,7 @@ impl Histograms {
             median_listener: tally.median_listener,
             phases: tally.phases,
             server_times: tally.server_times,
+            wrong_statuses: tally.wrong_statuses,
         }
     }
 
@@ -80,5 +86,6 @@ impl Histograms {
         self.median_listener.merge(&other.median_listener);
         self.phases.merge(&other.phases);
         self.server_times.merge(&other.server_times);
+        self.wrong_statuses.merge(&other.wrong_statuses);
     }
 }

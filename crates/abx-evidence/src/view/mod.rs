@@ -10,6 +10,7 @@ pub(crate) mod sums;
 use crate::measure::arrivals::Offered;
 use crate::measure::histogram::Histogram;
 use crate::measure::phases::Phases;
+use crate::measure::statuses::Statuses;
 use crate::record::{
     BlockLoad, BlockRecord, BlockSubject, CEILING, Histograms, LoadRecord, Measured, SliceRecord,
     SubjectReadings,
@@ -218,6 +219,14 @@ impl<'a> SubjectView<'a> {
         let mut all = Phases::default();
         let each = self.blocks.iter().filter_map(BlockView::histograms);
         each.for_each(|own| all.merge(&own.phases));
+        all
+    }
+
+    /// Which statuses came, in all blocks together, where another one was expected.
+    pub(crate) fn wrong_statuses(&self) -> Statuses {
+        let mut all = Statuses::default();
+        let each = self.blocks.iter().filter_map(BlockView::histograms);
+        each.for_each(|own| all.merge(&own.wrong_statuses));
         all
     }
 }

@@ -12,6 +12,7 @@ use crate::measure::outcome::Outcomes;
 use crate::measure::phase_times::PhaseTimes;
 use crate::measure::quantile::median;
 use crate::measure::share::share;
+use crate::measure::statuses::Statuses;
 use crate::measure::times::Times;
 use crate::view::{StudyView, SubjectView};
 
@@ -69,6 +70,9 @@ pub struct Summary {
     pub ok: u64,
     /// All outcomes.
     pub outcomes: Outcomes,
+    /// How often each status came where another one was expected.
+    #[serde(default, skip_serializing_if = "Statuses::is_empty")]
+    pub wrong_statuses: Statuses,
     /// Bytes received.
     pub bytes: u64,
     /// Bytes received for each whole answer; `None` without one.
@@ -157,6 +161,7 @@ fn summary(view: &SubjectView) -> Summary {
         loop_lag_us: plain(|all| &all.loop_lag),
         ok: sums.outcomes.ok(),
         outcomes: sums.outcomes.clone(),
+        wrong_statuses: view.wrong_statuses(),
         bytes: sums.bytes,
         bytes_per_request: share(sums.bytes, completed),
         broadcasts: broadcasts(view),

@@ -7,7 +7,8 @@ use abx_evidence::record::{
     SubjectReadings,
 };
 use abx_evidence::{
-    ConnectionOpening, Held, Outcome, Outcomes, PhaseSplit, PhaseSums, Phases, Tally, Timestamps,
+    ConnectionOpening, Course, Held, Outcome, Outcomes, PhaseSplit, PhaseSums, Phases, Tally,
+    Timestamps,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -217,14 +218,35 @@ fn histograms() -> BoxedStrategy<Histograms> {
         .boxed()
 }
 
+/// A course of stretches with and without answers.
+fn course() -> BoxedStrategy<Course> {
+    vec((0_u64..1 << 40, option::of(1_u64..1 << 30)), 0..4)
+        .prop_map(|stretches| {
+            let (ok, p50_us): (Vec<u64>, Vec<Option<u64>>) = stretches.into_iter().unzip();
+            Course {
+                stretch_ns: 100_000_000,
+                until_ns: ok.len() as u64 * 100_000_000,
+                failed: ok.iter().map(|count| count / 2).collect(),
+                p90_us: p50_us.clone(),
+                p99_us: p50_us.clone(),
+                max_us: p50_us.clone(),
+                ok,
+                p50_us,
+            }
+        })
+        .boxed()
+}
+
 fn load() -> BoxedStrategy<BlockLoad> {
     let times = btree_map("[a-c]", histograms(), 0..3);
     let sides = btree_map("[a-c]", readings(), 0..3);
-    (vec(round(), 0..4), times, sides)
-        .prop_map(|(rounds, histograms, sides)| BlockLoad {
+    let courses = btree_map("[a-c]", course(), 0..2);
+    (vec(round(), 0..4), times, courses, sides)
+        .prop_map(|(rounds, histograms, courses, sides)| BlockLoad {
             load: "small".to_owned(),
             rounds,
             histograms,
+            courses,
             sides,
         })
         .boxed()
@@ -259,6 +281,7 @@ fn two_slices() -> BlockRecord {
         load: "small".to_owned(),
         rounds: rounds.to_vec(),
         histograms: BTreeMap::new(),
+        courses: BTreeMap::new(),
         sides: BTreeMap::from([("a".to_owned(), SubjectReadings::default())]),
     };
     block(vec![load])

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use abx_engine::{LoadPlan, PoolId, SliceEnd, SlicePlan};
+use abx_evidence::CoursePlan;
 use abx_evidence::record::{
     BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, SliceRecord,
     SubjectReadings, WAIT_SHARE_MIN,
@@ -28,6 +29,9 @@ const STEAL_SHARE_MIN: f64 = 0.01;
 pub const CEILING_EVERY: u32 = 5;
 pub const CEILING_TRIAL_NS: u64 = 1_000_000_000;
 pub const CEILING_WARM_UP_NS: u64 = 100_000_000;
+
+/// The course of a run is kept in stretches of this length, as long as these are not many.
+pub const STRETCH_NS: u64 = 100_000_000;
 
 /// What happens while a load is measured, for whoever watches.
 pub enum RoundEvent<'a> {
@@ -72,6 +76,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             load: name.to_owned(),
             rounds: Vec::new(),
             histograms: BTreeMap::new(),
+            courses: BTreeMap::new(),
             sides: BTreeMap::new(),
         };
         running.begin_load(planned.cache);
@@ -222,7 +227,15 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         }
         let opened = self.open(ONLY)?;
         let before = self.running.meter.subjects.threads(ONLY);
-        let slice_plan = SlicePlan { end, discard_ns: 0 };
+        let course = CoursePlan {
+            stretch_ns: STRETCH_NS,
+            is_told: self.running.on_stretches.is_some(),
+        };
+        let slice_plan = SlicePlan {
+            end,
+            discard_ns: 0,
+            course: (!is_held).then_some(course),
+        };
         let measured = self.running.measure(ONLY, opened.pool, &slice_plan)?;
         self.side(ONLY).busiest_thread_ns = self.busiest_since(ONLY, before);
         if is_held {
@@ -300,9 +313,12 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             times,
             troubles,
             resident_pages,
+            course,
             ..
         } = measured;
         let name = self.running.names[subject].clone();
+        let courses = course.map(|course| (name.clone(), course));
+        self.result.courses.extend(courses);
         let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
         histograms.merge(&times);
         self.note_troubles(subject, &troubles);

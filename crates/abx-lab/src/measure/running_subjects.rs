@@ -4,11 +4,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use abx_engine::{EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
+use abx_engine::{
+    EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SliceNews, SlicePlan, Stopper,
+    ToldStretch,
+};
 use abx_evidence::record::{
     BlockService, BlockSubject, Histograms, InUse, PilotRecord, SliceRecord,
 };
-use abx_evidence::{Outcomes, SliceTally, TimelineTally};
+use abx_evidence::{Course, Outcomes, SliceTally, TimelineTally};
 use abx_sys::Nanos;
 
 pub use crate::measure::abort::Abort;
@@ -28,6 +31,9 @@ const END_LOOKS: u32 = 50;
 const END_LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Looks at memory take this part of the time: a fiftieth.
 const MEMORY_EVERY: u64 = 50;
+
+/// Who is told what ended in the last stretches of a slice.
+pub type OnStretches<'a> = dyn Fn(&[ToldStretch]) + 'a;
 
 /// Subjects that run, with everything to load and watch them.
 pub struct RunningSubjects<'a> {
@@ -55,6 +61,9 @@ pub struct RunningSubjects<'a> {
     pub deadline: Option<Nanos>,
     /// Told what is waited for.
     pub on_pending: &'a dyn Fn(Pending),
+    /// Told what ended in the last stretches of a slice whose course is kept; `None` when
+    /// nobody looks.
+    pub on_stretches: Option<&'a OnStretches<'a>>,
     /// What waiting for requests without a response has cost.
     timeout_waits: TimeoutWaits,
     /// Whether the person stopped the study.
@@ -71,6 +80,8 @@ pub struct MeasuredSlice {
     pub times: Histograms,
     /// Its requests by when they were due, where the plan asked for that.
     pub timeline: Option<TimelineTally>,
+    /// How it went over time, where the plan asked for that.
+    pub course: Option<Course>,
     /// What the machine counted of its troubles meanwhile.
     pub troubles: Troubles,
     /// Pages of the subject's files that were in memory although they had been
@@ -170,6 +181,7 @@ impl<'a> RunningSubjects<'a> {
             warm_in: WarmIn::USUAL,
             deadline: None,
             on_pending: &unwatched,
+            on_stretches: None,
             timeout_waits: TimeoutWaits::of(processes.len()),
             rss_bytes_max: vec![None; processes.len()],
             memory_due: Nanos(0),
@@ -222,6 +234,7 @@ impl<'a> RunningSubjects<'a> {
         let plan = SlicePlan {
             end: SliceEnd::AfterNs(ns),
             discard_ns: 0,
+            course: None,
         };
         self.check_deadline(ns)?;
         let slice = self.load(subject, pool, &plan)?;
@@ -271,6 +284,7 @@ impl<'a> RunningSubjects<'a> {
         let plan = SlicePlan {
             end: SliceEnd::AfterNs(ns),
             discard_ns: self.discard_ns(ns),
+            course: None,
         };
         let mut measured = self.measure(subject, pool, &plan)?;
         if self.stopper.is_stopped() {
@@ -296,22 +310,27 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// Makes load for one slice, and tells whom its end waits for.
+    /// Makes load for one slice, and tells how it goes and whom its end waits for.
     fn load(
         &mut self,
         subject: usize,
         pool: PoolId,
         plan: &SlicePlan,
     ) -> Result<SliceTally, EngineError> {
-        let subject = self.names[subject].as_str();
+        let (subject, on_stretches) = (self.names[subject].as_str(), self.on_stretches);
         while_pending(self.on_pending, |tell| {
-            self.generator.slice(pool, plan, &mut |awaited| {
-                tell(Pending::Responses {
+            self.generator.slice(pool, plan, &mut |news| match news {
+                SliceNews::Awaits(awaited) => tell(Pending::Responses {
                     subject,
                     connections: awaited.connections,
                     waited: Duration::from_nanos(awaited.waited_ns),
                     at_most: Duration::from_nanos(awaited.at_most_ns),
-                });
+                }),
+                SliceNews::Stretches(told) => {
+                    if let Some(tell) = on_stretches {
+                        tell(&told);
+                    }
+                }
             })
         })
     }
@@ -338,6 +357,7 @@ impl<'a> RunningSubjects<'a> {
             record,
             standing: slice.connections.map(|found| found.standing),
             timeline: slice.tally.timeline.clone().map(|kept| *kept),
+            course: slice.tally.course.as_ref().map(|kept| kept.finish()),
             times: Histograms::of(slice.tally),
             troubles: window.troubles,
             resident_pages: None,

@@ -170,6 +170,7 @@ impl StudyContext<'_> {
         let slice = |ns, discard_ns| SlicePlan {
             end: SliceEnd::AfterNs(ns),
             discard_ns,
+            course: None,
         };
         if order.warm_up_ns > 0 {
             running.measure(ONLY, pool, &slice(order.warm_up_ns, 0))?;

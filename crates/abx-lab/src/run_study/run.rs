@@ -1,21 +1,23 @@
 //! One server under one load: the everyday measurement, which is a study of one
 //! subject in one block, without a pilot, a warm-up or a comparison.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use abx_engine::{SliceEnd, Stopper};
+use abx_engine::{SliceEnd, Stopper, ToldStretch};
 use abx_evidence::RunRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_sys::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::block::LoadRun;
+use crate::measure::block::{LoadRun, STRETCH_NS};
 use crate::measure::host::processors::canaries;
 use crate::measure::running_subjects::Abort;
+use crate::process::pending::Pending;
 use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::start_block::StartedBlock;
 use crate::run_study::{new_record, note_answers};
@@ -64,24 +66,53 @@ pub enum RunError {
     Abort(#[from] Abort),
 }
 
+/// How far a run is.
+#[derive(Debug)]
+pub enum RunProgress<'a> {
+    /// What is waited for.
+    Pending(Pending<'a>),
+    /// What the generator's workers saw in the last stretches of the load.
+    Stretches(&'a [ToldStretch]),
+}
+
+/// What surrounds a run.
+pub struct RunEnvironment<'a> {
+    /// The version of abx, for the record.
+    pub version: &'a str,
+    /// Given a handle that stops it.
+    pub on_stopper: &'a mut dyn FnMut(Stopper),
+    /// Told how far it is, some times a second; `None` when nobody looks.
+    pub watch: Option<&'a mut dyn FnMut(RunProgress)>,
+}
+
+/// A stretch of a run is so long at first.
+pub const STRETCH: Duration = Duration::from_nanos(STRETCH_NS);
+
 /// Loads one server once.
 ///
 /// # Errors
 /// [`RunError`] when nothing was measured. What happens under load is in the record.
-pub fn run(
-    plan: RunPlan,
-    version: &str,
-    on_stopper: &mut dyn FnMut(Stopper),
-) -> Result<RunRecord, RunError> {
+pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError> {
     let end = plan.end;
     let study = study(plan);
+    let is_watched = around.watch.is_some();
+    let watch = RefCell::new(around.watch);
+    let tell = |progress: RunProgress| {
+        if let Some(watch) = watch.borrow_mut().as_mut() {
+            watch(progress);
+        }
+    };
+    let on_pending = |pending: Pending| tell(RunProgress::Pending(pending));
+    let on_stretches = |told: &[ToldStretch]| tell(RunProgress::Stretches(told));
     // Nothing is started, so nothing needs a keeper.
     let mut context = StudyContext::prepare(&study, PathBuf::new(), &[])?;
+    context.on_pending = &on_pending;
     let stopper = context.generator.stopper();
-    on_stopper(stopper.clone());
-    let mut measured = new_record(&study, version, &context);
+    (around.on_stopper)(stopper.clone());
+    let mut measured = new_record(&study, around.version, &context);
     let mut random = ChaCha8Rng::seed_from_u64(study.seed);
-    let started = context.start_block(&mut random)?;
+    let mut started = context.start_block(&mut random)?;
+    started.running.on_stretches = is_watched.then_some(&on_stretches as &dyn Fn(&[ToldStretch]));
     let began = Instant::now();
     note_answers(&mut measured, &started.running.names, &started.loads);
     for (load, planned) in measured.loads.iter_mut().zip(&started.loads) {

@@ -115,13 +115,15 @@ pub struct SweepSpec {
 }
 
 impl SweepSpec {
-    /// The loads of a sweep, each like `like` but for connections, rate and
-    /// name. `name` gives that of a number of connections; rates are appended
+    /// The loads of a sweep, fewest connections first, each like `like` but for connections,
+    /// rate and name. `name` gives that of a number of connections; rates are appended
     /// where there are several.
     #[must_use]
     pub fn loads(&self, like: &Load, name: impl Fn(u32) -> String) -> Vec<Load> {
         let mut loads = Vec::new();
-        for connections in &self.connections {
+        let mut numbers = self.connections.clone();
+        numbers.sort_unstable();
+        for connections in &numbers {
             let row = Load {
                 name: name(*connections),
                 connections: *connections,
@@ -186,6 +188,28 @@ mod tests {
         for wrong in ["", "fast", "-1", "0", "0%", "250%", "%"] {
             assert_eq!(name(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_sweep_begins_with_the_fewest_connections() {
+        // Method: numbers in another order, each with two rates in theirs.
+        let sweep = SweepSpec {
+            connections: vec![8, 1, 64],
+            rates: ["50%", "25%"].map(|rate| Rate::parse(rate).unwrap()).into(),
+            objective: None,
+            spacing: Spacing::Constant,
+        };
+        let loads = sweep.loads(&Load::default(), |connections| format!("c{connections}"));
+        let names: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();
+        let expected = [
+            "c1-r50pct",
+            "c1-r25pct",
+            "c8-r50pct",
+            "c8-r25pct",
+            "c64-r50pct",
+            "c64-r25pct",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

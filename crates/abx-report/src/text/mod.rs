@@ -11,6 +11,7 @@ pub(crate) mod faults;
 mod findings;
 mod grid;
 mod history;
+mod no_claim;
 mod overview;
 pub(crate) mod past_baseline;
 mod phases;
@@ -19,6 +20,7 @@ mod pooled;
 mod progress;
 mod ranking;
 mod run;
+mod run_progress;
 pub(crate) mod study;
 pub(crate) mod sweeps;
 mod terms;
@@ -28,6 +30,7 @@ pub use self::catalog::check_text;
 pub use self::doctor::doctor_text;
 pub use self::expectations::expectations_text;
 pub use self::history::history_text;
+pub use self::no_claim::no_claim_line;
 pub use self::plan::plan_text;
 pub use self::pooled::pooled_text;
 pub use self::progress::{
@@ -36,4 +39,5 @@ pub use self::progress::{
     time_left_line, try_line, verification_line,
 };
 pub use self::run::run_text;
+pub use self::run_progress::{RunGoal, RunNow, run_line};
 pub use self::study::{ReportExtent, study_text};

@@ -6,6 +6,7 @@ use super::findings::{by_cause, findings};
 use super::phases;
 use super::study::ReportExtent;
 use super::terms::definitions;
+use crate::words::failures::wrong_statuses;
 use crate::words::findings::LoadCount;
 use crate::words::load::offered;
 use crate::words::run::{
@@ -13,6 +14,9 @@ use crate::words::run::{
     side_lines, statuses,
 };
 use crate::words::scope;
+use crate::words::server_times::{
+    RUN_SERVER_TIMES_LEGEND, run_server_times_table, server_times_at_a_glance,
+};
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::terms::run_terms;
@@ -59,6 +63,10 @@ fn at_a_glance(record: &RunRecord, style: &Style) -> String {
     if let Some(side) = &record.server {
         add("server", &server_at_a_glance(side));
     }
+    let said = server_times_at_a_glance(record);
+    if !said.is_empty() {
+        add("server says", &said);
+    }
     let url = clean_name(&record.settings.url);
     add("load", &format!("{url}, {}", offered_load(record)));
     out.push_str(&by_cause(&record.findings, style));
@@ -73,6 +81,7 @@ fn all_sections(record: &RunRecord, style: &Style) -> Vec<String> {
             outcomes(record, style),
             times(record, style),
             phases::of_run(record, style),
+            server_times(record, style),
         ]);
     }
     sections.extend([
@@ -81,6 +90,13 @@ fn all_sections(record: &RunRecord, style: &Style) -> Vec<String> {
         findings(&record.findings, LoadCount::One, style),
     ]);
     sections
+}
+
+/// What the server said of its own time; empty where it said nothing.
+fn server_times(record: &RunRecord, style: &Style) -> String {
+    run_server_times_table(record).map_or_else(String::new, |table| {
+        table.text(style.columns()) + &style.note(RUN_SERVER_TIMES_LEGEND)
+    })
 }
 
 fn outcomes(record: &RunRecord, style: &Style) -> String {
@@ -107,8 +123,12 @@ fn outcomes(record: &RunRecord, style: &Style) -> String {
             hashed => format!("{} bodies were", count(hashed)),
         },
     );
+    let wrong = match wrong_statuses(&requests.wrong_statuses) {
+        came if came.is_empty() => came,
+        came => format!("Wrong status: {came}."),
+    };
     let due = record.offered.as_ref().map(offered).unwrap_or_default();
-    let notes = [compared, due].map(|note| style.note(&note));
+    let notes = [compared, wrong, due].map(|note| style.note(&note));
     table.text(style.columns()) + &notes.concat()
 }
 

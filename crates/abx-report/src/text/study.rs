@@ -16,7 +16,7 @@ use super::ranking::{RANKING_LEGEND, rankings};
 use super::sweeps::{capacities, crossovers, sweeps};
 use super::terms::definitions;
 use crate::words::alone::is_alone;
-use crate::words::figures::{FIGURES_LEGEND, loaded, neither, table, unsent};
+use crate::words::figures::{FIGURES_LEGEND, loaded, neither, other_statuses, table, unsent};
 use crate::words::findings::LoadCount;
 use crate::words::grid;
 use crate::words::held::{HELD_LEGEND, held_table};
@@ -227,6 +227,7 @@ fn figures(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
     out.push_str(&table(&summaries, shape, style).text(style.columns()));
     for summary in &summaries {
         out.push_str(&neither(summary, style));
+        out.push_str(&other_statuses(summary, style));
         out.push_str(&unsent(summary, style));
     }
     if let Some(table) = services_table(&summaries) {

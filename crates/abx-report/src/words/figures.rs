@@ -2,6 +2,7 @@
 
 use abx_evidence::{Figure, LoadShape, Outcome, StudyRecord, Summary};
 
+use super::failures::wrong_statuses;
 use super::load::{alone, offered};
 use super::metrics::rate_name;
 use super::style::Style;
@@ -62,6 +63,17 @@ pub(crate) fn neither(summary: &Summary, style: &Style) -> String {
         others.join(", ")
     );
     style.note(&text)
+}
+
+/// Which statuses one subject gave where another one was expected; empty where it gave none.
+pub(crate) fn other_statuses(summary: &Summary, style: &Style) -> String {
+    match wrong_statuses(&summary.wrong_statuses) {
+        came if came.is_empty() => came,
+        came => style.note(&format!(
+            "{}: wrong status: {came}.",
+            name(&summary.subject)
+        )),
+    }
 }
 
 /// What was due to one subject and not sent; empty when there is nothing to say.

@@ -129,8 +129,22 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
     });
     let more = settings.requests.len() - shown;
     let more = (more > 0).then(|| format!("and {more} more"));
-    each.chain(more).collect::<Vec<_>>().join(", ")
+    let all = each.chain(more).collect::<Vec<_>>().join(", ");
+    match settings.requests.len() {
+        1 => all,
+        _ => format!("requests drawn at random ({all})"),
+    }
 }
 
+/// What a load asks for, in a few words: each request by its name where there are few.
+pub(crate) fn requests_briefly(settings: &LoadSettings) -> String {
+    match settings.requests.len() {
+        ..=REQUESTS_SHOWN_BRIEFLY => requests(settings),
+        many => format!("{} different requests drawn at random", count(many as u64)),
+    }
+}
+
+/// Requests that are named one by one where there is little room.
+const REQUESTS_SHOWN_BRIEFLY: usize = 3;
 /// Requests of a load that are named one by one.
 const REQUESTS_SHOWN: usize = 10;

@@ -4,6 +4,7 @@
 pub(crate) mod alone;
 pub(crate) mod described;
 pub(crate) mod expectations;
+pub(crate) mod failures;
 pub(crate) mod faults;
 pub(crate) mod figures;
 pub(crate) mod findings;

@@ -5,8 +5,9 @@ use abx_evidence::{
     Times,
 };
 
+use super::failures::by_class;
 use super::held::held_text;
-use super::load::{arrivals, exchange, keep_alive, rate};
+use super::load::{arrivals, exchange, keep_alive, rate, requests_briefly};
 use super::style::{Style, Tint};
 use super::times::time;
 use super::units::{
@@ -31,7 +32,9 @@ pub(crate) fn offered_load(record: &RunRecord) -> String {
     ];
     let is_request = settings.exchange.shape == LoadShape::Request;
     let mut parts = Vec::new();
-    parts.extend(is_request.then(|| clean_name(&settings.method)));
+    let drawn = record.load().filter(|load| load.requests.len() > 1);
+    let method = || clean_name(&settings.method);
+    parts.extend(is_request.then(|| drawn.map_or_else(method, requests_briefly)));
     parts.extend(arrivals(&settings.arrivals));
     parts.push(plural(settings.connections.into(), "connection"));
     parts.push(plural(settings.threads as u64, "thread"));
@@ -114,19 +117,20 @@ pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
         .collect()
 }
 
-/// Complete responses by the class of their status: of all but those of another status
-/// than the expected one it is known.
+/// Complete responses by the class of their status. Older records do not say which status
+/// came where another one was expected.
 pub(crate) fn statuses(record: &RunRecord) -> String {
-    let other = record.requests.outcomes.count(Outcome::WrongStatus);
-    let expected = record.requests.completed.saturating_sub(other);
-    let class = record.answer.status / 100;
-    let mut parts = vec![format!("{class}xx {}", count(expected))];
-    if other > 0 {
-        parts.push(format!(
-            "another than {} {}",
-            record.answer.status,
-            count(other)
-        ));
+    let requests = &record.requests;
+    let mut classes = requests.wrong_statuses.classes();
+    let told: u64 = classes.values().sum();
+    let other = requests.outcomes.count(Outcome::WrongStatus);
+    let expected = requests.completed.saturating_sub(other);
+    *classes.entry(record.answer.status / 100).or_default() += expected;
+    let mut parts = vec![by_class(classes)];
+    let untold = other.saturating_sub(told);
+    if untold > 0 {
+        let status = record.answer.status;
+        parts.push(format!("another than {status} {}", count(untold)));
     }
     parts.join(", ")
 }

@@ -1,10 +1,10 @@
 //! What subjects say of their own time, in `Server-Timing`: a table for each load.
 
-use abx_evidence::{MeanInterval, StudyRecord};
+use abx_evidence::{MeanInterval, RunRecord, ServerTime, StudyRecord};
 
 use super::table::Table;
-use super::units::{UNKNOWN, count, figure};
-use super::wrap::clean_name;
+use super::units::{GLUE, UNKNOWN, count, figure};
+use super::wrap::{clean_name, shorten};
 
 /// What stands below the table.
 pub(crate) const SERVER_TIMES_LEGEND: &str = "server timings: durations that subjects themselves \
@@ -34,6 +34,37 @@ pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Tab
     let table = Table::new(headers, times.chain(pairs));
     (!table.rows.is_empty()).then_some(table)
 }
+
+/// What stands below the table of a run.
+pub(crate) const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server itself \
+     gave in the header Server-Timing of the responses that are verified, and their mean.";
+
+/// A row for each name that a server gave in a run; `None` where it gave none.
+pub(crate) fn run_server_times_table(record: &RunRecord) -> Option<Table<3>> {
+    let rows = record.server_times.iter().map(|one| {
+        let name = clean_name(&one.name);
+        [name, figure(one.us.mean), count(one.count)]
+    });
+    let table = Table::new(["server timing", "mean µs", "responses"], rows);
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// The same on one line, the longest first; empty where it gave none.
+pub(crate) fn server_times_at_a_glance(record: &RunRecord) -> String {
+    let mut times: Vec<&ServerTime> = record.server_times.iter().collect();
+    times.sort_by(|one, other| other.us.mean.total_cmp(&one.us.mean));
+    let shown = times.iter().take(SHOWN_AT_A_GLANCE);
+    let each = shown.map(|one| {
+        let name = shorten(&clean_name(&one.name), 16);
+        format!("{name} {}{GLUE}µs", figure(one.us.mean))
+    });
+    let more = times.len().saturating_sub(SHOWN_AT_A_GLANCE);
+    let more = (more > 0).then(|| format!("{more} more"));
+    each.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// Server timings that fit on a line.
+const SHOWN_AT_A_GLANCE: usize = 3;
 
 fn row(name: String, us: &MeanInterval, responses: String) -> [String; 4] {
     let ends = us.low.zip(us.high);

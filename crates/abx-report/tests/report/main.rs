@@ -2,6 +2,7 @@
 
 mod alone;
 mod catalog;
+mod course;
 mod doctor;
 mod formats;
 mod history;

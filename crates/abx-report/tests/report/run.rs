@@ -1,6 +1,9 @@
 //! The report of a run.
 
-use abx_evidence::{ArrivalKind, Finding, FindingId, Level, RunRecord, Times};
+use abx_evidence::record::RequestSettings;
+use abx_evidence::{
+    ArrivalKind, Finding, FindingId, Level, MeanInterval, RunRecord, ServerTime, Times,
+};
 use abx_report::{ReportExtent, Style, run_html, run_json, run_text};
 use insta::assert_snapshot;
 
@@ -89,6 +92,17 @@ fn statuses_and_errors_are_told_apart_at_a_glance() {
         text.contains("status         2xx 930, another than 200 60\n"),
         "{text}"
     );
+    // Of older records it is not known which ones came.
+    let came = r#"{"204":1,"404":50,"429":4,"503":5}"#;
+    record.requests.wrong_statuses = serde_json::from_str(came).unwrap();
+    let text = at_a_glance(&record);
+    assert!(
+        text.contains("status         2xx 931, 4xx 54, 5xx 5\n"),
+        "{text}"
+    );
+    let full = run_text(&record, ReportExtent::Full, &Style::plain());
+    let told = "Wrong status: 2xx 1, 4xx 54, 5xx 5 (204 1, 404 50, 429 4, 503 5).";
+    assert!(full.contains(told), "{full}");
     let errors = "errors         wrong status 60, wrong body 30, timeout 8 (9.80 % of requests)\n";
     assert!(text.contains(errors), "{text}");
 }
@@ -234,4 +248,63 @@ fn json_is_the_record_on_one_line() {
     let json = run_json(&record);
     assert_eq!(json.matches('\n').count(), 1);
     assert_eq!(serde_json::from_str::<RunRecord>(&json).unwrap(), record);
+}
+
+#[test]
+fn a_run_says_what_the_server_says_of_its_own_time() {
+    // Method: four durations, of which the longest three are named where there is little
+    // room; and a run without any.
+    let mut record = run();
+    assert!(!at_a_glance(&record).contains("server says"));
+    let time = |name: &str, mean| ServerTime {
+        load: "small".to_owned(),
+        subject: record.settings.url.clone(),
+        name: name.to_owned(),
+        count: 1_200,
+        us: MeanInterval {
+            mean,
+            low: None,
+            high: None,
+        },
+    };
+    let all = [
+        ("app", 5.25),
+        ("cache", 1.5),
+        ("db", 312.4),
+        ("render", 40.0),
+    ];
+    record.server_times = all.map(|(name, mean)| time(name, mean)).into();
+    let plain = |text: String| text.replace('\u{a0}', " ");
+    let text = plain(at_a_glance(&record));
+    let said = "server says    db 312 µs, render 40.0 µs, app 5.25 µs, 1 more\n";
+    assert!(text.contains(said), "{text}");
+    let full = plain(run_text(&record, ReportExtent::Full, &Style::plain()));
+    let row = full.lines().find(|line| line.starts_with("db "));
+    let row: Vec<&str> = row.expect(&full).split_whitespace().collect();
+    assert_eq!(row, ["db", "312", "1,200"]);
+    assert!(run_html(&record).contains("Server timings"));
+}
+
+#[test]
+fn several_requests_are_said_to_be_drawn() {
+    // Method: two requests with their weights, and too many to be named.
+    let mut record = run();
+    let settings = &mut record.measured.loads[0].settings;
+    let other = settings.requests[0].clone();
+    settings
+        .requests
+        .push(RequestSettings { weight: 3, ..other });
+    let joined = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = joined(at_a_glance(&record));
+    assert!(
+        text.contains("requests drawn at random (1× GET /small.bin, 3× GET /small.bin)"),
+        "{text}"
+    );
+    let settings = &mut record.measured.loads[0].settings;
+    settings.requests = vec![settings.requests[0].clone(); 3_000];
+    let text = joined(at_a_glance(&record));
+    assert!(
+        text.contains("3,000 different requests drawn at random"),
+        "{text}"
+    );
 }

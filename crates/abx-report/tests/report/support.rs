@@ -74,6 +74,7 @@ pub fn set_blocks(record: &mut StudyRecord, count: u32) {
             load: load.name.clone(),
             rounds: Vec::new(),
             histograms: BTreeMap::new(),
+            courses: BTreeMap::new(),
             sides: BTreeMap::new(),
         })
         .collect();
@@ -234,6 +235,7 @@ pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
         loop_lag_us: Times::default(),
         ok: 989_628,
         outcomes: outcomes(r#"{"ok":989628}"#),
+        wrong_statuses: Default::default(),
         bytes: 1_300_000_000,
         bytes_per_request: Some(1_313.6),
         broadcasts: None,
@@ -265,28 +267,33 @@ pub fn finding(level: Level) -> Finding {
     }
 }
 
+/// What [`run`] was asked for.
+fn run_settings() -> RunSettings {
+    RunSettings {
+        tls: None,
+        url: "http://127.0.0.1:8080/small.bin".to_owned(),
+        connected_to: Some("127.0.0.1:8080".to_owned()),
+        method: "GET".to_owned(),
+        connections: 50,
+        exchange: Exchange::default(),
+        arrivals: ArrivalSettings::default(),
+        threads: 1,
+        waiting: abx_evidence::Waiting::default(),
+        duration_s: Some(10.0),
+        requests: None,
+        keep_alive: true,
+        timeout_s: 10.0,
+        verify_every: 64,
+    }
+}
+
 /// 10 s of a server that answers everything.
 pub fn run() -> RunRecord {
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         abx_version: "0.1.0".to_owned(),
         started_unix_ms: 1_750_000_000_000,
-        settings: RunSettings {
-            tls: None,
-            url: "http://127.0.0.1:8080/small.bin".to_owned(),
-            connected_to: Some("127.0.0.1:8080".to_owned()),
-            method: "GET".to_owned(),
-            connections: 50,
-            exchange: Exchange::default(),
-            arrivals: ArrivalSettings::default(),
-            threads: 1,
-            waiting: abx_evidence::Waiting::default(),
-            duration_s: Some(10.0),
-            requests: None,
-            keep_alive: true,
-            timeout_s: 10.0,
-            verify_every: 64,
-        },
+        settings: run_settings(),
         machine: Machine::default(),
         answer: AnswerRecord {
             tls: None,
@@ -302,6 +309,7 @@ pub fn run() -> RunRecord {
             ok: 412_352,
             hashed: 6_443,
             outcomes: outcomes(r#"{"ok":412352}"#),
+            wrong_statuses: Default::default(),
         },
         offered: None,
         throughput_per_s: Some(41_234.5),
@@ -309,6 +317,7 @@ pub fn run() -> RunRecord {
         service_time_us: times(801),
         phases: Some(phases([3.25, 0.0, 790.0, 49.75])),
         handshake_us: None,
+        server_times: Vec::new(),
         bytes: 610_280_960,
         body_bytes: 544_304_640,
         connects: 0,

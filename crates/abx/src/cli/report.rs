@@ -67,14 +67,14 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             let known = expect::known_of_record(&record);
             let answers = expect::ask(&record, &report.expect.read(&known)?);
             let printed = compare::print(&record, &answers, &outputs, flags);
-            compare::conclude(printed, expect::end(&answers, compare::end(&record)))
+            compare::conclude(printed, compare::ended(&record, &answers, flags))
         }
         SavedRecord::Run(record) => {
             report.refuse("a run, which compares nothing", report.of_studies())?;
             let outputs = Outputs::of_run(flags, &report.formats)?;
             let text = abx_report::run_text(&record, outputs.extent(), &style);
             outputs.print_run(&text, &record)?;
-            Ok(run::end_of(&record))
+            Ok(run::ended(&record, flags))
         }
         SavedRecord::Machine(record) => {
             let given = report.formats.first().or(report.of_studies());

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use abx_evidence::{Level, RunRecord, Shape};
 use abx_lab::{
-    Abort, Load, PrepareError, RateSpec, RunEnd, RunError, Source, Store, Study, Subject, Target,
-    WaitChoice, with_scheme,
+    Abort, Load, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan, RunProgress,
+    Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
 };
 use clap::Args;
 
 use super::expect::ExpectFlags;
 use super::load::{GeneratorFlags, LoadFlags};
 use super::output::{FormatFlags, OutputFlags, Outputs};
+use super::watch::RunWatch;
 use super::{compare, history, output, signals, units};
 use crate::end::{End, Failure, tell};
 
@@ -116,7 +117,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         target.choice().iter().for_each(|choice| tell(choice));
         tell(&announcement(&target.url, &load, end));
     }
-    let plan = abx_lab::RunPlan {
+    let plan = RunPlan {
         target,
         load,
         end,
@@ -127,11 +128,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         command: std::env::args().collect(),
     };
     let seed = plan.seed;
-    let mut on_stopper = |stopper| signals::stop_on_signals(&stopper);
-    let record = match abx_lab::run(plan, env!("CARGO_PKG_VERSION"), &mut on_stopper) {
-        Ok(record) => record,
-        Err(error) => return Err(failure(error)),
-    };
+    let record = measure(plan, RunWatch::new(run.output.quiet, end))?;
     let style = output::style(&run.output);
     let report = abx_report::run_text(&record, outputs.extent(), &style);
     let mut store = Store::for_new_record("run", seed);
@@ -147,7 +144,25 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         compare::tell_where(&store);
     }
     printed?;
-    Ok(end_of(&record))
+    Ok(ended(&record, &run.output))
+}
+
+/// Loads, while a person looks.
+fn measure(plan: RunPlan, watch: Option<RunWatch>) -> Result<RunRecord, Failure> {
+    let mut watch = watch;
+    let mut see = watch
+        .as_mut()
+        .map(|watch| move |progress: RunProgress| watch.see(progress));
+    let measured = abx_lab::run(
+        plan,
+        RunEnvironment {
+            version: env!("CARGO_PKG_VERSION"),
+            on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
+            watch: see.as_mut().map(|see| see as &mut dyn FnMut(RunProgress)),
+        },
+    );
+    watch.iter().for_each(RunWatch::finish);
+    measured.map_err(failure)
 }
 
 /// Blocks of a study of one server: the fewest of which intervals are given.
@@ -191,12 +206,19 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
     })
 }
 
-/// How a command ends that printed this run.
-pub fn end_of(record: &RunRecord) -> End {
+/// How a command ends that printed this run; who wanted to see no more than errors is told
+/// why there is no claim.
+pub fn ended(record: &RunRecord, flags: &OutputFlags) -> End {
     let mut levels = record.findings.iter().map(|finding| finding.level);
     match levels.any(|level| level == Level::Void) {
         _ if record.interrupted => End::Interrupted,
-        true => End::NoClaim,
+        true => {
+            if flags.quiet {
+                let why = abx_report::no_claim_line(&record.findings, &[]);
+                tell(&format!("abx: {why}"));
+            }
+            End::NoClaim
+        }
         false => End::Done,
     }
 }

@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Cell, ColumnError, Row, columns, is_default};
+use crate::measure::course::Course;
 use crate::measure::held::Held;
 use crate::measure::opening::ConnectionOpening;
 use crate::measure::outcome::Outcomes;
@@ -175,6 +176,9 @@ pub(in crate::record) struct LoadForm<'a> {
     slices: SliceColumns,
     /// The times of each subject's counted requests.
     histograms: Cow<'a, BTreeMap<String, Histograms>>,
+    /// How the load went over time, by subject; only a run has that.
+    #[serde(default, skip_serializing_if = "is_default")]
+    courses: Cow<'a, BTreeMap<String, Course>>,
     /// What else was read for each subject.
     sides: SideColumns,
 }
@@ -193,6 +197,7 @@ impl<'a> LoadForm<'a> {
             },
             slices: Cell::column(slices.cloned().collect()),
             histograms: Cow::Borrowed(&load.histograms),
+            courses: Cow::Borrowed(&load.courses),
             sides: SideColumns {
                 subjects: load.sides.keys().cloned().collect(),
                 readings: Cell::column(load.sides.values().cloned().collect()),
@@ -225,6 +230,7 @@ impl<'a> LoadForm<'a> {
             load: self.load.into_owned(),
             rounds: rounds.collect(),
             histograms: self.histograms.into_owned(),
+            courses: self.courses.into_owned(),
             sides: subjects.into_iter().zip(readings).collect(),
         })
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
-    AwaitedConnections, AwaitedResponses, EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing,
-    PoolId, SliceEnd, SlicePlan, Stopper,
+    AwaitedConnections, EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing, PoolId, SliceEnd,
+    SliceNews, SlicePlan, Stopper,
 };
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
@@ -236,7 +236,7 @@ impl LoadGenerator for ScriptedGenerator {
         &mut self,
         pool: PoolId,
         plan: &SlicePlan,
-        _: &mut dyn FnMut(AwaitedResponses),
+        _: &mut dyn FnMut(SliceNews),
     ) -> Result<SliceTally, EngineError> {
         let slice = self.answer(pool, plan);
         self.now = self.now.plus(Nanos(slice.wall_ns));

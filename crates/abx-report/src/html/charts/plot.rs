@@ -222,6 +222,21 @@ impl Plot {
         self.series.entry(subject).or_default().points.push(mark);
     }
 
+    /// A column of one subject between two values of x, from the bottom up to a place at the
+    /// second of them, which says `tip` when it is looked at.
+    pub(crate) fn column(&mut self, subject: usize, from: f64, to: PlotPoint, tip: &str) {
+        let [left, right] = [from, to.x].map(|value| self.x_share(value));
+        let top = self.y_px(to.y);
+        let column = element("rect").class("pt column");
+        let column = column
+            .with("x", percent(left))
+            .with("width", percent(right - left))
+            .with("y", px(top))
+            .with("height", px(self.height - top))
+            .with("aria-label", tip);
+        self.series.entry(subject).or_default().points.push(column);
+    }
+
     /// The whole of it.
     pub(crate) fn svg(self) -> Markup {
         let [title, description] = ["title", "desc"].map(|part| format!("{}-{part}", self.id));

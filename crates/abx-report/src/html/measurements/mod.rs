@@ -1,7 +1,9 @@
 //! What was measured, and how: a file for each part of a page.
 
 pub(crate) mod cost;
+pub(crate) mod course;
 pub(crate) mod each_load;
+pub(crate) mod histogram;
 pub(crate) mod how_measured;
 pub(crate) mod outcomes;
 pub(crate) mod phases;

@@ -1,10 +1,11 @@
 //! What became of the requests.
 
-use abx_evidence::{Outcome, Outcomes, StudyRecord};
+use abx_evidence::{Outcome, Outcomes, Statuses, StudyRecord};
 
 use crate::html::markup::{Grid, Markup, note};
+use crate::words::failures::wrong_statuses;
 use crate::words::units::{count, share};
-use crate::words::verdict::load_text;
+use crate::words::verdict::{load_text, place};
 use crate::words::wrap::clean_name;
 
 /// Every outcome that came, for each load and subject.
@@ -36,7 +37,19 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
     let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts \
                 against the server.";
     out.push(note(text));
+    for one in measured {
+        let who = format!("{} {}", clean_name(&one.subject), place(record, &one.load));
+        out.push(wrong(&who, &one.wrong_statuses));
+    }
     out
+}
+
+/// Which statuses came from whom where another one was expected; nothing where none did.
+pub(crate) fn wrong(who: &str, statuses: &Statuses) -> Markup {
+    match wrong_statuses(statuses) {
+        came if came.is_empty() => Markup::new(),
+        came => note(&format!("Wrong status of {who}: {came}.")).into(),
+    }
 }
 
 /// The outcomes that came at least once; ok always.

@@ -8,13 +8,16 @@ use crate::html::charts::{
 };
 use crate::html::conclusions::findings;
 use crate::html::markup::{CaptionedFigure, Grid, LINE, Markup, note, paragraphs};
+use crate::html::measurements::course::course;
+use crate::html::measurements::histogram::histogram;
 use crate::html::measurements::how_measured::{machine, pairs};
-use crate::html::measurements::outcomes::{came, title};
+use crate::html::measurements::outcomes::{came, title, wrong};
 use crate::html::measurements::phases;
 use crate::html::pages::page::Page;
 use crate::words::load::offered;
 use crate::words::run::{self, offer, side_lines};
 use crate::words::scope;
+use crate::words::server_times::{RUN_SERVER_TIMES_LEGEND, run_server_times_table};
 use crate::words::times::{at_least_legend, time};
 use crate::words::units::{TimeUnit, count, date, seconds, share};
 use crate::words::wrap::clean_name;
@@ -32,8 +35,9 @@ pub fn run_html(record: &RunRecord) -> String {
     );
     let sections = [
         ("throughput", "Throughput", headline(record)),
+        ("course", "Over time", course(record)),
         ("times", "Times", times(record)),
-        ("phases", "Where the time goes", phases::of_run(record)),
+        ("phases", "Where the time goes", where_time_goes(record)),
         ("outcomes", "Outcomes", outcomes(record)),
         ("cost", "Cost", cost(record)),
         (
@@ -95,7 +99,7 @@ fn times(record: &RunRecord) -> Markup {
          clock.{of_handshakes}{at_least}"
     );
     let figure = CaptionedFigure {
-        title: None,
+        title: Some("Quantiles".to_owned()),
         legend: legend(
             PLOTTED
                 .iter()
@@ -106,9 +110,12 @@ fn times(record: &RunRecord) -> Markup {
         note: text,
         table: None,
     };
-    [Markup::from(grid.markup()), figure.markup().into()]
-        .into_iter()
-        .collect()
+    let parts = [
+        Markup::from(grid.markup()),
+        histogram(record),
+        figure.markup().into(),
+    ];
+    parts.into_iter().collect()
 }
 
 /// Response and service times at the quantiles that a run keeps.
@@ -152,6 +159,17 @@ fn plot(record: &RunRecord) -> Markup {
     plot.svg()
 }
 
+/// Where the time of requests goes, and what the server says of its own.
+fn where_time_goes(record: &RunRecord) -> Markup {
+    let mut out = phases::of_run(record);
+    if let Some(table) = run_server_times_table(record) {
+        let grid = Grid::figures("Server timings", table.headers, table.rows);
+        out.push(grid.markup());
+        out.push(note(RUN_SERVER_TIMES_LEGEND));
+    }
+    out
+}
+
 fn cost(record: &RunRecord) -> Markup {
     let lines = side_lines(record);
     pairs("On both sides", lines.into()).markup().into()
@@ -170,6 +188,7 @@ fn outcomes(record: &RunRecord) -> Markup {
         rows.chain([row("sent".to_owned(), requests.sent)]),
     );
     let mut out = Markup::from(grid.markup());
+    out.push(wrong("the server", &requests.wrong_statuses));
     out.push(paragraphs(
         &record.offered.as_ref().map(offered).unwrap_or_default(),
     ));

@@ -72,12 +72,12 @@ pub fn conduct(
         },
     );
     watch.finish();
-    let StudyOutcome { record, error } = outcome.map_err(failure)?;
+    let StudyOutcome { record, error } = outcome.map_err(|error| failure(study, error))?;
     if record.measured.blocks.is_empty()
         && let Some(error) = error
     {
         // Nothing was measured, so there is nothing to report but why not.
-        return Err(failure(error));
+        return Err(failure(study, error));
     }
     let answers = expect::ask(&record, &expectations);
     let printed = print(&record, &answers, outputs, flags);
@@ -90,8 +90,20 @@ pub fn conduct(
         Some(StudyError::Abort(Abort::Interrupted)) => printed.map(|()| End::Interrupted),
         // What was asked could be done: a block was begun.
         Some(error) => printed.and(Err(Failure::no_claim(error))),
-        None => conclude(printed, expect::end(&answers, end(&record))),
+        None => conclude(printed, ended(&record, &answers, flags)),
     }
+}
+
+/// How a command ends with this record and these answers; who wanted to see no more than
+/// errors is told why there is no claim.
+pub fn ended(record: &StudyRecord, answers: &[ExpectationResult], flags: &OutputFlags) -> End {
+    let end = expect::end(answers, end(record));
+    if end == End::NoClaim && flags.quiet {
+        let findings = &record.conclusions.validity.findings;
+        let why = abx_report::no_claim_line(findings, answers);
+        tell(&format!("abx: {why}"));
+    }
+    end
 }
 
 /// What is about to be done where nobody said what to compare.
@@ -151,7 +163,7 @@ pub fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> 
 }
 
 /// How a study's record ends the command: 3 when there is no claim.
-pub fn end(record: &StudyRecord) -> End {
+fn end(record: &StudyRecord) -> End {
     let beside = record.conclusions.past_comparisons.iter();
     let is_invalid = { record.conclusions.primary() }
         .map(|one| one.verdict)
@@ -178,7 +190,7 @@ pub fn tell_where(store: &Store) {
     ));
 }
 
-fn failure(error: StudyError) -> Failure {
+fn failure(study: &Study, error: StudyError) -> Failure {
     let is_usage = match &error {
         StudyError::Prepare(_)
         | StudyError::Store(_)
@@ -212,8 +224,27 @@ fn failure(error: StudyError) -> Failure {
         _ if is_usage => End::Usage,
         _ => End::NoClaim,
     };
-    Failure {
-        end,
-        message: error.to_string(),
+    let message = match &error {
+        StudyError::Abort(Abort::Subject { name, .. }) => {
+            format!("{error}{}", alone_without(study, name))
+        }
+        _ => error.to_string(),
+    };
+    Failure { end, message }
+}
+
+/// How to measure the only other subject, when this one cannot be; empty where there are more
+/// of them, or it does not run yet.
+fn alone_without(study: &Study, failed: &str) -> String {
+    let others = study.subjects.iter().filter(|one| one.name != failed);
+    let others: Vec<&Subject> = others.collect();
+    match &others[..] {
+        [
+            Subject {
+                source: Source::Address(target),
+                ..
+            },
+        ] => format!("\nTo load the other one alone: abx run {}", target.url),
+        _ => String::new(),
     }
 }

@@ -110,12 +110,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
     extent.cut(&mut file)?;
     let skipped = skip(&mut file, &folder, extent.absent)?;
     if let ([only], None) = (&file.subjects[..], &compare.against) {
-        return Err(at(
-            path,
-            only,
-            "one subject alone cannot be compared: add a second [[subject]], or compare it with \
-             an older record using --against",
-        ));
+        return Err(at(path, only, &alone(&skipped)));
     }
     let had = provide(path, &file, &folder, extent, compare)?;
     let subjects = file.in_order().into_iter();
@@ -157,6 +152,21 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         blocks_within: None,
         pilot: pilot(compare),
     })
+}
+
+/// Why the only subject that there is, or that is left, is not compared.
+fn alone(skipped: &[SkippedSubject]) -> String {
+    let beside = "start it yourself and load it alone with `abx run URL`, or compare it with an \
+                  older record using --against";
+    let names: Vec<&str> = skipped.iter().map(|one| one.name.as_str()).collect();
+    match names.is_empty() {
+        true => format!("one subject alone cannot be compared: add a second [[subject]], {beside}"),
+        false => format!(
+            "no other subject is left, and one alone cannot be compared: provide what {} needs \
+             (above), {beside}",
+            names.join(" or ")
+        ),
+    }
 }
 
 /// What the subjects need, all of it there: installed now when that was asked

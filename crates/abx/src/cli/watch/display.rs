@@ -49,6 +49,19 @@ impl Display {
                 last: Instant::now(),
             };
         }
+        Display::line()
+    }
+
+    /// A line on a terminal that somebody may look at; `None` where that is not so.
+    pub fn on_terminal(quiet: bool) -> Option<Display> {
+        let is_set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_job = is_set("CI").is_some_and(|value| value != "false");
+        let is_dumb = is_set("TERM").is_some_and(|value| value == "dumb");
+        let is_seen = !quiet && !is_job && !is_dumb && std::io::stderr().is_terminal();
+        is_seen.then(Display::line)
+    }
+
+    fn line() -> Display {
         let bar = ProgressBar::no_length();
         // Cut where the terminal ends: a line that is broken cannot be drawn anew.
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {

@@ -1,7 +1,9 @@
 //! Shows a person how far a study is, and what fails. Drawn between slices only,
-//! so that the drawing never meets the measuring.
+//! so that the drawing never meets the measuring. A run is one long slice: [`RunWatch`] is
+//! drawn some times a second, from what the generator tells at the end of each stretch.
 
 mod display;
+mod run;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,6 +15,8 @@ use abx_lab::{Pending, StudyProgress};
 use abx_report::TimeLeft;
 
 use self::display::{Display, Urgency};
+
+pub use self::run::RunWatch;
 
 /// What is known of a study that is being conducted.
 pub struct Watch {

@@ -1,0 +1,117 @@
+//! The course of slices, in virtual time and to the request.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+
+use abx_evidence::{Course, CoursePlan, TimelinePlan};
+use abx_sys::Nanos;
+
+use super::simulated::{MS, SECOND, plan, pool};
+use crate::plan::Pacing;
+use crate::pool::{Company, Part, Pool, SharedSlice, WorkerSlice};
+use crate::protocol::Http;
+use crate::schedule::{Arrivals, ScheduleShare};
+use crate::simulation::network::{Network, Sim};
+
+const BODY: &[u8] = b"hello";
+
+/// A pool of connections that stand, over which so much is sent; that its peer fails meanwhile
+/// is expected.
+fn paced(per_s: &str) -> Pool<Sim, Http> {
+    let mut plan = plan(4, BODY, 1);
+    plan.pacing = Pacing {
+        arrivals: Arrivals::Constant {
+            per_s: per_s.parse().unwrap(),
+        },
+        ..Pacing::default()
+    };
+    plan.timeline = Some(TimelinePlan {
+        bucket_ns: 10 * MS,
+        delayed_after_ns: Some(100 * MS),
+    });
+    let mut pool = pool(Network::faultless(1), plan, BODY);
+    pool.connect_all(&AtomicBool::new(false));
+    pool
+}
+
+/// A slice whose course is kept in stretches of 100 ms.
+fn slice(pool: &mut Pool<Sim, Http>, span: Nanos, requests_max: u64) -> WorkerSlice {
+    let start = pool.now();
+    WorkerSlice {
+        start,
+        end: start.plus(span),
+        counted_from: start,
+        requests_max,
+        share: ScheduleShare::WHOLE,
+        course: Some(CoursePlan {
+            stretch_ns: 100 * MS,
+            is_told: false,
+        }),
+    }
+}
+
+fn course(pool: &Pool<Sim, Http>) -> Course {
+    let kept = pool.tally().course.as_ref();
+    kept.expect("one was asked for").finish()
+}
+
+#[test]
+fn each_stretch_has_what_ended_in_it() {
+    // Method: 1,000 a second for a second, answered in 150 us each; the peer is away from
+    // 300 ms until before 500 ms, when all fails. Stretches end at even moments, at which
+    // one request more or fewer may just have ended; all of them together are all there were.
+    let mut pool = paced("1000");
+    let start = pool.now();
+    let at = |ms: u64| start.plus(Nanos(ms * MS));
+    pool.io.goes_away(at(300), at(500));
+    let slice = slice(&mut pool, Nanos(SECOND), u64::MAX);
+    pool.run(slice, &AtomicBool::new(false));
+    let found = course(&pool);
+    assert_eq!((found.stretch_ns, found.until_ns), (100 * MS, SECOND));
+    assert_eq!((found.ok.len(), found.failed.len()), (10, 10));
+    for (place, (ok, failed)) in found.ok.iter().zip(&found.failed).enumerate() {
+        let is_away = (3..5).contains(&place);
+        let [most, none] = if is_away { [failed, ok] } else { [ok, failed] };
+        assert!((98..=102).contains(most) && *none <= 1, "{found:?}");
+    }
+    let all: u64 = found.ok.iter().sum();
+    assert!(all.abs_diff(pool.tally().outcomes.ok()) <= 1, "{found:?}");
+    assert!((100..200).contains(&found.p50_us[0].unwrap()), "{found:?}");
+    assert_eq!(found.p50_us[4], None);
+}
+
+#[test]
+fn a_slice_that_ends_by_a_number_has_a_shorter_last_stretch() {
+    // Method: 250 requests at 1,000 a second are over soon after 249 ms.
+    let mut pool = paced("1000");
+    let slice = slice(&mut pool, Nanos::MAX, 250);
+    pool.run(slice, &AtomicBool::new(false));
+    let found = course(&pool);
+    assert_eq!((found.ok.len(), found.ok.iter().sum::<u64>()), (3, 250));
+    assert!((249 * MS..260 * MS).contains(&found.until_ns), "{found:?}");
+}
+
+#[test]
+fn whoever_listens_is_told_each_stretch_once() {
+    // Method: what is told is what is kept; and a slice without a course tells nothing.
+    let (listener, stretches) = channel();
+    let shared = SharedSlice::told_to(Some(listener), 1, 1);
+    let mut pool = paced("1000");
+    pool.joins(Company::of(&shared, Part::Connections));
+    let kept = slice(&mut pool, Nanos(350 * MS), u64::MAX);
+    pool.run(kept, &AtomicBool::new(false));
+    let told: Vec<_> = stretches.try_iter().collect();
+    let numbers: Vec<usize> = told.iter().map(|one| one.number).collect();
+    assert_eq!(numbers, [0, 1, 2, 3]);
+    let ok: Vec<u64> = told.iter().map(|one| one.stretch.outcomes.ok()).collect();
+    assert_eq!(ok, course(&pool).ok);
+    let bare = WorkerSlice {
+        course: None,
+        ..slice(&mut pool, Nanos(350 * MS), u64::MAX)
+    };
+    pool.run(bare, &AtomicBool::new(false));
+    assert_eq!(
+        (stretches.try_iter().count(), &pool.tally().course),
+        (0, &None)
+    );
+}

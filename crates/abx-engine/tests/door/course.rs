@@ -1,0 +1,49 @@
+//! The course of a slice, told while it runs and kept to its end.
+
+use abx_engine::{SliceNews, SlicePlan};
+use abx_evidence::{CoursePlan, CourseTally};
+
+use crate::peer::Peer;
+use crate::{HELLO, engine, load, requests};
+
+/// A stretch of a millisecond, told or not.
+fn plan(is_told: bool) -> CoursePlan {
+    CoursePlan {
+        stretch_ns: 1_000_000,
+        is_told,
+    }
+}
+
+#[test]
+fn what_is_told_is_what_is_kept_of_all_workers() {
+    // Method: three workers, so many requests as take some stretches; what each worker tells
+    // adds up to what the slice kept, and all of them had their answer in one.
+    let peer = Peer::start(|mut connection| {
+        while connection.read_request() {
+            connection.send(HELLO);
+        }
+    });
+    let mut engine = engine(3);
+    let (pool, _) = engine.open(&load(peer.address(), 7)).unwrap();
+    let slice = |is_told| SlicePlan {
+        course: Some(plan(is_told)),
+        ..requests(2_000)
+    };
+    let mut told = CourseTally::new(plan(true));
+    let mut on_news = |news| {
+        if let SliceNews::Stretches(all) = news {
+            all.iter()
+                .for_each(|one| told.add(one.number, 0, &one.stretch));
+        }
+    };
+    let found = engine.slice_watched(pool, &slice(true), &mut on_news);
+    let kept = found.unwrap().tally.course.unwrap().finish();
+    assert_eq!(kept.ok.iter().sum::<u64>(), 2_000);
+    let told = told.finish();
+    assert_eq!((told.ok, told.p99_us), (kept.ok, kept.p99_us));
+
+    let mut heard = 0;
+    let found = engine.slice_watched(pool, &slice(false), &mut |_| heard += 1);
+    let kept = found.unwrap().tally.course.unwrap().finish();
+    assert_eq!((kept.ok.iter().sum::<u64>(), heard), (2_000, 0));
+}

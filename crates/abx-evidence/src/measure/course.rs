@@ -1,0 +1,278 @@
+//! How load went over time: what ended in each stretch of a slice. It is kept as a
+//! [`CourseTally`], in stretches that are joined two by two when they become many, so that
+//! hours take no more room than seconds, and recorded as a [`Course`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::measure::histogram::RoughTimes;
+use crate::measure::outcome::Outcomes;
+
+/// Never more stretches than these are kept of a slice.
+const STRETCHES_MAX: usize = 200;
+
+/// How finely the course of a slice is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoursePlan {
+    /// The length of a stretch before any are joined, above 0.
+    pub stretch_ns: u64,
+    /// Whether each stretch is told as soon as it is over.
+    pub is_told: bool,
+}
+
+/// What ended in one stretch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// What became of the requests.
+    pub outcomes: Outcomes,
+    /// Their response times; those that never had an answer count with the time for which
+    /// they had waited.
+    pub response: RoughTimes,
+}
+
+impl Stretch {
+    /// Adds what `other` holds.
+    pub fn merge(&mut self, other: &Stretch) {
+        self.outcomes.merge(&other.outcomes);
+        self.response.merge(&other.response);
+    }
+}
+
+/// A course while it is kept. `merge` is associative and commutative.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CourseTally {
+    /// The length of a stretch before any are joined.
+    plan_ns: u64,
+    /// How many of those each stretch holds: a power of two.
+    joined: usize,
+    stretches: Vec<Stretch>,
+    until_ns: u64,
+}
+
+impl CourseTally {
+    /// An empty one.
+    #[must_use]
+    pub fn new(plan: CoursePlan) -> CourseTally {
+        CourseTally {
+            plan_ns: plan.stretch_ns.max(1),
+            joined: 1,
+            stretches: Vec::new(),
+            until_ns: 0,
+        }
+    }
+
+    /// Adds the stretch of this number, from zero and in the plan's length, which was over
+    /// so long after the slice's start.
+    pub fn add(&mut self, number: usize, until_ns: u64, stretch: &Stretch) {
+        while number / self.joined >= STRETCHES_MAX {
+            self.join();
+        }
+        self.until_ns = self.until_ns.max(until_ns);
+        let place = number / self.joined;
+        if self.stretches.len() <= place {
+            self.stretches.resize_with(place + 1, Stretch::default);
+        }
+        self.stretches[place].merge(stretch);
+    }
+
+    /// Adds what another worker saw of the same slice.
+    pub fn merge(&mut self, other: &CourseTally) {
+        while self.joined < other.joined {
+            self.join();
+        }
+        for (place, stretch) in other.stretches.iter().enumerate() {
+            self.add(place * other.joined, other.until_ns, stretch);
+        }
+    }
+
+    /// Joins each two neighbours.
+    fn join(&mut self) {
+        self.joined *= 2;
+        let mut rest = std::mem::take(&mut self.stretches).into_iter();
+        while let Some(mut first) = rest.next() {
+            if let Some(second) = rest.next() {
+                first.merge(&second);
+            }
+            self.stretches.push(first);
+        }
+    }
+
+    /// What is recorded of it.
+    #[must_use]
+    pub fn finish(&self) -> Course {
+        let counts = |pick: fn(&Outcomes) -> u64| {
+            let each = self.stretches.iter();
+            each.map(|stretch| pick(&stretch.outcomes)).collect()
+        };
+        let quantiles = |q| {
+            let each = self.stretches.iter();
+            each.map(|stretch| stretch.response.quantile_us(q))
+                .collect()
+        };
+        Course {
+            stretch_ns: self.plan_ns * self.joined as u64,
+            until_ns: self.until_ns,
+            ok: counts(Outcomes::ok),
+            failed: counts(Outcomes::failed),
+            p50_us: quantiles(0.5),
+            p90_us: quantiles(0.9),
+            p99_us: quantiles(0.99),
+            max_us: quantiles(1.0),
+        }
+    }
+}
+
+/// How load went over time: lists with a value for each stretch, in order. Requests are where
+/// they ended; those that ended behind the load's end are in none. Times are true to one part
+/// in a hundred, and null where no request ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Course {
+    /// The length of each stretch but the last.
+    pub stretch_ns: u64,
+    /// The end of the last one, from the start of the load.
+    pub until_ns: u64,
+    /// Verified answers.
+    pub ok: Vec<u64>,
+    /// Attempts that failed.
+    pub failed: Vec<u64>,
+    /// The median response time.
+    pub p50_us: Vec<Option<u64>>,
+    /// The response time that nine of ten requests did not exceed.
+    pub p90_us: Vec<Option<u64>>,
+    /// The same of 99 of 100.
+    pub p99_us: Vec<Option<u64>>,
+    /// The longest one.
+    pub max_us: Vec<Option<u64>>,
+}
+
+/// One stretch of a course.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CourseStretch {
+    /// Its beginning, in seconds from the start of the load.
+    pub from_s: f64,
+    /// Its end.
+    pub to_s: f64,
+    /// Verified answers per second.
+    pub ok_per_s: f64,
+    /// Attempts that failed per second.
+    pub failed_per_s: f64,
+    /// Response times of half, of 90 % and of 99 % of the requests, in µs.
+    pub quantiles_us: [Option<u64>; 3],
+}
+
+impl Course {
+    /// Its stretches in order.
+    pub fn stretches(&self) -> impl Iterator<Item = CourseStretch> + '_ {
+        let counts = self.ok.iter().zip(&self.failed);
+        counts.enumerate().filter_map(|(place, (ok, failed))| {
+            let from_ns = self.stretch_ns.checked_mul(place as u64)?;
+            let to_ns = from_ns.saturating_add(self.stretch_ns).min(self.until_ns);
+            let seconds = to_ns.checked_sub(from_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
+            let at = |times: &[Option<u64>]| times.get(place).copied().flatten();
+            Some(CourseStretch {
+                from_s: from_ns as f64 / 1e9,
+                to_s: to_ns as f64 / 1e9,
+                ok_per_s: *ok as f64 / seconds,
+                failed_per_s: *failed as f64 / seconds,
+                quantiles_us: [at(&self.p50_us), at(&self.p90_us), at(&self.p99_us)],
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::measure::outcome::Outcome;
+
+    const MS: u64 = 1_000_000;
+
+    fn plan() -> CoursePlan {
+        CoursePlan {
+            stretch_ns: 100 * MS,
+            is_told: false,
+        }
+    }
+
+    /// A stretch of so many answers, each of which took so many µs, and failures.
+    fn stretch(ok: u64, us: u64, failed: u64) -> Stretch {
+        let mut stretch = Stretch::default();
+        stretch.outcomes.add_times(Outcome::Ok, ok);
+        stretch.outcomes.add_times(Outcome::Reset, failed);
+        stretch.response.record_us(us, ok);
+        stretch
+    }
+
+    fn course(stretches: &[(usize, u64)]) -> CourseTally {
+        let mut tally = CourseTally::new(plan());
+        for (number, ok) in stretches {
+            let until_ns = (*number as u64 + 1) * plan().stretch_ns;
+            tally.add(*number, until_ns, &stretch(*ok, 50, 1));
+        }
+        tally
+    }
+
+    #[test]
+    fn each_stretch_has_what_ended_in_it() {
+        // Method: two of 100 ms, of which the second has no answer, and a last one of 50 ms.
+        let mut tally = CourseTally::new(plan());
+        tally.add(0, 100 * MS, &stretch(30, 200, 0));
+        tally.add(1, 200 * MS, &Stretch::default());
+        tally.add(2, 250 * MS, &stretch(20, 100, 5));
+        let found = tally.finish();
+        assert_eq!((found.stretch_ns, found.until_ns), (100 * MS, 250 * MS));
+        assert_eq!(
+            (&found.ok[..], &found.failed[..]),
+            (&[30, 0, 20][..], &[0, 0, 5][..])
+        );
+        assert_eq!(found.p99_us, [Some(200), None, Some(100)]);
+        let per_s: Vec<_> = found
+            .stretches()
+            .map(|one| (one.ok_per_s, one.failed_per_s))
+            .collect();
+        assert_eq!(per_s, [(300.0, 0.0), (0.0, 0.0), (400.0, 100.0)]);
+        let last = found.stretches().last().unwrap();
+        assert_eq!((last.from_s, last.to_s), (0.2, 0.25));
+        assert_eq!(last.quantiles_us, [Some(100); 3]);
+    }
+
+    #[test]
+    fn hours_take_no_more_room_than_seconds() {
+        // Method: an hour in stretches of 100 ms, 10 answers in each.
+        let mut tally = CourseTally::new(plan());
+        for number in 0..36_000 {
+            tally.add(number, (number as u64 + 1) * 100 * MS, &stretch(10, 50, 0));
+        }
+        let found = tally.finish();
+        assert!(
+            (100..=STRETCHES_MAX).contains(&found.ok.len()),
+            "{}",
+            found.ok.len()
+        );
+        assert_eq!(found.ok.iter().sum::<u64>(), 360_000);
+        assert_eq!(found.until_ns, 3_600_000 * MS);
+        for one in found.stretches() {
+            assert!((one.ok_per_s - 100.0).abs() < 1e-6, "{one:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_order_of_merging_does_not_matter(
+            one in prop::collection::vec((0_usize..1_000, 0_u64..9), 0..12),
+            other in prop::collection::vec((0_usize..1_000, 0_u64..9), 0..12),
+        ) {
+            // Method: two workers that joined differently often, both ways, and as one.
+            let mut left = course(&one);
+            left.merge(&course(&other));
+            let mut right = course(&other);
+            right.merge(&course(&one));
+            prop_assert_eq!(&left, &right);
+            prop_assert_eq!(left, course(&[one, other].concat()));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Times counted roughly, in a hundredth of a histogram's memory: for what is kept of each of
+//! many stretches of time.
+
+use serde::{Deserialize, Serialize};
+
+use super::layout::{self, MICROS_MAX};
+
+/// Times below 256 µs have a counter each, and each doubling above has 128.
+const ROUGH_BITS: u32 = 8;
+
+/// A distribution of times, each true to one part in a hundred, otherwise as in a
+/// [`Histogram`](super::Histogram).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RoughTimes {
+    /// Up to the longest time that was counted.
+    counts: Vec<u64>,
+}
+
+impl RoughTimes {
+    /// Counts a time in µs so often.
+    pub fn record_us(&mut self, micros: u64, times: u64) {
+        let index = layout::index_of::<ROUGH_BITS>(micros.clamp(1, MICROS_MAX));
+        if self.counts.len() <= index {
+            self.counts.resize(index + 1, 0);
+        }
+        self.counts[index] += times;
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &RoughTimes) {
+        let length = self.counts.len().max(other.counts.len());
+        self.counts.resize(length, 0);
+        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
+            *own += more;
+        }
+    }
+
+    /// How many times were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The time, in µs, that the share `q` (0 to 1) of all times does not exceed; `None`
+    /// when nothing was counted.
+    #[must_use]
+    pub fn quantile_us(&self, q: f64) -> Option<u64> {
+        let rank = (q.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64;
+        let mut below = 0;
+        let index = self.counts.iter().position(|count| {
+            below += count;
+            below >= rank.max(1)
+        });
+        let longest = layout::highest::<ROUGH_BITS>(index?);
+        Some(longest.min(MICROS_MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::measure::histogram::Histogram;
+
+    fn rough(times: &[u64]) -> RoughTimes {
+        let mut rough = RoughTimes::default();
+        times.iter().for_each(|time| rough.record_us(*time, 1));
+        rough
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_true_to_one_part_in_a_hundred(
+            times in prop::collection::vec(1_u64..MICROS_MAX, 1..200),
+            q in 0.0_f64..=1.0,
+        ) {
+            // Method: the fine histogram of the same times, which is true to a thousandth; a
+            // counter holds what its longest time exceeds by less than a hundredth.
+            let mut fine = Histogram::new();
+            times.iter().for_each(|time| fine.record_ns(time * 1_000));
+            let exact = fine.quantile_us(q).unwrap() as f64;
+            let found = rough(&times).quantile_us(q).unwrap() as f64;
+            prop_assert!((found - exact).abs() <= exact / 100.0, "{found} {exact}");
+        }
+
+        #[test]
+        fn parts_merge_in_any_order(
+            one in prop::collection::vec(1_u64..1 << 40, 0..20),
+            other in prop::collection::vec(1_u64..1 << 40, 0..20),
+        ) {
+            // Method: both ways, and all times in one.
+            let mut left = rough(&one);
+            left.merge(&rough(&other));
+            let mut right = rough(&other);
+            right.merge(&rough(&one));
+            prop_assert_eq!(&left, &right);
+            prop_assert_eq!(left.count(), (one.len() + other.len()) as u64);
+            prop_assert_eq!(left, rough(&[one, other].concat()));
+        }
+    }
+
+    #[test]
+    fn nothing_counted_has_no_quantile() {
+        // Method: an empty one, and one second counted three times.
+        let mut times = RoughTimes::default();
+        assert_eq!((times.count(), times.quantile_us(0.5)), (0, None));
+        times.record_us(1_000_000, 3);
+        assert_eq!(times.count(), 3);
+        assert!((990_000..=1_010_000).contains(&times.quantile_us(0.0).unwrap()));
+    }
+}
