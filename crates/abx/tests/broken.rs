@@ -51,7 +51,11 @@ fn who_breaks_is_named_and_the_other_is_measured() {
     // Some silence is suffered for 5 s in all, which are three timeouts here: the pilot or
     // a block ends with the third.
     for (fault, timeout, said) in [
-        ("mute-tenth --after 50", "2s", "bad answered |bad left "),
+        (
+            "mute-tenth --after 50",
+            "2s",
+            "bad answered |bad left |requests to bad failed: timeout",
+        ),
         ("stopped --after 50", "1s", "bad stopped answering"),
         ("half-close --after 50", "1s", "early_close"),
         ("die-return --after 50", "1s", "bad"),
