@@ -4,7 +4,8 @@
 //! connections to one subject, [`Engine::slice`] loads it for a while and says
 //! what came back, [`Engine::close`] ends it. Nothing of the world stops a
 //! slice with an error: refusals, resets, timeouts and wrong answers are
-//! outcomes. [`probe()`] and [`probe_websocket()`] ask once, outside of any load.
+//! outcomes. [`probe()`] and [`probe_websocket()`] ask once, outside of any load;
+//! [`run_sessions`] tells of each connection what became of it.
 //!
 //! The way of one request: `Slot` (when is it due, where is it) → `wire` (bytes
 //! to events) → `Sample` → `Tally`. Bytes move through one contract, `Io`. The budget per request is no allocation, no
@@ -22,6 +23,7 @@ mod probe;
 mod protocol;
 mod random;
 pub mod schedule;
+mod sessions;
 #[cfg(test)]
 mod simulation;
 mod workers;
@@ -37,6 +39,9 @@ pub use probe::{
     Answer, Echo, HeadFields, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket,
 };
 pub use protocol::message::payload;
+pub use sessions::{
+    SessionAnswer, SessionClient, SessionFailure, SessionLoad, SessionStep, run_sessions,
+};
 pub use workers::engine::{Engine, OpenReport, SliceNews, Stopper};
 pub use workers::error::EngineError;
 pub use workers::pool_id::PoolId;

@@ -18,7 +18,9 @@ pub use host::{
     canary, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
 };
 pub use net::epoll::{Epoll, Events, Interest, SocketEvent};
-pub use net::socket::{ListenOptions, Socket, is_out_of_descriptors, is_out_of_memory};
+pub use net::socket::{
+    ListenOptions, Socket, is_file_table_full, is_out_of_descriptors, is_out_of_memory,
+};
 pub use net::{names, network, ports};
 pub use process::tree::ProcTree;
 pub use process::{descriptors, limits, tree};

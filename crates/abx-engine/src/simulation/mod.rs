@@ -19,6 +19,7 @@ mod pipelined;
 mod rests;
 pub(crate) mod script;
 pub(crate) mod sealed;
+mod sessions;
 mod several_workers;
 mod simulated;
 mod streams;

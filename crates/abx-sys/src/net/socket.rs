@@ -217,6 +217,12 @@ pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
+/// Whether it was the machine that had none left, for all of its processes.
+#[must_use]
+pub fn is_file_table_full(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENFILE)
+}
+
 /// Whether a call failed because the kernel has no memory left for a socket, or may not
 /// watch one more (`fs.epoll.max_user_watches`).
 #[must_use]

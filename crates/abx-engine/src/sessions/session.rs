@@ -1,0 +1,294 @@
+//! One session: its connection, the calls in flight and the answer that comes.
+
+use std::collections::VecDeque;
+
+use abx_sys::Nanos;
+use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, HeadMemo};
+
+use super::{SessionAnswer, SessionClient, SessionFailure, SessionStep};
+
+/// A place for one session at a time.
+pub(super) struct Session {
+    /// Counts connections of this place, so that an event of an earlier one is known as stale.
+    pub(super) generation: u32,
+    pub(super) is_open: bool,
+    pub(super) began: Nanos,
+    /// When it last made progress.
+    pub(super) progress: Nanos,
+    /// The moment of the earliest look at its timeout that is planned.
+    pub(super) looked_at: Nanos,
+    pub(super) calls_left: u32,
+    pub(super) answers: u64,
+    http: Client,
+    /// Calls that were begun to be sent and have no whole answer, in their order.
+    flights: VecDeque<Call>,
+    /// What goes out, of which so many bytes were taken.
+    outgoing: Vec<u8>,
+    taken: usize,
+    /// The calls in it, with where each ends.
+    ends: VecDeque<(u64, usize)>,
+    /// The last request that was taken whole ends there.
+    sent_until: usize,
+    coming: Coming,
+}
+
+/// A request under way.
+struct Call {
+    number: u64,
+    /// When its first byte was handed over, from the load's beginning.
+    sent: Nanos,
+}
+
+/// The answer that is awaited or comes.
+#[derive(Default)]
+struct Coming {
+    first_byte: Option<Nanos>,
+    has_head: bool,
+    status: u16,
+    head_bytes: u64,
+    body_bytes: u64,
+    /// Bytes that were no body since the last one that was, or since the head.
+    framing_bytes: u64,
+}
+
+/// What bytes or an end amounted to for a session.
+pub(super) enum SessionProgress {
+    /// It goes on.
+    GoesOn,
+    /// All that was asked is answered.
+    IsAnswered,
+    Failed(SessionFailure),
+}
+
+/// Between a chunk's data and the trailer: the line end behind the data, and the line of the
+/// last chunk, which says 0.
+const LAST_CHUNK: u64 = b"\r\n0\r\n".len() as u64;
+/// The same without any data.
+const ONLY_CHUNK: u64 = b"0\r\n".len() as u64;
+
+impl Session {
+    pub(super) fn new() -> Session {
+        Session {
+            generation: 0,
+            is_open: false,
+            began: Nanos(0),
+            progress: Nanos(0),
+            looked_at: Nanos::MAX,
+            calls_left: 0,
+            answers: 0,
+            http: Client::new(),
+            flights: VecDeque::new(),
+            outgoing: Vec::new(),
+            taken: 0,
+            ends: VecDeque::new(),
+            sent_until: 0,
+            coming: Coming::default(),
+        }
+    }
+
+    /// Forgets what was, and begins with so many calls to make.
+    pub(super) fn begin(&mut self, calls: u32, now: Nanos) {
+        self.is_open = true;
+        self.began = now;
+        self.progress = now;
+        self.looked_at = Nanos::MAX;
+        self.calls_left = calls;
+        self.answers = 0;
+        self.http = Client::new();
+        self.flights.clear();
+        self.outgoing.clear();
+        (self.taken, self.sent_until) = (0, 0);
+        self.ends.clear();
+        self.coming = Coming::default();
+    }
+
+    /// Its connection is gone.
+    pub(super) fn close(&mut self) {
+        self.is_open = false;
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// Whether it waits for the first byte of an answer.
+    pub(super) fn awaits_first_byte(&self) -> bool {
+        self.has_sent_all() && !self.flights.is_empty() && self.coming.first_byte.is_none()
+    }
+
+    /// Takes up the next requests, at most so many, to be sent together. Those are numbered
+    /// from `next`, which counts on. Answers whether there was one.
+    pub(super) fn prepare(
+        &mut self,
+        burst: u32,
+        next: &mut u64,
+        client: &mut dyn SessionClient,
+    ) -> bool {
+        self.outgoing.clear();
+        (self.taken, self.sent_until) = (0, 0);
+        for _ in 0..burst.min(self.calls_left) {
+            if !client.ask(&mut self.outgoing) {
+                self.calls_left = 0;
+                break;
+            }
+            self.calls_left -= 1;
+            self.ends.push_back((*next, self.outgoing.len()));
+            *next += 1;
+        }
+        !self.ends.is_empty()
+    }
+
+    /// What is still to be sent.
+    pub(super) fn unsent(&self) -> &[u8] {
+        &self.outgoing[self.taken..]
+    }
+
+    fn has_sent_all(&self) -> bool {
+        self.taken == self.outgoing.len()
+    }
+
+    /// So many bytes of what is unsent were taken, by a send that began at this moment of the
+    /// load. Answers are awaited, as `kind` says; with `None` the connection is known to bring
+    /// none.
+    pub(super) fn sends(
+        &mut self,
+        bytes: usize,
+        at: Nanos,
+        kind: Option<AnswerKind>,
+        client: &mut dyn SessionClient,
+    ) {
+        let until = self.taken + bytes;
+        let mut begins = self.sent_until;
+        for (number, end) in &self.ends {
+            // The first byte of this one is among what was taken now.
+            if (self.taken..until).contains(&begins) {
+                self.flights.push_back(Call {
+                    number: *number,
+                    sent: at,
+                });
+                if let Some(kind) = kind {
+                    self.http.expect(kind);
+                }
+            }
+            begins = *end;
+        }
+        self.taken = until;
+        while let Some((call, end)) = self.ends.front().copied()
+            && end <= until
+        {
+            let request = &self.outgoing[self.sent_until..end];
+            client.hears(at, SessionStep::Sent { call, request });
+            self.sent_until = end;
+            self.ends.pop_front();
+        }
+    }
+
+    /// Takes received bytes.
+    pub(super) fn take(
+        &mut self,
+        mut input: &[u8],
+        at: Nanos,
+        memo: &mut HeadMemo,
+        client: &mut dyn SessionClient,
+    ) -> SessionProgress {
+        loop {
+            let before = input;
+            let event = self.http.receive_with(memo, &mut input);
+            let taken = &before[..before.len() - input.len()];
+            if !taken.is_empty() && !self.flights.is_empty() {
+                self.coming.first_byte.get_or_insert(at);
+            }
+            self.count(taken, at, client);
+            match event {
+                None => break,
+                Some(Event::Head { status, .. }) => {
+                    (self.coming.has_head, self.coming.status) = (true, status);
+                }
+                Some(Event::Body(bytes)) => {
+                    self.coming.body_bytes += bytes.len() as u64;
+                    self.coming.framing_bytes = 0;
+                    let call = self.call();
+                    client.hears(at, SessionStep::Body { call, bytes });
+                }
+                Some(Event::Done(done)) => self.answered(done, false, at, client),
+                Some(Event::Failed(fault)) => return SessionProgress::Failed(failure(fault)),
+            }
+        }
+        match self.flights.is_empty() && self.has_sent_all() {
+            true => SessionProgress::IsAnswered,
+            false => SessionProgress::GoesOn,
+        }
+    }
+
+    /// Counts bytes for the part of the answer that they belong to.
+    fn count(&mut self, taken: &[u8], at: Nanos, client: &mut dyn SessionClient) {
+        // What comes behind the last answer of a connection is nobody's.
+        if taken.is_empty() || self.flights.is_empty() {
+            return;
+        }
+        let call = self.call();
+        if self.coming.has_head {
+            self.coming.framing_bytes += taken.len() as u64;
+        } else {
+            self.coming.head_bytes += taken.len() as u64;
+            client.hears(at, SessionStep::Head { call, bytes: taken });
+        }
+    }
+
+    /// The peer closed. Answers `IsAnswered` when that ended the answer to the last request.
+    pub(super) fn end(&mut self, at: Nanos, client: &mut dyn SessionClient) -> SessionProgress {
+        let is_cut = match self.http.eof() {
+            Some(Event::Done(done)) => {
+                self.answered(done, false, at, client);
+                false
+            }
+            // As far as it came it is an answer to httperf; whoever hears is told.
+            Some(Event::Failed(Fault::ClosedEarly)) if self.coming.has_head => true,
+            _ => return SessionProgress::Failed(SessionFailure::Reset),
+        };
+        if is_cut {
+            let done = Done {
+                status: self.coming.status,
+                body_bytes: self.coming.body_bytes,
+                reusable: false,
+            };
+            self.answered(done, true, at, client);
+        }
+        match self.flights.is_empty() && self.has_sent_all() {
+            true => SessionProgress::IsAnswered,
+            false => SessionProgress::Failed(SessionFailure::Reset),
+        }
+    }
+
+    fn call(&self) -> u64 {
+        self.flights.front().map_or(0, |call| call.number)
+    }
+
+    fn answered(&mut self, done: Done, is_cut: bool, at: Nanos, client: &mut dyn SessionClient) {
+        let coming = std::mem::take(&mut self.coming);
+        let Some(call) = self.flights.pop_front() else {
+            return;
+        };
+        self.answers += 1;
+        let first_byte = coming.first_byte.unwrap_or(at);
+        let before_trailer = match coming.body_bytes {
+            0 => ONLY_CHUNK,
+            _ => LAST_CHUNK,
+        };
+        let answer = SessionAnswer {
+            status: done.status,
+            head_bytes: coming.head_bytes,
+            body_bytes: done.body_bytes,
+            footer_bytes: coming.framing_bytes.saturating_sub(before_trailer),
+            first_byte: first_byte.since(call.sent),
+            rest: at.since(first_byte),
+            is_cut,
+        };
+        let call = call.number;
+        client.hears(at, SessionStep::Answered { call, answer });
+    }
+}
+
+fn failure(fault: Fault) -> SessionFailure {
+    match fault {
+        Fault::ClosedIdle | Fault::ClosedEarly => SessionFailure::Reset,
+        other => SessionFailure::Other(format!("what came is no answer: {other}")),
+    }
+}
