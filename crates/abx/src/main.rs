@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::History(history) => end::finish(cli::history::history(&history)),
         Command::View(view) => end::finish(cli::view::view(&view)),
         Command::Audit(audit) => end::finish(cli::audit::audit(&audit)),
+        Command::Httperf(httperf) => end::finish(cli::httperf::httperf(&httperf)),
         Command::Completions(shell) => end::finish(cli::manual::completions(&shell)),
         Command::Manual(manual) => end::finish(cli::manual::manual(&manual)),
         Command::Keeper => abx_lab::keeper::keep(),

@@ -19,6 +19,7 @@ mod golden;
 mod history;
 mod html;
 mod http2;
+mod httperf;
 mod killed;
 mod layers;
 mod manual;

@@ -1,7 +1,8 @@
 //! Flags that people know from other load generators: those that mean one thing are
 //! understood, and for the others this says what to write. docs/flags.md has all of them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Error, Parser};
@@ -117,9 +118,22 @@ const OF_RUNS: &[Habit] = &[
     ),
 ];
 
+/// Commands that abx is when its file, or a link to it, is called so.
+const GUISES: [&str; 1] = ["httperf"];
+
+/// The same words with the command in front that the program is called as, if it is.
+fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
+    let called = words.first().map(Path::new).and_then(Path::file_name);
+    let guise = { GUISES.into_iter() }.find(|guise| called == Some(OsStr::new(guise)));
+    if let Some(guise) = guise {
+        words.insert(1, guise.into());
+    }
+    words
+}
+
 /// Reads the command line; ends the program where that is help, or wrong.
 pub fn parse() -> Cli {
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words = with_guise(std::env::args_os().collect());
     Cli::try_parse_from(&words).unwrap_or_else(|error| explained(error, &words).exit())
 }
 
@@ -154,8 +168,6 @@ fn instead(unknown: &str, is_comparison: bool, words: &[OsString]) -> Option<&'s
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     /// What is said to these words.
@@ -180,6 +192,20 @@ mod tests {
         }
         assert!(said("abx run http://127.0.0.1/ -q 100").contains("-r RATE"));
         assert!(!said("abx view --latency").contains("percentiles"));
+    }
+
+    #[test]
+    fn a_program_that_is_called_as_another_tool_is_that() {
+        // Method: names with and without a folder; one of abx's own.
+        for (program, expected) in [
+            ("/usr/local/bin/httperf", &["httperf", "--hog"][..]),
+            ("httperf", &["httperf", "--hog"]),
+            ("./httperf/abx", &["--hog"]),
+            ("abx", &["--hog"]),
+        ] {
+            let words = with_guise(vec![program.into(), "--hog".into()]);
+            assert_eq!(words[1..], *expected, "{program}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod doctor;
 mod expect;
 pub mod habits;
 pub mod history;
+pub mod httperf;
 mod install;
 mod load;
 pub mod manual;
@@ -68,6 +69,8 @@ pub enum Command {
     Report(Box<report::Report>),
     /// Audit reports of ab, httperf, wrk and others: what do they show, and what not?
     Audit(audit::AuditArgs),
+    /// Load a server by httperf's options, and print its report.
+    Httperf(httperf::HttperfArgs),
     /// List saved records.
     History(history::HistoryArgs),
     /// View records in a browser.

@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-wire", &[]),
     ("abx-evidence", &[]),
     ("abx-audit", &["abx-evidence"]),
+    ("abx-classic", &[]),
     ("abx-engine", &["abx-sys", "abx-wire", "abx-evidence"]),
     ("abx-server", &["abx-sys", "abx-wire"]),
     ("abx-lab", &["abx-sys", "abx-engine", "abx-evidence"]),
@@ -29,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "abx-lab",
             "abx-audit",
             "abx-report",
+            "abx-classic",
         ],
     ),
 ];

@@ -1,0 +1,403 @@
+//! The options by name: which there are, how words become them, and what is said instead of
+//! those that abx does not do.
+
+use super::values::HttperfRefusal;
+
+/// An option that is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HttperfFlag {
+    AddHeader,
+    BurstLength,
+    Client,
+    Help,
+    Hog,
+    HttpVersion,
+    Method,
+    NoHostHeader,
+    NumCalls,
+    NumConns,
+    Period,
+    Port,
+    PrintReply,
+    PrintRequest,
+    Rate,
+    RecvBuffer,
+    SendBuffer,
+    Server,
+    ServerName,
+    Ssl,
+    SslNoReuse,
+    ThinkTimeout,
+    Timeout,
+    Uri,
+    Verbose,
+    Version,
+    Wlog,
+    Wset,
+    /// Known and not done: what to do instead.
+    Refused(&'static str),
+}
+
+/// Whether an option has a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    Value,
+    /// Only behind an equals sign.
+    Maybe,
+}
+
+struct LongOption {
+    name: &'static str,
+    takes: Takes,
+    flag: HttperfFlag,
+}
+
+const fn option(name: &'static str, takes: Takes, flag: HttperfFlag) -> LongOption {
+    LongOption { name, takes, flag }
+}
+
+const fn refused(name: &'static str, takes: Takes, instead: &'static str) -> LongOption {
+    option(name, takes, HttperfFlag::Refused(instead))
+}
+
+/// What to do instead of sessions.
+const SESSIONS: &str = "sessions with think times are abx run URL --calls N --think TIME -r RATE";
+/// What belongs to sessions only.
+const OF_SESSIONS: &str = "it is for sessions (--wsess, --wsesslog), which abx does by abx run \
+    URL --calls N --think TIME";
+/// What to do instead of choosing how TLS is spoken.
+const TLS: &str = "abx run https://... has --tls-version, --cert and --key";
+
+const OPTIONS: &[LongOption] = &[
+    option("add-header", Takes::Value, HttperfFlag::AddHeader),
+    option("burst-length", Takes::Value, HttperfFlag::BurstLength),
+    option("client", Takes::Value, HttperfFlag::Client),
+    refused(
+        "close-with-reset",
+        Takes::Nothing,
+        "abx closes connections as TCP does",
+    ),
+    refused(
+        "debug",
+        Takes::Value,
+        "it is for httperf's own insides; --print-request and --print-reply show what is sent \
+         and what comes",
+    ),
+    refused("failure-status", Takes::Value, OF_SESSIONS),
+    option("help", Takes::Nothing, HttperfFlag::Help),
+    option("hog", Takes::Nothing, HttperfFlag::Hog),
+    option("http-version", Takes::Value, HttperfFlag::HttpVersion),
+    refused("max-connections", Takes::Value, OF_SESSIONS),
+    refused("max-piped-calls", Takes::Value, OF_SESSIONS),
+    option("method", Takes::Value, HttperfFlag::Method),
+    refused(
+        "myaddr",
+        Takes::Value,
+        "abx run URL --local-address ADDRESS connects from an address",
+    ),
+    option("no-host-hdr", Takes::Nothing, HttperfFlag::NoHostHeader),
+    option("num-calls", Takes::Value, HttperfFlag::NumCalls),
+    option("num-conns", Takes::Value, HttperfFlag::NumConns),
+    option("period", Takes::Value, HttperfFlag::Period),
+    refused(
+        "periodic-stats",
+        Takes::Maybe,
+        "-v prints the reply rate every five seconds",
+    ),
+    option("port", Takes::Value, HttperfFlag::Port),
+    option("print-reply", Takes::Maybe, HttperfFlag::PrintReply),
+    option("print-request", Takes::Maybe, HttperfFlag::PrintRequest),
+    option("rate", Takes::Value, HttperfFlag::Rate),
+    option("recv-buffer", Takes::Value, HttperfFlag::RecvBuffer),
+    refused("retry-on-failure", Takes::Nothing, OF_SESSIONS),
+    refused(
+        "runtime",
+        Takes::Value,
+        "abx run URL -d TIME ends after a time; here --num-conns says when",
+    ),
+    option("send-buffer", Takes::Value, HttperfFlag::SendBuffer),
+    option("server", Takes::Value, HttperfFlag::Server),
+    option("server-name", Takes::Value, HttperfFlag::ServerName),
+    refused(
+        "servers",
+        Takes::Value,
+        "several servers are what abx compare is for",
+    ),
+    refused("session-cookies", Takes::Nothing, OF_SESSIONS),
+    option("ssl", Takes::Nothing, HttperfFlag::Ssl),
+    refused("ssl-ca-file", Takes::Value, TLS),
+    refused("ssl-ca-path", Takes::Value, TLS),
+    refused("ssl-certificate", Takes::Value, TLS),
+    refused("ssl-ciphers", Takes::Value, TLS),
+    refused("ssl-key", Takes::Value, TLS),
+    option("ssl-no-reuse", Takes::Nothing, HttperfFlag::SslNoReuse),
+    refused("ssl-protocol", Takes::Value, TLS),
+    refused("ssl-verify", Takes::Maybe, TLS),
+    option("think-timeout", Takes::Value, HttperfFlag::ThinkTimeout),
+    option("timeout", Takes::Value, HttperfFlag::Timeout),
+    option("uri", Takes::Value, HttperfFlag::Uri),
+    refused(
+        "use-timer-cache",
+        Takes::Nothing,
+        "abx reads the clock once for all that is ready together",
+    ),
+    option("verbose", Takes::Nothing, HttperfFlag::Verbose),
+    option("version", Takes::Nothing, HttperfFlag::Version),
+    option("wlog", Takes::Value, HttperfFlag::Wlog),
+    refused("wsess", Takes::Value, SESSIONS),
+    refused("wsesslog", Takes::Value, SESSIONS),
+    refused("wsesspage", Takes::Value, SESSIONS),
+    option("wset", Takes::Value, HttperfFlag::Wset),
+];
+
+/// What `--help` prints: what abx does.
+#[must_use]
+pub fn usage() -> String {
+    let mut text = String::from("Usage: httperf [-hvV]");
+    let mut line = text.len();
+    for one in OPTIONS {
+        if matches!(one.flag, HttperfFlag::Refused(_)) {
+            continue;
+        }
+        let value = match one.takes {
+            Takes::Nothing => String::new(),
+            Takes::Value => format!(" {}", value_of(one.flag)),
+            Takes::Maybe => "[=header|body]".to_owned(),
+        };
+        let word = format!(" [--{}{value}]", one.name);
+        if line + word.len() > 78 {
+            text.push_str("\n\t");
+            text.push_str(word.trim_start());
+            line = 7 + word.len();
+            continue;
+        }
+        text.push_str(&word);
+        line += word.len();
+    }
+    text.push_str("\nWhat abx does of it, and what it does not, is in docs/httperf.md.\n");
+    text
+}
+
+fn value_of(flag: HttperfFlag) -> &'static str {
+    match flag {
+        HttperfFlag::Client => "I/N",
+        HttperfFlag::Period => "[d|u|e]T1[,T2]",
+        HttperfFlag::Rate | HttperfFlag::ThinkTimeout | HttperfFlag::Timeout => "X",
+        HttperfFlag::Wset => "N,X",
+        HttperfFlag::Wlog => "y|n,FILE",
+        HttperfFlag::AddHeader
+        | HttperfFlag::HttpVersion
+        | HttperfFlag::Method
+        | HttperfFlag::Server
+        | HttperfFlag::ServerName
+        | HttperfFlag::Uri => "S",
+        _ => "N",
+    }
+}
+
+/// One option as it was given.
+pub(super) struct GivenOption {
+    /// Its whole name with its hyphens.
+    pub(super) name: String,
+    pub(super) flag: HttperfFlag,
+    pub(super) value: Option<String>,
+}
+
+/// Reads words as the GNU C library's `getopt_long` does: names may be cut short, values stand
+/// behind an equals sign or in the next word. Words that are no options are refused: httperf
+/// passes over them, and with them over an option whose hyphens a web page has made into dashes.
+pub(super) fn given(words: &[String]) -> Result<Vec<GivenOption>, HttperfRefusal> {
+    let mut all = Vec::new();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let Some(long) = word.strip_prefix("--").filter(|name| !name.is_empty()) else {
+            short(word, &mut rest, &mut all)?;
+            continue;
+        };
+        let (name, value) = match long.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (long, None),
+        };
+        let option = find(name)?;
+        let full = format!("--{}", option.name);
+        let value = match (option.takes, value) {
+            (Takes::Nothing, Some(_)) => {
+                return Err(HttperfRefusal(format!(
+                    "option '{full}' doesn't allow an argument"
+                )));
+            }
+            (Takes::Value, None) => {
+                let next = rest.next().cloned();
+                Some(next.ok_or_else(|| lacks_value(&full))?)
+            }
+            (_, value) => value,
+        };
+        all.push(checked(full, option.flag, value)?);
+    }
+    Ok(all)
+}
+
+/// Reads a word of short options.
+fn short<'a>(
+    word: &str,
+    rest: &mut impl Iterator<Item = &'a String>,
+    all: &mut Vec<GivenOption>,
+) -> Result<(), HttperfRefusal> {
+    let Some(letters) = word
+        .strip_prefix('-')
+        .filter(|one| !one.is_empty() && *one != "-")
+    else {
+        let dashes = ['\u{2013}', '\u{2014}', '\u{2212}'];
+        return Err(HttperfRefusal(match word.starts_with(dashes) {
+            true => format!("`{word}` begins with a dash: options begin with two hyphens, --"),
+            false => format!("`{word}` is no option: leave it out"),
+        }));
+    };
+    for (place, letter) in letters.char_indices() {
+        let flag = match letter {
+            'h' => HttperfFlag::Help,
+            'v' => HttperfFlag::Verbose,
+            'V' => HttperfFlag::Version,
+            'd' => {
+                let behind = &letters[place + 1..];
+                let value = match behind.is_empty() {
+                    true => rest.next().cloned().ok_or_else(|| lacks_value("-d"))?,
+                    false => behind.to_owned(),
+                };
+                all.push(checked("-d".to_owned(), find("debug")?.flag, Some(value))?);
+                return Ok(());
+            }
+            other => return Err(HttperfRefusal(format!("invalid option -- '{other}'"))),
+        };
+        all.push(checked(format!("-{letter}"), flag, None)?);
+    }
+    Ok(())
+}
+
+fn lacks_value(name: &str) -> HttperfRefusal {
+    HttperfRefusal(format!("option '{name}' requires an argument"))
+}
+
+/// The same, unless abx does not do it.
+fn checked(
+    name: String,
+    flag: HttperfFlag,
+    value: Option<String>,
+) -> Result<GivenOption, HttperfRefusal> {
+    match flag {
+        HttperfFlag::Refused(instead) => {
+            Err(HttperfRefusal(format!("abx does not do {name}: {instead}")))
+        }
+        _ => Ok(GivenOption { name, flag, value }),
+    }
+}
+
+/// The option of this name, or the only one that begins so.
+fn find(name: &str) -> Result<&'static LongOption, HttperfRefusal> {
+    let mut same = OPTIONS.iter();
+    if let Some(whole) = same.find(|one| one.name == name) {
+        return Ok(whole);
+    }
+    let begins = OPTIONS.iter().filter(|one| one.name.starts_with(name));
+    let begins: Vec<&LongOption> = begins.collect();
+    match begins[..] {
+        [] => Err(HttperfRefusal(format!("unrecognized option '--{name}'"))),
+        [only] => Ok(only),
+        _ => {
+            let names = begins.iter().map(|one| format!(" '--{}'", one.name));
+            Err(HttperfRefusal(format!(
+                "option '--{name}' is ambiguous; possibilities:{}",
+                names.collect::<String>()
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(words: &[&str]) -> Result<Vec<(String, Option<String>)>, String> {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        let given = given(&words).map_err(|refusal| refusal.to_string())?;
+        Ok({ given.into_iter() }
+            .map(|one| (one.name, one.value))
+            .collect())
+    }
+
+    #[test]
+    fn words_are_read_as_getopt_reads_them() {
+        // Method: names whole and cut short, values in both places, short ones together.
+        let expected = [
+            ("--server", Some("b")),
+            ("--num-conns", Some("3")),
+            ("--hog", None),
+            ("-v", None),
+            ("-V", None),
+            ("--print-reply", None),
+            ("--print-request", Some("body")),
+            ("--rate", Some("10")),
+        ];
+        let words = [
+            "--server",
+            "b",
+            "--num-co",
+            "3",
+            "--hog",
+            "-vV",
+            "--print-reply",
+            "--print-request=body",
+            "--ra",
+            "10",
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.map(str::to_owned)));
+        assert_eq!(names(&words).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_no_option_is_refused_by_name() {
+        // Method: one word for each message; those of wrong names and values are httperf's own.
+        for (words, said) in [
+            (&["--nonsense"][..], "unrecognized option '--nonsense'"),
+            (
+                &["--num", "3"],
+                "option '--num' is ambiguous; possibilities: '--num-calls' '--num-conns'",
+            ),
+            (
+                &["--serv=a"],
+                "option '--serv' is ambiguous; possibilities: '--server' '--server-name' '--servers'",
+            ),
+            (&["--server"], "option '--server' requires an argument"),
+            (&["--hog=3"], "option '--hog' doesn't allow an argument"),
+            (&["-x"], "invalid option -- 'x'"),
+            (&["foo"], "`foo` is no option: leave it out"),
+            (&["--"], "`--` is no option: leave it out"),
+            (
+                &["\u{2013}server=a"],
+                "`\u{2013}server=a` begins with a dash: options begin with two hyphens, --",
+            ),
+        ] {
+            assert_eq!(names(words).unwrap_err(), said);
+        }
+    }
+
+    #[test]
+    fn what_abx_does_not_do_is_refused_with_what_to_do() {
+        // Method: each such option with a value, where it takes one.
+        let mut refused = 0;
+        for one in OPTIONS {
+            let HttperfFlag::Refused(instead) = one.flag else {
+                continue;
+            };
+            let value = if one.takes == Takes::Value { "=1" } else { "" };
+            let word = format!("--{}{value}", one.name);
+            let said = names(&[&word]).unwrap_err();
+            let expected = format!("abx does not do --{}: {instead}", one.name);
+            assert_eq!(said, expected);
+            refused += 1;
+        }
+        assert!(refused > 15);
+        assert!(names(&["-d", "1"]).unwrap_err().contains("not do -d"));
+    }
+}

@@ -1,0 +1,26 @@
+//! httperf 0.9.0: connections that are begun in turn or at a rate, and each of them asks so
+//! many times.
+//!
+//! [`HttperfCommand::parse`] reads the words; [`HttperfRequests`] has what is sent and
+//! [`HttperfPace`] when; [`HttperfFigures`] takes in what happens and gives the report, and
+//! [`HttperfPrinter`] the requests and replies themselves. [`notes()`] says what the report does
+//! not show.
+
+mod figures;
+mod long_options;
+mod notes;
+mod options;
+mod pace;
+mod printer;
+mod report;
+mod requests;
+mod values;
+
+pub use figures::{HttperfCpu, HttperfFailure, HttperfFigures, HttperfReply};
+pub use long_options::usage;
+pub use notes::notes;
+pub use options::{HttperfCommand, HttperfOptions, HttperfUris, PrintedParts};
+pub use pace::HttperfPace;
+pub use printer::HttperfPrinter;
+pub use requests::HttperfRequests;
+pub use values::HttperfRefusal;

@@ -1,0 +1,255 @@
+//! What the report does not show, or shows as something else: a line each, and the command
+//! that shows it.
+
+use super::figures::{HttperfFailure, HttperfFigures};
+use super::options::{HttperfOptions, HttperfUris};
+use super::pace::HttperfPace;
+use super::values::short_number;
+
+/// Connections begun at less than this share of the rate are late.
+const LATE_BELOW: f64 = 0.95;
+/// Over shorter spans one late connection would look like that, in ns.
+const LATE_WITHIN: u64 = 100_000_000;
+/// From this share of a processor on, this client may be the limit.
+const BUSY: f64 = 0.9;
+
+/// What is to be known beside the report of this load; the last line is what to do.
+#[must_use]
+pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note = |is_so: bool, text: String| {
+        if is_so {
+            notes.push(text);
+        }
+    };
+    let unbegun = { UNBEGUN.iter() }.map(|one| figures.count_of(*one));
+    let unbegun: u64 = unbegun.sum();
+    note(
+        unbegun > 0,
+        format!(
+            "connections not begun, for want of a descriptor or port of this machine: {unbegun}; \
+             the load was not what was asked for"
+        ),
+    );
+    if let (HttperfPace::Rate(asked), Some(begun)) = (options.pace, figures.begun_per_second()) {
+        note(
+            begun < LATE_BELOW * asked && figures.begun_within_ns() > LATE_WITHIN,
+            format!(
+                "connections were begun at {begun:.1}/s, not at {} as asked: this client is the \
+                 limit, and the figures are those of a lower rate",
+                short_number(asked)
+            ),
+        );
+    }
+    let cut = figures.cut_replies;
+    note(
+        cut > 0,
+        format!("replies that the server cut off: {cut}; they count as replies all the same"),
+    );
+    let [_, _, _, four, five] = figures.statuses;
+    note(
+        four + five > 0,
+        format!(
+            "errors (4xx, 5xx) among the replies: {} of {}; rates and times have them in it",
+            four + five,
+            figures.replies
+        ),
+    );
+    let silent = figures.count_of(HttperfFailure::ClientTimeout);
+    note(
+        silent > 0,
+        format!("connections that timed out: {silent}; what they waited is in no reply time"),
+    );
+    let busy = (figures.cpu.user_ns + figures.cpu.system_ns) as f64;
+    let busy = busy / figures.duration_ns.max(1) as f64;
+    note(
+        busy > BUSY && figures.duration_ns > LATE_WITHIN,
+        format!(
+            "this client used {:.0} % of a processor and may be the limit itself (httperf \
+             shows about 100 % whatever it does; abx sleeps when it has nothing to do)",
+            100.0 * busy
+        ),
+    );
+    note(
+        figures.rates.count == 0 && figures.replies > 0,
+        "the load lasted for less than 5 s: the reply rate has no sample, and its 0.0 is no \
+         figure"
+            .to_owned(),
+    );
+    if !notes.is_empty() && options.uris == HttperfUris::One {
+        let command = same_load(options, figures);
+        notes.push(format!(
+            "with percentiles, verified replies and findings: {command}"
+        ));
+    }
+    notes
+}
+
+/// What there was not even a connection for.
+const UNBEGUN: [HttperfFailure; 3] = [
+    HttperfFailure::DescriptorUnavailable,
+    HttperfFailure::AddressUnavailable,
+    HttperfFailure::FileTableFull,
+];
+
+/// The same load as `abx run` makes it.
+fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {
+    let scheme = if options.ssl { "https" } else { "http" };
+    let server = match options.server.contains(':') {
+        true => format!("[{}]", options.server),
+        false => options.server.clone(),
+    };
+    let slash = if options.uri.starts_with('/') {
+        ""
+    } else {
+        "/"
+    };
+    let url = format!("{scheme}://{server}:{}{slash}{}", options.port, options.uri);
+    let mut words = vec!["abx run".to_owned(), quoted(&url)];
+    words.push(format!("--calls {}", options.num_calls));
+    match options.pace.rate() {
+        None => words.push("-c 1".to_owned()),
+        Some(rate) => {
+            let connections = (2 * figures.open_max).clamp(10, 1000);
+            // As many digits as abx takes.
+            let rate = (rate * 1000.0).round().max(1.0) / 1000.0;
+            words.push(format!("-c {connections} -r {rate}"));
+        }
+    }
+    let calls = u64::from(options.num_calls);
+    words.push(format!("-n {}", options.num_conns.saturating_mul(calls)));
+    if options.is_http10 {
+        words.push("--http1.0".to_owned());
+    }
+    if let Some(method) = &options.method {
+        words.push(format!("-m {}", quoted(method)));
+    }
+    let given = options.add_header.as_ref().map(|(bytes, _)| bytes);
+    let given = String::from_utf8_lossy(given.map_or(b"", Vec::as_slice));
+    for line in given.lines().filter(|line| !line.is_empty()) {
+        words.push(format!("-H {}", quoted(line)));
+    }
+    if let Some(name) = &options.server_name {
+        words.push(format!("-H {}", quoted(&format!("Host: {name}"))));
+    }
+    if options.ssl {
+        words.push("--insecure".to_owned());
+    }
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
+    match word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{HttperfCommand, HttperfCpu, HttperfReply};
+    use super::*;
+
+    fn options(line: &str) -> HttperfOptions {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        match HttperfCommand::parse(&words).unwrap() {
+            HttperfCommand::Load(options) => *options,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn reply(status: u16, is_cut: bool) -> HttperfReply {
+        HttperfReply {
+            status,
+            header_bytes: 1,
+            content_bytes: 1,
+            footer_bytes: 0,
+            response_ns: 1,
+            transfer_ns: 1,
+            is_cut,
+        }
+    }
+
+    /// Ten connections, this far apart, for ten seconds.
+    fn figures(gap_ns: u64) -> HttperfFigures {
+        let mut figures = HttperfFigures::default();
+        for connection in 0..10 {
+            figures.begins(connection * gap_ns, 1, 1);
+            figures.answered(&reply(200, false));
+        }
+        figures.samples(HttperfFigures::SAMPLE_NS);
+        figures.finish(10_000_000_000, HttperfCpu::default());
+        figures
+    }
+
+    #[test]
+    fn a_load_that_was_as_asked_needs_no_note() {
+        // Method: the rate that was asked for, and no rate at all.
+        let hundred = options("--rate 100");
+        assert!(notes(&hundred, &figures(10_000_000)).is_empty());
+        assert!(notes(&options(""), &figures(1_000_000_000)).is_empty());
+    }
+
+    #[test]
+    fn what_the_report_hides_is_said_with_what_to_do() {
+        // Method: one cause for each note; the last line is always the command.
+        type Change = fn(&mut HttperfFigures);
+        let causes: [(Change, &str); 6] = [
+            (
+                |figures| figures.fails(HttperfFailure::DescriptorUnavailable),
+                "or port of this machine: 1;",
+            ),
+            (|figures| figures.answered(&reply(200, true)), "cut off: 1;"),
+            (
+                |figures| figures.answered(&reply(503, false)),
+                "among the replies: 1 of 11;",
+            ),
+            (
+                |figures| figures.fails(HttperfFailure::ClientTimeout),
+                "timed out: 1;",
+            ),
+            (
+                |figures| {
+                    let cpu = HttperfCpu {
+                        user_ns: 9_500_000_000,
+                        system_ns: 0,
+                    };
+                    figures.finish(10_000_000_000, cpu);
+                },
+                "used 95 % of a processor",
+            ),
+            (
+                |figures| {
+                    figures.begins(1_000_000_000, 1, 1);
+                },
+                "begun at 10.0/s, not at 100 as asked",
+            ),
+        ];
+        let options = options("--server a --port 8080 --rate 100 --num-conns 10 --num-calls 2");
+        for (change, said) in causes {
+            let mut figures = figures(10_000_000);
+            change(&mut figures);
+            let notes = notes(&options, &figures);
+            assert_eq!(notes.len(), 2, "{notes:?}");
+            assert!(notes[0].contains(said), "{notes:?}");
+            assert!(notes[1].ends_with("abx run http://a:8080/ --calls 2 -c 10 -r 100 -n 20"));
+        }
+        let mut short = HttperfFigures::default();
+        short.answered(&reply(200, false));
+        assert!(notes(&options, &short)[0].contains("no sample"));
+    }
+
+    #[test]
+    fn the_same_load_is_quoted_for_a_shell() {
+        // Method: everything that a load may have.
+        let line = "--server ::1 --ssl --uri /a?b='c' --http-version 1.0 --method PUT \
+            --add-header A:b'c\\n --server-name x.org --period e0.0001";
+        let expected = r"abx run 'https://[::1]:443/a?b='\''c'\''' --calls 1 -c 10 -r 10000 -n 1 \
+            --http1.0 -m PUT -H 'A:b'\''c' -H 'Host: x.org' --insecure";
+        let expected = expected.replace("\\\n            ", "");
+        let said = same_load(&options(line), &HttperfFigures::default());
+        assert_eq!(said, expected);
+    }
+}

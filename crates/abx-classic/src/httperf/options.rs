@@ -1,0 +1,523 @@
+//! What a command line asks for, and how httperf repeats it above its report.
+
+use super::long_options::{GivenOption, HttperfFlag, given};
+use super::pace::HttperfPace;
+use super::values::{HttperfRefusal, count, illegal, number, refusal, seconds, short_number};
+
+/// What a command line is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HttperfCommand {
+    /// To be told what there is.
+    Help,
+    /// To be told who speaks.
+    Version,
+    /// To load a server.
+    Load(Box<HttperfOptions>),
+}
+
+/// What is printed of each request or reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrintedParts {
+    /// The lines of its head.
+    pub head: bool,
+    /// Its body.
+    pub body: bool,
+}
+
+/// Which URIs are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HttperfUris {
+    /// That of `--uri`.
+    One,
+    /// `--wset`: so many files below that of `--uri`, gone through at a rate.
+    Set {
+        /// How many.
+        files: u64,
+        /// Files by which each call goes on, in millionths.
+        step_millionths: u64,
+    },
+    /// `--wlog`: those of a file, separated by NULs.
+    Log {
+        /// The file.
+        file: String,
+        /// Whether it begins again behind the last one.
+        repeats: bool,
+    },
+}
+
+/// A load as httperf's options describe it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttperfOptions {
+    /// Print the samples of the reply rate.
+    pub verbose: bool,
+    /// What is printed of replies.
+    pub print_reply: Option<PrintedParts>,
+    /// What is printed of requests.
+    pub print_request: Option<PrintedParts>,
+    /// Use as many ports as there are, which abx always does.
+    pub hog: bool,
+    /// How much longer the first byte of a reply may take, in seconds.
+    pub think_timeout_s: f64,
+    /// How long anything may take, in seconds; 0 for as long as it likes.
+    pub timeout_s: f64,
+    /// Which of how many clients this is.
+    pub client: (u32, u32),
+    /// The server's name or address.
+    pub server: String,
+    /// Its name in `Host`; `None` for `server`.
+    pub server_name: Option<String>,
+    /// Its port.
+    pub port: u16,
+    /// The URI, or what all of several begin with.
+    pub uri: String,
+    /// HTTP/1.0 instead of 1.1.
+    pub is_http10: bool,
+    /// When connections are begun.
+    pub pace: HttperfPace,
+    /// Speak TLS.
+    pub ssl: bool,
+    /// Never resume a TLS session.
+    pub ssl_no_reuse: bool,
+    /// Further headers as they are sent, and as they were given.
+    pub add_header: Option<(Vec<u8>, String)>,
+    /// The method.
+    pub method: Option<String>,
+    /// Send no `Host`.
+    pub no_host_header: bool,
+    /// Connections.
+    pub num_conns: u64,
+    /// Calls of each.
+    pub num_calls: u32,
+    /// Calls that are sent together.
+    pub burst_length: u32,
+    /// What is asked for.
+    pub uris: HttperfUris,
+}
+
+/// What httperf sets the sizes of socket buffers to.
+const BUFFERS: (&str, &str) = ("4096", "16384");
+
+impl Default for HttperfOptions {
+    fn default() -> HttperfOptions {
+        HttperfOptions {
+            verbose: false,
+            print_reply: None,
+            print_request: None,
+            hog: false,
+            think_timeout_s: 0.0,
+            timeout_s: 0.0,
+            client: (0, 1),
+            server: "localhost".to_owned(),
+            server_name: None,
+            port: 80,
+            uri: "/".to_owned(),
+            is_http10: false,
+            pace: HttperfPace::Sequential,
+            ssl: false,
+            ssl_no_reuse: false,
+            add_header: None,
+            method: None,
+            no_host_header: false,
+            num_conns: 1,
+            num_calls: 1,
+            burst_length: 1,
+            uris: HttperfUris::One,
+        }
+    }
+}
+
+impl HttperfCommand {
+    /// Reads the words behind the program's name.
+    ///
+    /// # Errors
+    /// [`HttperfRefusal`] for the first word that is wrong, or that abx does not do.
+    pub fn parse(words: &[String]) -> Result<HttperfCommand, HttperfRefusal> {
+        let given = given(words)?;
+        let has = |flag| given.iter().any(|one| one.flag == flag);
+        if has(HttperfFlag::Help) {
+            return Ok(HttperfCommand::Help);
+        }
+        if has(HttperfFlag::Version) {
+            return Ok(HttperfCommand::Version);
+        }
+        let mut options = HttperfOptions::default();
+        if has(HttperfFlag::Ssl) && !has(HttperfFlag::Port) {
+            options.port = 443;
+        }
+        if has(HttperfFlag::Wlog) && (has(HttperfFlag::Uri) || has(HttperfFlag::Wset)) {
+            return Err(refusal("--wlog has all URIs: leave out --uri and --wset"));
+        }
+        for one in &given {
+            options.take(one)?;
+        }
+        Ok(HttperfCommand::Load(Box::new(options)))
+    }
+}
+
+impl HttperfOptions {
+    fn take(&mut self, given: &GivenOption) -> Result<(), HttperfRefusal> {
+        let value = given.value.as_deref().unwrap_or_default();
+        match given.flag {
+            HttperfFlag::AddHeader => {
+                if self.add_header.is_some() {
+                    return Err(refusal(
+                        "--add-header stands twice: give all headers in one",
+                    ));
+                }
+                self.add_header = Some((header(value)?, value.to_owned()));
+            }
+            HttperfFlag::BurstLength => self.burst_length = count(value, "burst-length")?,
+            HttperfFlag::Client => self.client = client(value)?,
+            HttperfFlag::Hog => self.hog = true,
+            HttperfFlag::HttpVersion => self.is_http10 = is_http10(value)?,
+            HttperfFlag::Method => self.method = Some(word(value, "method")?),
+            HttperfFlag::NoHostHeader => self.no_host_header = true,
+            HttperfFlag::NumCalls => self.num_calls = count(value, "number of calls")?,
+            HttperfFlag::NumConns => self.num_conns = count(value, "number of connections")?,
+            HttperfFlag::Period => self.pace = HttperfPace::of_period(value)?,
+            HttperfFlag::Port => self.port = number(value, "port number")?,
+            HttperfFlag::PrintReply => self.print_reply = Some(PrintedParts::of(value)),
+            HttperfFlag::PrintRequest => self.print_request = Some(PrintedParts::of(value)),
+            HttperfFlag::Rate => self.pace = HttperfPace::of_rate(value)?,
+            HttperfFlag::SendBuffer if value == BUFFERS.0 => {}
+            HttperfFlag::RecvBuffer if value == BUFFERS.1 => {}
+            HttperfFlag::SendBuffer | HttperfFlag::RecvBuffer => {
+                return Err(HttperfRefusal(format!(
+                    "abx does not do {} {value}: the kernel sizes the buffers of sockets",
+                    given.name
+                )));
+            }
+            HttperfFlag::Server => self.server = word(value, "server name")?,
+            HttperfFlag::ServerName => self.server_name = Some(word(value, "server name")?),
+            HttperfFlag::Ssl => self.ssl = true,
+            HttperfFlag::SslNoReuse => self.ssl_no_reuse = true,
+            HttperfFlag::ThinkTimeout => {
+                self.think_timeout_s = seconds(value, "think timeout value")?;
+            }
+            HttperfFlag::Timeout => self.timeout_s = seconds(value, "connect timeout")?,
+            HttperfFlag::Uri => self.uri = word(value, "URI")?,
+            HttperfFlag::Verbose => self.verbose = true,
+            HttperfFlag::Wlog => self.uris = log(value)?,
+            HttperfFlag::Wset => self.uris = set(value)?,
+            HttperfFlag::Help | HttperfFlag::Version | HttperfFlag::Refused(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The name in `Host`.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.server_name.as_deref().unwrap_or(&self.server)
+    }
+
+    /// The line above the report, which repeats the options in an order of their own.
+    #[must_use]
+    pub fn echo(&self) -> String {
+        let mut line = String::from("httperf");
+        let mut add = |is_said: bool, word: String| {
+            if is_said {
+                line.push(' ');
+                line.push_str(&word);
+            }
+        };
+        add(self.verbose, "--verbose".to_owned());
+        for (name, parts) in [
+            ("print-reply", self.print_reply),
+            ("print-request", self.print_request),
+        ] {
+            add(parts.is_some(), format!("--{name}{}", echoed(parts)));
+        }
+        add(self.hog, "--hog".to_owned());
+        for (name, value) in [
+            ("think-timeout", self.think_timeout_s),
+            ("timeout", self.timeout_s),
+        ] {
+            add(value > 0.0, format!("--{name}={}", short_number(value)));
+        }
+        let (own, all) = self.client;
+        add(true, format!("--client={own}/{all}"));
+        add(true, format!("--server={}", self.server));
+        let name = self.server_name.as_deref().unwrap_or_default();
+        add(self.server_name.is_some(), format!("--server_name={name}"));
+        add(true, format!("--port={} --uri={}", self.port, self.uri));
+        add(self.is_http10, "--http-version=1.0".to_owned());
+        let pace = self.pace.echo();
+        add(!pace.is_empty(), pace);
+        let (send, receive) = BUFFERS;
+        add(
+            true,
+            format!("--send-buffer={send} --recv-buffer={receive}"),
+        );
+        add(self.ssl, "--ssl".to_owned());
+        add(self.ssl_no_reuse, "--ssl-no-reuse".to_owned());
+        if let Some((_, header)) = &self.add_header {
+            add(true, format!("--add-header='{header}'"));
+        }
+        if let Some(method) = &self.method {
+            add(true, format!("--method={method}"));
+        }
+        let (conns, calls) = (self.num_conns, self.num_calls);
+        add(true, format!("--num-conns={conns} --num-calls={calls}"));
+        let burst = self.burst_length;
+        add(burst > 1, format!("--burst-length={burst}"));
+        if let HttperfUris::Set {
+            files,
+            step_millionths,
+        } = self.uris
+        {
+            let rate = step_millionths as f64 / 1e6;
+            add(true, format!("--wset={files},{rate:.3}"));
+        }
+        line
+    }
+}
+
+impl PrintedParts {
+    fn of(value: &str) -> PrintedParts {
+        PrintedParts {
+            head: value != "body",
+            body: value != "header",
+        }
+    }
+}
+
+fn echoed(parts: Option<PrintedParts>) -> &'static str {
+    match parts {
+        Some(PrintedParts { body: false, .. }) => "=header",
+        Some(PrintedParts { head: false, .. }) => "=body",
+        _ => "",
+    }
+}
+
+/// Something that stands in a request's head as one word.
+fn word(value: &str, what: &str) -> Result<String, HttperfRefusal> {
+    let is_word = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic());
+    match is_word {
+        true => Ok(value.to_owned()),
+        false => Err(illegal(what, &format!("`{value}`"))),
+    }
+}
+
+fn is_http10(value: &str) -> Result<bool, HttperfRefusal> {
+    match value {
+        "1.0" => Ok(true),
+        "1.1" => Ok(false),
+        _ => Err(illegal("version number", value)),
+    }
+}
+
+fn client(value: &str) -> Result<(u32, u32), HttperfRefusal> {
+    let parsed = value.split_once('/').and_then(|(own, all)| {
+        let (own, all): (u32, u32) = (own.parse().ok()?, all.parse().ok()?);
+        (own < all).then_some((own, all))
+    });
+    parsed.ok_or_else(|| illegal("client (I/N, I below N)", value))
+}
+
+fn set(value: &str) -> Result<HttperfUris, HttperfRefusal> {
+    let wrong = || illegal("working set (N,X)", value);
+    let (files, rate) = value.split_once(',').ok_or_else(wrong)?;
+    let files: u64 = count(files, "working set size")?;
+    let rate = seconds(rate, "working set rate")?;
+    match rate <= 1e6 && files <= 1_000_000_000 {
+        true => Ok(HttperfUris::Set {
+            files,
+            step_millionths: (rate * 1e6).round() as u64,
+        }),
+        false => Err(wrong()),
+    }
+}
+
+fn log(value: &str) -> Result<HttperfUris, HttperfRefusal> {
+    let wrong = || illegal("log (y|n,FILE)", value);
+    let (repeats, file) = value.split_once(',').ok_or_else(wrong)?;
+    let repeats = match repeats {
+        "y" => true,
+        "n" => false,
+        _ => return Err(wrong()),
+    };
+    Ok(HttperfUris::Log {
+        file: file.to_owned(),
+        repeats,
+    })
+}
+
+/// The bytes of headers: `\n` is a line end of HTTP, `\r` and `\a` are its halves, `\\` a
+/// backslash, and `\101` a byte by its octal number.
+fn header(value: &str) -> Result<Vec<u8>, HttperfRefusal> {
+    let mut bytes = Vec::new();
+    let mut rest = value.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(b'n') => bytes.extend_from_slice(b"\r\n"),
+            Some(b'r') => bytes.push(b'\r'),
+            Some(b'a') => bytes.push(b'\n'),
+            Some(b'\\') => bytes.push(b'\\'),
+            Some(digit @ b'0'..=b'7') => {
+                let mut code = u32::from(digit - b'0');
+                for _ in 0..2 {
+                    let Some(next) = rest.next_if(|one| (b'0'..=b'7').contains(one)) else {
+                        break;
+                    };
+                    code = code * 8 + u32::from(next - b'0');
+                }
+                let byte = u8::try_from(code);
+                bytes.push(byte.map_err(|_| illegal("character in --add-header", value))?);
+            }
+            _ => return Err(illegal("escape in --add-header", value)),
+        }
+    }
+    // Without it the request has no end, and the server waits for the rest.
+    match bytes.ends_with(b"\r\n") && !bytes.starts_with(b"\r\n") {
+        true => Ok(bytes),
+        false => Err(refusal(
+            "--add-header must be lines that end with \\n, such as --add-header='Accept: a/b\\n'",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(line: &str) -> Result<HttperfCommand, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        HttperfCommand::parse(&words).map_err(|refusal| refusal.to_string())
+    }
+
+    fn options(line: &str) -> HttperfOptions {
+        match parsed(line).unwrap() {
+            HttperfCommand::Load(options) => *options,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_line_above_the_report_is_httperfs() {
+        // Method: command lines beside what httperf 0.9.0 printed for them.
+        for (line, said) in [
+            (
+                "",
+                "httperf --client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 \
+                 --recv-buffer=16384 --num-conns=1 --num-calls=1",
+            ),
+            (
+                "--server 127.0.0.1 --port 28431 --uri / --rate 100 --hog -v --num-conns=50 \
+                 --num-calls=5",
+                "httperf --verbose --hog --client=0/1 --server=127.0.0.1 --port=28431 --uri=/ \
+                 --rate=100 --send-buffer=4096 --recv-buffer=16384 --num-conns=50 --num-calls=5",
+            ),
+            (
+                "--print-request=header --print-reply=header --method POST --add-header A:b\\n \
+                 --http-version 1.0 --no-host-hdr --num-conns 2",
+                "httperf --print-reply=header --print-request=header --client=0/1 \
+                 --server=localhost --port=80 --uri=/ --http-version=1.0 --send-buffer=4096 \
+                 --recv-buffer=16384 --add-header='A:b\\n' --method=POST --num-conns=2 \
+                 --num-calls=1",
+            ),
+            (
+                "--print-reply=body --hog --port=1 --http-version=1.0 --rate=10 --method=HEAD \
+                 --num-calls=3 --burst-length=3 --wset=2,1 --server-name=foo",
+                "httperf --print-reply=body --hog --client=0/1 --server=localhost \
+                 --server_name=foo --port=1 --uri=/ --http-version=1.0 --rate=10 \
+                 --send-buffer=4096 --recv-buffer=16384 --method=HEAD --num-conns=1 \
+                 --num-calls=3 --burst-length=3 --wset=2,1.000",
+            ),
+            (
+                "--timeout 2.5 --think-timeout 1 --client 1/3 --period u0.01,0.03",
+                "httperf --think-timeout=1 --timeout=2.5 --client=1/3 --server=localhost \
+                 --port=80 --uri=/ --period=u0.01,0.03 --send-buffer=4096 --recv-buffer=16384 \
+                 --num-conns=1 --num-calls=1",
+            ),
+            (
+                "--timeout 0.00001 --period e2000000",
+                "httperf --timeout=1e-05 --client=0/1 --server=localhost --port=80 --uri=/ \
+                 --period=e2e+06 --send-buffer=4096 --recv-buffer=16384 --num-conns=1 \
+                 --num-calls=1",
+            ),
+            (
+                "--timeout 1234567.25 --period d0.02",
+                "httperf --timeout=1.23457e+06 --client=0/1 --server=localhost --port=80 \
+                 --uri=/ --rate=50 --send-buffer=4096 --recv-buffer=16384 --num-conns=1 \
+                 --num-calls=1",
+            ),
+        ] {
+            assert_eq!(options(line).echo(), said, "{line}");
+        }
+        assert_eq!(options("--ssl").port, 443);
+        assert_eq!(options("--ssl --port 8443").port, 8443);
+    }
+
+    #[test]
+    fn values_that_mean_nothing_are_refused() {
+        // Method: one for each option that has a value; most messages are httperf's.
+        for (line, said) in [
+            ("--num-conns x", "illegal number of connections x"),
+            ("--num-conns 0", "illegal number of connections 0"),
+            ("--num-calls x", "illegal number of calls x"),
+            ("--burst-length x", "illegal burst-length x"),
+            ("--port 99999", "illegal port number 99999"),
+            ("--rate x", "illegal request rate x"),
+            ("--rate -1", "illegal request rate -1"),
+            ("--rate nan", "illegal request rate nan"),
+            ("--timeout abc", "illegal connect timeout abc"),
+            ("--think-timeout x", "illegal think timeout value x"),
+            ("--http-version 3.0", "illegal version number 3.0"),
+            ("--period x5", "illegal interarrival distribution 'x' in x5"),
+            ("--client 3/2", "illegal client (I/N, I below N) 3/2"),
+            ("--wset x", "illegal working set (N,X) x"),
+            ("--wlog z,f", "illegal log (y|n,FILE) z,f"),
+            ("--uri /a\u{7f}", "illegal URI `/a\u{7f}`"),
+            (
+                "--recv-buffer 9",
+                "abx does not do --recv-buffer 9: the kernel sizes the buffers of sockets",
+            ),
+        ] {
+            assert_eq!(parsed(line).unwrap_err(), said, "{line}");
+        }
+        for line in [
+            "--add-header X:y",
+            "--add-header \\n",
+            "--add-header a\\q\\n",
+        ] {
+            assert!(parsed(line).unwrap_err().contains("--add-header"), "{line}");
+        }
+        let twice = "--add-header A:b\\n --add-header C:d\\n";
+        assert!(parsed(twice).unwrap_err().contains("twice"));
+        assert!(parsed("--wlog y,f --uri /").unwrap_err().contains("--wlog"));
+        // What httperf prints of itself may be typed back.
+        options("--send-buffer=4096 --recv-buffer=16384");
+    }
+
+    proptest! {
+        #[test]
+        fn no_words_panic(
+            names in prop::collection::vec("(--?[a-z-]{0,14}(=.{0,8})?)|.{0,6}", 0..4),
+            option in prop::sample::select(vec![
+                "--add-header", "--client", "--period", "--rate", "--wset", "--wlog", "--uri",
+            ]),
+            value in ".{0,12}",
+        ) {
+            // Method: any words, and an option that is there with any value.
+            let _ = HttperfCommand::parse(&names);
+            let words = [option.to_owned(), value];
+            if let Ok(HttperfCommand::Load(options)) = HttperfCommand::parse(&words) {
+                prop_assert!(!options.echo().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn escapes_are_the_bytes_they_stand_for() {
+        // Method: each escape beside its bytes.
+        let bytes = header("A: b\\nC:\\101\\60\\7x\\\\\\r\\a").unwrap();
+        assert_eq!(bytes, b"A: b\r\nC:A0\x07x\\\r\n");
+        assert!(header("A:\\777\\n").is_err());
+    }
+}

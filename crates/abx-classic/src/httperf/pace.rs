@@ -1,0 +1,166 @@
+//! When connections are begun.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::values::{HttperfRefusal, refusal, seconds, short_number};
+
+/// When connections are begun, spans in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum HttperfPace {
+    /// Each behind the one before it.
+    Sequential,
+    /// At equal distances: so many per second.
+    Rate(f64),
+    /// At random distances of this mean, which follow the exponential distribution.
+    Exponential(f64),
+    /// At random distances from one up to another.
+    Uniform(f64, f64),
+}
+
+impl HttperfPace {
+    /// Reads `--rate`.
+    pub(super) fn of_rate(value: &str) -> Result<HttperfPace, HttperfRefusal> {
+        let rate = seconds(value, "request rate")?;
+        Ok(match rate > 0.0 {
+            true => HttperfPace::Rate(rate),
+            false => HttperfPace::Sequential,
+        })
+    }
+
+    /// Reads `--period`.
+    pub(super) fn of_period(value: &str) -> Result<HttperfPace, HttperfRefusal> {
+        let what = "mean interarrival time";
+        let (kind, spans) = match value.chars().next() {
+            Some(kind @ ('d' | 'e' | 'u')) => (kind, &value[1..]),
+            Some('v') => return Err(refusal("abx does not do --period v: abx run has --stages")),
+            Some(other) if other.is_alphabetic() => {
+                return Err(HttperfRefusal(format!(
+                    "illegal interarrival distribution '{other}' in {value}"
+                )));
+            }
+            _ => ('d', value),
+        };
+        if kind == 'u' {
+            let both = spans
+                .split_once(',')
+                .ok_or_else(|| refusal("minimum interarrival time not followed by `,MAX_IAT'"))?;
+            let low = seconds(both.0, "minimum interarrival time")?;
+            let high = seconds(both.1, "maximum interarrival time")?;
+            return match low < high {
+                true => Ok(HttperfPace::Uniform(low, high)),
+                false => Err(refusal("--period u needs T1 below T2")),
+            };
+        }
+        let mean = seconds(spans, what)?;
+        Ok(match kind {
+            _ if mean <= 0.0 => HttperfPace::Sequential,
+            'e' => HttperfPace::Exponential(mean),
+            _ => HttperfPace::Rate(1.0 / mean),
+        })
+    }
+
+    /// The same as an option; nothing for what is the usual.
+    pub(super) fn echo(self) -> String {
+        match self {
+            HttperfPace::Sequential => String::new(),
+            HttperfPace::Rate(rate) => format!("--rate={}", short_number(rate)),
+            HttperfPace::Exponential(mean) => format!("--period=e{}", short_number(mean)),
+            HttperfPace::Uniform(low, high) => {
+                format!("--period=u{},{}", short_number(low), short_number(high))
+            }
+        }
+    }
+
+    /// Connections per second on average; `None` for those that follow each other.
+    #[must_use]
+    pub fn rate(self) -> Option<f64> {
+        match self {
+            HttperfPace::Sequential => None,
+            HttperfPace::Rate(rate) => Some(rate),
+            HttperfPace::Exponential(mean) => Some(1.0 / mean),
+            HttperfPace::Uniform(low, high) => Some(2.0 / (low + high)),
+        }
+    }
+
+    /// The moments at which they are begun, in ns from the first one on, without end: the same
+    /// for the same client. `None` for those that follow each other.
+    #[must_use]
+    pub fn begins(self, client: u32) -> Option<Box<dyn Iterator<Item = u64>>> {
+        let mut random = ChaCha8Rng::seed_from_u64(u64::from(client));
+        // Above zero, up to one.
+        let mut draw = move || 1.0 - random.random::<f64>();
+        let begins: Box<dyn Iterator<Item = u64>> = match self {
+            HttperfPace::Sequential => return None,
+            HttperfPace::Rate(rate) => {
+                Box::new((0_u64..).map(move |index| (index as f64 / rate * 1e9) as u64))
+            }
+            HttperfPace::Exponential(mean) => moments(move || -draw().ln() * mean),
+            HttperfPace::Uniform(low, high) => moments(move || high - draw() * (high - low)),
+        };
+        Some(begins)
+    }
+}
+
+/// The moments between which there are such gaps, in ns.
+fn moments(mut gap_s: impl FnMut() -> f64 + 'static) -> Box<dyn Iterator<Item = u64>> {
+    let mut next_s = 0.0_f64;
+    Box::new(std::iter::from_fn(move || {
+        let moment = next_s;
+        next_s += gap_s();
+        Some((moment * 1e9) as u64)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gaps(pace: HttperfPace, client: u32) -> Vec<f64> {
+        let moments: Vec<u64> = pace.begins(client).unwrap().take(20_001).collect();
+        assert_eq!(moments[0], 0);
+        let gaps = { moments.windows(2) }.map(|two| (two[1] - two[0]) as f64 / 1e9);
+        gaps.collect()
+    }
+
+    #[test]
+    fn gaps_have_the_distribution_that_was_asked_for() {
+        // Method: mean, and the share below the mean, of 20,000 gaps of each kind: all, half,
+        // and 1 - 1/e of them.
+        for (pace, mean, share) in [
+            (HttperfPace::of_period("d0.25").unwrap(), 0.25, 1.0),
+            (HttperfPace::of_period("u1,3").unwrap(), 2.0, 0.5),
+            (HttperfPace::of_period("e0.01").unwrap(), 0.01, 0.632),
+        ] {
+            let gaps = gaps(pace, 0);
+            let sum: f64 = gaps.iter().sum();
+            let found = sum / gaps.len() as f64;
+            assert!((found / mean - 1.0).abs() < 0.03, "{pace:?}: {found}");
+            let below = gaps.iter().filter(|&&gap| gap < mean * 1.000_001).count();
+            let found = below as f64 / gaps.len() as f64;
+            assert!((found - share).abs() < 0.02, "{pace:?}: {found}");
+            let rate = pace.rate().unwrap();
+            assert!((rate * mean - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn clients_differ_and_each_repeats_itself() {
+        // Method: the same client twice, and another one.
+        let pace = HttperfPace::Exponential(1.0);
+        assert_eq!(gaps(pace, 1), gaps(pace, 1));
+        assert_ne!(gaps(pace, 1), gaps(pace, 2));
+    }
+
+    #[test]
+    fn no_rate_is_no_schedule() {
+        // Method: what httperf takes as zero, and what it refuses.
+        for pace in [HttperfPace::of_rate("0"), HttperfPace::of_period("0")] {
+            assert!(pace.unwrap().begins(0).is_none());
+        }
+        for wrong in ["u3", "u3,1", "x5", "v1,2", "d", "e-1"] {
+            assert!(HttperfPace::of_period(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(HttperfPace::of_period("0.5"), Ok(HttperfPace::Rate(2.0)));
+    }
+}

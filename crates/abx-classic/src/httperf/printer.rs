@@ -1,0 +1,186 @@
+//! `--print-request` and `--print-reply`: what is sent and what comes, line by line.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::figures::HttperfReply;
+use super::options::{HttperfOptions, PrintedParts};
+
+/// Prints requests and replies, each line with the number of its call.
+#[derive(Debug, Clone, Default)]
+pub struct HttperfPrinter {
+    request: Option<PrintedParts>,
+    reply: Option<PrintedParts>,
+    /// Parts of lines of heads that are not whole, by their calls.
+    parts: BTreeMap<u64, Vec<u8>>,
+    text: String,
+}
+
+impl HttperfPrinter {
+    /// For what these options ask to be printed.
+    #[must_use]
+    pub fn new(options: &HttperfOptions) -> HttperfPrinter {
+        HttperfPrinter {
+            request: options.print_request,
+            reply: options.print_reply,
+            ..HttperfPrinter::default()
+        }
+    }
+
+    /// A request was sent; none of httperf's has a body here.
+    pub fn sent(&mut self, call: u64, request: &[u8]) {
+        let Some(parts) = self.request else {
+            return;
+        };
+        if parts.head {
+            for line in lines(request) {
+                self.line("SH", call, line);
+            }
+        }
+        // Writing to a string does not fail.
+        let _ = writeln!(self.text, "SS{call}: header {} content 0", request.len());
+    }
+
+    /// A part of a reply's head has come.
+    pub fn head(&mut self, call: u64, bytes: &[u8]) {
+        if !self.reply.is_some_and(|parts| parts.head) {
+            return;
+        }
+        let mut all = self.parts.remove(&call).unwrap_or_default();
+        all.extend_from_slice(bytes);
+        let whole = { all.iter() }.rposition(|byte| *byte == b'\n');
+        let rest = all.split_off(whole.map_or(0, |end| end + 1));
+        for line in lines(&all) {
+            self.line("RH", call, line);
+        }
+        if !rest.is_empty() {
+            self.parts.insert(call, rest);
+        }
+    }
+
+    /// A part of its body has come.
+    pub fn body(&mut self, call: u64, bytes: &[u8]) {
+        if self.reply.is_some_and(|parts| parts.body) {
+            for line in lines(bytes) {
+                self.line("RB", call, line);
+            }
+        }
+    }
+
+    /// The reply is over.
+    pub fn answered(&mut self, call: u64, reply: &HttperfReply) {
+        if self.reply.is_some() {
+            self.parts.remove(&call);
+            let _ = writeln!(
+                self.text,
+                "RS{call}: header {} content {} footer {}",
+                reply.header_bytes, reply.content_bytes, reply.footer_bytes
+            );
+        }
+    }
+
+    /// A sample of the reply rate was taken: `--verbose`.
+    pub fn sampled(&mut self, rate: f64) {
+        let _ = writeln!(self.text, "reply-rate = {rate:<8.1}");
+    }
+
+    /// What was printed since this was last asked.
+    #[must_use]
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    /// How much that is, in bytes.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.text.len()
+    }
+
+    fn line(&mut self, prefix: &str, call: u64, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let _ = writeln!(self.text, "{prefix}{call}:{line}");
+    }
+}
+
+/// Lines without their ends.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let is_empty = bytes.is_empty();
+    let lines = whole.split(|byte| *byte == b'\n');
+    lines
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .take_while(move |_| !is_empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_has_its_call() {
+        // Method: a request, and a reply in pieces between those of another one, beside what
+        // httperf 0.9.0 printed for them.
+        let mut printer = HttperfPrinter {
+            request: Some(PrintedParts {
+                head: true,
+                body: true,
+            }),
+            reply: Some(PrintedParts {
+                head: true,
+                body: true,
+            }),
+            ..HttperfPrinter::default()
+        };
+        printer.sent(0, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        printer.head(0, b"HTTP/1.1 200 OK\r\nTransfer-En");
+        printer.head(1, b"HTTP/1.1 2");
+        printer.head(0, b"coding: chunked\r\n\r\n");
+        printer.body(0, b"hello");
+        printer.body(0, b" wor\nld\n");
+        printer.answered(
+            0,
+            &HttperfReply {
+                status: 200,
+                header_bytes: 47,
+                content_bytes: 13,
+                footer_bytes: 2,
+                response_ns: 0,
+                transfer_ns: 0,
+                is_cut: false,
+            },
+        );
+        printer.sampled(10.0);
+        let expected = "\
+SH0:GET / HTTP/1.1
+SH0:Host: a
+SH0:
+SS0: header 27 content 0
+RH0:HTTP/1.1 200 OK
+RH0:Transfer-Encoding: chunked
+RH0:
+RB0:hello
+RB0: wor
+RB0:ld
+RS0: header 47 content 13 footer 2
+reply-rate = 10.0    \n";
+        assert_eq!(printer.take(), expected);
+        assert_eq!(printer.waiting(), 0);
+    }
+
+    #[test]
+    fn only_what_was_asked_for_is_printed() {
+        // Method: nothing asked for, and heads alone.
+        let mut printer = HttperfPrinter::default();
+        printer.sent(0, b"GET / HTTP/1.1\r\n\r\n");
+        printer.head(0, b"HTTP/1.1 200 OK\r\n\r\n");
+        printer.body(0, b"x");
+        assert_eq!(printer.take(), "");
+        printer.reply = Some(PrintedParts {
+            head: true,
+            body: false,
+        });
+        printer.head(0, b"HTTP/1.1 200 OK\r\n\r\n");
+        printer.body(0, b"x");
+        assert_eq!(printer.take(), "RH0:HTTP/1.1 200 OK\nRH0:\n");
+    }
+}

@@ -1,0 +1,217 @@
+//! The requests, byte for byte as httperf 0.9.0 sends them.
+
+use super::options::{HttperfOptions, HttperfUris};
+
+/// Writes one request after the other.
+#[derive(Debug, Clone)]
+pub struct HttperfRequests {
+    /// Before and behind the URI.
+    before: Vec<u8>,
+    behind: Vec<u8>,
+    uris: UriSequence,
+    /// Requests that were written.
+    written: u64,
+}
+
+#[derive(Debug, Clone)]
+enum UriSequence {
+    One(String),
+    Set {
+        prefix: String,
+        files: u64,
+        /// The first one, and how many further each next one is, in millionths of a file.
+        first: u128,
+        step: u128,
+    },
+    Log {
+        uris: Vec<Vec<u8>>,
+        repeats: bool,
+    },
+}
+
+const MILLION: u128 = 1_000_000;
+
+impl HttperfRequests {
+    /// Those of a load; `log` is what stands in the file of `--wlog`.
+    #[must_use]
+    pub fn new(options: &HttperfOptions, log: &[u8]) -> HttperfRequests {
+        let method = options.method.as_deref().unwrap_or("GET");
+        let version = if options.is_http10 { "1.0" } else { "1.1" };
+        let mut behind = format!(" HTTP/{version}\r\nUser-Agent: httperf/0.9.0\r\n");
+        if options.is_http10 {
+            behind.push_str("Connection: keep-alive\r\n");
+        }
+        if !options.no_host_header {
+            behind.push_str(&format!("Host: {}\r\n", options.host()));
+        }
+        let mut behind = behind.into_bytes();
+        if let Some((headers, _)) = &options.add_header {
+            behind.extend_from_slice(headers);
+        }
+        behind.extend_from_slice(b"\r\n");
+        HttperfRequests {
+            before: format!("{method} ").into_bytes(),
+            behind,
+            uris: UriSequence::of(options, log),
+            written: 0,
+        }
+    }
+
+    /// Writes the next one behind what stands in `bytes`; false when the last one was written.
+    pub fn write(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let start = bytes.len();
+        bytes.extend_from_slice(&self.before);
+        if !self.uris.write(self.written, bytes) {
+            bytes.truncate(start);
+            return false;
+        }
+        self.written += 1;
+        bytes.extend_from_slice(&self.behind);
+        true
+    }
+}
+
+impl UriSequence {
+    fn of(options: &HttperfOptions, log: &[u8]) -> UriSequence {
+        match &options.uris {
+            HttperfUris::One => UriSequence::One(options.uri.clone()),
+            HttperfUris::Set {
+                files,
+                step_millionths,
+            } => {
+                let (own, all) = options.client;
+                UriSequence::Set {
+                    prefix: options.uri.trim_end_matches('/').to_owned(),
+                    files: *files,
+                    first: u128::from(own) * MILLION,
+                    step: u128::from(*step_millionths) * u128::from(all),
+                }
+            }
+            HttperfUris::Log { repeats, .. } => UriSequence::Log {
+                uris: { log.split(|byte| *byte == 0) }
+                    .map(<[u8]>::trim_ascii)
+                    .filter(|uri| !uri.is_empty())
+                    .map(<[u8]>::to_vec)
+                    .collect(),
+                repeats: *repeats,
+            },
+        }
+    }
+
+    /// Writes that of a call; false when there is none.
+    fn write(&self, call: u64, bytes: &mut Vec<u8>) -> bool {
+        match self {
+            UriSequence::One(uri) => bytes.extend_from_slice(uri.as_bytes()),
+            UriSequence::Set {
+                prefix,
+                files,
+                first,
+                step,
+            } => {
+                // Clients begin beside each other and go on by as many as there are of them.
+                let passed = first + (u128::from(call) + 1) * step;
+                let file = passed / MILLION % u128::from(*files);
+                let digits = (files - 1).to_string().len();
+                bytes.extend_from_slice(prefix.as_bytes());
+                for digit in format!("{file:0digits$}").bytes() {
+                    bytes.extend_from_slice(&[b'/', digit]);
+                }
+                bytes.extend_from_slice(b".html");
+            }
+            UriSequence::Log { uris, repeats } => {
+                let count = uris.len() as u64;
+                if count == 0 || (call >= count && !repeats) {
+                    return false;
+                }
+                let place = usize::try_from(call % count).unwrap_or_default();
+                bytes.extend_from_slice(&uris[place]);
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::HttperfCommand;
+    use super::*;
+
+    fn options(line: &str) -> HttperfOptions {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        match HttperfCommand::parse(&words).unwrap() {
+            HttperfCommand::Load(options) => *options,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn written(line: &str) -> String {
+        let mut bytes = Vec::new();
+        assert!(HttperfRequests::new(&options(line), b"").write(&mut bytes));
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// The URIs of so many calls at most.
+    fn uris(line: &str, calls: usize, log: &[u8]) -> Vec<String> {
+        let mut requests = HttperfRequests::new(&options(line), log);
+        let mut all = Vec::new();
+        for _ in 0..calls {
+            let mut bytes = Vec::new();
+            if !requests.write(&mut bytes) {
+                assert!(bytes.is_empty());
+                break;
+            }
+            let text = String::from_utf8(bytes).unwrap();
+            all.push(text.split(' ').nth(1).unwrap().to_owned());
+        }
+        all
+    }
+
+    #[test]
+    fn requests_are_httperfs() {
+        // Method: what --print-request=header of httperf 0.9.0 showed, but for --no-host-hdr,
+        // for which it ends the request before the further headers.
+        assert_eq!(
+            written("--server 127.0.0.1 --port 28431"),
+            "GET / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\n\r\n"
+        );
+        assert_eq!(
+            written("--server a --server-name foo --method HEAD --uri /x?y=1 --http-version 1.0"),
+            "HEAD /x?y=1 HTTP/1.0\r\nUser-Agent: httperf/0.9.0\r\nConnection: keep-alive\r\n\
+             Host: foo\r\n\r\n"
+        );
+        assert_eq!(
+            written("--no-host-hdr --add-header X-A:b\\nX-C:d\\n"),
+            "GET / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nX-A:b\r\nX-C:d\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn a_working_set_is_gone_through_as_httperf_does() {
+        // Method: sets, rates and clients beside the URIs that httperf 0.9.0 asked for.
+        for (line, expected) in [
+            ("--wset 10,1", "/1 /2 /3 /4 /5"),
+            ("--wset 10,1 --client 1/2", "/3 /5 /7 /9 /1"),
+            ("--wset 10,1 --client 3/4", "/7 /1 /5 /9 /3"),
+            ("--wset 10,0.25", "/0 /0 /0 /1 /1 /1 /1 /2"),
+            ("--wset 12,0.5 --uri /x", "/x/0/0 /x/0/1 /x/0/1 /x/0/2"),
+            (
+                "--wset 1024,1 --client 1/3",
+                "/0/0/0/4 /0/0/0/7 /0/0/1/0 /0/0/1/3",
+            ),
+        ] {
+            let expected: Vec<String> = { expected.split(' ') }
+                .map(|path| format!("{path}.html"))
+                .collect();
+            assert_eq!(uris(line, expected.len(), b""), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_log_ends_or_begins_again() {
+        // Method: three URIs for five calls.
+        let log = b"/a\0/b\0/c\0";
+        assert_eq!(uris("--wlog y,f", 5, log), ["/a", "/b", "/c", "/a", "/b"]);
+        assert_eq!(uris("--wlog n,f", 5, log), ["/a", "/b", "/c"]);
+        assert!(uris("--wlog y,f", 5, b"\0\n").is_empty());
+    }
+}

@@ -1,0 +1,7 @@
+//! The command lines and reports of other load generators, for scripts that were written for
+//! them: words go in and a plain description of the load comes out; what was measured goes in
+//! and the report comes out, to the character. The load is made elsewhere.
+//!
+//! [`httperf`] is what its name says: start at [`httperf::HttperfCommand`].
+
+pub mod httperf;
