@@ -151,6 +151,7 @@ fn plan(address: SocketAddr, path: &str) -> Result<LoadPlan, Box<dyn Error>> {
         open_rate: None,
         open_within_ns: None,
         timeline: None,
+        log: None,
         seed: 1,
         pacing: Pacing {
             arrivals: Arrivals::Poisson {

@@ -48,6 +48,7 @@ fn load(address: SocketAddr) -> LoadPlan {
         open_rate: None,
         open_within_ns: None,
         timeline: None,
+        log: None,
         seed: 1,
         pipeline: 1,
         pacing: Pacing::default(),

@@ -53,6 +53,7 @@ pub use measure::outcome::{Outcome, Outcomes};
 pub use measure::phase_times::{PhaseTime, PhaseTimes};
 pub use measure::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};
 pub use measure::quantile::Quantile;
+pub use measure::request_log::{LoggedRequest, RequestCount, RequestLog, RequestLogPlan, TlsTerms};
 pub use measure::server_times::{ServerTimeSum, ServerTimes};
 pub use measure::statuses::Statuses;
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};

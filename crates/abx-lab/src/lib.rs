@@ -2,7 +2,8 @@
 //!
 //! [`run_study()`] takes a [`Study`] through its blocks: every subject is started
 //! under a keeper, found ready, verified, loaded in interleaved slices, and
-//! stopped. [`run()`] loads one server once. [`keeper::keep`] is the body of the
+//! stopped. [`run()`] loads one server once, and [`load_once`] one
+//! of which nothing else is asked. [`keeper::keep`] is the body of the
 //! process that keeps a server.
 //!
 //! Folders by the way of the data, each using only those above it: `study` says
@@ -29,6 +30,7 @@ pub use records::file::{fuzz as record_file_fuzz, read_text};
 pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use run_study::context::{PrepareError, this_machine};
+pub use run_study::load_once::{LoadOnce, LoadedOnce, load_once};
 pub use run_study::progress::StudyProgress;
 pub use run_study::run::{RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, STRETCH, run};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};

@@ -4,6 +4,7 @@
 //! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
 //! Start at [`Socket`] and [`Epoll`] for load, at [`ProcTree`] for accounting.
 
+pub mod calendar;
 pub mod clock;
 mod file_ring;
 mod host;

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         Command::Report(report) => end::finish(cli::report::report(&report)),
         Command::History(history) => end::finish(cli::history::history(&history)),
         Command::View(view) => end::finish(cli::view::view(&view)),
+        Command::Ab(words) => cli::ab::ab(&words),
         Command::Audit(audit) => end::finish(cli::audit::audit(&audit)),
         Command::Httperf(httperf) => end::finish(cli::httperf::httperf(&httperf)),
         Command::Completions(shell) => end::finish(cli::manual::completions(&shell)),

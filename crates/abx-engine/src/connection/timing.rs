@@ -1,7 +1,7 @@
 //! When a slot's connection was made and when the answer under way began: with the
 //! flight's own moments, where its time went.
 
-use abx_evidence::{PhaseSplit, Timestamps};
+use abx_evidence::Timestamps;
 use abx_sys::Nanos;
 
 use crate::connection::flights::Flight;
@@ -45,18 +45,18 @@ impl Timing {
         self.first_byte.is_some()
     }
 
-    /// Where the time of a flight went whose answer is whole now, when the slot's
-    /// last outcome before it came at `before`. The next answer has not begun.
-    pub(crate) fn split(&mut self, flight: &Flight, before: Nanos, now: Nanos) -> PhaseSplit {
+    /// The moments of a flight whose answer is whole now, when the slot's last outcome before
+    /// it came at `before`: they say where its time went. The next answer has not begun.
+    pub(crate) fn stamps(&mut self, flight: &Flight, before: Nanos, now: Nanos) -> Timestamps {
         let sent = flight.sent.expect("what was answered was sent");
         // One that was begun later found the connection standing.
         let brought_it = flight.begun <= self.began;
-        PhaseSplit::of(&Timestamps {
+        Timestamps {
             intended_ns: flight.intended.0,
             connect_ns: brought_it.then(|| self.made.since(self.began).0),
             turn_ns: sent.max(before).0,
             first_byte_ns: self.first_byte.take().unwrap_or(now).0,
             done_ns: now.0,
-        })
+        }
     }
 }

@@ -146,6 +146,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
         open_rate: None,
         open_within_ns: None,
         timeline: None,
+        log: None,
         seed: 1,
         pacing: Pacing::default(),
     }

@@ -21,6 +21,7 @@ mod wake;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use abx_evidence::TlsTerms;
 use abx_evidence::record::TlsSession;
 use abx_sys::Nanos;
 
@@ -184,6 +185,11 @@ pub(crate) trait Io {
 
     /// What was agreed on in the TLS handshake of a connection; `None` without one.
     fn tls_session(&self, _: Token) -> Option<TlsSession> {
+        None
+    }
+
+    /// The same in more detail.
+    fn tls_terms(&self, _: Token) -> Option<TlsTerms> {
         None
     }
 }

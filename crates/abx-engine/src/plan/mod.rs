@@ -4,7 +4,7 @@ mod tls;
 
 use std::net::{IpAddr, SocketAddr};
 
-use abx_evidence::{CoursePlan, ExpectedStatus, Shape, TimelinePlan, Wait};
+use abx_evidence::{CoursePlan, ExpectedStatus, RequestLogPlan, Shape, TimelinePlan, Wait};
 use abx_wire::{http1, http2};
 use serde::{Deserialize, Serialize};
 
@@ -188,6 +188,10 @@ pub struct LoadPlan {
     /// due.
     #[serde(default)]
     pub timeline: Option<TimelinePlan>,
+    /// What is kept of each request, of HTTP/1.x; `None` for nothing. It takes a
+    /// `verify_every` of 1.
+    #[serde(default)]
+    pub log: Option<RequestLogPlan>,
     /// Draws which requests are sent and which answers are hashed.
     pub seed: u64,
     /// When a connection that is free sends its next request.

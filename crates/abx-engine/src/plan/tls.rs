@@ -13,6 +13,9 @@ pub struct TlsPlan {
     /// Whom the server must prove to be: a name, which is also sent as SNI (RFC 6066,
     /// section 3), or an IP address, which is not.
     pub server_name: String,
+    /// Whether its name is not sent all the same.
+    #[serde(default)]
+    pub hides_name: bool,
     /// Whose word is taken for that.
     pub trust: TlsTrust,
     /// The only version to be spoken; `None` for the newest that both sides know.

@@ -302,6 +302,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             && let Some(span) = self.io.handshake(slot.token(index))
         {
             self.tally.handshake.record_ns(span.0);
+            if let Some(log) = &mut self.tally.log {
+                log.agrees(|| self.io.tls_terms(slot.token(index)));
+            }
         }
         if !C::HAS_HANDSHAKE {
             self.stands(index, now);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use abx_evidence::{CoursePlan, Outcome, TimelineTally};
+use abx_evidence::{CoursePlan, Outcome, RequestLog, TimelineTally};
 use abx_sys::Nanos;
 
 use super::{Pool, WAIT_MAX};
@@ -154,6 +154,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let length_ns = slice.end.since(slice.start).0;
         self.tally.timeline = { self.plan.timeline }
             .map(|plan| Box::new(TimelineTally::new(plan, slice.start.0, length_ns)));
+        self.tally.log = { self.plan.log.as_ref() }
+            .map(|plan| Box::new(RequestLog::new(plan, slice.requests_max)));
         self.progress = Progress {
             open: true,
             end: slice.sends_until(),

@@ -187,6 +187,9 @@ impl Intake<'_, Http> {
     /// with what stands behind it.
     #[inline(always)]
     fn answered(&mut self, done: &Done, received: &[u8]) {
+        if let Some(log) = &mut self.tally.log {
+            log.responds(done.status, done.body_bytes, done.reusable);
+        }
         self.whole(done.body_bytes, received, |expect, hash, tally| {
             check::outcome(expect, done, hash, tally)
         });

@@ -4,7 +4,7 @@
 //! has them: several answers of one receive are ended one by one, and only then
 //! does the pool go on with the connection.
 
-use abx_evidence::{Outcome, Tally};
+use abx_evidence::{Outcome, PhaseSplit, Tally};
 use abx_sys::Nanos;
 use abx_wire::http1::server_timings;
 
@@ -63,7 +63,7 @@ impl<C: Protocol> Intake<'_, C> {
             let is_first = self.slot.timing.receives(self.now);
             let flight = self.slot.flights.first();
             if is_first && flight.is_some_and(|flight| flight.counted) {
-                note_server_times(self.tally, received);
+                note_beginning(self.tally, received);
             }
         }
     }
@@ -141,11 +141,15 @@ fn look_closer<T>(
 ) -> Option<u64> {
     let flight = slot.flights.first()?;
     let came_at_once = !slot.timing.has_begun();
-    let split = slot.timing.split(flight, before, now);
+    let stamps = slot.timing.stamps(flight, before, now);
     if flight.counted {
-        tally.phases.record(&split);
+        tally.phases.record(&PhaseSplit::of(&stamps));
+        if let Some(log) = &mut tally.log {
+            let sent = flight.sent.unwrap_or(flight.intended);
+            log.timed(&stamps, sent.0);
+        }
         if came_at_once {
-            note_server_times(tally, received);
+            note_beginning(tally, received);
         }
     }
     if !flight.hashed {
@@ -157,6 +161,15 @@ fn look_closer<T>(
     hashers.give_back(hasher);
     tally.hashed += 1;
     Some(hash)
+}
+
+/// Takes note of how an answer begins.
+#[cold]
+fn note_beginning(tally: &mut Tally, received: &[u8]) {
+    if let Some(log) = &mut tally.log {
+        log.begins(received);
+    }
+    note_server_times(tally, received);
 }
 
 /// Counts what a server says of its own time, where its head begins these bytes.

@@ -32,6 +32,7 @@ pub(crate) fn server() -> Arc<ServerConfig> {
 pub(crate) fn plan() -> TlsPlan {
     TlsPlan {
         server_name: NAME.to_owned(),
+        hides_name: false,
         trust: TlsTrust::Given(vec![CERTIFIED.cert.der().to_vec()]),
         version: None,
         resumption: false,

@@ -51,6 +51,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         open_rate: None,
         open_within_ns: None,
         timeline: None,
+        log: None,
         seed,
         pacing: Pacing::default(),
     }

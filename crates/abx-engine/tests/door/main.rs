@@ -8,6 +8,7 @@ pub(crate) mod course;
 pub(crate) mod failures;
 pub(crate) mod http10;
 pub(crate) mod http2;
+pub(crate) mod logged;
 pub(crate) mod many_workers;
 pub(crate) mod peer;
 pub(crate) mod pipelined;
@@ -81,6 +82,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         open_rate: None,
         open_within_ns: None,
         timeline: None,
+        log: None,
         seed: 1,
         pacing: Pacing::default(),
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use abx_engine::{
     EngineError, LoadPlan, ProbeError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion, probe,
 };
-use abx_evidence::{Outcome, Phase, SliceTally};
+use abx_evidence::{Outcome, Phase, RequestLogPlan, SliceTally};
 use rcgen::{CertifiedKey, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
@@ -45,6 +45,8 @@ struct Seen {
     requests: AtomicU64,
     full: AtomicU64,
     resumed: AtomicU64,
+    /// Connections that said whom they want.
+    named: AtomicU64,
     stopping: AtomicBool,
 }
 
@@ -116,6 +118,8 @@ fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> O
         _ => &seen.full,
     };
     kind.fetch_add(1, Ordering::SeqCst);
+    let is_named = stream.conn.server_name().is_some();
+    seen.named.fetch_add(u64::from(is_named), Ordering::SeqCst);
     loop {
         let got = stream.read(&mut buffer).ok().filter(|got| *got > 0)?;
         asked.extend_from_slice(&buffer[..got]);
@@ -131,6 +135,7 @@ fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> O
 fn believing() -> TlsPlan {
     TlsPlan {
         server_name: NAME.to_owned(),
+        hides_name: false,
         trust: TlsTrust::Given(vec![SERVER.cert.der().to_vec()]),
         version: None,
         resumption: false,
@@ -341,4 +346,41 @@ fn what_cannot_be_used_is_refused_before_any_connection() {
         assert!(matches!(opened, Err(EngineError::Tls(_))), "{opened:?}");
     }
     assert_eq!(peer.connections(), 0);
+}
+
+#[test]
+fn a_log_has_what_was_agreed_on() {
+    // Method: each version, with and without the name; the peer's key is of 256 bits.
+    for (version, name) in [
+        (TlsVersion::Tls12, "TLSv1.2"),
+        (TlsVersion::Tls13, "TLSv1.3"),
+    ] {
+        for hides_name in [false, true] {
+            let peer = TlsPeer::start(BOTH, false);
+            let tls = TlsPlan {
+                version: Some(version),
+                hides_name,
+                ..believing()
+            };
+            let plan = LoadPlan {
+                keep_alive: false,
+                log: Some(RequestLogPlan {
+                    most: 100,
+                    ..RequestLogPlan::default()
+                }),
+                ..over_tls(peer.address, 2, tls)
+            };
+            let slice = run(&plan, 6);
+            let log = slice.tally.log.unwrap();
+            let terms = log.tls().unwrap();
+            assert_eq!((&*terms.version, terms.server_key_bits), (name, Some(256)));
+            assert!(
+                terms.group.is_some() && terms.cipher.starts_with("TLS"),
+                "{terms:?}"
+            );
+            assert!(log.requests().iter().all(|one| one.connect_ns > 0));
+            let named = peer.seen.named.load(Ordering::SeqCst);
+            assert_eq!(named, if hides_name { 0 } else { 6 });
+        }
+    }
 }

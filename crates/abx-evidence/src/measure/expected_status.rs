@@ -24,6 +24,9 @@ enum StatusWord {
     Class(String),
 }
 
+/// How every status is written in plans. Nobody may ask for it: then a failure would be none.
+const ANY: &str = "any";
+
 /// Why a text is no status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a status: give one from 100 to 599, or a class such as 2xx")]
@@ -36,6 +39,15 @@ impl ExpectedStatus {
         ExpectedStatus {
             first: status,
             others: 0,
+        }
+    }
+
+    /// Every one, where somebody else looks at them.
+    #[must_use]
+    pub const fn any() -> ExpectedStatus {
+        ExpectedStatus {
+            first: 0,
+            others: u16::MAX,
         }
     }
 
@@ -84,6 +96,7 @@ impl fmt::Display for ExpectedStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.others {
             0 => write!(formatter, "{}", self.first),
+            u16::MAX => formatter.write_str(ANY),
             _ => write!(formatter, "{}xx", self.first / 100),
         }
     }
@@ -95,6 +108,7 @@ impl TryFrom<StatusWord> for ExpectedStatus {
     fn try_from(word: StatusWord) -> Result<ExpectedStatus, StatusError> {
         match word {
             StatusWord::One(status) => Ok(status.into()),
+            StatusWord::Class(text) if text == ANY => Ok(ExpectedStatus::any()),
             StatusWord::Class(text) => text.parse(),
         }
     }
@@ -141,9 +155,16 @@ mod tests {
         }
         assert_eq!(read("5XX").unwrap().to_string(), "5xx");
         for wrong in [
-            "", "xx", "20", "600", "6xx", "0xx", "20x", "2x", "655xx", "-2xx",
+            "", "any", "xx", "20", "600", "6xx", "0xx", "20x", "2x", "655xx", "-2xx",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+        let any = serde_json::to_string(&ExpectedStatus::any()).unwrap();
+        let any = serde_json::from_str::<ExpectedStatus>(&any).unwrap();
+        assert!(
+            [0, 100, 599, u16::MAX]
+                .iter()
+                .all(|status| any.accepts(*status))
+        );
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod outcome;
 pub(crate) mod phase_times;
 pub(crate) mod phases;
 pub(crate) mod quantile;
+pub(crate) mod request_log;
 pub(crate) mod server_times;
 pub(crate) mod share;
 pub(crate) mod statuses;

@@ -7,6 +7,7 @@ use crate::measure::course::CourseTally;
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::phases::Phases;
+use crate::measure::request_log::RequestLog;
 use crate::measure::server_times::ServerTimes;
 use crate::measure::statuses::Statuses;
 use crate::measure::timeline::TimelineTally;
@@ -114,6 +115,9 @@ pub struct Tally {
     /// The requests by when they were due, where that is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Box<TimelineTally>>,
+    /// Each request by itself, where that is kept; it stays on its machine.
+    #[serde(skip)]
+    pub log: Option<Box<RequestLog>>,
 }
 
 impl Tally {
@@ -122,6 +126,9 @@ impl Tally {
         self.outcomes.add(sample.outcome);
         if let Some(timeline) = &mut self.timeline {
             timeline.record(sample.intended_ns, sample.done_ns, sample.outcome);
+        }
+        if let Some(log) = &mut self.log {
+            log.ends(sample.intended_ns, sample.done_ns, sample.outcome);
         }
         let is_completed = sample.outcome.is_completed();
         if !(is_completed || sample.outcome.is_unanswered()) {
@@ -199,6 +206,11 @@ impl Tally {
             (own @ None, other) => own.clone_from(other),
             (Some(_), None) => {}
         }
+        match (&mut self.log, &other.log) {
+            (Some(own), Some(other)) => own.merge(other),
+            (own @ None, other) => own.clone_from(other),
+            (Some(_), None) => {}
+        }
     }
 
     /// Takes the memory that is needed for what is counted of each request.
@@ -241,6 +253,7 @@ impl Tally {
         self.wrong_statuses.clear();
         self.course = None;
         self.timeline = None;
+        self.log = None;
     }
 }
 

@@ -74,6 +74,7 @@ pub fn plan_load(
             open_rate: load.open_rate.map(per_second),
             open_within_ns: None,
             timeline: None,
+            log: None,
             seed,
             pipeline: load.pipeline,
             pacing: load.pacing.clone(),

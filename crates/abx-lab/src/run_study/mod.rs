@@ -7,6 +7,7 @@ pub mod context;
 mod fault_slice;
 mod faults;
 mod load_of_block;
+pub mod load_once;
 mod pilot_share;
 pub mod progress;
 pub mod run;

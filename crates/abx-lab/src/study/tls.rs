@@ -34,6 +34,7 @@ impl TlsSpec {
     pub fn plan(&self, server_name: &str, spoken: HttpVersion) -> TlsPlan {
         TlsPlan {
             server_name: server_name.to_owned(),
+            hides_name: false,
             trust: self.trust.clone(),
             version: self.version,
             resumption: self.resumption,

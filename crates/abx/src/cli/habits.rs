@@ -119,7 +119,7 @@ const OF_RUNS: &[Habit] = &[
 ];
 
 /// Commands that abx is when its file, or a link to it, is called so.
-const GUISES: [&str; 1] = ["httperf"];
+const GUISES: [&str; 2] = ["ab", "httperf"];
 
 /// The same words with the command in front that the program is called as, if it is.
 fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
@@ -200,6 +200,7 @@ mod tests {
         for (program, expected) in [
             ("/usr/local/bin/httperf", &["httperf", "--hog"][..]),
             ("httperf", &["httperf", "--hog"]),
+            ("/usr/bin/ab", &["ab", "--hog"]),
             ("./httperf/abx", &["--hog"]),
             ("abx", &["--hog"]),
         ] {

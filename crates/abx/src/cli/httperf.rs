@@ -142,6 +142,7 @@ fn load(options: &HttperfOptions, address: SocketAddr) -> SessionLoad {
         // httperf believes every certificate, and resumes within its sessions only.
         tls: options.ssl.then(|| TlsPlan {
             server_name: options.host().to_owned(),
+            hides_name: false,
             trust: TlsTrust::Anyone,
             version: None,
             resumption: false,

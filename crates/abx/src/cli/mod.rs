@@ -1,5 +1,6 @@
 //! The command line: what it accepts, and what each command does.
 
+pub mod ab;
 pub mod audit;
 pub mod catalog;
 pub mod compare;
@@ -69,6 +70,8 @@ pub enum Command {
     Report(Box<report::Report>),
     /// Audit reports of ab, httperf, wrk and others: what do they show, and what not?
     Audit(audit::AuditArgs),
+    /// Load one server with ab's options and report, for scripts that call ab.
+    Ab(ab::AbWords),
     /// Load a server by httperf's options, and print its report.
     Httperf(httperf::HttperfArgs),
     /// List saved records.

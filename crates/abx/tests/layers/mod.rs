@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-wire", &[]),
     ("abx-evidence", &[]),
     ("abx-audit", &["abx-evidence"]),
-    ("abx-classic", &[]),
+    ("abx-classic", &["abx-evidence"]),
     ("abx-engine", &["abx-sys", "abx-wire", "abx-evidence"]),
     ("abx-server", &["abx-sys", "abx-wire"]),
     ("abx-lab", &["abx-sys", "abx-engine", "abx-evidence"]),

@@ -135,7 +135,8 @@ fn calls_abx(line: &str) -> bool {
     is_abx && COMMANDS.contains(&command)
 }
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
+    "ab",
     "study",
     "compare",
     "run",

@@ -69,6 +69,7 @@ impl TlsClient {
                 builder.with_client_auth_cert(chain, key)?
             }
         };
+        config.enable_sni = !plan.hides_name;
         let protocols = plan.protocols.iter();
         config.alpn_protocols = protocols.map(|name| name.clone().into_bytes()).collect();
         config.resumption = match plan.resumption {

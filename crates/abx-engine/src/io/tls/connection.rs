@@ -2,12 +2,14 @@
 
 use std::io;
 
+use abx_evidence::TlsTerms;
 use abx_evidence::record::TlsSession;
 use abx_sys::Nanos;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptError};
 
 use super::config::TlsClient;
+use super::key_bits::key_bits;
 use super::remedy::HandshakeFault;
 use crate::io::{Io, Token};
 
@@ -187,6 +189,21 @@ impl TlsConnection {
             version: version.as_str()?.replace('_', "."),
             cipher: cipher.suite().as_str()?.to_owned(),
             protocol: protocol.map(|name| String::from_utf8_lossy(name).into_owned()),
+        })
+    }
+
+    /// The same in more detail.
+    pub(super) fn terms(&self) -> Option<TlsTerms> {
+        let TlsSession {
+            version, cipher, ..
+        } = self.agreed()?;
+        let group = self.session.negotiated_key_exchange_group();
+        let certificate = self.session.peer_certificates().and_then(<[_]>::first);
+        Some(TlsTerms {
+            version,
+            cipher,
+            group: group.and_then(|group| Some(group.name().as_str()?.to_owned())),
+            server_key_bits: certificate.and_then(|one| key_bits(one)),
         })
     }
 }

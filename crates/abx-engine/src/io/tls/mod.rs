@@ -6,12 +6,14 @@
 
 mod config;
 mod connection;
+mod key_bits;
 mod remedy;
 mod verifiers;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use abx_evidence::TlsTerms;
 use abx_evidence::record::TlsSession;
 use abx_sys::Nanos;
 
@@ -243,6 +245,11 @@ impl<I: Io> Io for Tls<I> {
     fn tls_session(&self, token: Token) -> Option<TlsSession> {
         let connection = self.connections.get(token.slot as usize)?;
         connection.as_ref()?.agreed()
+    }
+
+    fn tls_terms(&self, token: Token) -> Option<TlsTerms> {
+        let connection = self.connections.get(token.slot as usize)?;
+        connection.as_ref()?.terms()
     }
 }
 

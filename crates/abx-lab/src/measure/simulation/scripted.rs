@@ -325,6 +325,7 @@ fn plan(port: u16) -> LoadPlan {
         open_rate: None,
         open_within_ns: None,
         timeline: None,
+        log: None,
         seed: 1,
         pacing: Pacing::default(),
         shape: Shape::Request,

@@ -1,0 +1,561 @@
+//! ab's flags, read as ab reads them.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::url::{AbUrl, authority_parts};
+use super::usage;
+use crate::short_options::ShortOptions;
+
+/// The letters of ab 2.4 and those of its trunk; a colon follows those with a value.
+pub(super) const LETTERS: &str = "n:c:t:s:b:B:p:u:T:v:wix:y:z:C:H:A:P:X:VkdSqlg:e:rm:hIZ:f:E:W:R:";
+/// What `-t` sets `-n` to.
+const REQUESTS_OF_TIME: u64 = 50_000;
+/// The most connections.
+const CONCURRENCY_MAX: u32 = 20_000;
+
+/// What a command line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AbCommand {
+    /// `-V`: the version.
+    Version,
+    /// A load and its report.
+    Load(Box<AbOptions>),
+}
+
+/// A load, and how it is reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbOptions {
+    /// Where it goes.
+    pub url: AbUrl,
+    /// How many requests.
+    pub requests: u64,
+    /// Over how many connections at a time.
+    pub concurrency: u32,
+    /// When it ends at the latest.
+    pub time_limit: Option<Duration>,
+    /// Whether `-t` came behind `-n` and replaced it.
+    pub time_replaced_requests: bool,
+    /// How long a response may take.
+    pub timeout: Duration,
+    /// The local address of the connections.
+    pub local_address: Option<IpAddr>,
+    /// The method.
+    pub method: String,
+    /// The file whose contents are sent.
+    pub body_file: Option<String>,
+    /// What is said of them.
+    pub content_type: String,
+    /// What is told beside the report.
+    pub verbosity: u32,
+    /// The report's markup, where it is HTML.
+    pub markup: Option<AbMarkup>,
+    /// `NAME=VALUE`, in order.
+    pub cookies: Vec<String>,
+    /// Names and values, in order.
+    pub headers: Vec<(String, String)>,
+    /// Credentials for the server, as they are sent.
+    pub authorization: Option<String>,
+    /// Credentials for the proxy, as they are sent.
+    pub proxy_authorization: Option<String>,
+    /// The proxy's host and port.
+    pub proxy: Option<(String, u16)>,
+    /// Whether connections are kept alive.
+    pub keep_alive: bool,
+    /// Whether the table of percentages is left out.
+    pub hides_percentages: bool,
+    /// Whether deviations, medians and warnings are left out.
+    pub hides_confidence: bool,
+    /// Whether nothing is told meanwhile.
+    pub is_quiet: bool,
+    /// Whether documents may have any length.
+    pub accepts_any_length: bool,
+    /// The file for each request.
+    pub gnuplot: Option<String>,
+    /// The file for percentages.
+    pub csv: Option<String>,
+    /// Whether it goes on after a failure.
+    pub goes_on: bool,
+    /// How connections are encrypted.
+    pub tls: AbTlsOptions,
+    /// How many threads send.
+    pub threads: Option<usize>,
+    /// Time from one connection's start to the next one's.
+    pub ramp: Duration,
+}
+
+/// Attributes of the report's tags.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbMarkup {
+    /// Of `<table>`.
+    pub table: String,
+    /// Of `<tr>`.
+    pub row: String,
+    /// Of `<td>` and `<th>`.
+    pub cell: String,
+}
+
+/// How connections are encrypted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AbTlsOptions {
+    /// The only version; `None` for all.
+    pub version: Option<AbTlsVersion>,
+    /// Whether the server's name is not sent.
+    pub hides_name: bool,
+    /// The file of the client's certificate and key.
+    pub identity: Option<String>,
+}
+
+/// A version of TLS that is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AbTlsVersion {
+    /// TLS 1.2.
+    Tls12,
+    /// TLS 1.3.
+    Tls13,
+}
+
+/// Why a command line is not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct AbRefusal {
+    /// What stands on standard error.
+    pub message: String,
+    /// With what it ends.
+    pub exit_code: u8,
+}
+
+impl AbRefusal {
+    /// As ab: what is wrong, how to call it, and `EINVAL`.
+    fn usage(wrong: impl std::fmt::Display) -> AbRefusal {
+        AbRefusal {
+            message: format!("ab: {wrong}\n{}", usage::usage().trim_end()),
+            exit_code: 22,
+        }
+    }
+
+    /// As ab: what is wrong with one flag.
+    fn flag(wrong: &str) -> AbRefusal {
+        AbRefusal {
+            message: wrong.to_owned(),
+            exit_code: 1,
+        }
+    }
+
+    /// What abx does not do.
+    fn unable(flag: &str, why: &str) -> AbRefusal {
+        AbRefusal {
+            message: format!("abx ab: {flag}: {why}"),
+            exit_code: 22,
+        }
+    }
+}
+
+impl AbCommand {
+    /// Reads the words behind `ab`.
+    ///
+    /// # Errors
+    /// [`AbRefusal`]: help, a wrong command line, or one that abx cannot carry out.
+    pub fn read(words: &[String]) -> Result<AbCommand, AbRefusal> {
+        let options = ShortOptions::read(words, LETTERS).map_err(AbRefusal::usage)?;
+        let mut reader = Reader::default();
+        for (letter, value) in options.given {
+            match letter {
+                'V' => return Ok(AbCommand::Version),
+                'h' => {
+                    return Err(AbRefusal {
+                        message: usage::usage().trim_end().to_owned(),
+                        exit_code: 22,
+                    });
+                }
+                _ => reader.take(letter, value)?,
+            }
+        }
+        let [url] = options.rest else {
+            return Err(AbRefusal::usage("wrong number of arguments"));
+        };
+        let url = AbUrl::read(url).ok_or_else(|| AbRefusal::usage("invalid URL"))?;
+        reader.finish(url).map(|all| AbCommand::Load(Box::new(all)))
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reader {
+    requests: Option<u64>,
+    concurrency: Option<u32>,
+    time_limit: Option<Duration>,
+    time_replaced_requests: bool,
+    timeout: Option<Duration>,
+    local_address: Option<IpAddr>,
+    method: Option<String>,
+    /// Whether `-m` gave it.
+    is_own_method: bool,
+    body_file: Option<String>,
+    content_type: Option<String>,
+    verbosity: u32,
+    markup: Option<AbMarkup>,
+    cookies: Vec<String>,
+    headers: Vec<(String, String)>,
+    authorization: Option<String>,
+    proxy_authorization: Option<String>,
+    proxy: Option<(String, u16)>,
+    switches: String,
+    gnuplot: Option<String>,
+    csv: Option<String>,
+    tls: AbTlsOptions,
+    threads: Option<usize>,
+    ramp: Duration,
+}
+
+impl Reader {
+    /// Takes one flag.
+    fn take(&mut self, letter: char, value: &str) -> Result<(), AbRefusal> {
+        let text = || Some(value.to_owned());
+        match letter {
+            'n' => {
+                self.requests = number::<u64>(value).filter(|count| *count > 0);
+                if self.requests.is_none() {
+                    return Err(AbRefusal::flag("Invalid number of requests"));
+                }
+            }
+            'c' => self.concurrency = Some(concurrency(value)?),
+            't' => {
+                let seconds = number::<u64>(value).filter(|seconds| *seconds > 0);
+                let seconds = seconds.ok_or_else(|| AbRefusal::usage("-t: give seconds"))?;
+                self.time_limit = Some(Duration::from_secs(seconds));
+                self.time_replaced_requests = self.requests.is_some();
+                self.requests = Some(REQUESTS_OF_TIME);
+            }
+            's' => {
+                let seconds = number::<u64>(value).filter(|seconds| *seconds > 0);
+                let seconds = seconds.ok_or_else(|| AbRefusal::usage("-s: give seconds"))?;
+                self.timeout = Some(Duration::from_secs(seconds));
+            }
+            'B' => self.local_address = Some(address(value)?),
+            'p' | 'u' | 'i' | 'm' => self.take_method(letter, value)?,
+            'T' => self.content_type = text(),
+            'v' => self.verbosity = number(value).unwrap_or(0),
+            'w' => _ = self.markup(),
+            'x' => self.markup().table = value.to_owned(),
+            'y' => self.markup().row = value.to_owned(),
+            'z' => self.markup().cell = value.to_owned(),
+            'C' => self.cookies.push(value.to_owned()),
+            'H' => self.headers.push(header(value)?),
+            'A' => self.authorization = Some(basic(value)),
+            'P' => self.proxy_authorization = Some(basic(value)),
+            'X' => {
+                let parts = authority_parts(value).map(|(host, port)| (host.to_owned(), port));
+                let parts = parts.map(|(host, port)| (host, port.unwrap_or(80)));
+                let wrong = || AbRefusal::usage("-X: give proxy[:port]");
+                self.proxy = Some(parts.ok_or_else(wrong)?);
+            }
+            'g' => self.gnuplot = text(),
+            'e' => self.csv = text(),
+            'f' => self.tls.version = tls_version(value)?,
+            'E' => self.tls.identity = text(),
+            'W' => {
+                let threads = number::<usize>(value).filter(|threads| *threads > 0);
+                self.threads = Some(threads.ok_or_else(|| AbRefusal::usage("-W: give a number"))?);
+            }
+            'R' => {
+                let ms = number(value).ok_or_else(|| AbRefusal::usage("-R: give milliseconds"))?;
+                self.ramp = Duration::from_millis(ms);
+            }
+            'b' => {
+                return Err(AbRefusal::unable(
+                    "-b",
+                    "the kernel sizes socket buffers: leave it out",
+                ));
+            }
+            'Z' => {
+                return Err(AbRefusal::unable(
+                    "-Z",
+                    "cipher suites cannot be chosen, only -f TLS1.2 or TLS1.3: leave it out",
+                ));
+            }
+            switch => self.switches.push(switch),
+        }
+        Ok(())
+    }
+
+    /// Takes a flag that says which method is sent: of those with a body and of HEAD there
+    /// may be one.
+    fn take_method(&mut self, letter: char, value: &str) -> Result<(), AbRefusal> {
+        let is_free = self.method.is_none();
+        let method = match letter {
+            'p' if is_free || self.is_own_method => "POST",
+            'p' => return Err(AbRefusal::flag("Cannot mix POST with other methods")),
+            'u' if is_free || self.is_own_method => "PUT",
+            'u' => return Err(AbRefusal::flag("Cannot mix PUT with other methods")),
+            'i' if is_free => "HEAD",
+            'i' => return Err(AbRefusal::flag("Cannot mix HEAD with other methods")),
+            _ => {
+                self.method = Some(value.to_owned());
+                self.is_own_method = true;
+                return Ok(());
+            }
+        };
+        if letter != 'i' {
+            self.body_file = Some(value.to_owned());
+        }
+        if is_free {
+            self.method = Some(method.to_owned());
+        }
+        Ok(())
+    }
+
+    fn markup(&mut self) -> &mut AbMarkup {
+        self.markup.get_or_insert_with(|| AbMarkup {
+            table: String::new(),
+            row: String::new(),
+            cell: "bgcolor=white".to_owned(),
+        })
+    }
+
+    /// Whether all of it fits together.
+    fn finish(self, url: AbUrl) -> Result<AbOptions, AbRefusal> {
+        let has = |switch| self.switches.contains(switch);
+        let requests = self.requests.unwrap_or(1);
+        let concurrency = self.concurrency.unwrap_or(1);
+        if u64::from(concurrency) > requests {
+            return Err(AbRefusal::usage(
+                "Cannot use concurrency level greater than total number of requests",
+            ));
+        }
+        if self.proxy.is_some() && url.is_encrypted {
+            return Err(AbRefusal::unable(
+                "-X",
+                "https:// is not asked through a proxy: ask the server itself",
+            ));
+        }
+        Ok(AbOptions {
+            requests,
+            concurrency,
+            time_limit: self.time_limit,
+            time_replaced_requests: self.time_replaced_requests && requests == REQUESTS_OF_TIME,
+            timeout: self.timeout.unwrap_or(Duration::from_secs(30)),
+            local_address: self.local_address,
+            method: self.method.unwrap_or_else(|| "GET".to_owned()),
+            body_file: self.body_file,
+            content_type: self.content_type.unwrap_or_else(|| "text/plain".to_owned()),
+            verbosity: self.verbosity,
+            cookies: self.cookies,
+            headers: self.headers,
+            authorization: self.authorization,
+            proxy_authorization: self.proxy_authorization,
+            proxy: self.proxy,
+            keep_alive: has('k'),
+            hides_percentages: has('d'),
+            hides_confidence: has('S'),
+            is_quiet: has('q'),
+            accepts_any_length: has('l'),
+            goes_on: has('r'),
+            tls: AbTlsOptions {
+                hides_name: has('I'),
+                ..self.tls
+            },
+            markup: self.markup,
+            gnuplot: self.gnuplot,
+            csv: self.csv,
+            threads: self.threads,
+            ramp: self.ramp,
+            url,
+        })
+    }
+}
+
+/// A whole number without a sign.
+fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.trim().parse().ok()
+}
+
+fn concurrency(text: &str) -> Result<u32, AbRefusal> {
+    let asked = number::<u32>(text).filter(|count| (1..=CONCURRENCY_MAX).contains(count));
+    asked.ok_or_else(|| {
+        AbRefusal::usage(format!("Invalid Concurrency [Range 1..{CONCURRENCY_MAX}]"))
+    })
+}
+
+fn address(text: &str) -> Result<IpAddr, AbRefusal> {
+    let wrong = || AbRefusal::usage(format!("-B: `{text}` is no address of this machine"));
+    text.parse().map_err(|_| wrong())
+}
+
+fn header(text: &str) -> Result<(String, String), AbRefusal> {
+    let wrong = || AbRefusal::usage(format!("-H: `{text}` is no header: give 'Name: value'"));
+    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn basic(credentials: &str) -> String {
+    format!("Basic {}", BASE64_STANDARD.encode(credentials))
+}
+
+fn tls_version(text: &str) -> Result<Option<AbTlsVersion>, AbRefusal> {
+    match text.to_ascii_uppercase().as_str() {
+        "ALL" => Ok(None),
+        "TLS1.2" => Ok(Some(AbTlsVersion::Tls12)),
+        "TLS1.3" => Ok(Some(AbTlsVersion::Tls13)),
+        _ => Err(AbRefusal::unable(
+            "-f",
+            &format!("`{text}` is not spoken: give TLS1.2, TLS1.3 or ALL"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn load(text: &str) -> AbOptions {
+        match AbCommand::read(&words(text)) {
+            Ok(AbCommand::Load(options)) => *options,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn refusal(text: &str) -> (u8, String) {
+        let refusal = AbCommand::read(&words(text)).expect_err(text);
+        let first = refusal.message.lines().next().unwrap_or_default();
+        (refusal.exit_code, first.to_owned())
+    }
+
+    #[test]
+    fn without_flags_it_is_one_request() {
+        // Method: the defaults that ab's page names.
+        let plain = load("127.0.0.1:8080/x");
+        assert_eq!((plain.requests, plain.concurrency), (1, 1));
+        assert_eq!(
+            (&*plain.method, &*plain.content_type),
+            ("GET", "text/plain")
+        );
+        assert_eq!(plain.timeout, Duration::from_secs(30));
+        assert!(plain.markup.is_none() && plain.time_limit.is_none());
+        let switches = [
+            plain.keep_alive,
+            plain.hides_percentages,
+            plain.hides_confidence,
+            plain.is_quiet,
+            plain.accepts_any_length,
+            plain.goes_on,
+            plain.tls.hides_name,
+        ];
+        assert_eq!(switches, [false; 7]);
+    }
+
+    #[test]
+    fn every_flag_is_read() {
+        // Method: all that go together, with a value of their own each.
+        let all = load(
+            "-n 100 -c7 -s 5 -B 127.0.0.2 -p body -T a/b -v 3 -y r -z d -x t -C a=1 -C b=2 -H X:1 \
+             -A u:p -P x:y -X proxy:99 -kdSqlr -g g -e e -m PATCH -I -f tls1.2 -E id -W 2 -R 5 \
+             http://a/",
+        );
+        assert_eq!((all.requests, all.concurrency, all.verbosity), (100, 7, 3));
+        assert_eq!(all.timeout, Duration::from_secs(5));
+        assert_eq!(all.local_address, Some("127.0.0.2".parse().unwrap()));
+        assert_eq!(
+            (&*all.method, all.body_file.as_deref()),
+            ("PATCH", Some("body"))
+        );
+        assert_eq!(all.content_type, "a/b");
+        let markup = all.markup.unwrap();
+        assert_eq!([markup.table, markup.row, markup.cell], ["t", "r", "d"]);
+        assert_eq!(all.cookies, ["a=1", "b=2"]);
+        assert_eq!(all.headers, [("X".to_owned(), "1".to_owned())]);
+        assert_eq!(all.authorization.as_deref(), Some("Basic dTpw"));
+        assert_eq!(all.proxy_authorization.as_deref(), Some("Basic eDp5"));
+        assert_eq!(all.proxy, Some(("proxy".to_owned(), 99)));
+        let switches = [
+            all.keep_alive,
+            all.hides_percentages,
+            all.hides_confidence,
+            all.is_quiet,
+            all.accepts_any_length,
+            all.goes_on,
+            all.tls.hides_name,
+        ];
+        assert_eq!(switches, [true; 7]);
+        assert_eq!(all.gnuplot.as_deref(), Some("g"));
+        assert_eq!(all.csv.as_deref(), Some("e"));
+        assert_eq!(all.tls.version, Some(AbTlsVersion::Tls12));
+        assert_eq!(all.tls.identity.as_deref(), Some("id"));
+        assert_eq!((all.threads, all.ramp), (Some(2), Duration::from_millis(5)));
+        assert_eq!(load("-i a/").method, "HEAD");
+        assert_eq!(load("-u f a/").method, "PUT");
+        assert_eq!(load("-w a/").markup.unwrap().cell, "bgcolor=white");
+        assert_eq!(AbCommand::read(&words("-V")), Ok(AbCommand::Version));
+    }
+
+    #[test]
+    fn a_time_sets_the_number_of_requests_and_order_matters() {
+        // Method: both orders.
+        let behind = load("-n 100 -t 60 a/");
+        assert_eq!(
+            (behind.requests, behind.time_replaced_requests),
+            (50_000, true)
+        );
+        let before = load("-t 60 -n 100 a/");
+        assert_eq!(
+            (before.requests, before.time_replaced_requests),
+            (100, false)
+        );
+        assert_eq!(before.time_limit, Some(Duration::from_secs(60)));
+        assert!(!load("-t 60 a/").time_replaced_requests);
+    }
+
+    #[test]
+    fn what_ab_refuses_is_refused_with_its_words_and_code() {
+        // Method: ab 2.4.71 was asked the same; ranges begin at 1 here.
+        for (text, code, line) in [
+            ("", 22, "ab: wrong number of arguments"),
+            ("a/ -k", 22, "ab: wrong number of arguments"),
+            ("-j a/", 22, "ab: illegal option -- j"),
+            ("http://a", 22, "ab: invalid URL"),
+            ("-n 0 a/", 1, "Invalid number of requests"),
+            ("-n x a/", 1, "Invalid number of requests"),
+            ("-c 0 a/", 22, "ab: Invalid Concurrency [Range 1..20000]"),
+            (
+                "-c 20001 -n 30000 a/",
+                22,
+                "ab: Invalid Concurrency [Range 1..20000]",
+            ),
+            (
+                "-c 5 -n 2 a/",
+                22,
+                "ab: Cannot use concurrency level greater than total number of requests",
+            ),
+            ("-i -p body a/", 1, "Cannot mix POST with other methods"),
+            ("-p body -u body a/", 1, "Cannot mix PUT with other methods"),
+            ("-p body -i a/", 1, "Cannot mix HEAD with other methods"),
+            (
+                "-h",
+                22,
+                "Usage: ab [options] [http[s]://]hostname[:port]/path",
+            ),
+        ] {
+            assert_eq!(refusal(text), (code, line.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_abx_cannot_do_is_refused_by_name() {
+        // Method: each of them.
+        for text in ["-b 1024 a/", "-Z AES a/", "-f SSL3 a/", "-X p https://a/"] {
+            let (code, line) = refusal(text);
+            let flag = &text[..2];
+            assert!(
+                code == 22 && line.starts_with(&format!("abx ab: {flag}: ")),
+                "{line}"
+            );
+        }
+    }
+}

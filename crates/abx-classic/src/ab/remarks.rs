@@ -1,0 +1,91 @@
+//! Where ab's report misleads, and what to use instead: a line each.
+
+use super::figures::AbFigures;
+use super::options::AbOptions;
+use super::spread::{Spread, ms};
+
+impl AbFigures {
+    /// One line for each thing that the report does not say, or says wrongly.
+    #[must_use]
+    pub fn remarks(&self, options: &AbOptions) -> Vec<String> {
+        let url = options.url.text();
+        let (failed, complete) = (self.failures.all(), self.complete);
+        let mut remarks = Vec::new();
+        if options.time_replaced_requests {
+            remarks.push(
+                "-t behind -n replaces it by 50000, as in ab: give -t first, or \
+                 `abx run` with one of -n and -d"
+                    .to_owned(),
+            );
+        }
+        if failed > 0 {
+            remarks.push(format!(
+                "{failed} of {complete} requests failed, and are in the rates and times above all \
+                 the same: `abx run {url}` counts what was answered rightly"
+            ));
+        }
+        if self.non_2xx > 0 {
+            remarks.push(format!(
+                "{} of {complete} responses were not 2xx, which is no failure here: `abx run {url}` \
+                 counts them as failed",
+                self.non_2xx
+            ));
+        }
+        if !options.hides_confidence && options.markup.is_none() && self.misses_median() {
+            remarks.push(format!(
+                "the column of medians is ab's, and not the median in each row (of Total it is {:.3} \
+                 ms): `abx run {url}` has p50",
+                self.rows.total.median_us as f64 / 1_000.0
+            ));
+        }
+        remarks
+    }
+
+    /// Whether a row shows something else than its median.
+    fn misses_median(&self) -> bool {
+        let rows = &self.rows;
+        let all = [rows.connect, rows.processing, rows.waiting, rows.total];
+        let differs = |one: &Spread| ms(one.middle_us) != ms(one.median_us);
+        all.iter().any(differs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::Outcome;
+
+    use super::super::figures::AbFigures;
+    use super::super::figures::tests::{options, run};
+
+    const OK: (u16, u64, Outcome) = (200, 12, Outcome::Ok);
+
+    /// Which remarks there are, by a word of each.
+    fn remarks(words: &str, requests: &[(u16, u64, Outcome)]) -> Vec<&'static str> {
+        let options = options(words);
+        let remarks = AbFigures::of(&options, &run(requests)).remarks(&options);
+        assert!(
+            remarks
+                .iter()
+                .all(|one| one.contains("abx run") && !one.contains('\n'))
+        );
+        let words = ["-t behind -n", "requests failed", "not 2xx", "medians"];
+        let kinds = remarks
+            .iter()
+            .map(|one| words.into_iter().find(|word| one.contains(word)));
+        kinds.map(|kind| kind.expect("a known one")).collect()
+    }
+
+    #[test]
+    fn each_thing_that_misleads_has_its_line() {
+        // Method: each alone, and none where nothing misleads. Of two requests of 10 and 11 ms
+        // ab's median is 11; of three it is 12 and not 11.
+        let failed = (0, 0, Outcome::Reset);
+        let wrong = (404, 12, Outcome::Ok);
+        assert_eq!(remarks("a/", &[OK]), [""; 0]);
+        assert_eq!(remarks("-S a/", &[OK, failed]), ["requests failed"]);
+        assert_eq!(remarks("-S a/", &[OK, wrong]), ["not 2xx"]);
+        assert_eq!(remarks("a/", &[OK; 3]), ["medians"]);
+        assert_eq!(remarks("-w a/", &[OK; 3]), [""; 0]);
+        assert_eq!(remarks("-n 5 -t 1 -S a/", &[OK]), ["-t behind -n"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! The tables that `-e` and `-g` write.
+
+use std::fmt::Write;
+
+use super::figures::AbFigures;
+use super::spread::ms;
+
+impl AbFigures {
+    /// Percentages and the times within which so many requests were served, in ms.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut text = "Percentage served,Time in ms\n".to_owned();
+        let Some(last) = self.times.len().checked_sub(1) else {
+            return text;
+        };
+        for percentage in 0..=100 {
+            // Half of one up, and never behind the last: ab reads there what it finds.
+            let place = (self.times.len() * percentage + 50) / 100;
+            let time_us = self.times[place.min(last)].total_us;
+            let _ = writeln!(text, "{percentage},{:.3}", time_us as f64 / 1_000.0);
+        }
+        text
+    }
+
+    /// Each request by its time, in ms. `calendar` writes seconds since 1970 as a date.
+    #[must_use]
+    pub fn gnuplot(&self, calendar: impl Fn(u64) -> String) -> String {
+        let mut text = "starttime\tseconds\tctime\tdtime\tttime\twait\n".to_owned();
+        let mut last = (u64::MAX, String::new());
+        for one in &self.times {
+            let second = one.began_us / 1_000_000;
+            if last.0 != second {
+                last = (second, calendar(second));
+            }
+            let times = [
+                one.connect_us,
+                one.processing_us(),
+                one.total_us,
+                one.wait_us,
+            ];
+            let [connect, processing, total, wait] = times.map(ms);
+            let date = &last.1;
+            let _ = writeln!(
+                text,
+                "{date}\t{second}\t{connect}\t{processing}\t{total}\t{wait}"
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::Outcome;
+
+    use super::super::figures::AbFigures;
+    use super::super::figures::tests::{options, run};
+
+    fn figures(count: usize) -> AbFigures {
+        AbFigures::of(&options("a/"), &run(&vec![(200, 12, Outcome::Ok); count]))
+    }
+
+    #[test]
+    fn every_percentage_has_its_time() {
+        // Method: four requests of 10, 11, 12 and 13 ms: one from an eighth on is the next one.
+        let text = figures(4).csv();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 102);
+        assert_eq!(lines[0], "Percentage served,Time in ms");
+        for (line, expected) in [
+            (1, "0,10.000"),
+            (13, "12,10.000"),
+            (14, "13,11.000"),
+            (63, "62,12.000"),
+            (64, "63,13.000"),
+            (101, "100,13.000"),
+        ] {
+            assert_eq!(lines[line], expected);
+        }
+        assert_eq!(figures(0).csv().lines().count(), 1);
+    }
+
+    #[test]
+    fn every_request_has_its_row_by_its_time() {
+        // Method: 51 requests, of which the last begins one second after the first.
+        let text = figures(51).gnuplot(|second| format!("date {second}"));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 52);
+        assert_eq!(lines[0], "starttime\tseconds\tctime\tdtime\tttime\twait");
+        assert_eq!(lines[1], "date 1700000000\t1700000000\t2\t8\t10\t3");
+        assert_eq!(lines[51], "date 1700000001\t1700000001\t2\t58\t60\t3");
+    }
+}

@@ -1,0 +1,120 @@
+//! The URL as ab takes it: with or without a scheme, and never without a path.
+
+/// Where the requests go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbUrl {
+    /// Whether it is `https://`.
+    pub is_encrypted: bool,
+    /// The host as it is written, an IPv6 address within its brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The path with its query.
+    pub path: String,
+}
+
+impl AbUrl {
+    /// Reads `[http[s]://]HOST[:PORT]/PATH`; `None` for anything else.
+    pub(super) fn read(text: &str) -> Option<AbUrl> {
+        let (is_encrypted, rest) = match scheme(text) {
+            Some(("http", rest)) => (false, rest),
+            Some(("https", rest)) => (true, rest),
+            Some(_) => return None,
+            None => (false, text),
+        };
+        let (authority, path) = rest.split_at(rest.find('/')?);
+        let (host, port) = authority_parts(authority)?;
+        Some(AbUrl {
+            is_encrypted,
+            host: host.to_owned(),
+            port: port.unwrap_or(usual_port(is_encrypted)),
+            path: path.to_owned(),
+        })
+    }
+
+    /// The host, and the port where it is not the usual one.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        match self.port == usual_port(self.is_encrypted) {
+            true => self.host.clone(),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+
+    /// The whole URL.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        format!("{scheme}://{}{}", self.authority(), self.path)
+    }
+}
+
+/// The scheme in lower case, and what stands behind it.
+fn scheme(text: &str) -> Option<(&'static str, &str)> {
+    let (word, rest) = text
+        .split_once("://")
+        .filter(|(word, _)| !word.contains('/'))?;
+    let mut known = ["http", "https"].into_iter();
+    let known = known.find(|one| one.eq_ignore_ascii_case(word));
+    Some((known.unwrap_or(""), rest))
+}
+
+fn usual_port(is_encrypted: bool) -> u16 {
+    if is_encrypted { 443 } else { 80 }
+}
+
+/// A host and its port, where one is given; `None` when there is no host or the port is no number.
+pub(super) fn authority_parts(text: &str) -> Option<(&str, Option<u16>)> {
+    let after_brackets = text.rfind(']').map_or(0, |end| end + 1);
+    let (host, port) = match text[after_brackets..].find(':') {
+        None => (text, None),
+        Some(colon) => {
+            let (host, port) = text.split_at(after_brackets + colon);
+            (host, Some(port[1..].parse().ok().filter(|port| *port > 0)?))
+        }
+    };
+    let is_host = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic());
+    is_host.then_some((host, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_a_host_a_port_and_a_path() {
+        // Method: the shapes that people type, and the same put together again.
+        for (text, host, port, path, whole) in [
+            ("http://a/", "a", 80, "/", "http://a/"),
+            ("a:81/b?c=d", "a", 81, "/b?c=d", "http://a:81/b?c=d"),
+            ("HTTPS://a/", "a", 443, "/", "https://a/"),
+            ("https://a:80/x", "a", 80, "/x", "https://a:80/x"),
+            ("[::1]:8080/", "[::1]", 8080, "/", "http://[::1]:8080/"),
+            ("[::1]/", "[::1]", 80, "/", "http://[::1]/"),
+            ("a/b://c", "a", 80, "/b://c", "http://a/b://c"),
+        ] {
+            let url = AbUrl::read(text).unwrap();
+            assert_eq!((&*url.host, url.port, &*url.path), (host, port, path));
+            assert_eq!(url.text(), whole);
+        }
+        assert_eq!(AbUrl::read("a:81/").unwrap().authority(), "a:81");
+    }
+
+    #[test]
+    fn what_ab_does_not_take_is_no_url() {
+        // Method: no path, no host, a port that is none, another scheme.
+        for text in [
+            "http://a",
+            "a",
+            "",
+            "/",
+            "http:///x",
+            ":80/",
+            "a:b/",
+            "a:0/",
+            "ftp://a/",
+        ] {
+            assert_eq!(AbUrl::read(text), None, "{text}");
+        }
+    }
+}

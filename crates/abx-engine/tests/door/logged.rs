@@ -1,0 +1,63 @@
+//! Each request by itself, where that is asked for.
+
+use std::sync::Arc;
+
+use abx_engine::LoadPlan;
+use abx_evidence::{Outcome, RequestCount, RequestLogPlan};
+
+use crate::peer::Peer;
+use crate::{HELLO, NOBODY, load, requests, run};
+
+/// The same load with a log.
+fn logged(plan: LoadPlan, count: &Arc<RequestCount>) -> LoadPlan {
+    LoadPlan {
+        // Connections are made by the requests that need them.
+        open_within_ns: Some(0),
+        log: Some(RequestLogPlan {
+            most: 100,
+            keeps_heads: false,
+            count: Arc::clone(count),
+        }),
+        ..plan
+    }
+}
+
+#[test]
+fn each_request_is_logged_with_its_times() {
+    // Method: 20 requests over four connections of two workers, which are kept or not. Each
+    // connection is made by a request, and what that took is that request's.
+    for keep_alive in [true, false] {
+        let peer = Peer::answering(HELLO);
+        let count = Arc::default();
+        let plan = LoadPlan {
+            keep_alive,
+            ..logged(load(peer.address(), 4), &count)
+        };
+        let slice = run(2, &plan, &requests(20));
+        let log = slice.tally.log.unwrap();
+        assert_eq!((log.requests().len(), count.all()), (20, 20));
+        for one in log.requests() {
+            assert_eq!((one.status, one.body_bytes), (200, 5));
+            assert_eq!(one.outcome, Outcome::Ok);
+            assert!(one.connect_ns + one.wait_ns <= one.total_ns, "{one:?}");
+            assert!(one.wait_ns > 0, "{one:?}");
+        }
+        let made = log.requests().iter().filter(|one| one.connect_ns > 0);
+        assert_eq!(made.count(), if keep_alive { 4 } else { 20 });
+        assert_eq!(log.heads(), [HELLO, HELLO], "one of each worker");
+        assert!(log.tls().is_none());
+    }
+}
+
+#[test]
+fn failures_are_logged_and_counted_while_they_happen() {
+    // Method: nobody listens.
+    let count = Arc::default();
+    let plan = logged(load(NOBODY, 1), &count);
+    let slice = run(1, &plan, &requests(2));
+    let log = slice.tally.log.unwrap();
+    let outcomes: Vec<Outcome> = log.requests().iter().map(|one| one.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Refused; 2]);
+    assert_eq!(count.of(Outcome::Refused), 2);
+    assert!(log.requests().iter().all(|one| one.status == 0));
+}

@@ -1,0 +1,96 @@
+//! One load on one server of which nothing else is asked, before or behind it: for commands of
+//! other tools, whose every request counts and which make no record.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use abx_engine::{LoadPlan, SliceEnd, SlicePlan, Stopper};
+use abx_evidence::SliceTally;
+
+use crate::run_study::context::{PrepareError, StudyContext};
+use crate::run_study::run::RunError;
+use crate::study::subject::{Source, Subject, Target, local_ports, sources};
+use crate::study::{Load, Study};
+
+/// What is offered to a server once.
+#[derive(Debug, Clone)]
+pub struct LoadOnce {
+    /// The server.
+    pub target: Target,
+    /// The load. Its address and its sources come from here.
+    pub plan: LoadPlan,
+    /// When it ends.
+    pub end: SliceEnd,
+    /// Worker threads; `None` for one on each of the generator's processors.
+    pub threads: Option<usize>,
+    /// Local addresses that connections come from; empty for the usual ones.
+    pub local_addresses: Vec<IpAddr>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedOnce {
+    /// What was counted.
+    pub slice: SliceTally,
+    /// Whether somebody stopped it.
+    pub is_stopped: bool,
+}
+
+/// Loads a server once. Connections are opened by the requests
+/// that need them.
+///
+/// # Errors
+/// [`RunError::Prepare`] when nothing was sent. What the server does is in the tally.
+pub fn load_once(
+    load: LoadOnce,
+    on_stopper: &mut dyn FnMut(Stopper),
+) -> Result<LoadedOnce, RunError> {
+    let LoadOnce {
+        target,
+        plan,
+        end,
+        threads,
+        local_addresses,
+    } = load;
+    let plan = LoadPlan {
+        address: target.address,
+        sources: sources(
+            target.address,
+            plan.connections,
+            plan.keep_alive,
+            &local_addresses,
+            local_ports(),
+        ),
+        open_within_ns: Some(0),
+        ..plan
+    };
+    let subject = Subject {
+        name: target.url.clone(),
+        source: Source::Address(target),
+        stand_in_for: None,
+    };
+    let shares = Load {
+        connections: plan.connections,
+        ..Load::default()
+    };
+    let study = Study {
+        threads,
+        local_addresses,
+        ..Study::of_one(subject, vec![shares], plan.seed, Vec::new())
+    };
+    // Nothing is started, so nothing needs a keeper.
+    let mut context = StudyContext::prepare(&study, PathBuf::new(), &[])?;
+    on_stopper(context.generator.stopper());
+    let generator = &mut context.generator;
+    let (pool, _) = { generator.open(&plan, &mut |_| {}) }.map_err(PrepareError::Engine)?;
+    let slice = SlicePlan {
+        end,
+        discard_ns: 0,
+        course: None,
+    };
+    let slice = generator.slice(pool, &slice, &mut |_| {});
+    Ok(LoadedOnce {
+        slice: slice.map_err(PrepareError::Engine)?,
+        is_stopped: generator.stopper().is_stopped(),
+    })
+}

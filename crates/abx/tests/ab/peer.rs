@@ -1,0 +1,140 @@
+//! A server that does what a request's path says, and keeps what it was sent.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The server; it ends when dropped.
+pub struct AbPeer {
+    address: SocketAddr,
+    told: Arc<Told>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Told {
+    requests: Mutex<Vec<String>>,
+    answered: AtomicUsize,
+    is_ending: AtomicBool,
+}
+
+impl AbPeer {
+    pub fn start() -> AbPeer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let told = Arc::new(Told::default());
+        let for_acceptor = Arc::clone(&told);
+        let acceptor = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if for_acceptor.is_ending.load(Ordering::SeqCst) {
+                    return;
+                }
+                let told = Arc::clone(&for_acceptor);
+                // They end when their clients do, or with the silence.
+                thread::spawn(move || serve(stream.unwrap(), &told));
+            }
+        });
+        AbPeer {
+            address,
+            told,
+            acceptor: Some(acceptor),
+        }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// What came, head and body.
+    pub fn seen(&self) -> Vec<String> {
+        self.told.requests.lock().unwrap().clone()
+    }
+
+    /// As if nothing had come.
+    pub fn forget(&self) {
+        self.told.answered.store(0, Ordering::SeqCst);
+        self.told.requests.lock().unwrap().clear();
+    }
+}
+
+impl Drop for AbPeer {
+    fn drop(&mut self) {
+        self.told.is_ending.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+        let _ = self.acceptor.take().map(JoinHandle::join);
+    }
+}
+
+/// Answers one connection's requests; `None` when there are no more.
+fn serve(stream: TcpStream, told: &Told) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    loop {
+        let head = read_head(&mut reader)?;
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("Content-length: "));
+        let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+        reader.read_exact(&mut body).ok()?;
+        let body = String::from_utf8(body).unwrap();
+        told.requests.lock().unwrap().push(format!("{head}{body}"));
+        let number = told.answered.fetch_add(1, Ordering::SeqCst);
+        let is_kept = head.contains("Connection: Keep-Alive");
+        answer(&stream, head.split(' ').nth(1)?, number, is_kept, told)?;
+        if !is_kept {
+            return None;
+        }
+    }
+}
+
+fn read_head(reader: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    Some(head)
+}
+
+/// Answers the request of this number; `None` ends the connection.
+fn answer(
+    mut stream: &TcpStream,
+    path: &str,
+    number: usize,
+    is_kept: bool,
+    told: &Told,
+) -> Option<()> {
+    let (mut status, mut body) = ("200 OK", "hello world\n");
+    match path {
+        "/404" => status = "404 Not Found",
+        "/vary" if number % 2 == 1 => body = "hello\n",
+        "/reset" if number % 3 == 2 => {
+            let at_once = Some(Duration::ZERO);
+            rustix::net::sockopt::set_socket_linger(stream, at_once).unwrap();
+            return None;
+        }
+        "/silent" => {
+            while !told.is_ending.load(Ordering::SeqCst) {
+                thread::sleep(Duration::from_millis(10));
+            }
+            return None;
+        }
+        _ => {}
+    }
+    let kept = if is_kept {
+        "Connection: keep-alive\r\n"
+    } else {
+        ""
+    };
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\nServer: peer/1 x\r\nContent-Length: {length}\r\n{kept}\r\n");
+    stream.write_all(format!("{head}{body}").as_bytes()).ok()
+}
