@@ -271,6 +271,36 @@ fn scripts_that_read_the_report_find_what_they_look_for() {
 }
 
 #[test]
+fn the_command_that_is_named_makes_the_same_load() {
+    // Method: a load with all that such a command may have, too short for a sample of the reply
+    // rate, which is a note; then the command of its last line, as a shell would run it.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let own = home.run_abx(&[
+        "httperf",
+        "--server=127.0.0.1",
+        "--port",
+        server.port(),
+        "--uri=/x?y='z'",
+        "--num-conns=10",
+        "--num-calls=2",
+        "--rate=100",
+        "--method=HEAD",
+        "--http-version=1.0",
+        "--add-header=X-A: it's\\n",
+        "--server-name=x.org",
+    ]);
+    own.expect(0, &["no sample"]);
+    let last = own.stderr.lines().last().unwrap();
+    let command = last.split_once("findings: abx ").unwrap().1;
+    let words = shell_words::split(command).unwrap();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ended = home.run_abx(&[&words[..], &["--json", "-"]].concat());
+    let outcomes = &ended.json()["requests"]["outcomes"];
+    assert_eq!(outcomes["ok"], 20, "{ended:#?}");
+}
+
+#[test]
 fn abx_audit_reads_the_report() {
     // Method: what abx prints as httperf, read back; nothing of it is left unread.
     let home = Home::new();
