@@ -20,6 +20,8 @@ const RESTS: u32 = 128;
 /// The shortest and the longest of these rests.
 const REST_MIN: Duration = Duration::from_millis(1);
 const REST_MAX: Duration = Duration::from_millis(100);
+/// A look that has so much time says what is the matter.
+const TELLING: Duration = Duration::from_millis(100);
 
 /// What a subject answered to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -395,7 +397,8 @@ pub fn wait_ready(
         }
         let now = Nanos::now();
         if now >= deadline {
-            // The last try may have had next to no time.
+            // The last try may have had next to no time, and then the one before it says more.
+            let before = before.filter(|_| left < TELLING);
             return Some(ReadinessOutcome::Late(before.unwrap_or(why)));
         }
         before = Some(why);
@@ -424,6 +427,31 @@ mod tests {
             body: sha256.map(|text| (BodyIdentity { bytes, xxh3: 1 }, text.to_owned())),
             server: None,
             tls: None,
+        }
+    }
+
+    #[test]
+    fn who_is_late_is_told_by_the_last_look_that_had_time() {
+        // Method: a server that refuses, and then takes a connection and is silent for all the
+        // time that is left; and one that is silent once there is hardly any.
+        for (silent_after_ms, said) in [(0, "silent"), (950, "refused")] {
+            let began = Nanos::now();
+            let mut looks = 0;
+            let mut look = |patience: Patience| {
+                looks += 1;
+                let waited: Duration = Nanos::now().since(began).into();
+                if looks == 1 || waited < Duration::from_millis(silent_after_ms) {
+                    return ReadinessLook::NotYet("refused".to_owned());
+                }
+                std::thread::sleep(patience.timeout);
+                ReadinessLook::NotYet("silent".to_owned())
+            };
+            let patience = Patience::from(Duration::from_secs(1));
+            let found = wait_ready(patience, &mut look, || false);
+            let Some(ReadinessOutcome::Late(why)) = found else {
+                panic!("it was never ready");
+            };
+            assert_eq!(why, said);
         }
     }
 
