@@ -31,8 +31,8 @@ mod workers;
 pub use io::TlsPlanError;
 pub use load_generator::LoadGenerator;
 pub use plan::{
-    Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
-    SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion,
+    Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LoadPart, LoadPlan, Pacing,
+    RequestPlan, SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion,
 };
 pub use pool::{AwaitedConnections, AwaitedResponses, ToldStretch};
 pub use probe::{

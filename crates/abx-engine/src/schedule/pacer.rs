@@ -60,6 +60,19 @@ impl ScheduleShare {
             workers: workers as u64,
         }
     }
+
+    /// The share of one worker among several who have this one together.
+    ///
+    /// # Panics
+    /// As [`ScheduleShare::of`].
+    #[must_use]
+    pub fn part(self, worker: usize, workers: usize) -> ScheduleShare {
+        let own = ScheduleShare::of(worker, workers);
+        ScheduleShare {
+            worker: self.worker + self.workers * own.worker,
+            workers: self.workers * own.workers,
+        }
+    }
 }
 
 impl Pacer {

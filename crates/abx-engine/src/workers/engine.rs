@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use abx_evidence::{Outcomes, Shape, SliceTally, Wait};
 use abx_sys::Nanos;
 
-use crate::plan::{EnginePlan, LoadPlan, SliceEnd, SlicePlan};
+use crate::plan::{EnginePlan, LoadPart, LoadPlan, SliceEnd, SlicePlan, share_before};
 use crate::pool::{
     AwaitedConnections, AwaitedResponses, OpeningLook, OpeningPart, Part, SharedSlice, ToldStretch,
 };
@@ -144,14 +144,31 @@ impl Engine {
         plan: &LoadPlan,
         on_wait: &mut dyn FnMut(AwaitedConnections),
     ) -> Result<(PoolId, OpenReport), EngineError> {
+        self.open_part(plan, LoadPart::WHOLE, on_wait)
+    }
+
+    /// The same for one part of a load of which others make the rest.
+    ///
+    /// # Errors
+    /// As [`Engine::open`]; [`EngineError::Part`] when there is no such part.
+    pub fn open_part(
+        &mut self,
+        plan: &LoadPlan,
+        part: LoadPart,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<(PoolId, OpenReport), EngineError> {
         let load = Prepared::of(plan)?;
+        check_part(&load.plan, part)?;
         let workers = match load.plan.shape {
             // Who speaks and who listens are one thing, on one clock.
             Shape::Broadcast(_) => 1,
             _ => self.workers.len() as u64,
         };
         let connections = u64::from(load.plan.connections);
-        let id = PoolId::new(self.next_pool, connections, workers);
+        let id = PoolId {
+            part,
+            ..PoolId::new(self.next_pool, connections, workers)
+        };
         self.next_pool += 1;
         let shared = Arc::default();
         for (number, worker) in self.workers.iter().enumerate() {
@@ -169,7 +186,7 @@ impl Engine {
                 OpeningPart::of(&shared),
             ))?;
         }
-        match self.connected(&mut OpeningLook::at(&shared, connections), on_wait) {
+        match self.connected(&mut OpeningLook::at(&shared, id.size()), on_wait) {
             Ok(report) => Ok((id, report)),
             Err(error) => {
                 // Other workers have their part.
@@ -200,7 +217,7 @@ impl Engine {
         for worker in &self.workers {
             worker.order(WorkerOrder::Refresh(pool, OpeningPart::of(&shared)))?;
         }
-        self.connected(&mut OpeningLook::at(&shared, pool.connections), on_wait)
+        self.connected(&mut OpeningLook::at(&shared, pool.size()), on_wait)
     }
 
     /// Loads a pool for one slice and waits for what is in flight.
@@ -270,7 +287,7 @@ impl Engine {
         listener: Option<Sender<ToldStretch>>,
     ) -> Result<Arc<SharedSlice>, EngineError> {
         // Connections are dealt out evenly, so the first workers have them.
-        let with_connections = pool.workers.min(pool.connections) as usize;
+        let with_connections = pool.workers.min(pool.size()) as usize;
         let shared = SharedSlice::told_to(listener, self.workers.len(), with_connections);
         for (number, worker) in self.workers.iter().enumerate() {
             let (length_ns, requests_max) = match plan.end {
@@ -307,12 +324,13 @@ impl Engine {
         }
     }
 
-    /// The first connection of a worker, and that of the next one.
+    /// The first connection of a worker among all of the load, and that of the next one.
     fn connections_of(&self, worker: usize, pool: PoolId) -> (u64, u64) {
         let number = worker as u64;
+        let (first, _) = pool.own();
         let before = |worker: u64| {
             let worker = worker.min(pool.workers);
-            share_before(pool.connections, worker, pool.workers)
+            first + share_before(pool.size(), worker, pool.workers)
         };
         (before(number), before(number + 1))
     }
@@ -320,9 +338,11 @@ impl Engine {
     /// Which part of a schedule a worker has. Those without a connection have
     /// none; they are the last, and get one that they cannot send.
     fn part_of_schedule(&self, worker: usize, pool: PoolId) -> schedule::ScheduleShare {
-        let most = usize::try_from(pool.connections).unwrap_or(usize::MAX);
+        let most = usize::try_from(pool.size()).unwrap_or(usize::MAX);
         let workers = usize::try_from(pool.workers).unwrap_or(most).min(most);
-        schedule::ScheduleShare::of(worker.min(workers - 1), workers)
+        let LoadPart { number, of } = pool.part;
+        let own = schedule::ScheduleShare::of(number as usize, of as usize);
+        own.part(worker.min(workers - 1), workers)
     }
 
     fn connected(
@@ -426,15 +446,52 @@ fn start_worker(
     })
 }
 
-/// The part of `all` that falls to the first `number` of `count`; each one's
-/// share differs from another's by at most one.
-fn share_before(all: u64, number: u64, count: u64) -> u64 {
-    all / count * number + number.min(all % count)
+/// Whether a load has this part.
+fn check_part(plan: &LoadPlan, part: LoadPart) -> Result<(), EngineError> {
+    if part.number >= part.of || part.of > plan.connections {
+        return Err(EngineError::Part {
+            number: part.number,
+            of: part.of,
+            connections: plan.connections,
+        });
+    }
+    match plan.shape {
+        Shape::Broadcast(_) if part.of > 1 => Err(EngineError::Shape(
+            "one generator for speakers and listeners, whose clock is one",
+        )),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_a_schedule_are_all_of_it_and_nothing_twice() {
+        // Method: every request of a schedule by number, over generators with several workers
+        // each; the first ones of each worker, put together, are the whole schedule.
+        use crate::schedule::{Arrivals, PerSecond, Schedule, ScheduleShare};
+        let per_s: PerSecond = "1000".parse().unwrap();
+        for arrivals in [Arrivals::Constant { per_s }, Arrivals::Poisson { per_s }] {
+            let schedule = Schedule::new(&arrivals, 7).unwrap();
+            for (of, workers) in [(1, 1), (1, 3), (3, 1), (3, 2), (4, 5)] {
+                let each = (0..of).flat_map(|number| {
+                    let own = ScheduleShare::of(number, of);
+                    (0..workers).map(move |worker| own.part(worker, workers))
+                });
+                let count = of * workers;
+                let mut all: Vec<Nanos> = each
+                    .flat_map(|share| schedule.pacer(share).take(60 / count))
+                    .collect();
+                all.sort_unstable();
+                let whole = schedule
+                    .pacer(ScheduleShare::WHOLE)
+                    .take(60 / count * count);
+                assert_eq!(all, whole.collect::<Vec<_>>(), "{of} of {workers}");
+            }
+        }
+    }
 
     #[test]
     fn shares_add_up_and_differ_by_at_most_one() {

@@ -27,6 +27,22 @@ pub enum EngineError {
     /// A load of WebSocket messages that contradicts itself.
     #[error("a load of WebSocket messages needs {0}")]
     Shape(&'static str),
+    /// A part of a load that it does not have.
+    #[error(
+        "part {} of {of} of a load of {connections} connections is none: each part needs a \
+         connection", .number + 1
+    )]
+    Part {
+        /// Its number, from 0.
+        number: u32,
+        /// How many parts there were to be.
+        of: u32,
+        /// How many connections the load has.
+        connections: u32,
+    },
+    /// Load that was to be made elsewhere was not.
+    #[error("{0}")]
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
     /// The system refused a thread or an epoll set.
     #[error("the system refused {what}: {source}")]
     System {

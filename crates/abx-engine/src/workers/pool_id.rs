@@ -1,10 +1,15 @@
 //! The name of a pool, for callers and workers.
 
+use crate::plan::LoadPart;
+
 /// A pool of connections: one subject, one load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PoolId {
     pub(super) number: u64,
+    /// Those of the whole load.
     pub(super) connections: u64,
+    /// Which part of the load it makes.
+    pub(super) part: LoadPart,
     /// Workers that have a part of it.
     pub(super) workers: u64,
 }
@@ -17,8 +22,21 @@ impl PoolId {
         PoolId {
             number,
             connections,
+            part: LoadPart::WHOLE,
             workers,
         }
+    }
+
+    /// The first of all connections of the load that is its own, and the first of the next
+    /// part.
+    pub(super) fn own(self) -> (u64, u64) {
+        self.part.connections(self.connections)
+    }
+
+    /// How many connections it has itself.
+    pub(super) fn size(self) -> u64 {
+        let (first, next) = self.own();
+        next - first
     }
 
     /// What tells it from all other pools of its generator.
