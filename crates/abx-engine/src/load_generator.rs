@@ -1,6 +1,7 @@
 //! What makes load, wherever it is.
 
 use abx_evidence::SliceTally;
+use abx_evidence::record::FleetRecord;
 use abx_sys::Nanos;
 
 use crate::plan::{LoadPlan, SlicePlan};
@@ -48,6 +49,16 @@ pub trait LoadGenerator {
         on_wait: &mut dyn FnMut(AwaitedConnections),
     ) -> Result<OpenReport, EngineError>;
 
+    /// Has everybody who takes part in the next slice, of this pool and plan, ready for it,
+    /// and returns shortly before it begins. Where load is made by this process there is
+    /// nothing to do.
+    ///
+    /// # Errors
+    /// [`EngineError::Elsewhere`].
+    fn arm(&mut self, _pool: PoolId, _plan: &SlicePlan) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     /// Loads a pool for one slice and waits for what is in flight. When that takes
     /// seconds, tells now and then whom it waits for; and how the load goes, where the plan
     /// asks for that.
@@ -63,6 +74,11 @@ pub trait LoadGenerator {
 
     /// Closes a pool's connections.
     fn close(&mut self, pool: PoolId);
+
+    /// The machines that make the load; `None` for this process.
+    fn fleet(&self) -> Option<FleetRecord> {
+        None
+    }
 }
 
 impl LoadGenerator for Engine {

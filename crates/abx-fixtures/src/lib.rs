@@ -57,6 +57,7 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
         skipped: Vec::new(),
         loads: vec![load("small", subjects)],
         faults: Vec::new(),
+        fleet: None,
         end: StudyEnd::Precision,
         past_baseline: None,
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),

@@ -177,6 +177,7 @@ fn run_into(
         watch,
         on_stopper,
         version: "0",
+        generator: None,
     };
     let outcome = run_study(study, around);
     assert_nothing_runs();

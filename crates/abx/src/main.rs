@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         Command::Run(run) => end::finish(cli::run::run(&run)),
         Command::Study(study) => end::finish(cli::catalog::catalog(&study)),
         Command::Serve(serve) => end::finish(cli::serve::serve(&serve)),
+        Command::Agent(agent) => end::finish(cli::agent::agent(&agent)),
         Command::Doctor(doctor) => end::finish(cli::doctor::doctor(&doctor)),
         Command::Report(report) => end::finish(cli::report::report(&report)),
         Command::History(history) => end::finish(cli::history::history(&history)),

@@ -14,6 +14,7 @@ mod disturbed;
 mod doctor;
 mod expectations;
 mod faults;
+mod fleet;
 mod foreign;
 mod formats;
 mod golden;

@@ -24,8 +24,8 @@ use crate::judge::server_times::{ServerTime, ServerTimeDifference};
 use crate::judge::sweeps::Sweep;
 use crate::record::finding::Validity;
 use crate::record::{
-    BlockRecord, FaultRecord, LoadRecord, Machine, Measured, PastBaseline, STUDY_SCHEMA,
-    ServiceRecord, Settings, SkippedSubject, StudyEnd, SubjectRecord,
+    BlockRecord, FaultRecord, FleetRecord, LoadRecord, Machine, Measured, PastBaseline,
+    STUDY_SCHEMA, ServiceRecord, Settings, SkippedSubject, StudyEnd, SubjectRecord,
 };
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
@@ -85,6 +85,9 @@ struct RecordFile<'a> {
     /// What is done to subjects on purpose, in the order in which it was named.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     faults: Cow<'a, [FaultRecord]>,
+    /// The machines that made the load; absent when it was made by abx's own process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fleet: Option<Cow<'a, FleetRecord>>,
     /// Why the study ended.
     end: Cow<'a, StudyEnd>,
     /// What was concluded of the pairs that were asked for, under each load and by each
@@ -159,6 +162,7 @@ impl<'a> From<&'a StudyRecord> for RecordFile<'a> {
             skipped: (&measured.skipped).into(),
             loads: (&measured.loads).into(),
             faults: (&measured.faults).into(),
+            fleet: measured.fleet.as_ref().map(Cow::Borrowed),
             end: Cow::Borrowed(&measured.end),
             comparisons: (&conclusions.comparisons).into(),
             validity: Cow::Borrowed(&conclusions.validity),

@@ -11,6 +11,7 @@ mod cold_cache;
 mod descriptors;
 pub(crate) mod failures;
 mod faults;
+mod fleet;
 mod frequency;
 pub(crate) mod held;
 pub(crate) mod listeners;
@@ -43,6 +44,7 @@ use ceiling::near_ceiling;
 use cold_cache::cold_cache;
 use descriptors::descriptors;
 use faults::of_faults;
+use fleet::of_fleet;
 use frequency::frequency;
 use machine::{disturbed, machine};
 use network::ConnectionReadings;
@@ -385,6 +387,7 @@ fn whole(record: &Measured) -> Vec<Finding> {
         .with_remedy(&one.how)
     }));
     found.extend(services::died(record));
+    found.extend(of_fleet(record));
     match &record.end {
         StudyEnd::SubjectFailed { subject, how } => found.push(
             Finding::new(

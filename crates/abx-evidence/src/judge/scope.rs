@@ -19,8 +19,11 @@ pub struct Scope {
     pub left_running: usize,
     /// How many processors the servers had; `None` where abx did not set them.
     pub subject_cpus: Option<usize>,
-    /// How many processors the generator had.
+    /// How many processors the generator had; none where agents made the load.
     pub generator_cpus: usize,
+    /// How many agents made the load; none where abx's own process did.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub agents: usize,
     /// What these have to do with each other; `None` where abx did not set those of the
     /// servers, or where it is not recorded which processors are of one core.
     pub cpu_sharing: Option<CpuSharing>,
@@ -82,6 +85,7 @@ impl Scope {
             left_running: study.subjects.len() - started,
             subject_cpus: are_all_started.then_some(settings.subject_cpus.len()),
             generator_cpus: settings.generator_cpus.len(),
+            agents: { study.fleet.as_ref() }.map_or(0, |fleet| fleet.agents.len()),
             cpu_sharing: CpuSharing::of(study).filter(|_| are_all_started),
             warm_caches: is_cold(false),
             cold_files: is_cold(true),
@@ -102,13 +106,25 @@ impl Route {
         let is_here = roles.contains(&MachineRole::Subjects);
         match study.subjects.len() {
             _ if ip.is_loopback() => Route::Loopback,
-            _ if roles.is_empty() => Route::NotRecorded,
+            _ if are_agents_elsewhere(study) => Route::Network,
+            _ if roles.is_empty() && study.fleet.is_none() => Route::NotRecorded,
             _ if !is_here => Route::Network,
             // Whose machine it is was recorded for all together.
             1 => Route::OwnAddress,
             _ => Route::NotRecorded,
         }
     }
+}
+
+/// Whether the load came from other machines than the one of the record.
+fn are_agents_elsewhere(study: &Measured) -> bool {
+    let mut agents = study.fleet.iter().flat_map(|fleet| &fleet.agents);
+    agents.any(|agent| !agent.is_here)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The address that a subject was loaded at.

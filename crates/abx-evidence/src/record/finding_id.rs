@@ -230,6 +230,15 @@ finding_ids! {
          or filled",
         "look at its output; the blocks in which it ended are not judged";
 
+    // Load from several machines.
+    AgentLost: "agent_lost", [Void],
+        "a machine that made a part of the load was lost, and with it that part",
+        "look there why `abx agent` ended or was cut off, start it again, and measure again";
+    AgentLate: "agent_late", [Note, Void],
+        "a machine that made a part of the load missed more than a tenth of a slice; above one slice \
+         in ten there is no claim",
+        "have the bus near the agents, close other programs there, or use longer slices (`--slice`)";
+
     // What else the machine did.
     Steal: "steal", [Note],
         "the hypervisor gave our CPUs to others",

@@ -9,6 +9,7 @@ mod contrast;
 mod fault;
 pub(crate) mod finding;
 pub(crate) mod finding_id;
+mod fleet;
 mod histograms;
 pub(crate) mod level;
 mod load;
@@ -31,6 +32,7 @@ pub use block::{
 pub use container::{IMAGE, image_of, runs_container};
 pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
+pub use fleet::{AgentRecord, FleetRecord};
 pub use histograms::Histograms;
 pub use load::{AnswerRecord, LoadRecord, LoadSettings, RequestBody, RequestSettings};
 pub use past_baseline::{PastBaseline, PastLoad, PastReference};
@@ -80,6 +82,9 @@ pub struct Measured {
     /// What is done to subjects on purpose, in the order in which it was named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRecord>,
+    /// The machines that made the load; `None` when it was made by abx's own process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetRecord>,
     /// Why the study ended.
     pub end: StudyEnd,
     /// The subject of an older record that it is compared with, when there is one.

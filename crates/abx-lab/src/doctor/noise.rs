@@ -46,6 +46,7 @@ pub(super) fn measure(
         watch: &mut |_| {},
         on_stopper: examination.on_stopper,
         version: examination.version,
+        generator: None,
     };
     let StudyOutcome { record, error } = run_study(&study, around)?;
     Ok((Noise::of(&record.measured), error.map(EndedEarly::from)))

@@ -345,6 +345,7 @@ impl<'a> RunningSubjects<'a> {
         pool: PoolId,
         plan: &SlicePlan,
     ) -> Result<MeasuredSlice, Abort> {
+        self.generator.arm(pool, plan)?;
         let before = self.meter.before(subject);
         let slice = self.load(subject, pool, plan)?;
         let after = self.meter.after(subject);

@@ -140,16 +140,19 @@ pub fn check_descriptors(connections: u32, threads: usize, limit: u64) -> Result
     Ok(())
 }
 
-impl<'a> StudyContext<'a> {
-    /// Takes processors and descriptors, and starts the engine.
-    ///
-    /// # Errors
-    /// [`PrepareError`]; nothing was started then.
-    pub fn prepare(
-        study: &'a Study,
-        program: PathBuf,
-        keeper_arguments: &'a [&'a str],
-    ) -> Result<StudyContext<'a>, PrepareError> {
+/// What this machine gives to a study.
+struct Place {
+    descriptors: DescriptorLimit,
+    /// Processors that abx may use.
+    allowed: Vec<usize>,
+    split: CpuSplit,
+    /// Whether a subject runs on it.
+    is_server_here: bool,
+}
+
+impl Place {
+    /// Takes descriptors, and processors for this thread.
+    fn of(study: &Study) -> Result<Place, PrepareError> {
         let prepare = |what| move |source| PrepareError::System { what, source };
         let descriptors = abx_sys::limits::raise_descriptor_limit()
             .map_err(prepare("the limit of file descriptors"))?;
@@ -163,12 +166,61 @@ impl<'a> StudyContext<'a> {
         let split = split(&abx_sys::cpus::cores(&allowed), study.pin, is_server_here);
         // The lab itself stays off the subjects' processors.
         abx_sys::cpus::pin_thread(&split.generator).map_err(prepare("its own processors"))?;
+        Ok(Place {
+            descriptors,
+            allowed,
+            split,
+            is_server_here,
+        })
+    }
+
+    fn context<'a>(
+        self,
+        study: &'a Study,
+        (program, keeper_arguments): (PathBuf, &'a [&'a str]),
+        generator: Box<dyn LoadGenerator>,
+        waiting: Waiting,
+    ) -> StudyContext<'a> {
+        StudyContext {
+            study,
+            loads: study.loads.clone(),
+            program,
+            keeper_arguments,
+            generator,
+            waiting,
+            services: RunningServices::none_of(&study.services),
+            split: self.split,
+            cpus: self.allowed,
+            descriptors: self.descriptors,
+            deadline: None,
+            on_pending: &unwatched,
+        }
+    }
+}
+
+impl<'a> StudyContext<'a> {
+    /// Takes processors and descriptors, and starts the engine.
+    ///
+    /// # Errors
+    /// [`PrepareError`]; nothing was started then.
+    pub fn prepare(
+        study: &'a Study,
+        program: PathBuf,
+        keeper_arguments: &'a [&'a str],
+    ) -> Result<StudyContext<'a>, PrepareError> {
+        let place = Place::of(study)?;
+        let Place {
+            descriptors,
+            split,
+            is_server_here,
+            ..
+        } = &place;
         let connections = study.loads.iter().map(|load| load.connections as usize);
         let room = Room {
             cpus: split.generator.len(),
             connections: connections.max(),
             quota: Conditions::read(&split.generator).quota,
-            is_server_here,
+            is_server_here: *is_server_here,
         };
         let threads = room.threads(study.threads);
         for load in &study.loads {
@@ -188,20 +240,24 @@ impl<'a> StudyContext<'a> {
             cpus: split.generator.clone(),
             wait: waiting.wait,
         })?;
-        Ok(StudyContext {
-            study,
-            loads: study.loads.clone(),
-            program,
-            keeper_arguments,
-            generator: Box::new(engine),
-            waiting,
-            services: RunningServices::none_of(&study.services),
-            split,
-            cpus: allowed,
-            descriptors,
-            deadline: None,
-            on_pending: &unwatched,
-        })
+        let around = (program, keeper_arguments);
+        Ok(place.context(study, around, Box::new(engine), waiting))
+    }
+
+    /// The same with a generator that is ready, and needs nothing of this machine.
+    ///
+    /// # Errors
+    /// [`PrepareError`]; nothing was started then.
+    pub fn prepare_elsewhere(
+        study: &'a Study,
+        program: PathBuf,
+        keeper_arguments: &'a [&'a str],
+        generator: Box<dyn LoadGenerator>,
+    ) -> Result<StudyContext<'a>, PrepareError> {
+        let mut place = Place::of(study)?;
+        place.split.generator.clear();
+        let waiting = Waiting::default();
+        Ok(place.context(study, (program, keeper_arguments), generator, waiting))
     }
 
     /// Whether somebody stopped the study, or its time is up.

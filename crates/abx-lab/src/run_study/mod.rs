@@ -24,10 +24,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use abx_engine::Stopper;
+use abx_engine::{LoadGenerator, Stopper};
 use abx_evidence::record::{
-    AnswerRecord, LoadRecord, LoadSettings, PilotRecord, Restarted, ServiceRecord, Settings,
-    StudyEnd, SubjectRecord, image_of,
+    AnswerRecord, LoadRecord, LoadSettings, Machine, MachineRole, PilotRecord, Restarted,
+    ServiceRecord, Settings, StudyEnd, SubjectRecord, image_of,
 };
 use abx_evidence::{
     Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, is_hopeless,
@@ -92,6 +92,8 @@ pub struct StudyEnvironment<'a> {
     pub on_stopper: &'a mut dyn FnMut(Stopper),
     /// The version of abx, for the record.
     pub version: &'a str,
+    /// What makes the load; `None` for threads of this process.
+    pub generator: Option<Box<dyn LoadGenerator>>,
 }
 
 /// A study that has ended, one way or the other.
@@ -112,8 +114,13 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
     let watch = RefCell::new(around.watch);
     let tell = |progress: StudyProgress| (watch.borrow_mut())(progress);
     let on_pending = |pending: Pending| tell(StudyProgress::Pending(pending));
-    let mut context =
-        StudyContext::prepare(study, around.program.clone(), around.keeper_arguments)?;
+    let (program, keeper_arguments) = (around.program.clone(), around.keeper_arguments);
+    let mut context = match around.generator {
+        Some(generator) => {
+            StudyContext::prepare_elsewhere(study, program, keeper_arguments, generator)?
+        }
+        None => StudyContext::prepare(study, program, keeper_arguments)?,
+    };
     let mut measured = new_record(study, around.version, &context);
     let past = study.against.as_ref();
     measured.past_baseline = past.map(|past| beside(&measured, past)).transpose()?;
@@ -172,6 +179,7 @@ impl StudyRunner<'_> {
         loop {
             let began = Instant::now();
             let block = self.block().or_else(|abort| self.note_death(abort));
+            self.record.measured.fleet = self.context.generator.fleet();
             self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
             self.store.save_somewhere(&self.record)?;
             block?;
@@ -212,6 +220,7 @@ impl StudyRunner<'_> {
             },
         };
         self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
+        self.record.measured.fleet = self.context.generator.fleet();
         self.record.conclusions = judge(&self.record.measured);
         self.store.save_somewhere(&self.record)
     }
@@ -498,20 +507,27 @@ fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured 
             generator_cpus: context.split.generator.clone(),
             waiting: context.waiting.clone(),
         },
-        machine: machine::describe(
-            &context.cpus,
-            context.descriptors,
-            study.subjects.iter().map(|subject| &subject.source),
-        ),
+        machine: machine_of(study, context),
         subjects: study.subjects.iter().map(subject_record).collect(),
         services: study.services.iter().map(service_record).collect(),
         skipped: study.skipped.clone(),
         loads: load_records(&study.subjects, &study.loads),
         faults: study.faults.iter().map(Fault::record).collect(),
+        fleet: context.generator.fleet(),
         end: StudyEnd::Running,
         past_baseline: None,
         blocks: Vec::new(),
     }
+}
+
+/// This machine, which has a part in the load unless others make it.
+fn machine_of(study: &Study, context: &StudyContext) -> Machine {
+    let subjects = study.subjects.iter().map(|subject| &subject.source);
+    let mut machine = machine::describe(&context.cpus, context.descriptors, subjects);
+    if context.generator.fleet().is_some() {
+        machine.roles.retain(|role| *role != MachineRole::Generator);
+    }
+    machine
 }
 
 fn subject_record(subject: &Subject) -> SubjectRecord {

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use abx_engine::{SliceEnd, Stopper, ToldStretch};
+use abx_engine::{LoadGenerator, SliceEnd, Stopper, ToldStretch};
 use abx_evidence::RunRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_sys::Nanos;
@@ -83,6 +83,8 @@ pub struct RunEnvironment<'a> {
     pub on_stopper: &'a mut dyn FnMut(Stopper),
     /// Told how far it is, some times a second; `None` when nobody looks.
     pub watch: Option<&'a mut dyn FnMut(RunProgress)>,
+    /// What makes the load; `None` for threads of this process.
+    pub generator: Option<Box<dyn LoadGenerator>>,
 }
 
 /// A stretch of a run is so long at first.
@@ -105,7 +107,11 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
     let on_pending = |pending: Pending| tell(RunProgress::Pending(pending));
     let on_stretches = |told: &[ToldStretch]| tell(RunProgress::Stretches(told));
     // Nothing is started, so nothing needs a keeper.
-    let mut context = StudyContext::prepare(&study, PathBuf::new(), &[])?;
+    let program = PathBuf::new();
+    let mut context = match around.generator {
+        Some(generator) => StudyContext::prepare_elsewhere(&study, program, &[], generator)?,
+        None => StudyContext::prepare(&study, program, &[])?,
+    };
     context.on_pending = &on_pending;
     let stopper = context.generator.stopper();
     (around.on_stopper)(stopper.clone());
@@ -125,6 +131,7 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
         ..block
     });
     measured.elapsed_s = began.elapsed().as_secs_f64();
+    measured.fleet = context.generator.fleet();
     measured.end = match stopper.is_stopped() {
         true => StudyEnd::Interrupted,
         false => StudyEnd::Blocks,

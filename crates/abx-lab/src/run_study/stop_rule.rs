@@ -90,6 +90,7 @@ mod tests {
             skipped: Vec::new(),
             loads: load_records(&[], std::slice::from_ref(load)),
             faults: Vec::new(),
+            fleet: None,
             end: StudyEnd::Running,
             past_baseline: None,
             blocks: Vec::new(),

@@ -8,6 +8,7 @@ use super::study::ReportExtent;
 use super::terms::definitions;
 use crate::words::failures::wrong_statuses;
 use crate::words::findings::LoadCount;
+use crate::words::fleet::agents;
 use crate::words::load::offered;
 use crate::words::run::{
     HANDSHAKE_LEGEND, errors, glance, headline, listeners, offer, offered_load, server_at_a_glance,
@@ -192,7 +193,10 @@ fn sides(record: &RunRecord, style: &Style) -> String {
         let first = format!("{label:LABEL$}");
         wrap(&text, &first, &" ".repeat(LABEL), style.columns())
     };
-    side_lines(record).into_iter().map(line).collect()
+    let fleet = record.measured.fleet.as_ref();
+    let fleet = fleet.map(|fleet| ("agents", agents(fleet)));
+    let lines = side_lines(record).into_iter().chain(fleet);
+    lines.map(line).collect()
 }
 
 /// The columns of the table of times.

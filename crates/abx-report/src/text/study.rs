@@ -18,6 +18,7 @@ use super::terms::definitions;
 use crate::words::alone::is_alone;
 use crate::words::figures::{FIGURES_LEGEND, loaded, neither, other_statuses, table, unsent};
 use crate::words::findings::LoadCount;
+use crate::words::fleet::agents;
 use crate::words::grid;
 use crate::words::held::{HELD_LEGEND, held_table};
 use crate::words::how_measured::{ended, turns};
@@ -285,6 +286,9 @@ fn measured(record: &StudyRecord) -> String {
 /// How the study was measured and why it ended.
 pub(crate) fn how_measured(record: &StudyRecord, style: &Style) -> String {
     let mut out = style.paragraph(&measured(record));
+    if let Some(fleet) = &record.measured.fleet {
+        out.push_str(&style.paragraph(&format!("Load from agents: {}.", agents(fleet))));
+    }
     out.push_str(&style.paragraph(&versions(record)));
     for load in alone(record) {
         out.push_str(&style.paragraph(&turns(record, load)));

@@ -8,6 +8,7 @@ pub(crate) mod failures;
 pub(crate) mod faults;
 pub(crate) mod figures;
 pub(crate) mod findings;
+pub(crate) mod fleet;
 pub(crate) mod grid;
 pub(crate) mod held;
 pub(crate) mod history;

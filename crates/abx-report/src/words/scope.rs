@@ -43,6 +43,7 @@ fn line(scope: &Scope, builds: &str) -> String {
     let are_here = |route: &Route| matches!(route, Route::Loopback | Route::OwnAddress);
     parts.push(match scope.routes.iter().all(are_here) {
         true => "one machine, one boot",
+        false if scope.agents > 0 => "one boot of each agent's machine",
         false => "one boot of the generator's machine",
     });
     parts.push(builds);
@@ -72,6 +73,16 @@ fn route(route: Route) -> &'static str {
 fn cpus(scope: &Scope) -> String {
     let generator = scope.generator_cpus;
     let unit = |count: usize| if count == 1 { "CPU" } else { "CPUs" };
+    if scope.agents > 0 {
+        let agents = match scope.agents {
+            1 => "load from one agent".to_owned(),
+            count => format!("load from {count} agents"),
+        };
+        return match scope.subject_cpus {
+            None => format!("{agents}, CPUs of the servers not set by abx"),
+            Some(subjects) => format!("{agents}, {subjects} {} for the servers", unit(subjects)),
+        };
+    }
     let Some(subjects) = scope.subject_cpus else {
         let of = unit(generator);
         return format!("{generator} {of} for the generator, those of the servers not set by abx");
@@ -160,6 +171,7 @@ mod tests {
             left_running: 0,
             subject_cpus: Some(1),
             generator_cpus: 1,
+            agents: 0,
             cpu_sharing: Some(CpuSharing::Apart),
             warm_caches: true,
             cold_files: false,
@@ -190,6 +202,17 @@ mod tests {
             "Scope: the network to another machine, one boot of the generator's machine, one \
              build of the server, left running; 4 CPUs for the generator, those of the servers \
              not set by abx; warm caches."
+        );
+        let together = Scope {
+            generator_cpus: 0,
+            agents: 3,
+            ..elsewhere
+        };
+        assert_eq!(
+            of_run(&together),
+            "Scope: the network to another machine, one boot of each agent's machine, one build \
+             of the server, left running; load from 3 agents, CPUs of the servers not set by abx; \
+             warm caches."
         );
     }
 }

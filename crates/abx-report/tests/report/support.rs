@@ -39,6 +39,7 @@ pub fn study() -> StudyRecord {
         skipped: Vec::new(),
         loads: vec![load("c100", 100)],
         faults: Vec::new(),
+        fleet: None,
         end: StudyEnd::Precision,
         past_baseline: None,
         blocks: Vec::new(),

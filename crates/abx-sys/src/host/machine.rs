@@ -57,6 +57,15 @@ impl Machine {
     }
 }
 
+/// What processes share that see the same loopback addresses: a boot of a kernel and a
+/// namespace of its network. `None` when it cannot be read.
+#[must_use]
+pub fn loopback() -> Option<String> {
+    let boot = word("/proc/sys/kernel/random/boot_id")?;
+    let network = std::fs::read_link("/proc/self/ns/net").ok()?;
+    Some(format!("{boot} {}", network.display()))
+}
+
 /// The first `name : value` of a text in which names may be followed by tabs.
 pub(crate) fn value_of<'text>(text: &'text str, name: &str) -> Option<&'text str> {
     values_of(text, name).next()

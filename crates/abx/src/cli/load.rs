@@ -14,6 +14,7 @@ use abx_lab::{
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
+use super::bus::FleetFlags;
 use super::requests::RequestFlags;
 use super::shape::ShapeFlags;
 use super::tls::TlsFlags;
@@ -147,6 +148,8 @@ pub struct GeneratorFlags {
     /// Seed for all randomness [default: from the clock].
     #[arg(long)]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub fleet: FleetFlags,
 }
 
 impl LoadFlags {

@@ -1,7 +1,9 @@
 //! The command line: what it accepts, and what each command does.
 
 pub mod ab;
+pub mod agent;
 pub mod audit;
+mod bus;
 pub mod catalog;
 pub mod compare;
 pub mod doctor;
@@ -64,6 +66,8 @@ pub enum Command {
     Study(catalog::Catalog),
     /// Run the reference server, with a choice of process models and injected faults.
     Serve(serve::Serve),
+    /// Make a part of the load that another machine's `abx run` or `abx compare` offers.
+    Agent(agent::Agent),
     /// Show what this machine can measure: limits, noise, the generator's ceiling.
     Doctor(doctor::Doctor),
     /// Print the report of a saved record, in any format, without measuring.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use abx_engine::LoadGenerator;
 use abx_evidence::{Level, RunRecord, Shape};
 use abx_lab::{
     Abort, Load, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan, RunProgress,
@@ -109,10 +110,13 @@ pub fn run(run: &Run) -> Result<End, Failure> {
                 tell(&text);
             }
             let nothing = ExpectFlags::default();
-            return compare::conduct(&study, "run", (&outputs, &run.output), &nothing);
+            let generator = run.generator.fleet.generator(run.output.quiet)?;
+            let printing = (&outputs, &run.output);
+            return compare::conduct(&study, "run", printing, &nothing, generator);
         }
     };
     let end = run.end(load.shape)?;
+    let generator = run.generator.fleet.generator(run.output.quiet)?;
     if !run.output.quiet {
         target.choice().iter().for_each(|choice| tell(choice));
         tell(&announcement(&target.url, &load, end));
@@ -128,7 +132,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         command: std::env::args().collect(),
     };
     let seed = plan.seed;
-    let record = measure(plan, RunWatch::new(run.output.quiet, end))?;
+    let record = measure(plan, RunWatch::new(run.output.quiet, end), generator)?;
     let style = output::style(&run.output);
     let report = abx_report::run_text(&record, outputs.extent(), &style);
     let mut store = Store::for_new_record("run", seed);
@@ -148,7 +152,11 @@ pub fn run(run: &Run) -> Result<End, Failure> {
 }
 
 /// Loads, while a person looks.
-fn measure(plan: RunPlan, watch: Option<RunWatch>) -> Result<RunRecord, Failure> {
+fn measure(
+    plan: RunPlan,
+    watch: Option<RunWatch>,
+    generator: Option<Box<dyn LoadGenerator>>,
+) -> Result<RunRecord, Failure> {
     let mut watch = watch;
     let mut see = watch
         .as_mut()
@@ -159,6 +167,7 @@ fn measure(plan: RunPlan, watch: Option<RunWatch>) -> Result<RunRecord, Failure>
             version: env!("CARGO_PKG_VERSION"),
             on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
             watch: see.as_mut().map(|see| see as &mut dyn FnMut(RunProgress)),
+            generator,
         },
     );
     watch.iter().for_each(RunWatch::finish);

@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-engine", &["abx-sys", "abx-wire", "abx-evidence"]),
     ("abx-server", &["abx-sys", "abx-wire"]),
     ("abx-lab", &["abx-sys", "abx-engine", "abx-evidence"]),
+    ("abx-fleet", &["abx-sys", "abx-engine", "abx-evidence"]),
     ("abx-report", &["abx-evidence", "abx-audit"]),
     // Of tests only: no other crate has it in its list.
     ("abx-fixtures", &["abx-evidence"]),
@@ -26,6 +27,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "abx-wire",
             "abx-evidence",
             "abx-engine",
+            "abx-fleet",
             "abx-server",
             "abx-lab",
             "abx-audit",

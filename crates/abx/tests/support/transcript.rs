@@ -135,8 +135,9 @@ fn calls_abx(line: &str) -> bool {
     is_abx && COMMANDS.contains(&command)
 }
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "ab",
+    "agent",
     "study",
     "compare",
     "run",

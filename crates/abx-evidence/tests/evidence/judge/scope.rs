@@ -1,7 +1,7 @@
 //! What a study or run did not vary, and how often any of its families is wrong.
 
-use abx_evidence::record::MachineRole;
-use abx_evidence::{CpuSharing, Measured, Route, RunRecord, Scope, judge};
+use abx_evidence::record::{AgentRecord, FleetRecord, MachineRole};
+use abx_evidence::{CpuSharing, Measured, Route, RunRecord, Scope, StudyRecord, judge};
 
 use abx_fixtures::{pair, run, two_loads};
 
@@ -116,4 +116,77 @@ fn each_load_with_a_claim_is_a_family() {
         slices.for_each(|slice| abx_fixtures::answer(slice, &[]));
     }
     assert_eq!(families(&record).count, 1);
+}
+
+/// An agent that was there all the time.
+pub(crate) fn agent(slot: u32, is_here: bool) -> AgentRecord {
+    AgentRecord {
+        slot,
+        name: format!("agent-{slot}"),
+        build: "0123456789abcdef".to_owned(),
+        kernel: None,
+        cpu_model: None,
+        is_here,
+        threads: 2,
+        clock_offset_ns: -3_000_000_000,
+        clock_bound_ns: 27_000,
+        slices: 40,
+        late_ns_max: 100_000,
+        late_slices: 0,
+        lost: None,
+    }
+}
+
+/// What agents were on this machine, by slot.
+pub(crate) fn fleet(are_here: &[bool]) -> FleetRecord {
+    FleetRecord {
+        bus: "nats".to_owned(),
+        bus_version: Some("2.9.10".to_owned()),
+        agents: (1..)
+            .zip(are_here)
+            .map(|(slot, is_here)| agent(slot, *is_here))
+            .collect(),
+    }
+}
+
+#[test]
+fn load_from_agents_comes_over_the_network_unless_all_are_here() {
+    // Method: the server of a run on the record's machine and elsewhere, loaded by agents on
+    // that machine and on others.
+    for (url, roles, are_here, expected) in [
+        (
+            "http://192.0.2.1/",
+            &[MachineRole::Subjects][..],
+            &[true, true][..],
+            Route::OwnAddress,
+        ),
+        (
+            "http://192.0.2.1/",
+            &[MachineRole::Subjects],
+            &[true, false],
+            Route::Network,
+        ),
+        ("http://192.0.2.1/", &[], &[true, true], Route::Network),
+        (
+            "http://127.0.0.1/",
+            &[MachineRole::Subjects],
+            &[true, true],
+            Route::Loopback,
+        ),
+    ] {
+        let mut record = run();
+        record.subjects[0].address = Some(url.to_owned());
+        record.subjects[0].connected_to = None;
+        record.machine.roles = roles.to_vec();
+        record.fleet = Some(fleet(are_here));
+        let file = serde_json::to_string(&StudyRecord::judged(record.clone())).unwrap();
+        let again: StudyRecord = serde_json::from_str(&file).unwrap();
+        assert_eq!(again.measured.fleet, record.fleet);
+        let found = scope(&record);
+        assert_eq!(
+            (found.routes, found.agents),
+            (vec![expected], are_here.len()),
+            "{url}"
+        );
+    }
 }

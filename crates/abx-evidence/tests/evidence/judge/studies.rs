@@ -13,6 +13,8 @@ use abx_fixtures::{
     longer, pair, pilot, primary, sides, study, two_loads,
 };
 
+use super::scope::fleet;
+
 /// Three subjects in six blocks: `old`, `new` (10 % faster) and `other` (20 %).
 fn three() -> Measured {
     study(&[
@@ -26,7 +28,7 @@ fn three() -> Measured {
 type Case = (FindingId, Level, fn(&mut Measured));
 
 /// Findings about subjects and the study, apart from what slices show.
-const CASES: [Case; 14] = [
+const CASES: [Case; 17] = [
     (FindingId::NotRestarted, Level::Note, |record| {
         record.subjects[1].address = Some("http://127.0.0.1:80".to_owned());
     }),
@@ -79,6 +81,21 @@ const CASES: [Case; 14] = [
         record.end = StudyEnd::Failed {
             why: "no space left".to_owned(),
         };
+    }),
+    (FindingId::AgentLost, Level::Void, |record| {
+        let mut fleet = fleet(&[true, true, true]);
+        fleet.agents[1].lost = Some("nothing was heard of it for 10.0 s".to_owned());
+        record.fleet = Some(fleet);
+    }),
+    (FindingId::AgentLate, Level::Note, |record| {
+        let mut fleet = fleet(&[true, true, true]);
+        fleet.agents[2].late_slices = 4;
+        record.fleet = Some(fleet);
+    }),
+    (FindingId::AgentLate, Level::Void, |record| {
+        let mut fleet = fleet(&[true, true, true]);
+        fleet.agents[2].late_slices = 5;
+        record.fleet = Some(fleet);
     }),
     (FindingId::SubjectFailed, Level::Void, |record| {
         record.end = StudyEnd::SubjectFailed {
@@ -134,6 +151,11 @@ fn causes_are_told_in_the_words_that_were_recorded() {
         ),
         (FindingId::RanAsTrials, &["12 s"]),
         (FindingId::StudyFailed, &["no space left"]),
+        (FindingId::AgentLost, &["agent agent-2 (2 of 3)", "10.0 s"]),
+        (
+            FindingId::AgentLate,
+            &["agent agent-3 (3 of 3)", "4 of 40 slices"],
+        ),
         (FindingId::SubjectFailed, &["new", "it exited with 1"]),
         (FindingId::ServiceFailed, &["service db was not ready"]),
         (FindingId::FewBlocks, &["5 blocks", "needs 6"]),

@@ -4,6 +4,7 @@ use abx_evidence::record::{Contrast, LoadRecord, Machine, SubjectRecord};
 use abx_evidence::{StudyRecord, Waiting};
 
 use crate::html::markup::{Grid, Markup, element, folded, note};
+use crate::words::fleet::agents;
 use crate::words::how_measured::{ended, repeating, turns};
 use crate::words::load::{arrivals, exchange, keep_alive, requests};
 use crate::words::metrics::rate_name;
@@ -144,7 +145,9 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
         [] => ("baseline", name(&settings.baseline)),
         declared => ("compared", contrasts(declared)),
     };
-    vec![
+    let fleet = record.measured.fleet.as_ref();
+    let fleet = fleet.map(|fleet| ("agents", agents(fleet)));
+    let rows = vec![
         compared,
         ("margin", percent(settings.margin)),
         (
@@ -157,7 +160,8 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
         ("CPUs of the generator", numbers(&settings.generator_cpus)),
         ("generator waits", waits(&settings.waiting)),
         ("seed", record.measured.seed.to_string()),
-    ]
+    ];
+    rows.into_iter().chain(fleet).collect()
 }
 
 /// The pairs that a study declared.

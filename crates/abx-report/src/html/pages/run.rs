@@ -14,6 +14,7 @@ use crate::html::measurements::how_measured::{machine, pairs};
 use crate::html::measurements::outcomes::{came, title, wrong};
 use crate::html::measurements::phases;
 use crate::html::pages::page::Page;
+use crate::words::fleet::agents;
 use crate::words::load::offered;
 use crate::words::run::{self, offer, side_lines};
 use crate::words::scope;
@@ -207,6 +208,8 @@ fn how_measured(record: &RunRecord) -> Markup {
             format!("1 of {}", count(settings.verify_every.into())),
         ),
     ];
+    let fleet = record.measured.fleet.as_ref();
+    all.extend(fleet.map(|fleet| ("agents", agents(fleet))));
     all.extend(machine(&record.machine));
     pairs("Settings and machine", all).markup().into()
 }

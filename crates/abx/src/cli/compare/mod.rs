@@ -7,6 +7,7 @@ mod named_study;
 mod plan;
 mod study;
 
+use abx_engine::LoadGenerator;
 use abx_evidence::record::StudyEnd;
 use abx_evidence::{ExpectationResult, Status, StudyRecord, Verdict};
 use abx_lab::{
@@ -41,15 +42,19 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     if compare.words.is_empty() && !flags.quiet {
         tell(&demonstration(study));
     }
-    conduct(study, "compare", (&outputs, flags), &compare.expect)
+    let generator = compare.generator.fleet.generator(flags.quiet)?;
+    let printing = (&outputs, flags);
+    conduct(study, "compare", printing, &compare.expect, generator)
 }
 
-/// Conducts a study whose record is of this kind, and prints what came of it there.
+/// Conducts a study whose record is of this kind, loaded by `generator` or by this process, and
+/// prints what came of it there.
 pub fn conduct(
     study: &Study,
     kind: &str,
     (outputs, flags): (&Outputs, &OutputFlags),
     expect: &ExpectFlags,
+    generator: Option<Box<dyn LoadGenerator>>,
 ) -> Result<End, Failure> {
     let expectations = expect.read(&expect::known_of_study(study))?;
     if !flags.quiet {
@@ -69,6 +74,7 @@ pub fn conduct(
             watch: &mut |progress| watch.see(&progress),
             on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
             version: env!("CARGO_PKG_VERSION"),
+            generator,
         },
     );
     watch.finish();

@@ -1,0 +1,106 @@
+//! Addresses that an agent may load.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// A network whose addresses may be loaded, written as `10.0.0.0/8` or as one address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AllowedTarget {
+    network: IpAddr,
+    /// How many of its first bits count.
+    prefix: u8,
+}
+
+/// Why a text is no network.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no network: write an address such as 10.0.0.5, or a network such as 10.0.0.0/8")]
+pub struct AllowedTargetError(String);
+
+impl AllowedTarget {
+    /// Whether an address is in it. An IPv4 address that is written as one of IPv6 is the
+    /// IPv4 address.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.network, address.to_canonical()) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                let differ = own.to_bits() ^ other.to_bits();
+                differ.leading_zeros() >= u32::from(self.prefix)
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                let differ = own.to_bits() ^ other.to_bits();
+                differ.leading_zeros() >= u32::from(self.prefix)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl FromStr for AllowedTarget {
+    type Err = AllowedTargetError;
+
+    fn from_str(text: &str) -> Result<AllowedTarget, AllowedTargetError> {
+        let wrong = || AllowedTargetError(text.to_owned());
+        let (address, prefix) = match text.split_once('/') {
+            Some((address, prefix)) => (address, Some(prefix)),
+            None => (text, None),
+        };
+        let network: IpAddr = address.parse().map_err(|_| wrong())?;
+        let bits = if network.is_ipv4() { 32 } else { 128 };
+        let prefix = match prefix {
+            Some(prefix) => prefix.parse().map_err(|_| wrong())?,
+            None => bits,
+        };
+        match prefix <= bits {
+            true => Ok(AllowedTarget { network, prefix }),
+            false => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for AllowedTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.network, self.prefix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_holds_its_own_addresses() {
+        // Method: first and last addresses of networks, and their neighbours outside.
+        for (network, inside, outside) in [
+            ("127.0.0.0/8", "127.255.255.255", "128.0.0.0"),
+            ("10.1.2.3", "10.1.2.3", "10.1.2.4"),
+            ("192.0.2.128/25", "192.0.2.128", "192.0.2.127"),
+            ("::1", "::1", "::2"),
+            ("2001:db8::/32", "2001:db8:ffff::1", "2001:db9::"),
+            ("127.0.0.0/8", "::ffff:127.0.0.1", "::1"),
+            ("::/0", "2001:db8::1", "127.0.0.1"),
+        ] {
+            let network: AllowedTarget = network.parse().unwrap();
+            assert!(network.contains(inside.parse().unwrap()), "{network}");
+            assert!(!network.contains(outside.parse().unwrap()), "{network}");
+        }
+        let all: AllowedTarget = "0.0.0.0/0".parse().unwrap();
+        assert!(all.contains("203.0.113.9".parse().unwrap()));
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused() {
+        // Method: texts that are nearly one.
+        for text in [
+            "",
+            "localhost",
+            "10.0.0.0/33",
+            "10.0.0/8",
+            "::/129",
+            "10.0.0.0/",
+            "1.2.3.4/x",
+        ] {
+            assert!(text.parse::<AllowedTarget>().is_err(), "{text}");
+        }
+    }
+}

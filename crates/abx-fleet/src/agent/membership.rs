@@ -1,0 +1,284 @@
+//! An agent's part in one run, from its slot to the end.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use abx_engine::{SliceEnd, SlicePlan};
+use abx_sys::Nanos;
+
+use super::driver::{Driver, OrderState};
+use super::{AgentNews, AgentPlan, LOOK_EVERY, reply};
+use crate::bus::{Bus, BusError, BusMessage, Subscription};
+use crate::fleet_error::FleetError;
+use crate::message::{
+    AgentAnswer, AgentOrder, AgentTask, Beat, Control, Wanted, beat_subject, bytes,
+    control_subject, read, sha256_of,
+};
+
+/// How long a question for a result waits for it.
+const RESULT_WITHIN: Duration = Duration::from_millis(100);
+/// A slice is ended from here when it has not ended so long after it should have.
+const OVERDUE_AFTER: Nanos = Nanos(10_000_000_000);
+/// Bytes of a result's text in one message, at most.
+const PART_BYTES: usize = 256 << 10;
+
+/// How an agent's part in a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MembershipEnd {
+    /// The agent is to end.
+    Stopped,
+    /// The controller has ended it.
+    Over,
+    /// The controller is not there any more.
+    ControllerLost,
+}
+
+/// An agent's part in one run.
+pub struct Membership<'a> {
+    bus: &'a dyn Bus,
+    plan: &'a AgentPlan,
+    run: String,
+    slot: usize,
+    driver: Driver,
+    /// When the controller was heard last.
+    heard: Instant,
+    beats_at: Instant,
+    /// When the slice that runs must have ended.
+    overdue_at: Option<Nanos>,
+    /// How long requests of each pool may take.
+    timeouts: HashMap<u64, u64>,
+    _control: Subscription,
+}
+
+impl<'a> Membership<'a> {
+    /// Starts an engine for the run.
+    ///
+    /// # Errors
+    /// The engine does not start, or the bus takes no subscription.
+    pub fn begin(
+        bus: &'a dyn Bus,
+        plan: &'a AgentPlan,
+        run: String,
+        slot: usize,
+        sender: &Sender<BusMessage>,
+    ) -> Result<Membership<'a>, FleetError> {
+        Ok(Membership {
+            _control: bus.subscribe(&control_subject(&run), sender.clone())?,
+            driver: Driver::start(&plan.engine, plan.skew_ns)?,
+            bus,
+            plan,
+            run,
+            slot,
+            heard: Instant::now(),
+            beats_at: Instant::now(),
+            overdue_at: None,
+            timeouts: HashMap::new(),
+        })
+    }
+
+    /// Does what it is told until the run is over.
+    pub fn work(
+        &mut self,
+        inbox: &Receiver<BusMessage>,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(AgentNews),
+    ) -> MembershipEnd {
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                self.driver.stop();
+                self.beat(true);
+                self.bus.flush();
+                return MembershipEnd::Stopped;
+            }
+            if Instant::now() >= self.beats_at {
+                self.beat(false);
+                self.beats_at = Instant::now() + self.plan.timing.beat;
+            }
+            // Before anything that has come meanwhile: whoever was still for so long was
+            // given up.
+            if self.heard.elapsed() > self.plan.timing.dead_man {
+                self.driver.stop();
+                return MembershipEnd::ControllerLost;
+            }
+            if self.overdue_at.is_some_and(|moment| Nanos::now() > moment) {
+                self.overdue_at = None;
+                if !self.driver.is_free() {
+                    self.driver.stop();
+                    tell(AgentNews::Overdue);
+                }
+            }
+            match inbox.recv_timeout(LOOK_EVERY) {
+                Ok(message) => {
+                    if self.hear(&message, tell) == Some(Control::End) {
+                        return MembershipEnd::Over;
+                    }
+                }
+                // The sender of this inbox is kept beside it.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+        }
+    }
+
+    /// Whether it was ever given anything to do.
+    pub fn has_worked(&self) -> bool {
+        self.driver.number() > 0
+    }
+
+    /// Answers one message; what the controller told everybody, if it is that.
+    fn hear(&mut self, message: &BusMessage, tell: &mut dyn FnMut(AgentNews)) -> Option<Control> {
+        if let Some(control) = read::<Control>(&message.payload) {
+            if message.subject != control_subject(&self.run) {
+                return None;
+            }
+            self.heard = Instant::now();
+            if control == Control::Stop {
+                self.driver.stop();
+            }
+            return Some(control);
+        }
+        let order: AgentOrder = read(&message.payload)?;
+        let answer = match order.run == self.run {
+            true => {
+                self.heard = Instant::now();
+                self.obey(order.what, tell)
+            }
+            false => AgentAnswer::Stranger {
+                run: Some(self.run.clone()),
+            },
+        };
+        reply(self.bus, message, &answer);
+        None
+    }
+
+    fn obey(&mut self, wanted: Wanted, tell: &mut dyn FnMut(AgentNews)) -> AgentAnswer {
+        match wanted {
+            Wanted::Clock => AgentAnswer::Clock {
+                now_ns: self.plan.now_ns(),
+            },
+            // It was taken already, and the answer was lost.
+            Wanted::Task { number, .. } if number == self.driver.number() => AgentAnswer::Accepted,
+            Wanted::Task { number, task } => match self.refusal(number, &task) {
+                Some(why) => {
+                    tell(AgentNews::Refuses { why: why.clone() });
+                    AgentAnswer::Refused { why }
+                }
+                None => {
+                    self.note(&task);
+                    self.driver.begin(number, *task);
+                    AgentAnswer::Accepted
+                }
+            },
+            Wanted::Result { number, from } => self.result(number, from),
+        }
+    }
+
+    /// Why a task is not done.
+    fn refusal(&self, number: u64, task: &AgentTask) -> Option<String> {
+        if number < self.driver.number() || !self.driver.is_free() {
+            let last = self.driver.number();
+            return Some(format!(
+                "order {number} came while order {last} was under way"
+            ));
+        }
+        let AgentTask::Open {
+            plan, sha256, part, ..
+        } = task
+        else {
+            return None;
+        };
+        if sha256_of(plan) != *sha256 {
+            return Some(
+                "the load that it was given is not the one that was meant: have the same version \
+                 of abx on both sides"
+                    .to_owned(),
+            );
+        }
+        let threads = self.plan.engine.threads;
+        self.plan.limits.refusal(plan, *part, threads)
+    }
+
+    /// Takes note of how long a task may take.
+    fn note(&mut self, task: &AgentTask) {
+        match task {
+            AgentTask::Open { pool, plan, .. } => {
+                self.timeouts.insert(*pool, plan.timeout_ns);
+            }
+            AgentTask::Slice {
+                pool,
+                plan,
+                starts_ns,
+            } => self.overdue_at = self.overdue_at(*pool, plan, *starts_ns),
+            AgentTask::Refresh { .. } | AgentTask::Close { .. } => {}
+        }
+    }
+
+    /// When a slice must have ended; `None` when it ends by a number of requests, whose
+    /// time nobody knows.
+    fn overdue_at(&self, pool: u64, plan: &SlicePlan, starts_ns: i64) -> Option<Nanos> {
+        let SliceEnd::AfterNs(length_ns) = plan.end else {
+            return None;
+        };
+        let timeout_ns = self.timeouts.get(&pool).copied().unwrap_or_default();
+        let lead_ns = starts_ns.saturating_sub(self.plan.now_ns());
+        let starts = Nanos::now().plus(Nanos(u64::try_from(lead_ns).unwrap_or(0)));
+        // As long again may be waited for who is slow, and then for the last answers.
+        let most = Nanos(length_ns.saturating_add(timeout_ns).saturating_mul(2));
+        Some(starts.plus(most).plus(OVERDUE_AFTER))
+    }
+
+    fn result(&self, number: u64, from: usize) -> AgentAnswer {
+        if number != self.driver.number() {
+            let last = self.driver.number();
+            let why = format!("order {number} is not known; the last one was {last}");
+            return AgentAnswer::Refused { why };
+        }
+        match self.driver.state(RESULT_WITHIN) {
+            OrderState::Working(progress) => AgentAnswer::Working(progress),
+            OrderState::Done(text) => AgentAnswer::Part {
+                all: text.len(),
+                text: part(&text, from).to_owned(),
+            },
+        }
+    }
+
+    fn beat(&self, leaves: bool) {
+        let beat = Beat {
+            id: self.plan.id.clone(),
+            slot: self.slot,
+            leaves,
+        };
+        let subject = beat_subject(&self.run, self.slot);
+        // The next one comes soon.
+        let _: Result<(), BusError> = self.bus.publish(&subject, bytes(&beat));
+    }
+}
+
+/// As much of a text from this byte on as one message has.
+fn part(text: &str, from: usize) -> &str {
+    let mut end = text.len().min(from.saturating_add(PART_BYTES));
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(from..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_text_are_all_of_it() {
+        // Method: a text of characters of several bytes, longer than one part.
+        let text = "1234ü€".repeat(PART_BYTES / 3);
+        let mut whole = String::new();
+        while whole.len() < text.len() {
+            let next = part(&text, whole.len());
+            assert!(!next.is_empty() && next.len() <= PART_BYTES);
+            whole.push_str(next);
+        }
+        assert_eq!(whole, text);
+        assert_eq!(part(&text, text.len() + 1), "");
+    }
+}

@@ -1,0 +1,187 @@
+//! An agent: it waits for a controller, is given a part of its load, and makes it.
+
+pub mod allowed_target;
+mod driver;
+pub mod limits;
+mod membership;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use abx_engine::EnginePlan;
+use abx_sys::Nanos;
+use abx_sys::machine::{self, Machine};
+
+use crate::bus::{Bus, BusMessage};
+use crate::fleet_error::FleetError;
+use crate::message::{
+    AgentAnswer, Introduction, JOIN, JoinAnswer, PROTOCOL, agent_subject, bytes, read,
+};
+use crate::timing::FleetTiming;
+
+use limits::AgentLimits;
+use membership::{Membership, MembershipEnd};
+
+/// What an agent is.
+#[derive(Debug, Clone)]
+pub struct AgentPlan {
+    /// What tells it from all other processes: letters, digits and `-`.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// The slot that it must have, from 0; `None` for any.
+    pub slot: Option<usize>,
+    /// The SHA-256 of its program: see [`own_build`](crate::own_build).
+    pub build: String,
+    /// The threads that make its load.
+    pub engine: EnginePlan,
+    /// What it refuses.
+    pub limits: AgentLimits,
+    /// How long it waits.
+    pub timing: FleetTiming,
+    /// Whether it ends with its first run.
+    pub once: bool,
+    /// What its clock says beyond this machine's, in ns: tests say here how far clocks
+    /// may differ.
+    pub skew_ns: i64,
+}
+
+/// What an agent tells of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentNews {
+    /// It has a part in a run.
+    Joined {
+        /// Its slot, from 0.
+        slot: usize,
+        /// How many there are.
+        slots: usize,
+    },
+    /// A controller does not want it.
+    NotWanted {
+        /// Why not.
+        why: String,
+    },
+    /// It refuses an order.
+    Refuses {
+        /// Why.
+        why: String,
+    },
+    /// The run is over.
+    RunEnded,
+    /// Nothing was heard of the controller, so it ended its load.
+    ControllerLost,
+    /// A slice had not ended long after its time, so it ended it.
+    Overdue,
+}
+
+/// The first pause after a controller was not there, and the longest.
+const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+/// How long a controller may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// How often an agent that waits looks whether it is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Waits for controllers, and makes parts of their loads, until `stop` is set.
+///
+/// # Errors
+/// The engine does not start, or the bus takes no subscription.
+pub fn run_agent(
+    bus: &dyn Bus,
+    plan: &AgentPlan,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(AgentNews),
+) -> Result<(), FleetError> {
+    let (sender, inbox) = channel();
+    let _orders = bus.subscribe(&agent_subject(&plan.id), sender.clone())?;
+    while let Some((run, slot)) = join(bus, plan, &inbox, stop, tell) {
+        let mut membership = Membership::begin(bus, plan, run, slot, &sender)?;
+        match membership.work(&inbox, stop, tell) {
+            MembershipEnd::Stopped => break,
+            MembershipEnd::Over => tell(AgentNews::RunEnded),
+            MembershipEnd::ControllerLost => tell(AgentNews::ControllerLost),
+        }
+        if plan.once && membership.has_worked() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Asks for a slot until a controller gives one; `None` when it is to end first.
+fn join(
+    bus: &dyn Bus,
+    plan: &AgentPlan,
+    inbox: &Receiver<BusMessage>,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(AgentNews),
+) -> Option<(String, usize)> {
+    let [first, longest] = PAUSE;
+    let mut pause = first;
+    let mut told = None;
+    while !stop.load(Ordering::Relaxed) {
+        // Orders of a run that it is no part of, or not any more.
+        for message in inbox.try_iter() {
+            reply(bus, &message, &AgentAnswer::Stranger { run: None });
+        }
+        let asked = bus.request(JOIN, bytes(&introduction(plan)), ANSWER_WITHIN);
+        match asked.ok().and_then(|answer| read(&answer)) {
+            Some(JoinAnswer::Joined { run, slot, slots }) => {
+                tell(AgentNews::Joined { slot, slots });
+                return Some((run, slot));
+            }
+            Some(JoinAnswer::Refused { why }) if told.as_ref() != Some(&why) => {
+                tell(AgentNews::NotWanted { why: why.clone() });
+                told = Some(why);
+            }
+            // Nobody was there, it had enough others, or the bus was away.
+            Some(JoinAnswer::Refused { .. } | JoinAnswer::Full) | None => {}
+        }
+        rest(pause, stop);
+        pause = (pause * 2).min(longest);
+    }
+    None
+}
+
+fn introduction(plan: &AgentPlan) -> Introduction {
+    let machine = Machine::read();
+    Introduction {
+        protocol: PROTOCOL,
+        id: plan.id.clone(),
+        name: plan.name.clone(),
+        slot: plan.slot,
+        build: plan.build.clone(),
+        threads: plan.engine.threads,
+        kernel: machine.kernel,
+        cpu_model: machine.cpu_model,
+        loopback: machine::loopback(),
+    }
+}
+
+fn rest(pause: Duration, stop: &AtomicBool) {
+    let until = Instant::now() + pause;
+    while !stop.load(Ordering::Relaxed) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        thread::sleep(left.min(LOOK_EVERY));
+    }
+}
+
+/// Answers a message, when an answer is wanted.
+fn reply(bus: &dyn Bus, message: &BusMessage, answer: &AgentAnswer) {
+    if let Some(reply) = &message.reply {
+        // Whoever gets no answer asks again.
+        let _ = bus.publish(reply, bytes(answer));
+    }
+}
+
+impl AgentPlan {
+    /// What its clock says.
+    fn now_ns(&self) -> i64 {
+        let own = i64::try_from(Nanos::now().0).unwrap_or(i64::MAX);
+        own.saturating_add(self.skew_ns)
+    }
+}

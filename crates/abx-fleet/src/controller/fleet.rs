@@ -1,0 +1,501 @@
+//! A load generator of several machines.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use abx_engine::{
+    AwaitedConnections, AwaitedResponses, EngineError, LoadGenerator, LoadPart, LoadPlan,
+    OpenReport, PoolId, SliceEnd, SliceNews, SlicePlan, Stopper,
+};
+use abx_evidence::SliceTally;
+use abx_evidence::record::FleetRecord;
+use abx_sys::Nanos;
+
+use super::gathering::Gathering;
+use super::line::{Line, RunBus, now_ns};
+use super::member::Member;
+use super::roll_call::RollCall;
+use super::{FleetPlan, TellFleet};
+use crate::bus::Bus;
+use crate::fleet_error::FleetError;
+use crate::message::{AgentTask, Control, TaskProgress, TaskResult, sha256_of};
+
+/// Agents that make one load together. Dropping it ends their run.
+pub struct Fleet {
+    bus: RunBus,
+    members: Vec<Member>,
+    roll: RollCall,
+    stopper: Stopper,
+    /// The number of the last order.
+    orders: u64,
+    pools: u64,
+    /// The slice that agents are ready for.
+    armed: Option<Armed>,
+    /// How long before it begins a slice is ordered.
+    lead: Duration,
+    /// Why it makes no load any more.
+    broken: Option<String>,
+}
+
+/// A slice that agents are ready for.
+struct Armed {
+    order: u64,
+    pool: PoolId,
+    plan: SlicePlan,
+    starts: Nanos,
+}
+
+/// What an agent's thread reports here.
+enum Report<T> {
+    Progress(usize, TaskProgress),
+    Ended(usize, Result<T, FleetError>),
+}
+
+/// The shortest and the longest time between a slice's order and its begin.
+const LEAD: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(2)];
+/// How many of the slowest round trips an order may take.
+const ROUND_TRIPS: u32 = 10;
+/// So long before a slice begins everything else is done.
+const READY_BEFORE: Nanos = Nanos(500_000);
+/// Clocks are read again when they were read so long ago: good ones drift by 100 us then.
+const CLOCKS_KEEP: Duration = Duration::from_secs(5);
+
+impl Fleet {
+    /// Waits for as many agents as are wanted, and gives each a slot.
+    ///
+    /// # Errors
+    /// [`FleetError::TooFew`] and [`FleetError::Interrupted`] above all.
+    pub fn assemble(
+        bus: Arc<dyn Bus>,
+        run: &str,
+        plan: &FleetPlan,
+        is_stopped: &dyn Fn() -> bool,
+        tell: &TellFleet,
+    ) -> Result<Fleet, FleetError> {
+        let bus = RunBus {
+            bus,
+            run: run.to_owned(),
+        };
+        let members = Gathering::members(&bus, plan, is_stopped, tell).inspect_err(|_| {
+            // Those who came wait for somebody else.
+            bus.tell(Control::End);
+            bus.bus.flush();
+        })?;
+        let count = members.len();
+        let agents = { members.iter().enumerate() }
+            .map(|(slot, one)| (one.introduction.id.clone(), called(one, slot, count)));
+        let roll = RollCall::begin(&bus.bus, run, agents.collect(), plan.timing, tell)?;
+        let bounds = members.iter().map(|one| one.clock.bound_ns);
+        let slowest = Duration::from_nanos(bounds.max().unwrap_or_default() * 2);
+        let [shortest, longest] = LEAD;
+        Ok(Fleet {
+            bus,
+            members,
+            roll,
+            stopper: Stopper::default(),
+            orders: 0,
+            pools: 0,
+            armed: None,
+            lead: (shortest + slowest * ROUND_TRIPS).min(longest),
+            broken: None,
+        })
+    }
+
+    /// Has every agent asked by a thread of its own, and tells how far they are.
+    fn each<T: Send>(
+        &self,
+        ask: impl Fn(&Line, &mut dyn FnMut(TaskProgress)) -> Result<T, FleetError> + Sync,
+        on_progress: &mut dyn FnMut(&[TaskProgress]),
+    ) -> Vec<Result<T, FleetError>> {
+        let count = self.members.len();
+        let mut progress = vec![TaskProgress::Nothing; count];
+        let mut ended: Vec<Option<Result<T, FleetError>>> = (0..count).map(|_| None).collect();
+        let (reports, heard) = channel();
+        let mut is_lost = false;
+        thread::scope(|scope| {
+            for slot in 0..count {
+                let (ask, reports) = (&ask, reports.clone());
+                scope.spawn(move || {
+                    let line = self.line(slot);
+                    let mut tell = |progress| {
+                        // It is heard as long as this scope lasts.
+                        let _ = reports.send(Report::Progress(slot, progress));
+                    };
+                    let result = ask(&line, &mut tell);
+                    let _ = reports.send(Report::Ended(slot, result));
+                });
+            }
+            drop(reports);
+            for report in heard {
+                match report {
+                    Report::Progress(slot, one) => {
+                        progress[slot] = one;
+                        on_progress(&progress);
+                    }
+                    Report::Ended(slot, result) => {
+                        is_lost |= matches!(&result, Err(FleetError::Lost { .. }));
+                        ended[slot] = Some(result);
+                    }
+                }
+                if is_lost {
+                    // The load is not what was asked for any more: nobody goes on.
+                    self.bus.tell(Control::Stop);
+                }
+            }
+        });
+        let each = ended.into_iter();
+        each.map(|result| result.expect("each thread ends with a result"))
+            .collect()
+    }
+
+    fn line(&self, slot: usize) -> Line<'_> {
+        let member = &self.members[slot];
+        Line {
+            bus: &self.bus,
+            roll: &self.roll,
+            slot,
+            id: &member.introduction.id,
+            agent: called(member, slot, self.members.len()),
+        }
+    }
+
+    /// What all of them gave, or the first error: from then on there is no load.
+    fn all<T>(&mut self, results: Vec<Result<T, FleetError>>) -> Result<Vec<T>, EngineError> {
+        let mut all = Vec::with_capacity(results.len());
+        let mut first = None;
+        for (slot, result) in results.into_iter().enumerate() {
+            match result {
+                Ok(one) => all.push(one),
+                Err(error) => {
+                    self.note(slot, &error);
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        match first {
+            Some(error) => Err(elsewhere(error)),
+            None => Ok(all),
+        }
+    }
+
+    /// Takes note of what ends all load.
+    fn note(&mut self, slot: usize, error: &FleetError) {
+        self.broken.get_or_insert_with(|| error.to_string());
+        if let FleetError::Lost { how, .. } = error {
+            self.members[slot].lost.get_or_insert_with(|| how.clone());
+        }
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        match &self.broken {
+            Some(why) => Err(EngineError::Elsewhere(why.clone().into())),
+            None => Ok(()),
+        }
+    }
+
+    fn next_order(&mut self) -> u64 {
+        self.orders += 1;
+        self.orders
+    }
+
+    /// Has all agents make or mend connections.
+    fn connect(
+        &mut self,
+        task: impl Fn(usize) -> AgentTask + Sync,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<OpenReport, EngineError> {
+        self.check()?;
+        let order = self.next_order();
+        let stopper = self.stopper.clone();
+        let ask = |line: &Line, tell: &mut dyn FnMut(TaskProgress)| {
+            line.deliver(order, task(line.slot))?;
+            match line.collect(order, &stopper, tell)? {
+                TaskResult::Opened {
+                    standing,
+                    opened,
+                    failures,
+                } => Ok(OpenReport {
+                    standing,
+                    opened,
+                    failures,
+                }),
+                _ => Err(line.nonsense()),
+            }
+        };
+        let results = self.each(ask, &mut |all| {
+            awaited_connections(all).into_iter().for_each(&mut *on_wait);
+        });
+        let mut sum = OpenReport::default();
+        for part in self.all(results)? {
+            sum.standing += part.standing;
+            sum.opened += part.opened;
+            sum.failures.merge(&part.failures);
+        }
+        Ok(sum)
+    }
+
+    /// Reads the clocks that were read long ago: between slices, when nothing is measured.
+    fn read_clocks(&mut self) -> Result<(), EngineError> {
+        let is_old = |one: &Member| one.clock.at.elapsed() > CLOCKS_KEEP;
+        if !self.members.iter().any(is_old) {
+            return Ok(());
+        }
+        let results = self.each(|line, _| line.clock_offset(), &mut |_| {});
+        let clocks = self.all(results)?;
+        for (member, clock) in self.members.iter_mut().zip(clocks) {
+            member.set_clock(clock);
+        }
+        Ok(())
+    }
+
+    /// Whether every agent sees the same machine at an address.
+    fn check_address(&self, plan: &LoadPlan) -> Result<(), FleetError> {
+        let address = plan.address.ip();
+        let mut members = self.members.iter();
+        let elsewhere = members.position(|one| !one.is_here());
+        match elsewhere.filter(|_| address.is_loopback()) {
+            Some(slot) => Err(FleetError::Loopback {
+                agent: self.line(slot).agent,
+                address,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl LoadGenerator for Fleet {
+    fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    fn threads(&self) -> usize {
+        self.members
+            .iter()
+            .map(|one| one.introduction.threads)
+            .sum()
+    }
+
+    fn open(
+        &mut self,
+        plan: &LoadPlan,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<(PoolId, OpenReport), EngineError> {
+        let agents = self.members.len();
+        if (plan.connections as usize) < agents {
+            return Err(elsewhere(FleetError::TooFewConnections {
+                connections: plan.connections,
+                agents,
+            }));
+        }
+        self.check_address(plan).map_err(elsewhere)?;
+        self.pools += 1;
+        let pool = self.pools;
+        let sha256 = sha256_of(plan);
+        let of = u32::try_from(agents).unwrap_or(u32::MAX);
+        let task = |slot: usize| AgentTask::Open {
+            pool,
+            plan: Box::new(plan.clone()),
+            sha256: sha256.clone(),
+            part: LoadPart {
+                number: u32::try_from(slot).unwrap_or(u32::MAX),
+                of,
+            },
+        };
+        let report = self.connect(task, on_wait)?;
+        let id = PoolId::new(pool, plan.connections.into(), self.threads() as u64);
+        Ok((id, report))
+    }
+
+    fn refresh(
+        &mut self,
+        pool: PoolId,
+        on_wait: &mut dyn FnMut(AwaitedConnections),
+    ) -> Result<OpenReport, EngineError> {
+        let pool = pool.number();
+        self.connect(|_| AgentTask::Refresh { pool }, on_wait)
+    }
+
+    /// Tells every agent when the slice begins by its own clock: nobody is ever told to
+    /// begin at once.
+    fn arm(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<(), EngineError> {
+        self.check()?;
+        self.read_clocks()?;
+        let order = self.next_order();
+        let starts_ns = now_ns() + i64::try_from(self.lead.as_nanos()).unwrap_or(i64::MAX);
+        let ask = |line: &Line, _: &mut dyn FnMut(TaskProgress)| {
+            let task = AgentTask::Slice {
+                pool: pool.number(),
+                plan: *plan,
+                starts_ns: self.members[line.slot].clock.theirs(starts_ns),
+            };
+            line.deliver(order, task)
+        };
+        let results = self.each(ask, &mut |_| {});
+        let armed = self.all(results);
+        if armed.is_err() {
+            // Some may have begun, and nobody will ask them.
+            self.bus.tell(Control::Stop);
+        }
+        armed?;
+        let starts = Nanos(starts_ns.unsigned_abs());
+        let left = starts.since(Nanos::now().plus(READY_BEFORE));
+        if left == Nanos(0) {
+            self.lead = (self.lead * 2).min(LEAD[1]);
+        }
+        thread::sleep(left.into());
+        self.armed = Some(Armed {
+            order,
+            pool,
+            plan: *plan,
+            starts,
+        });
+        Ok(())
+    }
+
+    fn slice(
+        &mut self,
+        pool: PoolId,
+        plan: &SlicePlan,
+        on_news: &mut dyn FnMut(SliceNews),
+    ) -> Result<SliceTally, EngineError> {
+        let is_this = |armed: &Armed| armed.pool == pool && armed.plan == *plan;
+        if !self.armed.as_ref().is_some_and(is_this) {
+            self.arm(pool, plan)?;
+        }
+        let Armed { order, starts, .. } = self.armed.take().expect("it was armed just now");
+        let stopper = self.stopper.clone();
+        let ask = |line: &Line, tell: &mut dyn FnMut(TaskProgress)| match line
+            .collect(order, &stopper, tell)?
+        {
+            TaskResult::Tally { tally, late_ns } => Ok((tally, late_ns)),
+            _ => Err(line.nonsense()),
+        };
+        let results = self.each(ask, &mut |all| {
+            let awaited = awaited_responses(all).map(SliceNews::Awaits);
+            awaited.into_iter().for_each(&mut *on_news);
+        });
+        let length_ns = match plan.end {
+            SliceEnd::AfterNs(length_ns) => Some(length_ns),
+            SliceEnd::AfterRequests(_) => None,
+        };
+        let mut sum: Option<SliceTally> = None;
+        let mut first_error = None;
+        for (slot, result) in results.into_iter().enumerate() {
+            match result {
+                Ok((mut tally, late_ns)) => {
+                    self.members[slot].note_slice(late_ns, length_ns);
+                    if let Some(timeline) = &mut tally.tally.timeline {
+                        // In our own time, as all that it is laid beside.
+                        timeline.start_ns = starts.0;
+                    }
+                    match &mut sum {
+                        None => sum = Some(*tally),
+                        Some(sum) => sum.merge(&tally),
+                    }
+                }
+                Err(error) => {
+                    self.note(slot, &error);
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        // What the others gave is kept where one was lost: the record says that it was.
+        match (sum, first_error) {
+            (Some(sum), None | Some(FleetError::Lost { .. })) => Ok(sum),
+            (_, Some(error)) => Err(elsewhere(error)),
+            (None, None) => Err(EngineError::Zero { what: "agents" }),
+        }
+    }
+
+    fn close(&mut self, pool: PoolId) {
+        if self.broken.is_some() {
+            return;
+        }
+        let order = self.next_order();
+        let stopper = self.stopper.clone();
+        let pool = pool.number();
+        let results = self.each(
+            |line, tell| {
+                line.deliver(order, AgentTask::Close { pool })?;
+                line.collect(order, &stopper, tell)
+            },
+            &mut |_| {},
+        );
+        // Whoever is missing here is missing in what comes next too, which says so.
+        let _ = self.all(results);
+    }
+
+    fn fleet(&self) -> Option<FleetRecord> {
+        let agents = self.members.iter().enumerate();
+        let agents = agents.map(|(slot, one)| one.record(slot));
+        Some(FleetRecord {
+            bus: self.bus.bus.kind().to_owned(),
+            bus_version: self.bus.bus.version(),
+            agents: agents.collect(),
+        })
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.bus.tell(Control::End);
+        self.bus.bus.flush();
+    }
+}
+
+/// What an agent is called in messages.
+fn called(member: &Member, slot: usize, count: usize) -> String {
+    let name = &member.introduction.name;
+    format!("agent {name} ({} of {count})", slot + 1)
+}
+
+fn elsewhere(error: FleetError) -> EngineError {
+    EngineError::Elsewhere(Box::new(error))
+}
+
+/// How far all agents are with their connections; `None` while none has told.
+fn awaited_connections(all: &[TaskProgress]) -> Option<AwaitedConnections> {
+    let each = all.iter().filter_map(|one| match one {
+        TaskProgress::Opening {
+            open,
+            asked,
+            silent_ns,
+            at_most_ns,
+        } => Some(AwaitedConnections {
+            open: *open,
+            asked: *asked,
+            silent: Duration::from_nanos(*silent_ns),
+            at_most: Duration::from_nanos(*at_most_ns),
+        }),
+        _ => None,
+    });
+    each.reduce(|one, other| AwaitedConnections {
+        open: one.open + other.open,
+        asked: one.asked + other.asked,
+        silent: one.silent.min(other.silent),
+        at_most: one.at_most.max(other.at_most),
+    })
+}
+
+/// Whom all agents wait for; `None` while none has told.
+fn awaited_responses(all: &[TaskProgress]) -> Option<AwaitedResponses> {
+    let each = all.iter().filter_map(|one| match one {
+        TaskProgress::Responses {
+            connections,
+            waited_ns,
+            at_most_ns,
+        } => Some(AwaitedResponses {
+            connections: *connections,
+            waited_ns: *waited_ns,
+            at_most_ns: *at_most_ns,
+        }),
+        _ => None,
+    });
+    each.reduce(|one, other| AwaitedResponses {
+        connections: one.connections + other.connections,
+        waited_ns: one.waited_ns.max(other.waited_ns),
+        at_most_ns: one.at_most_ns.max(other.at_most_ns),
+    })
+}

@@ -1,0 +1,189 @@
+//! How agents come to have slots.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use super::line::RunBus;
+use super::member::Member;
+use super::{FleetNews, FleetPlan, TellFleet};
+use crate::bus::{BusError, BusMessage};
+use crate::fleet_error::FleetError;
+use crate::message::{Control, Introduction, JOIN, JoinAnswer, PROTOCOL, bytes, read};
+
+/// How often a wait looks whether it is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// So long no agent has asked for a slot before those that have one are tried.
+const QUIET: Duration = Duration::from_millis(20);
+
+/// Slots, and who has them.
+pub struct Gathering<'a> {
+    bus: &'a RunBus,
+    plan: &'a FleetPlan,
+    tell: &'a TellFleet,
+    slots: Vec<Option<Introduction>>,
+    refused: Vec<String>,
+}
+
+impl Gathering<'_> {
+    /// Waits for as many agents as are wanted, and reads their clocks.
+    ///
+    /// # Errors
+    /// [`FleetError::TooFew`], [`FleetError::Interrupted`], [`FleetError::Bus`].
+    pub fn members(
+        bus: &RunBus,
+        plan: &FleetPlan,
+        is_stopped: &dyn Fn() -> bool,
+        tell: &TellFleet,
+    ) -> Result<Vec<Member>, FleetError> {
+        let mut gathering = Gathering {
+            bus,
+            plan,
+            tell,
+            slots: vec![None; plan.agents],
+            refused: Vec::new(),
+        };
+        let (sender, inbox) = channel();
+        let _joins = bus.bus.subscribe(JOIN, sender)?;
+        let until = Instant::now() + plan.timing.join;
+        let mut speaks_at = Instant::now();
+        loop {
+            if Instant::now() >= speaks_at {
+                // Those who have come wait for the others too.
+                bus.tell(Control::Alive);
+                speaks_at = Instant::now() + plan.timing.beat;
+            }
+            let wait = if gathering.is_full() {
+                QUIET
+            } else {
+                LOOK_EVERY
+            };
+            match inbox.recv_timeout(wait) {
+                Ok(message) => gathering.hear(&message),
+                Err(RecvTimeoutError::Timeout) if gathering.is_full() => {
+                    if let Some(members) = gathering.try_all() {
+                        return Ok(members);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            if is_stopped() {
+                return Err(FleetError::Interrupted);
+            }
+            if Instant::now() >= until {
+                return Err(FleetError::TooFew {
+                    joined: gathering.slots.iter().flatten().count(),
+                    wanted: plan.agents,
+                    within: plan.timing.join,
+                    refused: gathering.refused,
+                });
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.slots.iter().all(Option::is_some)
+    }
+
+    fn hear(&mut self, message: &BusMessage) {
+        let Some(reply) = &message.reply else {
+            return;
+        };
+        // Older and newer versions say it in other words.
+        let answer = match read(&message.payload) {
+            Some(introduction) => self.answer(introduction),
+            None => JoinAnswer::Refused {
+                why: "it speaks another version of the protocol".to_owned(),
+            },
+        };
+        // Who gets no answer asks again.
+        let _ = self.bus.bus.publish(reply, bytes(&answer));
+    }
+
+    fn answer(&mut self, one: Introduction) -> JoinAnswer {
+        let mut slots = self.slots.iter();
+        if let Some(slot) = slots.position(|had| had.as_ref().is_some_and(|it| it.id == one.id)) {
+            return self.joined(slot);
+        }
+        if let Some(why) = self.refusal(&one) {
+            let line = format!("{} is not wanted: {why}", called(&one));
+            if !self.refused.contains(&line) {
+                self.refused.push(line);
+                (self.tell)(FleetNews::NotWanted {
+                    agent: called(&one),
+                    why: why.clone(),
+                });
+            }
+            return JoinAnswer::Refused { why };
+        }
+        let free = match one.slot {
+            Some(slot) => Some(slot),
+            None => self.slots.iter().position(Option::is_none),
+        };
+        let Some(slot) = free else {
+            return JoinAnswer::Full;
+        };
+        (self.tell)(FleetNews::Joined {
+            agent: called(&one),
+        });
+        self.slots[slot] = Some(one);
+        self.joined(slot)
+    }
+
+    fn joined(&self, slot: usize) -> JoinAnswer {
+        JoinAnswer::Joined {
+            run: self.bus.run.clone(),
+            slot,
+            slots: self.slots.len(),
+        }
+    }
+
+    /// Why an agent cannot take part.
+    fn refusal(&self, one: &Introduction) -> Option<String> {
+        if one.protocol != PROTOCOL || one.build != self.plan.build {
+            return Some(format!(
+                "it is another build of abx ({}; the controller is {}): have the same program \
+                 everywhere",
+                short(&one.build),
+                short(&self.plan.build)
+            ));
+        }
+        let slot = one.slot?;
+        match self.slots.get(slot) {
+            None => Some(format!(
+                "it must have slot {}, and there are {}",
+                slot + 1,
+                self.slots.len()
+            )),
+            Some(Some(other)) => Some(format!(
+                "it must have slot {}, which {} has",
+                slot + 1,
+                called(other)
+            )),
+            Some(None) => None,
+        }
+    }
+
+    /// Reads the clocks of all who have a slot. Who is not there any more loses it, and who
+    /// gives no answer in time is asked again; `None` until all have answered.
+    fn try_all(&mut self) -> Option<Vec<Member>> {
+        let mut members = Vec::with_capacity(self.slots.len());
+        for slot in &mut self.slots {
+            let one = slot.as_ref()?;
+            match self.bus.clock_offset(&one.id) {
+                Ok(clock) => members.push(Member::new(one.clone(), clock)),
+                Err(BusError::NoResponders) => *slot = None,
+                Err(_) => return None,
+            }
+        }
+        self.is_full().then_some(members)
+    }
+}
+
+/// What an agent is called in messages before it has a slot.
+fn called(one: &Introduction) -> String {
+    format!("agent {}", one.name)
+}
+
+fn short(build: &str) -> &str {
+    build.get(..12).unwrap_or(build)
+}

@@ -1,0 +1,216 @@
+//! What a controller asks of one agent, until it is answered or the agent is lost.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use abx_engine::Stopper;
+use abx_sys::Nanos;
+
+use super::roll_call::RollCall;
+use crate::bus::{Bus, BusError};
+use crate::clock::{CLOCK_READINGS, ClockOffset, ClockReading};
+use crate::fleet_error::FleetError;
+use crate::message::{
+    AgentAnswer, AgentOrder, AgentTask, Control, TaskProgress, TaskResult, Wanted, agent_subject,
+    bytes, control_subject, read,
+};
+
+/// How long an answer may take before it is asked for again.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// The pause before that where nobody was there.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The bus as a run's controller uses it.
+pub struct RunBus {
+    /// The bus.
+    pub bus: Arc<dyn Bus>,
+    /// The run.
+    pub run: String,
+}
+
+/// One agent, to be asked.
+pub struct Line<'a> {
+    /// The bus.
+    pub bus: &'a RunBus,
+    /// Who is there.
+    pub roll: &'a RollCall,
+    /// The agent's slot.
+    pub slot: usize,
+    /// Its id.
+    pub id: &'a str,
+    /// What it is called in messages.
+    pub agent: String,
+}
+
+impl RunBus {
+    /// Says something to all agents.
+    pub fn tell(&self, control: Control) {
+        // What matters is said again.
+        let _ = self
+            .bus
+            .publish(&control_subject(&self.run), bytes(&control));
+    }
+
+    /// Asks an agent once.
+    pub fn ask(&self, id: &str, what: Wanted) -> Result<AgentAnswer, BusError> {
+        let order = AgentOrder {
+            run: self.run.clone(),
+            what,
+        };
+        let subject = agent_subject(id);
+        let answer = self.bus.request(&subject, bytes(&order), ANSWER_WITHIN)?;
+        // Whoever speaks another language will be asked again, and be lost.
+        read(&answer).ok_or(BusError::Timeout)
+    }
+
+    /// Reads an agent's clock.
+    ///
+    /// # Errors
+    /// An answer that is not a time.
+    pub fn read_clock(&self, id: &str) -> Result<ClockReading, BusError> {
+        let asked_ns = now_ns();
+        match self.ask(id, Wanted::Clock)? {
+            AgentAnswer::Clock { now_ns: said_ns } => Ok(ClockReading {
+                asked_ns,
+                said_ns,
+                came_ns: now_ns(),
+            }),
+            _ => Err(BusError::NoResponders),
+        }
+    }
+
+    /// What an agent's clock says, before anybody watches whether it is there.
+    ///
+    /// # Errors
+    /// The first answer that is missing.
+    pub fn clock_offset(&self, id: &str) -> Result<ClockOffset, BusError> {
+        let readings = (0..CLOCK_READINGS).map(|_| self.read_clock(id));
+        let readings = readings.collect::<Result<Vec<_>, _>>()?;
+        ClockOffset::of(readings).ok_or(BusError::Timeout)
+    }
+}
+
+impl Line<'_> {
+    /// Asks until there is an answer.
+    ///
+    /// # Errors
+    /// [`FleetError::Lost`] when there is none, [`FleetError::Bus`] when it cannot be asked.
+    fn ask(&self, what: &Wanted) -> Result<AgentAnswer, FleetError> {
+        loop {
+            match self.bus.ask(self.id, what.clone()) {
+                Ok(AgentAnswer::Stranger { .. }) => {
+                    return Err(self.lost("it has left the run".to_owned()));
+                }
+                Ok(answer) => {
+                    self.roll.hears(self.slot);
+                    return Ok(answer);
+                }
+                Err(error @ BusError::TooLarge { .. }) => return Err(error.into()),
+                Err(_) => {}
+            }
+            if let Some(how) = self.roll.lost(self.slot) {
+                return Err(self.lost(how));
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Reads the agent's clock again.
+    ///
+    /// # Errors
+    /// As [`Line::deliver`].
+    pub fn clock_offset(&self) -> Result<ClockOffset, FleetError> {
+        loop {
+            if let Ok(offset) = self.bus.clock_offset(self.id) {
+                self.roll.hears(self.slot);
+                return Ok(offset);
+            }
+            if let Some(how) = self.roll.lost(self.slot) {
+                return Err(self.lost(how));
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Gives an order.
+    ///
+    /// # Errors
+    /// [`FleetError::Refused`], [`FleetError::Lost`], [`FleetError::Bus`].
+    pub fn deliver(&self, number: u64, task: AgentTask) -> Result<(), FleetError> {
+        let task = Box::new(task);
+        match self.ask(&Wanted::Task { number, task })? {
+            AgentAnswer::Accepted => Ok(()),
+            AgentAnswer::Refused { why } => Err(self.refused(why)),
+            _ => Err(self.nonsense()),
+        }
+    }
+
+    /// Waits for what comes of an order, and tells now and then how far it is. A stop is
+    /// passed on, and ends it soon.
+    ///
+    /// # Errors
+    /// [`FleetError`].
+    pub fn collect(
+        &self,
+        number: u64,
+        stopper: &Stopper,
+        on_progress: &mut dyn FnMut(TaskProgress),
+    ) -> Result<TaskResult, FleetError> {
+        let mut whole = String::new();
+        loop {
+            if stopper.is_stopped() {
+                self.bus.tell(Control::Stop);
+            }
+            let from = whole.len();
+            match self.ask(&Wanted::Result { number, from })? {
+                AgentAnswer::Working(progress) => on_progress(progress),
+                AgentAnswer::Part { all, text } => {
+                    if text.is_empty() && whole.len() < all {
+                        return Err(self.nonsense());
+                    }
+                    whole.push_str(&text);
+                    if whole.len() >= all {
+                        break;
+                    }
+                }
+                AgentAnswer::Refused { why } => return Err(self.refused(why)),
+                _ => return Err(self.nonsense()),
+            }
+        }
+        match read(whole.as_bytes()) {
+            Some(TaskResult::Failed { why }) => Err(FleetError::Failed {
+                agent: self.agent.clone(),
+                why,
+            }),
+            Some(result) => Ok(result),
+            None => Err(self.nonsense()),
+        }
+    }
+
+    fn lost(&self, how: String) -> FleetError {
+        FleetError::Lost {
+            agent: self.agent.clone(),
+            how,
+        }
+    }
+
+    fn refused(&self, why: String) -> FleetError {
+        FleetError::Refused {
+            agent: self.agent.clone(),
+            why,
+        }
+    }
+
+    /// What an agent of the same version never says.
+    pub fn nonsense(&self) -> FleetError {
+        FleetError::Nonsense {
+            agent: self.agent.clone(),
+        }
+    }
+}
+
+/// What our clock says.
+pub fn now_ns() -> i64 {
+    i64::try_from(Nanos::now().0).unwrap_or(i64::MAX)
+}

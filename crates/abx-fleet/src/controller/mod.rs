@@ -1,0 +1,60 @@
+//! A controller: it gathers agents, and has them make one load together.
+
+pub mod fleet;
+mod gathering;
+mod line;
+mod member;
+mod roll_call;
+
+use std::sync::Arc;
+
+use crate::timing::FleetTiming;
+
+/// What a controller wants.
+#[derive(Debug, Clone)]
+pub struct FleetPlan {
+    /// How many agents.
+    pub agents: usize,
+    /// The SHA-256 of the program that each of them must be: see
+    /// [`own_build`](crate::own_build).
+    pub build: String,
+    /// How long it waits.
+    pub timing: FleetTiming,
+}
+
+/// What a controller tells of its agents, each by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FleetNews {
+    /// It has a slot.
+    Joined {
+        /// Who.
+        agent: String,
+    },
+    /// It cannot take part.
+    NotWanted {
+        /// Who.
+        agent: String,
+        /// Why not.
+        why: String,
+    },
+    /// Nothing was heard of it for a while.
+    Silent {
+        /// Who.
+        agent: String,
+    },
+    /// It was silent and is there again.
+    Back {
+        /// Who.
+        agent: String,
+    },
+    /// It is not there any more.
+    Lost {
+        /// Who.
+        agent: String,
+        /// How.
+        how: String,
+    },
+}
+
+/// Told of agents, by several threads.
+pub type TellFleet = Arc<dyn Fn(FleetNews) + Send + Sync>;

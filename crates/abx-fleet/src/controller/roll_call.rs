@@ -1,0 +1,220 @@
+//! Who of the agents is there: a thread that hears their beats and gives its own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::{FleetNews, TellFleet};
+use crate::bus::{Bus, BusMessage, Subscription};
+use crate::fleet_error::FleetError;
+use crate::message::{Beat, Control, all_beats, bytes, control_subject, read};
+use crate::timing::FleetTiming;
+
+/// Knows who is there.
+pub struct RollCall {
+    shared: Arc<SharedRoll>,
+    thread: Option<JoinHandle<()>>,
+    _beats: Subscription,
+}
+
+struct SharedRoll {
+    entries: Mutex<Vec<Entry>>,
+    is_over: AtomicBool,
+}
+
+struct Entry {
+    id: String,
+    name: String,
+    heard: Instant,
+    is_silent: bool,
+    /// How it was lost, for good.
+    lost: Option<String>,
+}
+
+/// What the thread has.
+struct Watch {
+    shared: Arc<SharedRoll>,
+    bus: Arc<dyn Bus>,
+    beats: Receiver<BusMessage>,
+    control: String,
+    timing: FleetTiming,
+    tell: TellFleet,
+}
+
+/// How often everybody is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+impl RollCall {
+    /// Watches the agents of a run, each with its id and name, by slot.
+    ///
+    /// # Errors
+    /// The bus takes no subscription, or there is no thread.
+    pub fn begin(
+        bus: &Arc<dyn Bus>,
+        run: &str,
+        agents: Vec<(String, String)>,
+        timing: FleetTiming,
+        tell: &TellFleet,
+    ) -> Result<RollCall, FleetError> {
+        let (sender, beats) = channel();
+        let subscription = bus.subscribe(&all_beats(run), sender)?;
+        let entry = |(id, name)| Entry {
+            id,
+            name,
+            heard: Instant::now(),
+            is_silent: false,
+            lost: None,
+        };
+        let shared = Arc::new(SharedRoll {
+            entries: Mutex::new(agents.into_iter().map(entry).collect()),
+            is_over: AtomicBool::new(false),
+        });
+        let watch = Watch {
+            shared: Arc::clone(&shared),
+            bus: Arc::clone(bus),
+            beats,
+            control: control_subject(run),
+            timing,
+            tell: Arc::clone(tell),
+        };
+        let thread = thread::Builder::new().name("abx-roll-call".to_owned());
+        let thread = thread.spawn(move || watch.go_on()).map_err(|source| {
+            abx_engine::EngineError::System {
+                what: "a thread",
+                source,
+            }
+        })?;
+        Ok(RollCall {
+            shared,
+            thread: Some(thread),
+            _beats: subscription,
+        })
+    }
+
+    /// The agent of this slot has answered.
+    pub fn hears(&self, slot: usize) {
+        if let Some(entry) = self.shared.entries().get_mut(slot) {
+            entry.heard = Instant::now();
+        }
+    }
+
+    /// How the agent of this slot was lost, if it was.
+    pub fn lost(&self, slot: usize) -> Option<String> {
+        self.shared.entries().get(slot)?.lost.clone()
+    }
+}
+
+impl Drop for RollCall {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl SharedRoll {
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        // Each change is one assignment.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch {
+    fn go_on(self) {
+        let mut speaks_at = Instant::now();
+        let mut looked = Instant::now();
+        while !self.shared.is_over.load(Ordering::Relaxed) {
+            if Instant::now() >= speaks_at {
+                // The next one comes soon.
+                let _ = self.bus.publish(&self.control, bytes(&Control::Alive));
+                speaks_at = Instant::now() + self.timing.beat;
+            }
+            self.listen();
+            // Who cannot hear knows nothing of others, nor who was held up itself.
+            let is_deaf = !self.bus.is_connected() || looked.elapsed() > self.timing.suspect;
+            looked = Instant::now();
+            for news in self.shared.look(is_deaf, &self.timing) {
+                (self.tell)(news);
+            }
+        }
+    }
+
+    /// Hears all that has come, and waits for some.
+    fn listen(&self) {
+        let until = Instant::now() + LOOK_EVERY;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.beats.recv_timeout(left) {
+                Ok(message) => {
+                    if let Some(news) = self.shared.hear(&message) {
+                        (self.tell)(news);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    thread::sleep(left);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl SharedRoll {
+    fn hear(&self, message: &BusMessage) -> Option<FleetNews> {
+        let beat: Beat = read(&message.payload)?;
+        let mut entries = self.entries();
+        let entry = entries.get_mut(beat.slot)?;
+        // Another process has no part in this, whatever slot it says it has.
+        if entry.id != beat.id {
+            return None;
+        }
+        entry.heard = Instant::now();
+        if !beat.leaves || entry.lost.is_some() {
+            return None;
+        }
+        Some(entry.lose("it was stopped there".to_owned()))
+    }
+
+    /// Takes note of who was silent for too long.
+    fn look(&self, is_deaf: bool, timing: &FleetTiming) -> Vec<FleetNews> {
+        let mut news = Vec::new();
+        for entry in self.entries().iter_mut() {
+            if entry.lost.is_some() {
+                continue;
+            }
+            if is_deaf {
+                entry.heard = Instant::now();
+                continue;
+            }
+            let silent = entry.heard.elapsed();
+            let is_silent = silent > timing.suspect;
+            let agent = entry.name.clone();
+            if silent > timing.lost {
+                let how = format!("nothing was heard of it for {:.1} s", silent.as_secs_f64());
+                news.push(entry.lose(how));
+            } else if is_silent != entry.is_silent {
+                entry.is_silent = is_silent;
+                news.push(match is_silent {
+                    true => FleetNews::Silent { agent },
+                    false => FleetNews::Back { agent },
+                });
+            }
+        }
+        news
+    }
+}
+
+impl Entry {
+    fn lose(&mut self, how: String) -> FleetNews {
+        self.lost = Some(how.clone());
+        FleetNews::Lost {
+            agent: self.name.clone(),
+            how,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Load from several machines: a controller, its agents, and the bus between them.
+//!
+//! A [`Fleet`] is the [`LoadGenerator`](abx_engine::LoadGenerator) of several machines. On
+//! each of them [`run_agent`] waits for a controller, is given a part of its load, and makes
+//! it with an engine of its own: connections, rate and requests are parted exactly, slices
+//! begin at a moment that was told before, and the tallies are merged without loss. Between
+//! them is a [`Bus`]: NATS, or a [`LocalBus`] within one process, over which the very same
+//! code runs.
+//!
+//! Folders by the way of the data: `bus` carries bytes, `message` is what is said, `clock`
+//! tells moments in another machine's time, `agent` makes load, `controller` has it made.
+
+mod agent;
+mod bus;
+mod clock;
+mod controller;
+mod fleet_error;
+mod message;
+mod timing;
+
+pub use agent::allowed_target::{AllowedTarget, AllowedTargetError};
+pub use agent::limits::AgentLimits;
+pub use agent::{AgentNews, AgentPlan, run_agent};
+pub use bus::local::{LocalBus, LocalConnection};
+#[cfg(feature = "nats")]
+pub use bus::nats::NatsBus;
+pub use bus::{Bus, BusError, BusMessage, Subscription};
+pub use controller::fleet::Fleet;
+pub use controller::{FleetNews, FleetPlan, TellFleet};
+pub use fleet_error::FleetError;
+pub use message::build::{own_build, random_id};
+pub use timing::FleetTiming;

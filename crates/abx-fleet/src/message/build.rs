@@ -1,0 +1,27 @@
+//! What tells one build of abx from another.
+
+use std::fs::File;
+use std::io;
+
+use sha2::{Digest, Sha256};
+
+use super::hex;
+
+/// The SHA-256 of the program that runs: controller and agents are one and the same.
+///
+/// # Errors
+/// When the program's file cannot be read.
+pub fn own_build() -> io::Result<String> {
+    let mut hash = Sha256::new();
+    io::copy(&mut File::open("/proc/self/exe")?, &mut hash)?;
+    Ok(hex(&hash.finalize()))
+}
+
+/// A name that no other process has.
+///
+/// # Errors
+/// When the kernel gives none.
+pub fn random_id() -> io::Result<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/uuid")?;
+    Ok(id.trim().to_owned())
+}

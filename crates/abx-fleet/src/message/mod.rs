@@ -1,0 +1,279 @@
+//! What controller and agents say to each other, as JSON.
+//!
+//! An agent asks [`JOIN`] for a slot until a controller gives it one. From then on the
+//! controller asks and the agent answers: an order has a number, is taken once however
+//! often it comes, and its result is kept until the next order, so that nothing is lost
+//! with a message. Slices are ordered with the moment at which they begin, in the agent's
+//! own time.
+
+pub mod build;
+
+use abx_engine::{LoadPart, LoadPlan, SlicePlan};
+use abx_evidence::{Outcomes, SliceTally};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The version of all of this.
+pub const PROTOCOL: u32 = 1;
+
+/// Where agents ask for a slot.
+pub const JOIN: &str = "abx.v1.join";
+
+/// Where an agent is given orders.
+pub fn agent_subject(id: &str) -> String {
+    format!("abx.v1.agent.{id}")
+}
+
+/// Where a controller speaks to all agents of a run.
+pub fn control_subject(run: &str) -> String {
+    format!("abx.v1.run.{run}.control")
+}
+
+/// Where the agent of a slot says that it is there.
+pub fn beat_subject(run: &str, slot: usize) -> String {
+    format!("abx.v1.run.{run}.beat.{slot}")
+}
+
+/// Where all of them do.
+pub fn all_beats(run: &str) -> String {
+    format!("abx.v1.run.{run}.beat.*")
+}
+
+/// An agent that asks for a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Introduction {
+    /// Its [`PROTOCOL`].
+    pub protocol: u32,
+    /// What tells it from all other processes.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// The slot that it must have, from 0; `None` for any.
+    pub slot: Option<usize>,
+    /// The SHA-256 of its program.
+    pub build: String,
+    /// Worker threads.
+    pub threads: usize,
+    /// Its kernel's release.
+    pub kernel: Option<String>,
+    /// Its processor's name.
+    pub cpu_model: Option<String>,
+    /// Which machine its loopback addresses are of.
+    pub loopback: Option<String>,
+}
+
+/// What a controller answers to that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JoinAnswer {
+    /// It has this slot.
+    Joined {
+        /// The run.
+        run: String,
+        /// Its slot, from 0.
+        slot: usize,
+        /// How many there are.
+        slots: usize,
+    },
+    /// There are enough others.
+    Full,
+    /// It cannot take part.
+    Refused {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What a controller says to all agents of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Control {
+    /// The controller is there.
+    Alive,
+    /// What runs ends now, and so does every later slice.
+    Stop,
+    /// The run is over.
+    End,
+}
+
+/// What an agent says unasked, now and then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beat {
+    /// Who says it.
+    pub id: String,
+    /// Its slot.
+    pub slot: usize,
+    /// Whether it goes away now.
+    pub leaves: bool,
+}
+
+/// What an agent is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentOrder {
+    /// The run for which it is asked.
+    pub run: String,
+    /// What.
+    pub what: Wanted,
+}
+
+/// What an agent may be asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Wanted {
+    /// What its clock says.
+    Clock,
+    /// To do something, and to say only whether it will.
+    Task {
+        /// The order's number, above that of all before.
+        number: u64,
+        /// What is to be done.
+        task: Box<AgentTask>,
+    },
+    /// What came of the order with this number.
+    Result {
+        /// The order's number.
+        number: u64,
+        /// From which byte on its text is wanted.
+        from: usize,
+    },
+}
+
+/// Something that an agent does with its engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum AgentTask {
+    /// Make a pool.
+    Open {
+        /// Its number.
+        pool: u64,
+        /// The whole load.
+        plan: Box<LoadPlan>,
+        /// [`sha256_of`] it, so that both sides mean the same by it.
+        sha256: String,
+        /// Which part of it is the agent's.
+        part: LoadPart,
+    },
+    /// Reopen a pool's connections that have died.
+    Refresh {
+        /// Its number.
+        pool: u64,
+    },
+    /// Load a pool.
+    Slice {
+        /// Its number.
+        pool: u64,
+        /// How.
+        plan: SlicePlan,
+        /// When it begins, on the agent's clock.
+        starts_ns: i64,
+    },
+    /// Close a pool.
+    Close {
+        /// Its number.
+        pool: u64,
+    },
+}
+
+/// What an agent answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum AgentAnswer {
+    /// What its clock says.
+    Clock {
+        /// In ns.
+        now_ns: i64,
+    },
+    /// It does that.
+    Accepted,
+    /// It does not.
+    Refused {
+        /// Why not.
+        why: String,
+    },
+    /// It is still at it.
+    Working(TaskProgress),
+    /// A part of the text of a [`TaskResult`].
+    Part {
+        /// How many bytes there are.
+        all: usize,
+        /// Those from where it was asked for.
+        text: String,
+    },
+    /// It has no part in that run.
+    Stranger {
+        /// Which run it has a part in.
+        run: Option<String>,
+    },
+}
+
+/// How far an agent is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TaskProgress {
+    /// There is nothing to tell.
+    #[default]
+    Nothing,
+    /// Connections are being made.
+    Opening {
+        /// Those that stand.
+        open: u64,
+        /// Those that are wanted.
+        asked: u64,
+        /// For how long none was made.
+        silent_ns: u64,
+        /// After how long without another one it is given up.
+        at_most_ns: u64,
+    },
+    /// Responses are awaited.
+    Responses {
+        /// On so many connections.
+        connections: u64,
+        /// The longest for so long.
+        waited_ns: u64,
+        /// For so long at most.
+        at_most_ns: u64,
+    },
+}
+
+/// What came of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum TaskResult {
+    /// Of a pool's connections.
+    Opened {
+        /// Those that stand.
+        standing: usize,
+        /// Those that are new.
+        opened: usize,
+        /// How the others ended.
+        failures: Outcomes,
+    },
+    /// Of a slice.
+    Tally {
+        /// What it gave.
+        tally: Box<SliceTally>,
+        /// How long after its time it began, in ns.
+        late_ns: u64,
+    },
+    /// It is done.
+    Done,
+    /// The engine there cannot go on.
+    Failed {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// The hash by which both sides know that they mean the same plan.
+pub fn sha256_of(plan: &LoadPlan) -> String {
+    hex(&Sha256::digest(bytes(plan)))
+}
+
+/// A message's bytes.
+pub fn bytes(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).expect("messages have neither maps without text keys nor errors")
+}
+
+/// A message from its bytes; `None` when they are none of ours.
+pub fn read<T: DeserializeOwned>(payload: &[u8]) -> Option<T> {
+    serde_json::from_slice(payload).ok()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+    digits.collect()
+}

@@ -1,0 +1,135 @@
+//! Agents on threads of this process, and controllers of them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use abx_engine::EnginePlan;
+use abx_evidence::Wait;
+use abx_fleet::{
+    AgentLimits, AgentNews, AgentPlan, Fleet, FleetError, FleetNews, FleetPlan, FleetTiming,
+    TellFleet, random_id, run_agent,
+};
+
+use crate::{Cut, TestBus, until};
+
+/// The build that agents and controllers of the tests say they are.
+pub(crate) const BUILD: &str = "0123456789abcdef";
+
+pub(crate) struct Agent {
+    pub(crate) cut: Arc<dyn Cut>,
+    news: Arc<Mutex<Vec<AgentNews>>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+pub(crate) fn plan(name: &str) -> AgentPlan {
+    AgentPlan {
+        id: random_id().unwrap(),
+        name: name.to_owned(),
+        slot: None,
+        build: BUILD.to_owned(),
+        engine: EnginePlan {
+            threads: 2,
+            cpus: Vec::new(),
+            wait: Wait::Asleep,
+        },
+        limits: AgentLimits {
+            targets: vec!["127.0.0.0/8".parse().unwrap()],
+            rate_max: None,
+            descriptors: 1_000,
+        },
+        timing: FleetTiming::default(),
+        once: false,
+        skew_ns: 0,
+    }
+}
+
+impl Agent {
+    pub(crate) fn start(bus: &impl TestBus, plan: AgentPlan) -> Agent {
+        let (connection, cut) = bus.connect();
+        let news: Arc<Mutex<Vec<AgentNews>>> = Arc::default();
+        let stop: Arc<AtomicBool> = Arc::default();
+        let (told, stopped) = (Arc::clone(&news), Arc::clone(&stop));
+        let thread = thread::spawn(move || {
+            let mut tell = |one| told.lock().unwrap().push(one);
+            run_agent(&*connection, &plan, &stopped, &mut tell).unwrap();
+        });
+        Agent {
+            cut,
+            news,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Agents with these names and usual plans.
+    pub(crate) fn several<const N: usize>(bus: &impl TestBus, names: [&str; N]) -> [Agent; N] {
+        names.map(|name| Agent::start(bus, plan(name)))
+    }
+
+    /// Whether it has told that a controller does not want it.
+    pub(crate) fn is_not_wanted(&self) -> bool {
+        let news = self.news.lock().unwrap();
+        news.iter()
+            .any(|one| matches!(one, AgentNews::NotWanted { .. }))
+    }
+
+    /// Waits until it has told something.
+    pub(crate) fn tells(&self, what: &str, is_it: impl Fn(&AgentNews) -> bool) {
+        until(what, || self.news.lock().unwrap().iter().any(&is_it));
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.cut.cut(false);
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+            && !thread::panicking()
+        {
+            panic!("an agent panicked");
+        }
+    }
+}
+
+/// A controller's agents, and what was told of them.
+pub(crate) struct Gathered {
+    pub(crate) fleet: Fleet,
+    pub(crate) cut: Arc<dyn Cut>,
+    pub(crate) news: Arc<Mutex<Vec<FleetNews>>>,
+}
+
+pub(crate) fn gather(bus: &impl TestBus, agents: usize) -> Gathered {
+    gather_within(bus, agents, FleetTiming::default()).unwrap()
+}
+
+pub(crate) fn gather_within(
+    bus: &impl TestBus,
+    agents: usize,
+    timing: FleetTiming,
+) -> Result<Gathered, FleetError> {
+    let (connection, cut) = bus.connect();
+    let news: Arc<Mutex<Vec<FleetNews>>> = Arc::default();
+    let told = Arc::clone(&news);
+    let plan = FleetPlan {
+        agents,
+        build: BUILD.to_owned(),
+        timing,
+    };
+    let tell: TellFleet = Arc::new(move |one| told.lock().unwrap().push(one));
+    let run = random_id().unwrap();
+    let fleet = Fleet::assemble(connection, &run, &plan, &|| false, &tell)?;
+    Ok(Gathered { fleet, cut, news })
+}
+
+/// Waits so short that a test may lose an agent, and long enough to lose nobody else.
+pub(crate) const SHORT: FleetTiming = FleetTiming {
+    beat: Duration::from_millis(200),
+    suspect: Duration::from_secs(1),
+    lost: Duration::from_secs(4),
+    dead_man: Duration::from_secs(4),
+    join: Duration::from_secs(30),
+};

@@ -1,0 +1,86 @@
+//! A controller that is spoken by hand, in the words of the protocol.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use abx_engine::LoadPlan;
+use abx_fleet::Bus;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::TestBus;
+
+pub(crate) struct Controller {
+    bus: Arc<dyn Bus>,
+    agent: String,
+}
+
+const WITHIN: Duration = Duration::from_secs(20);
+
+impl Controller {
+    /// Gives the first agent that asks the only slot of the run `r`.
+    pub(crate) fn begin(bus: &impl TestBus) -> Controller {
+        let (bus, _) = bus.connect();
+        let (sender, inbox) = channel();
+        let joins = bus.subscribe("abx.v1.join", sender).unwrap();
+        let asked = inbox.recv_timeout(WITHIN).unwrap();
+        let introduction: Value = serde_json::from_slice(&asked.payload).unwrap();
+        assert_eq!(introduction["protocol"], 1);
+        let joined = json!({"Joined": {"run": "r", "slot": 0, "slots": 1}});
+        bus.publish(&asked.reply.unwrap(), bytes(&joined)).unwrap();
+        drop(joins);
+        let agent = introduction["id"].as_str().unwrap().to_owned();
+        Controller { bus, agent }
+    }
+
+    /// Orders a pool of this load.
+    pub(crate) fn opens(&self, number: u64, load: &LoadPlan, sha256: &str) -> String {
+        let part = json!({"number": 0, "of": 1});
+        let open = json!({"pool": 1, "plan": load, "sha256": sha256, "part": part});
+        self.asks(
+            "r",
+            json!({"Task": {"number": number, "task": {"Open": open}}}),
+        )
+    }
+
+    /// Asks for a result until there is one.
+    pub(crate) fn result(&self, number: u64) -> String {
+        let deadline = Instant::now() + WITHIN;
+        loop {
+            let answer = self.asks("r", json!({"Result": {"number": number, "from": 0}}));
+            if answer.contains("Part") {
+                return answer;
+            }
+            assert!(Instant::now() < deadline, "{answer}");
+        }
+    }
+
+    pub(crate) fn of_another_run(&self) -> String {
+        self.asks("q", json!("Clock"))
+    }
+
+    fn asks(&self, run: &str, what: Value) -> String {
+        let order = json!({"run": run, "what": what});
+        let subject = format!("abx.v1.agent.{}", self.agent);
+        let deadline = Instant::now() + WITHIN;
+        loop {
+            // An agent that has its slot only now does not know the run yet.
+            let answer = self.bus.request(&subject, bytes(&order), WITHIN).unwrap();
+            let answer = String::from_utf8(answer).unwrap();
+            if answer != r#"{"Stranger":{"run":null}}"# {
+                return answer;
+            }
+            assert!(Instant::now() < deadline, "{answer}");
+        }
+    }
+}
+
+pub(crate) fn hash(load: &LoadPlan) -> String {
+    let hash = Sha256::digest(serde_json::to_vec(load).unwrap());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes(value: &Value) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap()
+}

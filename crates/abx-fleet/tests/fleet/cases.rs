@@ -1,0 +1,381 @@
+//! What is so on every bus.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use abx_engine::schedule::{Arrivals, Schedule};
+use abx_engine::{Engine, LoadGenerator, LoadPlan, SliceEnd, SlicePlan};
+use abx_evidence::{Outcome, SliceTally, Wait};
+use abx_fleet::{AgentNews, Fleet, FleetNews, FleetTiming};
+use abx_sys::Nanos;
+
+use crate::agents::{Agent, Gathered, SHORT, gather, gather_within, plan};
+use crate::by_hand::Controller;
+use crate::server::Server;
+use crate::{TestBus, until};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn requests(count: u64) -> SlicePlan {
+    SlicePlan {
+        end: SliceEnd::AfterRequests(count),
+        discard_ns: 0,
+        course: None,
+    }
+}
+
+fn span(ns: u64) -> SlicePlan {
+    SlicePlan {
+        end: SliceEnd::AfterNs(ns),
+        discard_ns: 0,
+        course: None,
+    }
+}
+
+/// One slice on a pool of its own.
+fn slice(generator: &mut dyn LoadGenerator, load: &LoadPlan, plan: &SlicePlan) -> SliceTally {
+    let (pool, report) = generator.open(load, &mut |_| {}).unwrap();
+    assert_eq!(report.standing, load.connections as usize);
+    generator.arm(pool, plan).unwrap();
+    let tally = generator.slice(pool, plan, &mut |_| {}).unwrap();
+    generator.close(pool);
+    tally
+}
+
+fn ok(tally: &SliceTally) -> u64 {
+    tally.tally.outcomes.count(Outcome::Ok)
+}
+
+pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestBus) {
+    // Method: three agents whose clocks differ by minutes; 7 connections and 1,000 requests,
+    // neither of which three divides; then an ordinary slice on the same agents.
+    let server = Server::start();
+    let skews = [0, 3_700_000_000, -191_250_000_000_i64];
+    let _agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, place)| {
+        let mut own = plan(name);
+        own.skew_ns = skews[place];
+        own.slot = Some(place);
+        Agent::start(bus, own)
+    });
+    let Gathered { mut fleet, .. } = gather(bus, 3);
+    assert_eq!(fleet.threads(), 6);
+    let tally = slice(&mut fleet, &server.load(7), &requests(1_000));
+    assert_eq!((ok(&tally), server.requests()), (1_000, 1_000));
+    assert_eq!(tally.tally.response.count(), 1_000);
+    assert_eq!(tally.tally.clocks, 7);
+    let timed = slice(&mut fleet, &server.load(7), &span(SECOND / 5));
+    assert!(ok(&timed) > 0);
+    let record = fleet.fleet().unwrap();
+    let names: Vec<_> = record.agents.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    for (agent, skew_ns) in record.agents.iter().zip(skews) {
+        // Machines of tests share a clock, so the difference is known.
+        assert!(agent.clock_offset_ns.abs_diff(skew_ns) <= agent.clock_bound_ns);
+        assert_eq!((agent.slices, &agent.lost), (2, &None));
+    }
+}
+
+pub(crate) fn a_rate_is_parted_without_a_request_more_or_less(bus: &impl TestBus) {
+    // Method: a constant and a random rate of which three agents have a share each; what was
+    // sent and what was due and not sent are together what the schedule has, counted alone.
+    let server = Server::start();
+    let _agents = Agent::several(bus, ["a", "b", "c"]);
+    let Gathered { mut fleet, .. } = gather(bus, 3);
+    let per_s = "211".parse().unwrap();
+    for arrivals in [Arrivals::Constant { per_s }, Arrivals::Poisson { per_s }] {
+        let mut load = server.load(8);
+        load.pacing.arrivals = arrivals.clone();
+        let tally = slice(&mut fleet, &load, &span(SECOND)).tally;
+        // A pool's first slice is drawn from the next number.
+        let schedule = Schedule::new(&arrivals, load.seed + 1).unwrap();
+        let due = schedule.count_before(Nanos(SECOND));
+        let sent: u64 = tally.outcomes.iter().map(|(_, count)| count).sum();
+        assert_eq!(sent + tally.unsent, due, "{arrivals:?}");
+    }
+}
+
+pub(crate) fn an_agent_alone_counts_what_an_engine_counts(bus: &impl TestBus) {
+    // Method: the same load by an engine of this process and by one agent; a server counts.
+    let server = Server::start();
+    let _agent = Agent::several(bus, ["a"]);
+    let mut engine = Engine::start(&abx_engine::EnginePlan {
+        threads: 2,
+        cpus: Vec::new(),
+        wait: Wait::Asleep,
+    })
+    .unwrap();
+    let here = slice(&mut engine, &server.load(5), &requests(503));
+    let counted = server.requests();
+    let Gathered { mut fleet, .. } = gather(bus, 1);
+    let there = slice(&mut fleet, &server.load(5), &requests(503));
+    assert_eq!((ok(&here), counted), (503, 503));
+    assert_eq!((ok(&there), server.requests() - counted), (503, 503));
+    assert_eq!(here.tally.body_bytes, there.tally.body_bytes);
+}
+
+pub(crate) fn agents_wait_for_controllers_and_serve_one_after_the_other(bus: &impl TestBus) {
+    // Method: three agents that find nobody, of whom two are wanted, by two controllers in
+    // turn; then one who is there before the last agent is.
+    let server = Server::start();
+    let _agents = Agent::several(bus, ["a", "b", "c"]);
+    for _ in 0..2 {
+        let Gathered { mut fleet, .. } = gather(bus, 2);
+        assert_eq!(ok(&slice(&mut fleet, &server.load(4), &requests(100))), 100);
+    }
+    thread::scope(|scope| {
+        let four = scope.spawn(|| gather(bus, 4));
+        let _late = Agent::start(bus, plan("d"));
+        let mut fleet = four.join().unwrap().fleet;
+        assert_eq!(ok(&slice(&mut fleet, &server.load(4), &requests(100))), 100);
+    });
+    assert_eq!(server.requests(), 300);
+}
+
+/// Loads for minutes unless it is stopped, and does something once the load is there.
+fn while_loaded(
+    fleet: &mut Fleet,
+    server: &Server,
+    act: impl FnOnce() + Send,
+) -> (SliceTally, abx_engine::PoolId) {
+    let plan = span(300 * SECOND);
+    let (pool, _) = fleet.open(&server.load(6), &mut |_| {}).unwrap();
+    let tally = thread::scope(|scope| {
+        scope.spawn(|| {
+            until("load", || server.requests() > 50);
+            act();
+        });
+        fleet.slice(pool, &plan, &mut |_| {}).unwrap()
+    });
+    (tally, pool)
+}
+
+pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: &impl TestBus) {
+    // Method: cut one of three off in the middle of a slice of five minutes. What the others
+    // had counted is kept, the record names the lost one, and no slice is made any more.
+    let server = Server::start();
+    let agents = Agent::several(bus, ["a", "b", "c"]);
+    let Gathered {
+        mut fleet, news, ..
+    } = gather_within(bus, 3, SHORT).unwrap();
+    let began = Instant::now();
+    let (tally, pool) = while_loaded(&mut fleet, &server, || agents[1].cut.cut(true));
+    assert!(
+        began.elapsed() < Duration::from_secs(200),
+        "it was not ended"
+    );
+    assert!(ok(&tally) > 0);
+    let record = fleet.fleet().unwrap();
+    let lost: Vec<_> = record
+        .agents
+        .iter()
+        .filter(|one| one.lost.is_some())
+        .collect();
+    assert_eq!(lost.iter().map(|one| &one.name).collect::<Vec<_>>(), ["b"]);
+    let place = lost[0].slot;
+    let error = fleet.refresh(pool, &mut |_| {}).unwrap_err().to_string();
+    assert!(
+        error.contains(&format!("agent b ({place} of 3)")),
+        "{error}"
+    );
+    let told = news.lock().unwrap();
+    let is_told =
+        |one: &FleetNews| matches!(one, FleetNews::Lost { agent, .. } if agent.contains("agent b"));
+    assert!(told.iter().any(is_told), "{told:?}");
+}
+
+pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
+    // Method: cut one of two off until it is told to be silent, then mend it, in a slice that
+    // ends by a number of requests. All of them are counted.
+    let server = Server::start();
+    let agents = Agent::several(bus, ["a", "b"]);
+    let timing = FleetTiming {
+        suspect: Duration::from_millis(500),
+        ..FleetTiming::default()
+    };
+    let Gathered {
+        mut fleet, news, ..
+    } = gather_within(bus, 2, timing).unwrap();
+    let (pool, _) = fleet.open(&server.load(2), &mut |_| {}).unwrap();
+    let plan = requests(20_000);
+    fleet.arm(pool, &plan).unwrap();
+    agents[0].cut.cut(true);
+    let is_silent = |one: &FleetNews| matches!(one, FleetNews::Silent { .. });
+    let tally = thread::scope(|scope| {
+        scope.spawn(|| {
+            until("silence", || news.lock().unwrap().iter().any(is_silent));
+            agents[0].cut.cut(false);
+        });
+        fleet.slice(pool, &plan, &mut |_| {}).unwrap()
+    });
+    assert_eq!((ok(&tally), server.requests()), (20_000, 20_000));
+    assert!(
+        fleet
+            .fleet()
+            .unwrap()
+            .agents
+            .iter()
+            .all(|one| one.lost.is_none())
+    );
+}
+
+pub(crate) fn agents_without_a_controller_end_their_load(bus: &impl TestBus) {
+    // Method: cut the controller off in the middle of a slice of five minutes, for good.
+    let server = Server::start();
+    let agents = ["a", "b"].map(|name| {
+        let mut own = plan(name);
+        own.timing = SHORT;
+        Agent::start(bus, own)
+    });
+    let Gathered { mut fleet, cut, .. } = gather(bus, 2);
+    let (pool, _) = fleet.open(&server.load(4), &mut |_| {}).unwrap();
+    fleet.arm(pool, &span(300 * SECOND)).unwrap();
+    until("load", || server.requests() > 50);
+    cut.cut(true);
+    for agent in &agents {
+        agent.tells("the dead man", |one| *one == AgentNews::ControllerLost);
+    }
+    // An agent that tells of it has ended its engine, and the server soon hears of that.
+    until("an idle server", || server.connections() == 0);
+    cut.cut(false);
+}
+
+pub(crate) fn a_stop_ends_a_slice_everywhere_and_keeps_what_was_counted(bus: &impl TestBus) {
+    // Method: stop a slice of five minutes from another thread, as Ctrl-C does.
+    let server = Server::start();
+    let _agents = Agent::several(bus, ["a", "b"]);
+    let Gathered { mut fleet, .. } = gather(bus, 2);
+    let stopper = fleet.stopper();
+    let (tally, _) = while_loaded(&mut fleet, &server, || stopper.stop());
+    assert!(ok(&tally) > 50);
+    assert!(
+        fleet
+            .fleet()
+            .unwrap()
+            .agents
+            .iter()
+            .all(|one| one.lost.is_none())
+    );
+}
+
+pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow(
+    bus: &impl TestBus,
+) {
+    // Method: one of two agents allows another network only, or a lower rate; closed loops
+    // have no rate. The error names the agent and its flag, and nothing is sent.
+    let server = Server::start();
+    let rate = |per_s: &str| {
+        let mut load = server.load(4);
+        let per_s = per_s.parse().unwrap();
+        load.pacing.arrivals = Arrivals::Constant { per_s };
+        load
+    };
+    let cases = [
+        (
+            "10.0.0.0/8",
+            None,
+            server.load(4),
+            Some("--allow-target 10.0.0.0/8"),
+        ),
+        ("127.0.0.0/8", Some("100"), rate("300"), Some("150/s")),
+        (
+            "127.0.0.0/8",
+            Some("100"),
+            server.load(4),
+            Some("--max-rate"),
+        ),
+        ("127.0.0.1", Some("100"), rate("200"), None),
+    ];
+    for (target, max, load, refusal) in cases {
+        let mut strict = plan("strict");
+        strict.limits.targets = vec![target.parse().unwrap()];
+        strict.limits.rate_max = max.map(|max| max.parse().unwrap());
+        let _agents = [Agent::start(bus, strict), Agent::start(bus, plan("free"))];
+        let Gathered { mut fleet, .. } = gather(bus, 2);
+        let opened = fleet.open(&load, &mut |_| {});
+        match (opened, refusal) {
+            (Ok(_), None) => {}
+            (Err(error), Some(part)) => {
+                let error = error.to_string();
+                assert!(
+                    error.contains("agent strict") && error.contains(part),
+                    "{error}"
+                );
+            }
+            (opened, _) => panic!("{target} {max:?}: {:?}", opened.err()),
+        }
+    }
+    assert_eq!(server.requests(), 0);
+}
+
+pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {
+    // Method: one agent of this build and one of another, where two are wanted.
+    let mut other = plan("other");
+    other.build = "fedcba9876543210".to_owned();
+    let agents = [Agent::start(bus, plan("same")), Agent::start(bus, other)];
+    let timing = FleetTiming {
+        join: Duration::from_secs(4),
+        ..FleetTiming::default()
+    };
+    let error = gather_within(bus, 2, timing).err().unwrap().to_string();
+    for part in [
+        "1 of 2 agents",
+        "agent other",
+        "fedcba987654",
+        "0123456789ab",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+    agents[1].tells("a refusal", |one| {
+        matches!(one, AgentNews::NotWanted { .. })
+    });
+}
+
+pub(crate) fn a_slot_is_given_once(bus: &impl TestBus) {
+    // Method: two agents that must have the first slot, and then one for the second.
+    let first = |name| {
+        let mut own = plan(name);
+        own.slot = Some(0);
+        Agent::start(bus, own)
+    };
+    let both = [first("a"), first("b")];
+    let gathered = thread::scope(|scope| {
+        let two = scope.spawn(|| gather(bus, 2));
+        until("a refusal", || both.iter().any(Agent::is_not_wanted));
+        let mut own = plan("c");
+        own.slot = Some(1);
+        let third = Agent::start(bus, own);
+        (two.join().unwrap(), third)
+    });
+    let record = gathered.0.fleet.fleet().unwrap();
+    assert_eq!(record.agents[1].name, "c");
+    assert!(["a", "b"].contains(&record.agents[0].name.as_str()));
+}
+
+pub(crate) fn another_plan_than_was_meant_is_refused(bus: &impl TestBus) {
+    // Method: speak to an agent by hand, and send a plan with the hash of another.
+    let server = Server::start();
+    let _agent = Agent::several(bus, ["a"]);
+    let controller = Controller::begin(bus);
+    let answer = controller.opens(1, &server.load(2), "0000");
+    assert!(answer.contains("is not the one that was meant"), "{answer}");
+}
+
+pub(crate) fn an_order_is_done_once_however_often_it_comes(bus: &impl TestBus) {
+    // Method: give one order twice, as when its answer was lost; then an older one, and one
+    // of another run.
+    let server = Server::start();
+    let _agent = Agent::several(bus, ["a"]);
+    let controller = Controller::begin(bus);
+    let (load, hash) = (server.load(2), crate::by_hand::hash(&server.load(2)));
+    assert_eq!(controller.opens(7, &load, &hash), "\"Accepted\"");
+    assert_eq!(controller.opens(7, &load, &hash), "\"Accepted\"");
+    let result = controller.result(7);
+    assert!(
+        result.contains(r#"\"standing\":2,\"opened\":2"#),
+        "{result}"
+    );
+    let older = controller.opens(6, &load, &hash);
+    assert!(older.contains("order 6 came while order 7"), "{older}");
+    let other = controller.of_another_run();
+    assert!(other.contains("Stranger"), "{other}");
+}

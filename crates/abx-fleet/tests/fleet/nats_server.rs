@@ -1,0 +1,107 @@
+//! A NATS server of a test's own, and links to it that can be cut.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use abx_fleet::{Bus, NatsBus};
+
+use crate::{Cut, TestBus, until};
+
+pub(crate) struct NatsServer {
+    process: Child,
+    address: SocketAddr,
+    _folder: tempfile::TempDir,
+}
+
+/// Passes bytes on, unless it is cut.
+struct Link {
+    is_cut: AtomicBool,
+}
+
+impl TestBus for NatsServer {
+    fn start() -> NatsServer {
+        let folder = tempfile::tempdir().unwrap();
+        let process = Command::new("nats-server")
+            .args(["--addr", "127.0.0.1", "--port", "-1", "--ports_file_dir"])
+            .arg(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("nats-server is installed: scripts/install-test-servers");
+        let file = { folder.path() }.join(format!("nats-server_{}.ports", process.id()));
+        let address = || {
+            let ports = std::fs::read_to_string(&file).ok()?;
+            let (_, rest) = ports.split_once("nats://")?;
+            rest.split_once('"')?.0.parse().ok()
+        };
+        until("a NATS server", || address().is_some());
+        NatsServer {
+            address: address().unwrap(),
+            process,
+            _folder: folder,
+        }
+    }
+
+    fn connect(&self) -> (Arc<dyn Bus>, Arc<dyn Cut>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("nats://{}", listener.local_addr().unwrap());
+        let link = Arc::new(Link {
+            is_cut: AtomicBool::new(false),
+        });
+        let (server, passing) = (self.address, Arc::clone(&link));
+        thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                // The server may have ended.
+                if let Ok(far) = TcpStream::connect(server) {
+                    passing.pass(near, far);
+                }
+            }
+        });
+        (Arc::new(NatsBus::connect(&url, None).unwrap()), link)
+    }
+}
+
+impl Drop for NatsServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Link {
+    fn pass(self: &Arc<Link>, near: TcpStream, far: TcpStream) {
+        let both = [
+            (near.try_clone().unwrap(), far.try_clone().unwrap()),
+            (far, near),
+        ];
+        for (from, to) in both {
+            let link = Arc::clone(self);
+            thread::spawn(move || link.pump(from, to));
+        }
+    }
+
+    fn pump(&self, mut from: TcpStream, mut to: TcpStream) {
+        let mut buffer = [0; 16 << 10];
+        while let Ok(count) = from.read(&mut buffer) {
+            while self.is_cut.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            if count == 0 || to.write_all(&buffer[..count]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+    }
+}
+
+impl Cut for Link {
+    fn cut(&self, is_cut: bool) {
+        self.is_cut.store(is_cut, Ordering::Relaxed);
+    }
+}

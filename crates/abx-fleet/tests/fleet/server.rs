@@ -1,0 +1,105 @@
+//! A server that counts what it is asked.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use abx_engine::{Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan};
+use xxhash_rust::xxh3::xxh3_64;
+
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    requests: Arc<AtomicU64>,
+    connections: Arc<AtomicU64>,
+}
+
+impl Server {
+    pub(crate) fn start() -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (requests, connections): (Arc<AtomicU64>, Arc<AtomicU64>) = Default::default();
+        let address = listener.local_addr().unwrap();
+        let (counted, open) = (Arc::clone(&requests), Arc::clone(&connections));
+        thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let (counted, open) = (Arc::clone(&counted), Arc::clone(&open));
+                open.fetch_add(1, Ordering::SeqCst);
+                thread::spawn(move || {
+                    serve(connection, &counted);
+                    open.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        Server {
+            address,
+            requests,
+            connections,
+        }
+    }
+
+    /// Requests that it has answered.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
+    }
+
+    /// Connections that are open.
+    pub(crate) fn connections(&self) -> u64 {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    /// GET with keep-alive and every body compared.
+    pub(crate) fn load(&self, connections: u32) -> LoadPlan {
+        LoadPlan {
+            address: self.address,
+            tls: None,
+            sources: Vec::new(),
+            connections,
+            pipeline: 1,
+            requests: vec![Asked {
+                request: RequestPlan {
+                    version: HttpVersion::Http11,
+                    method: "GET".to_owned(),
+                    path: "/".to_owned(),
+                    host: self.address.to_string(),
+                    headers: Vec::new(),
+                    body: Vec::new(),
+                },
+                expect: ExpectedAnswer {
+                    status: 200_u16.into(),
+                    body: Some(BodyIdentity {
+                        bytes: 5,
+                        xxh3: xxh3_64(b"hello"),
+                    }),
+                },
+                weight: 1,
+            }],
+            keep_alive: true,
+            verify_every: 1,
+            shape: abx_evidence::Shape::Request,
+            timeout_ns: 30_000_000_000,
+            open_rate: None,
+            open_within_ns: None,
+            timeline: None,
+            log: None,
+            seed: 1,
+            pacing: Pacing::default(),
+        }
+    }
+}
+
+fn serve(mut connection: TcpStream, requests: &AtomicU64) {
+    let mut buffer = Vec::new();
+    let mut chunk = [0; 4096];
+    while let Ok(count @ 1..) = connection.read(&mut chunk) {
+        buffer.extend_from_slice(&chunk[..count]);
+        while let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
+            buffer.drain(..end + 4);
+            requests.fetch_add(1, Ordering::SeqCst);
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+            if connection.write_all(answer).is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! Load from several machines: agents over a NATS server of the test's own, all of them here.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use abx_sys::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{ABX, Home, Server, findings, send, wait_for};
+
+/// A NATS server on a port that it chose.
+struct Bus {
+    process: Child,
+    url: String,
+    _home: Home,
+}
+
+impl Bus {
+    fn start() -> Bus {
+        let home = Home::new();
+        let process = Command::new("nats-server")
+            .args(["--addr", "127.0.0.1", "--port", "-1", "--ports_file_dir"])
+            .arg(home.path())
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("nats-server is installed: scripts/install-test-servers");
+        let file = home.join(&format!("nats-server_{}.ports", process.id()));
+        let url = wait_for("a NATS server", || {
+            let ports = fs::read_to_string(&file).ok()?;
+            let (_, rest) = ports.split_once("\"nats://")?;
+            Some(format!("nats://{}", rest.split_once('"')?.0))
+        });
+        Bus {
+            process,
+            url,
+            _home: home,
+        }
+    }
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// An `abx agent`.
+struct Agent {
+    process: Child,
+    said: PathBuf,
+    _home: Home,
+}
+
+impl Agent {
+    fn start(bus: &Bus, words: &str) -> Agent {
+        let home = Home::new();
+        let said = home.join("said");
+        let process = home
+            .abx(&["agent", "--bus", &bus.url])
+            .args(words.split(' '))
+            .stdout(Stdio::null())
+            .stderr(File::create(&said).unwrap())
+            .spawn()
+            .unwrap();
+        Agent {
+            process,
+            said,
+            _home: home,
+        }
+    }
+
+    /// Three of them, in slots that are known.
+    fn three(bus: &Bus) -> [Agent; 3] {
+        [1, 2, 3].map(|slot| {
+            let words = format!("--allow-target 127.0.0.0/8 --name a{slot} --slot {slot} -t 1");
+            Agent::start(bus, &words)
+        })
+    }
+
+    fn signal(&self, signal: Signal) {
+        send(self.process.id(), signal);
+    }
+
+    /// Waits until it has said this.
+    fn says(&self, part: &str) {
+        wait_for(part, || {
+            let said = fs::read_to_string(&self.said).unwrap();
+            said.contains(part).then_some(())
+        });
+    }
+
+    /// Its exit code.
+    fn ends(mut self) -> Option<i32> {
+        wait_for("the end of an agent", || self.process.try_wait().unwrap()).code()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// An nginx that writes down each request.
+struct LoggingServer {
+    process: Child,
+    log: PathBuf,
+    url: String,
+    _home: Home,
+}
+
+impl LoggingServer {
+    fn start() -> LoggingServer {
+        let home = Home::new();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let log = home.join("access.log");
+        let folder = home.path().display();
+        let configuration = home.write(
+            "nginx.conf",
+            &format!(
+                "daemon off; pid {folder}/pid; error_log {folder}/error.log;\n\
+                 events {{}}\n\
+                 http {{ access_log {folder}/access.log; keepalive_requests 1000000;\n\
+                 client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;\n\
+                 fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi;\n\
+                 scgi_temp_path {folder}/scgi;\n\
+                 server {{ listen 127.0.0.1:{port}; location / {{ return 200 hello; }} }} }}\n"
+            ),
+        );
+        let process = Command::new("nginx")
+            .args([
+                "-p",
+                &home.path().display().to_string(),
+                "-c",
+                &configuration,
+            ])
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("nginx is installed: scripts/install-test-servers");
+        let address = format!("127.0.0.1:{port}");
+        wait_for("nginx", || std::net::TcpStream::connect(&address).ok());
+        LoggingServer {
+            process,
+            log,
+            url: format!("http://{address}/"),
+            _home: home,
+        }
+    }
+
+    /// Lines of its log.
+    fn requests(&self) -> usize {
+        fs::read_to_string(&self.log)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    }
+}
+
+impl Drop for LoggingServer {
+    fn drop(&mut self) {
+        // Its master ends its workers, which SIGKILL would leave.
+        send(self.process.id(), Signal::Term);
+        let _ = self.process.wait();
+    }
+}
+
+fn fleet_of(record: &Value) -> Vec<Value> {
+    let agents = record["measured"]["fleet"]["agents"].as_array();
+    agents.expect("the record has its agents").clone()
+}
+
+#[test]
+fn a_server_logs_as_many_requests_from_agents_as_from_abx_itself() {
+    // Method: the same number of requests by abx alone, by one agent, and by three, whose
+    // connections do not divide it; what the server wrote down is the judge.
+    let server = LoggingServer::start();
+    let bus = Bus::start();
+    let agents = Agent::three(&bus);
+    let mut logged = Vec::new();
+    for agents in ["", "1", "3"] {
+        let home = Home::new();
+        let mut words = vec![
+            "run",
+            &server.url,
+            "-n",
+            "1000",
+            "-c",
+            "7",
+            "--quiet",
+            "--json",
+            "-",
+        ];
+        if !agents.is_empty() {
+            words.extend(["--bus", &bus.url, "--agents", agents]);
+        }
+        let before = server.requests();
+        let ended = home.run_abx(&words);
+        let record = ended.expect(0, &[]).json();
+        assert_eq!(record["requests"]["ok"], 1000, "{agents}");
+        assert_eq!(record["requests"]["sent"], 1000, "{agents}");
+        logged.push(server.requests() - before);
+        if !agents.is_empty() {
+            let agents: usize = agents.parse().unwrap();
+            assert_eq!(fleet_of(&record).len(), agents);
+            assert_eq!(record["scope"]["agents"], agents);
+        }
+    }
+    // What verifies the answers before the load is the same each time.
+    assert!((1_000..1_010).contains(&logged[0]), "{logged:?}");
+    assert_eq!(logged, [logged[0]; 3]);
+    agents[0].says("The load is over");
+}
+
+#[test]
+fn a_comparison_is_loaded_by_agents_in_step() {
+    // Method: two servers that run, three agents, two short blocks. Everybody took part in
+    // every slice, and the full report names them.
+    let servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
+    let bus = Bus::start();
+    let _agents = Agent::three(&bus);
+    let home = Home::new();
+    let named = [0, 1].map(|place| format!("s{place}={}", servers[place].url));
+    let words = "--blocks 2 --rounds 2 --slice 50ms --pilot brief -c 6 --agents 3 --full --bus";
+    let mut all = vec!["compare", &named[0], &named[1]];
+    all.extend(words.split(' '));
+    all.push(&bus.url);
+    let ended = home.run_abx(&all);
+    let record = home.record();
+    ended.expect_measured(&record);
+    assert!(
+        ended.stdout.contains("agents: a1, a2, a3 over nats"),
+        "{}",
+        ended.stdout
+    );
+    let agents = record["fleet"]["agents"].as_array().unwrap().clone();
+    let slices: Vec<u64> = agents
+        .iter()
+        .map(|one| one["slices"].as_u64().unwrap())
+        .collect();
+    assert!(
+        slices[0] > 8 && slices.iter().all(|one| *one == slices[0]),
+        "{slices:?}"
+    );
+    assert_eq!(record["machine"]["roles"], json!(["subjects"]));
+    assert_eq!(
+        record["conclusions"]["scope"]["routes"],
+        json!(["loopback"])
+    );
+}
+
+/// Loads a server for ten minutes by three agents, has the second one end so, and answers
+/// the record of what was measured.
+fn run_that_loses_an_agent(signal: Signal) -> Value {
+    let server = Server::start(&[]);
+    let bus = Bus::start();
+    let agents = Agent::three(&bus);
+    let home = Home::new();
+    let words = [
+        "run",
+        &server.url,
+        "-d",
+        "600s",
+        "--think",
+        "1ms",
+        "-c",
+        "9",
+        "--agents",
+        "3",
+        "--bus",
+        &bus.url,
+    ];
+    let running = home.start(&mut home.abx(&words));
+    server.wait_until_loaded();
+    agents[1].signal(signal);
+    let ended = running.wait();
+    ended.expect(3, &["agent a2 (2 of 3) was lost", "Record: "]);
+    // The others are there for the next one.
+    agents[0].says("The load is over");
+    agents[2].says("The load is over");
+    home.record()
+}
+
+fn assert_lost(record: &Value, how: &str) {
+    let found = findings(record, "agent_lost");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["level"], "void");
+    let message = found[0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("agent a2 (2 of 3)") && message.contains(how),
+        "{message}"
+    );
+    let agents = fleet_of(record).into_iter();
+    let lost: Vec<bool> = agents.map(|one| one["lost"].is_string()).collect();
+    assert_eq!(lost, [false, true, false]);
+    assert!(record["requests"]["ok"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn an_agent_that_is_killed_is_named_and_there_is_no_claim() {
+    // Method: SIGKILL in the middle of a run; nothing can be said for it by anybody.
+    assert_lost(
+        &run_that_loses_an_agent(Signal::Kill),
+        "nothing was heard of it",
+    );
+}
+
+#[test]
+fn an_agent_that_is_stopped_says_so() {
+    // Method: SIGTERM, as a person or a scheduler ends it.
+    assert_lost(
+        &run_that_loses_an_agent(Signal::Term),
+        "it was stopped there",
+    );
+}
+
+#[test]
+fn what_an_agent_does_not_allow_is_refused_by_name() {
+    // Method: an agent that may load another network only, and one with a lower rate.
+    let server = Server::start(&[]);
+    for (words, said) in [
+        (
+            "--allow-target 10.0.0.0/8 --name strict",
+            "--allow-target 10.0.0.0/8",
+        ),
+        (
+            "--allow-target 127.0.0.1 --max-rate 10 --name strict",
+            "--max-rate",
+        ),
+    ] {
+        let bus = Bus::start();
+        let agent = Agent::start(&bus, words);
+        let home = Home::new();
+        let words = [
+            "run",
+            &server.url,
+            "-d",
+            "1s",
+            "-r",
+            "100",
+            "--agents",
+            "1",
+            "--bus",
+            &bus.url,
+        ];
+        let ended = home.run_abx(&words);
+        ended.expect(3, &["agent strict (1 of 1) refuses: ", said]);
+        agent.says("abx: refused: ");
+        agent.signal(Signal::Int);
+        assert_eq!(agent.ends(), Some(0));
+    }
+}
+
+#[test]
+fn an_agent_for_one_load_ends_with_it() {
+    // Method: `--once`, started before there is a bus.
+    let server = Server::start(&[]);
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let bus = Bus::start();
+    let nowhere = Bus {
+        process: Command::new("true").spawn().unwrap(),
+        url: format!("nats://127.0.0.1:{port}"),
+        _home: Home::new(),
+    };
+    let early = Agent::start(&nowhere, "--allow-target 127.0.0.1");
+    early.says("trying again every second");
+    let agent = Agent::start(&bus, "--allow-target 127.0.0.1 --once");
+    let home = Home::new();
+    let words = [
+        "run",
+        &server.url,
+        "-n",
+        "100",
+        "-c",
+        "2",
+        "--agents",
+        "1",
+        "--bus",
+        &bus.url,
+    ];
+    home.run_abx(&words).expect(0, &["joined"]);
+    assert_eq!(agent.ends(), Some(0));
+    early.signal(Signal::Term);
+    assert_eq!(early.ends(), Some(0));
+}
+
+#[test]
+fn agents_that_cannot_be_had_are_told_of() {
+    // Method: no number of them, no bus, no agent; more agents than connections.
+    let home = Home::new();
+    let url = "http://127.0.0.1:9/";
+    let bus = Bus::start();
+    for (words, code, said) in [
+        (vec!["--bus", &bus.url], 2, "--agents"),
+        (vec!["--agents", "2"], 2, "--bus"),
+        (
+            vec!["--bus", &bus.url, "--agents", "2", "-t", "3"],
+            2,
+            "--threads",
+        ),
+        (
+            vec!["--bus", "nats://127.0.0.1:9", "--agents", "2"],
+            2,
+            "the bus cannot be used",
+        ),
+        (
+            vec![
+                "--bus",
+                &bus.url,
+                "--agents",
+                "2",
+                "--agents-within",
+                "200ms",
+            ],
+            3,
+            "0 of 2 agents joined within 0.2 s",
+        ),
+    ] {
+        let all = [vec!["run", url], words].concat();
+        home.run_abx(&all).expect(code, &[said]);
+    }
+    let missing = Command::new(ABX)
+        .args(["agent", "--bus", &bus.url])
+        .output()
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("--allow-target"));
+    let server = Server::start(&[]);
+    let _agents = Agent::three(&bus);
+    let words = [
+        "run",
+        &server.url,
+        "-c",
+        "2",
+        "--agents",
+        "3",
+        "--bus",
+        &bus.url,
+    ];
+    home.run_abx(&words)
+        .expect(3, &["3 agents cannot share 2 connection(s)"]);
+}
