@@ -246,7 +246,7 @@ fn failures_have_the_systems_lines_and_codes() {
         peer.forget();
         let mut command = Command::new(program);
         command.args((program == ABX).then_some("ab"));
-        command.args(["-r", "-n", "20", "-c", "2", &reset]);
+        command.args(["-r", "-n", "20", &reset]);
         home.settle(&mut command);
         home.run(&mut command)
     });
