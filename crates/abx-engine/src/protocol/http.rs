@@ -183,12 +183,20 @@ impl Intake<'_, Http> {
         self.tally.closing += u64::from(is_peers_wish);
     }
 
+    /// Takes note of an answer that is looked at more closely.
+    #[cold]
+    fn note_response(&mut self, done: &Done) {
+        if let Some(log) = &mut self.tally.log {
+            log.responds(done.status, done.body_bytes, done.reusable);
+        }
+    }
+
     /// Ends the first flight with its whole answer, of which these bytes were received last,
     /// with what stands behind it.
     #[inline(always)]
     fn answered(&mut self, done: &Done, received: &[u8]) {
-        if let Some(log) = &mut self.tally.log {
-            log.responds(done.status, done.body_bytes, done.reusable);
+        if self.slot.is_sampled() {
+            self.note_response(done);
         }
         self.whole(done.body_bytes, received, |expect, hash, tally| {
             check::outcome(expect, done, hash, tally)

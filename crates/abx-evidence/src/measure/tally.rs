@@ -124,11 +124,9 @@ impl Tally {
     /// Counts one request that was begun.
     pub fn record(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
-        if let Some(timeline) = &mut self.timeline {
-            timeline.record(sample.intended_ns, sample.done_ns, sample.outcome);
-        }
-        if let Some(log) = &mut self.log {
-            log.ends(sample.intended_ns, sample.done_ns, sample.outcome);
+        // One branch for both, as most loads have neither.
+        if self.timeline.is_some() | self.log.is_some() {
+            self.tell_one(sample);
         }
         let is_completed = sample.outcome.is_completed();
         if !(is_completed || sample.outcome.is_unanswered()) {
@@ -151,6 +149,17 @@ impl Tally {
         }
         self.lateness
             .record_ns(sent_ns.saturating_sub(sample.possible_ns));
+    }
+
+    /// Tells one request to whatever keeps them by their moments, or one by one.
+    #[cold]
+    fn tell_one(&mut self, sample: &Sample) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.record(sample.intended_ns, sample.done_ns, sample.outcome);
+        }
+        if let Some(log) = &mut self.log {
+            log.ends(sample.intended_ns, sample.done_ns, sample.outcome);
+        }
     }
 
     /// Counts one request that was due at `intended_ns` and had not been sent
