@@ -1,9 +1,9 @@
 //! Figures as they were printed, and what could have been printed so.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A number that a tool printed: in seconds, bytes, responses or shares of 100.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrintedFigure {
     /// As it stands in the text, without its unit.
     pub printed: String,

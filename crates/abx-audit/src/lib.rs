@@ -6,16 +6,19 @@
 //! Start at [`audit`].
 //!
 //! The way of the data: `text` makes text readable, `read` finds reports in it, `checks`
-//! asks them, `conclude` and `study` say what is left.
+//! asks them, `conclude` and `study` say what is left. `imported` keeps a report as a record,
+//! and `side_by_side` shows such records beside those of abx.
 
 mod checks;
 mod conclude;
 mod figure;
 mod finding;
 pub mod fuzz;
+mod imported;
 mod naming;
 mod read;
 mod report;
+mod side_by_side;
 mod study;
 mod text;
 
@@ -23,8 +26,10 @@ use serde::Serialize;
 
 pub use figure::PrintedFigure;
 pub use finding::{AuditFinding, AuditFindingId, FileLine};
+pub use imported::{ImportedRecord, imported};
 pub use read::Unread;
 pub use report::{FigureKey, LoadTool, PrintedQuantile, PrintedWord, ToolReport, WordKey};
+pub use side_by_side::{SideBySide, SideBySideRows, SideRow};
 pub use text::text_of;
 
 /// A text and what its file is called.
@@ -88,13 +93,20 @@ pub fn audit(texts: &[ReportText]) -> Audit {
         reports.extend(reading.reports);
     }
     naming::name(&mut reports);
-    let findings = checks::findings(&reports);
-    Audit {
-        schema: "abx.audit/1",
-        conclusions: conclude::conclusions(&reports, &findings),
-        study: study::command(&reports),
-        files,
-        reports,
-        findings,
+    Audit::of(files, reports)
+}
+
+impl Audit {
+    /// What these reports show, which have their names.
+    fn of(files: Vec<AuditedFile>, reports: Vec<ToolReport>) -> Audit {
+        let findings = checks::findings(&reports);
+        Audit {
+            schema: "abx.audit/1",
+            conclusions: conclude::conclusions(&reports, &findings),
+            study: study::command(&reports, &[]),
+            files,
+            reports,
+            findings,
+        }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::figure::{PrintedFigure, Reach};
 
 /// Who prints such a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadTool {
     /// ApacheBench.
@@ -51,7 +51,7 @@ impl LoadTool {
 macro_rules! figure_keys {
     ($($(#[$doc:meta])* $key:ident $name:literal,)*) => {
         /// What a figure is: times are in seconds, sizes in bytes, rates in 1/s.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum FigureKey {
             $($(#[$doc])* $key,)*
@@ -183,7 +183,7 @@ figure_keys! {
 }
 
 /// What a word is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WordKey {
     /// What the server calls itself.
@@ -213,7 +213,7 @@ impl WordKey {
 }
 
 /// A time that a share of requests did not exceed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrintedQuantile {
     /// The share, of 100.
     pub percent: f64,
@@ -222,7 +222,7 @@ pub struct PrintedQuantile {
 }
 
 /// A word and its line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrintedWord {
     /// The word.
     pub word: String,
@@ -231,7 +231,7 @@ pub struct PrintedWord {
 }
 
 /// A report of a tool, as far as it could be read.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolReport {
     /// What it is called here: after its file, and its line where a file has several.
     pub name: String,

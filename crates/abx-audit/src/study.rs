@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crate::checks::runs;
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
-/// A call of `abx compare` under the load of these reports; what starts each server is
-/// for the person to fill in.
-pub(crate) fn command(reports: &[ToolReport]) -> Option<String> {
+/// A call of `abx compare` under the load of these reports, with further subjects beside
+/// theirs; what starts each server is for the person to fill in.
+pub(crate) fn command(reports: &[ToolReport], beside: &[SubjectWord]) -> Option<String> {
     let own = runs(reports);
     let all: Vec<&ToolReport> = match own.is_empty() {
         true => reports.iter().collect(),
@@ -15,15 +15,16 @@ pub(crate) fn command(reports: &[ToolReport]) -> Option<String> {
     };
     let first = all.first()?;
     let mut seen = BTreeSet::new();
-    let names = all.iter().map(|report| subject(&report.name));
-    let mut names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
-    if names.len() == 1 {
-        names.push("other".to_owned());
+    let names = all.iter().map(|report| SubjectWord::started(&report.name));
+    let names = names.chain(beside.iter().cloned());
+    let mut words: Vec<SubjectWord> = names.filter(|one| seen.insert(one.clone())).collect();
+    if words.len() == 1 {
+        words.push(SubjectWord::started("other"));
     }
-    let subjects = names
-        .iter()
-        .map(|name| format!(" '{name}=COMMAND {{port}}'"));
-    let mut command: String = subjects.fold("abx compare".to_owned(), |all, one| all + &one);
+    let mut command = "abx compare".to_owned();
+    for SubjectWord(word) in words {
+        command.push_str(&format!(" {word}"));
+    }
     if let Some(connections) = connections(first) {
         command.push_str(&format!(" -c {connections}"));
     }
@@ -37,6 +38,22 @@ pub(crate) fn command(reports: &[ToolReport]) -> Option<String> {
         command.push_str(&format!(" --path {}", quoted(path)));
     }
     Some(command)
+}
+
+/// A subject as `abx compare` takes it, quoted for a shell.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SubjectWord(String);
+
+impl SubjectWord {
+    /// One that a command starts.
+    pub(crate) fn started(name: &str) -> SubjectWord {
+        SubjectWord(format!("'{}=COMMAND {{port}}'", subject(name)))
+    }
+
+    /// One that runs at an address.
+    pub(crate) fn running(url: &str) -> SubjectWord {
+        SubjectWord(quoted(url))
+    }
 }
 
 fn connections(report: &ToolReport) -> Option<u64> {

@@ -16,6 +16,7 @@ mod pooled;
 pub mod record;
 mod series;
 pub mod stats;
+pub mod timer;
 mod view;
 
 pub use expectation::{Doubt, Expectation, ExpectationResult, Standing};

@@ -22,6 +22,7 @@ mod study;
 pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;
 pub use process::keeper;
+pub use process::marked_command::{MarkedCommand, MarkedCommandError};
 pub use process::pending::Pending;
 pub use process::server_process::ServerProcessError;
 pub use process::service_process::ServiceError;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use abx_audit::ImportedRecord;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
+use abx_evidence::history::IMPORTED_SCHEMA;
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord};
 use serde::Deserialize;
@@ -15,6 +17,8 @@ pub enum SavedRecord {
     Study(Box<StudyRecord>),
     /// That of a run, judged.
     Run(Box<RunRecord>),
+    /// The report of another tool, audited.
+    Imported(Box<ImportedRecord>),
     /// What was seen of a machine, concluded from.
     Machine(Box<DoctorRecord>),
 }
@@ -46,6 +50,10 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
             let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
             Ok(SavedRecord::Run(record))
         }
+        Some(IMPORTED_SCHEMA) => {
+            let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            Ok(SavedRecord::Imported(record))
+        }
         Some(DOCTOR_SCHEMA) => {
             let mut record: Box<DoctorRecord> =
                 serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
@@ -59,7 +67,7 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
 
 /// A schema that this version cannot read: a later one of its own, or no record at all.
 fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
-    let kinds = [STUDY_SCHEMA, RUN_SCHEMA, DOCTOR_SCHEMA];
+    let kinds = [STUDY_SCHEMA, RUN_SCHEMA, IMPORTED_SCHEMA, DOCTOR_SCHEMA];
     let is_later = |own: &&str| own.split('/').next() == schema.split('/').next();
     let version = env!("CARGO_PKG_VERSION");
     Failure::usage(match kinds.into_iter().find(is_later) {

@@ -14,6 +14,7 @@ use crate::report::ToolReport;
 pub(crate) use figures::{rounded, share};
 pub(crate) use generator::in_flight;
 pub(crate) use pairs::{LOUD, QUIET, differ, ratio, runs};
+pub(crate) use responses::wrong_status;
 
 /// All findings, the weightiest first.
 pub(crate) fn findings(reports: &[ToolReport]) -> Vec<AuditFinding> {

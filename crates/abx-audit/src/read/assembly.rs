@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::scan::{Seen, Sighting, Trouble};
 use super::template::{Found, Misfit};
 use crate::report::{FigureKey, LoadTool, PrintedQuantile, ToolReport};
 use crate::text::{NumberTrouble, TextLine};
 
 /// What cannot be read, and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unread {
     /// The line in the file, from 1.
     pub line: usize,

@@ -4,6 +4,7 @@
 
 mod damaged;
 mod findings;
+mod imported;
 mod layouts;
 mod properties;
 mod shared;

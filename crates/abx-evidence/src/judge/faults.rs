@@ -70,7 +70,7 @@ pub struct LostDifference {
 
 impl MeanInterval {
     /// Of what blocks gave; `None` without any.
-    pub(super) fn of(values: &[f64]) -> Option<MeanInterval> {
+    pub(crate) fn of(values: &[f64]) -> Option<MeanInterval> {
         if let [only] = values {
             return Some(MeanInterval {
                 mean: *only,

@@ -152,7 +152,7 @@ impl PastStudy {
         let outline = &self.outline;
         let parts =
             outline.blocks.max(1) * outline.subjects.len().max(1) * outline.loads.len().max(1);
-        outline.elapsed_s / parts as f64
+        outline.elapsed_s.unwrap_or_default() / parts as f64
     }
 }
 

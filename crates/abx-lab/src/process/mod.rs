@@ -8,6 +8,8 @@ pub mod keeper;
 pub mod kept_command;
 pub mod listener;
 pub mod log_tail;
+pub mod marked_command;
+pub mod marker_lines;
 pub mod pending;
 pub mod probe;
 pub mod server_error;

@@ -41,6 +41,12 @@ const RUN: &str = r#"{"schema":"abx.run/1","abx_version":"0.1.0","started_unix_m
     "settings":{"url":"http://127.0.0.1:80/x","connections":7,"threads":1},
     "machine":{"cpus":2},"throughput_per_s":1234.5}"#;
 
+/// The report of another tool.
+const IMPORTED: &str = r#"{"schema":"abx.imported/1","abx_version":"0.1.0","imported_unix_ms":4,
+    "runs":1,"is_paired":false,"report":{"name":"shortfin","tool":"ab",
+    "figures":{"rate":{"printed":"5240.77","value":5240.77},"connections":{"value":500.0},
+    "elapsed":{"value":0.954}},"words":{"software":{"word":"Shortfin/0.9","line":9}}}}"#;
+
 /// A folder with three records and a file that is none.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -90,7 +96,7 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!(one.kind, RecordKind::Study);
     assert_eq!(
         (one.blocks, one.elapsed_s, one.seed),
-        (1, 38.25, Some(u64::MAX))
+        (1, Some(38.25), Some(u64::MAX))
     );
     assert_eq!(one.subjects[0].version.as_deref(), Some("Old/1.2"));
     assert_eq!(one.subjects[0].command, ["./old", "{port}"]);
@@ -111,6 +117,29 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!((run.seed, &run.loads[0][..]), (None, "c7"));
     assert_eq!(all(folder.path()), first);
     assert!(folder.path().join(INDEX).is_file());
+}
+
+#[test]
+fn the_report_of_another_tool_is_listed_as_that() {
+    // Method: a report with all that a list shows, and one that printed nothing but its mean;
+    // each read from the file and from the index.
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("import.json"), IMPORTED).unwrap();
+    let bare = r#"{"schema":"abx.imported/1","abx_version":"0.1.0","imported_unix_ms":3,
+        "report":{"name":"x","tool":"wrk","figures":{"mean":{"value":0.1}},"words":{}}}"#;
+    fs::write(folder.path().join("bare.json"), bare).unwrap();
+    let first = all(folder.path());
+    assert_eq!(all(folder.path()), first);
+    assert_eq!(files(&first), ["import.json", "bare.json"]);
+    let [import, bare] = [0, 1].map(|place| &first.entries[place].outline);
+    assert_eq!(import.kind, RecordKind::Imported);
+    assert_eq!(import.loads, ["c500 (ab)"]);
+    assert_eq!(import.subjects[0].version.as_deref(), Some("Shortfin/0.9"));
+    let figures = (import.throughput_per_s, import.elapsed_s, import.blocks);
+    assert_eq!(figures, (Some(5240.77), Some(0.954), 0));
+    assert_eq!(bare.loads, ["wrk"]);
+    assert_eq!((bare.throughput_per_s, bare.elapsed_s), (None, None));
+    assert_eq!(search(folder.path(), "shortfin/0.9"), ["import.json"]);
 }
 
 #[test]

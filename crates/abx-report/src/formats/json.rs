@@ -1,5 +1,6 @@
 //! JSON: the saved record itself.
 
+use abx_audit::ImportedRecord;
 use abx_evidence::{RunRecord, StudyRecord};
 
 /// A study as one line of JSON: the saved record, nothing left out.
@@ -12,6 +13,13 @@ pub fn study_json(record: &StudyRecord) -> String {
 /// A run as one line of JSON: the saved record, nothing left out.
 #[must_use]
 pub fn run_json(record: &RunRecord) -> String {
+    let text = serde_json::to_string(record).expect("every key of a record is a string");
+    text + "\n"
+}
+
+/// The report of another tool as one line of JSON: the saved record, nothing left out.
+#[must_use]
+pub fn imported_json(record: &ImportedRecord) -> String {
     let text = serde_json::to_string(record).expect("every key of a record is a string");
     text + "\n"
 }

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use abx_audit::{
-    Audit, AuditFinding, AuditFindingId, AuditedFile, FigureKey, LoadTool, ToolReport,
-};
+use abx_audit::{Audit, AuditedFile, LoadTool};
 use abx_evidence::Level;
 
+use crate::words::audit::{FIGURE_HEADERS, figure_cells, place, span, told_with_lines};
 use crate::words::style::{Style, Tint};
 use crate::words::table::Table;
-use crate::words::units::{GLUE, UNKNOWN, plural};
+use crate::words::units::{GLUE, plural};
 use crate::words::wrap::{clean, clean_name, wrap};
 
 /// The report of an audit, ready to be printed.
@@ -22,11 +21,7 @@ pub fn audit_text(audit: &Audit, style: &Style) -> String {
         sections.push(findings(audit, style));
         sections.push(conclusions(audit, style));
     }
-    if let Some(study) = &audit.study {
-        let words = "What would settle it, with COMMAND for what starts each server:";
-        let command = wrap(&clean(study), "  $ ", "      ", style.columns());
-        sections.push(style.paragraph(words) + &command);
-    }
+    sections.extend(audit.study.iter().map(|study| settling(study, style)));
     style.finish(&sections.join("\n"))
 }
 
@@ -53,7 +48,7 @@ fn headline(audit: &Audit, style: &Style) -> String {
     out
 }
 
-fn unread(file: &AuditedFile, style: &Style) -> String {
+pub(super) fn unread(file: &AuditedFile, style: &Style) -> String {
     let name = clean_name(&file.file);
     let mut out = String::new();
     let why = match (file.is_text, file.reports) {
@@ -78,45 +73,15 @@ fn unread(file: &AuditedFile, style: &Style) -> String {
 }
 
 /// The figures as they were printed, and where they stand.
-fn figures(audit: &Audit, style: &Style) -> String {
-    let printed = |report: &ToolReport, key: FigureKey| {
-        let figure = report.figures.get(&key);
-        figure.map_or_else(|| UNKNOWN.to_owned(), |figure| figure.printed.clone())
-    };
-    let row = |report: &ToolReport| {
-        let connections = match report.tool {
-            LoadTool::Httperf => FigureKey::ConnectionsMost,
-            _ => FigureKey::Connections,
-        };
-        [
-            clean_name(&report.name),
-            printed(report, FigureKey::Rate),
-            printed(report, connections),
-            printed(report, FigureKey::Completed),
-            seconds(report),
-            mean(report),
-        ]
-    };
-    let headers = [
-        "report",
-        "requests/s",
-        "connections",
-        "responses",
-        "s",
-        "mean ms",
-    ];
-    let mut out = Table::new(headers, audit.reports.iter().map(row)).text(style.columns());
+pub(super) fn figures(audit: &Audit, style: &Style) -> String {
+    let rows = audit.reports.iter().map(figure_cells);
+    let mut out = Table::new(FIGURE_HEADERS, rows).text(style.columns());
     let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut places = Vec::new();
     for report in &audit.reports {
         match report.tool {
             LoadTool::Table => rows.entry(&report.file).or_default().push(report.line),
-            _ => places.push(place(
-                &report.name,
-                &report.file,
-                report.line,
-                report.last_line,
-            )),
+            _ => places.push(format!("{}: {}", clean_name(&report.name), place(report))),
         }
     }
     places.extend(rows.iter().filter_map(|(file, lines)| {
@@ -127,39 +92,8 @@ fn figures(audit: &Audit, style: &Style) -> String {
     out
 }
 
-/// What a report is called, and where it stands.
-fn place(name: &str, file: &str, first: usize, last: usize) -> String {
-    format!("{}: {}", clean_name(name), span(file, first, last))
-}
-
-fn span(file: &str, first: usize, last: usize) -> String {
-    let file = clean_name(file);
-    match first == last {
-        true => format!("{file}:{first}"),
-        false => format!("{file}:{first}-{last}"),
-    }
-}
-
-/// The duration in seconds.
-fn seconds(report: &ToolReport) -> String {
-    let elapsed = report.figures.get(&FigureKey::Elapsed);
-    elapsed.map_or_else(|| UNKNOWN.to_owned(), |elapsed| trimmed(elapsed.value))
-}
-
-/// The mean time in ms; tables have no unit.
-fn mean(report: &ToolReport) -> String {
-    let mean = report.figures.get(&FigureKey::Mean);
-    let mean = mean.filter(|_| report.tool != LoadTool::Table);
-    mean.map_or_else(|| UNKNOWN.to_owned(), |mean| trimmed(1e3 * mean.value))
-}
-
-fn trimmed(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 /// All findings, those of one kind together.
-fn findings(audit: &Audit, style: &Style) -> String {
+pub(super) fn findings(audit: &Audit, style: &Style) -> String {
     let mut out = String::new();
     for of_a_kind in audit
         .findings
@@ -177,7 +111,7 @@ fn findings(audit: &Audit, style: &Style) -> String {
         let start = format!("{}{blanks}", style.paint(word, tint));
         out.push_str(&wrap(first.id.meaning(), &start, INDENT, style.columns()));
         for finding in of_a_kind {
-            let text = format!("{} ({})", told(finding, audit), rests_on(finding, audit));
+            let text = told_with_lines(finding, audit);
             let text = clean(&text).replace(" %", &format!("{GLUE}%"));
             let deeper = format!("{INDENT}  ");
             out.push_str(&wrap(&text, INDENT, &deeper, style.columns()));
@@ -186,72 +120,19 @@ fn findings(audit: &Audit, style: &Style) -> String {
     out
 }
 
-/// What a finding says, and of whom where it does not say that itself.
-fn told(finding: &AuditFinding, audit: &Audit) -> String {
-    use AuditFindingId::{DifferentBodies, DifferentHeads, DifferentRuns, SmallDifference};
-    let names_them = [
-        DifferentBodies,
-        DifferentHeads,
-        DifferentRuns,
-        SmallDifference,
-    ];
-    match finding.reports.len() {
-        _ if names_them.contains(&finding.id) => finding.message.clone(),
-        1 if audit.reports.len() == 1 => finding.message.clone(),
-        all if all == audit.reports.len() && all > 1 => format!("all: {}", finding.message),
-        _ => format!("{}: {}", finding.reports.join(", "), finding.message),
-    }
-}
-
-/// The lines of a finding: once, where they are the same in all of its files.
-fn rests_on(finding: &AuditFinding, audit: &Audit) -> String {
-    let mut by_file: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for place in &finding.rests_on {
-        let lines = by_file.entry(&place.file).or_default();
-        let line = place.line.to_string();
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    let lists: Vec<String> = by_file.values().map(|lines| lines.join(", ")).collect();
-    let noun = |lines: &str| {
-        if lines.contains(", ") {
-            "lines"
-        } else {
-            "line"
-        }
-    };
-    match &lists[..] {
-        [one] if audit.files.len() == 1 || finding.reports.len() == 1 => {
-            format!("{} {one}", noun(one))
-        }
-        [one, rest @ ..] if !rest.is_empty() && rest.iter().all(|other| other == one) => {
-            format!("{} {one} of each", noun(one))
-        }
-        _ => {
-            let each = by_file
-                .iter()
-                .map(|(file, lines)| format!("{} {}", called(file, audit), lines.join(", ")));
-            format!("lines: {}", each.collect::<Vec<_>>().join("; "))
-        }
-    }
-}
-
-/// The name of a file's only report, else of the file.
-fn called<'a>(file: &'a str, audit: &'a Audit) -> &'a str {
-    let mut own = audit.reports.iter().filter(|report| report.file == file);
-    match (own.next(), own.next()) {
-        (Some(only), None) => &only.name,
-        _ => file,
-    }
-}
-
-fn conclusions(audit: &Audit, style: &Style) -> String {
+pub(super) fn conclusions(audit: &Audit, style: &Style) -> String {
     let mut out = style.paragraph("What can be concluded:");
     for sentence in &audit.conclusions {
         out.push_str(&wrap(&clean(sentence), "  - ", "    ", style.columns()));
     }
     out
+}
+
+/// The study that would settle what is left open.
+pub(super) fn settling(study: &str, style: &Style) -> String {
+    let words = "What would settle it, with COMMAND for what starts each server:";
+    let command = wrap(&clean(study), "  $ ", "      ", style.columns());
+    style.paragraph(words) + &command
 }
 
 /// The longest level, and a blank.

@@ -2,6 +2,7 @@
 //! the phrases around them. Terminal, Markdown and HTML all take them from here.
 
 pub(crate) mod alone;
+pub(crate) mod audit;
 pub(crate) mod described;
 pub(crate) mod expectations;
 pub(crate) mod failures;

@@ -21,7 +21,7 @@ fn entry(id: &str, subjects: &[&str], comparisons: Vec<OutlineComparison>) -> En
         outline: Outline {
             kind: RecordKind::Study,
             started_unix_ms: 1_750_000_000_000,
-            elapsed_s: 38.2,
+            elapsed_s: Some(38.2),
             subjects: subjects.iter().map(named).collect(),
             loads: vec!["c50".to_owned()],
             comparisons,
@@ -80,6 +80,12 @@ pub fn mixed() -> History {
     run.outline.blocks = 0;
     run.outline.throughput_per_s = Some(41_234.5);
     run.file = "run-1750000000-77.json".to_owned();
+    let mut imported = entry("a0b1c2", &["shortfin"], Vec::new());
+    imported.outline.kind = RecordKind::Imported;
+    imported.outline.blocks = 0;
+    imported.outline.loads = vec!["c500 (ab)".to_owned()];
+    imported.outline.throughput_per_s = Some(5_240.77);
+    imported.file = "import-1750000000-1-77.json".to_owned();
     let wide = comparison(Some(1.02), Verdict::Inconclusive);
     let dearer = OutlineComparison {
         metric: Metric::ServerCpu,
@@ -91,6 +97,7 @@ pub fn mixed() -> History {
         entry("9c0d1e", &["nginx", "lighttpd"], vec![wide]),
         several,
         run,
+        imported,
         entry("e4f5a6", &["nginx", "lighttpd"], Vec::new()),
     ]);
     history.left_out = 1_234;

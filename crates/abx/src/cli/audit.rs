@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use abx_audit::{ReportText, text_of};
+use abx_audit::{Audit, ReportText, text_of};
 use clap::Args;
 
 use super::output;
@@ -20,6 +20,7 @@ use crate::end::{End, Failure};
     abx audit nginx.txt node.txt summary.txt\n  \
     ab -n 5000 -c 50 http://127.0.0.1:8080/ | abx audit -\n  \
     abx audit post.html --json audit.json\n\n\
+    `abx import` keeps such reports as records.\n\n\
     Exit codes: 0 when there was a report; 2 when a file cannot be read; 3 without a report.")]
 pub struct AuditArgs {
     /// Text with reports; - reads standard input.
@@ -31,15 +32,19 @@ pub struct AuditArgs {
 
 /// Reads, judges and prints.
 pub fn audit(args: &AuditArgs) -> Result<End, Failure> {
-    let texts: Result<Vec<ReportText>, Failure> =
-        args.files.iter().map(|file| read(file)).collect();
-    let audit = abx_audit::audit(&texts?);
+    let audit = audit_of(&args.files)?;
     let text = abx_report::audit_text(&audit, &output::style(&args.output));
     output::print(&text, &audit, &args.output)?;
     Ok(match audit.reports.is_empty() {
         true => End::NoClaim,
         false => End::Done,
     })
+}
+
+/// What the reports in these files show; `-` is standard input.
+pub(super) fn audit_of(files: &[String]) -> Result<Audit, Failure> {
+    let texts: Result<Vec<ReportText>, Failure> = files.iter().map(|file| read(file)).collect();
+    Ok(abx_audit::audit(&texts?))
 }
 
 fn read(file: &str) -> Result<ReportText, Failure> {

@@ -11,6 +11,7 @@ mod expect;
 pub mod habits;
 pub mod history;
 pub mod httperf;
+pub mod import;
 mod install;
 mod load;
 pub mod manual;
@@ -22,6 +23,7 @@ pub mod run;
 pub mod serve;
 mod shape;
 mod signals;
+pub mod timer;
 mod tls;
 mod units;
 pub mod view;
@@ -78,6 +80,10 @@ pub enum Command {
     Ab(ab::AbWords),
     /// Load a server by httperf's options, and print its report.
     Httperf(httperf::HttperfArgs),
+    /// Save reports of ab, httperf, wrk and others as records, for `abx report`.
+    Import(import::ImportArgs),
+    /// Run a command and show where its time goes, by the markers that it prints.
+    Timer(timer::TimerArgs),
     /// List saved records.
     History(history::HistoryArgs),
     /// View records in a browser.

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use abx_audit::ImportedRecord;
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use abx_lab::Target;
 use abx_report::{ReportExtent, Style};
@@ -223,6 +224,21 @@ impl<'a> Outputs<'a> {
         self.write(report, self.documents(text), metrics)
     }
 
+    /// Prints the report of another tool, which has two formats.
+    pub fn print_imported(&self, report: &str, record: &ImportedRecord) -> Result<(), Failure> {
+        if let Some(flag) = self.formats.first_but_html() {
+            return Err(Failure::usage(format!(
+                "a report of another tool has one run and no interval, so {flag} does not apply: \
+                 take --html or --json"
+            )));
+        }
+        let text = |format| match format {
+            Format::Html => abx_report::imported_html(record),
+            _ => abx_report::imported_json(record),
+        };
+        conclude(write(report, &self.documents(text), self.flags))
+    }
+
     fn documents(&self, text: impl Fn(Format) -> String) -> Vec<Document> {
         let document =
             |(format, place): (Format, &str)| Document::new(format.flag(), place, text(format));
@@ -302,6 +318,14 @@ impl FormatFlags {
             .next()
             .map(|(format, _)| format.flag())
             .or(otlp)
+    }
+
+    /// The first flag of them that was given and asks for another format than HTML.
+    fn first_but_html(&self) -> Option<&'static str> {
+        let mut all = self.given().map(|(format, _)| format);
+        let first = all.find(|format| *format != Format::Html);
+        let otlp = self.otlp.as_ref().map(|_| "--otlp");
+        first.map(Format::flag).or(otlp)
     }
 
     /// The formats that were asked for, each with its place.

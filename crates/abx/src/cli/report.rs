@@ -1,5 +1,6 @@
 //! `abx report`: a saved record, judged again.
 
+use abx_audit::SideBySideRows;
 use clap::Args;
 
 use super::expect::ExpectFlags;
@@ -16,10 +17,12 @@ use crate::saved::{SavedRecord, read};
     abx report last\n  \
     abx report 3fa9c1 --html report.html\n  \
     abx report monday.json tuesday.json wednesday.json\n  \
+    abx report 3fa9c1 0a1b2c\n  \
     abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -")]
 pub struct Report {
     /// The record: a file, an id from `abx history`, or last (last~1: the one before it);
-    /// several of one study, from other days or machines, are read together.
+    /// several of one study, from other days or machines, are read together; beside one from
+    /// `abx import`, all are shown side by side.
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<String>,
     #[command(flatten)]
@@ -76,6 +79,16 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             outputs.print_run(&text, &record)?;
             Ok(run::ended(&record, flags))
         }
+        SavedRecord::Imported(record) => {
+            report.refuse(
+                "another tool's report, which compares nothing",
+                report.of_studies(),
+            )?;
+            let outputs = Outputs::of_run(flags, &report.formats)?;
+            let text = abx_report::imported_text(&record, &style);
+            outputs.print_imported(&text, &record)?;
+            Ok(End::Done)
+        }
         SavedRecord::Machine(record) => {
             let given = report.formats.first().or(report.of_studies());
             report.refuse("`abx doctor`, which loads nothing", given)?;
@@ -86,7 +99,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
     }
 }
 
-/// Reads several records of one study together.
+/// Reads several records of one study together, or shows them beside imported ones.
 fn several(report: &Report) -> Result<End, Failure> {
     if let Some(flag) = report.formats.first().or(report.of_studies()) {
         return Err(Failure::usage(format!(
@@ -94,11 +107,19 @@ fn several(report: &Report) -> Result<End, Failure> {
              leave it out, or give one record"
         )));
     }
-    let mut records = Vec::new();
+    let mut all: Vec<(&str, SavedRecord)> = Vec::new();
     for word in &report.records {
-        match read(&record_path(word)?)? {
-            SavedRecord::Study(record) => records.push((word.clone(), *record)),
-            SavedRecord::Run(_) | SavedRecord::Machine(_) => {
+        all.push((word, read(&record_path(word)?)?));
+    }
+    let is_imported = |(_, one): &(&str, SavedRecord)| matches!(one, SavedRecord::Imported(_));
+    if all.iter().any(is_imported) {
+        return beside(&all, report);
+    }
+    let mut records = Vec::new();
+    for (word, record) in all {
+        match record {
+            SavedRecord::Study(record) => records.push((word.to_owned(), *record)),
+            _ => {
                 return Err(Failure::usage(format!(
                     "{word} is no record of `abx compare`, and only those of one study are read \
                      together: leave it out"
@@ -109,5 +130,26 @@ fn several(report: &Report) -> Result<End, Failure> {
     let pooled = abx_evidence::pooled(&records).map_err(Failure::usage)?;
     let text = abx_report::pooled_text(&pooled, &output::style(&report.output));
     output::print(&text, &pooled, &report.output)?;
+    Ok(End::Done)
+}
+
+/// Shows records beside reports of other tools, which compares nothing.
+fn beside(all: &[(&str, SavedRecord)], report: &Report) -> Result<End, Failure> {
+    let mut rows = SideBySideRows::default();
+    for (word, record) in all {
+        match record {
+            SavedRecord::Imported(record) => rows.add_imported(word, record),
+            SavedRecord::Run(record) => rows.add_run(word, record),
+            SavedRecord::Study(record) => rows.add_study(word, record),
+            SavedRecord::Machine(_) => {
+                return Err(Failure::usage(format!(
+                    "{word} is what `abx doctor` saw of a machine, which loads nothing: leave it out"
+                )));
+            }
+        }
+    }
+    let side_by_side = rows.finish();
+    let text = abx_report::side_by_side_text(&side_by_side, &output::style(&report.output));
+    output::print(&text, &side_by_side, &report.output)?;
     Ok(End::Done)
 }

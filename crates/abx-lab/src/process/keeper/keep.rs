@@ -147,6 +147,7 @@ fn tell_making(bytes: u64, wakes: &mut Wakes) -> io::Result<()> {
 
 fn tell_exit(family: &ProcessFamily) {
     if let Some(exit) = family.exit() {
-        KeeperReport::Exited(exit).tell();
+        let at_ns = Nanos::now().0;
+        KeeperReport::Exited { exit, at_ns }.tell();
     }
 }

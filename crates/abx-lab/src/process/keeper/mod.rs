@@ -161,6 +161,8 @@ pub struct Keeper {
     plan: KeeperPlan,
     /// When the command was started.
     since: Nanos,
+    /// When it ended.
+    until: Option<Nanos>,
     /// Where this command's part of the log file begins.
     output_start: u64,
     exited: Option<Exit>,
@@ -246,6 +248,7 @@ impl Keeper {
             reports,
             plan: plan.clone(),
             since: Nanos::now(),
+            until: None,
             output_start,
             exited: None,
             killed: None,
@@ -298,6 +301,12 @@ impl Keeper {
         self.since
     }
 
+    /// The moment at which the command ended, once [`Keeper::state`] has said that it did.
+    #[must_use]
+    pub fn until(&self) -> Option<Nanos> {
+        self.until
+    }
+
     /// Whether the server runs, without waiting.
     pub fn state(&mut self) -> ProcessState {
         let silence = loop {
@@ -330,7 +339,10 @@ impl Keeper {
 
     fn note(&mut self, report: &KeeperReport) {
         match report {
-            KeeperReport::Exited(exit) => self.exited = Some(*exit),
+            KeeperReport::Exited { exit, at_ns } => {
+                self.exited = Some(*exit);
+                self.until = Some(Nanos(*at_ns));
+            }
             KeeperReport::Finished { killed } => self.killed = Some(*killed),
             KeeperReport::Lost => self.is_lost = true,
             KeeperReport::Making { .. }

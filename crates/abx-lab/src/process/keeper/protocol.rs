@@ -140,8 +140,8 @@ pub(super) enum KeeperReport {
     Started { keeper: u32, since_ns: u64 },
     /// The command does not run; the keeper ends.
     Failed { why: StartFailure },
-    /// The command has ended.
-    Exited(Exit),
+    /// The command has ended, at this moment of the monotonic clock.
+    Exited { exit: Exit, at_ns: u64 },
     /// Nothing is left; so many processes had to be killed. The keeper ends.
     Finished { killed: usize },
     /// The keeper was killed, and its guardian has ended what was left.
@@ -192,8 +192,11 @@ mod tests {
             r#"{"failed":{"why":"command_not_found"}}"#
         );
         assert_eq!(
-            text(KeeperReport::Exited(Exit::Signal(9))),
-            r#"{"exited":{"signal":9}}"#
+            text(KeeperReport::Exited {
+                exit: Exit::Signal(9),
+                at_ns: 7
+            }),
+            r#"{"exited":{"exit":{"signal":9},"at_ns":7}}"#
         );
         assert_eq!(
             text(KeeperReport::Finished { killed: 0 }),

@@ -19,7 +19,7 @@ use super::{HistoryError, Query};
 /// The file's name.
 const NAME: &str = "history.sqlite3";
 /// To be raised with every change of [`TABLES`] or of what is written into them.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 /// How long another process may write; each does so for moments only.
 const BUSY: Duration = Duration::from_secs(20);
 
@@ -30,7 +30,7 @@ const TABLES: &str = "
         id TEXT NOT NULL,
         kind TEXT NOT NULL,
         started_unix_ms INTEGER NOT NULL,
-        elapsed_s REAL NOT NULL,
+        elapsed_s REAL,
         subjects TEXT NOT NULL,
         loads TEXT NOT NULL,
         verdicts TEXT NOT NULL,

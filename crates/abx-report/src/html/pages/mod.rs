@@ -1,5 +1,6 @@
 //! Whole pages. `page` is what all of them have; each other file is one of them.
 
+pub(crate) mod imported;
 pub(crate) mod index;
 pub(crate) mod page;
 pub(crate) mod run;

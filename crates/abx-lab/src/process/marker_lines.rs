@@ -1,0 +1,184 @@
+//! Lines `marker NAME` in what a command prints, and all that it prints beside them.
+
+use abx_evidence::timer::Marker;
+use abx_sys::Nanos;
+
+/// What such a line begins with.
+const BEGIN: &[u8] = b"marker ";
+/// The longest such line; longer ones are output like any other.
+const LINE_MAX: usize = 4096;
+/// The most markers of one run: a table of more helps nobody.
+const MARKERS_MAX: usize = 10_000;
+
+/// Reads what a command prints, in pieces of any length.
+#[derive(Debug)]
+pub struct MarkerLines {
+    started: Nanos,
+    /// A line that may yet be a marker's.
+    line: Vec<u8>,
+    /// Whether the line is none, and goes on.
+    is_other: bool,
+    /// When the last piece came.
+    last: Nanos,
+    markers: Vec<Marker>,
+}
+
+/// A command prints more markers than anybody can use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyMarkers;
+
+impl TooManyMarkers {
+    /// How many are allowed.
+    pub const MOST: usize = MARKERS_MAX;
+}
+
+impl MarkerLines {
+    /// Those of a command that was started at this moment.
+    pub fn new(started: Nanos) -> MarkerLines {
+        MarkerLines {
+            started,
+            line: Vec::new(),
+            is_other: false,
+            last: started,
+            markers: Vec::new(),
+        }
+    }
+
+    /// Takes what came at a moment; hands on what is no marker.
+    ///
+    /// # Errors
+    /// [`TooManyMarkers`].
+    pub fn take(
+        &mut self,
+        at: Nanos,
+        bytes: &[u8],
+        other: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), TooManyMarkers> {
+        self.last = at;
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let is_end = piece.ends_with(b"\n");
+            if self.is_other {
+                other(piece);
+                self.is_other = !is_end;
+                continue;
+            }
+            self.line.extend_from_slice(piece);
+            if is_end {
+                self.end_line(other)?;
+            } else if !self.may_be_marker() {
+                other(&self.line);
+                self.line.clear();
+                self.is_other = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// The markers, once the command has closed its output.
+    ///
+    /// # Errors
+    /// [`TooManyMarkers`].
+    pub fn finish(mut self, other: &mut dyn FnMut(&[u8])) -> Result<Vec<Marker>, TooManyMarkers> {
+        if !self.line.is_empty() {
+            self.end_line(other)?;
+        }
+        Ok(self.markers)
+    }
+
+    /// Whether the line so far can be the beginning of a marker's.
+    fn may_be_marker(&self) -> bool {
+        let line = &self.line;
+        let begins = line.starts_with(BEGIN) || BEGIN.starts_with(line);
+        begins && line.len() <= LINE_MAX
+    }
+
+    fn end_line(&mut self, other: &mut dyn FnMut(&[u8])) -> Result<(), TooManyMarkers> {
+        let line = std::mem::take(&mut self.line);
+        let name = line.strip_prefix(BEGIN).filter(|_| line.len() <= LINE_MAX);
+        let name = name.map(|name| String::from_utf8_lossy(name).trim().to_owned());
+        match name.filter(|name| !name.is_empty()) {
+            None => other(&line),
+            Some(_) if self.markers.len() >= MARKERS_MAX => return Err(TooManyMarkers),
+            Some(name) => self.markers.push(Marker {
+                name,
+                at_ns: self.last.since(self.started).0,
+            }),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The names that were found, and the rest, of pieces that come 1 ns after each other.
+    fn read(pieces: &[&[u8]]) -> (Vec<(String, u64)>, String) {
+        let mut rest = Vec::new();
+        let mut other = |bytes: &[u8]| rest.extend_from_slice(bytes);
+        let mut lines = MarkerLines::new(Nanos(100));
+        for (at, piece) in (101..).zip(pieces) {
+            lines.take(Nanos(at), piece, &mut other).unwrap();
+        }
+        let markers = lines.finish(&mut other).unwrap().into_iter();
+        let names = markers.map(|one| (one.name, one.at_ns)).collect();
+        (names, String::from_utf8_lossy(&rest).into_owned())
+    }
+
+    #[test]
+    fn a_marker_is_a_line_of_its_own() {
+        // Method: lines that are markers and lines that only look so.
+        let text = "marker a\r\nhello\nmarker  two words \n marker no\nmarker\nmarker \nmarkers x\n\
+                    say marker b\nmarker last";
+        let (found, rest) = read(&[text.as_bytes()]);
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["a", "two words", "last"]);
+        assert_eq!(
+            rest,
+            "hello\n marker no\nmarker\nmarker \nmarkers x\nsay marker b\n"
+        );
+    }
+
+    #[test]
+    fn a_marker_has_the_time_at_which_its_line_was_whole() {
+        // Method: two markers in one piece, and one that comes in two; a prompt without the
+        // end of a line is handed on at once.
+        let mut handed = 0;
+        let mut lines = MarkerLines::new(Nanos(0));
+        let mut count = |bytes: &[u8]| handed += bytes.len();
+        lines.take(Nanos(1), b"password: ", &mut count).unwrap();
+        assert_eq!(handed, 10);
+        let (found, _) = read(&[b"marker a\nmarker b\nmark", b"er c\n"]);
+        let found: Vec<(&str, u64)> = found.iter().map(|(name, at)| (&name[..], *at)).collect();
+        assert_eq!(found, [("a", 1), ("b", 1), ("c", 2)]);
+    }
+
+    #[test]
+    fn what_is_too_much_is_output_or_refused() {
+        // Method: a line that is too long for a name, and one marker too many.
+        let long = format!("marker {}\n", "x".repeat(LINE_MAX));
+        assert_eq!(read(&[long.as_bytes()]), (vec![], long));
+        let many = "marker a\n".repeat(MARKERS_MAX + 1);
+        let mut lines = MarkerLines::new(Nanos(0));
+        let taken = lines.take(Nanos(1), many.as_bytes(), &mut |_| {});
+        assert_eq!(taken, Err(TooManyMarkers));
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_of_the_bytes_gives_the_same(
+            parts in prop::collection::vec("(marker )?[a-c \n]{0,6}", 0..12), at in 0_usize..80,
+        ) {
+            // Method: any text, whole and cut at any place.
+            let text = parts.concat();
+            let (one, other) = text.as_bytes().split_at(at.min(text.len()));
+            let names = |read: (Vec<(String, u64)>, String)| {
+                let names: Vec<String> = read.0.into_iter().map(|(name, _)| name).collect();
+                (names, read.1)
+            };
+            prop_assert_eq!(names(read(&[text.as_bytes()])), names(read(&[one, other])));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What reports of other tools say, in words and cells that all pages of them share.
+
+use std::collections::BTreeMap;
+
+use abx_audit::{
+    Audit, AuditFinding, AuditFindingId, FigureKey, ImportedRecord, LoadTool, ToolReport,
+};
+
+use super::units::{UNKNOWN, date};
+use super::wrap::clean_name;
+
+/// What an imported record is.
+pub(crate) fn imported_headline(record: &ImportedRecord) -> String {
+    let tool = record.report.tool.name();
+    format!("Imported from a report of {tool}; one run, so no interval and no verdict.")
+}
+
+/// Where it comes from.
+pub(crate) fn imported_from(record: &ImportedRecord) -> String {
+    format!(
+        "{}, imported {}. When and where it was measured is not in it.",
+        place(&record.report),
+        date(record.imported_unix_ms)
+    )
+}
+
+/// What the cells of a report are called.
+pub(crate) const FIGURE_HEADERS: [&str; 6] = [
+    "report",
+    "requests/s",
+    "connections",
+    "responses",
+    "s",
+    "mean ms",
+];
+
+/// A report's figures as they were printed.
+pub(crate) fn figure_cells(report: &ToolReport) -> [String; 6] {
+    let printed = |key: FigureKey| {
+        let figure = report.figures.get(&key);
+        figure.map_or_else(|| UNKNOWN.to_owned(), |figure| clean_name(&figure.printed))
+    };
+    let connections = match report.tool {
+        LoadTool::Httperf => FigureKey::ConnectionsMost,
+        _ => FigureKey::Connections,
+    };
+    [
+        clean_name(&report.name),
+        printed(FigureKey::Rate),
+        printed(connections),
+        printed(FigureKey::Completed),
+        seconds(report),
+        mean(report),
+    ]
+}
+
+/// A report's times of a request in ms, from the shortest to the longest, and how they spread.
+pub(crate) fn time_cells(report: &ToolReport) -> Vec<[String; 2]> {
+    use FigureKey::{ConnectMean, Max, Mean, Median, Min, ProcessingMean, Spread, WaitingMean};
+    let ms = |seconds: f64| trimmed(1e3 * seconds);
+    let named = |(key, name): (FigureKey, &str)| {
+        let figure = report.figures.get(&key)?;
+        Some([name.to_owned(), ms(figure.value)])
+    };
+    let before = [
+        (ConnectMean, "connecting, mean"),
+        (WaitingMean, "until the first byte, mean"),
+        (ProcessingMean, "after connecting, mean"),
+        (Mean, "mean"),
+        (Spread, "standard deviation"),
+        (Min, "shortest"),
+        (Median, "median"),
+    ];
+    let quantiles = report.quantiles.iter().map(|one| {
+        let percent = trimmed(one.percent);
+        [format!("p{percent}"), ms(one.time.value)]
+    });
+    let mut out: Vec<[String; 2]> = before.into_iter().filter_map(named).collect();
+    out.extend(quantiles);
+    out.extend(named((Max, "longest")));
+    out
+}
+
+/// What became of a report's requests, as far as that was printed.
+pub(crate) fn outcome_cells(report: &ToolReport) -> Vec<[String; 2]> {
+    use FigureKey::{
+        Completed, Failed, FailedConnect, FailedExceptions, FailedLength, FailedReceive, Not2xx,
+        Sent, Status1xx, Status2xx, Status3xx, Status4xx, Status5xx, Succeeded, TimedOut,
+    };
+    let wrong_status = match report.tool {
+        LoadTool::Ab => "status other than 2xx",
+        _ => "status of 4xx or 5xx",
+    };
+    let named = [
+        (Sent, "requests sent"),
+        (Completed, "responses"),
+        (Succeeded, "called a success"),
+        (Failed, "called failed"),
+        (FailedConnect, "failed to connect"),
+        (FailedReceive, "broke off"),
+        (FailedLength, "of another length"),
+        (FailedExceptions, "failed otherwise"),
+        (TimedOut, "timed out"),
+        (Not2xx, wrong_status),
+        (Status1xx, "status 1xx"),
+        (Status2xx, "status 2xx"),
+        (Status3xx, "status 3xx"),
+        (Status4xx, "status 4xx"),
+        (Status5xx, "status 5xx"),
+    ];
+    let figures = named.into_iter().filter_map(|(key, name)| {
+        let figure = report.figures.get(&key)?;
+        Some([name.to_owned(), clean_name(&figure.printed)])
+    });
+    let statuses = report.statuses.iter();
+    let statuses =
+        statuses.map(|(status, figure)| [format!("status {status}"), clean_name(&figure.printed)]);
+    figures.chain(statuses).collect()
+}
+
+/// Where a report stands.
+pub(crate) fn place(report: &ToolReport) -> String {
+    span(&report.file, report.line, report.last_line)
+}
+
+/// Lines of a file.
+pub(crate) fn span(file: &str, first: usize, last: usize) -> String {
+    let file = clean_name(file);
+    match first == last {
+        true => format!("{file}:{first}"),
+        false => format!("{file}:{first}-{last}"),
+    }
+}
+
+/// The duration in seconds.
+fn seconds(report: &ToolReport) -> String {
+    let elapsed = report.figures.get(&FigureKey::Elapsed);
+    elapsed.map_or_else(|| UNKNOWN.to_owned(), |elapsed| trimmed(elapsed.value))
+}
+
+/// The mean time in ms; tables have no unit.
+fn mean(report: &ToolReport) -> String {
+    let mean = report.figures.get(&FigureKey::Mean);
+    let mean = mean.filter(|_| report.tool != LoadTool::Table);
+    mean.map_or_else(|| UNKNOWN.to_owned(), |mean| trimmed(1e3 * mean.value))
+}
+
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What a finding says, and the lines that it rests on.
+pub(crate) fn told_with_lines(finding: &AuditFinding, audit: &Audit) -> String {
+    format!("{} ({})", told(finding, audit), rests_on(finding, audit))
+}
+
+/// What a finding says, and of whom where it does not say that itself.
+fn told(finding: &AuditFinding, audit: &Audit) -> String {
+    use AuditFindingId::{DifferentBodies, DifferentHeads, DifferentRuns, SmallDifference};
+    let names_them = [
+        DifferentBodies,
+        DifferentHeads,
+        DifferentRuns,
+        SmallDifference,
+    ];
+    match finding.reports.len() {
+        _ if names_them.contains(&finding.id) => finding.message.clone(),
+        1 if audit.reports.len() == 1 => finding.message.clone(),
+        all if all == audit.reports.len() && all > 1 => format!("all: {}", finding.message),
+        _ => format!("{}: {}", finding.reports.join(", "), finding.message),
+    }
+}
+
+/// The lines of a finding: once, where they are the same in all of its files.
+fn rests_on(finding: &AuditFinding, audit: &Audit) -> String {
+    let mut by_file: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for place in &finding.rests_on {
+        let lines = by_file.entry(&place.file).or_default();
+        let line = place.line.to_string();
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let lists: Vec<String> = by_file.values().map(|lines| lines.join(", ")).collect();
+    let noun = |lines: &str| {
+        if lines.contains(", ") {
+            "lines"
+        } else {
+            "line"
+        }
+    };
+    match &lists[..] {
+        [one] if audit.files.len() == 1 || finding.reports.len() == 1 => {
+            format!("{} {one}", noun(one))
+        }
+        [one, rest @ ..] if !rest.is_empty() && rest.iter().all(|other| other == one) => {
+            format!("{} {one} of each", noun(one))
+        }
+        _ => {
+            let each = by_file
+                .iter()
+                .map(|(file, lines)| format!("{} {}", called(file, audit), lines.join(", ")));
+            format!("lines: {}", each.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// The name of a file's only report, else of the file.
+fn called<'a>(file: &'a str, audit: &'a Audit) -> &'a str {
+    let mut own = audit.reports.iter().filter(|report| report.file == file);
+    match (own.next(), own.next()) {
+        (Some(only), None) => &only.name,
+        _ => file,
+    }
+}

@@ -1,0 +1,159 @@
+//! `abx timer`: the markers of a command, and commands that fail, hang or are stopped.
+
+use std::fs;
+
+use abx_sys::process::Signal;
+
+use crate::support::{Home, read_json};
+
+/// A script in a shell, as `abx timer` gets it.
+fn words<'a>(before: &[&'a str], script: &'a str) -> Vec<&'a str> {
+    let command = ["--", "sh", "-c", script];
+    [&["timer"], before, &command].concat()
+}
+
+#[test]
+fn markers_of_both_outputs_become_a_table() {
+    // Method: markers on standard output and standard error around other output, in two runs;
+    // a marker that comes twice, and one of the second run alone.
+    let home = Home::new();
+    let script = "echo marker connect; echo hello; echo 'marker get row' >&2; echo oh >&2; \
+                  echo marker connect; if [ -e again ]; then echo marker only; fi; touch again; \
+                  printf 'the end'";
+    let ended = home.run_abx(&words(&["-n", "2", "--json", "times.json"], script));
+    ended.expect(0, &["hello\noh\nthe end", "hello\noh\nthe endhello"]);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert!(lines[0].starts_with("sh -c "), "{ended:#?}");
+    let names = [
+        "marker ",
+        "start ",
+        "connect ",
+        "get row ",
+        "connect #2 ",
+        "only ",
+        "end ",
+    ];
+    let from = lines
+        .iter()
+        .position(|line| line.starts_with("marker "))
+        .unwrap();
+    for (line, name) in lines[from..].iter().zip(names) {
+        assert!(line.starts_with(name), "{name}: {ended:#?}");
+    }
+    assert!(lines[from + 7].starts_with("whole run "), "{ended:#?}");
+    let text = ended
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        text.contains("Not in every one of 2 runs: only in 1."),
+        "{text}"
+    );
+    assert!(lines[from..].iter().all(|line| !line.contains("hello")));
+    let record = read_json(&home.join("times.json"));
+    assert_eq!(record["schema"], "abx.timer/1");
+    assert_eq!(record["runs"].as_array().unwrap().len(), 2);
+    let markers = record["markers"].as_array().unwrap();
+    let shares = markers.iter().chain([&record["rest"]]);
+    let sum: f64 = shares.map(|one| one["share"].as_f64().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{record}");
+    for run in record["runs"].as_array().unwrap() {
+        let times = run["markers"].as_array().unwrap().iter();
+        let mut times: Vec<u64> = times.map(|one| one["at_ns"].as_u64().unwrap()).collect();
+        times.push(run["end_ns"].as_u64().unwrap());
+        assert!(times.is_sorted(), "{run}");
+    }
+    assert!(record["total"]["us"]["low"].as_f64().is_some());
+}
+
+#[test]
+fn output_that_is_kept_back_is_told() {
+    // Method: two markers in one write, as a program without flushes has them; -q leaves the
+    // other output out.
+    let home = Home::new();
+    let ended = home.run_abx(&words(
+        &["--quiet"],
+        "printf 'marker a\\nmarker b\\nhello\\n'",
+    ));
+    assert_eq!(ended.expect(0, &[]).stderr, "");
+    assert!(
+        ended.stdout.contains("1 marker came in one piece"),
+        "{ended:#?}"
+    );
+    assert!(ended.stdout.contains("-n 30"), "{ended:#?}");
+}
+
+#[test]
+fn a_command_that_gives_no_times_is_told_why() {
+    // Method: no such command, no program, a failure in the second run, no marker, a death by
+    // a signal, markers without end, and words that are missing.
+    let home = Home::new();
+    home.write("text", "no program");
+    let run = |arguments: &[&str]| home.run_abx(&[&["timer"], arguments].concat());
+    run(&["--", "./none"]).expect(2, &["command `./none` not found"]);
+    run(&["--", "./text"]).expect(2, &["`./text` may not be executed"]);
+    run(&["true"]).expect(2, &["--"]);
+    run(&["-n", "0", "--", "true"]).expect(2, &["not a number of runs"]);
+    run(&["--", "true"]).expect(3, &["`true` printed no marker", "echo 'marker connect'"]);
+    let second = "echo marker a; echo oh; test ! -e again || exit 7; touch again";
+    let failed = home.run_abx(&words(&["-n", "3"], second));
+    failed.expect(3, &["oh\noh\n", "run 2 of 3", "exit code 7"]);
+    assert_eq!(failed.stdout, "");
+    home.run_abx(&words(&[], "echo marker a; kill -9 $$"))
+        .expect(3, &["run 1 of 1", "signal 9"]);
+    home.run_abx(&words(&[], "yes marker a"))
+        .expect(3, &["more than 10000 markers"]);
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_ended_with_all_that_it_has_started() {
+    // Method: a command that hears no SIGTERM, with a child in the background that is in a
+    // session of its own; nothing may be left.
+    let home = Home::new();
+    let script = "trap '' TERM; echo marker a; setsid sleep 600 & while :; do sleep 1; done";
+    home.run_abx(&words(&["--timeout", "300ms"], script))
+        .expect(3, &["did not end within 0.3 s", "--timeout"]);
+}
+
+#[test]
+fn ctrl_c_ends_the_command_and_prints_whole_runs() {
+    // Method: SIGINT in the third run, which waits for its end; then in the first.
+    let home = Home::new();
+    let script = "echo x >>runs; echo marker a; test $(wc -l <runs) -lt 3 || { echo >stuck; \
+                  setsid sleep 600 & wait; }";
+    let arguments = words(&["-n", "5"], script);
+    let mut running = home.start(&mut home.abx(&arguments));
+    running.until("the third run", |home| {
+        fs::metadata(home.join("stuck")).ok()
+    });
+    running.signal(Signal::Int);
+    let ended = running.wait();
+    ended.expect(130, &[]);
+    assert!(
+        ended.stdout.contains("2 runs of 5 before it was stopped"),
+        "{ended:#?}"
+    );
+
+    fs::remove_file(home.join("stuck")).unwrap();
+    let mut running = home.start(&mut home.abx(&arguments));
+    running.until("a run that waits", |home| {
+        fs::metadata(home.join("stuck")).ok()
+    });
+    running.signal(Signal::Int);
+    let ended = running.wait();
+    ended.expect(130, &["stopped before anything was measured"]);
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn nothing_of_a_command_outlives_abx() {
+    // Method: SIGKILL for abx while a command waits that has left its session.
+    let home = Home::new();
+    let script = "setsid sleep 600 & echo marker a; echo >waits; wait";
+    let mut running = home.start(&mut home.abx(&words(&[], script)));
+    running.until("the command", |home| fs::metadata(home.join("waits")).ok());
+    running.signal(Signal::Kill);
+    running.wait_alone();
+    home.wait_until_empty();
+}
