@@ -129,10 +129,14 @@ impl MarkedCommand<'_> {
         take_rest(&mut lines, &pieces, other)?;
         let markers = lines.finish(other);
         match exit {
-            Exit::Code(0) => Ok(MarkedRun {
-                markers: markers.map_err(|TooManyMarkers| MarkedCommandError::TooMany)?,
-                end_ns,
-            }),
+            Exit::Code(0) => {
+                let mut markers = markers.map_err(|TooManyMarkers| MarkedCommandError::TooMany)?;
+                for marker in &mut markers {
+                    // On a busy machine one may be read after the end, which it came before.
+                    marker.at_ns = marker.at_ns.min(end_ns);
+                }
+                Ok(MarkedRun { markers, end_ns })
+            }
             failure => Err(MarkedCommandError::Failed(failure)),
         }
     }
