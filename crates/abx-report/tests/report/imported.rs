@@ -18,7 +18,7 @@ pub fn record(file: &str) -> ImportedRecord {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abx-audit/tests/reports");
     let text = ReportText {
         file: file.to_owned(),
-        text: Some(fs::read_to_string(folder.join(file)).unwrap()),
+        text: Some(fs::read_to_string(folder.join(file)).expect("it is kept for tests")),
     };
     let audit = abx_audit::audit(&[text]);
     imported(&audit, "0.1.0", 1_750_000_000_000).remove(0)

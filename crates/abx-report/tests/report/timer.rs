@@ -25,7 +25,7 @@ fn record(asked_runs: u32, runs: Vec<MarkedRun>) -> TimerRecord {
         asked_runs,
         runs,
     };
-    TimerRecord::of(measured).unwrap()
+    TimerRecord::of(measured).expect("there is a run")
 }
 
 #[test]
@@ -41,8 +41,14 @@ fn runs_that_differ() {
     // Method: three of five runs, a marker that comes twice, one that one run lacks, and one
     // that came in one piece with another.
     let runs = vec![
-        marked(&[("connect", 260), ("get row", 6_400), ("get row", 9_000)], 12_000),
-        marked(&[("connect", 300), ("get row", 6_100), ("get row", 6_100)], 12_500),
+        marked(
+            &[("connect", 260), ("get row", 6_400), ("get row", 9_000)],
+            12_000,
+        ),
+        marked(
+            &[("connect", 300), ("get row", 6_100), ("get row", 6_100)],
+            12_500,
+        ),
         marked(&[("connect", 250), ("get row", 6_300)], 11_000),
     ];
     assert_snapshot!(timer_text(&record(5, runs), &Style::plain()));
