@@ -193,7 +193,7 @@ fn a_study_file_has_every_shape() {
         .collect();
     assert_eq!(
         names,
-        ["echo-b10", "echo-b2000", "room", "held-c2000", "held-c1000"]
+        ["echo-b10", "echo-b2000", "room", "held-c1000", "held-c2000"]
     );
     let metrics = record["comparisons"].as_array().unwrap().iter();
     let primary: Vec<&str> = metrics
