@@ -124,7 +124,7 @@ fn resident_kib() -> Result<u64, Box<dyn Error>> {
 
 fn plan(address: SocketAddr, path: &str) -> Result<LoadPlan, Box<dyn Error>> {
     Ok(LoadPlan {
-        address,
+        address: address.into(),
         tls: None,
         sources: Vec::new(),
         connections: CONNECTIONS,

@@ -22,7 +22,7 @@ fn engine() -> Engine {
 
 fn load(address: SocketAddr) -> LoadPlan {
     LoadPlan {
-        address,
+        address: address.into(),
         tls: None,
         sources: Vec::new(),
         connections: 2,

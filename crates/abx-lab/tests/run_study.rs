@@ -107,7 +107,7 @@ fn main() -> ExitCode {
 
 fn serve_page(port: &str) -> ExitCode {
     let config = ServerConfig {
-        address: SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap())),
+        address: SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap())).into(),
         ..ServerConfig::new(Model::Event)
     };
     let ended = serve(&config, |_| {}, |_| {});

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use abx_sys::RingError;
+use abx_sys::{RingError, ServerAddress};
 
 use crate::faults::{Faults, Stall};
 use crate::tls::{CertificateFault, ServerCertificate};
@@ -14,7 +14,7 @@ use crate::tls::{CertificateFault, ServerCertificate};
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
     /// Where to listen; port 0 lets the kernel choose.
-    pub address: SocketAddr,
+    pub address: ServerAddress,
     /// What clients are shown over TLS; `None` for plain HTTP.
     pub certificate: Option<ServerCertificate>,
     /// How connections are spread over threads.
@@ -318,10 +318,10 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}: choose another port, or end what holds it")]
+    #[error("cannot listen on {address}: {source}: choose another one, or end what holds it")]
     Listen {
         /// The address.
-        address: SocketAddr,
+        address: ServerAddress,
         /// What the kernel says.
         source: io::Error,
     },
@@ -361,7 +361,7 @@ impl ServerConfig {
     #[must_use]
     pub fn new(model: Model) -> ServerConfig {
         ServerConfig {
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into(),
             certificate: None,
             model,
             content: Content::Page { bytes: None },

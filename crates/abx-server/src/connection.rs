@@ -466,7 +466,7 @@ mod tests {
     fn member() -> Connection {
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         let socket = Socket::listen(
-            address,
+            address.into(),
             ListenOptions {
                 backlog: 1,
                 shares_port: false,

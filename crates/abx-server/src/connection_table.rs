@@ -137,7 +137,7 @@ mod tests {
                 ..ServerConfig::new(Model::Event)
             };
             let listener = ListeningSocket::open(&config).unwrap();
-            let address = listener.address;
+            let address = listener.address.tcp().unwrap();
             let mut table = ConnectionTable::new(listener).unwrap();
             let _client = TcpStream::connect(address).unwrap();
             let mut events = Events::with_capacity(1);

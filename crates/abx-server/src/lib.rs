@@ -27,8 +27,8 @@ pub use supervisor::{WorkerNews, supervise};
 pub use tls::{CertificateFault, ServerCertificate};
 
 use std::io;
-use std::net::SocketAddr;
 
+use abx_sys::ServerAddress;
 use content::ServedContent;
 
 /// Listens and answers until the process ends; a worker that is told to end returns when its
@@ -45,7 +45,7 @@ use content::ServedContent;
 /// Trouble with one connection ends that connection only.
 pub fn serve(
     config: &ServerConfig,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(ServerAddress),
     on_refusal: impl Fn(&io::Error),
 ) -> Result<(), ServeError> {
     config.check()?;

@@ -2,13 +2,12 @@
 //! accepted from it; and the end of those who accept.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use abx_sys::{Epoll, Events, Interest, ListenOptions, Socket};
+use abx_sys::{Epoll, Events, Interest, ListenOptions, ServerAddress, Socket};
 use rustix::net::sockopt::set_tcp_nodelay;
 use signal_hook::consts::SIGTERM;
 
@@ -19,7 +18,7 @@ use crate::tls::{TlsAcceptor, TlsStream};
 #[derive(Debug)]
 pub(crate) struct ListeningSocket {
     pub(crate) socket: Socket,
-    pub(crate) address: SocketAddr,
+    pub(crate) address: ServerAddress,
     pub(crate) role: ProcessRole,
     pub(crate) nagle: Nagle,
     pub(crate) ending: Ending,
@@ -55,7 +54,7 @@ impl ListeningSocket {
                 }
             };
             Ok(ListeningSocket {
-                address: socket.local_address()?,
+                address: listening_address(config, &socket)?,
                 socket,
                 role: config.role,
                 nagle: config.nagle,
@@ -69,7 +68,8 @@ impl ListeningSocket {
     /// What encrypts its connections, if anything does.
     pub(crate) fn tls(config: &ServerConfig) -> Result<Option<TlsAcceptor>, ServeError> {
         let certificate = config.certificate.as_ref();
-        let acceptor = certificate.map(|one| TlsAcceptor::of(one, config.address.ip()));
+        let acceptor =
+            certificate.map(|one| TlsAcceptor::of(one, config.address.tcp().map(|tcp| tcp.ip())));
         Ok(acceptor.transpose()?)
     }
 
@@ -121,6 +121,17 @@ impl ListeningSocket {
             socket,
             tls: self.tls.as_ref().map(TlsAcceptor::accept),
         }
+    }
+}
+
+/// Where a socket listens, once the kernel has chosen the port where it was to.
+pub(crate) fn listening_address(
+    config: &ServerConfig,
+    socket: &Socket,
+) -> io::Result<ServerAddress> {
+    match config.address {
+        ServerAddress::Tcp(_) => socket.local_address().map(ServerAddress::from),
+        unix @ ServerAddress::Unix(_) => Ok(unix),
     }
 }
 

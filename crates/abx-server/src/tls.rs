@@ -71,7 +71,7 @@ impl TlsAcceptor {
     /// Both versions are spoken, and clients may resume sessions by tickets.
     pub(crate) fn of(
         certificate: &ServerCertificate,
-        address: IpAddr,
+        address: Option<IpAddr>,
     ) -> Result<TlsAcceptor, CertificateFault> {
         let (chain, key) = match certificate {
             ServerCertificate::Files { certificate, key } => {
@@ -260,17 +260,16 @@ fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, CertificateFault> {
     })
 }
 
-/// A certificate for this machine and the address, that its own key has signed.
-fn self_signed(address: IpAddr) -> Result<Shown, CertificateFault> {
+/// A certificate for this machine and the address, if any, that its own key has signed.
+fn self_signed(address: Option<IpAddr>) -> Result<Shown, CertificateFault> {
     let mut names = vec![
         "localhost".to_owned(),
         "127.0.0.1".to_owned(),
         "::1".to_owned(),
     ];
-    let address = address.to_string();
-    if !names.contains(&address) {
-        names.push(address);
-    }
+    let address = address.map(|address| address.to_string());
+    let further = address.filter(|address| !names.contains(address));
+    names.extend(further);
     let made = rcgen::generate_simple_self_signed(names)?;
     let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
     Ok((vec![made.cert.der().clone()], key))

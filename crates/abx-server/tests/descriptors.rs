@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use abx_server::{Model, ServerConfig, serve};
+use abx_sys::ServerAddress;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// No working server needs it.
@@ -59,7 +60,10 @@ fn start(model: Model) -> (SocketAddr, mpsc::Receiver<String>) {
     let (sender, receiver) = mpsc::channel();
     let (refusal, refusals) = mpsc::channel();
     std::thread::spawn(move || {
-        let on_ready = |address| sender.send(address).expect("it is awaited");
+        let on_ready = |address: ServerAddress| {
+            let address = address.tcp().expect("it listens on TCP");
+            sender.send(address).expect("it is awaited");
+        };
         let on_refusal = |error: &io::Error| {
             // The test hears the first ones.
             let _ = refusal.send(error.to_string());

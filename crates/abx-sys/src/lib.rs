@@ -19,6 +19,7 @@ pub use host::{
     canary, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
 };
 pub use net::epoll::{Epoll, Events, Interest, SocketEvent};
+pub use net::server_address::{ServerAddress, ServerAddressError, SocketPath};
 pub use net::socket::{
     ListenOptions, Socket, is_file_table_full, is_out_of_descriptors, is_out_of_memory,
 };

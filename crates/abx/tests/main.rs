@@ -43,6 +43,7 @@ mod timer;
 mod tls;
 mod tls_faults;
 mod tls_server;
+mod unix_sockets;
 mod usage;
 mod view;
 mod watched;

@@ -11,7 +11,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::io::{Awaits, Io, Ready, Received, Token};
@@ -113,7 +113,7 @@ fn ok_of<I: Io, C: Protocol>(mut pool: Pool<I, C>, requests: u64) -> u64 {
 fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
     let body = answers.body();
     LoadPlan {
-        address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80),
+        address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80).into(),
         tls: None,
         sources: Vec::new(),
         connections: CONNECTIONS,
@@ -200,7 +200,7 @@ impl Io for Memory {
         self.now
     }
 
-    fn connect(&mut self, token: Token, _: SocketAddr, _: Option<IpAddr>) -> io::Result<()> {
+    fn connect(&mut self, token: Token, _: &ServerAddress, _: Option<IpAddr>) -> io::Result<()> {
         self.next.push(Ready::Connected(token));
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! The same over HTTP/2: each request's answer has the number of its stream.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 
 use super::{BATCH, CONNECTIONS, TICK};
 use crate::io::{Awaits, Io, Ready, Received, Token};
@@ -132,7 +132,7 @@ impl Io for StreamsMemory {
         self.now
     }
 
-    fn connect(&mut self, token: Token, _: SocketAddr, _: Option<IpAddr>) -> io::Result<()> {
+    fn connect(&mut self, token: Token, _: &ServerAddress, _: Option<IpAddr>) -> io::Result<()> {
         self.next.push(Ready::Connected(token));
         Ok(())
     }

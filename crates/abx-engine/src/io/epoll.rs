@@ -4,9 +4,9 @@
 //! subject never wake the loop that loads another.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use abx_sys::{Alarm, Epoll, Events, Interest, Nanos, Socket, SocketEvent};
+use abx_sys::{Alarm, Epoll, Events, Interest, Nanos, ServerAddress, Socket, SocketEvent};
 
 use abx_evidence::Wait;
 
@@ -153,8 +153,13 @@ impl Io for EpollIo {
         self.last
     }
 
-    fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
-        let socket = Socket::connect(to, from)?;
+    fn connect(
+        &mut self,
+        token: Token,
+        to: &ServerAddress,
+        from: Option<IpAddr>,
+    ) -> io::Result<()> {
+        let socket = Socket::connect(*to, from)?;
         self.epoll.add(&socket, number(token), Interest::all())?;
         let place = token.slot as usize;
         if place >= self.connections.len() {
@@ -234,6 +239,8 @@ impl Io for EpollIo {
         let skips = connection.to_skip > 0;
         let (asked, got) = if skips {
             let asked = usize::try_from(connection.to_skip).unwrap_or(usize::MAX);
+            // A discard of more would be short, and taken for all that there is.
+            let asked = asked.min(connection.socket.discard_max());
             (asked, connection.socket.discard(asked))
         } else {
             let room = &mut self.buffer[..connection.most];
@@ -357,7 +364,7 @@ mod tests {
         });
         let mut copy = None;
         for token in tokens {
-            io.connect(token, peer.address(), None).unwrap();
+            io.connect(token, &peer.address().into(), None).unwrap();
             let until = io.now().plus(Nanos(20_000_000_000));
             // The first one's byte may end a wait of the second one, with nothing to tell.
             while ready.is_empty() && io.wait(until, Awaits::Nothing, &mut ready) < until {}

@@ -19,11 +19,11 @@ mod tls;
 mod wake;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use abx_evidence::TlsTerms;
 use abx_evidence::record::TlsSession;
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 
 pub(crate) use epoll::EpollIo;
 pub use tls::TlsPlanError;
@@ -128,7 +128,8 @@ pub(crate) trait Io {
     ///
     /// # Errors
     /// What is known at once; nothing is left to be closed then.
-    fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()>;
+    fn connect(&mut self, token: Token, to: &ServerAddress, from: Option<IpAddr>)
+    -> io::Result<()>;
 
     /// Drops a connection, standing or in the making.
     fn close(&mut self, token: Token);

@@ -2,9 +2,10 @@
 
 mod tls;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use abx_evidence::{CoursePlan, ExpectedStatus, RequestLogPlan, Shape, TimelinePlan, Wait};
+use abx_sys::ServerAddress;
 use abx_wire::{http1, http2};
 use serde::{Deserialize, Serialize};
 
@@ -153,11 +154,12 @@ pub struct Asked {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// Where the subject listens.
-    pub address: SocketAddr,
+    pub address: ServerAddress,
     /// How connections are encrypted; `None` for not at all.
     #[serde(default)]
     pub tls: Option<TlsPlan>,
     /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
+    /// A Unix socket has none.
     pub sources: Vec<IpAddr>,
     /// Connections, at least one.
     pub connections: u32,

@@ -285,7 +285,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             false => now,
         };
         let token = self.slots[index].token(index);
-        match self.io.connect(token, self.plan.address, source) {
+        match self.io.connect(token, &self.plan.address, source) {
             Ok(()) => {
                 let client = self.protocol.client(index);
                 self.slots[index].connecting(client, began);

@@ -1,7 +1,6 @@
 //! One request of HTTP/2 outside of any load, on a connection of its own.
 
-use std::net::SocketAddr;
-
+use abx_sys::ServerAddress;
 use abx_wire::http2::{Client, Event};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
@@ -15,7 +14,7 @@ use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
 /// # Errors
 /// As [`super::probe`].
 pub(super) fn probe_http2(
-    address: SocketAddr,
+    address: ServerAddress,
     tls: Option<&TlsPlan>,
     request: &RequestPlan,
     patience: Patience,

@@ -2,12 +2,11 @@
 //! at once when it is stopped.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use abx_evidence::Wait;
 use abx_evidence::record::TlsSession;
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 
 use super::{Patience, ProbeError};
 use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token};
@@ -33,7 +32,7 @@ pub(super) struct ProbeConnection<'a> {
 impl<'a> ProbeConnection<'a> {
     /// Connects, and shakes hands where TLS is spoken.
     pub(super) fn connect(
-        address: SocketAddr,
+        address: ServerAddress,
         tls: Option<&TlsPlan>,
         patience: Patience<'a>,
     ) -> Result<ProbeConnection<'a>, ProbeError> {
@@ -44,7 +43,7 @@ impl<'a> ProbeConnection<'a> {
             None => Box::new(socket),
             Some(plan) => Box::new(Tls::over(socket, TlsClient::of(plan)?)),
         };
-        io.connect(TOKEN, address, None).map_err(broken)?;
+        io.connect(TOKEN, &address, None).map_err(broken)?;
         let mut connection = ProbeConnection {
             io,
             ready: Vec::new(),

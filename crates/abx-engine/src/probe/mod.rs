@@ -6,10 +6,10 @@ mod line;
 mod websocket;
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use abx_evidence::record::TlsSession;
+use abx_sys::ServerAddress;
 use abx_wire::{http1, http2 as streams, websocket as wire};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
@@ -121,11 +121,12 @@ pub enum ProbeError {
 /// # Errors
 /// One [`ProbeError`] for each way in which no whole answer comes.
 pub fn probe<'a>(
-    address: SocketAddr,
+    address: impl Into<ServerAddress>,
     tls: Option<&TlsPlan>,
     request: &RequestPlan,
     patience: impl Into<Patience<'a>>,
 ) -> Result<Answer, ProbeError> {
+    let address = address.into();
     if request.version == HttpVersion::Http2 {
         return http2::probe_http2(address, tls, request, patience.into());
     }

@@ -1,10 +1,10 @@
 //! One WebSocket outside of any load: does it open, and what comes back?
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use abx_evidence::Message;
 use abx_evidence::record::TlsSession;
+use abx_sys::ServerAddress;
 use abx_wire::websocket::{
     Client, ClientOptions, Close, CloseCode, Event, Fault, Masking, MessageKind, NONCE_BYTES,
     SizeLimits,
@@ -51,7 +51,7 @@ pub struct Echo {
 /// # Errors
 /// One [`ProbeError`] for each way in which no whole answer comes.
 pub fn probe_websocket<'a>(
-    address: SocketAddr,
+    address: impl Into<ServerAddress>,
     tls: Option<&TlsPlan>,
     request: &RequestPlan,
     message: Option<Message>,
@@ -72,7 +72,7 @@ pub fn probe_websocket<'a>(
     let nonce = [(); NONCE_BYTES].map(|()| u8::try_from(random.below(256)).expect("below 256"));
     let mut out = Vec::new();
     let client = Client::open(options, &opening, nonce, &mut out);
-    let line = ProbeConnection::connect(address, tls, patience.into())?;
+    let line = ProbeConnection::connect(address.into(), tls, patience.into())?;
     ProbeProtocol {
         line,
         client,

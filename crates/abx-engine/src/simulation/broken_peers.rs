@@ -190,7 +190,7 @@ fn a_peer_that_does_not_listen_ends_the_slice_at_once() {
     // Method: an address at which nobody listens.
     let mut pool = mute(1, 0).pool(TIMEOUT);
     let mut plan = plan(CONNECTIONS, b"right", 1);
-    plan.address = NOBODY;
+    plan.address = NOBODY.into();
     let mut refused = pool_of_steps(Network::faultless(1), plan, Box::new(|_| Vec::new()));
     for pool in [&mut pool, &mut refused] {
         let start = pool.now();

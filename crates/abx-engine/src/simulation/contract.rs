@@ -117,7 +117,7 @@ impl<I: Io> User<I> {
 
     /// Connects, and waits until the connection stands.
     fn connect(&mut self, token: Token) {
-        self.io.connect(token, self.address, None).unwrap();
+        self.io.connect(token, &self.address.into(), None).unwrap();
         loop {
             for ready in self.wait() {
                 match ready {
@@ -187,7 +187,7 @@ fn refusals_are_told<I: Io>(maker: Maker<I>) {
     // Method: nobody listens; at once or by `wait`, the error is the same, and
     // the place is free for a connection that stands.
     let mut user = User::new(maker, |_| Vec::new());
-    let error = match user.io.connect(token(0, 0), NOBODY, None) {
+    let error = match user.io.connect(token(0, 0), &NOBODY.into(), None) {
         Err(error) => error,
         Ok(()) => match user.wait().pop() {
             Some(Ready::Unconnected(which, error)) if which == token(0, 0) => error,
@@ -356,7 +356,7 @@ fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
     });
     for generation in 0..ROUNDS {
         let token = token(2, generation);
-        user.io.connect(token, user.address, None).unwrap();
+        user.io.connect(token, &user.address.into(), None).unwrap();
         // Closed while it is being made, when it stands, or with bytes to receive.
         let (mut stands, mut has_bytes) = (false, false);
         while (generation % 3 > 0 && !stands) || (generation % 3 > 1 && !has_bytes) {

@@ -12,7 +12,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 
 use super::script::{NOBODY, PeerScript, PeerStep};
 use crate::io::{Awaits, Io, Ready, Received, Token};
@@ -397,13 +397,13 @@ impl Io for Sim {
         self.now
     }
 
-    fn connect(&mut self, token: Token, to: SocketAddr, _: Option<IpAddr>) -> io::Result<()> {
+    fn connect(&mut self, token: Token, to: &ServerAddress, _: Option<IpAddr>) -> io::Result<()> {
         self.connects.push(self.now);
         if self.connections.iter().flatten().count() >= self.network.ports {
             return Err(io::ErrorKind::AddrNotAvailable.into());
         }
         let faults = self.network.faults;
-        let is_refused = to == NOBODY || self.chance(faults.refused);
+        let is_refused = *to == NOBODY.into() || self.chance(faults.refused);
         if is_refused && self.random.below(2) == 0 {
             return Err(refused());
         }

@@ -5,10 +5,10 @@
 //! needs to know nothing of such a layer.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 
 use super::script::{PeerScript, PeerStep};
 use crate::io::{Awaits, Io, Ready, Received, Token};
@@ -154,7 +154,12 @@ impl<I: Io> Io for Sealed<I> {
         self.under.now()
     }
 
-    fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
+    fn connect(
+        &mut self,
+        token: Token,
+        to: &ServerAddress,
+        from: Option<IpAddr>,
+    ) -> io::Result<()> {
         self.under.connect(token, to, from)?;
         let place = token.slot as usize;
         let lines = self.lines.len().max(place + 1);

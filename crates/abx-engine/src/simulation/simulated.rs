@@ -21,7 +21,7 @@ pub(super) const SECOND: u64 = 1_000 * MS;
 
 pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
     LoadPlan {
-        address: Sim::ADDRESS,
+        address: Sim::ADDRESS.into(),
         tls: None,
         sources: Vec::new(),
         connections,
@@ -321,7 +321,7 @@ fn rests_after_refusals_double_and_end_at_their_moments() {
     // way there and back, 50 us.
     let body = b"hello";
     let mut plan = plan(1, body, 3);
-    plan.address = NOBODY;
+    plan.address = NOBODY.into();
     let mut pool = pool(Network::faultless(3), plan, body);
     let start = pool.now();
     let ran = run(&mut pool, 3_600 * SECOND, 0);

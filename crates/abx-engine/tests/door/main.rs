@@ -55,7 +55,7 @@ pub(crate) fn engine_that_waits(threads: usize, wait: Wait) -> Engine {
 /// GET with keep-alive, every body compared with `hello`, and time enough.
 pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
     LoadPlan {
-        address,
+        address: address.into(),
         tls: None,
         sources: Vec::new(),
         connections,

@@ -39,6 +39,8 @@ pub struct Scope {
 pub enum Route {
     /// Through the loopback interface.
     Loopback,
+    /// Through a Unix socket.
+    UnixSocket,
     /// To another address of the generator's machine.
     OwnAddress,
     /// To another machine.
@@ -98,6 +100,10 @@ impl Route {
         // What abx starts is loaded at 127.0.0.1.
         if subject.is_kept() {
             return Route::Loopback;
+        }
+        let there = subject.connected_to.as_deref();
+        if there.is_some_and(|there| there.starts_with("unix:")) {
+            return Route::UnixSocket;
         }
         let Some(ip) = address(subject) else {
             return Route::NotRecorded;

@@ -34,7 +34,7 @@ fn roles<'a>(subjects: impl IntoIterator<Item = &'a Source>) -> Vec<MachineRole>
     let mut subjects = subjects.into_iter();
     let has_subjects = subjects.any(|source| match source {
         Source::Command(_) => true,
-        Source::Address(target) => is_here(target.address.ip()),
+        Source::Address(target) => is_here(target.address),
     });
     let subjects = has_subjects.then_some(MachineRole::Subjects);
     subjects

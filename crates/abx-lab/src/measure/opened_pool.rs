@@ -1,12 +1,11 @@
 //! A pool of connections to one subject, opened before a load.
 
-use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
 use abx_engine::{AwaitedConnections, LoadPlan, PoolId};
 use abx_evidence::ConnectionOpening;
-use abx_sys::{Nanos, tree};
+use abx_sys::{Nanos, ServerAddress, tree};
 
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 use crate::process::pending::{PENDING_FROM, Pending, while_pending};
@@ -99,7 +98,7 @@ impl RunningSubjects<'_> {
     }
 
     /// The name of the subject at an address.
-    fn name_at(&self, address: SocketAddr) -> String {
+    fn name_at(&self, address: ServerAddress) -> String {
         let place = { self.processes.iter() }.position(|one| one.address == address);
         let name = place.and_then(|place| self.names.get(place));
         name.cloned().unwrap_or_else(|| address.to_string())

@@ -1,10 +1,10 @@
 //! A command that does something for a study and ends, such as one that fills a database.
 //! It runs under a keeper, so nothing of it outlives abx.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use abx_sys::ServerAddress;
 use abx_sys::process::Exit;
 
 use crate::process::keeper::{Keeper, KeeperError, KeeperPlan, ProcessState, SCRATCH_EMPTY};
@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// What a command beside a server is given.
 pub struct Surroundings {
     /// Where the server listens.
-    pub address: SocketAddr,
+    pub address: ServerAddress,
     /// The folder of its start.
     pub scratch: PathBuf,
     /// What paths of names stand for.

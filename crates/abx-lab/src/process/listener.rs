@@ -1,14 +1,14 @@
 //! Who serves an address, when that is a process of this machine.
 
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::TcpListener;
 
-use abx_sys::ProcTree;
+use abx_sys::{ProcTree, ServerAddress};
 
 /// The processes behind an address; `None` when it is another machine's, when its
 /// processes cannot be seen, or when they only forward to a container.
 #[must_use]
-pub fn tree(address: SocketAddr) -> Option<ProcTree> {
-    if !is_here(address.ip()) {
+pub fn tree(address: ServerAddress) -> Option<ProcTree> {
+    if !is_here(address) {
         return None;
     }
     let tree = ProcTree::of_listener(address).ok().flatten()?;
@@ -30,10 +30,13 @@ const FORWARDERS: [&str; 6] = [
     "kube-proxy",
 ];
 
-/// Whether an address is one of this machine: only those can be bound.
+/// Whether an address is one of this machine: only those can be bound. A Unix socket always is.
 #[must_use]
-pub fn is_here(ip: IpAddr) -> bool {
-    ip.is_loopback() || TcpListener::bind((ip, 0)).is_ok()
+pub fn is_here(address: ServerAddress) -> bool {
+    address
+        .tcp()
+        .map(|address| address.ip())
+        .is_none_or(|ip| ip.is_loopback() || TcpListener::bind((ip, 0)).is_ok())
 }
 
 #[cfg(test)]
@@ -42,9 +45,10 @@ mod tests {
 
     #[test]
     fn only_addresses_of_this_machine_have_processes_here() {
-        // Method: loopback, and an address that is reserved for documentation.
-        assert!(is_here("127.0.0.5".parse().unwrap()));
-        assert!(!is_here("192.0.2.1".parse().unwrap()));
+        // Method: loopback, a Unix socket, and an address that is reserved for documentation.
+        assert!(is_here("127.0.0.5:80".parse().unwrap()));
+        assert!(is_here("unix:/nobody.sock".parse().unwrap()));
+        assert!(!is_here("192.0.2.1:80".parse().unwrap()));
         assert!(tree("192.0.2.1:80".parse().unwrap()).is_none());
     }
 }

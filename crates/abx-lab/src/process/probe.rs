@@ -1,13 +1,12 @@
 //! Probes: what a subject is asked outside of any load. That is a request, or the
 //! opening of a WebSocket and one message.
 
-use std::net::SocketAddr;
-
 use abx_engine::{
     Answer, BodyIdentity, Patience, ProbeError, RequestPlan, TlsPlan, WebSocketAnswer, payload,
     probe, probe_websocket,
 };
 use abx_evidence::{ExpectedStatus, Message, Shape};
+use abx_sys::ServerAddress;
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -52,7 +51,7 @@ impl Probe {
         load: &Load,
         request: &RequestSpec,
         subject: &Subject,
-        address: SocketAddr,
+        address: ServerAddress,
         seed: u64,
     ) -> Probe {
         Probe {
@@ -100,7 +99,11 @@ impl Probe {
     ///
     /// # Errors
     /// [`ProbeError`].
-    pub fn ask(&self, address: SocketAddr, patience: Patience) -> Result<ProbeReply, ProbeError> {
+    pub fn ask(
+        &self,
+        address: ServerAddress,
+        patience: Patience,
+    ) -> Result<ProbeReply, ProbeError> {
         let message = match self.shape {
             Shape::Request => {
                 return probe(address, self.tls.as_ref(), &self.request, patience)
@@ -124,7 +127,7 @@ impl Probe {
     }
 }
 
-fn host(subject: &Subject, address: SocketAddr) -> String {
+fn host(subject: &Subject, address: ServerAddress) -> String {
     match &subject.source {
         Source::Address(target) => target.host.clone(),
         Source::Command(_) => address.to_string(),

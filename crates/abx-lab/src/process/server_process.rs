@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use abx_engine::{Patience, Stopper};
 use abx_evidence::record::{BlockSubject, InUse, ListenerRecord, runs_container};
-use abx_sys::Nanos;
 use abx_sys::ports::FreePort;
 use abx_sys::tree::ProcTree;
+use abx_sys::{Nanos, ServerAddress};
 
 use crate::process::container;
 use crate::process::family_roles::FamilyRoles;
@@ -37,7 +37,7 @@ use crate::study::subject::Source;
 pub struct ServerProcess {
     name: String,
     /// Where it listens.
-    pub address: SocketAddr,
+    pub address: ServerAddress,
     /// `None` for a server that abx leaves alone.
     keeper: Option<Keeper>,
     /// Given to nobody else until the server has stopped; the further ones have names.
@@ -71,7 +71,7 @@ impl ServerProcess {
                 let ports = GivenPorts::of(name, launch, start)?;
                 let (keeper, files) = keep(name, launch, &ports, start)?;
                 let address = SocketAddr::from(([127, 0, 0, 1], ports.main.number()));
-                (address, Some((keeper, ports)), files)
+                (address.into(), Some((keeper, ports)), files)
             }
         };
         let (keeper, ports) = kept.unzip();

@@ -1,13 +1,15 @@
 //! One start of a service: started, found ready and filled with data; looked after until
 //! it is stopped. It is kept in the same way as a subject.
 
+use std::io;
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use abx_engine::{HttpVersion, Patience};
 use abx_evidence::{ExpectedStatus, Shape};
-use abx_sys::Nanos;
 use abx_sys::tree::ProcTree;
+use abx_sys::{Nanos, ServerAddress};
 
 use crate::process::kept_command::{CommandEnd, Surroundings};
 use crate::process::log_tail::behind;
@@ -205,6 +207,13 @@ impl ServiceProcess {
     }
 }
 
+fn connect(address: ServerAddress, within: Duration) -> io::Result<()> {
+    match address {
+        ServerAddress::Tcp(address) => TcpStream::connect_timeout(&address, within).map(drop),
+        ServerAddress::Unix(path) => UnixStream::connect(path.as_path()).map(drop),
+    }
+}
+
 /// One look whether a service is ready.
 fn see(
     service: &StudyService,
@@ -214,8 +223,8 @@ fn see(
 ) -> ReadinessLook {
     let address = around.address;
     match &service.health {
-        HealthCheck::Port => match TcpStream::connect_timeout(&address, patience.timeout) {
-            Ok(_) => ReadinessLook::Right,
+        HealthCheck::Port => match connect(address, patience.timeout) {
+            Ok(()) => ReadinessLook::Right,
             Err(error) => ReadinessLook::NotYet(format!("its port takes no connection: {error}")),
         },
         HealthCheck::Request => {

@@ -1,12 +1,11 @@
 //! What a subject answers before any load, and whether all answer alike.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use abx_engine::{Answer, BodyIdentity, ExpectedAnswer, Patience, ProbeError};
 use abx_evidence::ExpectedStatus;
 use abx_evidence::record::{AnswerRecord, TlsSession};
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 
 use crate::process::log_tail::behind;
 use crate::process::probe::{Probe, ProbeReply};
@@ -207,7 +206,7 @@ impl Verified {
 /// [`VerifyError::NoEcho`].
 pub fn verify(
     name: &str,
-    address: SocketAddr,
+    address: ServerAddress,
     probe: &Probe,
     patience: Patience,
 ) -> Result<Verified, VerifyError> {
@@ -347,7 +346,12 @@ pub enum ReadinessLook {
 }
 
 /// Asks a server once. Refused and 503 mean "not yet"; any other wrong status is wrong.
-pub fn look(name: &str, address: SocketAddr, probe: &Probe, patience: Patience) -> ReadinessLook {
+pub fn look(
+    name: &str,
+    address: ServerAddress,
+    probe: &Probe,
+    patience: Patience,
+) -> ReadinessLook {
     match probe.ask(address, patience) {
         Ok(ProbeReply::Answer(answer)) if answer.status == 503 && !probe.status.accepts(503) => {
             ReadinessLook::NotYet("it answers 503".to_owned())

@@ -160,7 +160,7 @@ impl Place {
         let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
         let is_here = |subject: &Subject| match &subject.source {
             Source::Command(_) => true,
-            Source::Address(target) => listener::is_here(target.address.ip()),
+            Source::Address(target) => listener::is_here(target.address),
         };
         let is_server_here = study.subjects.iter().any(is_here);
         let split = split(&abx_sys::cpus::cores(&allowed), study.pin, is_server_here);

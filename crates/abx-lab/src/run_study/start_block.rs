@@ -1,8 +1,7 @@
 //! Starts a block's subjects: each one is up, ready and verified.
 
-use std::net::SocketAddr;
-
 use abx_evidence::record::{BlockSubject, CEILING};
+use abx_sys::ServerAddress;
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -64,7 +63,11 @@ impl StudyContext<'_> {
     }
 
     /// What tells that a subject is ready; `None` when there is nothing to ask for.
-    pub(super) fn readiness_probe(&self, subject: &Subject, address: SocketAddr) -> Option<Probe> {
+    pub(super) fn readiness_probe(
+        &self,
+        subject: &Subject,
+        address: ServerAddress,
+    ) -> Option<Probe> {
         let load = self.loads.first()?;
         let request = load.requests.first()?;
         let first = Probe::of_load(load, request, subject, address, self.study.seed);

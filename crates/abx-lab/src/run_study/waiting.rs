@@ -1,9 +1,8 @@
 //! Whether the generator may wait for answers awake: only on processors that nobody
 //! else needs, before all the servers under test (docs/decisions/0005-waiting-awake.md).
 
-use std::net::SocketAddr;
-
 use abx_evidence::{Wait, Waiting};
+use abx_sys::ServerAddress;
 use abx_sys::conditions::Quota;
 
 use crate::process::listener;
@@ -71,7 +70,7 @@ pub fn decide(choice: WaitChoice, sides: &CpuAssignment) -> Result<Waiting, Obst
 /// The processors that the servers at these addresses may use, all together; `None`
 /// when one of them is not on this machine or cannot be seen.
 #[must_use]
-pub fn cpus_of(addresses: impl Iterator<Item = SocketAddr>) -> Option<Vec<usize>> {
+pub fn cpus_of(addresses: impl Iterator<Item = ServerAddress>) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for address in addresses {
         for process in listener::tree(address)?.members() {

@@ -13,6 +13,7 @@ pub mod shape;
 pub mod study_file;
 pub mod subject;
 mod subject_error;
+mod target;
 pub mod tls;
 pub mod units;
 pub mod url_list;

@@ -68,6 +68,14 @@ pub enum SubjectError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// Not the path of a Unix socket.
+    #[error("`{url}`: {why}: write http://unix:/SOCKET:/PATH")]
+    Socket {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A name that leads nowhere.
     #[error("`{host}` does not resolve ({why}): check the name, or give an address")]
     Resolve {

@@ -40,7 +40,12 @@ pub(crate) fn of_run(scope: &Scope) -> String {
 
 fn line(scope: &Scope, builds: &str) -> String {
     let mut parts: Vec<&str> = scope.routes.iter().copied().map(route).collect();
-    let are_here = |route: &Route| matches!(route, Route::Loopback | Route::OwnAddress);
+    let are_here = |route: &Route| {
+        matches!(
+            route,
+            Route::Loopback | Route::UnixSocket | Route::OwnAddress
+        )
+    };
     parts.push(match scope.routes.iter().all(are_here) {
         true => "one machine, one boot",
         false if scope.agents > 0 => "one boot of each agent's machine",
@@ -64,6 +69,7 @@ fn line(scope: &Scope, builds: &str) -> String {
 fn route(route: Route) -> &'static str {
     match route {
         Route::Loopback => "loopback",
+        Route::UnixSocket => "a Unix socket",
         Route::OwnAddress => "this machine's own address",
         Route::Network => "the network to another machine",
         Route::NotRecorded => "a route that is not recorded",

@@ -8,9 +8,8 @@ mod ring;
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
 
-use abx_sys::{Delivery, Events, FileRing, Nanos};
+use abx_sys::{Delivery, Events, FileRing, Nanos, ServerAddress};
 
 use crate::admission::{EventSource, event_source};
 use crate::config::{ServeError, ServerConfig};
@@ -25,7 +24,7 @@ pub(crate) use ring::wanted as wanted_ring;
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(ServerAddress),
     on_refusal: impl Fn(&io::Error),
 ) -> Result<(), ServeError> {
     let ring = ring::wanted(&config.content)?;

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+
+use abx_sys::ServerAddress;
 
 use crate::config::{ServeError, ServerConfig};
 use crate::connection::Context;
@@ -16,7 +17,7 @@ use crate::models::idle_watch::{IdleWatch, ReadyConnection, Visit};
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(ServerAddress),
     on_refusal: impl Fn(&io::Error),
 ) -> Result<(), ServeError> {
     let listener = ListeningSocket::open(config)?;

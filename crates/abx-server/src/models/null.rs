@@ -4,9 +4,8 @@
 //! a request with a body, or one that asks for a close, is not understood.
 
 use std::io;
-use std::net::SocketAddr;
 
-use abx_sys::{Events, Socket, SocketEvent};
+use abx_sys::{Events, ServerAddress, Socket, SocketEvent};
 use memchr::memmem::Finder;
 
 use crate::admission::{EventSource, event_source};
@@ -20,7 +19,7 @@ use crate::tls::{self, TlsStream};
 pub(crate) fn run(
     config: &ServerConfig,
     site: &ServedContent,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(ServerAddress),
     on_refusal: impl Fn(&io::Error),
 ) -> Result<(), ServeError> {
     let listener = ListeningSocket::open(config)?;

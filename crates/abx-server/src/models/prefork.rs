@@ -4,10 +4,9 @@
 //! silent for a while gives way. So a few processes serve any number of connections.
 
 use std::io;
-use std::net::SocketAddr;
 use std::thread;
 
-use abx_sys::{Nanos, Socket};
+use abx_sys::{Nanos, ServerAddress, Socket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
@@ -22,7 +21,7 @@ use crate::models::thread::wait_for_time;
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(ServerAddress),
     on_refusal: impl Fn(&io::Error),
 ) -> Result<(), ServeError> {
     let acceptor = Acceptor::polling(ListeningSocket::open(config)?)?;

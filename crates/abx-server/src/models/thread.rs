@@ -1,11 +1,10 @@
 //! One blocking thread for each connection.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 
 use crate::admission::{RETRY_AFTER, is_of_one_connection};
 use crate::config::{ServeError, ServerConfig};
@@ -17,7 +16,7 @@ use crate::listener::{Acceptor, ListeningSocket};
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(ServerAddress),
     on_refusal: impl Fn(&io::Error),
 ) -> Result<(), ServeError> {
     let acceptor = Acceptor::blocking(ListeningSocket::open(config)?)?;

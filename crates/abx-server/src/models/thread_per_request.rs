@@ -4,9 +4,10 @@
 //! there may be, it waits for one of them, and so do requests and connections.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+
+use abx_sys::ServerAddress;
 
 use crate::config::{ServeError, ServerConfig};
 use crate::connection::{Batch, Context};
@@ -18,7 +19,7 @@ use crate::models::idle_watch::{IdleWatch, ReadyConnection, Visit};
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(ServerAddress),
     on_refusal: impl Fn(&io::Error),
 ) -> Result<(), ServeError> {
     let listener = ListeningSocket::open(config)?;

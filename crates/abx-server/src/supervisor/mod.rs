@@ -11,7 +11,6 @@ mod worker_process;
 
 use std::fmt;
 use std::io::{self, Read};
-use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
@@ -20,14 +19,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use abx_sys::process::{Exit, Reaped, reap};
-use abx_sys::{Epoll, Events, Interest, Nanos, Socket};
+use abx_sys::{Epoll, Events, Interest, Nanos, ServerAddress, Socket};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
 use crate::config::{ServeError, ServerConfig};
 use crate::content::ServedContent;
-use crate::listener::ListeningSocket;
+use crate::listener::{ListeningSocket, listening_address};
 use crate::models;
 use backoff::Backoff;
 use worker_process::WorkerProcess;
@@ -83,7 +82,7 @@ pub fn supervise(
     config: &ServerConfig,
     workers: NonZeroU32,
     command: impl Fn(u32) -> Command,
-    on_ready: impl FnOnce(SocketAddr),
+    on_ready: impl FnOnce(ServerAddress),
     tell: impl Fn(&WorkerNews),
 ) -> Result<(), ServeError> {
     config.check()?;
@@ -94,7 +93,7 @@ pub fn supervise(
     ListeningSocket::tls(config)?;
     let bind = || {
         let listener = ListeningSocket::bind(config)?;
-        let address = listener.local_address()?;
+        let address = listening_address(config, &listener)?;
         Ok((listener, address))
     };
     let (listener, address) = bind().map_err(|source| ServeError::Listen {

@@ -296,7 +296,7 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     let address = start(page(Model::Event));
     for model in Model::ALL {
         let error = refusal(ServerConfig {
-            address,
+            address: address.into(),
             ..page(model)
         });
         assert!(matches!(error, ServeError::Listen { .. }), "{error}");

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use abx_server::{Feature, Model, ServerConfig, serve};
+use abx_sys::ServerAddress;
 
 /// The models that serve, and are no mere ceiling: they take faults.
 pub fn real_models() -> impl Iterator<Item = Model> {
@@ -29,7 +30,10 @@ pub fn page(model: Model) -> ServerConfig {
 pub fn start(config: ServerConfig) -> SocketAddr {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        let on_ready = |address| sender.send(address).expect("the test waits for it");
+        let on_ready = |address: ServerAddress| {
+            let address = address.tcp().expect("it listens on TCP");
+            sender.send(address).expect("the test waits for it");
+        };
         let ended = serve(&config, on_ready, |_| {});
         panic!("a server alone never ends: {ended:?}");
     });

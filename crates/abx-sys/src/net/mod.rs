@@ -4,4 +4,5 @@ pub mod epoll;
 pub mod names;
 pub mod network;
 pub mod ports;
+pub mod server_address;
 pub mod socket;

@@ -1,23 +1,34 @@
-//! Non-blocking TCP sockets, as few calls per request as the kernel allows.
+//! Non-blocking stream sockets of TCP and Unix, as few calls per request as the kernel allows.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
 
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, accept_with, bind, connect,
     getsockname, ipproto, listen, recv, send, socket_with, sockopt,
 };
 
-/// A TCP socket, closed when dropped; non-blocking, unless [`Socket::block`] says otherwise.
+use crate::net::server_address::{ServerAddress, SocketPath};
+
+/// A stream socket, closed when dropped; non-blocking, unless [`Socket::block`] says otherwise.
 ///
 /// Every call answers at once; [`io::ErrorKind::WouldBlock`] means "wait for
 /// the next [`crate::SocketEvent`]".
 #[derive(Debug)]
-pub struct Socket(OwnedFd);
+pub struct Socket {
+    descriptor: OwnedFd,
+    /// Whether it is of TCP; else it is a Unix socket.
+    is_tcp: bool,
+}
 
 /// The kernel takes no larger length in one call.
 const DISCARD_MAX: usize = 1 << 30;
+/// As much is read at once in order to discard it, where the kernel does not.
+const UNIX_DISCARD_MAX: usize = 32 << 10;
 
 /// How a listening socket is made.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +41,7 @@ pub struct ListenOptions {
 }
 
 impl Socket {
-    /// Starts to connect to `address`, from `source` when one is given.
+    /// Starts to connect to `address`, from `source` when one is given and it is TCP.
     ///
     /// The answer comes later as a writable event, and
     /// [`Socket::pending_error`] then tells how it ended. Nagle's algorithm is
@@ -39,8 +50,15 @@ impl Socket {
     ///
     /// # Errors
     /// What the kernel says at once: no descriptor, no port, refused (loopback
-    /// may answer without delay), no route.
-    pub fn connect(address: SocketAddr, source: Option<IpAddr>) -> io::Result<Socket> {
+    /// may answer without delay), no route. A Unix socket refuses when its queue is full, too.
+    pub fn connect(address: ServerAddress, source: Option<IpAddr>) -> io::Result<Socket> {
+        match address {
+            ServerAddress::Tcp(address) => Socket::connect_tcp(address, source),
+            ServerAddress::Unix(path) => Socket::connect_unix(&path),
+        }
+    }
+
+    fn connect_tcp(address: SocketAddr, source: Option<IpAddr>) -> io::Result<Socket> {
         let socket = new_socket(&address)?;
         sockopt::set_tcp_nodelay(&socket, true)?;
         if let Some(source) = source {
@@ -48,16 +66,48 @@ impl Socket {
             bind(&socket, &SocketAddr::new(source, 0))?;
         }
         match connect(&socket, &address) {
-            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(Socket(socket)),
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(Socket::of_tcp(socket)),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Listens on `address`.
+    fn connect_unix(path: &SocketPath) -> io::Result<Socket> {
+        let socket = new_unix_socket()?;
+        match connect(&socket, &path.address()?) {
+            Ok(()) => Ok(Socket::of_unix(socket)),
+            // SUBTLE: its queue is full (unix(7)). No event tells when that is over, and
+            // "wait" would be waited for in vain.
+            Err(rustix::io::Errno::AGAIN) => Err(io::ErrorKind::ConnectionRefused.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn of_tcp(descriptor: OwnedFd) -> Socket {
+        Socket {
+            descriptor,
+            is_tcp: true,
+        }
+    }
+
+    fn of_unix(descriptor: OwnedFd) -> Socket {
+        Socket {
+            descriptor,
+            is_tcp: false,
+        }
+    }
+
+    /// Listens on `address`. A Unix socket that nobody listens on any more is replaced.
     ///
     /// # Errors
     /// What the kernel says, `AddrInUse` before all.
-    pub fn listen(address: SocketAddr, options: ListenOptions) -> io::Result<Socket> {
+    pub fn listen(address: ServerAddress, options: ListenOptions) -> io::Result<Socket> {
+        match address {
+            ServerAddress::Tcp(address) => Socket::listen_tcp(address, options),
+            ServerAddress::Unix(path) => Socket::listen_unix(&path, options),
+        }
+    }
+
+    fn listen_tcp(address: SocketAddr, options: ListenOptions) -> io::Result<Socket> {
         let socket = new_socket(&address)?;
         sockopt::set_socket_reuseaddr(&socket, true)?;
         if options.shares_port {
@@ -65,18 +115,34 @@ impl Socket {
         }
         bind(&socket, &address)?;
         listen(&socket, options.backlog)?;
-        Ok(Socket(socket))
+        Ok(Socket::of_tcp(socket))
+    }
+
+    fn listen_unix(path: &SocketPath, options: ListenOptions) -> io::Result<Socket> {
+        let (socket, address) = (new_unix_socket()?, path.address()?);
+        match bind(&socket, &address) {
+            Err(rustix::io::Errno::ADDRINUSE) if is_left_behind(path) => {
+                std::fs::remove_file(path.as_path())?;
+                bind(&socket, &address)?;
+            }
+            bound => bound?,
+        }
+        listen(&socket, options.backlog)?;
+        Ok(Socket::of_unix(socket))
     }
 
     /// Takes over a listening socket that was made elsewhere, as by the process that started
     /// this one.
     ///
     /// # Errors
-    /// `InvalidInput` for what is no listening TCP socket.
-    pub fn from_listener(listener: OwnedFd) -> io::Result<Socket> {
-        let is_tcp = matches!(sockopt::socket_protocol(&listener), Ok(Some(ipproto::TCP)));
-        match is_tcp && sockopt::socket_acceptconn(&listener).unwrap_or(false) {
-            true => Ok(Socket(listener)),
+    /// `InvalidInput` for what is no listening socket of TCP or Unix.
+    pub fn from_listener(descriptor: OwnedFd) -> io::Result<Socket> {
+        let protocol = sockopt::socket_protocol(&descriptor);
+        let is_tcp = matches!(protocol, Ok(Some(ipproto::TCP)));
+        let is_unix = matches!(sockopt::socket_domain(&descriptor), Ok(AddressFamily::UNIX));
+        let listens = sockopt::socket_acceptconn(&descriptor).unwrap_or(false);
+        match (is_tcp || is_unix) && listens {
+            true => Ok(Socket { descriptor, is_tcp }),
             false => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
@@ -87,7 +153,7 @@ impl Socket {
     /// # Errors
     /// What the kernel says; not seen.
     pub fn block(&self) -> io::Result<()> {
-        Ok(rustix::io::ioctl_fionbio(&self.0, false)?)
+        Ok(rustix::io::ioctl_fionbio(&self.descriptor, false)?)
     }
 
     /// Takes one waiting connection, non-blocking and without Nagle's algorithm.
@@ -107,9 +173,12 @@ impl Socket {
     }
 
     fn accept_as(&self, flags: SocketFlags) -> io::Result<Socket> {
-        let socket = accept_with(&self.0, flags | SocketFlags::CLOEXEC)?;
-        sockopt::set_tcp_nodelay(&socket, true)?;
-        Ok(Socket(socket))
+        let descriptor = accept_with(&self.descriptor, flags | SocketFlags::CLOEXEC)?;
+        let is_tcp = self.is_tcp;
+        if is_tcp {
+            sockopt::set_tcp_nodelay(&descriptor, true)?;
+        }
+        Ok(Socket { descriptor, is_tcp })
     }
 
     /// Sends what fits and answers how many bytes that was.
@@ -118,7 +187,7 @@ impl Socket {
     /// `WouldBlock` when nothing fits; `ConnectionReset` or `BrokenPipe` when
     /// the peer is gone. Never raises SIGPIPE.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(send(&self.0, bytes, SendFlags::NOSIGNAL)?)
+        Ok(send(&self.descriptor, bytes, SendFlags::NOSIGNAL)?)
     }
 
     /// Receives what is there and answers how many bytes that was; zero is the peer's end.
@@ -126,25 +195,45 @@ impl Socket {
     /// # Errors
     /// `WouldBlock` when nothing is there; `ConnectionReset` when the peer is gone.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (received, _) = recv(&self.0, buffer, RecvFlags::empty())?;
+        let (received, _) = recv(&self.descriptor, buffer, RecvFlags::empty())?;
         Ok(received)
     }
 
-    /// Discards at most `bytes` of what is there and answers how many bytes that
-    /// was; zero is the peer's end.
+    /// The most that one [`Socket::discard`] takes.
+    #[must_use]
+    pub fn discard_max(&self) -> usize {
+        match self.is_tcp {
+            true => DISCARD_MAX,
+            false => UNIX_DISCARD_MAX,
+        }
+    }
+
+    /// Discards at most `bytes` of what is there, up to [`Socket::discard_max`], and answers
+    /// how many bytes that was; zero is the peer's end.
     ///
-    /// The kernel frees them without copying them anywhere (`MSG_TRUNC`, tcp(7)).
+    /// Of TCP the kernel frees them without copying them anywhere (`MSG_TRUNC`, tcp(7)); from
+    /// a Unix socket they are copied.
     ///
     /// # Errors
     /// As [`Socket::receive`].
-    #[allow(unsafe_code)]
     pub fn discard(&self, bytes: usize) -> io::Result<usize> {
+        if self.is_tcp {
+            return self.discard_unseen(bytes);
+        }
+        let mut scratch = [const { MaybeUninit::<u8>::uninit() }; UNIX_DISCARD_MAX];
+        let scratch = &mut scratch[..bytes.min(UNIX_DISCARD_MAX)];
+        let (_, count) = recv(&self.descriptor, scratch, RecvFlags::empty())?;
+        Ok(count)
+    }
+
+    #[allow(unsafe_code)]
+    fn discard_unseen(&self, bytes: usize) -> io::Result<usize> {
         // SAFETY: The descriptor is open for as long as `self` is borrowed. With
         // MSG_TRUNC a TCP socket writes nothing, so no memory is needed behind
-        // the pointer; every `Socket` is a TCP socket, since it is made here.
+        // the pointer, and the only caller asks this of TCP sockets alone.
         let count = unsafe {
             libc::recv(
-                self.0.as_raw_fd(),
+                self.descriptor.as_raw_fd(),
                 std::ptr::null_mut(),
                 bytes.min(DISCARD_MAX),
                 libc::MSG_TRUNC,
@@ -163,7 +252,8 @@ impl Socket {
         let mut bytes: libc::c_int = 0;
         // SAFETY: The descriptor is open for as long as `self` is, and this request
         // writes one `c_int`, to which the pointer leads. TIOCOUTQ is SIOCOUTQ.
-        let done = unsafe { libc::ioctl(self.0.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+        let done =
+            unsafe { libc::ioctl(self.descriptor.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
         match done {
             0 => Ok(usize::try_from(bytes).unwrap_or(0)),
             _ => Err(io::Error::last_os_error()),
@@ -175,7 +265,7 @@ impl Socket {
     /// # Errors
     /// That error, for instance `ConnectionRefused`.
     pub fn pending_error(&self) -> io::Result<()> {
-        match sockopt::socket_error(&self.0)? {
+        match sockopt::socket_error(&self.descriptor)? {
             Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -184,16 +274,16 @@ impl Socket {
     /// The address on this side.
     ///
     /// # Errors
-    /// What the kernel says; not seen on an open TCP socket.
+    /// `Unsupported` for a Unix socket; what the kernel says, not seen on an open TCP socket.
     pub fn local_address(&self) -> io::Result<SocketAddr> {
-        let address = getsockname(&self.0)?;
+        let address = getsockname(&self.descriptor)?;
         SocketAddr::try_from(address).map_err(|_| io::ErrorKind::Unsupported.into())
     }
 }
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.descriptor.as_fd()
     }
 }
 
@@ -209,6 +299,24 @@ fn new_socket(address: &SocketAddr) -> io::Result<OwnedFd> {
         flags,
         Some(ipproto::TCP),
     )?)
+}
+
+fn new_unix_socket() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    Ok(socket_with(family, kind, flags, None)?)
+}
+
+/// Whether a path is a socket that nobody listens on: who made it has ended without removing
+/// it. Any other file stays.
+fn is_left_behind(path: &SocketPath) -> bool {
+    let path = path.as_path();
+    let found = std::fs::symlink_metadata(path);
+    let refuses = || {
+        let refused = UnixStream::connect(path).map_err(|error| error.kind());
+        matches!(refused, Err(io::ErrorKind::ConnectionRefused))
+    };
+    found.is_ok_and(|found| found.file_type().is_socket()) && refuses()
 }
 
 /// Whether a call failed because this process or the machine has no file descriptor left.
@@ -287,7 +395,7 @@ mod tests {
             from
         });
         let source: IpAddr = "127.0.0.9".parse().unwrap();
-        let socket = Socket::connect(address, Some(source)).unwrap();
+        let socket = Socket::connect(address.into(), Some(source)).unwrap();
         wait_writable(&socket);
         socket.pending_error().unwrap();
         assert_eq!(socket.send(b"ping").unwrap(), 4);
@@ -311,7 +419,7 @@ mod tests {
         let sender = std::thread::spawn(move || {
             peer.accept().unwrap().0.write_all(&sent).unwrap();
         });
-        let socket = Socket::connect(address, None).unwrap();
+        let socket = Socket::connect(address.into(), None).unwrap();
         wait_writable(&socket);
         let (mut place, mut step) = (0, 1);
         let mut buffer = [0; 1000];
@@ -358,13 +466,69 @@ mod tests {
     }
 
     #[test]
+    fn a_unix_socket_takes_the_same_calls() {
+        // Method: a listener of ours with room for one, a peer of the standard library, bytes
+        // there and back, some of them discarded; then more connections than there is room for.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sock");
+        let address: ServerAddress = format!("unix:{}", path.display()).parse().unwrap();
+        let options = ListenOptions {
+            backlog: 1,
+            shares_port: false,
+        };
+        let listener = Socket::listen(address, options).unwrap();
+        let in_use = Socket::listen(address, options).unwrap_err();
+        assert_eq!(in_use.kind(), io::ErrorKind::AddrInUse);
+        let mut peer = UnixStream::connect(&path).unwrap();
+        let socket = listener.accept().unwrap();
+        peer.write_all(&[7; 70_000]).unwrap();
+        let mut discarded = 0;
+        while discarded < 70_000 {
+            discarded += socket.discard(70_000 - discarded).unwrap();
+        }
+        let nothing = socket.discard(1).unwrap_err();
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(socket.send(b"pong").unwrap(), 4);
+        let mut answer = [0; 4];
+        peer.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"pong");
+        drop(peer);
+        assert_eq!(socket.receive(&mut answer).unwrap(), 0);
+        let connected: Vec<_> = { (0..8).map(|_| Socket::connect(address, None)) }.collect();
+        let refused = connected.into_iter().find_map(Result::err).unwrap();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[test]
+    fn only_a_socket_that_was_left_behind_is_replaced() {
+        // Method: the file of a listener that is gone, and a file that is none.
+        let folder = tempfile::tempdir().unwrap();
+        let [socket, other] = ["x.sock", "other"].map(|name| folder.path().join(name));
+        drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+        std::fs::write(&other, "kept").unwrap();
+        let options = ListenOptions {
+            backlog: 1,
+            shares_port: false,
+        };
+        let listen = |path: &std::path::Path| {
+            let address = format!("unix:{}", path.display());
+            Socket::listen(address.parse().unwrap(), options)
+        };
+        let listener = listen(&socket).unwrap();
+        UnixStream::connect(&socket).unwrap();
+        drop(listener);
+        assert_eq!(listen(&other).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(std::fs::read(&other).unwrap(), b"kept");
+    }
+
+    #[test]
     fn nobody_listening_is_refused() {
         // Method: a port that was bound a moment ago and is free again.
         let address = {
             let gone = TcpListener::bind("127.0.0.1:0").unwrap();
             gone.local_addr().unwrap()
         };
-        let refused = match Socket::connect(address, None) {
+        let refused = match Socket::connect(address.into(), None) {
             Err(error) => error,
             Ok(socket) => {
                 wait_writable(&socket);
@@ -385,7 +549,7 @@ mod tests {
             let any = "127.0.0.1:0".parse().unwrap();
             let listener = Socket::listen(any, options(first)).unwrap();
             let address = listener.local_address().unwrap();
-            let other = Socket::listen(address, options(second));
+            let other = Socket::listen(address.into(), options(second));
             assert_eq!(other.is_ok(), first && second, "{first} {second}");
         }
     }

@@ -13,12 +13,12 @@ mod threads;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
-use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use crate::Nanos;
 use crate::host::control_group::ControlGroup;
 use crate::host::counters::MachineCounters;
+use crate::net::server_address::ServerAddress;
 use crate::process::descriptors::DescriptorUse;
 use crate::process::{Process, ProcessStat, process_cpu};
 
@@ -139,7 +139,7 @@ impl ProcTree {
         })
     }
 
-    /// The processes that take TCP connections to an address of this machine, with
+    /// The processes that take connections to an address of this machine, with
     /// everything below them: of those that share a socket, the one that started the
     /// others; of independent ones that share a port (`SO_REUSEPORT`), each.
     ///
@@ -148,7 +148,7 @@ impl ProcTree {
     ///
     /// # Errors
     /// What the kernel says when /proc cannot be read.
-    pub fn of_listener(address: SocketAddr) -> io::Result<Option<ProcTree>> {
+    pub fn of_listener(address: ServerAddress) -> io::Result<Option<ProcTree>> {
         let inodes = sockets::listeners_at(address)?;
         let mut seen = HashSet::new();
         let mut roots = Vec::new();
@@ -332,11 +332,11 @@ impl ProcTree {
         nearest.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Whether a member holds a socket that takes TCP connections to this address.
+    /// Whether a member holds a socket that takes connections to this address.
     ///
     /// # Errors
     /// What the kernel says when /proc cannot be read.
-    pub fn listens_at(&mut self, address: SocketAddr) -> io::Result<bool> {
+    pub fn listens_at(&mut self, address: ServerAddress) -> io::Result<bool> {
         self.refresh()?;
         let listeners = sockets::listeners_at(address)?;
         for process in self.members() {

@@ -25,7 +25,7 @@ fn ring() -> Option<FileRing> {
 /// Our end of a connection, and a peer that blocks.
 fn pair() -> (Arc<Socket>, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let socket = Socket::connect(listener.local_addr().unwrap(), None).unwrap();
+    let socket = Socket::connect(listener.local_addr().unwrap().into(), None).unwrap();
     let (peer, _) = listener.accept().unwrap();
     peer.set_read_timeout(Some(PATIENCE)).unwrap();
     (Arc::new(socket), peer)

@@ -47,7 +47,8 @@ pub fn post(collector: &Target, body: &str) -> Result<(), String> {
 }
 
 fn exchange(collector: &Target, body: &str) -> io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&collector.address, PATIENCE)?;
+    let address = collector.address.tcp().ok_or(io::ErrorKind::Unsupported)?;
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = format!(

@@ -1,5 +1,6 @@
 //! `abx run`: one server, under one load or several.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_engine::LoadGenerator;
@@ -27,11 +28,15 @@ use crate::end::{End, Failure, tell};
     abx run localhost:8080 -c 1,10,100 -d 20s\n  \
     abx run localhost:8080 --slo 'p99<50ms,errors<0.1%'\n  \
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
+    abx run http://unix:/run/server.sock:/path -c 10\n  \
     abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
 pub struct Run {
     /// URL of the server: http://HOST:PORT/PATH or https://, and ws:// or wss:// for WebSocket;
-    /// without a scheme, http://.
+    /// without a scheme, http://. On a Unix socket: http://unix:/SOCKET:/PATH.
     url: String,
+    /// Connect to this Unix socket; the URL's host is only told, and not looked up.
+    #[arg(long, value_name = "PATH", conflicts_with = "local_address")]
+    unix_socket: Option<PathBuf>,
     /// How long to send requests, in seconds or with a unit; of several loads each [default: 10s;
     /// with --slo 2m].
     #[arg(short, long, visible_short_alias = 'z', value_parser = units::seconds, value_name = "TIME")]
@@ -53,6 +58,16 @@ pub struct Run {
 const DURATION: Duration = Duration::from_secs(10);
 
 impl Run {
+    /// The server.
+    fn target(&self) -> Result<Target, Failure> {
+        let url = with_scheme(&self.url);
+        let Some(socket) = &self.unix_socket else {
+            return Target::parse(&url).map_err(Failure::usage);
+        };
+        let socket = std::path::absolute(socket).map_err(Failure::usage)?;
+        Target::on_socket(&url, &socket.to_string_lossy()).map_err(Failure::usage)
+    }
+
     /// When it ends.
     fn end(&self, shape: Shape) -> Result<RunEnd, Failure> {
         if let Some(hold_ns) = shape.hold_ns() {
@@ -98,7 +113,7 @@ fn announcement_of_several(url: &str, loads: usize) -> String {
 /// Loads, and prints what came of it.
 pub fn run(run: &Run) -> Result<End, Failure> {
     let outputs = Outputs::of_run(&run.output, &run.formats)?;
-    let target = Target::parse(&with_scheme(&run.url)).map_err(Failure::usage)?;
+    let target = run.target()?;
     let mut loads = { &run.load }.loads(target.scheme, target.is_encrypted, Some(&target))?;
     let load = match loads.pop() {
         Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,
@@ -200,7 +215,7 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
     let each = run.duration.unwrap_or(usual);
     let count = u32::try_from(loads.len()).unwrap_or(u32::MAX);
     let subject = Subject {
-        name: target.host.clone(),
+        name: target.title(),
         source: Source::Address(target),
         stand_in_for: None,
     };

@@ -12,6 +12,7 @@ use abx_server::{
     BACKLOG, Content, Faults, Frames, Model, Nagle, ProcessRole, SendMethod, ServeError,
     ServerCertificate, ServerConfig, Stall, WebSocketSupport, Work, WorkerNews,
 };
+use abx_sys::ServerAddress;
 use abx_sys::process::{die_of_crashes, set_name};
 use clap::{Args, ValueEnum};
 
@@ -22,6 +23,7 @@ use crate::end::{End, Failure, tell};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx serve --port 8080\n  \
+    abx serve --listen unix:/run/server.sock\n  \
     abx serve --port 8081 --model thread --work 10us\n  \
     abx serve --port 8081 --model hybrid --max-threads 8\n  \
     abx serve --port 8081 --model thread --workers 2\n  \
@@ -37,6 +39,9 @@ pub struct Serve {
     /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
     address: IpAddr,
+    /// Listen on this instead: unix:/PATH for a Unix socket, or ADDRESS:PORT.
+    #[arg(long, value_name = "WHERE", conflicts_with_all = ["port", "address", "share_port"])]
+    listen: Option<ServerAddress>,
     /// How connections are handled.
     #[arg(long, value_enum, default_value_t = ModelName::Event)]
     model: ModelName,
@@ -194,7 +199,9 @@ impl Serve {
 
     fn config(&self) -> ServerConfig {
         ServerConfig {
-            address: SocketAddr::new(self.address, self.port),
+            address: self
+                .listen
+                .unwrap_or_else(|| SocketAddr::new(self.address, self.port).into()),
             certificate: self.certificate(),
             model: match self.model {
                 ModelName::Event => Model::Event,
@@ -264,7 +271,13 @@ pub fn serve(serve: &Serve) -> Result<End, Failure> {
         Some(_) => "https",
         None => "http",
     };
-    let on_ready = |address: SocketAddr| tell(&format!("abx serves {scheme}://{address}/"));
+    let on_ready = |address: ServerAddress| {
+        let root = match address {
+            ServerAddress::Tcp(_) => "/",
+            ServerAddress::Unix(_) => ":/",
+        };
+        tell(&format!("abx serves {scheme}://{address}{root}"));
+    };
     let ended = match (serve.worker, serve.workers) {
         (None, Some(workers)) => {
             let _ = set_name(c"abx-supervisor");
@@ -282,7 +295,10 @@ pub fn serve(serve: &Serve) -> Result<End, Failure> {
     ended.map(|()| End::Done).map_err(Failure::usage)
 }
 
-fn serve_alone(config: &ServerConfig, on_ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+fn serve_alone(
+    config: &ServerConfig,
+    on_ready: impl FnOnce(ServerAddress),
+) -> Result<(), ServeError> {
     let told = Cell::new(false);
     let on_refusal = |error: &io::Error| {
         if !told.replace(true) {

@@ -452,8 +452,19 @@ impl Server {
 
     /// Starts one on this port.
     pub fn start_on(port: &str, arguments: &[&str]) -> Server {
+        Server::start_where(["--port", port], arguments)
+    }
+
+    /// Starts one on this Unix socket.
+    pub fn start_at(socket: &Path, arguments: &[&str]) -> Server {
+        let socket = format!("unix:{}", socket.display());
+        Server::start_where(["--listen", &socket], arguments)
+    }
+
+    fn start_where(place: [&str; 2], arguments: &[&str]) -> Server {
         let mut child = Command::new(ABX)
-            .args(["serve", "--port", port])
+            .arg("serve")
+            .args(place)
             .args(arguments)
             .current_dir("/")
             .stdin(Stdio::null())

@@ -11,11 +11,11 @@ mod remedy;
 mod verifiers;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use abx_evidence::TlsTerms;
 use abx_evidence::record::TlsSession;
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 
 use super::{Awaits, Awake, Io, Ready, Received, Token};
 use connection::TlsConnection;
@@ -172,7 +172,12 @@ impl<I: Io> Io for Tls<I> {
         self.under.now()
     }
 
-    fn connect(&mut self, token: Token, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
+    fn connect(
+        &mut self,
+        token: Token,
+        to: &ServerAddress,
+        from: Option<IpAddr>,
+    ) -> io::Result<()> {
         let connection = TlsConnection::new(&self.client).map_err(io::Error::other)?;
         self.under.connect(token, to, from)?;
         let place = token.slot as usize;

@@ -56,6 +56,12 @@ fn a_route_is_what_the_record_says_of_it() {
         ("http://127.0.0.1:8080/x", None, &[], Route::Loopback),
         ("http://127.0.0.1", None, &[], Route::Loopback),
         ("http://a/", None, &here, Route::NotRecorded),
+        (
+            "http://a/",
+            Some("unix:/run/x.sock"),
+            &here,
+            Route::UnixSocket,
+        ),
     ] {
         let mut record = run();
         record.subjects[0].address = Some(url.to_owned());

@@ -1,6 +1,7 @@
 //! A load generator that follows a script, and subjects that exist in it only.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use abx_engine::schedule::Arrivals;
@@ -313,7 +314,7 @@ pub fn study(slice: SliceLength) -> Study {
 
 fn plan(port: u16) -> LoadPlan {
     LoadPlan {
-        address: ([127, 0, 0, 1], port).into(),
+        address: SocketAddr::from(([127, 0, 0, 1], port)).into(),
         tls: None,
         sources: Vec::new(),
         connections: CONNECTIONS,

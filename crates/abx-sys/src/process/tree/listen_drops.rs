@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use rustix::net::{
 };
 
 use super::sockets::listeners_at;
+use crate::net::server_address::ServerAddress;
 
 /// `SOCK_DIAG_BY_FAMILY`, a request's type and that of its answers.
 const BY_FAMILY: u16 = 20;
@@ -60,11 +60,14 @@ impl ListenDrops {
 }
 
 /// What the listeners at an address of this machine have dropped so far; nothing where none
-/// is here.
+/// is here, and of a Unix socket, which refuses what it has no room for.
 ///
 /// # Errors
 /// The kernel does not tell of sockets, or one was closed meanwhile.
-pub fn listen_drops(address: SocketAddr) -> io::Result<ListenDrops> {
+pub fn listen_drops(address: ServerAddress) -> io::Result<ListenDrops> {
+    let ServerAddress::Tcp(_) = address else {
+        return Ok(ListenDrops::default());
+    };
     let own = listeners_at(address)?;
     let mut drops = BTreeMap::new();
     for family in [AddressFamily::INET, AddressFamily::INET6] {
@@ -174,7 +177,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{SocketAddr, TcpListener, TcpStream};
 
     use proptest::prelude::*;
     use rustix::net::listen;
@@ -190,15 +193,15 @@ mod tests {
         let address = full.local_addr().unwrap();
         let neighbour = SocketAddr::new([127, 0, 0, 2].into(), address.port());
         let _empty = TcpListener::bind(neighbour).unwrap();
-        let before = [address, neighbour].map(|one| listen_drops(one).unwrap());
+        let before = [address, neighbour].map(|one| listen_drops(one.into()).unwrap());
         let moment = Duration::from_millis(50);
         let _tried: Vec<_> = (0..6)
             .map(|_| TcpStream::connect_timeout(&address, moment))
             .collect();
-        let after = [address, neighbour].map(|one| listen_drops(one).unwrap());
+        let after = [address, neighbour].map(|one| listen_drops(one.into()).unwrap());
         assert!(after[0].since(&before[0]) > 0, "{after:?}");
         assert_eq!(after[1].since(&before[1]), 0);
-        assert_eq!(listen_drops(neighbour).unwrap(), after[1]);
+        assert_eq!(listen_drops(neighbour.into()).unwrap(), after[1]);
     }
 
     #[test]
@@ -207,7 +210,10 @@ mod tests {
         let gone = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = gone.local_addr().unwrap();
         drop(gone);
-        assert_eq!(listen_drops(address).unwrap(), ListenDrops::default());
+        assert_eq!(
+            listen_drops(address.into()).unwrap(),
+            ListenDrops::default()
+        );
     }
 
     proptest! {

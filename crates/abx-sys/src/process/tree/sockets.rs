@@ -5,10 +5,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::net::server_address::{ServerAddress, SocketPath};
 use crate::process::if_there;
 
 /// The state of a listener in /proc/net/tcp.
 const LISTENS: &str = "0A";
+
+/// The flag of a listener in /proc/net/unix (`__SO_ACCEPTCON`).
+const UNIX_LISTENS: u32 = 1 << 16;
 
 /// Bytes of one read: the kernel then stops soon after the last listener.
 const READ_BYTES: usize = 4096;
@@ -23,21 +27,52 @@ struct Listener {
 }
 
 /// How many connections to `address` stand in the queues of its listeners on this
-/// machine and are not accepted yet; 0 where none of them is here.
+/// machine and are not accepted yet; 0 where none of them is here, and of a Unix socket,
+/// whose queue its table does not have.
 ///
 /// # Errors
 /// What reading the kernel's tables says.
-pub fn accept_queue(address: SocketAddr) -> io::Result<u64> {
+pub fn accept_queue(address: ServerAddress) -> io::Result<u64> {
+    let Some(address) = address.tcp() else {
+        return Ok(0);
+    };
     let here = listeners_of(address)?;
     Ok(here.iter().map(|one| one.queued).sum())
 }
 
-/// The inodes of the TCP sockets that take connections to `address`: those bound to
+/// The inodes of the sockets that take connections to `address`. Of TCP those bound to
 /// that very address; else those bound to all addresses of its family; else, for IPv4,
-/// those bound to all addresses of IPv6, which takes IPv4 too unless told not to.
-pub(super) fn listeners_at(address: SocketAddr) -> io::Result<HashSet<u64>> {
-    let here = listeners_of(address)?;
-    Ok(here.iter().map(|one| one.inode).collect())
+/// those bound to all addresses of IPv6, which takes IPv4 too unless told not to. Of a Unix
+/// socket those bound to that very path.
+pub(super) fn listeners_at(address: ServerAddress) -> io::Result<HashSet<u64>> {
+    match address {
+        ServerAddress::Tcp(address) => {
+            let here = listeners_of(address)?;
+            Ok(here.iter().map(|one| one.inode).collect())
+        }
+        ServerAddress::Unix(path) => listeners_on(&path),
+    }
+}
+
+/// The inodes of the Unix sockets that listen on a path. One whose file was made anew
+/// leads nowhere, and is in the table as long as somebody has it open.
+fn listeners_on(path: &SocketPath) -> io::Result<HashSet<u64>> {
+    let text = std::fs::read("/proc/net/unix")?;
+    let lines = text.split(|byte| *byte == b'\n');
+    let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
+    Ok(lines
+        .filter_map(|line| unix_listener(line, path.as_str()))
+        .collect())
+}
+
+/// The inode in one line of /proc/net/unix, when it is of a listener on this path.
+fn unix_listener(line: &str, path: &str) -> Option<u64> {
+    let line = line.strip_suffix(path)?.strip_suffix(' ')?;
+    let mut fields = line.split_ascii_whitespace();
+    let flags = u32::from_str_radix(fields.nth(3)?, 16).ok()?;
+    let inode = fields.nth(2)?.parse().ok()?;
+    let is_all = fields.next().is_none();
+    (is_all && flags & UNIX_LISTENS != 0).then_some(inode)
 }
 
 fn listeners_of(address: SocketAddr) -> io::Result<Vec<Listener>> {
@@ -195,12 +230,29 @@ mod tests {
         assert_eq!(socket_inode("pipe:[1065]"), None);
     }
 
+    #[test]
+    fn lines_of_unix_sockets_are_read() {
+        // Method: a listener's line, then the same of a connection, of other paths, and a head.
+        let line = "0000000000000000: 00000002 00000000 00010000 0001 01 26311 /run/a b.sock";
+        assert_eq!(unix_listener(line, "/run/a b.sock"), Some(26_311));
+        assert_eq!(
+            unix_listener(&line.replace("00010000", "00000000"), "/run/a b.sock"),
+            None
+        );
+        for other in ["/run/a", "b.sock", "/run/a b.soc", "/x"] {
+            assert_eq!(unix_listener(line, other), None, "{other}");
+        }
+        let head = "Num       RefCount Protocol Flags    Type St Inode Path";
+        assert_eq!(unix_listener(head, "Path"), None);
+    }
+
     proptest! {
         #[test]
         fn no_text_panics(text in any::<String>(), cut in 0..LINE.len()) {
             // Method: any text, and the real line cut anywhere.
             let _ = listener(&text);
             let _ = listener(&LINE[..cut]);
+            let _ = unix_listener(&format!("{text} /x"), "/x");
             let _ = address(&text);
             let _ = socket_inode(&format!("socket:[{text}"));
         }

@@ -1,4 +1,4 @@
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -366,13 +366,13 @@ fn a_listener_in_a_child_is_the_tree_s_own() {
     let other = Script::start("sleep 60; exit 0");
     let (mut holder_tree, mut other_tree) = (holder.tree(), other.tree());
     within_a_minute("the listener is seen", || {
-        holder_tree.listens_at(address).unwrap()
+        holder_tree.listens_at(address.into()).unwrap()
     });
     within_a_minute("the other child runs", || {
         other_tree.refresh().unwrap();
         other_tree.members().count() == 1
     });
-    assert!(!other_tree.listens_at(address).unwrap());
+    assert!(!other_tree.listens_at(address.into()).unwrap());
 }
 
 #[test]
@@ -380,14 +380,38 @@ fn the_listener_on_a_port_is_found_and_counts_itself() {
     // Method: this very process listens and burns; a port that nobody has finds nobody.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let mut tree = ProcTree::of_listener(address).unwrap().unwrap();
+    let mut tree = ProcTree::of_listener(address.into()).unwrap().unwrap();
     assert_eq!(tree.root().pid, std::process::id());
     let before = tree.cpu().unwrap();
     while tree.cpu().unwrap() == before {
         std::hint::spin_loop();
     }
     drop(listener);
-    assert!(ProcTree::of_listener(address).unwrap().is_none());
+    assert!(ProcTree::of_listener(address.into()).unwrap().is_none());
+}
+
+#[test]
+fn the_listener_on_a_unix_socket_is_found() {
+    // Method: this very process listens, then a child that it was handed to; a path that
+    // nobody has finds nobody.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.sock");
+    let address: ServerAddress = format!("unix:{}", path.display()).parse().unwrap();
+    let root = || {
+        let tree = ProcTree::of_listener(address).unwrap();
+        tree.map(|tree| tree.root().pid)
+    };
+    assert_eq!(root(), None);
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    assert_eq!(root(), Some(std::process::id()));
+    let mut command = Command::new("sleep");
+    command.arg("60");
+    command.stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)));
+    let holder = Script(command.spawn().unwrap());
+    drop(command);
+    within_a_minute("the child holds the listener", || {
+        root() == Some(holder.0.id())
+    });
 }
 
 #[test]
@@ -416,7 +440,7 @@ fn one_port_on_two_addresses_is_two_servers_and_a_shared_port_is_one() {
     let at = |ip: [u8; 4]| SocketAddr::from((ip, port));
     let holder = Script::holding(TcpListener::bind(at([127, 0, 0, 2])).unwrap());
     let root = |ip| {
-        let tree = ProcTree::of_listener(at(ip)).unwrap();
+        let tree = ProcTree::of_listener(at(ip).into()).unwrap();
         tree.map(|tree| tree.root().pid)
     };
     within_a_minute("the child holds its listener", || {
@@ -445,7 +469,7 @@ fn one_port_on_two_addresses_is_two_servers_and_a_shared_port_is_one() {
     rustix::net::listen(&second, 1).unwrap();
     let (one, other) = (Script::holding(first), Script::holding(second.into()));
     within_a_minute("both children hold a listener", || {
-        let tree = ProcTree::of_listener(shared).unwrap();
+        let tree = ProcTree::of_listener(shared.into()).unwrap();
         let mut roots: Vec<u32> = { tree.iter().flat_map(ProcTree::roots) }
             .map(|root| root.pid)
             .collect();

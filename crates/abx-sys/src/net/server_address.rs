@@ -1,0 +1,190 @@
+//! Where a server listens: an address and port of TCP, or a Unix socket.
+
+use std::fmt::{self, Debug, Display, Formatter};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::str::FromStr;
+
+use rustix::net::SocketAddrUnix;
+use serde::{Deserialize, Serialize};
+
+/// What stands before the path of a Unix socket.
+const UNIX: &str = "unix:";
+/// The longest path that the kernel takes (unix(7)), without the zero at its end.
+const PATH_BYTES_MAX: usize = 107;
+
+/// Where a server listens. As text, and in files, `127.0.0.1:80` or `unix:/run/x.sock`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum ServerAddress {
+    /// An address and a port.
+    Tcp(SocketAddr),
+    /// The path of a socket on this machine.
+    Unix(SocketPath),
+}
+
+/// The absolute path of a Unix socket, in place, so that addresses are copied freely.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SocketPath {
+    /// Zeros behind its end.
+    bytes: [u8; PATH_BYTES_MAX],
+    length: usize,
+}
+
+/// Why a text is no address of a server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ServerAddressError {
+    /// Neither an address with a port nor a socket.
+    #[error("`{0}` is neither an address with a port, as 127.0.0.1:80, nor unix:/PATH")]
+    Unknown(String),
+    /// It would depend on the folder in which it is read.
+    #[error("`{0}` is not an absolute path: begin it with /")]
+    Relative(String),
+    /// The kernel has no room for it.
+    #[error(
+        "`{0}` is longer than the {PATH_BYTES_MAX} bytes that the path of a Unix socket may have: \
+         put it in another folder, or make a symbolic link to it"
+    )]
+    TooLong(String),
+    /// It would end at a zero.
+    #[error("a path has no zero byte")]
+    Zero,
+}
+
+impl ServerAddress {
+    /// The address of TCP, where it is one.
+    #[must_use]
+    pub fn tcp(self) -> Option<SocketAddr> {
+        match self {
+            ServerAddress::Tcp(address) => Some(address),
+            ServerAddress::Unix(_) => None,
+        }
+    }
+
+    /// The port; 0 of a Unix socket, which has none.
+    #[must_use]
+    pub fn port(self) -> u16 {
+        self.tcp().map_or(0, |address| address.port())
+    }
+}
+
+impl SocketPath {
+    /// Reads a path.
+    ///
+    /// # Errors
+    /// [`ServerAddressError`], all but the first.
+    pub fn new(path: &str) -> Result<SocketPath, ServerAddressError> {
+        if !path.starts_with('/') {
+            return Err(ServerAddressError::Relative(path.to_owned()));
+        }
+        if path.contains('\0') {
+            return Err(ServerAddressError::Zero);
+        }
+        let mut bytes = [0; PATH_BYTES_MAX];
+        let Some(place) = bytes.get_mut(..path.len()) else {
+            return Err(ServerAddressError::TooLong(path.to_owned()));
+        };
+        place.copy_from_slice(path.as_bytes());
+        let length = path.len();
+        Ok(SocketPath { bytes, length })
+    }
+
+    /// It as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).expect("it was made of text")
+    }
+
+    /// It as a path.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        Path::new(self.as_str())
+    }
+
+    /// It as the kernel takes it.
+    pub(super) fn address(&self) -> rustix::io::Result<SocketAddrUnix> {
+        SocketAddrUnix::new(self.as_path())
+    }
+}
+
+impl Debug for SocketPath {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        Debug::fmt(self.as_str(), formatter)
+    }
+}
+
+impl Display for ServerAddress {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            ServerAddress::Tcp(address) => Display::fmt(address, formatter),
+            ServerAddress::Unix(path) => write!(formatter, "{UNIX}{}", path.as_str()),
+        }
+    }
+}
+
+impl FromStr for ServerAddress {
+    type Err = ServerAddressError;
+
+    fn from_str(text: &str) -> Result<ServerAddress, ServerAddressError> {
+        match text.strip_prefix(UNIX) {
+            Some(path) => SocketPath::new(path).map(ServerAddress::Unix),
+            None => { text.parse().map(ServerAddress::Tcp) }
+                .map_err(|_| ServerAddressError::Unknown(text.to_owned())),
+        }
+    }
+}
+
+impl From<SocketAddr> for ServerAddress {
+    fn from(address: SocketAddr) -> ServerAddress {
+        ServerAddress::Tcp(address)
+    }
+}
+
+impl From<ServerAddress> for String {
+    fn from(address: ServerAddress) -> String {
+        address.to_string()
+    }
+}
+
+impl TryFrom<String> for ServerAddress {
+    type Error = ServerAddressError;
+
+    fn try_from(text: String) -> Result<ServerAddress, ServerAddressError> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_it_is_written() {
+        // Method: addresses of each kind, the longest path among them.
+        let longest = format!("unix:/{}", "x".repeat(PATH_BYTES_MAX - 1));
+        for text in ["127.0.0.1:80", "[::1]:8080", "unix:/run/x.sock", &longest] {
+            let address: ServerAddress = text.parse().unwrap();
+            assert_eq!(address.to_string(), text);
+        }
+        let read = |text: &str| text.parse::<ServerAddress>().unwrap();
+        assert_eq!(read("127.0.0.1:80").port(), 80);
+        assert_eq!((read("unix:/x").port(), read("unix:/x").tcp()), (0, None));
+        assert_eq!(format!("{:?}", read("unix:/x")), "Unix(\"/x\")");
+    }
+
+    #[test]
+    fn what_is_no_address_says_why() {
+        // Method: one text for each error.
+        let long = format!("unix:/{}", "x".repeat(PATH_BYTES_MAX));
+        for (text, part) in [
+            ("localhost:80", "neither"),
+            ("unix:x.sock", "not an absolute path"),
+            ("unix:", "not an absolute path"),
+            ("unix:/x\0y", "zero byte"),
+            (long.as_str(), "longer than the 107 bytes"),
+        ] {
+            let error = text.parse::<ServerAddress>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

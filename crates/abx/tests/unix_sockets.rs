@@ -1,0 +1,175 @@
+//! Unix sockets: servers that listen on one are loaded, compared and accounted for.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+
+use abx_sys::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Home, Server, send, wait_for};
+
+/// A running nginx on a Unix socket, which is ended when it is dropped.
+struct Nginx(Child);
+
+impl Nginx {
+    /// Starts one that logs the host, status and path of each request.
+    fn start(home: &Home, socket: &Path) -> Nginx {
+        let folder = home.path().display();
+        let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {folder}/{name};"))
+            .join(" ");
+        let text = format!(
+            "daemon off; pid {folder}/pid; events {{}} http {{ {paths} \
+             log_format all '$host $status $request_uri'; access_log {folder}/log all; \
+             server {{ listen unix:{}; location / {{ return 200 hello; }} }} }}",
+            socket.display()
+        );
+        let file = home.write("nginx.conf", &text);
+        let mut command = Command::new("nginx");
+        command.args(["-e", "stderr", "-p", &folder.to_string(), "-c", &file]);
+        let nginx = Nginx(command.spawn().unwrap());
+        wait_for("the socket", || socket.exists().then_some(()));
+        nginx
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        send(self.0.id(), Signal::Quit);
+        self.0.wait().unwrap();
+    }
+}
+
+/// The name of the process whose CPU time was read as the server's.
+fn accounted(record: &Value) -> &Value {
+    let subjects = &record["measured"]["blocks"][0]["subjects"];
+    let first = subjects.as_object().and_then(|all| all.values().next());
+    &first.unwrap_or(&subjects[0])["listener"]["name"]
+}
+
+#[test]
+fn a_run_on_a_unix_socket_is_what_nginx_logged() {
+    // Method: both ways to say where it is. nginx logs what arrived, the questions before the
+    // load included, and by which name it was spoken to.
+    let home = Home::new();
+    let socket = home.join("x.sock");
+    let nginx = Nginx::start(&home, &socket);
+    let socket = socket.display().to_string();
+    let there = format!("http://unix:{socket}:/a?b");
+    for (words, host) in [
+        (&[there.as_str()][..], "localhost"),
+        (
+            &["--unix-socket", &socket, "http://nowhere.invalid/a?b"],
+            "nowhere.invalid",
+        ),
+    ] {
+        fs::write(home.join("log"), "").unwrap();
+        let fixed = ["-c", "4", "-n", "200", "--quiet", "--json", "-"];
+        let ran = home.run_abx(&[&["run"], words, &fixed].concat());
+        let record = ran.expect(0, &[]).json();
+        assert_eq!(record["requests"]["ok"], 200, "{words:?}");
+        let subject = &record["measured"]["subjects"][0];
+        assert_eq!(subject["connected_to"], format!("unix:{socket}"));
+        assert_eq!(accounted(&record), "nginx", "{words:?}");
+        let logged = wait_for("the log", || {
+            let log = fs::read_to_string(home.join("log")).unwrap();
+            (log.lines().count() >= 203).then_some(log)
+        });
+        let wanted = format!("{host} 200 /a?b");
+        let matching = logged.lines().filter(|line| *line == wanted);
+        assert_eq!(matching.count(), 203, "{words:?}");
+        assert_eq!(logged.lines().count(), 203, "{words:?}");
+    }
+    drop(nginx);
+    home.run_abx(&["run", &there, "-n", "1"])
+        .expect(2, &["did not answer"]);
+}
+
+#[test]
+fn our_server_listens_on_a_unix_socket_in_every_model() {
+    // Method: curl and abx ask each model for a page longer than a socket's buffer; each server
+    // is killed, and the next one takes over the file that it has left.
+    let home = Home::new();
+    let socket = home.join("x.sock");
+    let path = socket.display().to_string();
+    for words in [
+        &["--model", "event"][..],
+        &["--model", "thread"],
+        &["--model", "thread-per-request"],
+        &["--model", "hybrid"],
+        &["--model", "prefork"],
+        &["--model", "event", "--workers", "2"],
+        &["--model", "null"],
+    ] {
+        let bytes = "400000";
+        let server = Server::start_at(&socket, &[words, &["--page-bytes", bytes]].concat());
+        assert_eq!(server.url, format!("http://unix:{path}:/"));
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "--max-time", "60", "-o", "/dev/null"]);
+        curl.args(["-w", "%{http_code} %{size_download}", "--unix-socket"]);
+        let said = curl.args([&path, "http://localhost/"]).output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        assert_eq!(said, format!("200 {bytes}"), "{words:?}");
+        let ran = home.run_abx(&["run", &server.url, "-c", "3", "-n", "60", "--json", "-"]);
+        let record = ran.expect(0, &["unix:"]).json();
+        assert_eq!(record["requests"]["ok"], 60, "{words:?}");
+        assert!(accounted(&record).is_string(), "{words:?}");
+        if words.contains(&"--workers") {
+            // Killed alone, its workers end a moment later, and hold the socket until then.
+            send(server.id(), Signal::Term);
+            wait_for("the end of the supervisor", || {
+                let asked = std::os::unix::net::UnixStream::connect(&socket);
+                asked.is_err().then_some(())
+            });
+        }
+    }
+}
+
+#[test]
+fn servers_on_unix_sockets_are_compared() {
+    // Method: two servers named on the command line, and the same in a study file.
+    let home = Home::new();
+    let sockets = ["a.sock", "b.sock"].map(|name| home.join(name));
+    let servers = sockets
+        .each_ref()
+        .map(|socket| Server::start_at(socket, &[]));
+    let [a, b] = servers.each_ref().map(|server| server.url.as_str());
+    home.write(
+        "s.toml",
+        &format!(
+            "[[subject]]\nname = \"a\"\naddress = \"{a}\"\n\
+             [[subject]]\nname = \"b\"\naddress = \"{b}\"\n\
+             [[load]]\nname = \"l\"\nconnections = 2\nrequests = [{{ path = \"/x\" }}]\n"
+        ),
+    );
+    let (one, other) = (format!("a={a}"), format!("b={b}"));
+    let fixed = [
+        "--pilot", "brief", "--slice", "5ms", "--blocks", "2", "--rounds", "3",
+    ];
+    for words in [&[one.as_str(), &other, "-c", "2"][..], &["s.toml"]] {
+        let words = [&["compare"], words, &fixed, &["--quiet", "--json", "-"]].concat();
+        let ended = home.run_abx(&words);
+        let record = ended.json();
+        ended.expect_measured(&record);
+        for subject in record["subjects"].as_array().unwrap() {
+            let there = subject["connected_to"].as_str().unwrap();
+            assert!(there.starts_with("unix:/"), "{there}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_unix_socket_is_refused_with_what_to_write() {
+    // Method: one wrong word each; nothing is looked up and nothing started.
+    let home = Home::new();
+    for (words, part) in [
+        (&["run", "http://unix:x.sock:/"][..], "not an absolute path"),
+        (&["run", "http://unix:/x.sock:a"], "does not begin with /"),
+        (&["run", "http://unix:/nowhere.sock"], "did not answer"),
+        (&["serve", "--listen", "x.sock"], "unix:/PATH"),
+        (&["serve", "--listen", "unix:/x", "--port", "1"], "--port"),
+    ] {
+        home.run_abx(words).expect(2, &[part]);
+    }
+}
