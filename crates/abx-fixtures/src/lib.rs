@@ -242,6 +242,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
                 path: "/small.bin".to_owned(),
                 weight: 1,
                 body: None,
+                status: None,
             }],
             keep_alive: true,
             timeout_s: 10.0,

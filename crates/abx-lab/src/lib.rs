@@ -37,9 +37,11 @@ pub use run_study::run::{RunEnd, RunEnvironment, RunError, RunPlan, RunProgress,
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};
 pub use study::fault::{Fault, Strike};
+pub use study::form::{Form, FormError};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
+pub use study::request_file::{REQUEST_FILE_BYTES_MAX, RequestFileError, requests_in};
 pub use study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService};
 pub use study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
@@ -49,5 +51,5 @@ pub use study::tls::TlsSpec;
 pub use study::url_list::{UrlListError, listed_paths};
 pub use study::{
     CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, PilotEffort, Pin, RequestSpec,
-    SliceLength, Study, WaitChoice, study_file, units, usual_method,
+    SliceLength, Study, WaitChoice, credentials, study_file, units, usual_method,
 };

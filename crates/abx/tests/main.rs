@@ -31,6 +31,7 @@ mod packages;
 mod records;
 mod recovery;
 mod requests;
+mod requests_of_clients;
 mod runs;
 mod services;
 mod signals;

@@ -66,7 +66,7 @@ fn a_run_on_a_unix_socket_is_what_nginx_logged() {
     ] {
         fs::write(home.join("log"), "").unwrap();
         let fixed = ["-c", "4", "-n", "200", "--quiet", "--json", "-"];
-        let ran = home.run_abx(&[&["run"], words, &fixed].concat());
+        let ran = home.run_abx(&[&["run"][..], words, &fixed].concat());
         let record = ran.expect(0, &[]).json();
         assert_eq!(record["requests"]["ok"], 200, "{words:?}");
         let subject = &record["measured"]["subjects"][0];
@@ -148,7 +148,7 @@ fn servers_on_unix_sockets_are_compared() {
         "--pilot", "brief", "--slice", "5ms", "--blocks", "2", "--rounds", "3",
     ];
     for words in [&[one.as_str(), &other, "-c", "2"][..], &["s.toml"]] {
-        let words = [&["compare"], words, &fixed, &["--quiet", "--json", "-"]].concat();
+        let words = [&["compare"][..], words, &fixed, &["--quiet", "--json", "-"]].concat();
         let ended = home.run_abx(&words);
         let record = ended.json();
         ended.expect_measured(&record);

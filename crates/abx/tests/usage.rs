@@ -71,7 +71,7 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
     let server = Server::start(&[]);
     let url = server.url.as_str();
     let cases: &[(&[&str], &[&str])] = &[
-        (&["run", "a@b"], &["http://a@b", "Authorization"]),
+        (&["run", "a@b"], &["http://a@b", "--user"]),
         (&["run", "ftp://127.0.0.1/"], &["not supported"]),
         (
             &["run", url, "-n", "1", "-d", "1s"],

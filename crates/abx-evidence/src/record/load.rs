@@ -95,6 +95,9 @@ pub struct RequestSettings {
     /// What was sent with it; `None` for nothing, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<RequestBody>,
+    /// The status that counts as right for it; `None` for that of the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<ExpectedStatus>,
 }
 
 /// The body of a request.
@@ -104,7 +107,7 @@ pub struct RequestBody {
     pub bytes: u64,
     /// Its SHA-256 in hexadecimal.
     pub sha256: String,
-    /// Itself, when it is text of at most 1,024 bytes.
+    /// Itself, when it is text of at most 1,024 bytes and no form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

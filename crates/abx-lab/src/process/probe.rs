@@ -56,7 +56,7 @@ impl Probe {
     ) -> Probe {
         Probe {
             request: request.plan(load.version, &host(subject, address), path(subject)),
-            status: load.status,
+            status: request.status.unwrap_or(load.status),
             shape: load.shape,
             seed,
             tls: subject

@@ -26,8 +26,8 @@ impl WrongStatus<'_> {
         match (self.got, &self.said.location, &self.said.allow) {
             (300..=399, Some(location), _) => leads_to(location),
             (401, ..) => {
-                "it asks for credentials: send them (`-H 'Authorization: ...'`, or `headers` in a \
-                 study file)"
+                "it asks for credentials: send them (`--user NAME:PASSWORD` or `--bearer TOKEN`, \
+                 or `user` or `bearer` in a study file)"
                     .to_owned()
             }
             (403, ..) => "it refuses this request: send what it asks for, such as credentials \
@@ -95,7 +95,7 @@ mod tests {
         for (got, word, is_expected) in [
             (301, "/new/", false),
             (308, "`--path`", false),
-            (401, "Authorization", false),
+            (401, "--bearer", false),
             (403, "`-H`", false),
             (405, "POST, PUT: give the method (`-m`", false),
             (500, "log", false),
@@ -116,7 +116,7 @@ mod tests {
         assert!(remedy(405, &nothing, false).contains("`-m`"));
         assert!(remedy(304, &nothing, false).contains("--expect-status 304"));
         assert!(remedy(404, &nothing, true).contains("speaks WebSocket"));
-        assert!(remedy(401, &nothing, true).contains("Authorization"));
+        assert!(remedy(401, &nothing, true).contains("--bearer"));
     }
 
     #[test]

@@ -2,12 +2,15 @@
 //! on the types prove it.
 
 pub mod container;
+pub mod credentials;
 pub mod fault;
+pub mod form;
 pub mod launch;
 pub mod numbered;
 pub mod placeholder;
 pub mod program;
 pub mod rates;
+pub mod request_file;
 pub mod service;
 pub mod shape;
 pub mod study_file;
@@ -263,7 +266,9 @@ impl Default for RequestSpec {
             path: None,
             headers: Vec::new(),
             body: Vec::new(),
+            is_form: false,
             weight: 1,
+            status: None,
         }
     }
 }
@@ -288,8 +293,12 @@ pub struct RequestSpec {
     pub headers: Vec<(String, String)>,
     /// The body, mostly empty.
     pub body: Vec<u8>,
+    /// Whether the body is a form, whose text stays out of the record: a password may be in it.
+    pub is_form: bool,
     /// How often it is asked, beside the weights of the others.
     pub weight: u32,
+    /// The right status; `None` for that of the load.
+    pub status: Option<ExpectedStatus>,
 }
 
 impl Study {
@@ -363,12 +372,20 @@ impl RequestSpec {
         }
     }
 
+    /// Adds headers, but for those that it says itself.
+    pub fn add_headers(&mut self, more: &[(String, String)]) {
+        let own: Vec<String> = self.headers.iter().map(|(name, _)| name.clone()).collect();
+        let is_new =
+            |(name, _): &&(String, String)| !own.iter().any(|own| own.eq_ignore_ascii_case(name));
+        self.headers.extend(more.iter().filter(is_new).cloned());
+    }
+
     fn settings(&self) -> RequestSettings {
         let sent = (!self.body.is_empty()).then(|| RequestBody {
             bytes: self.body.len() as u64,
             sha256: units::hex(&Sha256::digest(&self.body)),
             text: { std::str::from_utf8(&self.body).ok() }
-                .filter(|text| text.len() <= BODY_TEXT_BYTES_MAX)
+                .filter(|text| text.len() <= BODY_TEXT_BYTES_MAX && !self.is_form)
                 .map(str::to_owned),
         });
         RequestSettings {
@@ -376,6 +393,7 @@ impl RequestSpec {
             path: self.path_for(None),
             weight: self.weight,
             body: sent,
+            status: self.status,
         }
     }
 

@@ -32,9 +32,8 @@ pub fn suits(shape: LoadShape, key: &str) -> bool {
     match key {
         "think" | "calls" | "cold_cache" | "protocol" | "keep_alive" | "expect"
         | "expect.status" | "expect.body" | "requests.method" | "requests.body"
-        | "requests.count" | "requests.urls" | "requests.weight" | "streams" => {
-            shape == LoadShape::Request
-        }
+        | "requests.count" | "requests.urls" | "requests.file" | "requests.form"
+        | "requests.weight" | "streams" => shape == LoadShape::Request,
         "message" => is_sent && shape != LoadShape::Request,
         "hold" => !is_sent,
         "rate" | "slo" | "arrivals" | "pipeline" => is_sent,

@@ -131,9 +131,7 @@ impl UrlParts<'_> {
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
         if authority.contains('@') {
-            return Err(bad(
-                "a user in the URL; give it by `-H 'Authorization: ...'`",
-            ));
+            return Err(bad("a user in the URL; give it by `--user NAME:PASSWORD`"));
         }
         let (host, port) = split_port(authority).ok_or_else(|| bad("a port that is no number"))?;
         let port = port.unwrap_or(if is_encrypted { 443 } else { 80 });

@@ -52,7 +52,7 @@ pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPat
     let mut places = std::collections::HashMap::new();
     let lines = text.lines().map(str::trim).enumerate();
     for (index, text) in lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#')) {
-        let path = path(text, index + 1, server)?;
+        let path = path_in_list(text, index + 1, server)?;
         match places.get(&path) {
             Some(place) => {
                 let (_, weight): &mut ListedPath = &mut paths[*place];
@@ -71,8 +71,15 @@ pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPat
     }
 }
 
-/// The path that a line means.
-fn path(text: &str, line: usize, server: Option<&Target>) -> Result<String, UrlListError> {
+/// The path that a path or URL in a line means.
+///
+/// # Errors
+/// [`UrlListError::Unknown`], [`UrlListError::Elsewhere`].
+pub fn path_in_list(
+    text: &str,
+    line: usize,
+    server: Option<&Target>,
+) -> Result<String, UrlListError> {
     let unknown = || UrlListError::Unknown {
         line,
         text: text.to_owned(),

@@ -122,6 +122,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
                 path: "/small.bin".to_owned(),
                 weight: 1,
                 body: None,
+                status: None,
             }],
             keep_alive: true,
             timeout_s: 10.0,

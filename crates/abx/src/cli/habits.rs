@@ -5,9 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Error, Parser};
+use clap::{CommandFactory, Error, Parser};
 
-use super::Cli;
+use super::{Cli, command_line};
 
 /// A flag of other tools that abx does not have, and what to write instead.
 #[derive(Debug)]
@@ -25,7 +25,6 @@ const HABITS: &[Habit] = &[
         &["-p"],
         "the body from a file (ab's -p) is -b @FILE; pipelining (autocannon's -p) is --pipeline N",
     ),
-    habit(&["-u"], "a file that is put (ab's -u) is -m PUT -b @FILE"),
     habit(
         &["-T"],
         "the content type (of ab, hey and oha) is -H 'Content-Type: TYPE'; a timeout (wrk's -T) \
@@ -40,11 +39,8 @@ const HABITS: &[Habit] = &[
         "the body is -b TEXT, or -b @FILE",
     ),
     habit(&["--request"], "the method is -m METHOD"),
-    habit(
-        &["-a", "-A", "--user"],
-        "who asks is a header: -H 'Authorization: Basic ...'",
-    ),
-    habit(&["-C", "--cookie"], "a cookie is -H 'Cookie: NAME=VALUE'"),
+    habit(&["-a", "-A"], "who asks is -u NAME:PASSWORD"),
+    habit(&["-C"], "a cookie is --cookie NAME=VALUE"),
     habit(&["--host"], "the host is a header: -H 'Host: NAME'"),
     habit(
         &["-i"],
@@ -60,8 +56,8 @@ const HABITS: &[Habit] = &[
             "--urls-from-file",
             "--input-file",
         ],
-        "different requests are --urls FILE, several --path, or {n} in path, headers and body \
-         with --count N; a timeout (ab's -s) is --timeout TIME",
+        "different requests are --request-file FILE, --urls FILE, several --path, or {n} in path, \
+         headers and body with --count N; a timeout (ab's -s) is --timeout TIME",
     ),
     habit(
         &["-l", "-L", "--latency"],
@@ -134,6 +130,11 @@ fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Reads the command line; ends the program where that is help, or wrong.
 pub fn parse() -> Cli {
     let words = with_guise(std::env::args_os().collect());
+    let words = command_line::in_our_words(words).unwrap_or_else(|wrong| {
+        Cli::command()
+            .error(ErrorKind::ValueValidation, wrong)
+            .exit()
+    });
     Cli::try_parse_from(&words).unwrap_or_else(|error| explained(error, &words).exit())
 }
 
@@ -229,6 +230,11 @@ mod tests {
             "--disable-keepalive",
             "--http2",
             "--h2",
+            "-u a:b",
+            "--user a:b",
+            "--cookie a=b",
+            "-F a=b",
+            "--unix-socket /x",
         ];
         for flag in understood {
             let words = format!("abx run localhost:8080 {flag}");

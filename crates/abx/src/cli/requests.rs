@@ -1,9 +1,15 @@
-//! Flags that say what is asked: paths, headers, method and body.
+//! Flags that say what is asked: paths, headers, method and body, who asks, and files of
+//! requests.
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use abx_lab::{REQUESTS_MAX, RequestSpec, Target, listed_paths, usual_method};
+use abx_lab::credentials::{self, CredentialError, Header};
+use abx_lab::{
+    Form, REQUEST_FILE_BYTES_MAX, REQUESTS_MAX, RequestSpec, Target, listed_paths, requests_in,
+    usual_method,
+};
 use clap::Args;
 
 use super::units;
@@ -19,6 +25,13 @@ pub struct RequestFlags {
     /// Request what this file lists, a path or URL on each line, drawn at random.
     #[arg(long, value_name = "FILE")]
     urls: Option<PathBuf>,
+    /// Send the requests in this file, drawn at random: on each line a JSON object of path,
+    /// method, headers, body or body_base64, weight and expect_status; - is standard input.
+    #[arg(
+        long, value_name = "FILE",
+        conflicts_with_all = ["paths", "urls", "count", "method", "body", "form"]
+    )]
+    request_file: Option<PathBuf>,
     /// Make N requests of each one, where {n} in path, headers and body is a number from 0.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(REQUESTS_MAX)))]
     count: Option<u32>,
@@ -31,6 +44,24 @@ pub struct RequestFlags {
     /// Request body; @FILE sends what the file contains.
     #[arg(short, long, value_name = "TEXT|@FILE")]
     body: Option<String>,
+    /// Send a form (multipart/form-data) with this field; may be repeated. @FILE sends a file,
+    /// <FILE its text; ;type=TYPE and ;filename=NAME may follow.
+    #[arg(
+        short = 'F',
+        long,
+        value_name = "NAME=VALUE|NAME=@FILE",
+        conflicts_with = "body"
+    )]
+    form: Vec<String>,
+    /// Authenticate by name and password (basic).
+    #[arg(short, long, value_name = "NAME:PASSWORD", conflicts_with = "bearer")]
+    user: Option<String>,
+    /// Authenticate by a token; @FILE reads it from a file.
+    #[arg(long, value_name = "TOKEN|@FILE")]
+    bearer: Option<String>,
+    /// Send a cookie; may be repeated.
+    #[arg(long = "cookie", value_name = "NAME=VALUE")]
+    cookies: Vec<String>,
 }
 
 impl RequestFlags {
@@ -40,16 +71,15 @@ impl RequestFlags {
     /// # Errors
     /// A usage failure for files that cannot be read, and for what does not fit together.
     pub fn requests(&self, server: Option<&Target>) -> Result<Vec<RequestSpec>, Failure> {
-        let like = RequestSpec {
-            method: match &self.method {
-                Some(method) => method.clone(),
-                None => usual_method(self.body.is_some()).to_owned(),
-            },
-            path: None,
-            headers: self.headers.clone(),
-            body: self.body.as_deref().map_or(Ok(Vec::new()), read_body)?,
-            weight: 1,
-        };
+        let headers = self.all_headers()?;
+        if let Some(file) = &self.request_file {
+            let mut requests = read_requests(file, server)?;
+            for request in &mut requests {
+                request.add_headers(&headers);
+            }
+            return Ok(requests);
+        }
+        let like = self.like(headers)?;
         let listed = match (&self.urls, &self.paths[..]) {
             (Some(file), _) => read_list(file, server)?,
             (None, []) => vec![(server.map(|server| server.path.clone()), 1)],
@@ -75,38 +105,146 @@ impl RequestFlags {
         Ok(requests)
     }
 
+    /// What all requests have in common.
+    fn like(&self, mut headers: Vec<Header>) -> Result<RequestSpec, Failure> {
+        let body = match &self.form[..] {
+            [] => self
+                .body
+                .as_deref()
+                .map(|body| read_file_or("--body", body))
+                .transpose()?,
+            fields => {
+                if is_among("content-type", &headers) {
+                    return Err(Failure::usage(
+                        "-F sets the Content-Type, which names what stands between its parts: \
+                         leave that header out",
+                    ));
+                }
+                let fields = fields.iter().map(String::as_str);
+                let form = Form::of(fields, |file| fs::read(input(file)));
+                let form = form.map_err(|wrong| Failure::usage(format!("--form: {wrong}")))?;
+                headers.push(("Content-Type".to_owned(), form.content_type));
+                Some(form.body)
+            }
+        };
+        let usual = usual_method(body.is_some());
+        Ok(RequestSpec {
+            method: self.method.clone().unwrap_or_else(|| usual.to_owned()),
+            headers,
+            body: body.unwrap_or_default(),
+            is_form: !self.form.is_empty(),
+            ..RequestSpec::default()
+        })
+    }
+
+    /// The headers, and those that say who asks.
+    fn all_headers(&self) -> Result<Vec<Header>, Failure> {
+        let mut headers = self.headers.clone();
+        let mut add = |flag: &str, header: Result<Header, CredentialError>| {
+            let header = header.map_err(|wrong| Failure::usage(format!("{flag}: {wrong}")))?;
+            if is_among(&header.0, &headers) {
+                return Err(Failure::usage(format!(
+                    "{flag} sets the header {}, and so does -H: leave one of them out",
+                    header.0
+                )));
+            }
+            headers.push(header);
+            Ok(())
+        };
+        if let Some(user) = &self.user {
+            add("--user", credentials::basic(user))?;
+        }
+        if let Some(token) = &self.bearer {
+            let token = read_file_or("--bearer", token)?;
+            // What is no text is no token.
+            let token = String::from_utf8(token).unwrap_or_default();
+            add("--bearer", credentials::bearer(&token))?;
+        }
+        if !self.cookies.is_empty() {
+            let cookies = self.cookies.iter().map(String::as_str);
+            add("--cookie", credentials::cookies(cookies))?;
+        }
+        Ok(headers)
+    }
+
     /// Each flag: whether it was given, its name, and the key of a study file that
     /// says the same.
-    pub fn given(&self) -> [(bool, &'static str, &'static str); 6] {
+    pub fn given(&self) -> [(bool, &'static str, &'static str); 11] {
         [
             (!self.paths.is_empty(), "--path", "requests.path"),
             (self.urls.is_some(), "--urls", "requests.urls"),
+            (
+                self.request_file.is_some(),
+                "--request-file",
+                "requests.file",
+            ),
             (self.count.is_some(), "--count", "requests.count"),
             (!self.headers.is_empty(), "--header", "requests.headers"),
             (self.method.is_some(), "--method", "requests.method"),
             (self.body.is_some(), "--body", "requests.body"),
+            (!self.form.is_empty(), "--form", "requests.form"),
+            (self.user.is_some(), "--user", "requests.user"),
+            (self.bearer.is_some(), "--bearer", "requests.bearer"),
+            (!self.cookies.is_empty(), "--cookie", "requests.cookie"),
         ]
     }
 }
 
-/// What a body's word means: itself, or by `@` what a file holds, as for curl.
-fn read_body(word: &str) -> Result<Vec<u8>, Failure> {
+fn is_among(name: &str, headers: &[Header]) -> bool {
+    headers
+        .iter()
+        .any(|(other, _)| other.eq_ignore_ascii_case(name))
+}
+
+/// The file that a word means: `-` is standard input.
+fn input(file: &str) -> &str {
+    match file {
+        "-" => "/dev/stdin",
+        file => file,
+    }
+}
+
+/// What a flag's word means: itself, or by `@` what a file holds, as for curl.
+fn read_file_or(flag: &str, word: &str) -> Result<Vec<u8>, Failure> {
     let Some(file) = word.strip_prefix('@') else {
         return Ok(word.as_bytes().to_vec());
     };
     if file.starts_with('@') {
         return Ok(file.as_bytes().to_vec());
     }
-    let path = match file {
-        "-" => "/dev/stdin",
-        file => file,
-    };
-    fs::read(path).map_err(|error| {
+    fs::read(input(file)).map_err(|error| {
         Failure::usage(format!(
-            "--body: cannot read `{file}`: {error}. Give a file that can be read, or write `@@` \
-             for a body that begins with @"
+            "{flag}: cannot read `{file}`: {error}. Give a file that can be read, or write `@@` \
+             for a text that begins with @"
         ))
     })
+}
+
+/// The requests in a file.
+fn read_requests(file: &Path, server: Option<&Target>) -> Result<Vec<RequestSpec>, Failure> {
+    let shown = file.display();
+    let unread = |error: io::Error| {
+        Failure::usage(format!(
+            "--request-file: cannot read {shown}: {error}. Give a text file with a JSON object on \
+             each line"
+        ))
+    };
+    let path = file.to_str().map_or(file, |file| Path::new(input(file)));
+    let mut text = String::new();
+    let most = REQUEST_FILE_BYTES_MAX as u64;
+    let opened = fs::File::open(path).map_err(unread)?;
+    opened
+        .take(most + 1)
+        .read_to_string(&mut text)
+        .map_err(unread)?;
+    if text.len() > REQUEST_FILE_BYTES_MAX {
+        return Err(Failure::usage(format!(
+            "--request-file: {shown} is longer than {} MiB: leave requests out",
+            REQUEST_FILE_BYTES_MAX >> 20
+        )));
+    }
+    requests_in(&text, server)
+        .map_err(|error| Failure::usage(format!("--request-file: {shown}: {error}")))
 }
 
 /// The paths that a file lists, with how often.

@@ -15,7 +15,7 @@ use super::expect::ExpectFlags;
 use super::load::{GeneratorFlags, LoadFlags};
 use super::output::{FormatFlags, OutputFlags, Outputs};
 use super::watch::RunWatch;
-use super::{compare, history, output, signals, units};
+use super::{command_line, compare, history, output, signals, units};
 use crate::end::{End, Failure, tell};
 
 /// Load one server and report throughput, response times, outcomes and cost.
@@ -29,10 +29,12 @@ use crate::end::{End, Failure, tell};
     abx run localhost:8080 --slo 'p99<50ms,errors<0.1%'\n  \
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
     abx run http://unix:/run/server.sock:/path -c 10\n  \
+    abx run -c 10 -d 5s curl 'http://127.0.0.1:8080/' -H 'Accept: text/html' --compressed\n  \
     abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
 pub struct Run {
     /// URL of the server: http://HOST:PORT/PATH or https://, and ws:// or wss:// for WebSocket;
-    /// without a scheme, http://. On a Unix socket: http://unix:/SOCKET:/PATH.
+    /// without a scheme, http://. On a Unix socket: http://unix:/SOCKET:/PATH. Or, behind all
+    /// flags, a command of curl as browsers copy it.
     url: String,
     /// Connect to this Unix socket; the URL's host is only told, and not looked up.
     #[arg(long, value_name = "PATH", conflicts_with = "local_address")]
@@ -144,7 +146,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
         local_addresses: run.generator.local_address.clone(),
         seed: run.generator.seed(),
-        command: std::env::args().collect(),
+        command: command_line::recorded(),
     };
     let seed = plan.seed;
     let record = measure(plan, RunWatch::new(run.output.quiet, end), generator)?;
@@ -219,7 +221,7 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
         source: Source::Address(target),
         stand_in_for: None,
     };
-    let command = std::env::args().collect();
+    let command = command_line::recorded();
     Ok(Study {
         threads: run.generator.threads.map(usize::from),
         wait: run.generator.wait().unwrap_or(WaitChoice::Auto),

@@ -46,7 +46,10 @@ fn in_digits(text: &str) -> Cow<'_, str> {
 pub fn requests(text: &str) -> Result<u64, String> {
     let number = in_digits(text).parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| {
-        format!("`{text}` is not a number of requests: give one such as 10000, 10k or 1M")
+        format!(
+            "`{text}` is not a number of requests: give one such as 10000, 10k or 1M; a file of \
+             requests is --request-file FILE"
+        )
     })
 }
 

@@ -4,36 +4,53 @@ use std::collections::BTreeMap;
 
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
-use super::raw::RawRequest;
+use super::raw_request::RawRequest;
 use super::{Templates, unit};
+use crate::study::credentials::{self, CredentialError, Header};
+use crate::study::form::Form;
 use crate::study::numbered::{NumberError, RequestPart};
+use crate::study::request_file::requests_in;
 use crate::study::units;
 use crate::study::url_list::{ListedPath, listed_paths};
 use crate::study::{RequestSpec, usual_method};
 
-/// The request of a table, or as many as its `count` and its `urls` say. `files` gives the
-/// text of a file beside the study file.
+/// The request of a table, or as many as its `count`, its `urls` and its `file` say. `files`
+/// gives the text of a file beside the study file.
 ///
 /// # Errors
 /// The first fault.
 pub fn requested(
-    raw: RawRequest,
+    mut raw: RawRequest,
     here: &KeyPosition,
     files: Templates,
 ) -> Result<Vec<RequestSpec>, Diagnostic> {
+    let mut more = headers(std::mem::take(&mut raw.headers), &here.key("headers"))?;
+    more.extend(credentials(&raw, here, files)?);
+    if let Some(file) = &raw.file {
+        return from_file(file, &raw, &more, here, files);
+    }
     let paths = paths(&raw, here, files)?;
-    let has_body = raw.body.is_some();
-    let method = { raw.method }.unwrap_or_else(|| usual_method(has_body).to_owned());
+    let (body, is_form) = match form(&raw, here, files)? {
+        Some(form) => {
+            more.push(("Content-Type".to_owned(), form.content_type));
+            (Some(form.body), true)
+        }
+        None => {
+            let body = raw.body.take();
+            let body = body.map(|text| self::body(text, &here.key("body"), files));
+            (body.transpose()?.map(String::into_bytes), false)
+        }
+    };
+    let method = { raw.method }.unwrap_or_else(|| usual_method(body.is_some()).to_owned());
     if !units::is_token(&method) {
         return Err(here.key("method").fault(Mistake::Method(method)));
     }
-    let body = raw.body.map(|text| body(text, &here.key("body"), files));
     let like = RequestSpec {
-        path: None,
-        weight: 1,
         method,
-        headers: headers(raw.headers, &here.key("headers"))?,
-        body: body.transpose()?.unwrap_or_default().into_bytes(),
+        headers: more,
+        body: body.unwrap_or_default(),
+        is_form,
+        ..RequestSpec::default()
     };
     let each = paths.into_iter().map(|(path, times)| {
         let request = RequestSpec {
@@ -46,6 +63,109 @@ pub fn requested(
             .map_err(|wrong| unnumbered(wrong, here))
     });
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// The requests of a file, each with further headers.
+fn from_file(
+    file: &str,
+    raw: &RawRequest,
+    more: &[Header],
+    here: &KeyPosition,
+    files: Templates,
+) -> Result<Vec<RequestSpec>, Diagnostic> {
+    for (is_given, key) in [
+        (raw.path.is_some(), "path"),
+        (raw.urls.is_some(), "urls"),
+        (raw.count.is_some(), "count"),
+        (raw.method.is_some(), "method"),
+        (raw.body.is_some(), "body"),
+        (raw.form.is_some(), "form"),
+    ] {
+        if is_given {
+            return Err(here.key(key).fault(Mistake::InRequestFile(key)));
+        }
+    }
+    let here = here.key("file");
+    let path = here.read(|key| unit::path_below(key, file))?;
+    let named = || file.to_owned();
+    let text = files(&path).map_err(|error| {
+        let (file, why) = (named(), error.to_string());
+        here.fault(Mistake::RequestFile { file, why })
+    })?;
+    let requests = requests_in(&text, None);
+    let mut requests = requests.map_err(|wrong| {
+        let file = named();
+        here.fault(Mistake::Requests { file, wrong })
+    })?;
+    for request in &mut requests {
+        request.add_headers(more);
+        request.weight = request.weight.saturating_mul(raw.weight.unwrap_or(1));
+    }
+    Ok(requests)
+}
+
+/// The headers that say who asks.
+fn credentials(
+    raw: &RawRequest,
+    here: &KeyPosition,
+    files: Templates,
+) -> Result<Vec<Header>, Diagnostic> {
+    if raw.user.is_some() && raw.bearer.is_some() {
+        return Err(here.key("bearer").fault(Mistake::Either("user", "bearer")));
+    }
+    let read = |key: &str, header: Result<Header, CredentialError>| {
+        let here = here.key(key);
+        let key = here.name();
+        header.map_err(|wrong| here.fault(Mistake::Credential { key, wrong }))
+    };
+    let mut headers = Vec::new();
+    if let Some(user) = &raw.user {
+        headers.push(read("user", credentials::basic(user))?);
+    }
+    if let Some(text) = &raw.bearer {
+        let token = match text.strip_prefix('@') {
+            None => text.clone(),
+            Some(file) => {
+                let here = here.key("bearer");
+                let path = here.read(|key| unit::path_below(key, file))?;
+                files(&path).map_err(|error| {
+                    let (file, why) = (file.to_owned(), error.to_string());
+                    here.fault(Mistake::TokenFile { file, why })
+                })?
+            }
+        };
+        headers.push(read("bearer", credentials::bearer(&token))?);
+    }
+    if let Some(cookies) = &raw.cookie {
+        headers.push(read("cookie", credentials::cookies([cookies.as_str()]))?);
+    }
+    Ok(headers)
+}
+
+/// The form of a request that has one.
+fn form(
+    raw: &RawRequest,
+    here: &KeyPosition,
+    files: Templates,
+) -> Result<Option<Form>, Diagnostic> {
+    let Some(fields) = &raw.form else {
+        return Ok(None);
+    };
+    let here = here.key("form");
+    if raw.body.is_some() {
+        return Err(here.fault(Mistake::Either("body", "form")));
+    }
+    let read = |file: &str| {
+        let path = unit::path_below("form", file);
+        let path = path.map_err(|wrong| std::io::Error::other(wrong.to_string()))?;
+        files(&path).map(String::into_bytes)
+    };
+    let form = Form::of(fields.iter().map(String::as_str), read);
+    form.map(Some).map_err(|wrong| {
+        let why = wrong.to_string().replace(char::is_control, " ");
+        let key = here.name();
+        here.fault(Mistake::Form { key, why })
+    })
 }
 
 /// What is asked for, and how often for each beside the others.

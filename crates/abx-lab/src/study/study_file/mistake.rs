@@ -3,7 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::study::credentials::CredentialError;
 use crate::study::numbered::NumberError;
+use crate::study::request_file::RequestFileError;
 use crate::study::shape::BROADCAST_BYTES_MIN;
 use crate::study::url_list::UrlListError;
 
@@ -268,6 +270,30 @@ pub enum Mistake {
         short(.file)
     )]
     BodyFile { file: String, why: String },
+    /// A file of requests beside what it says itself.
+    #[error("a file of requests says `{0}` itself: leave one of them out")]
+    InRequestFile(&'static str),
+    /// A file of requests that is not there.
+    #[error("the file `{}` of requests cannot be read ({why}): put it beside the study file", short(.file))]
+    RequestFile { file: String, why: String },
+    /// A file of requests that cannot be asked for.
+    #[error("the file `{}`: {wrong}", short(.file))]
+    Requests {
+        file: String,
+        wrong: RequestFileError,
+    },
+    /// Not a credential.
+    #[error("`{key}`: {wrong}")]
+    Credential { key: String, wrong: CredentialError },
+    /// A token's file that is not there.
+    #[error("the file `{}` of a token cannot be read ({why}): put it beside the study file", short(.file))]
+    TokenFile { file: String, why: String },
+    /// Two who ask, or two bodies.
+    #[error("a request has either `{0}` or `{1}`: leave one of them out")]
+    Either(&'static str, &'static str),
+    /// Not a form.
+    #[error("`{key}`: {why}")]
+    Form { key: String, why: String },
     /// Nothing that could leave memory.
     #[error("`cold_cache` is about the files that abx makes, and there are none: add a [[file]]")]
     ColdWithoutFiles,

@@ -23,6 +23,7 @@ mod mistake;
 mod model;
 pub(crate) mod nearest;
 mod raw;
+mod raw_request;
 mod unit;
 
 use std::fs::File;

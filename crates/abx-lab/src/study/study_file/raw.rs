@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::raw_request::RawRequest;
+
 /// A study for abx: which servers, under which loads.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -577,34 +579,6 @@ pub enum RawRates {
 pub enum RawRate {
     PerSecond(#[schemars(range(min = 0.001, max = 10_000_000))] f64),
     Share(String),
-}
-
-/// One request.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RawRequest {
-    /// Path and query; with `count`, `{n}` in it stands for the number.
-    #[schemars(extend("examples" = ["/small.bin"]))]
-    pub path: Option<String>,
-    /// Instead of `path`, a file beside the study file with a path or URL on each line.
-    #[schemars(extend("examples" = ["paths.txt"]))]
-    pub urls: Option<String>,
-    /// How many requests there are, numbered from 0, each with this weight: `{n}` in path, headers and body stands for the number. Default: one, without a number.
-    #[schemars(range(min = 1, max = 10_000), extend("examples" = [250]))]
-    pub count: Option<u32>,
-    /// Its share among the load's requests. Default: 1.
-    #[schemars(range(min = 1, max = 10_000), extend("examples" = [1]))]
-    pub weight: Option<u32>,
-    /// The method. Default: GET, and POST with a body.
-    #[schemars(extend("examples" = ["GET"]))]
-    pub method: Option<String>,
-    /// Further headers.
-    #[serde(default)]
-    #[schemars(extend("examples" = [{"Accept": "text/html"}]))]
-    pub headers: BTreeMap<String, String>,
-    /// The body; `@FILE` is what a file beside the study file holds. Default: none.
-    #[schemars(extend("examples" = ["a=1", "@body.json"]))]
-    pub body: Option<String>,
 }
 
 /// Which answers are right.

@@ -60,7 +60,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "wait = 3",
-        "36: load \"small\": unknown key `wait`; choose from `body`, `count`, `headers`, `method`, `path`, `urls`, `weight`",
+        "36: load \"small\": unknown key `wait`; choose from `bearer`, `body`, `cookie`, `count`, `file`, `form`, `headers`, `method`, `path`, `urls`, `user`, `weight`",
     ),
     (
         "bytes = 1_320",
@@ -106,6 +106,51 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "weight = 3",
         "body = \"{n}\"",
         "36: load \"small\": `requests.body`: `{n}` in the body stands for a number, and it is not said how many there are: give that (`--count 1000`, or `count = 1000` in a study file), or in a path write %7Bn%7D for the letters themselves",
+    ),
+    (
+        "weight = 3",
+        "file = \"all.jsonl\"",
+        "36: load \"small\": a file of requests says `path` itself: leave one of them out",
+    ),
+    (
+        "path = \"/small.bin\", weight = 3",
+        "file = \"none.jsonl\"",
+        "36: load \"small\": the file `none.jsonl` of requests cannot be read (no such file): put it beside the study file",
+    ),
+    (
+        "path = \"/small.bin\", weight = 3",
+        "file = \"list.txt\"",
+        "36: load \"small\": the file `list.txt`: line 1: expected value at column 1",
+    ),
+    (
+        "weight = 3",
+        "user = \"name\"",
+        "36: load \"small\": `requests.user`: a name and its password are NAME:PASSWORD, with a colon between them; a file that is put (ab's -u) is -m PUT -b @FILE",
+    ),
+    (
+        "weight = 3",
+        "user = \"a:b\", bearer = \"c\"",
+        "36: load \"small\": a request has either `user` or `bearer`: leave one of them out",
+    ),
+    (
+        "weight = 3",
+        "bearer = \"@none\"",
+        "36: load \"small\": the file `none` of a token cannot be read (no such file): put it beside the study file",
+    ),
+    (
+        "weight = 3",
+        "cookie = \"a\"",
+        "36: load \"small\": `requests.cookie`: a cookie is NAME=VALUE, and several are 'A=1; B=2'; a file of cookies is not read",
+    ),
+    (
+        "weight = 3",
+        "body = \"a\", form = [\"a=1\"]",
+        "36: load \"small\": a request has either `body` or `form`: leave one of them out",
+    ),
+    (
+        "weight = 3",
+        "form = [\"a=@../up\"]",
+        "36: load \"small\": `requests.form`: the file `../up` of the field `a` cannot be read: `form` is `../up`: write a file's path below the folder, without a leading `/` and without `..`: give one that can",
     ),
     (
         "keep_alive = false",

@@ -77,6 +77,12 @@ fn parsed(text: &str) -> Result<StudyFile, StudyFileError> {
     parse(text, Path::new("study.toml"), &|path| match path.to_str() {
         Some("conf/n.conf.in") => Ok("listen {port};".to_owned()),
         Some("order.json") => Ok("{\"user\":{n}}".to_owned()),
+        Some("token") => Ok("t0ken\n".to_owned()),
+        Some("all.jsonl") => Ok(
+            "{\"path\": \"/a\", \"headers\": {\"cookie\": \"own=1\"}, \"weight\": 2}\n\
+             {\"path\": \"/b\", \"body\": \"{n}\", \"expect_status\": 404}\n"
+                .to_owned(),
+        ),
         Some("list.txt") => Ok("/a\nhttp://127.0.0.1/b\n/a\n".to_owned()),
         _ => Err(std::io::Error::other("no such file")),
     })
@@ -153,6 +159,69 @@ fn a_body_is_a_text_or_a_file_numbered_and_posted() {
     let numbered = [0, 1].map(|number| format!("POST {{\"user\":{number}}}"));
     assert_eq!(requests("body = \"@order.json\", count = 2"), numbered);
     assert_eq!(requests("body = '{\"user\":{n}}', count = 2"), numbered);
+}
+
+#[test]
+fn who_asks_and_forms_are_headers_and_a_body() {
+    // Method: each key, and the headers or the body that it makes.
+    let request = |keys: &str| {
+        let keys = format!("[{{ path = \"/\", {keys} }}]");
+        let text = GOOD.replace("[{ path = \"/\" }]", &keys);
+        parsed(&text)
+            .unwrap()
+            .loads
+            .pop()
+            .unwrap()
+            .requests
+            .remove(0)
+    };
+    for (keys, header) in [
+        ("user = \"a:b\"", "Authorization: Basic YTpi"),
+        ("bearer = \"x\"", "Authorization: Bearer x"),
+        ("bearer = \"@token\"", "Authorization: Bearer t0ken"),
+        ("cookie = \"a=1;b=2\"", "Cookie: a=1; b=2"),
+    ] {
+        let headers = request(keys).headers;
+        let headers = headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}"));
+        assert_eq!(headers.collect::<Vec<_>>(), [header]);
+    }
+    let form = request("form = [\"a=1\", \"f=@list.txt\"]");
+    assert_eq!((form.method.as_str(), form.is_form), ("POST", true));
+    let [(name, value)] = &form.headers[..] else {
+        panic!("one header");
+    };
+    assert!(name == "Content-Type" && value.starts_with("multipart/form-data; boundary="));
+    let body = String::from_utf8(form.body).unwrap();
+    assert!(body.contains("filename=\"list.txt\"\r\nContent-Type: text/plain\r\n\r\n/a\n"));
+}
+
+#[test]
+fn a_file_of_requests_says_them_all() {
+    // Method: two requests, headers and a weight for both, of which the first has one itself.
+    let text = GOOD.replace(
+        "[{ path = \"/\" }]",
+        "[{ file = \"all.jsonl\", weight = 3, cookie = \"all=1\" }]",
+    );
+    let requests = parsed(&text).unwrap().loads.pop().unwrap().requests;
+    let [first, second] = &requests[..] else {
+        panic!("two requests");
+    };
+    let header = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    assert_eq!(
+        (first.weight, &first.headers),
+        (6, &header("cookie", "own=1"))
+    );
+    assert_eq!(
+        (second.weight, &second.headers),
+        (3, &header("Cookie", "all=1"))
+    );
+    assert_eq!(
+        (second.method.as_str(), &second.body[..]),
+        ("POST", &b"{n}"[..])
+    );
+    assert_eq!((first.status, second.status), (None, Some(404_u16.into())));
 }
 
 #[test]

@@ -87,9 +87,14 @@ fn loads(record: &StudyRecord) -> Markup {
         offered.push(arrivals(&settings.arrivals).unwrap_or_else(|| "closed loop".to_owned()));
         offered.extend(exchange(&settings.exchange));
         offered.push(keep_alive(settings.keep_alive));
-        let compared = match settings.bodies_compared {
-            true => format!("status {} and body", settings.status),
+        let has_own = settings.requests.iter().any(|one| one.status.is_some());
+        let status = match has_own {
+            true => format!("status {} or the one of the request", settings.status),
             false => format!("status {}", settings.status),
+        };
+        let compared = match settings.bodies_compared {
+            true => format!("{status} and body"),
+            false => status,
         };
         let right = format!(
             "{compared} within {}, 1 of {} bodies hashed",

@@ -17,7 +17,7 @@ use super::extent::{Absent, Extent};
 use super::flags::{Compare, InterleaveName, PilotName, PinName};
 use super::named_study::NamedStudy;
 use crate::cli::load::seed_from_clock;
-use crate::cli::own_program;
+use crate::cli::{command_line, own_program};
 use crate::end::{Failure, tell};
 
 /// The study that the words describe. Nothing is started.
@@ -77,7 +77,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         pin: pin(compare).unwrap_or(Pin::Split),
         wait: compare.generator.wait().unwrap_or(WaitChoice::Auto),
         seed: compare.generator.seed(),
-        command: std::env::args().collect(),
+        command: command_line::recorded(),
         against: None,
         services: Vec::new(),
         skipped: Vec::new(),
@@ -146,7 +146,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
             .seed
             .or(file.seed)
             .unwrap_or_else(seed_from_clock),
-        command: std::env::args().collect(),
+        command: command_line::recorded(),
         against: None,
         skipped,
         blocks_within: None,

@@ -1,0 +1,49 @@
+//! A request as it is written, or several.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// One request.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawRequest {
+    /// Path and query; with `count`, `{n}` in it stands for the number.
+    #[schemars(extend("examples" = ["/small.bin"]))]
+    pub path: Option<String>,
+    /// Instead of `path`, a file beside the study file with a path or URL on each line.
+    #[schemars(extend("examples" = ["paths.txt"]))]
+    pub urls: Option<String>,
+    /// Instead of these, a file of requests beside the study file: a JSON object on each line.
+    #[schemars(extend("examples" = ["requests.jsonl"]))]
+    pub file: Option<String>,
+    /// How many requests there are, numbered from 0, each with this weight: `{n}` in path, headers and body stands for the number. Default: one, without a number.
+    #[schemars(range(min = 1, max = 10_000), extend("examples" = [250]))]
+    pub count: Option<u32>,
+    /// Its share among the load's requests. Default: 1.
+    #[schemars(range(min = 1, max = 10_000), extend("examples" = [1]))]
+    pub weight: Option<u32>,
+    /// The method. Default: GET, and POST with a body.
+    #[schemars(extend("examples" = ["GET"]))]
+    pub method: Option<String>,
+    /// Further headers.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"Accept": "text/html"}]))]
+    pub headers: BTreeMap<String, String>,
+    /// The body; `@FILE` is what a file beside the study file holds. Default: none.
+    #[schemars(extend("examples" = ["a=1", "@body.json"]))]
+    pub body: Option<String>,
+    /// Instead of a body, the fields of a form: NAME=VALUE, or NAME=@FILE for a file beside the study file. Default: none.
+    #[schemars(extend("examples" = [["name=value", "file=@picture.svg"]]))]
+    pub form: Option<Vec<String>>,
+    /// Who asks, as NAME:PASSWORD (basic authentication). Default: nobody.
+    #[schemars(extend("examples" = ["user:password"]))]
+    pub user: Option<String>,
+    /// Who asks, as a token; `@FILE` is what a file beside the study file holds. Default: nobody.
+    #[schemars(extend("examples" = ["@token"]))]
+    pub bearer: Option<String>,
+    /// Cookies that are sent. Default: none.
+    #[schemars(extend("examples" = ["session=1; theme=dark"]))]
+    pub cookie: Option<String>,
+}

@@ -1,0 +1,209 @@
+//! The command line: as it is read, with a command of curl said in our own words, and as
+//! records keep it, without what is secret.
+
+use std::ffi::OsString;
+
+use clap::{ArgMatches, CommandFactory};
+
+use super::{Cli, curl};
+
+/// What records have in place of a secret.
+const HIDDEN: &str = "<hidden>";
+/// Headers with one of these words in their names are secret.
+const SECRET: [&str; 7] = [
+    "auth", "cookie", "token", "secret", "password", "api-key", "apikey",
+];
+
+/// A value as it was given, and as records have it.
+struct Hidden {
+    given: String,
+    shown: String,
+}
+
+/// The words as records keep them.
+#[must_use]
+pub fn recorded() -> Vec<String> {
+    let given = std::env::args_os().collect();
+    without_secrets(&in_our_words(given).unwrap_or_default())
+}
+
+/// The words that are read. Behind `abx run ... curl` they are a command of curl.
+///
+/// # Errors
+/// What that command says and abx cannot.
+pub fn in_our_words(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
+    let is_run = words.get(1).is_some_and(|word| word == "run");
+    let place = words.iter().position(|word| word == "curl");
+    let Some(place) = place.filter(|place| is_run && *place > 1) else {
+        return Ok(words);
+    };
+    // Somebody may send this very word.
+    let is_value = ["-b", "--body"]
+        .iter()
+        .any(|flag| words[place - 1] == *flag);
+    if is_value {
+        return Ok(words);
+    }
+    let text = |word: &OsString| {
+        let text = word.to_str().map(str::to_owned);
+        text.ok_or_else(|| "the command of curl has bytes that are no text".to_owned())
+    };
+    let of_curl = words[place + 1..].iter().map(text);
+    let of_curl = of_curl.collect::<Result<Vec<String>, String>>()?;
+    let ours = curl::translated(&of_curl)?.into_iter().map(OsString::from);
+    Ok(words[..place].iter().cloned().chain(ours).collect())
+}
+
+fn without_secrets(words: &[OsString]) -> Vec<String> {
+    let read = Cli::command().try_get_matches_from(words);
+    let hidden = read.map_or_else(|_| Vec::new(), |read| secrets(&read));
+    let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+    words.map(|word| shown(word, &hidden)).collect()
+}
+
+/// A word that is a secret, or a flag with one, without it.
+fn shown(word: String, hidden: &[Hidden]) -> String {
+    for one in hidden {
+        if word == one.given {
+            return one.shown.clone();
+        }
+        let flag = word.strip_suffix(&one.given);
+        if let Some(flag) = flag.filter(|flag| flag.starts_with('-')) {
+            return format!("{flag}{}", one.shown);
+        }
+    }
+    word
+}
+
+/// The secret values of all flags.
+fn secrets(matches: &ArgMatches) -> Vec<Hidden> {
+    if let Some((_, matches)) = matches.subcommand() {
+        return secrets(matches);
+    }
+    let kinds: [(&str, fn(&str) -> String); 5] = [
+        ("user", user),
+        ("bearer", bearer),
+        ("cookies", cookies),
+        ("headers", header),
+        ("form", field),
+    ];
+    let mut found = Vec::new();
+    for (id, hide) in kinds {
+        let values = matches.try_get_raw(id).ok().flatten();
+        for value in values.into_iter().flatten() {
+            let given = value.to_string_lossy().into_owned();
+            let shown = hide(&given);
+            if !given.is_empty() && shown != given {
+                found.push(Hidden { given, shown });
+            }
+        }
+    }
+    found
+}
+
+fn user(text: &str) -> String {
+    match text.split_once(':') {
+        Some((name, _)) => format!("{name}:{HIDDEN}"),
+        None => HIDDEN.to_owned(),
+    }
+}
+
+fn bearer(text: &str) -> String {
+    match text.starts_with('@') && !text.starts_with("@@") {
+        true => text.to_owned(),
+        false => HIDDEN.to_owned(),
+    }
+}
+
+fn cookies(text: &str) -> String {
+    let pairs = text.split(';').map(|pair| match pair.split_once('=') {
+        Some((name, _)) => format!("{}={HIDDEN}", name.trim()),
+        None => HIDDEN.to_owned(),
+    });
+    pairs.collect::<Vec<_>>().join("; ")
+}
+
+fn header(text: &str) -> String {
+    let Some((name, _)) = text.split_once(':') else {
+        return text.to_owned();
+    };
+    let lower = name.to_ascii_lowercase();
+    match SECRET.iter().any(|word| lower.contains(word)) {
+        true => format!("{name}: {HIDDEN}"),
+        false => text.to_owned(),
+    }
+}
+
+/// A field of a form; the names of files stay.
+fn field(text: &str) -> String {
+    match text.split_once('=') {
+        Some((_, value)) if value.starts_with(['@', '<']) => text.to_owned(),
+        Some((name, _)) => format!("{name}={HIDDEN}"),
+        None => HIDDEN.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(words: &[&str]) -> String {
+        let words: Vec<OsString> = words.iter().map(Into::into).collect();
+        without_secrets(&in_our_words(words).unwrap()).join(" ")
+    }
+
+    #[test]
+    fn what_is_secret_is_hidden_however_it_is_written() {
+        // Method: each flag with its value apart, joined and behind other letters; and values
+        // that are no secrets.
+        for (words, shown) in [
+            (&["-u", "me:hunter2"][..], "-u me:<hidden>"),
+            (&["-ume:hunter2"], "-ume:<hidden>"),
+            (&["-qu", "me:hunter2"], "-qu me:<hidden>"),
+            (&["--user=me:hunter2"], "--user=me:<hidden>"),
+            (&["--bearer", "hunter2"], "--bearer <hidden>"),
+            (&["--bearer=@file"], "--bearer=@file"),
+            (
+                &["--cookie", "a=hunter2; b=hunter2"],
+                "--cookie a=<hidden>; b=<hidden>",
+            ),
+            (
+                &["-H", "authorization: Basic hunter2"],
+                "-H authorization: <hidden>",
+            ),
+            (&["-HX-Api-Key:hunter2"], "-HX-Api-Key: <hidden>"),
+            (&["-H", "Accept: text/html"], "-H Accept: text/html"),
+            (
+                &["-F", "p=hunter2", "-F", "f=@file"],
+                "-F p=<hidden> -F f=@file",
+            ),
+        ] {
+            for command in ["run", "compare"] {
+                let first = ["abx", command, "http://127.0.0.1/"];
+                let expected = format!("{} {shown}", first.join(" "));
+                assert_eq!(kept(&[&first[..], words].concat()), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_command_of_curl_is_kept_in_our_words() {
+        // Method: flags of ours before it; the word as a body; another command.
+        let curl = [
+            "abx",
+            "run",
+            "-c",
+            "2",
+            "curl",
+            "http://a/",
+            "-b",
+            "s=hunter2",
+        ];
+        let expected = "abx run -c 2 http://a/ --header=Cookie: <hidden>";
+        assert_eq!(kept(&curl), expected);
+        let body = ["abx", "run", "http://a/", "-b", "curl"];
+        assert_eq!(kept(&body), body.join(" "));
+        let other = ["abx", "view", "curl"];
+        assert_eq!(kept(&other), other.join(" "));
+    }
+}
