@@ -4,11 +4,10 @@
 
 use std::any::Any;
 use std::fmt::Debug;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use abx_evidence::Wait;
-use abx_sys::Nanos;
+use abx_sys::{Nanos, ServerAddress};
 
 use super::certificate;
 use super::network::{Network, Sim};
@@ -19,19 +18,26 @@ use crate::plan::{TlsPlan, TlsVersion};
 use crate::random::Random;
 
 /// A back end, where its peer listens, and what must live for the peer to live.
-struct Made<I>(I, SocketAddr, Box<dyn Any>);
+struct Made<I>(I, ServerAddress, Box<dyn Any>);
 
 type Maker<I> = fn(PeerScript) -> Made<I>;
 
 /// A back end of the kernel's.
 fn on_loopback<I, E: Debug>(io: Result<I, E>, script: PeerScript) -> Made<I> {
     let peer = Loopback::start(script);
-    Made(io.unwrap(), peer.address(), Box::new(peer))
+    Made(io.unwrap(), peer.server_address(), Box::new(peer))
+}
+
+/// The kernel's, on a Unix socket.
+fn on_unix(script: PeerScript) -> Made<EpollIo> {
+    let peer = Loopback::start_unix(script);
+    let io = EpollIo::new(Wait::Asleep).unwrap();
+    Made(io, peer.server_address(), Box::new(peer))
 }
 
 fn on_sim(script: PeerScript) -> Made<Sim> {
     let io = Sim::new(Network::faultless(11), script);
-    Made(io, Sim::ADDRESS, Box::new(()))
+    Made(io, Sim::ADDRESS.into(), Box::new(()))
 }
 
 fn on_sim_in_pieces(script: PeerScript) -> Made<Sim> {
@@ -39,7 +45,7 @@ fn on_sim_in_pieces(script: PeerScript) -> Made<Sim> {
     network.faults.split = 700;
     network.faults.slow = 200;
     network.faults.reorder = 700;
-    Made(Sim::new(network, script), Sim::ADDRESS, Box::new(()))
+    Made(Sim::new(network, script), Sim::ADDRESS.into(), Box::new(()))
 }
 
 /// One back end over another: see [`super::sealed`].
@@ -57,7 +63,7 @@ fn on_tls(version: TlsVersion, script: PeerScript) -> Made<Tls<EpollIo>> {
     };
     let client = TlsClient::of(&plan).unwrap();
     let io = Tls::over(EpollIo::new(Wait::Asleep).unwrap(), client);
-    Made(io, peer.address(), Box::new(peer))
+    Made(io, peer.server_address(), Box::new(peer))
 }
 
 /// How long a test waits for what must come, on the back end's clock.
@@ -66,7 +72,7 @@ const PATIENCE: Nanos = Nanos(20_000_000_000);
 /// A user of a back end that follows the contract.
 struct User<I: Io> {
     io: I,
-    address: SocketAddr,
+    address: ServerAddress,
     ready: Vec<Ready>,
     _peer: Box<dyn Any>,
 }
@@ -117,7 +123,7 @@ impl<I: Io> User<I> {
 
     /// Connects, and waits until the connection stands.
     fn connect(&mut self, token: Token) {
-        self.io.connect(token, &self.address.into(), None).unwrap();
+        self.io.connect(token, &self.address, None).unwrap();
         loop {
             for ready in self.wait() {
                 match ready {
@@ -356,7 +362,7 @@ fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
     });
     for generation in 0..ROUNDS {
         let token = token(2, generation);
-        user.io.connect(token, &user.address.into(), None).unwrap();
+        user.io.connect(token, &user.address, None).unwrap();
         // Closed while it is being made, when it stands, or with bytes to receive.
         let (mut stands, mut has_bytes) = (false, false);
         while (generation % 3 > 0 && !stands) || (generation % 3 > 1 && !has_bytes) {
@@ -470,6 +476,8 @@ contract!(epoll_awake, |script| super::on_loopback(
     crate::io::EpollIo::new(abx_evidence::Wait::Awake),
     script
 ));
+// A Unix socket has no acknowledgements: its end with unread bytes is a failure.
+contract!(layer epoll_unix, super::on_unix);
 contract!(sim, super::on_sim);
 contract!(sim_in_pieces, super::on_sim_in_pieces);
 contract!(sealed_in_pieces, super::on_sealed);

@@ -5,11 +5,14 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use abx_sys::ServerAddress;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// One step of a peer on one connection. Behind the last one it waits for the client to close.
@@ -48,26 +51,34 @@ pub(crate) const NOBODY: SocketAddr = SocketAddr::new(
 /// How soon a reading step notices that the peer is to end.
 const POLL: Duration = Duration::from_millis(100);
 
-/// A peer on a port of 127.0.0.1, one thread for each connection. Dropping it ends them.
+/// A peer on a port of 127.0.0.1, or on a Unix socket, one thread for each connection. Dropping
+/// it ends them.
 pub(crate) struct Loopback {
-    address: SocketAddr,
+    address: ServerAddress,
     stopping: Arc<AtomicBool>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 impl Loopback {
     pub(crate) fn start(script: PeerScript) -> Loopback {
-        Loopback::speaking(None, script)
+        Loopback::speaking(PeerListener::tcp(), None, script)
+    }
+
+    /// One on a Unix socket.
+    pub(crate) fn start_unix(script: PeerScript) -> Loopback {
+        Loopback::speaking(PeerListener::unix(), None, script)
     }
 
     /// One that speaks TLS, and follows its script inside of it.
     pub(crate) fn start_tls(config: Arc<ServerConfig>, script: PeerScript) -> Loopback {
-        Loopback::speaking(Some(config), script)
+        Loopback::speaking(PeerListener::tcp(), Some(config), script)
     }
 
-    fn speaking(tls: Option<Arc<ServerConfig>>, script: PeerScript) -> Loopback {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+    fn speaking(
+        (listener, address): (PeerListener, ServerAddress),
+        tls: Option<Arc<ServerConfig>>,
+        script: PeerScript,
+    ) -> Loopback {
         let stopping = Arc::new(AtomicBool::new(false));
         let is_stopping = Arc::clone(&stopping);
         let acceptor =
@@ -79,8 +90,51 @@ impl Loopback {
         }
     }
 
+    /// Its port, where it has one.
     pub(crate) fn address(&self) -> SocketAddr {
+        self.address.tcp().unwrap()
+    }
+
+    pub(crate) fn server_address(&self) -> ServerAddress {
         self.address
+    }
+}
+
+enum PeerListener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl PeerListener {
+    fn tcp() -> (PeerListener, ServerAddress) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        (PeerListener::Tcp(listener), address.into())
+    }
+
+    fn unix() -> (PeerListener, ServerAddress) {
+        static STARTED: AtomicUsize = AtomicUsize::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("abx-peer-{}-{number}.sock", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let listener = UnixListener::bind(&path).unwrap();
+        let address = format!("unix:{}", path.display()).parse().unwrap();
+        (PeerListener::Unix(listener), address)
+    }
+
+    /// Both kinds are read and written by the same calls.
+    fn accept(&self) -> TcpStream {
+        match self {
+            PeerListener::Tcp(listener) => {
+                let (stream, _) = listener.accept().unwrap();
+                stream.set_nodelay(true).unwrap();
+                stream
+            }
+            PeerListener::Unix(listener) => {
+                let (stream, _) = listener.accept().unwrap();
+                TcpStream::from(OwnedFd::from(stream))
+            }
+        }
     }
 }
 
@@ -88,7 +142,13 @@ impl Drop for Loopback {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::SeqCst);
         // Only a connection wakes the acceptor.
-        let _ = TcpStream::connect(self.address);
+        match self.address {
+            ServerAddress::Tcp(address) => drop(TcpStream::connect(address)),
+            ServerAddress::Unix(path) => {
+                drop(UnixStream::connect(path.as_path()));
+                let _ = std::fs::remove_file(path.as_path());
+            }
+        }
         if let Some(acceptor) = self.acceptor.take() {
             let ended = acceptor.join();
             assert!(ended.is_ok() || std::thread::panicking(), "a peer panicked");
@@ -97,20 +157,19 @@ impl Drop for Loopback {
 }
 
 fn accept(
-    listener: &TcpListener,
+    listener: &PeerListener,
     tls: Option<&Arc<ServerConfig>>,
     script: &PeerScript,
     stopping: &AtomicBool,
 ) {
     std::thread::scope(|scope| {
         for number in 0.. {
-            let (stream, _) = listener.accept().unwrap();
+            let stream = listener.accept();
             if stopping.load(Ordering::SeqCst) {
                 return;
             }
             let steps = script(number);
             scope.spawn(move || {
-                stream.set_nodelay(true).unwrap();
                 stream.set_read_timeout(Some(POLL)).unwrap();
                 let Some(tls) = tls else {
                     return follow(stream, &steps, stopping);
