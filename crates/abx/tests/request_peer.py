@@ -26,7 +26,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if said["type"] == "multipart/form-data":
             said["parts"] = self.parts(body)
         answer = (json.dumps(said, sort_keys=True) + "\n").encode()
-        with open("asked", "ab") as log:
+        with open(LOG, "ab") as log:
             log.write(answer)
         self.send_response(404 if self.path.startswith("/missing") else 200)
         self.send_header("Content-Length", str(len(answer)))
@@ -60,6 +60,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+LOG = sys.stdin.readline().strip()
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_address[1], flush=True)
 server.serve_forever()

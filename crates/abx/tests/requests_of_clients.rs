@@ -2,7 +2,7 @@
 //! commands of curl. A server in Python says what arrived.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -22,10 +22,14 @@ impl Peer<'_> {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/request_peer.py");
         let mut child = Command::new("python3")
             .arg(script)
-            .current_dir(home.path())
+            .current_dir("/")
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
+        let log = home.join("asked");
+        let mut stdin = child.stdin.take().unwrap();
+        writeln!(stdin, "{}", log.display()).unwrap();
         let mut line = String::new();
         let stdout = child.stdout.take().unwrap();
         BufReader::new(stdout).read_line(&mut line).unwrap();

@@ -111,7 +111,7 @@ impl<'a, I: Io> SessionRunner<'a, I> {
             self.sessions.len() - 1
         });
         let token = self.token(index);
-        let connected = self.io.connect(token, self.load.address, None);
+        let connected = self.io.connect(token, &self.load.address.into(), None);
         let failure = connected.err().map(|error| SessionFailure::of(&error));
         if let Some(failure) = &failure
             && failure.is_unbegun()

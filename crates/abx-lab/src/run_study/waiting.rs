@@ -170,9 +170,9 @@ mod tests {
         // Method: this test listens itself; an address for documentation is nobody's.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let here = listener.local_addr().unwrap();
-        let known = cpus_of([here].into_iter()).unwrap();
+        let known = cpus_of([here.into()].into_iter()).unwrap();
         assert!(!known.is_empty());
         let there = "192.0.2.1:80".parse().unwrap();
-        assert_eq!(cpus_of([here, there].into_iter()), None);
+        assert_eq!(cpus_of([here, there].map(Into::into).into_iter()), None);
     }
 }

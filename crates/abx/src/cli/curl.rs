@@ -326,6 +326,7 @@ fn encoded(text: &str) -> Result<String, String> {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
                 out.push(byte.into());
             }
+            b' ' => out.push('+'),
             _ => out.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -386,7 +387,7 @@ mod tests {
             ("--url u -I", &["u", "--method=HEAD"]),
             ("u -d a=1 -d b=2", &["u", form, "--body=a=1&b=2"]),
             ("u -d a=b -G", &["u?a=b"]),
-            ("'u?x' -G --data-urlencode 'q=a b&'", &["u?x&q=a%20b%26"]),
+            ("'u?x' -G --data-urlencode 'q=a b&'", &["u?x&q=a+b%26"]),
             ("u --data-raw @x", &["u", form, "--body=@@x"]),
             ("u --data-binary @f", &["u", form, "--body=@f"]),
             ("u -T f", &["u", "--method=PUT", "--body=@f"]),
