@@ -23,7 +23,13 @@ impl AgentLimits {
     /// Why its part of a load cannot be made by so many threads; `None` when it can.
     #[must_use]
     pub fn refusal(&self, plan: &LoadPlan, part: LoadPart, threads: usize) -> Option<String> {
-        let target = plan.address.ip();
+        let Some(target) = plan.address.tcp().map(|address| address.ip()) else {
+            return Some(format!(
+                "{} is a socket of its own machine, and agents load networks (--allow-target): \
+                 have the server listen on an address too",
+                plan.address
+            ));
+        };
         if !self.targets.iter().any(|one| one.contains(target)) {
             let each = self.targets.iter().map(ToString::to_string);
             let allowed = each.collect::<Vec<_>>().join(", ");

@@ -252,7 +252,10 @@ impl Fleet {
 
     /// Whether every agent sees the same machine at an address.
     fn check_address(&self, plan: &LoadPlan) -> Result<(), FleetError> {
-        let address = plan.address.ip();
+        // Agents refuse a Unix socket, wherever they are.
+        let Some(address) = plan.address.tcp().map(|address| address.ip()) else {
+            return Ok(());
+        };
         let mut members = self.members.iter();
         let elsewhere = members.position(|one| !one.is_here());
         match elsewhere.filter(|_| address.is_loopback()) {

@@ -51,7 +51,7 @@ impl Server {
     /// GET with keep-alive and every body compared.
     pub(crate) fn load(&self, connections: u32) -> LoadPlan {
         LoadPlan {
-            address: self.address,
+            address: self.address.into(),
             tls: None,
             sources: Vec::new(),
             connections,
