@@ -320,8 +320,8 @@ pub enum ServeError {
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}: choose another one, or end what holds it")]
     Listen {
-        /// The address.
-        address: ServerAddress,
+        /// The address; boxed, since paths make it far larger than what else may go wrong.
+        address: Box<ServerAddress>,
         /// What the kernel says.
         source: io::Error,
     },

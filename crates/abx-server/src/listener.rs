@@ -62,6 +62,7 @@ impl ListeningSocket {
                 tls,
             })
         };
+        let address = Box::new(address);
         open().map_err(|source| ServeError::Listen { address, source })
     }
 

@@ -185,14 +185,7 @@ fn a_file_of_requests_is_asked_by_weight_each_with_its_status() {
             peer.url
         ),
     );
-    let there = [
-        peer.url.as_str(),
-        "--request-file",
-        "all.jsonl",
-        "-u",
-        "a:b",
-    ];
-    let asked = peer.run(&there);
+    let asked = peer.run(&[&peer.url, "--request-file", "all.jsonl", "-u", "a:b"]);
     let said = |one: &Value| format!("{} {} {}", one["method"], one["path"], one["more"]);
     let mut all: Vec<String> = asked.iter().map(said).collect();
     all.sort();
@@ -223,7 +216,13 @@ fn a_file_of_requests_is_asked_by_weight_each_with_its_status() {
         (&json!(8), &json!(404))
     );
     assert!(peer.asked().iter().all(|one| one["who"] == "Bearer t"));
+}
 
+#[test]
+fn a_file_of_requests_that_cannot_be_asked_for_says_why() {
+    // Method: one file for each error, one that is missing, and a flag that contradicts it.
+    let home = Home::new();
+    let peer = Peer::start(&home);
     for (text, part) in [
         ("{}\n{\"pth\": 1}", "bad.jsonl: line 2: unknown field `pth`"),
         (
@@ -242,7 +241,7 @@ fn a_file_of_requests_is_asked_by_weight_each_with_its_status() {
         "run",
         &peer.url,
         "--request-file",
-        "all.jsonl",
+        "bad.jsonl",
         "--path",
         "/",
     ])
@@ -320,15 +319,8 @@ fn no_secret_is_kept_or_shown() {
     let user = format!("me:{secret}");
     let [cookie, field, key] = ["c=", "f=", "X-Api-Key: "].map(|flag| format!("{flag}{secret}"));
     let mut printed = Vec::new();
-    let formats = [
-        "--html",
-        "h.html",
-        "--markdown",
-        "m.md",
-        "--json",
-        "r.json",
-        "--full",
-    ];
+    let formats = "--html h.html --markdown m.md --json r.json --full";
+    let formats: Vec<&str> = formats.split(' ').collect();
     let fixed = ["--cookie", &cookie, "-F", &field, "-H", &key];
     for who in [["-u", &user], ["--bearer", secret]] {
         let run = ["run", &peer.url, "-c", "1", "-n", "9"];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use abx_evidence::ExpectedStatus;
+use abx_evidence::{ExpectedStatus, StatusError};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
@@ -66,6 +66,9 @@ pub enum RequestLineError {
     /// A weight out of bounds.
     #[error("the weight is {0}: give a number from 1 to {WEIGHT_MAX}")]
     Weight(u32),
+    /// A status that no answer has.
+    #[error("`expect_status`: {0}")]
+    Status(StatusError),
 }
 
 /// A line as it is written.
@@ -79,7 +82,15 @@ struct RequestLine {
     body: Option<String>,
     body_base64: Option<String>,
     weight: Option<u32>,
-    expect_status: Option<ExpectedStatus>,
+    expect_status: Option<StatusValue>,
+}
+
+/// A status, or a class of them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StatusValue {
+    One(u64),
+    Class(String),
 }
 
 /// One value of a header, or one for each time that it is sent.
@@ -164,9 +175,17 @@ fn request(line: RequestLine, path: Option<String>) -> Result<RequestSpec, Reque
         headers: headers(line.headers)?,
         body: body.unwrap_or_default(),
         weight,
-        status: line.expect_status,
+        status: line.expect_status.map(status).transpose()?,
         ..RequestSpec::default()
     })
+}
+
+fn status(value: StatusValue) -> Result<ExpectedStatus, RequestLineError> {
+    let text = match value {
+        StatusValue::One(status) => status.to_string(),
+        StatusValue::Class(text) => text,
+    };
+    text.parse().map_err(RequestLineError::Status)
 }
 
 fn headers(
@@ -255,7 +274,11 @@ mod tests {
             ),
             ("{\"body_base64\": \"?\"}", "is not Base64"),
             ("{\"weight\": 0}", "the weight is 0"),
-            ("{\"expect_status\": 7}", "line 1:"),
+            (
+                "{\"expect_status\": 7}",
+                "line 1: `expect_status`: `7` is not",
+            ),
+            ("{\"expect_status\": \"any\"}", "`any` is not a status"),
             ("# none", "no request in it"),
         ] {
             assert!(said(text).contains(part), "{text}: {}", said(text));

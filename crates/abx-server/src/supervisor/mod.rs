@@ -97,7 +97,7 @@ pub fn supervise(
         Ok((listener, address))
     };
     let (listener, address) = bind().map_err(|source| ServeError::Listen {
-        address: config.address,
+        address: Box::new(config.address),
         source,
     })?;
     let orders = Orders::take().map_err(ServeError::Supervise)?;

@@ -14,6 +14,9 @@ const SECRET: [&str; 7] = [
     "auth", "cookie", "token", "secret", "password", "api-key", "apikey",
 ];
 
+/// What is left of a secret value.
+type Hide = fn(&str) -> String;
+
 /// A value as it was given, and as records have it.
 struct Hidden {
     given: String,
@@ -80,7 +83,7 @@ fn secrets(matches: &ArgMatches) -> Vec<Hidden> {
     if let Some((_, matches)) = matches.subcommand() {
         return secrets(matches);
     }
-    let kinds: [(&str, fn(&str) -> String); 5] = [
+    let kinds: [(&str, Hide); 5] = [
         ("user", user),
         ("bearer", bearer),
         ("cookies", cookies),

@@ -147,17 +147,23 @@ mod transcript;
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
     use std::path::Path;
 
     use clap::Parser;
+
+    use crate::cli::command_line;
 
     use super::transcript::{Kind, Transcript, abx_words};
     use super::*;
 
     /// Why these words cannot be read, if so.
     fn problem(words: &[String]) -> Option<String> {
-        let error = Cli::try_parse_from(words).err()?;
-        Some(error.to_string())
+        let words = words.iter().map(OsString::from).collect();
+        match command_line::in_our_words(words) {
+            Ok(words) => Some(Cli::try_parse_from(words).err()?.to_string()),
+            Err(wrong) => Some(wrong),
+        }
     }
 
     #[test]

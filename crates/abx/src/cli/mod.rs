@@ -69,7 +69,7 @@ pub enum Command {
     /// List, show, check, install and run the built-in studies.
     Study(catalog::Catalog),
     /// Run the reference server, with a choice of process models and injected faults.
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     /// Make a part of the load that another machine's `abx run` or `abx compare` offers.
     Agent(agent::Agent),
     /// Show what this machine can measure: limits, noise, the generator's ceiling.

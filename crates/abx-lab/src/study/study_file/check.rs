@@ -22,9 +22,10 @@ use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
 use super::model::{LoadRows, RunSpec, StudyFile, SubjectSpec};
 use super::raw::{
-    RawArrivals, RawConnections, RawExpect, RawFile, RawInterleave, RawLoad, RawPin, RawRate,
-    RawRates, RawSchema, RawStudy, RawSubject, RawWait,
+    RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
+    RawSchema, RawStudy, RawSubject, RawWait,
 };
+use super::raw_request::RawExpect;
 use super::{check_subject, unit};
 use crate::study::launch::Template;
 use crate::study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};

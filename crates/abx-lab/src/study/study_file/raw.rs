@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::raw_request::RawRequest;
+use super::raw_request::{RawExpect, RawRequest};
 
 /// A study for abx: which servers, under which loads.
 #[derive(Deserialize, JsonSchema)]
@@ -579,24 +579,4 @@ pub enum RawRates {
 pub enum RawRate {
     PerSecond(#[schemars(range(min = 0.001, max = 10_000_000))] f64),
     Share(String),
-}
-
-/// Which answers are right.
-#[derive(Deserialize, JsonSchema, Default)]
-#[serde(deny_unknown_fields)]
-pub struct RawExpect {
-    /// The right status, or the class of those that are. Default: 200.
-    pub status: Option<RawStatus>,
-    /// The right body: `same` from all subjects, `any`, or the one of this SHA-256. Default: same.
-    #[schemars(extend("examples" = ["same"]))]
-    pub body: Option<String>,
-}
-
-/// A status, or a class of them.
-#[derive(Deserialize, JsonSchema, Clone)]
-#[serde(untagged)]
-#[schemars(extend("examples" = [200, "2xx"]))]
-pub enum RawStatus {
-    One(#[schemars(range(min = 100, max = 599))] u16),
-    Class(String),
 }

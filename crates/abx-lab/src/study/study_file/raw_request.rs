@@ -1,4 +1,4 @@
-//! A request as it is written, or several.
+//! A request as it is written, or several, and which answers are right.
 
 use std::collections::BTreeMap;
 
@@ -46,4 +46,24 @@ pub struct RawRequest {
     /// Cookies that are sent. Default: none.
     #[schemars(extend("examples" = ["session=1; theme=dark"]))]
     pub cookie: Option<String>,
+}
+
+/// Which answers are right.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RawExpect {
+    /// The right status, or the class of those that are. Default: 200.
+    pub status: Option<RawStatus>,
+    /// The right body: `same` from all subjects, `any`, or the one of this SHA-256. Default: same.
+    #[schemars(extend("examples" = ["same"]))]
+    pub body: Option<String>,
+}
+
+/// A status, or a class of them.
+#[derive(Deserialize, JsonSchema, Clone)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [200, "2xx"]))]
+pub enum RawStatus {
+    One(#[schemars(range(min = 100, max = 599))] u16),
+    Class(String),
 }

@@ -7,7 +7,7 @@ use abx_evidence::stats::Margin;
 use abx_evidence::{ExpectedStatus, Objective, ObjectiveError};
 
 use super::mistake::Mistake;
-use super::raw::RawStatus;
+use super::raw_request::RawStatus;
 use crate::study::units;
 use crate::study::{ExpectBody, SliceLength};
 
