@@ -9,9 +9,12 @@
 //!
 //! Folders by the way of the data: `bus` carries bytes, `message` is what is said, `clock`
 //! tells moments in another machine's time, `agent` makes load, `controller` has it made.
+//! [`BusSetup`] is what a NATS server needs that shall hold each of them to its own.
 
 mod agent;
 mod bus;
+#[cfg(feature = "nats")]
+mod bus_setup;
 mod clock;
 mod controller;
 mod fleet_error;
@@ -25,6 +28,8 @@ pub use bus::local::{LocalBus, LocalConnection};
 #[cfg(feature = "nats")]
 pub use bus::nats::NatsBus;
 pub use bus::{Bus, BusError, BusMessage, Subscription};
+#[cfg(feature = "nats")]
+pub use bus_setup::{BusSetup, BusSetupError, SetupFile};
 pub use controller::fleet::Fleet;
 pub use controller::{FleetNews, FleetPlan, TellFleet};
 pub use fleet_error::FleetError;

@@ -16,6 +16,8 @@ fn main() -> ExitCode {
         Command::Study(study) => end::finish(cli::catalog::catalog(&study)),
         Command::Serve(serve) => end::finish(cli::serve::serve(&serve)),
         Command::Agent(agent) => end::finish(cli::agent::agent(&agent)),
+        #[cfg(feature = "nats")]
+        Command::Bus(bus) => end::finish(cli::bus_init::bus(&bus)),
         Command::Doctor(doctor) => end::finish(cli::doctor::doctor(&doctor)),
         Command::Report(report) => end::finish(cli::report::report(&report)),
         Command::History(history) => end::finish(cli::history::history(&history)),

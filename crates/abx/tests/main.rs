@@ -7,6 +7,7 @@ mod ab;
 mod arrivals;
 mod audit;
 mod broken;
+mod bus;
 mod cassandra;
 mod catalog;
 mod containers;

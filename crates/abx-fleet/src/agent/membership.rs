@@ -12,9 +12,9 @@ use super::driver::{Driver, OrderState};
 use super::{AgentNews, AgentPlan, LOOK_EVERY, reply};
 use crate::bus::{Bus, BusError, BusMessage, Subscription};
 use crate::fleet_error::FleetError;
+use crate::message::subject::{beat_subject, control_subject};
 use crate::message::{
-    AgentAnswer, AgentOrder, AgentTask, Beat, Control, Wanted, beat_subject, bytes,
-    control_subject, read, sha256_of,
+    AgentAnswer, AgentOrder, AgentTask, Beat, Control, Wanted, bytes, read, sha256_of,
 };
 
 /// How long a question for a result waits for it.
@@ -249,7 +249,7 @@ impl<'a> Membership<'a> {
             slot: self.slot,
             leaves,
         };
-        let subject = beat_subject(&self.run, self.slot);
+        let subject = beat_subject(&self.run, &self.plan.id);
         // The next one comes soon.
         let _: Result<(), BusError> = self.bus.publish(&subject, bytes(&beat));
     }

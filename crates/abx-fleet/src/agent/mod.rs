@@ -14,11 +14,10 @@ use abx_engine::EnginePlan;
 use abx_sys::Nanos;
 use abx_sys::machine::{self, Machine};
 
-use crate::bus::{Bus, BusMessage};
+use crate::bus::{Bus, BusError, BusMessage};
 use crate::fleet_error::FleetError;
-use crate::message::{
-    AgentAnswer, Introduction, JOIN, JoinAnswer, PROTOCOL, agent_subject, bytes, read,
-};
+use crate::message::subject::{address, agent_subject, join_subject};
+use crate::message::{AgentAnswer, Introduction, JoinAnswer, PROTOCOL, bytes, read};
 use crate::timing::FleetTiming;
 
 use limits::AgentLimits;
@@ -86,16 +85,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Waits for controllers, and makes parts of their loads, until `stop` is set.
 ///
 /// # Errors
-/// The engine does not start, or the bus takes no subscription.
+/// The engine does not start, or the bus refuses what an agent must say and hear.
 pub fn run_agent(
     bus: &dyn Bus,
     plan: &AgentPlan,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(AgentNews),
 ) -> Result<(), FleetError> {
+    let plan = &AgentPlan {
+        id: address(bus.user(), &plan.id),
+        ..plan.clone()
+    };
     let (sender, inbox) = channel();
     let _orders = bus.subscribe(&agent_subject(&plan.id), sender.clone())?;
-    while let Some((run, slot)) = join(bus, plan, &inbox, stop, tell) {
+    while let Some((run, slot)) = join(bus, plan, &inbox, stop, tell)? {
         let mut membership = Membership::begin(bus, plan, run, slot, &sender)?;
         match membership.work(&inbox, stop, tell) {
             MembershipEnd::Stopped => break,
@@ -110,13 +113,16 @@ pub fn run_agent(
 }
 
 /// Asks for a slot until a controller gives one; `None` when it is to end first.
+///
+/// # Errors
+/// [`BusError::Refused`]: without other credentials it would wait for ever.
 fn join(
     bus: &dyn Bus,
     plan: &AgentPlan,
     inbox: &Receiver<BusMessage>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(AgentNews),
-) -> Option<(String, usize)> {
+) -> Result<Option<(String, usize)>, BusError> {
     let [first, longest] = PAUSE;
     let mut pause = first;
     let mut told = None;
@@ -125,11 +131,15 @@ fn join(
         for message in inbox.try_iter() {
             reply(bus, &message, &AgentAnswer::Stranger { run: None });
         }
-        let asked = bus.request(JOIN, bytes(&introduction(plan)), ANSWER_WITHIN);
+        let subject = join_subject(&plan.id);
+        let asked = bus.request(&subject, bytes(&introduction(plan)), ANSWER_WITHIN);
+        if let Some(refusal) = bus.refusal() {
+            return Err(refusal);
+        }
         match asked.ok().and_then(|answer| read(&answer)) {
             Some(JoinAnswer::Joined { run, slot, slots }) => {
                 tell(AgentNews::Joined { slot, slots });
-                return Some((run, slot));
+                return Ok(Some((run, slot)));
             }
             Some(JoinAnswer::Refused { why }) if told.as_ref() != Some(&why) => {
                 tell(AgentNews::NotWanted { why: why.clone() });
@@ -141,7 +151,7 @@ fn join(
         rest(pause, stop);
         pause = (pause * 2).min(longest);
     }
-    None
+    Ok(None)
 }
 
 fn introduction(plan: &AgentPlan) -> Introduction {

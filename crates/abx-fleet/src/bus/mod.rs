@@ -50,7 +50,20 @@ pub trait Bus: Send + Sync {
 
     /// The version of what carries the messages, when it has one.
     fn version(&self) -> Option<String>;
+
+    /// Whom the bus knows this side as: one word of subjects.
+    fn user(&self) -> &str {
+        ANYONE
+    }
+
+    /// What the bus has refused to carry for this side: nobody is told of that by an answer.
+    fn refusal(&self) -> Option<BusError> {
+        None
+    }
 }
+
+/// The user of a bus that asks nobody who they are.
+pub const ANYONE: &str = "anyone";
 
 /// A message as it comes to a subscriber.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,9 +96,12 @@ pub enum BusError {
         /// How many it may have.
         max: usize,
     },
-    /// The bus is not there, or does not let us in.
+    /// The bus is not there.
     #[error("the bus cannot be used: {0}")]
     Down(String),
+    /// The bus does not let us in, or not with this.
+    #[error("the bus refuses: {0}")]
+    Refused(String),
 }
 
 /// Ends with a subscription when it is dropped.

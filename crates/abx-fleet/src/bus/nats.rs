@@ -3,23 +3,32 @@
 //! The client needs tokio, which has a thread of its own: no thread that makes load ever
 //! runs any of it.
 
+use std::fs;
+use std::future::ready;
 use std::path::Path;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use abx_sys::names;
 use async_nats::connection::State;
-use async_nats::{Client, ConnectOptions, RequestErrorKind, ServerAddr};
+use async_nats::{
+    Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, RequestErrorKind, ServerAddr,
+    ServerError,
+};
 use futures_util::StreamExt;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use super::{Bus, BusError, BusMessage, Subscription};
+use super::{ANYONE, Bus, BusError, BusMessage, Subscription};
 
 /// A connection to a NATS server, which is made again whenever it is lost.
 pub struct NatsBus {
     client: Client,
+    user: String,
+    /// What the server has refused first.
+    refused: Arc<OnceLock<String>>,
     runtime: Handle,
     /// The thread ends when this is dropped.
     end: Option<oneshot::Sender<()>>,
@@ -34,21 +43,34 @@ const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 impl NatsBus {
     /// Connects to `nats://[USER:PASSWORD@]HOST[:PORT]`, or `tls://` for an encrypted
     /// connection, whose server must have a certificate by an authority that this machine
-    /// believes or by one of those in the PEM file `authorities`.
+    /// believes, or by one of those in the PEM file `authorities` when there is one. The file
+    /// `credentials` has `USER:PASSWORD`, before which those of the URL count for nothing.
     ///
     /// # Errors
-    /// [`BusError::Down`].
-    pub fn connect(url: &str, authorities: Option<&Path>) -> Result<NatsBus, BusError> {
+    /// [`BusError::Down`], [`BusError::Refused`].
+    pub fn connect(
+        url: &str,
+        authorities: Option<&Path>,
+        credentials: Option<&Path>,
+    ) -> Result<NatsBus, BusError> {
         let down = |why: &dyn std::fmt::Display| BusError::Down(format!("{}: {why}", bare(url)));
         let address: ServerAddr = url.parse().map_err(|why: std::io::Error| down(&why))?;
+        let credentials = match credentials {
+            Some(file) => Some(read_credentials(file)?),
+            None => own_credentials(&address),
+        };
+        let user = { credentials.as_ref() }.map_or(ANYONE.to_owned(), |(user, _)| word(user));
         // SUBTLE: the client looks the name up again, in the way that this call sets for a
         // static program.
         names::look_up(address.host(), address.port()).map_err(|why| down(&why))?;
+        let refused: Arc<OnceLock<String>> = Arc::default();
         let mut options = ConnectOptions::new()
             .name("abx")
-            .connection_timeout(CONNECT_WITHIN);
-        if let (Some(user), Some(password)) = (address.username(), address.password()) {
-            options = options.user_and_password(user.to_owned(), password.to_owned());
+            .connection_timeout(CONNECT_WITHIN)
+            .custom_inbox_prefix(inbox(&user))
+            .event_callback(keep_refusal(Arc::clone(&refused)));
+        if let Some((user, password)) = &credentials {
+            options = options.user_and_password(user.clone(), password.clone());
         }
         if let Some(authorities) = authorities {
             options = options.add_root_certificates(authorities.to_owned());
@@ -68,6 +90,8 @@ impl NatsBus {
         match handle.block_on(options.connect(address)) {
             Ok(client) => Ok(NatsBus {
                 client,
+                user,
+                refused,
                 runtime: handle,
                 end: Some(end),
                 thread: Some(thread),
@@ -76,7 +100,8 @@ impl NatsBus {
                 drop(end);
                 // It has nothing left to do.
                 let _ = thread.join();
-                Err(down(&why))
+                let user = credentials.as_ref().map(|(user, _)| user.as_str());
+                Err(unconnected(&bare(url), user, &why))
             }
         }
     }
@@ -152,6 +177,19 @@ impl Bus for NatsBus {
         let version = self.client.server_info().version;
         (!version.is_empty()).then_some(version)
     }
+
+    fn user(&self) -> &str {
+        &self.user
+    }
+
+    fn refusal(&self) -> Option<BusError> {
+        let what = self.refused.get()?;
+        Some(BusError::Refused(format!(
+            "{} may not do this there ({what}): of the files that `abx bus init` writes, \
+             controller.creds is for abx run and compare, and each agent has its own",
+            self.user
+        )))
+    }
 }
 
 impl NatsBus {
@@ -172,6 +210,83 @@ impl Drop for NatsBus {
             let _ = thread.join();
         }
     }
+}
+
+/// Where answers to a user's questions come.
+pub fn inbox(user: &str) -> String {
+    format!("_INBOX.{user}")
+}
+
+/// Keeps the first refusal that the server tells of. An answer that came too late for it is
+/// none: whoever has asked asks again.
+fn keep_refusal(
+    refused: Arc<OnceLock<String>>,
+) -> impl Fn(Event) -> std::future::Ready<()> + Send + Sync {
+    move |event| {
+        if let Event::ServerError(ServerError::Other(what)) = event
+            && what.starts_with("Permissions Violation")
+            && !what.contains("Publish to \"_INBOX.")
+        {
+            // Only the first one counts.
+            let _ = refused.set(what);
+        }
+        ready(())
+    }
+}
+
+/// Why there is no connection, and what to do.
+fn unconnected(place: &str, user: Option<&str>, error: &ConnectError) -> BusError {
+    let kind = error.kind();
+    let is_refused = matches!(
+        kind,
+        ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication
+    );
+    match user {
+        None if is_refused => BusError::Refused(format!(
+            "{place} wants to know who this is: give credentials of `abx bus init` with \
+             --bus-creds FILE"
+        )),
+        Some(user) if is_refused => BusError::Refused(format!(
+            "{place} does not know {user} by this password: give the credentials that `abx bus \
+             init` wrote together with the server's configuration, with --bus-creds FILE"
+        )),
+        // rustls has no kind of its own here.
+        _ if error.to_string().contains("certificate") => BusError::Refused(format!(
+            "{place} is not believed to be the bus ({error}): give the ca.pem that `abx bus init` \
+             wrote with --bus-ca FILE, and a name of the server that it was given"
+        )),
+        _ => BusError::Down(format!("{place}: {error}")),
+    }
+}
+
+/// User and password of a file with `USER:PASSWORD`.
+fn read_credentials(file: &Path) -> Result<(String, String), BusError> {
+    let text = fs::read_to_string(file)
+        .map_err(|why| BusError::Refused(format!("cannot read {}: {why}", file.display())))?;
+    let both = text.trim().split_once(':');
+    let both = both.filter(|(user, password)| !user.is_empty() && !password.is_empty());
+    let (user, password) = both.ok_or_else(|| {
+        let file = file.display();
+        BusError::Refused(format!(
+            "{file} is not USER:PASSWORD, as in the files *.creds that `abx bus init` writes"
+        ))
+    })?;
+    Ok((user.to_owned(), password.to_owned()))
+}
+
+/// User and password of a URL.
+fn own_credentials(address: &ServerAddr) -> Option<(String, String)> {
+    let (user, password) = (address.username()?, address.password()?);
+    Some((user.to_owned(), password.to_owned()))
+}
+
+/// A user as one word of subjects.
+fn word(user: &str) -> String {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || one == '-' || one == '_';
+    let letters = user.chars();
+    letters
+        .map(|one| if is_plain(one) { one } else { '-' })
+        .collect()
 }
 
 /// A URL without a password in it.
@@ -195,6 +310,41 @@ mod tests {
             ("bus", "bus"),
         ] {
             assert_eq!(bare(url), printed);
+        }
+    }
+
+    #[test]
+    fn credentials_are_user_and_password_of_a_file() {
+        // Method: files that have both, with and without the end of a line, and files that
+        // have not; what they have is not in the message.
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("some.creds");
+        for (text, read) in [
+            ("me:secret\n", Some(("me", "secret"))),
+            ("me:sec:ret", Some(("me", "sec:ret"))),
+            ("secret", None),
+            (":secret", None),
+            ("secret:", None),
+            ("", None),
+        ] {
+            fs::write(&file, text).unwrap();
+            match (read_credentials(&file), read) {
+                (Ok((user, password)), Some(both)) => assert_eq!((&*user, &*password), both),
+                (Err(error), None) => {
+                    let said = error.to_string();
+                    assert!(said.contains("some.creds"), "{said}");
+                    assert!(!said.contains("secret"), "{said}");
+                }
+                (read, _) => panic!("{text}: {read:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_user_is_one_word_of_subjects() {
+        // Method: names with letters that mean something in subjects.
+        for (user, said) in [("agent-1", "agent-1"), ("a.b *>", "a-b---")] {
+            assert_eq!(word(user), said);
         }
     }
 }

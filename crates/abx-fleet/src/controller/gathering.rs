@@ -8,7 +8,8 @@ use super::member::Member;
 use super::{FleetNews, FleetPlan, TellFleet};
 use crate::bus::{BusError, BusMessage};
 use crate::fleet_error::FleetError;
-use crate::message::{Control, Introduction, JOIN, JoinAnswer, PROTOCOL, bytes, read};
+use crate::message::subject::{ALL_AGENTS, join_subject};
+use crate::message::{Control, Introduction, JoinAnswer, PROTOCOL, bytes, read};
 
 /// How often a wait looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -22,6 +23,8 @@ pub struct Gathering<'a> {
     tell: &'a TellFleet,
     slots: Vec<Option<Introduction>>,
     refused: Vec<String>,
+    /// When those who have come are told again that there is a controller.
+    speaks_at: Instant,
 }
 
 impl Gathering<'_> {
@@ -41,17 +44,13 @@ impl Gathering<'_> {
             tell,
             slots: vec![None; plan.agents],
             refused: Vec::new(),
+            speaks_at: Instant::now(),
         };
         let (sender, inbox) = channel();
-        let _joins = bus.bus.subscribe(JOIN, sender)?;
+        let _joins = bus.bus.subscribe(&join_subject(ALL_AGENTS), sender)?;
         let until = Instant::now() + plan.timing.join;
-        let mut speaks_at = Instant::now();
         loop {
-            if Instant::now() >= speaks_at {
-                // Those who have come wait for the others too.
-                bus.tell(Control::Alive);
-                speaks_at = Instant::now() + plan.timing.beat;
-            }
+            gathering.speak();
             let wait = if gathering.is_full() {
                 QUIET
             } else {
@@ -65,6 +64,9 @@ impl Gathering<'_> {
                     }
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            if let Some(refusal) = bus.bus.refusal() {
+                return Err(refusal.into());
             }
             if is_stopped() {
                 return Err(FleetError::Interrupted);
@@ -80,6 +82,14 @@ impl Gathering<'_> {
         }
     }
 
+    /// Those who have come wait for the others too.
+    fn speak(&mut self) {
+        if Instant::now() >= self.speaks_at {
+            self.bus.tell(Control::Alive);
+            self.speaks_at = Instant::now() + self.plan.timing.beat;
+        }
+    }
+
     fn is_full(&self) -> bool {
         self.slots.iter().all(Option::is_some)
     }
@@ -89,7 +99,10 @@ impl Gathering<'_> {
             return;
         };
         // Older and newer versions say it in other words.
-        let answer = match read(&message.payload) {
+        let answer = match read::<Introduction>(&message.payload) {
+            Some(other) if message.subject != join_subject(&other.id) => JoinAnswer::Refused {
+                why: "it asks in the name of another agent".to_owned(),
+            },
             Some(introduction) => self.answer(introduction),
             None => JoinAnswer::Refused {
                 why: "it speaks another version of the protocol".to_owned(),
@@ -167,11 +180,12 @@ impl Gathering<'_> {
     /// gives no answer in time is asked again; `None` until all have answered.
     fn try_all(&mut self) -> Option<Vec<Member>> {
         let mut members = Vec::with_capacity(self.slots.len());
-        for slot in &mut self.slots {
-            let one = slot.as_ref()?;
+        for slot in 0..self.slots.len() {
+            self.speak();
+            let one = self.slots[slot].clone()?;
             match self.bus.clock_offset(&one.id) {
-                Ok(clock) => members.push(Member::new(one.clone(), clock)),
-                Err(BusError::NoResponders) => *slot = None,
+                Ok(clock) => members.push(Member::new(one, clock)),
+                Err(BusError::NoResponders) => self.slots[slot] = None,
                 Err(_) => return None,
             }
         }

@@ -11,9 +11,9 @@ use super::roll_call::RollCall;
 use crate::bus::{Bus, BusError};
 use crate::clock::{CLOCK_READINGS, ClockOffset, ClockReading};
 use crate::fleet_error::FleetError;
+use crate::message::subject::{agent_subject, control_subject};
 use crate::message::{
-    AgentAnswer, AgentOrder, AgentTask, Control, TaskProgress, TaskResult, Wanted, agent_subject,
-    bytes, control_subject, read,
+    AgentAnswer, AgentOrder, AgentTask, Control, TaskProgress, TaskResult, Wanted, bytes, read,
 };
 
 /// How long an answer may take before it is asked for again.

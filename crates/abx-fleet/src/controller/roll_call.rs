@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use super::{FleetNews, TellFleet};
 use crate::bus::{Bus, BusMessage, Subscription};
 use crate::fleet_error::FleetError;
-use crate::message::{Beat, Control, all_beats, bytes, control_subject, read};
+use crate::message::subject::{ALL_AGENTS, beat_subject, control_subject};
+use crate::message::{Beat, Control, bytes, read};
 use crate::timing::FleetTiming;
 
 /// Knows who is there.
@@ -38,7 +39,7 @@ struct Watch {
     shared: Arc<SharedRoll>,
     bus: Arc<dyn Bus>,
     beats: Receiver<BusMessage>,
-    control: String,
+    run: String,
     timing: FleetTiming,
     tell: TellFleet,
 }
@@ -59,7 +60,7 @@ impl RollCall {
         tell: &TellFleet,
     ) -> Result<RollCall, FleetError> {
         let (sender, beats) = channel();
-        let subscription = bus.subscribe(&all_beats(run), sender)?;
+        let subscription = bus.subscribe(&beat_subject(run, ALL_AGENTS), sender)?;
         let entry = |(id, name)| Entry {
             id,
             name,
@@ -75,7 +76,7 @@ impl RollCall {
             shared: Arc::clone(&shared),
             bus: Arc::clone(bus),
             beats,
-            control: control_subject(run),
+            run: run.to_owned(),
             timing,
             tell: Arc::clone(tell),
         };
@@ -125,12 +126,13 @@ impl SharedRoll {
 
 impl Watch {
     fn go_on(self) {
+        let control = control_subject(&self.run);
         let mut speaks_at = Instant::now();
         let mut looked = Instant::now();
         while !self.shared.is_over.load(Ordering::Relaxed) {
             if Instant::now() >= speaks_at {
                 // The next one comes soon.
-                let _ = self.bus.publish(&self.control, bytes(&Control::Alive));
+                let _ = self.bus.publish(&control, bytes(&Control::Alive));
                 speaks_at = Instant::now() + self.timing.beat;
             }
             self.listen();
@@ -150,7 +152,7 @@ impl Watch {
             let left = until.saturating_duration_since(Instant::now());
             match self.beats.recv_timeout(left) {
                 Ok(message) => {
-                    if let Some(news) = self.shared.hear(&message) {
+                    if let Some(news) = self.shared.hear(&message, &self.run) {
                         (self.tell)(news);
                     }
                 }
@@ -165,12 +167,12 @@ impl Watch {
 }
 
 impl SharedRoll {
-    fn hear(&self, message: &BusMessage) -> Option<FleetNews> {
+    fn hear(&self, message: &BusMessage, run: &str) -> Option<FleetNews> {
         let beat: Beat = read(&message.payload)?;
         let mut entries = self.entries();
         let entry = entries.get_mut(beat.slot)?;
         // Another process has no part in this, whatever slot it says it has.
-        if entry.id != beat.id {
+        if entry.id != beat.id || message.subject != beat_subject(run, &beat.id) {
             return None;
         }
         entry.heard = Instant::now();

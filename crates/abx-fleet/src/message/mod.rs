@@ -1,12 +1,13 @@
 //! What controller and agents say to each other, as JSON.
 //!
-//! An agent asks [`JOIN`] for a slot until a controller gives it one. From then on the
+//! An agent asks for a slot until a controller gives it one. From then on the
 //! controller asks and the agent answers: an order has a number, is taken once however
 //! often it comes, and its result is kept until the next order, so that nothing is lost
 //! with a message. Slices are ordered with the moment at which they begin, in the agent's
 //! own time.
 
 pub mod build;
+pub mod subject;
 
 use abx_engine::{LoadPart, LoadPlan, SlicePlan};
 use abx_evidence::{Outcomes, SliceTally};
@@ -17,35 +18,12 @@ use sha2::{Digest, Sha256};
 /// The version of all of this.
 pub const PROTOCOL: u32 = 1;
 
-/// Where agents ask for a slot.
-pub const JOIN: &str = "abx.v1.join";
-
-/// Where an agent is given orders.
-pub fn agent_subject(id: &str) -> String {
-    format!("abx.v1.agent.{id}")
-}
-
-/// Where a controller speaks to all agents of a run.
-pub fn control_subject(run: &str) -> String {
-    format!("abx.v1.run.{run}.control")
-}
-
-/// Where the agent of a slot says that it is there.
-pub fn beat_subject(run: &str, slot: usize) -> String {
-    format!("abx.v1.run.{run}.beat.{slot}")
-}
-
-/// Where all of them do.
-pub fn all_beats(run: &str) -> String {
-    format!("abx.v1.run.{run}.beat.*")
-}
-
 /// An agent that asks for a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Introduction {
     /// Its [`PROTOCOL`].
     pub protocol: u32,
-    /// What tells it from all other processes.
+    /// Its address: whom the bus knows it as, and what tells it from all other processes.
     pub id: String,
     /// What people call it.
     pub name: String,
@@ -273,7 +251,8 @@ pub fn read<T: DeserializeOwned>(payload: &[u8]) -> Option<T> {
     serde_json::from_slice(payload).ok()
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as digits.
+pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
     digits.collect()
 }

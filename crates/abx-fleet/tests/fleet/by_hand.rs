@@ -23,7 +23,7 @@ impl Controller {
     pub(crate) fn begin(bus: &impl TestBus) -> Controller {
         let (bus, _) = bus.connect();
         let (sender, inbox) = channel();
-        let joins = bus.subscribe("abx.v1.join", sender).unwrap();
+        let joins = bus.subscribe("abx.v1.join.*.*", sender).unwrap();
         let asked = inbox.recv_timeout(WITHIN).unwrap();
         let introduction: Value = serde_json::from_slice(&asked.payload).unwrap();
         assert_eq!(introduction["protocol"], 1);

@@ -11,6 +11,7 @@ use abx_sys::Nanos;
 
 use crate::agents::{Agent, Gathered, SHORT, gather, gather_within, plan};
 use crate::by_hand::Controller;
+pub(crate) use crate::crowd::agents_that_wait_come_all_at_once;
 use crate::server::Server;
 use crate::{TestBus, until};
 

@@ -8,9 +8,12 @@
 mod agents;
 mod by_hand;
 mod cases;
+mod crowd;
 mod local_bus;
 #[cfg(feature = "nats")]
 mod nats_server;
+#[cfg(feature = "nats")]
+mod permissions;
 mod server;
 
 use std::sync::Arc;
@@ -76,4 +79,5 @@ on_every_bus!(
     a_slot_is_given_once,
     another_plan_than_was_meant_is_refused,
     an_order_is_done_once_however_often_it_comes,
+    agents_that_wait_come_all_at_once,
 );

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use abx_fleet::{Bus, NatsBus};
+use abx_fleet::{Bus, BusSetup, NatsBus};
 
 use crate::{Cut, TestBus, until};
 
 pub(crate) struct NatsServer {
     process: Child,
     address: SocketAddr,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 /// Passes bytes on, unless it is cut.
@@ -25,27 +25,7 @@ struct Link {
 
 impl TestBus for NatsServer {
     fn start() -> NatsServer {
-        let folder = tempfile::tempdir().unwrap();
-        let process = Command::new("nats-server")
-            .args(["--addr", "127.0.0.1", "--port", "-1", "--ports_file_dir"])
-            .arg(folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("nats-server is installed: scripts/install-test-servers");
-        let file = { folder.path() }.join(format!("nats-server_{}.ports", process.id()));
-        let address = || {
-            let ports = std::fs::read_to_string(&file).ok()?;
-            let (_, rest) = ports.split_once("nats://")?;
-            rest.split_once('"')?.0.parse().ok()
-        };
-        until("a NATS server", || address().is_some());
-        NatsServer {
-            address: address().unwrap(),
-            process,
-            _folder: folder,
-        }
+        NatsServer::run(tempfile::tempdir().unwrap(), &[])
     }
 
     fn connect(&self) -> (Arc<dyn Bus>, Arc<dyn Cut>) {
@@ -63,7 +43,57 @@ impl TestBus for NatsServer {
                 }
             }
         });
-        (Arc::new(NatsBus::connect(&url, None).unwrap()), link)
+        (Arc::new(NatsBus::connect(&url, None, None).unwrap()), link)
+    }
+}
+
+impl NatsServer {
+    /// One that knows a controller and two agents.
+    pub(crate) fn secured() -> NatsServer {
+        let setup = BusSetup {
+            hosts: Vec::new(),
+            port: 4222,
+            agents: 2,
+        };
+        let folder = tempfile::tempdir().unwrap();
+        for file in setup.files().unwrap() {
+            std::fs::write(folder.path().join(file.name), file.text).unwrap();
+        }
+        NatsServer::run(folder, &["-c", "nats.conf"])
+    }
+
+    /// A connection of one of them.
+    pub(crate) fn connect_as(&self, user: &str) -> NatsBus {
+        let path = |name: &str| self.folder.path().join(name);
+        let (authority, credentials) = (path("ca.pem"), path(&format!("{user}.creds")));
+        let url = format!("tls://{}", self.address);
+        NatsBus::connect(&url, Some(&authority), Some(&credentials)).unwrap()
+    }
+
+    fn run(folder: tempfile::TempDir, more: &[&str]) -> NatsServer {
+        let process = Command::new("nats-server")
+            .args(more)
+            .args(["--addr", "127.0.0.1", "--port", "-1", "--ports_file_dir"])
+            .arg(folder.path())
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("nats-server is installed: scripts/install-test-servers");
+        let file = { folder.path() }.join(format!("nats-server_{}.ports", process.id()));
+        let address = || {
+            let ports = std::fs::read_to_string(&file).ok()?;
+            // `nats://` or `tls://`.
+            let (_, rest) = ports.split_once("://")?;
+            rest.split_once('"')?.0.parse().ok()
+        };
+        until("a NATS server", || address().is_some());
+        NatsServer {
+            address: address().unwrap(),
+            process,
+            folder,
+        }
     }
 }
 

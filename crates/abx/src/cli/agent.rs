@@ -9,7 +9,8 @@ use abx_engine::schedule::PerSecond;
 use abx_engine::{EnginePlan, Stopper};
 use abx_evidence::Wait;
 use abx_fleet::{
-    AgentLimits, AgentNews, AgentPlan, AllowedTarget, Bus, FleetTiming, random_id, run_agent,
+    AgentLimits, AgentNews, AgentPlan, AllowedTarget, Bus, BusError, FleetTiming, random_id,
+    run_agent,
 };
 use clap::Args;
 
@@ -34,6 +35,10 @@ pub struct Agent {
     /// Believe the certificates of this PEM file, for a bus at tls://.
     #[arg(long, value_name = "FILE")]
     bus_ca: Option<PathBuf>,
+    /// Who this is on the bus: a file with USER:PASSWORD, such as the agent-1.creds of `abx bus
+    /// init`.
+    #[arg(long, value_name = "FILE")]
+    bus_creds: Option<PathBuf>,
     /// Network or address that may be loaded, such as 10.0.0.0/8; with commas, or repeated, for
     /// several.
     #[arg(long, value_name = "NETWORK", required = true, value_delimiter = ',')]
@@ -68,7 +73,7 @@ pub fn agent(agent: &Agent) -> Result<End, Failure> {
     let plan = plan(agent)?;
     let stopper = Stopper::default();
     signals::stop_on_signals(&stopper);
-    let Some(bus) = connect(agent, &stopper) else {
+    let Some(bus) = connect(agent, &stopper)? else {
         return Ok(End::Done);
     };
     tell(&format!("Agent {} waits for a controller", plan.name));
@@ -109,11 +114,16 @@ fn plan(agent: &Agent) -> Result<AgentPlan, Failure> {
 }
 
 /// Connects, as soon as the bus is there; `None` when it is to end first.
-fn connect(agent: &Agent, stopper: &Stopper) -> Option<Arc<dyn Bus>> {
+///
+/// # Errors
+/// A failure when the bus is there, and refuses: that would be so for ever.
+fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Failure> {
     let mut is_told = false;
     while !stopper.is_stopped() {
-        match bus::connect(&agent.bus, agent.bus_ca.as_deref()) {
-            Ok(bus) => return Some(bus),
+        let (authorities, credentials) = (agent.bus_ca.as_deref(), agent.bus_creds.as_deref());
+        match bus::connect(&agent.bus, authorities, credentials) {
+            Ok(bus) => return Ok(Some(bus)),
+            Err(error @ BusError::Refused(_)) => return Err(Failure::usage(error)),
             Err(error) if !is_told => {
                 tell(&format!("abx: {error}; trying again every second"));
                 is_told = true;
@@ -126,7 +136,7 @@ fn connect(agent: &Agent, stopper: &Stopper) -> Option<Arc<dyn Bus>> {
             left = left.saturating_sub(LOOK_EVERY);
         }
     }
-    None
+    Ok(None)
 }
 
 fn told(news: &AgentNews) {

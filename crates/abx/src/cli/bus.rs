@@ -32,6 +32,10 @@ pub struct FleetFlags {
     /// Believe the certificates of this PEM file, for a bus at tls://.
     #[arg(long, value_name = "FILE", requires = "bus")]
     bus_ca: Option<PathBuf>,
+    /// Who this is on the bus: a file with USER:PASSWORD, such as the controller.creds of `abx
+    /// bus init`.
+    #[arg(long, value_name = "FILE", requires = "bus")]
+    bus_creds: Option<PathBuf>,
 }
 
 impl FleetFlags {
@@ -52,7 +56,8 @@ impl FleetFlags {
                 ..usual
             },
         };
-        let bus = connect(url, self.bus_ca.as_deref()).map_err(Failure::usage)?;
+        let bus = connect(url, self.bus_ca.as_deref(), self.bus_creds.as_deref());
+        let bus = bus.map_err(Failure::usage)?;
         let run = random_id().map_err(Failure::usage)?;
         // The agents' own stopper is there when they are.
         let waiting = Stopper::default();
@@ -88,13 +93,18 @@ pub fn build() -> Result<String, Failure> {
 
 /// Connects to a bus.
 #[cfg(feature = "nats")]
-pub fn connect(url: &str, authorities: Option<&Path>) -> Result<Arc<dyn Bus>, BusError> {
-    Ok(Arc::new(abx_fleet::NatsBus::connect(url, authorities)?))
+pub fn connect(
+    url: &str,
+    authorities: Option<&Path>,
+    credentials: Option<&Path>,
+) -> Result<Arc<dyn Bus>, BusError> {
+    let bus = abx_fleet::NatsBus::connect(url, authorities, credentials)?;
+    Ok(Arc::new(bus))
 }
 
 /// There is no bus in this build.
 #[cfg(not(feature = "nats"))]
-pub fn connect(_: &str, _: Option<&Path>) -> Result<Arc<dyn Bus>, BusError> {
+pub fn connect(_: &str, _: Option<&Path>, _: Option<&Path>) -> Result<Arc<dyn Bus>, BusError> {
     Err(BusError::Down(
         "this abx was built without NATS: build it with `--features nats`".to_owned(),
     ))

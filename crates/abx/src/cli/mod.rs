@@ -4,6 +4,8 @@ pub mod ab;
 pub mod agent;
 pub mod audit;
 mod bus;
+#[cfg(feature = "nats")]
+pub mod bus_init;
 pub mod catalog;
 mod command_line;
 pub mod compare;
@@ -72,6 +74,9 @@ pub enum Command {
     Serve(Box<serve::Serve>),
     /// Make a part of the load that another machine's `abx run` or `abx compare` offers.
     Agent(agent::Agent),
+    /// Set up the bus between machines that make load together.
+    #[cfg(feature = "nats")]
+    Bus(bus_init::BusArgs),
     /// Show what this machine can measure: limits, noise, the generator's ceiling.
     Doctor(doctor::Doctor),
     /// Print the report of a saved record, in any format, without measuring.

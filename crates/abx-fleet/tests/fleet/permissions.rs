@@ -1,0 +1,127 @@
+//! Who may say and hear what on a NATS server with the permissions of [`BusSetup`].
+//!
+//! [`BusSetup`]: abx_fleet::BusSetup
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use abx_fleet::{Bus, BusMessage, Subscription};
+
+use crate::nats_server::NatsServer;
+use crate::until;
+
+const CONTROLLER: &str = "controller";
+const FIRST: &str = "agent-1";
+const SECOND: &str = "agent-2";
+const WITHIN: Duration = Duration::from_secs(20);
+
+fn hears(bus: &impl Bus, subject: &str) -> (Subscription, Receiver<BusMessage>) {
+    let (sender, inbox) = channel();
+    (bus.subscribe(subject, sender).unwrap(), inbox)
+}
+
+/// What the server refuses one who does this.
+fn refusal(bus: &impl Bus) -> String {
+    until("a refusal", || bus.refusal().is_some());
+    bus.refusal().unwrap().to_string()
+}
+
+#[test]
+fn who_speaks_in_the_place_of_another_is_refused() {
+    // Method: each says what only somebody else may say, on a connection of its own, and is told
+    // of the subject. Whoever may hear it hears nothing: a message that may be sent comes first.
+    let server = NatsServer::secured();
+    let desk = server.connect_as(CONTROLLER);
+    let heard = ["abx.v1.join.*.*", "abx.v1.run.r.beat.*.*"].map(|one| hears(&desk, one));
+    let agent = server.connect_as(SECOND);
+    let told = ["abx.v1.agent.agent-2.x", "abx.v1.run.r.control"].map(|one| hears(&agent, one));
+    // Subscriptions are there when questions of the same connection are answered.
+    let asked = |bus: &dyn Bus, subject: &str| bus.request(subject, Vec::new(), WITHIN);
+    assert!(asked(&desk, "abx.v1.agent.agent-2.nobody").is_err());
+    assert!(asked(&agent, "abx.v1.run.q.beat.agent-2.x").is_err());
+    for (user, subject) in [
+        (FIRST, "abx.v1.run.r.control"),
+        (FIRST, "abx.v1.agent.agent-2.x"),
+        (FIRST, "abx.v1.agent.agent-1.x"),
+        (FIRST, "abx.v1.join.agent-2.x"),
+        (FIRST, "abx.v1.run.r.beat.agent-2.x"),
+        (CONTROLLER, "abx.v1.join.agent-1.x"),
+        (CONTROLLER, "abx.v1.run.r.beat.agent-1.x"),
+        (CONTROLLER, "else"),
+    ] {
+        let bus = server.connect_as(user);
+        bus.publish(subject, b"false".to_vec()).unwrap();
+        let said = refusal(&bus);
+        for part in [user, subject, "Publish", "controller.creds"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    desk.publish("abx.v1.run.r.control", b"true".to_vec())
+        .unwrap();
+    desk.publish("abx.v1.agent.agent-2.x", b"true".to_vec())
+        .unwrap();
+    agent
+        .publish("abx.v1.join.agent-2.x", b"true".to_vec())
+        .unwrap();
+    agent
+        .publish("abx.v1.run.r.beat.agent-2.x", b"true".to_vec())
+        .unwrap();
+    for (_, inbox) in heard.iter().chain(&told) {
+        let first = inbox.recv_timeout(WITHIN).unwrap();
+        assert_eq!(first.payload, b"true", "{}", first.subject);
+    }
+    assert_eq!((desk.refusal(), agent.refusal()), (None, None));
+}
+
+#[test]
+fn who_listens_to_others_is_refused() {
+    // Method: each asks to hear what is meant for somebody else.
+    let server = NatsServer::secured();
+    for (user, subject) in [
+        (FIRST, "abx.v1.agent.agent-2.*"),
+        (FIRST, "abx.v1.agent.*.*"),
+        (FIRST, "abx.v1.join.*.*"),
+        (FIRST, "abx.v1.run.*.beat.*.*"),
+        (FIRST, "_INBOX.controller.*"),
+        (FIRST, "_INBOX.>"),
+        (FIRST, ">"),
+        (CONTROLLER, "_INBOX.agent-1.*"),
+    ] {
+        let bus = server.connect_as(user);
+        let _subscription = hears(&bus, subject);
+        let said = refusal(&bus);
+        for part in [user, subject, "Subscription"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_goes_to_who_has_asked_and_comes_once() {
+    // Method: a controller asks an agent, which answers twice; the second answer is one that
+    // came too late, and no reason for the agent to end.
+    let server = NatsServer::secured();
+    let (desk, agent) = (server.connect_as(CONTROLLER), server.connect_as(FIRST));
+    let (_orders, inbox) = hears(&agent, "abx.v1.agent.agent-1.x");
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| {
+            // The subscription may come later than the first question.
+            until("an answer", || {
+                let answer = desk.request("abx.v1.agent.agent-1.x", b"?".to_vec(), WITHIN);
+                answer.is_ok_and(|answer| answer == b"!")
+            });
+        });
+        let order = inbox.recv_timeout(WITHIN).unwrap();
+        let reply = order.reply.unwrap();
+        agent.publish(&reply, b"!".to_vec()).unwrap();
+        agent.publish(&reply, b"!".to_vec()).unwrap();
+        asked.join().unwrap();
+    });
+    // What the server says of the second one has come when this is answered.
+    assert!(
+        agent
+            .request("abx.v1.join.agent-1.x", Vec::new(), WITHIN)
+            .is_err()
+    );
+    assert_eq!(agent.refusal(), None);
+}
