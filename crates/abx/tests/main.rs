@@ -26,6 +26,7 @@ mod httperf;
 mod imported;
 mod killed;
 mod layers;
+mod machines;
 mod manual;
 mod opened;
 mod packages;
