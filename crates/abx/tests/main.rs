@@ -25,6 +25,7 @@ mod http2;
 mod httperf;
 mod imported;
 mod killed;
+mod kubernetes;
 mod layers;
 mod machines;
 mod manual;
