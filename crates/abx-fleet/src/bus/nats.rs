@@ -291,9 +291,12 @@ fn word(user: &str) -> String {
 
 /// A URL without a password in it.
 fn bare(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
-        _ => url.to_owned(),
+    let Some((before, host)) = url.rsplit_once('@') else {
+        return url.to_owned();
+    };
+    match before.split_once("://") {
+        Some((scheme, _)) => format!("{scheme}://{host}"),
+        None => host.to_owned(),
     }
 }
 
@@ -306,6 +309,7 @@ mod tests {
         // Method: URLs with and without one.
         for (url, printed) in [
             ("nats://me:secret@bus:4222", "nats://bus:4222"),
+            ("me:secret@bus:4222", "bus:4222"),
             ("tls://bus:4222", "tls://bus:4222"),
             ("bus", "bus"),
         ] {

@@ -83,12 +83,13 @@ fn secrets(matches: &ArgMatches) -> Vec<Hidden> {
     if let Some((_, matches)) = matches.subcommand() {
         return secrets(matches);
     }
-    let kinds: [(&str, Hide); 5] = [
+    let kinds: [(&str, Hide); 6] = [
         ("user", user),
         ("bearer", bearer),
         ("cookies", cookies),
         ("headers", header),
         ("form", field),
+        ("bus", bus),
     ];
     let mut found = Vec::new();
     for (id, hide) in kinds {
@@ -108,6 +109,17 @@ fn user(text: &str) -> String {
     match text.split_once(':') {
         Some((name, _)) => format!("{name}:{HIDDEN}"),
         None => HIDDEN.to_owned(),
+    }
+}
+
+/// A URL with a user and a password.
+fn bus(text: &str) -> String {
+    let Some((before, host)) = text.rsplit_once('@') else {
+        return text.to_owned();
+    };
+    match before.split_once("://") {
+        Some((scheme, both)) => format!("{scheme}://{}@{host}", user(both)),
+        None => format!("{}@{host}", user(before)),
     }
 }
 
@@ -179,6 +191,18 @@ mod tests {
             (
                 &["-F", "p=hunter2", "-F", "f=@file"],
                 "-F p=<hidden> -F f=@file",
+            ),
+            (
+                &["--bus", "tls://me:hunter2@bus:4222", "--agents", "2"],
+                "--bus tls://me:<hidden>@bus:4222 --agents 2",
+            ),
+            (
+                &["--bus=me:hunter2@bus", "--agents", "2"],
+                "--bus=me:<hidden>@bus --agents 2",
+            ),
+            (
+                &["--bus=nats://bus", "--agents", "2"],
+                "--bus=nats://bus --agents 2",
             ),
         ] {
             for command in ["run", "compare"] {
