@@ -2,7 +2,7 @@
 //! browser makes of it. What is asked of the browser is in `browser/page.mjs`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
@@ -12,10 +12,11 @@ use abx_evidence::{Capacity, StudyRecord};
 use crate::support::{Home, Server};
 use abx_fixtures::pair;
 
-/// A small study and its page, measured once for all tests here.
+/// A small study and its page, measured once for all tests here. In memory, since copies of this
+/// program may run at the same time.
 struct Measured {
-    page: PathBuf,
-    record: PathBuf,
+    page: String,
+    record: String,
 }
 
 static MEASURED: LazyLock<Measured> = LazyLock::new(|| {
@@ -25,13 +26,8 @@ static MEASURED: LazyLock<Measured> = LazyLock::new(|| {
     let words: Vec<&str> = words.split(' ').collect();
     let ended = home.run_abx(&words);
     ended.expect_measured(&home.record());
-    // What is shared by tests is dropped by none of them.
-    let kept = ["new/page.html", "record.json"].map(|name| {
-        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(Path::new(name).file_name().unwrap());
-        fs::copy(home.join(name), &to).unwrap();
-        to
-    });
-    let [page, record] = kept;
+    let [page, record] =
+        ["new/page.html", "record.json"].map(|name| fs::read_to_string(home.join(name)).unwrap());
     Measured { page, record }
 });
 
@@ -40,9 +36,11 @@ static MEASURED: LazyLock<Measured> = LazyLock::new(|| {
 fn browser(claim: &str, page: &Path) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/page.mjs");
     let scratch = tempfile::tempdir().unwrap();
+    let record = scratch.path().join("record.json");
+    fs::write(&record, &MEASURED.record).unwrap();
     let ended = Command::new("node")
         .arg(script)
-        .args([claim.as_ref(), page, &MEASURED.record])
+        .args([claim.as_ref(), page, &record])
         .env("TMPDIR", scratch.path())
         .output()
         .expect("node is installed: scripts/install-test-servers");
@@ -50,12 +48,21 @@ fn browser(claim: &str, page: &Path) {
     assert!(ended.status.success(), "{claim}: {said}");
 }
 
+/// The same of the page of [`MEASURED`].
+#[track_caller]
+fn browser_at_measured(claim: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    fs::write(&page, &MEASURED.page).unwrap();
+    browser(claim, &page);
+}
+
 #[test]
 fn a_page_fits_a_telephone_and_a_desk_in_light_and_dark() {
     // Method: a browser at 360 and at 1280 pixels, each with both colours: no
     // scrolling sideways, no label over another, enough contrast, no word on the
     // console, and no request but for the file.
-    browser("fits", &MEASURED.page);
+    browser_at_measured("fits");
 }
 
 #[test]
@@ -96,51 +103,51 @@ fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
 #[test]
 fn points_tell_what_they_are_to_a_pointer() {
     // Method: a browser's pointer beside a slice, and away from it.
-    browser("tips", &MEASURED.page);
+    browser_at_measured("tips");
 }
 
 #[test]
 fn points_tell_what_they_are_to_a_keyboard() {
     // Method: Tab to the first point, arrows from one to the next, Escape.
-    browser("keyboard", &MEASURED.page);
+    browser_at_measured("keyboard");
 }
 
 #[test]
 fn bars_of_phases_are_as_long_as_they_say() {
     // Method: a browser at both widths and in both colours measures them; then
     // the arrow keys from phase to phase.
-    browser("phases", &MEASURED.page);
+    browser_at_measured("phases");
 }
 
 #[test]
 fn a_subject_can_be_hidden_in_all_pictures() {
     // Method: one click in one legend, and another.
-    browser("toggles", &MEASURED.page);
+    browser_at_measured("toggles");
 }
 
 #[test]
 fn a_page_gives_its_record_back() {
     // Method: a click on its button; the file is what `--json` wrote.
-    browser("gives", &MEASURED.page);
+    browser_at_measured("gives");
 }
 
 #[test]
 fn a_page_can_ask_and_run_nothing() {
     // Method: every way to ask a server of the test's own, from within the page;
     // the browser must refuse each by the page's own policy.
-    browser("asks", &MEASURED.page);
+    browser_at_measured("asks");
 }
 
 #[test]
 fn a_page_is_whole_without_its_program() {
     // Method: a browser that runs no programs: titles, descriptions, tables.
-    browser("stands", &MEASURED.page);
+    browser_at_measured("stands");
 }
 
 #[test]
 fn a_page_can_be_printed() {
     // Method: a browser that prints, for a reader who prefers dark screens.
-    browser("prints", &MEASURED.page);
+    browser_at_measured("prints");
 }
 
 #[test]
@@ -148,8 +155,7 @@ fn a_hostile_name_is_only_a_name() {
     // Method: a record in which a subject is called like a program; in the
     // browser it fits as any other, and no dialog opens.
     let hostile = r#""</script><script>alert(1)</script><img src=x onerror=alert(2)>""#;
-    let text = fs::read_to_string(&MEASURED.record).unwrap();
-    let text = text.replace("\"thread\"", hostile);
+    let text = MEASURED.record.replace("\"thread\"", hostile);
     let home = Home::new();
     let record = home.write("record.json", &text);
     let ended = home.run_abx(&["report", &record, "--html", "page.html"]);
@@ -165,13 +171,13 @@ fn a_page_is_the_same_at_any_later_time() {
     // Method: the page that `compare` wrote, and that of `report` from the record;
     // byte for byte.
     let home = Home::new();
-    let record = MEASURED.record.to_str().unwrap();
-    let ended = home.run_abx(&["report", record, "--html", "again.html"]);
+    let record = home.write("record.json", &MEASURED.record);
+    let ended = home.run_abx(&["report", &record, "--html", "again.html"]);
     assert!(
         ended.status.code().is_some_and(|code| code != 2),
         "{ended:#?}"
     );
-    assert!(fs::read(home.join("again.html")).unwrap() == fs::read(&MEASURED.page).unwrap());
+    assert!(fs::read_to_string(home.join("again.html")).unwrap() == MEASURED.page);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! `abx view`: what it shows, and what nobody gets out of it.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -108,9 +109,10 @@ impl Answer {
     }
 }
 
-/// A study of the built-in pair and a run, measured once for all tests here: the
-/// folder that keeps their records, and their ids, the study's first.
-static RECORDS: LazyLock<(PathBuf, [String; 2])> = LazyLock::new(|| {
+/// A study of the built-in pair and a run, measured once for all tests here: the files that
+/// keep their records, by name, and their ids, the study's first. In memory, since copies of
+/// this program may run at the same time.
+static RECORDS: LazyLock<(Vec<KeptFile>, [String; 2])> = LazyLock::new(|| {
     let home = Home::new();
     let words = "compare --blocks 2 --slice 20ms --pilot brief --seed 7";
     home.run_abx(&words.split(' ').collect::<Vec<_>>());
@@ -122,25 +124,23 @@ static RECORDS: LazyLock<(PathBuf, [String; 2])> = LazyLock::new(|| {
     let ids: Vec<String> = ids
         .map(|one| one["id"].as_str().unwrap().to_owned())
         .collect();
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("records-to-view");
-    let _ = fs::remove_dir_all(&kept);
-    copy_files(&home.join("state/abx"), &kept);
+    let files = fs::read_dir(home.join("state/abx")).unwrap().flatten();
+    let kept = files.map(|file| (file.file_name(), fs::read(file.path()).unwrap()));
     // Newest first.
-    (kept, [ids[1].clone(), ids[0].clone()])
+    (kept.collect(), [ids[1].clone(), ids[0].clone()])
 });
 
-/// Copies the files of a folder into another one, which is made.
-fn copy_files(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for file in fs::read_dir(from).unwrap().flatten() {
-        fs::copy(file.path(), to.join(file.file_name())).unwrap();
-    }
-}
+/// A file's name and what is in it.
+type KeptFile = (OsString, Vec<u8>);
 
 /// Puts [`RECORDS`] into a folder's history, and answers their ids.
 fn two_records(home: &Home) -> [String; 2] {
     let (kept, ids) = &*RECORDS;
-    copy_files(kept, &home.join("state/abx"));
+    let folder = home.join("state/abx");
+    fs::create_dir_all(&folder).unwrap();
+    for (name, bytes) in kept {
+        fs::write(folder.join(name), bytes).unwrap();
+    }
     ids.clone()
 }
 
