@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::judge::faults::MeanInterval;
 
@@ -39,7 +39,7 @@ pub struct TimerRecord {
 }
 
 /// One run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkedRun {
     /// Its markers as they came.
     pub markers: Vec<Marker>,
@@ -48,7 +48,7 @@ pub struct MarkedRun {
 }
 
 /// A place that a run has come to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     /// What the command calls it.
     pub name: String,
@@ -88,8 +88,9 @@ pub struct MarkerTime {
     pub share: f64,
 }
 
-/// What is measured before anything is concluded from it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is measured before anything is concluded from it. A saved record is read as this, and
+/// concluded from anew.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TimerRuns {
     /// The version of abx that measured.
     pub abx_version: String,
@@ -294,6 +295,17 @@ mod tests {
         assert_eq!(record.together, 1);
         assert_eq!(record.markers[2].us.mean, 5.0);
         assert_eq!(record.total.us.mean, 60.0);
+    }
+
+    #[test]
+    fn a_saved_record_is_concluded_from_anew() {
+        // Method: a record, written and read; one whose conclusions were changed in between
+        // says what its runs say.
+        let record = of(vec![run(&[("a", 10)], 50), run(&[("a", 30)], 70)]);
+        let mut json = serde_json::to_value(&record).unwrap();
+        json["total"]["p50_us"] = 1.into();
+        let read: TimerRuns = serde_json::from_value(json).unwrap();
+        assert_eq!(TimerRecord::of(read), Some(record));
     }
 
     #[test]

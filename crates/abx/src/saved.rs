@@ -6,6 +6,7 @@ use abx_audit::ImportedRecord;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::history::IMPORTED_SCHEMA;
 use abx_evidence::record::STUDY_SCHEMA;
+use abx_evidence::timer::{TIMER_SCHEMA, TimerRecord, TimerRuns};
 use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord};
 use serde::Deserialize;
 
@@ -21,6 +22,8 @@ pub enum SavedRecord {
     Imported(Box<ImportedRecord>),
     /// What was seen of a machine, concluded from.
     Machine(Box<DoctorRecord>),
+    /// Where the time of a command went, concluded from its runs.
+    Timer(Box<TimerRecord>),
 }
 
 /// What every record says of itself.
@@ -60,6 +63,12 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
             examine(&mut record);
             Ok(SavedRecord::Machine(record))
         }
+        Some(TIMER_SCHEMA) => {
+            let runs: TimerRuns =
+                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            let record = TimerRecord::of(runs).ok_or_else(|| not_a_record(&"it has no run"))?;
+            Ok(SavedRecord::Timer(Box::new(record)))
+        }
         Some(other) => Err(unknown_schema(&shown, other)),
         None => Err(not_a_record(&"it has no schema")),
     }
@@ -67,7 +76,13 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
 
 /// A schema that this version cannot read: a later one of its own, or no record at all.
 fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
-    let kinds = [STUDY_SCHEMA, RUN_SCHEMA, IMPORTED_SCHEMA, DOCTOR_SCHEMA];
+    let kinds = [
+        STUDY_SCHEMA,
+        RUN_SCHEMA,
+        IMPORTED_SCHEMA,
+        DOCTOR_SCHEMA,
+        TIMER_SCHEMA,
+    ];
     let is_later = |own: &&str| own.split('/').next() == schema.split('/').next();
     let version = env!("CARGO_PKG_VERSION");
     Failure::usage(match kinds.into_iter().find(is_later) {

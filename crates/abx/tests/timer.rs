@@ -68,6 +68,37 @@ fn markers_of_both_outputs_become_a_table() {
 }
 
 #[test]
+fn saved_times_are_printed_again_and_concluded_from_anew() {
+    // Method: two runs, saved; the table from the file is the one that was printed, also when
+    // what the file concludes was changed. What only loads have is refused, and so is a file
+    // without a run.
+    let home = Home::new();
+    let script = "echo marker connect; echo marker done";
+    let measured = home.run_abx(&words(&["-n", "2", "--json", "times.json"], script));
+    measured.expect(0, &[]);
+    let report = |arguments: &[&str]| home.run_abx(&[&["report"], arguments].concat());
+    assert_eq!(
+        report(&["times.json"]).expect(0, &[]).stdout,
+        measured.stdout
+    );
+    let saved = read_json(&home.join("times.json"));
+    assert_eq!(report(&["times.json", "--json", "-", "-q"]).json(), saved);
+    let mut changed = saved.clone();
+    changed["markers"] = serde_json::json!([]);
+    home.write("changed.json", &changed.to_string());
+    assert_eq!(
+        report(&["changed.json"]).expect(0, &[]).stdout,
+        measured.stdout
+    );
+
+    report(&["times.json", "--html", "x.html"]).expect(2, &["abx timer", "--html"]);
+    report(&["times.json", "changed.json"]).expect(2, &["no record of `abx compare`"]);
+    changed["runs"] = serde_json::json!([]);
+    home.write("none.json", &changed.to_string());
+    report(&["none.json"]).expect(2, &["it has no run"]);
+}
+
+#[test]
 fn output_that_is_kept_back_is_told() {
     // Method: two markers in one write, as a program without flushes has them; -q leaves the
     // other output out.

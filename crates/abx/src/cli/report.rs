@@ -18,6 +18,7 @@ use crate::saved::{SavedRecord, read};
     abx report 3fa9c1 --html report.html\n  \
     abx report monday.json tuesday.json wednesday.json\n  \
     abx report 3fa9c1 0a1b2c\n  \
+    abx report times.json\n  \
     abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -")]
 pub struct Report {
     /// The record: a file, an id from `abx history`, or last (last~1: the one before it);
@@ -96,6 +97,13 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             output::print(&text, &record, flags)?;
             Ok(End::Done)
         }
+        SavedRecord::Timer(record) => {
+            let given = report.formats.first().or(report.of_studies());
+            report.refuse("`abx timer`, which compares nothing", given)?;
+            let text = abx_report::timer_text(&record, &style);
+            output::print(&text, &record, flags)?;
+            Ok(End::Done)
+        }
     }
 }
 
@@ -144,6 +152,12 @@ fn beside(all: &[(&str, SavedRecord)], report: &Report) -> Result<End, Failure> 
             SavedRecord::Machine(_) => {
                 return Err(Failure::usage(format!(
                     "{word} is what `abx doctor` saw of a machine, which loads nothing: leave it out"
+                )));
+            }
+            SavedRecord::Timer(_) => {
+                return Err(Failure::usage(format!(
+                    "{word} is what `abx timer` measured of a command, which loads nothing: leave it \
+                     out"
                 )));
             }
         }
