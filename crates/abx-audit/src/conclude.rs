@@ -48,6 +48,7 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
             names(&some_wrong)
         ));
     }
+    out.extend(late(&of(Worth::OneRun), findings));
     for report in of(Worth::AtLeast) {
         if let Some(rate) = report.printed(FigureKey::Rate) {
             out.push(format!(
@@ -79,6 +80,21 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
             .to_owned(),
     );
     out
+}
+
+/// What is said of rates that a late generator had.
+fn late(reports: &[&ToolReport], findings: &[AuditFinding]) -> Option<String> {
+    let is_late = |report: &&&ToolReport| {
+        let mut about = { findings.iter() }.filter(|one| one.reports.contains(&report.name));
+        about.any(|one| one.id == AuditFindingId::LateGenerator)
+    };
+    let late: Vec<&ToolReport> = reports.iter().filter(is_late).copied().collect();
+    (!late.is_empty()).then(|| {
+        format!(
+            "{}: the generator was late, so how many more can be served is not shown.",
+            names(&late)
+        )
+    })
 }
 
 /// Whether the finding is about this report.

@@ -31,6 +31,10 @@ pub enum AuditFindingId {
     AskedRate,
     /// A generator near its limit.
     GeneratorCpu,
+    /// A generator that is late to look.
+    LateGenerator,
+    /// Times of runs with more and with fewer requests under way.
+    DifferentUnderWay,
     /// A difference that identical servers show too.
     SmallDifference,
     /// Figures without what they were measured by.
@@ -87,6 +91,13 @@ impl AuditFindingId {
             }
             Id::GeneratorCpu => {
                 "The generator was busy: it, or a shared processor, may have been the limit."
+            }
+            Id::LateGenerator => {
+                "The generator was late: its times have that in them, and the server may serve more."
+            }
+            Id::DifferentUnderWay => {
+                "Times beside different numbers of requests under way: a request waits for those \
+                 before it, so the times do not show which server answers faster."
             }
             Id::SmallDifference => {
                 "Differences that identical servers show, too, when each is loaded once after the other."

@@ -130,6 +130,8 @@ figure_keys! {
     Median "median",
     /// The longest time of a request.
     Max "max",
+    /// The shortest time until connected.
+    ConnectMin "connect_min",
     /// The mean time until connected.
     ConnectMean "connect_mean",
     /// The mean time after that.
@@ -285,6 +287,13 @@ impl ToolReport {
             LoadTool::Httperf => self.figure(Sent),
             _ => self.figure(Completed),
         }
+    }
+
+    /// The server's host where that is the machine that asked.
+    pub(crate) fn own_host(&self) -> Option<&str> {
+        let host = self.word(WordKey::Host)?;
+        let is_own = host == "localhost" || host.starts_with("127.") || host == "[::1]";
+        is_own.then_some(host)
     }
 
     /// The path that was asked for.

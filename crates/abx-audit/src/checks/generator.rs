@@ -5,7 +5,7 @@ use abx_evidence::Level;
 use super::figures::{printed_time, share, whole};
 use crate::figure::Reach;
 use crate::finding::{AuditFinding, AuditFindingId};
-use crate::report::{FigureKey, LoadTool, ToolReport};
+use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 
 /// Requests under way in the mean, by Little's law.
 pub(crate) struct InFlight {
@@ -47,6 +47,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         one_at_a_time(report),
         asked_rate(report),
         cpu(report),
+        late(report),
         corrected(report),
     ];
     all.into_iter().flatten().collect()
@@ -164,16 +165,36 @@ fn cpu(report: &ToolReport) -> Option<AuditFinding> {
          the limit nor that it was not",
         used.printed
     );
-    let host = report
-        .word(crate::report::WordKey::Host)
-        .unwrap_or_default();
-    if host == "localhost" || host.starts_with("127.") {
+    if let Some(host) = report.own_host() {
         message.push_str(&format!(
             ". The server was on the same machine ({host}), so they shared its processors"
         ));
     }
     let keys = [CpuShare, CpuUser, CpuSystem];
     let id = AuditFindingId::GeneratorCpu;
+    Some(AuditFinding::of(report, id, Level::Bound, message, &keys))
+}
+
+/// Within one machine the kernel makes a connection while it is asked for it, and lets the server
+/// take it later: what lies between is the time until the generator looks. A connection that
+/// the server has no room for takes a second or more.
+fn late(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{ConnectMean, ConnectMin, Mean};
+    let host = report.own_host()?;
+    let (least, mean) = (report.figure(ConnectMin)?, report.figure(ConnectMean)?);
+    let is_late = least.low >= LATE_S && least.high < UNHEARD_S;
+    if !is_late || report.tool != LoadTool::Ab || report.word(WordKey::Tls).is_some() {
+        return None;
+    }
+    let message = format!(
+        "connecting to {host} took {} at least, and {} in the mean. Within one machine the kernel \
+         connects at once, without the server, so that is how late ab was to look; responses wait \
+         for the same loop",
+        printed_time(least),
+        printed_time(mean)
+    );
+    let keys = [ConnectMin, ConnectMean, Mean];
+    let id = AuditFindingId::LateGenerator;
     Some(AuditFinding::of(report, id, Level::Bound, message, &keys))
 }
 
@@ -201,5 +222,9 @@ fn corrected(report: &ToolReport) -> Option<AuditFinding> {
 const IDLE_SHARE: f64 = 0.9;
 /// Of 100: a generator that is busier has nothing left.
 const CPU_SHARE: f64 = 85.0;
+/// No kernel takes so long for a connection within one machine.
+const LATE_S: f64 = 0.002;
+/// The soonest that a kernel asks again for a connection that was not heard.
+const UNHEARD_S: f64 = 0.2;
 /// Beyond rounding, and beyond what a run's two ends make.
 const CORRECTED: f64 = 1.1;

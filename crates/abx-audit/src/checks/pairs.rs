@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use abx_evidence::Level;
 
-use super::figures::share;
+use super::figures::{printed_time, share, whole};
+use super::generator::{InFlight, in_flight};
 use super::responses;
 use crate::finding::{AuditFinding, AuditFindingId, FileLine};
 use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
@@ -14,6 +15,9 @@ use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 pub(crate) const QUIET: f64 = 1.12;
 /// The same on a machine that others use, too (a spread of 19 %).
 pub(crate) const LOUD: f64 = 1.45;
+
+/// With so many times the requests under way, times are those of another load.
+const MORE_UNDER_WAY: f64 = 1.5;
 
 /// What a report says of something, and its line.
 type Said = Option<(String, usize)>;
@@ -32,6 +36,7 @@ pub(super) fn check(reports: &[ToolReport]) -> Vec<AuditFinding> {
     out.extend(differing(&own, "bytes in a body", &BODY, id, void));
     let (id, note) = (AuditFindingId::DifferentHeads, Level::Note);
     out.extend(differing(&own, "bytes in a head", &HEAD, id, note));
+    out.extend(different_under_way(&own));
     out.extend(small_differences(&own));
     out
 }
@@ -217,6 +222,59 @@ pub(crate) fn ratio(one: &ToolReport, other: &ToolReport) -> Option<f64> {
     let (one, other) = (one.value(FigureKey::Rate)?, other.value(FigureKey::Rate)?);
     let (less, more) = (one.min(other), one.max(other));
     (less > 0.0).then_some(more / less)
+}
+
+/// Equal connections of which more were busy in one run than in another.
+fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
+    let mut known: Vec<(&ToolReport, InFlight)> = { reports.iter() }
+        .filter_map(|report| Some((*report, in_flight(report)?)))
+        .filter(|(report, _)| report.figure(FigureKey::Mean).is_some())
+        .collect();
+    let all: Vec<&ToolReport> = known.iter().map(|(report, _)| *report).collect();
+    let id = AuditFindingId::DifferentUnderWay;
+    if differing(
+        &all,
+        "",
+        &(connections as fn(&ToolReport) -> Said),
+        id,
+        Level::Void,
+    )
+    .is_some()
+    {
+        return None;
+    }
+    known.sort_by(|(_, one), (_, other)| other.mean.middle().total_cmp(&one.mean.middle()));
+    let ((_, most), (_, least)) = (known.first()?, known.last()?);
+    if most.mean.low < MORE_UNDER_WAY * least.at_most {
+        return None;
+    }
+    let words: Vec<String> = { known.iter() }
+        .filter_map(|(report, busy)| {
+            let mean = report.figure(FigureKey::Mean)?;
+            Some(format!(
+                "{} about {} ({})",
+                report.name,
+                whole(busy.mean.middle()),
+                printed_time(mean)
+            ))
+        })
+        .collect();
+    let line = |report: &&ToolReport| FileLine {
+        file: report.file.clone(),
+        line: report
+            .figure(FigureKey::Mean)
+            .map_or(report.line, |mean| mean.line),
+    };
+    Some(AuditFinding {
+        id,
+        level: Level::Bound,
+        reports: all.iter().map(|report| report.name.clone()).collect(),
+        message: format!(
+            "requests under way in the mean, and the mean time of one: {}",
+            words.join(", ")
+        ),
+        rests_on: all.iter().map(line).collect(),
+    })
 }
 
 fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {

@@ -59,7 +59,10 @@ const AB: &[RowText] = &[
     row(25, "Transfer rate: {:d} kb/s received"),
     row(30, "Connection Times (ms)"),
     row(30, "Connnection Times (ms)"),
-    weak(31, "Connect: {:ms} {connect_mean:ms} {:ms} {:ms} {:ms}"),
+    weak(
+        31,
+        "Connect: {connect_min:ms} {connect_mean:ms} {:ms} {:ms} {:ms}",
+    ),
     weak(
         32,
         "Processing: {:ms} {processing_mean:ms} {:ms} {:ms} {:ms}",
@@ -70,7 +73,7 @@ const AB: &[RowText] = &[
         "Total: {min:ms} {mean:ms} {spread:ms} {median:ms} {max:ms}",
     ),
     // Without standard deviations and medians, as with -S and in older versions.
-    weak(31, "Connect: {:ms0} {connect_mean:ms0} {:ms0}"),
+    weak(31, "Connect: {connect_min:ms0} {connect_mean:ms0} {:ms0}"),
     weak(32, "Processing: {:ms0} {processing_mean:ms0} {:ms0}"),
     weak(34, "Total: {min:ms0} {mean:ms0} {max:ms0}"),
     weak(

@@ -169,6 +169,33 @@ fn a_large_difference_is_probable_and_not_certain() {
 }
 
 #[test]
+fn only_connections_within_a_machine_show_a_late_generator() {
+    // Method: the report of a late one, with a server elsewhere, with TLS, with one quick
+    // connection, and with connections that were not heard at once.
+    let right = text(AB);
+    assert_eq!(found(&of(&right), Id::LateGenerator).len(), 1);
+    for (from, to) in [
+        (
+            "Server Hostname:        localhost",
+            "Server Hostname:        192.0.2.1",
+        ),
+        (
+            "Server Port:            9090",
+            "Server Port:            9090\nSSL/TLS Protocol:       TLSv1.2,X,2048,256",
+        ),
+        ("Connect:       31 ", "Connect:        1 "),
+        (
+            "Connect:       31   41   2.8     42      48",
+            "Connect:     1001 1041   2.8   1042    1048",
+        ),
+    ] {
+        let other = right.replacen(from, to, 1);
+        assert_ne!(other, right);
+        assert!(found(&of(&other), Id::LateGenerator).is_empty(), "{to}");
+    }
+}
+
+#[test]
 fn one_run_told_twice_is_one_run() {
     // Method: a report in two files.
     let one = text(AB);

@@ -157,11 +157,14 @@ pub(crate) fn told_with_lines(finding: &AuditFinding, audit: &Audit) -> String {
 
 /// What a finding says, and of whom where it does not say that itself.
 fn told(finding: &AuditFinding, audit: &Audit) -> String {
-    use AuditFindingId::{DifferentBodies, DifferentHeads, DifferentRuns, SmallDifference};
+    use AuditFindingId::{
+        DifferentBodies, DifferentHeads, DifferentRuns, DifferentUnderWay, SmallDifference,
+    };
     let names_them = [
         DifferentBodies,
         DifferentHeads,
         DifferentRuns,
+        DifferentUnderWay,
         SmallDifference,
     ];
     match finding.reports.len() {
