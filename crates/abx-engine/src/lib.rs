@@ -32,7 +32,8 @@ pub use io::TlsPlanError;
 pub use load_generator::LoadGenerator;
 pub use plan::{
     Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LoadPart, LoadPlan, Pacing,
-    RequestPlan, SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion,
+    RequestPlan, SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust,
+    TlsVersion,
 };
 pub use pool::{AwaitedConnections, AwaitedResponses, ToldStretch};
 pub use probe::{
@@ -40,7 +41,9 @@ pub use probe::{
 };
 pub use protocol::message::payload;
 pub use sessions::{
-    SessionAnswer, SessionClient, SessionFailure, SessionLoad, SessionStep, run_sessions,
+    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionStep,
+    SessionTerms, VisitBurst, VisitCall, VisitClient, VisitEnd, VisitLoad, run_sessions,
+    run_visits,
 };
 pub use workers::engine::{Engine, OpenReport, SliceNews, Stopper};
 pub use workers::error::EngineError;

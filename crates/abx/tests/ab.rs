@@ -356,9 +356,17 @@ fn over_tls_what_was_agreed_on_is_told_as_by_the_system() {
     let port = server.port();
     for host in ["localhost", "127.0.0.1"] {
         let url = format!("https://{host}:{port}/");
-        for words in ["-f TLS1.2", "-f TLS1.3", "-I -k"] {
+        let suite = "-f TLS1.2 -Z ECDHE-ECDSA-CHACHA20-POLY1305";
+        for words in ["-f TLS1.2", "-f TLS1.3", "-I -k", suite] {
             let list: Vec<&str> = words.split(' ').chain(["-n", "4", &url]).collect();
             let [system, own] = both(&home, &list);
+            if words == suite {
+                assert!(
+                    own.stdout
+                        .contains("TLSv1.2,ECDHE-ECDSA-CHACHA20-POLY1305,"),
+                    "{own:#?}"
+                );
+            }
             // Which cipher and group are best is a matter of opinion.
             let lines = |ended: &Ended| -> Vec<String> {
                 let lines = structure(&ended.stdout).into_iter();

@@ -23,6 +23,7 @@ mod history;
 mod html;
 mod http2;
 mod httperf;
+mod httperf_sessions;
 mod imported;
 mod killed;
 mod kubernetes;

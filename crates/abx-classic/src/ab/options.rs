@@ -103,6 +103,8 @@ pub struct AbMarkup {
 pub struct AbTlsOptions {
     /// The only version; `None` for all.
     pub version: Option<AbTlsVersion>,
+    /// The names of the cipher suites of TLS 1.2 that are offered; none for all.
+    pub suites: Vec<String>,
     /// Whether the server's name is not sent.
     pub hides_name: bool,
     /// The file of the client's certificate and key.
@@ -271,12 +273,7 @@ impl Reader {
                     "the kernel sizes socket buffers: leave it out",
                 ));
             }
-            'Z' => {
-                return Err(AbRefusal::unable(
-                    "-Z",
-                    "cipher suites cannot be chosen, only -f TLS1.2 or TLS1.3: leave it out",
-                ));
-            }
+            'Z' => self.tls.suites = value.split(':').map(str::to_owned).collect(),
             switch => self.switches.push(switch),
         }
         Ok(())
@@ -456,7 +453,7 @@ mod tests {
         // Method: all that go together, with a value of their own each.
         let all = load(
             "-n 100 -c7 -s 5 -B 127.0.0.2 -p body -T a/b -v 3 -y r -z d -x t -C a=1 -C b=2 -H X:1 \
-             -A u:p -P x:y -X proxy:99 -kdSqlr -g g -e e -m PATCH -I -f tls1.2 -E id -W 2 -R 5 \
+             -A u:p -P x:y -X proxy:99 -kdSqlr -g g -e e -m PATCH -I -f tls1.2 -Z A:B -E id -W 2 -R 5 \
              http://a/",
         );
         assert_eq!((all.requests, all.concurrency, all.verbosity), (100, 7, 3));
@@ -487,6 +484,7 @@ mod tests {
         assert_eq!(all.gnuplot.as_deref(), Some("g"));
         assert_eq!(all.csv.as_deref(), Some("e"));
         assert_eq!(all.tls.version, Some(AbTlsVersion::Tls12));
+        assert_eq!(all.tls.suites, ["A", "B"]);
         assert_eq!(all.tls.identity.as_deref(), Some("id"));
         assert_eq!((all.threads, all.ramp), (Some(2), Duration::from_millis(5)));
         assert_eq!(load("-i a/").method, "HEAD");
@@ -549,7 +547,7 @@ mod tests {
     #[test]
     fn what_abx_cannot_do_is_refused_by_name() {
         // Method: each of them.
-        for text in ["-b 1024 a/", "-Z AES a/", "-f SSL3 a/", "-X p https://a/"] {
+        for text in ["-b 1024 a/", "-f SSL3 a/", "-X p https://a/"] {
             let (code, line) = refusal(text);
             let flag = &text[..2];
             assert!(

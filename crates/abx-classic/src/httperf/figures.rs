@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::moments::{RunningMoments, per_second};
+use super::session_figures::{HttperfSessionEnd, SessionFigures};
+
 /// A reply, as far as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttperfReply {
@@ -44,43 +47,14 @@ pub struct HttperfCpu {
     pub system_ns: u64,
 }
 
-/// Minimum, mean, maximum and standard deviation of some numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct RunningMoments {
-    pub(super) count: u64,
-    pub(super) min: f64,
-    pub(super) mean: f64,
-    pub(super) max: f64,
-    /// The sum of the squared distances from the mean.
-    squares: f64,
-}
-
-impl RunningMoments {
-    /// Method: Welford, Technometrics 4 (1962).
-    fn add(&mut self, value: f64) {
-        self.count += 1;
-        let is_first = self.count == 1;
-        self.min = if is_first { value } else { self.min.min(value) };
-        self.max = if is_first { value } else { self.max.max(value) };
-        let before = value - self.mean;
-        self.mean += before / self.count as f64;
-        self.squares += before * (value - self.mean);
-    }
-
-    /// Of a sample; zero of fewer than two.
-    pub(super) fn deviation(&self) -> f64 {
-        match self.count {
-            0 | 1 => 0.0,
-            count => (self.squares / (count - 1) as f64).sqrt(),
-        }
-    }
-}
-
 /// Everything that the report tells. The methods that count are called in the order of time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HttperfFigures {
     pub(super) connections: u64,
     pub(super) open_max: u64,
+    /// Connections that were begun at one go: of the last burst, and the most of those
+    /// behind which another one was begun.
+    burst: u64,
     pub(super) burst_max: u64,
     /// When the first and the last connection were begun.
     first_begun_ns: u64,
@@ -113,6 +87,17 @@ pub struct HttperfFigures {
     failures: BTreeMap<HttperfFailure, u64>,
     pub(super) duration_ns: u64,
     pub(super) cpu: HttperfCpu,
+    /// Of a load of sessions.
+    pub(super) sessions: Option<SessionFigures>,
+}
+
+/// Rates since the sample before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HttperfSample {
+    /// Replies per second.
+    pub replies: f64,
+    /// Whole sessions per second, in a load of sessions.
+    pub sessions: Option<f64>,
 }
 
 impl HttperfFigures {
@@ -121,14 +106,25 @@ impl HttperfFigures {
     /// Longer lifetimes are no different in the median, in ms.
     const LIFETIME_MAX_MS: u64 = 100_000;
 
+    /// Those of a load of sessions.
+    #[must_use]
+    pub fn of_sessions() -> HttperfFigures {
+        HttperfFigures {
+            sessions: Some(SessionFigures::default()),
+            ..HttperfFigures::default()
+        }
+    }
+
     /// A connection was begun, with so many open, and so many begun at one go so far.
     pub fn begins(&mut self, at_ns: u64, open: u64, together: u64) {
         if self.connections == 0 {
             self.first_begun_ns = at_ns;
-        } else {
-            // The first one begins the load and belongs to no burst.
-            self.burst_max = self.burst_max.max(together);
         }
+        if together == 1 {
+            // httperf only looks at a burst when the next one begins.
+            self.burst_max = self.burst_max.max(self.burst);
+        }
+        self.burst = together;
         self.last_begun_ns = at_ns;
         self.connections += 1;
         self.open_max = self.open_max.max(open);
@@ -179,13 +175,24 @@ impl HttperfFigures {
         }
     }
 
-    /// A sample of the reply rate is due; answers it, in replies per second.
-    pub fn samples(&mut self, at_ns: u64) -> f64 {
+    /// A session has ended.
+    pub fn session_ends(&mut self, end: HttperfSessionEnd) {
+        let sessions = self.sessions.get_or_insert_default();
+        sessions.ends(end);
+    }
+
+    /// A sample of the rates is due; answers it.
+    pub fn samples(&mut self, at_ns: u64) -> HttperfSample {
+        let span_ns = at_ns.saturating_sub(self.sampled_ns);
         let replies = self.replies - self.sampled_replies;
-        let rate = per_second(replies as f64, at_ns.saturating_sub(self.sampled_ns));
-        self.rates.add(rate);
+        let replies = per_second(replies as f64, span_ns);
+        self.rates.add(replies);
         (self.sampled_ns, self.sampled_replies) = (at_ns, self.replies);
-        rate
+        let sessions = self.sessions.as_mut();
+        HttperfSample {
+            replies,
+            sessions: sessions.map(|sessions| sessions.samples(span_ns)),
+        }
     }
 
     /// All of it took so long, and so much processor time.
@@ -225,14 +232,6 @@ impl HttperfFigures {
             }
         }
         0.0
-    }
-}
-
-/// So many in so many ns; zero in no time.
-pub(super) fn per_second(count: f64, ns: u64) -> f64 {
-    match ns {
-        0 => 0.0,
-        ns => count / (ns as f64 / 1e9),
     }
 }
 
@@ -279,9 +278,9 @@ mod tests {
             is_cut: false,
         };
         (0..100).for_each(|_| figures.answered(&reply));
-        assert_eq!(figures.samples(5_000_000_000), 20.0);
+        assert_eq!(figures.samples(5_000_000_000).replies, 20.0);
         (0..60).for_each(|_| figures.answered(&reply));
-        assert_eq!(figures.samples(11_000_000_000), 10.0);
+        assert_eq!(figures.samples(11_000_000_000).replies, 10.0);
         assert_eq!((figures.rates.min, figures.rates.max), (10.0, 20.0));
         assert_eq!((figures.rates.mean, figures.rates.count), (15.0, 2));
         assert_eq!(figures.statuses, [0, 160, 0, 0, 0]);

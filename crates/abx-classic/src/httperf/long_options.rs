@@ -9,22 +9,28 @@ pub(super) enum HttperfFlag {
     AddHeader,
     BurstLength,
     Client,
+    FailureStatus,
     Help,
     Hog,
     HttpVersion,
+    MaxConnections,
+    MaxPipedCalls,
     Method,
     NoHostHeader,
     NumCalls,
     NumConns,
     Period,
+    PeriodicStats,
     Port,
     PrintReply,
     PrintRequest,
     Rate,
     RecvBuffer,
+    RetryOnFailure,
     SendBuffer,
     Server,
     ServerName,
+    SessionCookies,
     Ssl,
     SslNoReuse,
     ThinkTimeout,
@@ -33,6 +39,8 @@ pub(super) enum HttperfFlag {
     Verbose,
     Version,
     Wlog,
+    Wsess,
+    Wsesslog,
     Wset,
     /// Known and not done: what to do instead.
     Refused(&'static str),
@@ -61,11 +69,6 @@ const fn refused(name: &'static str, takes: Takes, instead: &'static str) -> Lon
     option(name, takes, HttperfFlag::Refused(instead))
 }
 
-/// What to do instead of sessions.
-const SESSIONS: &str = "sessions with think times are abx run URL --calls N --think TIME -r RATE";
-/// What belongs to sessions only.
-const OF_SESSIONS: &str = "it is for sessions (--wsess, --wsesslog), which abx does by abx run \
-    URL --calls N --think TIME";
 /// What to do instead of choosing how TLS is spoken.
 const TLS: &str = "abx run https://... has --tls-version, --cert and --key";
 
@@ -84,12 +87,12 @@ const OPTIONS: &[LongOption] = &[
         "it is for httperf's own insides; --print-request and --print-reply show what is sent \
          and what comes",
     ),
-    refused("failure-status", Takes::Value, OF_SESSIONS),
+    option("failure-status", Takes::Value, HttperfFlag::FailureStatus),
     option("help", Takes::Nothing, HttperfFlag::Help),
     option("hog", Takes::Nothing, HttperfFlag::Hog),
     option("http-version", Takes::Value, HttperfFlag::HttpVersion),
-    refused("max-connections", Takes::Value, OF_SESSIONS),
-    refused("max-piped-calls", Takes::Value, OF_SESSIONS),
+    option("max-connections", Takes::Value, HttperfFlag::MaxConnections),
+    option("max-piped-calls", Takes::Value, HttperfFlag::MaxPipedCalls),
     option("method", Takes::Value, HttperfFlag::Method),
     refused(
         "myaddr",
@@ -100,17 +103,17 @@ const OPTIONS: &[LongOption] = &[
     option("num-calls", Takes::Value, HttperfFlag::NumCalls),
     option("num-conns", Takes::Value, HttperfFlag::NumConns),
     option("period", Takes::Value, HttperfFlag::Period),
-    refused(
-        "periodic-stats",
-        Takes::Maybe,
-        "-v prints the reply rate every five seconds",
-    ),
+    option("periodic-stats", Takes::Nothing, HttperfFlag::PeriodicStats),
     option("port", Takes::Value, HttperfFlag::Port),
     option("print-reply", Takes::Maybe, HttperfFlag::PrintReply),
     option("print-request", Takes::Maybe, HttperfFlag::PrintRequest),
     option("rate", Takes::Value, HttperfFlag::Rate),
     option("recv-buffer", Takes::Value, HttperfFlag::RecvBuffer),
-    refused("retry-on-failure", Takes::Nothing, OF_SESSIONS),
+    option(
+        "retry-on-failure",
+        Takes::Nothing,
+        HttperfFlag::RetryOnFailure,
+    ),
     refused(
         "runtime",
         Takes::Value,
@@ -124,7 +127,11 @@ const OPTIONS: &[LongOption] = &[
         Takes::Value,
         "several servers are what abx compare is for",
     ),
-    refused("session-cookies", Takes::Nothing, OF_SESSIONS),
+    option(
+        "session-cookies",
+        Takes::Nothing,
+        HttperfFlag::SessionCookies,
+    ),
     option("ssl", Takes::Nothing, HttperfFlag::Ssl),
     refused("ssl-ca-file", Takes::Value, TLS),
     refused("ssl-ca-path", Takes::Value, TLS),
@@ -145,9 +152,13 @@ const OPTIONS: &[LongOption] = &[
     option("verbose", Takes::Nothing, HttperfFlag::Verbose),
     option("version", Takes::Nothing, HttperfFlag::Version),
     option("wlog", Takes::Value, HttperfFlag::Wlog),
-    refused("wsess", Takes::Value, SESSIONS),
-    refused("wsesslog", Takes::Value, SESSIONS),
-    refused("wsesspage", Takes::Value, SESSIONS),
+    option("wsess", Takes::Value, HttperfFlag::Wsess),
+    option("wsesslog", Takes::Value, HttperfFlag::Wsesslog),
+    refused(
+        "wsesspage",
+        Takes::Value,
+        "--wsesslog=N,X,FILE asks for the parts of pages that its file names",
+    ),
     option("wset", Takes::Value, HttperfFlag::Wset),
 ];
 
@@ -185,6 +196,8 @@ fn value_of(flag: HttperfFlag) -> &'static str {
         HttperfFlag::Period => "[d|u|e]T1[,T2]",
         HttperfFlag::Rate | HttperfFlag::ThinkTimeout | HttperfFlag::Timeout => "X",
         HttperfFlag::Wset => "N,X",
+        HttperfFlag::Wsess => "N,N,X",
+        HttperfFlag::Wsesslog => "N,X,FILE",
         HttperfFlag::Wlog => "y|n,FILE",
         HttperfFlag::AddHeader
         | HttperfFlag::HttpVersion
@@ -397,7 +410,7 @@ mod tests {
             assert_eq!(said, expected);
             refused += 1;
         }
-        assert!(refused > 15);
+        assert!(refused > 12);
         assert!(names(&["-d", "1"]).unwrap_err().contains("not do -d"));
     }
 }

@@ -1,26 +1,35 @@
 //! httperf 0.9.0: connections that are begun in turn or at a rate, and each of them asks so
-//! many times.
+//! many times; or sessions, with bursts of calls and time to think between them.
 //!
-//! [`HttperfCommand::parse`] reads the words; [`HttperfRequests`] has what is sent and
-//! [`HttperfPace`] when; [`HttperfFigures`] takes in what happens and gives the report, and
+//! [`HttperfCommand::parse`] reads the words; [`HttperfRequests`] and
+//! [`HttperfSessionRequests`] have what is sent and [`HttperfPace`] when; [`HttperfFigures`] takes in what happens and gives the report, and
 //! [`HttperfPrinter`] the requests and replies themselves. [`notes()`] says what the report does
 //! not show.
 
 mod figures;
 mod long_options;
+mod moments;
 mod notes;
 mod options;
 mod pace;
 mod printer;
 mod report;
 mod requests;
+mod script;
+mod session_figures;
+mod session_options;
+mod session_requests;
 mod values;
 
-pub use figures::{HttperfCpu, HttperfFailure, HttperfFigures, HttperfReply};
+pub use figures::{HttperfCpu, HttperfFailure, HttperfFigures, HttperfReply, HttperfSample};
 pub use long_options::usage;
 pub use notes::notes;
 pub use options::{HttperfCommand, HttperfOptions, HttperfUris, PrintedParts};
 pub use pace::HttperfPace;
 pub use printer::HttperfPrinter;
 pub use requests::HttperfRequests;
+pub use script::HttperfBurst;
+pub use session_figures::HttperfSessionEnd;
+pub use session_options::{HttperfSessionCalls, HttperfSessionOptions, HttperfSessions};
+pub use session_requests::HttperfSessionRequests;
 pub use values::HttperfRefusal;

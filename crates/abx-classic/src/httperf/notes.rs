@@ -4,6 +4,7 @@
 use super::figures::{HttperfFailure, HttperfFigures};
 use super::options::{HttperfOptions, HttperfUris};
 use super::pace::HttperfPace;
+use super::session_figures::SessionFigures;
 use super::values::short_number;
 
 /// Connections begun at less than this share of the rate are late.
@@ -22,8 +23,7 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
             notes.push(text);
         }
     };
-    let unbegun = { UNBEGUN.iter() }.map(|one| figures.count_of(*one));
-    let unbegun: u64 = unbegun.sum();
+    let unbegun = unbegun(figures);
     note(
         unbegun > 0,
         format!(
@@ -31,7 +31,10 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
              the load was not what was asked for"
         ),
     );
-    if let (HttperfPace::Rate(asked), Some(begun)) = (options.pace, figures.begun_per_second()) {
+    let is_plain = options.session.load.is_none();
+    if let (HttperfPace::Rate(asked), Some(begun), true) =
+        (options.pace, figures.begun_per_second(), is_plain)
+    {
         note(
             begun < LATE_BELOW * asked && figures.begun_within_ns() > LATE_WITHIN,
             format!(
@@ -55,13 +58,14 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
             figures.replies
         ),
     );
+    let failed = figures.sessions.as_ref().and_then(SessionFigures::failed);
+    note(failed.is_some(), failed.unwrap_or_default());
     let silent = figures.count_of(HttperfFailure::ClientTimeout);
     note(
         silent > 0,
         format!("connections that timed out: {silent}; what they waited is in no reply time"),
     );
-    let busy = (figures.cpu.user_ns + figures.cpu.system_ns) as f64;
-    let busy = busy / figures.duration_ns.max(1) as f64;
+    let busy = busy(figures);
     note(
         busy > BUSY && figures.duration_ns > LATE_WITHIN,
         format!(
@@ -76,7 +80,7 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
          figure"
             .to_owned(),
     );
-    if !notes.is_empty() && options.uris == HttperfUris::One {
+    if !notes.is_empty() && options.uris == HttperfUris::One && is_plain {
         let command = same_load(options, figures);
         notes.push(format!(
             "with percentiles, verified replies and findings: {command}"
@@ -91,6 +95,17 @@ const UNBEGUN: [HttperfFailure; 3] = [
     HttperfFailure::AddressUnavailable,
     HttperfFailure::FileTableFull,
 ];
+
+/// How much of a processor this client used.
+fn busy(figures: &HttperfFigures) -> f64 {
+    let used = (figures.cpu.user_ns + figures.cpu.system_ns) as f64;
+    used / figures.duration_ns.max(1) as f64
+}
+
+fn unbegun(figures: &HttperfFigures) -> u64 {
+    let each = { UNBEGUN.iter() }.map(|one| figures.count_of(*one));
+    each.sum()
+}
 
 /// The same load as `abx run` makes it.
 fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {

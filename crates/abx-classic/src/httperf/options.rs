@@ -2,7 +2,10 @@
 
 use super::long_options::{GivenOption, HttperfFlag, given};
 use super::pace::HttperfPace;
-use super::values::{HttperfRefusal, count, illegal, number, refusal, seconds, short_number};
+use super::session_options::{HttperfSessionCalls, HttperfSessionOptions, HttperfSessions};
+use super::values::{
+    HttperfRefusal, count, header, illegal, number, refusal, seconds, short_number,
+};
 
 /// What a command line is for.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +95,10 @@ pub struct HttperfOptions {
     pub burst_length: u32,
     /// What is asked for.
     pub uris: HttperfUris,
+    /// Sessions in place of connections, and what is said of them.
+    pub session: HttperfSessionOptions,
+    /// Print the samples of rates without the rest of `verbose`.
+    pub periodic_stats: bool,
 }
 
 /// What httperf sets the sizes of socket buffers to.
@@ -122,6 +129,8 @@ impl Default for HttperfOptions {
             num_calls: 1,
             burst_length: 1,
             uris: HttperfUris::One,
+            session: HttperfSessionOptions::default(),
+            periodic_stats: false,
         }
     }
 }
@@ -147,9 +156,19 @@ impl HttperfCommand {
         if has(HttperfFlag::Wlog) && (has(HttperfFlag::Uri) || has(HttperfFlag::Wset)) {
             return Err(refusal("--wlog has all URIs: leave out --uri and --wset"));
         }
+        if has(HttperfFlag::Wsess) && has(HttperfFlag::Wsesslog) {
+            return Err(refusal("--wsess and --wsesslog: there cannot be both"));
+        }
+        let has_uris = has(HttperfFlag::Wlog) || has(HttperfFlag::Wset);
+        if has(HttperfFlag::Wsesslog) && has_uris {
+            return Err(refusal(
+                "--wsesslog has all URIs: leave out --wlog and --wset",
+            ));
+        }
         for one in &given {
             options.take(one)?;
         }
+        options.check_sessions()?;
         Ok(HttperfCommand::Load(Box::new(options)))
     }
 }
@@ -168,17 +187,29 @@ impl HttperfOptions {
             }
             HttperfFlag::BurstLength => self.burst_length = count(value, "burst-length")?,
             HttperfFlag::Client => self.client = client(value)?,
+            HttperfFlag::FailureStatus => {
+                let status: u16 = number(value, "failure status")?;
+                self.session.failure_status = Some(status).filter(|status| *status > 0);
+            }
             HttperfFlag::Hog => self.hog = true,
             HttperfFlag::HttpVersion => self.is_http10 = is_http10(value)?,
+            HttperfFlag::MaxConnections => {
+                self.session.max_connections = Some(number(value, "max. # of connection")?);
+            }
+            HttperfFlag::MaxPipedCalls => {
+                self.session.max_piped_calls = Some(number(value, "max. # of piped calls")?);
+            }
             HttperfFlag::Method => self.method = Some(word(value, "method")?),
             HttperfFlag::NoHostHeader => self.no_host_header = true,
             HttperfFlag::NumCalls => self.num_calls = count(value, "number of calls")?,
             HttperfFlag::NumConns => self.num_conns = count(value, "number of connections")?,
             HttperfFlag::Period => self.pace = HttperfPace::of_period(value)?,
+            HttperfFlag::PeriodicStats => self.periodic_stats = true,
             HttperfFlag::Port => self.port = number(value, "port number")?,
             HttperfFlag::PrintReply => self.print_reply = Some(PrintedParts::of(value)),
             HttperfFlag::PrintRequest => self.print_request = Some(PrintedParts::of(value)),
             HttperfFlag::Rate => self.pace = HttperfPace::of_rate(value)?,
+            HttperfFlag::RetryOnFailure => self.session.retry_on_failure = true,
             HttperfFlag::SendBuffer if value == BUFFERS.0 => {}
             HttperfFlag::RecvBuffer if value == BUFFERS.1 => {}
             HttperfFlag::SendBuffer | HttperfFlag::RecvBuffer => {
@@ -189,6 +220,7 @@ impl HttperfOptions {
             }
             HttperfFlag::Server => self.server = word(value, "server name")?,
             HttperfFlag::ServerName => self.server_name = Some(word(value, "server name")?),
+            HttperfFlag::SessionCookies => self.session.cookies = true,
             HttperfFlag::Ssl => self.ssl = true,
             HttperfFlag::SslNoReuse => self.ssl_no_reuse = true,
             HttperfFlag::ThinkTimeout => {
@@ -198,10 +230,30 @@ impl HttperfOptions {
             HttperfFlag::Uri => self.uri = word(value, "URI")?,
             HttperfFlag::Verbose => self.verbose = true,
             HttperfFlag::Wlog => self.uris = log(value)?,
+            HttperfFlag::Wsess => self.session.load = Some(HttperfSessions::of_wsess(value)?),
+            HttperfFlag::Wsesslog => self.session.load = Some(HttperfSessions::of_wsesslog(value)?),
             HttperfFlag::Wset => self.uris = set(value)?,
             HttperfFlag::Help | HttperfFlag::Version | HttperfFlag::Refused(_) => {}
         }
         Ok(())
+    }
+
+    fn check_sessions(&self) -> Result<(), HttperfRefusal> {
+        self.session.check()?;
+        let Some(sessions) = &self.session.load else {
+            return Ok(());
+        };
+        if matches!(self.uris, HttperfUris::Log { repeats: false, .. }) {
+            return Err(refusal(
+                "--wlog=n ends in the middle of a session: give --wlog=y",
+            ));
+        }
+        match sessions.calls {
+            HttperfSessionCalls::Same(_) => {
+                self.session.check_room(self.burst_length, self.is_http10)
+            }
+            HttperfSessionCalls::Log(_) => Ok(()),
+        }
     }
 
     /// The name in `Host`.
@@ -240,14 +292,17 @@ impl HttperfOptions {
         let name = self.server_name.as_deref().unwrap_or_default();
         add(self.server_name.is_some(), format!("--server_name={name}"));
         add(true, format!("--port={} --uri={}", self.port, self.uri));
-        add(self.is_http10, "--http-version=1.0".to_owned());
-        let pace = self.pace.echo();
-        add(!pace.is_empty(), pace);
+        for word in self.of_connections() {
+            add(!word.is_empty(), word);
+        }
         let (send, receive) = BUFFERS;
+        add(true, format!("--send-buffer={send}"));
         add(
-            true,
-            format!("--send-buffer={send} --recv-buffer={receive}"),
+            self.session.retry_on_failure,
+            "--retry-on-failure".to_owned(),
         );
+        add(true, format!("--recv-buffer={receive}"));
+        add(self.session.cookies, "--session-cookies".to_owned());
         add(self.ssl, "--ssl".to_owned());
         add(self.ssl_no_reuse, "--ssl-no-reuse".to_owned());
         if let Some((_, header)) = &self.add_header {
@@ -257,7 +312,11 @@ impl HttperfOptions {
             add(true, format!("--method={method}"));
         }
         let (conns, calls) = (self.num_conns, self.num_calls);
-        add(true, format!("--num-conns={conns} --num-calls={calls}"));
+        let plain = || format!("--num-conns={conns} --num-calls={calls}");
+        add(
+            true,
+            { self.session.load.as_ref() }.map_or_else(plain, HttperfSessions::echo),
+        );
         let burst = self.burst_length;
         add(burst > 1, format!("--burst-length={burst}"));
         if let HttperfUris::Set {
@@ -269,6 +328,28 @@ impl HttperfOptions {
             add(true, format!("--wset={files},{rate:.3}"));
         }
         line
+    }
+
+    /// What the line says of how connections are made, in the order in which it does; nothing
+    /// for what is the usual.
+    fn of_connections(&self) -> [String; 5] {
+        let session = &self.session;
+        let numbered = |name: &str, value: Option<usize>| {
+            let value = value.filter(|value| *value > 0);
+            value.map_or_else(String::new, |value| format!("--{name}={value}"))
+        };
+        let version = if self.is_http10 {
+            "--http-version=1.0"
+        } else {
+            ""
+        };
+        [
+            numbered("failure-status", session.failure_status.map(usize::from)),
+            version.to_owned(),
+            numbered("max-connections", session.max_connections),
+            numbered("max-piped-calls", session.max_piped_calls),
+            self.pace.echo(),
+        ]
     }
 }
 
@@ -340,44 +421,6 @@ fn log(value: &str) -> Result<HttperfUris, HttperfRefusal> {
         file: file.to_owned(),
         repeats,
     })
-}
-
-/// The bytes of headers: `\n` is a line end of HTTP, `\r` and `\a` are its halves, `\\` a
-/// backslash, and `\101` a byte by its octal number.
-fn header(value: &str) -> Result<Vec<u8>, HttperfRefusal> {
-    let mut bytes = Vec::new();
-    let mut rest = value.bytes().peekable();
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            bytes.push(byte);
-            continue;
-        }
-        match rest.next() {
-            Some(b'n') => bytes.extend_from_slice(b"\r\n"),
-            Some(b'r') => bytes.push(b'\r'),
-            Some(b'a') => bytes.push(b'\n'),
-            Some(b'\\') => bytes.push(b'\\'),
-            Some(digit @ b'0'..=b'7') => {
-                let mut code = u32::from(digit - b'0');
-                for _ in 0..2 {
-                    let Some(next) = rest.next_if(|one| (b'0'..=b'7').contains(one)) else {
-                        break;
-                    };
-                    code = code * 8 + u32::from(next - b'0');
-                }
-                let byte = u8::try_from(code);
-                bytes.push(byte.map_err(|_| illegal("character in --add-header", value))?);
-            }
-            _ => return Err(illegal("escape in --add-header", value)),
-        }
-    }
-    // Without it the request has no end, and the server waits for the rest.
-    match bytes.ends_with(b"\r\n") && !bytes.starts_with(b"\r\n") {
-        true => Ok(bytes),
-        false => Err(refusal(
-            "--add-header must be lines that end with \\n, such as --add-header='Accept: a/b\\n'",
-        )),
-    }
 }
 
 #[cfg(test)]
@@ -501,6 +544,7 @@ mod tests {
             names in prop::collection::vec("(--?[a-z-]{0,14}(=.{0,8})?)|.{0,6}", 0..4),
             option in prop::sample::select(vec![
                 "--add-header", "--client", "--period", "--rate", "--wset", "--wlog", "--uri",
+                "--wsess", "--wsesslog",
             ]),
             value in ".{0,12}",
         ) {
@@ -511,13 +555,5 @@ mod tests {
                 prop_assert!(!options.echo().is_empty());
             }
         }
-    }
-
-    #[test]
-    fn escapes_are_the_bytes_they_stand_for() {
-        // Method: each escape beside its bytes.
-        let bytes = header("A: b\\nC:\\101\\60\\7x\\\\\\r\\a").unwrap();
-        assert_eq!(bytes, b"A: b\r\nC:A0\x07x\\\r\n");
-        assert!(header("A:\\777\\n").is_err());
     }
 }

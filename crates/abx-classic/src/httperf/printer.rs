@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::figures::HttperfReply;
+use super::figures::{HttperfReply, HttperfSample};
 use super::options::{HttperfOptions, PrintedParts};
 
 /// Prints requests and replies, each line with the number of its call.
@@ -27,18 +27,32 @@ impl HttperfPrinter {
         }
     }
 
-    /// A request was sent; none of httperf's has a body here.
+    /// A request was sent. Of what it has behind its head httperf prints whole lines only.
     pub fn sent(&mut self, call: u64, request: &[u8]) {
         let Some(parts) = self.request else {
             return;
         };
+        let end = { request.windows(4) }.position(|four| four == b"\r\n\r\n");
+        let (head, contents) = request.split_at(end.map_or(request.len(), |end| end + 4));
         if parts.head {
-            for line in lines(request) {
+            for line in lines(head) {
                 self.line("SH", call, line);
             }
         }
+        if parts.body {
+            for line in contents.split_inclusive(|byte| *byte == b'\n') {
+                if let Some(line) = line.strip_suffix(b"\n") {
+                    self.line("SB", call, line);
+                }
+            }
+        }
         // Writing to a string does not fail.
-        let _ = writeln!(self.text, "SS{call}: header {} content 0", request.len());
+        let _ = writeln!(
+            self.text,
+            "SS{call}: header {} content {}",
+            head.len(),
+            contents.len()
+        );
     }
 
     /// A part of a reply's head has come.
@@ -79,9 +93,12 @@ impl HttperfPrinter {
         }
     }
 
-    /// A sample of the reply rate was taken: `--verbose`.
-    pub fn sampled(&mut self, rate: f64) {
-        let _ = writeln!(self.text, "reply-rate = {rate:<8.1}");
+    /// A sample of the rates was taken: `--verbose`.
+    pub fn sampled(&mut self, sample: HttperfSample) {
+        let _ = writeln!(self.text, "reply-rate = {:<8.1}", sample.replies);
+        if let Some(sessions) = sample.sessions {
+            let _ = writeln!(self.text, "session-rate = {sessions:<8.1}");
+        }
     }
 
     /// What was printed since this was last asked.
@@ -132,6 +149,7 @@ mod tests {
             ..HttperfPrinter::default()
         };
         printer.sent(0, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        printer.sent(1, b"PUT / HTTP/1.1\r\n\r\nhel\nlo");
         printer.head(0, b"HTTP/1.1 200 OK\r\nTransfer-En");
         printer.head(1, b"HTTP/1.1 2");
         printer.head(0, b"coding: chunked\r\n\r\n");
@@ -149,12 +167,21 @@ mod tests {
                 is_cut: false,
             },
         );
-        printer.sampled(10.0);
+        let sample = |sessions| HttperfSample {
+            replies: 10.0,
+            sessions,
+        };
+        printer.sampled(sample(None));
+        printer.sampled(sample(Some(3.8)));
         let expected = "\
 SH0:GET / HTTP/1.1
 SH0:Host: a
 SH0:
 SS0: header 27 content 0
+SH1:PUT / HTTP/1.1
+SH1:
+SB1:hel
+SS1: header 18 content 6
 RH0:HTTP/1.1 200 OK
 RH0:Transfer-Encoding: chunked
 RH0:
@@ -162,7 +189,7 @@ RB0:hello
 RB0: wor
 RB0:ld
 RS0: header 47 content 13 footer 2
-reply-rate = 10.0    \n";
+reply-rate = 10.0    \nreply-rate = 10.0    \nsession-rate = 3.8     \n";
         assert_eq!(printer.take(), expected);
         assert_eq!(printer.waiting(), 0);
     }

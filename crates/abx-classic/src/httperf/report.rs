@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::figures::{HttperfFailure, HttperfFigures, per_second};
+use super::figures::{HttperfFailure, HttperfFigures};
+use super::moments::per_second;
 
 impl HttperfFigures {
     /// What httperf prints when all connections have ended.
@@ -17,7 +18,10 @@ impl HttperfFigures {
             self.of_client(),
             self.of_errors(),
         ];
-        parts.join("\n")
+        let sessions = self.sessions.as_ref();
+        let sessions = sessions.map(|sessions| sessions.report(self.duration_ns));
+        let parts = parts.into_iter().chain(sessions);
+        parts.collect::<Vec<_>>().join("\n")
     }
 
     fn total(&self) -> String {
@@ -161,7 +165,7 @@ mod tests {
         // report was worked out by hand in the form that httperf 0.9.0 gave for such a load.
         let mut figures = HttperfFigures::default();
         for (connection, open) in [(0, 1), (1, 2)] {
-            figures.begins(connection * 10_000_000, open, 1);
+            figures.begins(connection * 10_000_000, open, open);
             figures.stands(800_000);
             for _ in 0..2 {
                 figures.sent(62);
@@ -177,7 +181,7 @@ mod tests {
             }
             figures.ends(1_800_000 + connection * 1_000_000, 2);
         }
-        figures.begins(20_000_000, 1, 3);
+        figures.begins(20_000_000, 1, 1);
         figures.fails(HttperfFailure::ConnectionRefused);
         figures.ends(1, 0);
         figures.fails(HttperfFailure::DescriptorUnavailable);
@@ -187,7 +191,7 @@ mod tests {
         };
         figures.finish(100_000_000, cpu);
         let expected = "\
-Maximum connect burst length: 3
+Maximum connect burst length: 2
 
 Total: connections 3 requests 4 replies 4 test-duration 0.100 s
 

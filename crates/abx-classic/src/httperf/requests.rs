@@ -1,12 +1,13 @@
 //! The requests, byte for byte as httperf 0.9.0 sends them.
 
 use super::options::{HttperfOptions, HttperfUris};
+use super::script::ScriptCall;
 
 /// Writes one request after the other.
 #[derive(Debug, Clone)]
 pub struct HttperfRequests {
-    /// Before and behind the URI.
-    before: Vec<u8>,
+    method: String,
+    /// Behind the URI, but for the empty line.
     behind: Vec<u8>,
     uris: UriSequence,
     /// Requests that were written.
@@ -48,9 +49,8 @@ impl HttperfRequests {
         if let Some((headers, _)) = &options.add_header {
             behind.extend_from_slice(headers);
         }
-        behind.extend_from_slice(b"\r\n");
         HttperfRequests {
-            before: format!("{method} ").into_bytes(),
+            method: method.to_owned(),
             behind,
             uris: UriSequence::of(options, log),
             written: 0,
@@ -59,15 +59,53 @@ impl HttperfRequests {
 
     /// Writes the next one behind what stands in `bytes`; false when the last one was written.
     pub fn write(&mut self, bytes: &mut Vec<u8>) -> bool {
+        self.write_with(None, bytes)
+    }
+
+    /// The same with a cookie.
+    pub(super) fn write_with(&mut self, cookie: Option<&[u8]>, bytes: &mut Vec<u8>) -> bool {
         let start = bytes.len();
-        bytes.extend_from_slice(&self.before);
+        bytes.extend_from_slice(self.method.as_bytes());
+        bytes.push(b' ');
         if !self.uris.write(self.written, bytes) {
             bytes.truncate(start);
             return false;
         }
         self.written += 1;
-        bytes.extend_from_slice(&self.behind);
+        self.write_rest(None, cookie, bytes);
         true
+    }
+
+    /// Writes what a file of sessions asks.
+    pub(super) fn write_scripted(
+        &self,
+        call: &ScriptCall,
+        cookie: Option<&[u8]>,
+        bytes: &mut Vec<u8>,
+    ) {
+        bytes.extend_from_slice(format!("{} {}", call.method, call.uri).as_bytes());
+        self.write_rest(call.contents.as_deref(), cookie, bytes);
+    }
+
+    /// Whether the replies have no bodies.
+    pub(super) fn is_for_heads(&self) -> bool {
+        self.method == "HEAD"
+    }
+
+    /// Writes what stands behind the URI.
+    fn write_rest(&self, contents: Option<&[u8]>, cookie: Option<&[u8]>, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.behind);
+        if let Some(contents) = contents {
+            let line = format!("Content-length: {}\r\n", contents.len());
+            bytes.extend_from_slice(line.as_bytes());
+        }
+        if let Some(cookie) = cookie {
+            bytes.extend_from_slice(b"Cookie: ");
+            bytes.extend_from_slice(cookie);
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(contents.unwrap_or_default());
     }
 }
 

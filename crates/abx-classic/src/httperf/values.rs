@@ -66,6 +66,44 @@ fn without_zeros(number: &str) -> &str {
     }
 }
 
+/// The bytes of headers: `\n` is a line end of HTTP, `\r` and `\a` are its halves, `\\` a
+/// backslash, and `\101` a byte by its octal number.
+pub(super) fn header(value: &str) -> Result<Vec<u8>, HttperfRefusal> {
+    let mut bytes = Vec::new();
+    let mut rest = value.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(b'n') => bytes.extend_from_slice(b"\r\n"),
+            Some(b'r') => bytes.push(b'\r'),
+            Some(b'a') => bytes.push(b'\n'),
+            Some(b'\\') => bytes.push(b'\\'),
+            Some(digit @ b'0'..=b'7') => {
+                let mut code = u32::from(digit - b'0');
+                for _ in 0..2 {
+                    let Some(next) = rest.next_if(|one| (b'0'..=b'7').contains(one)) else {
+                        break;
+                    };
+                    code = code * 8 + u32::from(next - b'0');
+                }
+                let byte = u8::try_from(code);
+                bytes.push(byte.map_err(|_| illegal("character in --add-header", value))?);
+            }
+            _ => return Err(illegal("escape in --add-header", value)),
+        }
+    }
+    // Without it the request has no end, and the server waits for the rest.
+    match bytes.ends_with(b"\r\n") && !bytes.starts_with(b"\r\n") {
+        true => Ok(bytes),
+        false => Err(refusal(
+            "--add-header must be lines that end with \\n, such as --add-header='Accept: a/b\\n'",
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,5 +124,13 @@ mod tests {
         ] {
             assert_eq!(short_number(value), said);
         }
+    }
+
+    #[test]
+    fn escapes_are_the_bytes_they_stand_for() {
+        // Method: each escape beside its bytes.
+        let bytes = header("A: b\\nC:\\101\\60\\7x\\\\\\r\\a").unwrap();
+        assert_eq!(bytes, b"A: b\r\nC:A0\x07x\\\r\n");
+        assert!(header("A:\\777\\n").is_err());
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::schedule::{Arrivals, PerSecond, StageList};
 
-pub use tls::{TlsFileError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion};
+pub use tls::{TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust, TlsVersion};
 
 /// The threads that make load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,6 +20,10 @@ pub struct TlsPlan {
     pub trust: TlsTrust,
     /// The only version to be spoken; `None` for the newest that both sides know.
     pub version: Option<TlsVersion>,
+    /// Cipher suites that are offered for TLS 1.2, the best first; empty for all. Those of
+    /// TLS 1.3 are always offered.
+    #[serde(default)]
+    pub suites: Vec<TlsSuite>,
     /// Whether a further connection may resume an earlier one's session (RFC 8446,
     /// section 2.2), so that most handshakes prove nothing anew.
     pub resumption: bool,
@@ -50,6 +54,19 @@ pub enum TlsVersion {
     /// TLS 1.3 (RFC 8446).
     #[serde(rename = "1.3")]
     Tls13,
+}
+
+/// A cipher suite of TLS 1.2 (RFC 5289, RFC 7905), by its key exchange's proof and its cipher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are those of the suites")]
+pub enum TlsSuite {
+    EcdsaAes128,
+    EcdsaAes256,
+    EcdsaChacha20,
+    RsaAes128,
+    RsaAes256,
+    RsaChacha20,
 }
 
 /// A certificate and its key.
@@ -141,6 +158,31 @@ impl TlsVersion {
         match self {
             TlsVersion::Tls12 => "1.2",
             TlsVersion::Tls13 => "1.3",
+        }
+    }
+}
+
+impl TlsSuite {
+    /// All that can be spoken.
+    pub const ALL: [TlsSuite; 6] = [
+        TlsSuite::EcdsaAes128,
+        TlsSuite::EcdsaAes256,
+        TlsSuite::EcdsaChacha20,
+        TlsSuite::RsaAes128,
+        TlsSuite::RsaAes256,
+        TlsSuite::RsaChacha20,
+    ];
+
+    /// What OpenSSL calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TlsSuite::EcdsaAes128 => "ECDHE-ECDSA-AES128-GCM-SHA256",
+            TlsSuite::EcdsaAes256 => "ECDHE-ECDSA-AES256-GCM-SHA384",
+            TlsSuite::EcdsaChacha20 => "ECDHE-ECDSA-CHACHA20-POLY1305",
+            TlsSuite::RsaAes128 => "ECDHE-RSA-AES128-GCM-SHA256",
+            TlsSuite::RsaAes256 => "ECDHE-RSA-AES256-GCM-SHA384",
+            TlsSuite::RsaChacha20 => "ECDHE-RSA-CHACHA20-POLY1305",
         }
     }
 }

@@ -4,10 +4,17 @@
 //! connection it does not keep. Here the connection is the unit, as it is httperf's: so many
 //! are begun, one behind the other or at given moments, each asks so many times, and a
 //! [`SessionClient`] hears every step. One thread, over the same back ends; nothing is
-//! verified, nothing is sent again. Start at [`run_sessions`].
+//! verified. Start at [`run_sessions`].
+//!
+//! A *visit* is what one user does: bursts of calls with time to think between them, over
+//! connections that each are a session. [`run_visits`] runs so many.
 
+mod begins;
+mod connections;
 mod runner;
 mod session;
+mod visit;
+mod visits;
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,13 +29,27 @@ use crate::workers::engine::Stopper;
 use crate::workers::error::EngineError;
 
 pub(crate) use runner::SessionRunner;
+pub use visit::{VisitBurst, VisitCall, VisitClient, VisitEnd, VisitLoad};
+pub(crate) use visits::VisitRunner;
 
-/// A load of sessions.
-pub struct SessionLoad {
+/// What holds for every session of a load.
+pub struct SessionTerms {
     /// Where the server listens.
     pub address: SocketAddr,
     /// How connections are encrypted; `None` for not at all.
     pub tls: Option<TlsPlan>,
+    /// For how long a session may make no progress; `None` for as long as it likes.
+    pub timeout: Option<Nanos>,
+    /// How much longer it may take until the first byte of an answer.
+    pub answer_timeout: Nanos,
+    /// How often [`SessionStep::Ticks`] is told, above zero.
+    pub tick: Nanos,
+}
+
+/// A load of sessions.
+pub struct SessionLoad {
+    /// What holds for each.
+    pub terms: SessionTerms,
     /// How many sessions there are.
     pub sessions: u64,
     /// When each next one begins, from the load's beginning and in order; `None` for when the
@@ -41,31 +62,32 @@ pub struct SessionLoad {
     pub burst: u32,
     /// Whether the requests are for heads alone, whose answers have no body.
     pub heads_only: bool,
-    /// For how long a session may make no progress; `None` for as long as it likes.
-    pub timeout: Option<Nanos>,
-    /// How much longer it may take until the first byte of an answer.
-    pub answer_timeout: Nanos,
-    /// How often [`SessionStep::Ticks`] is told, above zero.
-    pub tick: Nanos,
 }
 
 impl SessionLoad {
     fn kind(&self) -> AnswerKind {
-        match self.heads_only {
-            true => AnswerKind::HeadOnly,
-            false => AnswerKind::WithBody,
-        }
+        answer_kind(self.heads_only)
     }
 }
 
+fn answer_kind(is_head_only: bool) -> AnswerKind {
+    match is_head_only {
+        true => AnswerKind::HeadOnly,
+        false => AnswerKind::WithBody,
+    }
+}
+
+/// Who hears what becomes of sessions.
+pub trait SessionListener {
+    /// Hears the next step, which was at this moment from the load's beginning.
+    fn hears(&mut self, at: Nanos, step: SessionStep<'_>);
+}
+
 /// Who asks in sessions, and hears what becomes of that.
-pub trait SessionClient {
+pub trait SessionClient: SessionListener {
     /// Writes the next request behind what stands in `bytes`. False when there is none left,
     /// which ends the session that it was for.
     fn ask(&mut self, bytes: &mut Vec<u8>) -> bool;
-
-    /// Hears the next step, which was at this moment from the load's beginning.
-    fn hears(&mut self, at: Nanos, step: SessionStep<'_>);
 }
 
 /// What happens in a load of sessions. Calls are counted over all of them, from 0.
@@ -117,7 +139,7 @@ pub enum SessionStep<'a> {
         /// Answers that came over it.
         answers: u64,
     },
-    /// A further [`SessionLoad::tick`] has passed.
+    /// A further [`SessionTerms::tick`] has passed.
     Ticks,
 }
 
@@ -143,7 +165,7 @@ pub struct SessionAnswer {
 /// Why a session ended early, or could not begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionFailure {
-    /// No progress within [`SessionLoad::timeout`].
+    /// No progress within [`SessionTerms::timeout`].
     Timeout,
     /// The kernel gave up on the connection.
     KernelTimeout,
@@ -191,15 +213,37 @@ pub fn run_sessions(
     client: &mut dyn SessionClient,
     stopper: &Stopper,
 ) -> Result<Nanos, EngineError> {
+    let (io, tls) = prepared(&load.terms)?;
+    Ok(match tls {
+        None => SessionRunner::new(io, load, client).run(stopper),
+        Some(tls) => SessionRunner::new(Tls::over(io, tls), load, client).run(stopper),
+    })
+}
+
+/// Runs visits until all have ended, or somebody stops them. Answers how long that took.
+///
+/// # Errors
+/// As [`run_sessions`].
+pub fn run_visits(
+    load: VisitLoad,
+    client: &mut dyn VisitClient,
+    stopper: &Stopper,
+) -> Result<Nanos, EngineError> {
+    let (io, tls) = prepared(&load.terms)?;
+    Ok(match tls {
+        None => VisitRunner::new(io, load, client).run(stopper),
+        Some(tls) => VisitRunner::new(Tls::over(io, tls), load, client).run(stopper),
+    })
+}
+
+/// What a load needs of this machine.
+fn prepared(terms: &SessionTerms) -> Result<(EpollIo, Option<TlsClient>), EngineError> {
     let io = EpollIo::new(Wait::Asleep).map_err(|source| EngineError::System {
         what: "an epoll set",
         source,
     })?;
     // With the usual slack sessions only begin some microseconds later.
     let _ = abx_sys::clock::sharpen_timers();
-    let tls = load.tls.as_ref().map(TlsClient::of).transpose()?;
-    Ok(match tls {
-        None => SessionRunner::new(io, load, client).run(stopper),
-        Some(tls) => SessionRunner::new(Tls::over(io, tls), load, client).run(stopper),
-    })
+    let tls = terms.tls.as_ref().map(TlsClient::of).transpose()?;
+    Ok((io, tls))
 }

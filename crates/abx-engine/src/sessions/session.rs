@@ -5,13 +5,17 @@ use std::collections::VecDeque;
 use abx_sys::Nanos;
 use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, HeadMemo};
 
-use super::{SessionAnswer, SessionClient, SessionFailure, SessionStep};
+use super::{SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionStep};
 
 /// A place for one session at a time.
 pub(super) struct Session {
     /// Counts connections of this place, so that an event of an earlier one is known as stale.
     pub(super) generation: u32,
     pub(super) is_open: bool,
+    /// Whether the connection has been made.
+    pub(super) stands: bool,
+    /// Whether nothing of the connection is left to be closed.
+    pub(super) is_gone: bool,
     pub(super) began: Nanos,
     /// When it last made progress.
     pub(super) progress: Nanos,
@@ -25,11 +29,19 @@ pub(super) struct Session {
     /// What goes out, of which so many bytes were taken.
     outgoing: Vec<u8>,
     taken: usize,
-    /// The calls in it, with where each ends.
-    ends: VecDeque<(u64, usize)>,
+    /// The calls in it that were not taken whole.
+    waiting: VecDeque<Unsent>,
     /// The last request that was taken whole ends there.
     sent_until: usize,
     coming: Coming,
+}
+
+/// A request that is to be sent.
+struct Unsent {
+    call: u64,
+    kind: AnswerKind,
+    /// Where it ends in what goes out.
+    end: usize,
 }
 
 /// A request under way.
@@ -57,6 +69,8 @@ pub(super) enum SessionProgress {
     GoesOn,
     /// All that was asked is answered.
     IsAnswered,
+    /// So it is, and the peer has closed.
+    IsOver,
     Failed(SessionFailure),
 }
 
@@ -71,6 +85,8 @@ impl Session {
         Session {
             generation: 0,
             is_open: false,
+            stands: false,
+            is_gone: false,
             began: Nanos(0),
             progress: Nanos(0),
             looked_at: Nanos::MAX,
@@ -80,7 +96,7 @@ impl Session {
             flights: VecDeque::new(),
             outgoing: Vec::new(),
             taken: 0,
-            ends: VecDeque::new(),
+            waiting: VecDeque::new(),
             sent_until: 0,
             coming: Coming::default(),
         }
@@ -89,6 +105,7 @@ impl Session {
     /// Forgets what was, and begins with so many calls to make.
     pub(super) fn begin(&mut self, calls: u32, now: Nanos) {
         self.is_open = true;
+        (self.stands, self.is_gone) = (false, false);
         self.began = now;
         self.progress = now;
         self.looked_at = Nanos::MAX;
@@ -98,14 +115,19 @@ impl Session {
         self.flights.clear();
         self.outgoing.clear();
         (self.taken, self.sent_until) = (0, 0);
-        self.ends.clear();
+        self.waiting.clear();
         self.coming = Coming::default();
     }
 
-    /// Its connection is gone.
-    pub(super) fn close(&mut self) {
-        self.is_open = false;
+    /// Its connection is closed, or was never made; nothing more is heard of it.
+    pub(super) fn lose(&mut self) {
+        self.is_gone = true;
         self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// Whether it was answered and nothing is under way.
+    pub(super) fn rests(&self) -> bool {
+        self.answers > 0 && self.flights.is_empty() && self.has_sent_all()
     }
 
     /// Whether it waits for the first byte of an answer.
@@ -118,21 +140,41 @@ impl Session {
     pub(super) fn prepare(
         &mut self,
         burst: u32,
+        kind: AnswerKind,
         next: &mut u64,
         client: &mut dyn SessionClient,
     ) -> bool {
-        self.outgoing.clear();
-        (self.taken, self.sent_until) = (0, 0);
+        self.forget_sent();
         for _ in 0..burst.min(self.calls_left) {
             if !client.ask(&mut self.outgoing) {
                 self.calls_left = 0;
                 break;
             }
             self.calls_left -= 1;
-            self.ends.push_back((*next, self.outgoing.len()));
+            self.queue(*next, kind);
             *next += 1;
         }
-        !self.ends.is_empty()
+        !self.waiting.is_empty()
+    }
+
+    /// Takes up one request, to be sent behind what is not sent yet.
+    pub(super) fn ask(&mut self, call: u64, kind: AnswerKind, request: &[u8]) {
+        if self.has_sent_all() {
+            self.forget_sent();
+        }
+        self.outgoing.extend_from_slice(request);
+        self.queue(call, kind);
+    }
+
+    fn forget_sent(&mut self) {
+        self.outgoing.clear();
+        (self.taken, self.sent_until) = (0, 0);
+    }
+
+    /// What goes out ends with this call.
+    fn queue(&mut self, call: u64, kind: AnswerKind) {
+        let end = self.outgoing.len();
+        self.waiting.push_back(Unsent { call, kind, end });
     }
 
     /// What is still to be sent.
@@ -145,38 +187,38 @@ impl Session {
     }
 
     /// So many bytes of what is unsent were taken, by a send that began at this moment of the
-    /// load. Answers are awaited, as `kind` says; with `None` the connection is known to bring
-    /// none.
+    /// load. Answers are awaited, unless the connection is known to bring none.
     pub(super) fn sends(
         &mut self,
         bytes: usize,
         at: Nanos,
-        kind: Option<AnswerKind>,
-        client: &mut dyn SessionClient,
+        is_heard: bool,
+        listener: &mut dyn SessionListener,
     ) {
         let until = self.taken + bytes;
         let mut begins = self.sent_until;
-        for (number, end) in &self.ends {
+        for one in &self.waiting {
             // The first byte of this one is among what was taken now.
             if (self.taken..until).contains(&begins) {
                 self.flights.push_back(Call {
-                    number: *number,
+                    number: one.call,
                     sent: at,
                 });
-                if let Some(kind) = kind {
-                    self.http.expect(kind);
+                if is_heard {
+                    self.http.expect(one.kind);
                 }
             }
-            begins = *end;
+            begins = one.end;
         }
         self.taken = until;
-        while let Some((call, end)) = self.ends.front().copied()
-            && end <= until
+        while let Some(Unsent { call, end, .. }) = self.waiting.front()
+            && *end <= until
         {
+            let (call, end) = (*call, *end);
             let request = &self.outgoing[self.sent_until..end];
-            client.hears(at, SessionStep::Sent { call, request });
+            listener.hears(at, SessionStep::Sent { call, request });
             self.sent_until = end;
-            self.ends.pop_front();
+            self.waiting.pop_front();
         }
     }
 
@@ -186,7 +228,7 @@ impl Session {
         mut input: &[u8],
         at: Nanos,
         memo: &mut HeadMemo,
-        client: &mut dyn SessionClient,
+        listener: &mut dyn SessionListener,
     ) -> SessionProgress {
         loop {
             let before = input;
@@ -195,7 +237,7 @@ impl Session {
             if !taken.is_empty() && !self.flights.is_empty() {
                 self.coming.first_byte.get_or_insert(at);
             }
-            self.count(taken, at, client);
+            self.count(taken, at, listener);
             match event {
                 None => break,
                 Some(Event::Head { status, .. }) => {
@@ -205,9 +247,9 @@ impl Session {
                     self.coming.body_bytes += bytes.len() as u64;
                     self.coming.framing_bytes = 0;
                     let call = self.call();
-                    client.hears(at, SessionStep::Body { call, bytes });
+                    listener.hears(at, SessionStep::Body { call, bytes });
                 }
-                Some(Event::Done(done)) => self.answered(done, false, at, client),
+                Some(Event::Done(done)) => self.answered(done, false, at, listener),
                 Some(Event::Failed(fault)) => return SessionProgress::Failed(failure(fault)),
             }
         }
@@ -218,7 +260,7 @@ impl Session {
     }
 
     /// Counts bytes for the part of the answer that they belong to.
-    fn count(&mut self, taken: &[u8], at: Nanos, client: &mut dyn SessionClient) {
+    fn count(&mut self, taken: &[u8], at: Nanos, listener: &mut dyn SessionListener) {
         // What comes behind the last answer of a connection is nobody's.
         if taken.is_empty() || self.flights.is_empty() {
             return;
@@ -228,15 +270,15 @@ impl Session {
             self.coming.framing_bytes += taken.len() as u64;
         } else {
             self.coming.head_bytes += taken.len() as u64;
-            client.hears(at, SessionStep::Head { call, bytes: taken });
+            listener.hears(at, SessionStep::Head { call, bytes: taken });
         }
     }
 
-    /// The peer closed. Answers `IsAnswered` when that ended the answer to the last request.
-    pub(super) fn end(&mut self, at: Nanos, client: &mut dyn SessionClient) -> SessionProgress {
+    /// The peer closed. Answers `IsOver` when that ended the answer to the last request.
+    pub(super) fn end(&mut self, at: Nanos, listener: &mut dyn SessionListener) -> SessionProgress {
         let is_cut = match self.http.eof() {
             Some(Event::Done(done)) => {
-                self.answered(done, false, at, client);
+                self.answered(done, false, at, listener);
                 false
             }
             // As far as it came it is an answer to httperf; whoever hears is told.
@@ -249,10 +291,10 @@ impl Session {
                 body_bytes: self.coming.body_bytes,
                 reusable: false,
             };
-            self.answered(done, true, at, client);
+            self.answered(done, true, at, listener);
         }
         match self.flights.is_empty() && self.has_sent_all() {
-            true => SessionProgress::IsAnswered,
+            true => SessionProgress::IsOver,
             false => SessionProgress::Failed(SessionFailure::Reset),
         }
     }
@@ -261,7 +303,13 @@ impl Session {
         self.flights.front().map_or(0, |call| call.number)
     }
 
-    fn answered(&mut self, done: Done, is_cut: bool, at: Nanos, client: &mut dyn SessionClient) {
+    fn answered(
+        &mut self,
+        done: Done,
+        is_cut: bool,
+        at: Nanos,
+        listener: &mut dyn SessionListener,
+    ) {
         let coming = std::mem::take(&mut self.coming);
         let Some(call) = self.flights.pop_front() else {
             return;
@@ -282,7 +330,7 @@ impl Session {
             is_cut,
         };
         let call = call.number;
-        client.hears(at, SessionStep::Answered { call, answer });
+        listener.hears(at, SessionStep::Answered { call, answer });
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) fn plan() -> TlsPlan {
         hides_name: false,
         trust: TlsTrust::Given(vec![CERTIFIED.cert.der().to_vec()]),
         version: None,
+        suites: Vec::new(),
         resumption: false,
         protocols: Vec::new(),
         identity: None,

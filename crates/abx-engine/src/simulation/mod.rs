@@ -24,3 +24,4 @@ mod several_workers;
 mod simulated;
 mod streams;
 mod timelines;
+mod visits;

@@ -8,12 +8,13 @@ use super::network::{Network, Sim};
 use super::script::PeerStep;
 use super::simulated::{MS, SECOND};
 use crate::sessions::{
-    SessionAnswer, SessionClient, SessionFailure, SessionLoad, SessionRunner, SessionStep,
+    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionRunner,
+    SessionStep, SessionTerms,
 };
 use crate::workers::engine::Stopper;
 
-const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+pub(super) const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+pub(super) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 /// Asks so often at most, and keeps what it hears.
 #[derive(Default)]
@@ -39,7 +40,9 @@ impl SessionClient for Hearer {
         }
         is_left
     }
+}
 
+impl SessionListener for Hearer {
     fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
         match step {
             SessionStep::Begins { open, together } => self.begins.push((at, open, together)),
@@ -58,18 +61,24 @@ impl SessionClient for Hearer {
     }
 }
 
-fn load(sessions: u64, calls: u32) -> SessionLoad {
-    SessionLoad {
+pub(super) fn terms() -> SessionTerms {
+    SessionTerms {
         address: Sim::ADDRESS,
         tls: None,
+        timeout: None,
+        answer_timeout: Nanos(0),
+        tick: Nanos(SECOND),
+    }
+}
+
+fn load(sessions: u64, calls: u32) -> SessionLoad {
+    SessionLoad {
+        terms: terms(),
         sessions,
         begins: None,
         calls,
         burst: 1,
         heads_only: false,
-        timeout: None,
-        answer_timeout: Nanos(0),
-        tick: Nanos(SECOND),
     }
 }
 
@@ -89,14 +98,14 @@ fn heard(load: SessionLoad, steps: &[PeerStep]) -> Hearer {
     heard_over(Network::faultless(1), load, steps)
 }
 
-const READ: PeerStep = PeerStep::Await(REQUEST.len());
+pub(super) const READ: PeerStep = PeerStep::Await(REQUEST.len());
 
-fn send(answer: &str) -> PeerStep {
+pub(super) fn send(answer: &str) -> PeerStep {
     PeerStep::Send(Arc::from(answer.as_bytes()))
 }
 
 /// Answers all that is asked.
-fn serving() -> Vec<PeerStep> {
+pub(super) fn serving() -> Vec<PeerStep> {
     vec![READ, PeerStep::Work, send(HELLO), PeerStep::Again]
 }
 
@@ -247,8 +256,11 @@ fn a_session_without_progress_is_given_up() {
     let steps = [READ, PeerStep::Work, send(HELLO), READ];
     for (answer_timeout, expected) in [(0, 1), (2, 3)] {
         let load = SessionLoad {
-            timeout: Some(Nanos(SECOND)),
-            answer_timeout: Nanos(answer_timeout * SECOND),
+            terms: SessionTerms {
+                timeout: Some(Nanos(SECOND)),
+                answer_timeout: Nanos(answer_timeout * SECOND),
+                ..terms()
+            },
             ..load(1, 2)
         };
         let heard = heard(load, &steps);

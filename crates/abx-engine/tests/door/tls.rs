@@ -138,6 +138,7 @@ fn believing() -> TlsPlan {
         hides_name: false,
         trust: TlsTrust::Given(vec![SERVER.cert.der().to_vec()]),
         version: None,
+        suites: Vec::new(),
         resumption: false,
         protocols: Vec::new(),
         identity: None,

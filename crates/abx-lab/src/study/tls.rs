@@ -37,6 +37,7 @@ impl TlsSpec {
             hides_name: false,
             trust: self.trust.clone(),
             version: self.version,
+            suites: Vec::new(),
             resumption: self.resumption,
             protocols: spoken.alpn(),
             identity: self.identity.clone(),

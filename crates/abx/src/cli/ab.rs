@@ -14,7 +14,7 @@ use abx_classic::ab::{
 use abx_engine::schedule::StageList;
 use abx_engine::{
     Asked, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan, SliceEnd, Stopper,
-    TlsIdentity, TlsPlan, TlsTrust, TlsVersion,
+    TlsIdentity, TlsPlan, TlsSuite, TlsTrust, TlsVersion,
 };
 use abx_evidence::{
     ExpectedStatus, Outcome, RequestCount, RequestLog, RequestLogPlan, Shape, SliceTally,
@@ -279,6 +279,7 @@ fn pacing(options: &AbOptions) -> Result<Pacing, AbRefusal> {
 
 /// As ab, which believes every certificate.
 fn tls(options: &AbOptions) -> Result<Option<TlsPlan>, AbRefusal> {
+    let suites = suites(&options.tls.suites)?;
     if !options.url.is_encrypted {
         return Ok(None);
     }
@@ -297,10 +298,26 @@ fn tls(options: &AbOptions) -> Result<Option<TlsPlan>, AbRefusal> {
             AbTlsVersion::Tls12 => TlsVersion::Tls12,
             AbTlsVersion::Tls13 => TlsVersion::Tls13,
         }),
+        suites,
         resumption: false,
         protocols: Vec::new(),
         identity,
     }))
+}
+
+/// The cipher suites of `-Z`.
+fn suites(names: &[String]) -> Result<Vec<TlsSuite>, AbRefusal> {
+    let named = |name: &String| {
+        let suite = { TlsSuite::ALL.into_iter() }.find(|suite| suite.name() == *name);
+        suite.ok_or_else(|| {
+            let all = TlsSuite::ALL.map(TlsSuite::name).join(":");
+            AbRefusal {
+                message: format!("abx ab: -Z: `{name}` is none of {all}"),
+                exit_code: 22,
+            }
+        })
+    };
+    names.iter().map(named).collect()
 }
 
 /// This moment of the calendar in µs, and on the monotonic clock in ns.

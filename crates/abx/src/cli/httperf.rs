@@ -5,11 +5,13 @@ use std::net::SocketAddr;
 
 use abx_classic::httperf::{
     HttperfCommand, HttperfCpu, HttperfFailure, HttperfFigures, HttperfOptions, HttperfPrinter,
-    HttperfReply, HttperfRequests, HttperfUris, notes, usage,
+    HttperfReply, HttperfRequests, HttperfSessionCalls, HttperfSessionEnd, HttperfSessionRequests,
+    HttperfUris, notes, usage,
 };
 use abx_engine::{
-    EngineError, SessionAnswer, SessionClient, SessionFailure, SessionLoad, SessionStep, Stopper,
-    TlsPlan, TlsTrust, run_sessions,
+    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionStep,
+    SessionTerms, Stopper, TlsPlan, TlsTrust, VisitBurst, VisitCall, VisitClient, VisitEnd,
+    VisitLoad, run_sessions, run_visits,
 };
 use abx_sys::process::{OwnCpu, own_cpu};
 use abx_sys::{Nanos, limits, names};
@@ -21,8 +23,8 @@ use crate::end::{End, Failure, tell};
 
 /// Load a server by httperf's options, and print its report.
 ///
-/// Takes the options of httperf 0.9.0 for connections and calls, also when abx is called by that
-/// name. One that abx does not do is refused, none is passed over: docs/httperf.md.
+/// Takes the options of httperf 0.9.0, also when abx is called by that name. One that abx does
+/// not do is refused, none is passed over: docs/httperf.md.
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,
@@ -30,6 +32,7 @@ use crate::end::{End, Failure, tell};
         abx httperf --server 127.0.0.1 --port 8080 --num-conns 1000\n  \
         abx httperf --hog --server=127.0.0.1 --port=8080 --uri=/x --rate=200 --num-conns=2000 \
         --num-calls=5 --timeout=5\n  \
+        abx httperf --server=127.0.0.1 --port=8080 --wsess=100,6,2 --burst-length=3 --rate=10\n  \
         abx httperf --server 127.0.0.1 --port 8080 --print-request --print-reply=header\n\n\
         Exit codes are httperf's: 0 with a report, whatever is in it; 1 without."
 )]
@@ -74,11 +77,21 @@ pub fn httperf(args: &HttperfArgs) -> Result<End, Failure> {
             "httperf: maximum number of open descriptors = {soft}\n"
         ))?;
     }
-    let mut client = HttperfClient::new(&options, &log);
+    let mut client = match HttperfClient::new(&options, &log) {
+        Ok(client) => client,
+        Err(why) => return Ok(refuse(&why)),
+    };
     let before = own_cpu();
-    let took = match run_sessions(load(&options, address), &mut client, &stopper) {
+    let took = match &options.session.load {
+        None => run_sessions(session_load(&options, address), &mut client, &stopper),
+        Some(sessions) => {
+            let load = visit_load(&options, sessions.count, address);
+            run_visits(load, &mut client, &stopper)
+        }
+    };
+    let took = match took {
         Ok(took) => took,
-        Err(error) => return Ok(refuse(&explained(&error))),
+        Err(error) => return Ok(refuse(&format!("there is no load: {error}"))),
     };
     client.figures.finish(took.0, spent(before, own_cpu()));
     print(&format!(
@@ -101,10 +114,6 @@ fn refuse(why: &str) -> End {
     End::Failed
 }
 
-fn explained(error: &EngineError) -> String {
-    format!("there is no load: {error}")
-}
-
 fn print(text: &str) -> Result<(), Failure> {
     to_stdout(text).map_err(Failure::no_claim)
 }
@@ -113,14 +122,14 @@ fn printed(text: &str) -> Result<End, Failure> {
     print(text).map(|()| End::Done)
 }
 
-/// What stands in the file of `--wlog`.
+/// What stands in the file of `--wlog` or `--wsesslog`.
 fn log(options: &HttperfOptions) -> Result<Vec<u8>, String> {
-    match &options.uris {
-        HttperfUris::Log { file, .. } => {
-            std::fs::read(file).map_err(|error| format!("can't open {file}: {error}"))
-        }
-        _ => Ok(Vec::new()),
-    }
+    let sessions = options.session.load.as_ref();
+    let file = match (&options.uris, sessions.map(|sessions| &sessions.calls)) {
+        (_, Some(HttperfSessionCalls::Log(file))) | (HttperfUris::Log { file, .. }, _) => file,
+        _ => return Ok(Vec::new()),
+    };
+    std::fs::read(file).map_err(|error| format!("can't open {file}: {error}"))
 }
 
 /// Where the server is: of several addresses the first of IPv4, as httperf knows no other.
@@ -133,11 +142,10 @@ fn address(options: &HttperfOptions) -> Result<SocketAddr, String> {
     first.ok_or_else(|| format!("invalid server address {server}"))
 }
 
-/// The load that the options describe.
-fn load(options: &HttperfOptions, address: SocketAddr) -> SessionLoad {
+/// What holds for every connection.
+fn terms(options: &HttperfOptions, address: SocketAddr) -> SessionTerms {
     let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
-    let begins = options.pace.begins(options.client.0);
-    SessionLoad {
+    SessionTerms {
         address,
         // httperf believes every certificate, and resumes within its sessions only.
         tls: options.ssl.then(|| TlsPlan {
@@ -145,18 +153,48 @@ fn load(options: &HttperfOptions, address: SocketAddr) -> SessionLoad {
             hides_name: false,
             trust: TlsTrust::Anyone,
             version: None,
+            suites: Vec::new(),
             resumption: false,
             protocols: Vec::new(),
             identity: None,
         }),
-        sessions: options.num_conns,
-        begins: begins.map(|begins| Box::new(begins.map(Nanos)) as Box<dyn Iterator<Item = Nanos>>),
-        calls: options.num_calls,
-        burst: options.burst_length,
-        heads_only: options.method.as_deref() == Some("HEAD"),
         timeout: (options.timeout_s > 0.0).then(|| nanos(options.timeout_s)),
         answer_timeout: nanos(options.think_timeout_s),
         tick: Nanos(HttperfFigures::SAMPLE_NS),
+    }
+}
+
+/// When connections or sessions begin.
+fn begins(options: &HttperfOptions) -> Option<Box<dyn Iterator<Item = Nanos>>> {
+    let begins = options.pace.begins(options.client.0)?;
+    Some(Box::new(begins.map(Nanos)))
+}
+
+/// The load of connections that the options describe.
+fn session_load(options: &HttperfOptions, address: SocketAddr) -> SessionLoad {
+    SessionLoad {
+        terms: terms(options, address),
+        sessions: options.num_conns,
+        begins: begins(options),
+        calls: options.num_calls,
+        burst: options.burst_length,
+        heads_only: options.method.as_deref() == Some("HEAD"),
+    }
+}
+
+/// The load of so many of httperf's sessions.
+fn visit_load(options: &HttperfOptions, visits: u64, address: SocketAddr) -> VisitLoad {
+    let (connections, piped) = options.session.room(options.is_http10);
+    VisitLoad {
+        terms: terms(options, address),
+        visits,
+        begins: begins(options),
+        connections,
+        piped,
+        // Between the calls of a session httperf keeps no connection of HTTP/1.0.
+        keeps: !options.is_http10,
+        failure_status: options.session.failure_status,
+        retries: options.session.retry_on_failure,
     }
 }
 
@@ -171,22 +209,33 @@ fn spent(before: OwnCpu, after: OwnCpu) -> HttperfCpu {
 /// Asks httperf's requests and counts what comes.
 struct HttperfClient {
     requests: HttperfRequests,
+    /// Those of a load of sessions.
+    sessions: Option<HttperfSessionRequests>,
     figures: HttperfFigures,
     printer: HttperfPrinter,
-    verbose: bool,
+    /// Whether samples of rates are printed.
+    tells_rates: bool,
     /// Why the first connection failed of those that failed in no way that has a name.
     first_other: Option<String>,
 }
 
 impl HttperfClient {
-    fn new(options: &HttperfOptions, log: &[u8]) -> HttperfClient {
-        HttperfClient {
+    fn new(options: &HttperfOptions, log: &[u8]) -> Result<HttperfClient, String> {
+        let has_sessions = options.session.load.is_some();
+        let sessions = has_sessions.then(|| HttperfSessionRequests::new(options, log));
+        Ok(HttperfClient {
             requests: HttperfRequests::new(options, log),
-            figures: HttperfFigures::default(),
+            sessions: sessions
+                .transpose()
+                .map_err(|refusal| refusal.to_string())?,
+            figures: match has_sessions {
+                true => HttperfFigures::of_sessions(),
+                false => HttperfFigures::default(),
+            },
             printer: HttperfPrinter::new(options),
-            verbose: options.verbose,
+            tells_rates: options.verbose || options.periodic_stats,
             first_other: None,
-        }
+        })
     }
 
     fn fails(&mut self, failure: SessionFailure) {
@@ -210,7 +259,38 @@ impl SessionClient for HttperfClient {
     fn ask(&mut self, bytes: &mut Vec<u8>) -> bool {
         self.requests.write(bytes)
     }
+}
 
+impl VisitClient for HttperfClient {
+    fn visits(&mut self) -> Vec<VisitBurst> {
+        let bursts = self.sessions.as_mut().map(HttperfSessionRequests::begin);
+        { bursts.unwrap_or_default().into_iter() }
+            .map(|burst| VisitBurst {
+                calls: burst.calls,
+                think: Nanos(burst.think_ns),
+            })
+            .collect()
+    }
+
+    fn asks(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool {
+        let sessions = self.sessions.as_mut();
+        sessions.is_some_and(|sessions| sessions.write(call.visit, call.place, call.number, bytes))
+    }
+
+    fn ends(&mut self, _: Nanos, end: VisitEnd) {
+        self.figures.session_ends(HttperfSessionEnd {
+            lasted_ns: end.lasted.0,
+            connections: end.connections,
+            replies: end.answers,
+            is_whole: end.is_whole,
+        });
+        if let Some(sessions) = &mut self.sessions {
+            sessions.ends(end.visit);
+        }
+    }
+}
+
+impl SessionListener for HttperfClient {
     fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
         let is_sample = matches!(step, SessionStep::Ticks);
         match step {
@@ -220,19 +300,27 @@ impl SessionClient for HttperfClient {
                 self.figures.sent(request.len() as u64);
                 self.printer.sent(call, request);
             }
-            SessionStep::Head { call, bytes } => self.printer.head(call, bytes),
+            SessionStep::Head { call, bytes } => {
+                self.printer.head(call, bytes);
+                if let Some(sessions) = &mut self.sessions {
+                    sessions.head(call, bytes);
+                }
+            }
             SessionStep::Body { call, bytes } => self.printer.body(call, bytes),
             SessionStep::Answered { call, answer } => {
                 let reply = reply(&answer);
                 self.figures.answered(&reply);
                 self.printer.answered(call, &reply);
+                if let Some(sessions) = &mut self.sessions {
+                    sessions.answered(call);
+                }
             }
             SessionStep::Fails(failure) => self.fails(failure),
             SessionStep::Ends { lasted, answers } => self.figures.ends(lasted.0, answers),
             SessionStep::Ticks => {
-                let rate = self.figures.samples(at.0);
-                if self.verbose {
-                    self.printer.sampled(rate);
+                let sample = self.figures.samples(at.0);
+                if self.tells_rates {
+                    self.printer.sampled(sample);
                 }
             }
         }

@@ -3,12 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use rustls::client::Resumption;
-use rustls::crypto::ring;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, Error, RootCertStore, version};
+use rustls::{CipherSuite, ClientConfig, Error, RootCertStore, SupportedCipherSuite, version};
 
 use super::verifiers::{Given, Unverified};
-use crate::plan::{TlsPlan, TlsTrust, TlsVersion};
+use crate::plan::{TlsPlan, TlsSuite, TlsTrust, TlsVersion};
 
 /// Sessions that are kept to be resumed.
 const SESSIONS_MAX: usize = 1024;
@@ -42,7 +42,7 @@ impl TlsClient {
     pub(crate) fn of(plan: &TlsPlan) -> Result<TlsClient, TlsPlanError> {
         let name = ServerName::try_from(plan.server_name.clone())
             .map_err(|_| TlsPlanError::Name(plan.server_name.clone()))?;
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(offering(&plan.suites));
         let versions = match plan.version {
             None => rustls::ALL_VERSIONS,
             Some(TlsVersion::Tls12) => &[&version::TLS12],
@@ -80,6 +80,33 @@ impl TlsClient {
             config: Arc::new(config),
             name,
         })
+    }
+}
+
+/// What offers these suites of TLS 1.2, all without any, and all of TLS 1.3.
+fn offering(suites: &[TlsSuite]) -> CryptoProvider {
+    let mut provider = ring::default_provider();
+    if suites.is_empty() {
+        return provider;
+    }
+    let place = |offered: &SupportedCipherSuite| {
+        { suites.iter() }.position(|suite| number(*suite) == offered.suite())
+    };
+    let offers = &mut provider.cipher_suites;
+    offers.retain(|one| one.tls13().is_some() || place(one).is_some());
+    offers.sort_by_key(place);
+    provider
+}
+
+fn number(suite: TlsSuite) -> CipherSuite {
+    use CipherSuite as Number;
+    match suite {
+        TlsSuite::EcdsaAes128 => Number::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        TlsSuite::EcdsaAes256 => Number::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        TlsSuite::EcdsaChacha20 => Number::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        TlsSuite::RsaAes128 => Number::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        TlsSuite::RsaAes256 => Number::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        TlsSuite::RsaChacha20 => Number::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     }
 }
 

@@ -1,0 +1,145 @@
+//! What a load of sessions gave beside its connections, and its part of the report.
+
+use super::moments::{RunningMoments, per_second};
+
+/// What became of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HttperfSessionEnd {
+    /// Since it began, in ns.
+    pub lasted_ns: u64,
+    /// Connections that were begun for it.
+    pub connections: u64,
+    /// Replies that it had.
+    pub replies: u64,
+    /// Whether all of it was answered, and nothing failed it.
+    pub is_whole: bool,
+}
+
+/// Counts of sessions, as httperf takes them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct SessionFigures {
+    whole: u64,
+    failed: u64,
+    /// Connections of whole sessions.
+    connections: u64,
+    /// How long whole sessions and failed ones lasted, summed.
+    whole_ns: u64,
+    failed_ns: u64,
+    /// How many sessions had so many replies.
+    lengths: Vec<u64>,
+    /// Samples of whole sessions per second, and how many there were at the last one.
+    rates: RunningMoments,
+    sampled: u64,
+}
+
+impl SessionFigures {
+    pub(super) fn ends(&mut self, end: HttperfSessionEnd) {
+        if end.is_whole {
+            self.whole += 1;
+            self.connections += end.connections;
+            self.whole_ns += end.lasted_ns;
+        } else {
+            self.failed += 1;
+            self.failed_ns += end.lasted_ns;
+        }
+        let length = usize::try_from(end.replies).unwrap_or(usize::MAX);
+        if self.lengths.len() <= length {
+            self.lengths.resize(length + 1, 0);
+        }
+        self.lengths[length] += 1;
+    }
+
+    /// Takes a sample, so long behind the one before.
+    pub(super) fn samples(&mut self, span_ns: u64) -> f64 {
+        let rate = per_second((self.whole - self.sampled) as f64, span_ns);
+        self.rates.add(rate);
+        self.sampled = self.whole;
+        rate
+    }
+
+    /// What is to be known of sessions that failed.
+    pub(super) fn failed(&self) -> Option<String> {
+        let all = self.whole + self.failed;
+        (self.failed > 0).then(|| {
+            format!(
+                "sessions that failed: {} of {all}; what they were answered is in rates and times \
+                 of replies, and their own length is in no session lifetime",
+                self.failed
+            )
+        })
+    }
+
+    /// The part of the report of a load that took so long.
+    pub(super) fn report(&self, duration_ns: u64) -> String {
+        let each = |sum: f64, count: u64| match count {
+            0 => 0.0,
+            count => sum / count as f64,
+        };
+        let rates = &self.rates;
+        let lengths: String = match self.lengths[..] {
+            [] => " 0".to_owned(),
+            _ => self
+                .lengths
+                .iter()
+                .map(|count| format!(" {count}"))
+                .collect(),
+        };
+        format!(
+            "Session rate [sess/s]: min {:.2} avg {:.2} max {:.2} stddev {:.2} ({}/{})\n\
+             Session: avg {:.2} connections/session\n\
+             Session lifetime [s]: {:.1}\n\
+             Session failtime [s]: {:.1}\n\
+             Session length histogram:{lengths}\n",
+            rates.min,
+            per_second(self.whole as f64, duration_ns),
+            rates.max,
+            rates.deviation(),
+            self.whole,
+            self.whole + self.failed,
+            each(self.connections as f64, self.whole),
+            each(self.whole_ns as f64 / 1e9, self.whole),
+            each(self.failed_ns as f64 / 1e9, self.failed),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::HttperfFigures;
+    use super::*;
+
+    #[test]
+    fn sessions_are_told_as_httperf_tells_them() {
+        // Method: what httperf 0.9.0 printed for a session of one reply and for two that
+        // failed behind their second one, and for none; a sample in the middle.
+        let mut figures = HttperfFigures::of_sessions();
+        let end = |is_whole: bool, replies, lasted_ms: u64| HttperfSessionEnd {
+            lasted_ns: lasted_ms * 1_000_000,
+            connections: 1 + u64::from(!is_whole),
+            replies,
+            is_whole,
+        };
+        figures.session_ends(end(false, 2, 140));
+        figures.session_ends(end(true, 1, 20));
+        let sample = figures.samples(5_000_000_000);
+        assert_eq!(sample.sessions, Some(0.2));
+        figures.session_ends(end(false, 2, 150));
+        figures.finish(10_000_000_000, super::super::HttperfCpu::default());
+        let report = figures.report();
+        let (_, said) = report.split_once("other 0\n\n").unwrap();
+        let expected = "\
+Session rate [sess/s]: min 0.20 avg 0.10 max 0.20 stddev 0.00 (1/3)
+Session: avg 1.00 connections/session
+Session lifetime [s]: 0.0
+Session failtime [s]: 0.1
+Session length histogram: 0 1 2
+";
+        assert_eq!(said, expected);
+        let failed = figures.sessions.unwrap().failed().unwrap();
+        assert!(failed.starts_with("sessions that failed: 2 of 3;"));
+
+        let none = HttperfFigures::of_sessions().report();
+        assert!(none.contains("stddev 0.00 (0/0)\n"));
+        assert!(none.ends_with("Session length histogram: 0\n"));
+    }
+}

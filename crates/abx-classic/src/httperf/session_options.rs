@@ -1,0 +1,148 @@
+//! What `--wsess` and `--wsesslog` ask for, and the options that are for sessions only.
+
+use super::values::{HttperfRefusal, refusal, seconds};
+
+/// All that is said of sessions.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HttperfSessionOptions {
+    /// Sessions in place of connections.
+    pub load: Option<HttperfSessions>,
+    /// Each session sends back the cookie that it is given.
+    pub cookies: bool,
+    /// The status whose replies fail their session.
+    pub failure_status: Option<u16>,
+    /// Calls that would fail their session are asked again.
+    pub retry_on_failure: bool,
+    /// Connections that a session may have.
+    pub max_connections: Option<usize>,
+    /// Calls that may be under way over one of them.
+    pub max_piped_calls: Option<usize>,
+}
+
+/// Sessions in place of connections.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttperfSessions {
+    /// How many there are.
+    pub count: u64,
+    /// From one burst of calls to the next, in seconds, where a file says nothing else.
+    pub think_s: f64,
+    /// What each of them asks.
+    pub calls: HttperfSessionCalls,
+}
+
+/// The calls of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HttperfSessionCalls {
+    /// `--wsess`: so many, in bursts of `--burst-length`.
+    Same(u32),
+    /// `--wsesslog`: those of this file, in which there are several sessions to choose from
+    /// in turn.
+    Log(String),
+}
+
+/// Connections that a session has at most, where nothing is said.
+const CONNECTIONS: usize = 4;
+
+impl HttperfSessions {
+    /// Reads `--wsess`.
+    pub(super) fn of_wsess(value: &str) -> Result<HttperfSessions, HttperfRefusal> {
+        let mut parts = value.splitn(3, ',');
+        let count = whole(parts.next(), "number of sessions (1st", "wsess")?;
+        let calls = whole(parts.next(), "number of calls per session (2nd", "wsess")?;
+        let think_s = think(parts.next(), "3rd", "wsess")?;
+        let calls = u32::try_from(calls)
+            .map_err(|_| bad("number of calls per session (2nd", "wsess", value))?;
+        Ok(HttperfSessions {
+            count,
+            think_s,
+            calls: HttperfSessionCalls::Same(calls),
+        })
+    }
+
+    /// Reads `--wsesslog`.
+    pub(super) fn of_wsesslog(value: &str) -> Result<HttperfSessions, HttperfRefusal> {
+        let mut parts = value.splitn(3, ',');
+        let count = whole(parts.next(), "number of sessions (1st", "wsesslog")?;
+        let think_s = think(parts.next(), "2nd", "wsesslog")?;
+        let file = parts.next().filter(|file| !file.is_empty());
+        let file = file.ok_or_else(|| bad("session filename (3rd", "wsesslog", ""))?;
+        Ok(HttperfSessions {
+            count,
+            think_s,
+            calls: HttperfSessionCalls::Log(file.to_owned()),
+        })
+    }
+
+    /// The same as an option.
+    pub(super) fn echo(&self) -> String {
+        let (count, think) = (self.count, self.think_s);
+        match &self.calls {
+            HttperfSessionCalls::Same(calls) => format!("--wsess={count},{calls},{think:.3}"),
+            HttperfSessionCalls::Log(file) => format!("--wsesslog={count},{think:.3},{file}"),
+        }
+    }
+}
+
+fn bad(what: &str, option: &str, rest: &str) -> HttperfRefusal {
+    HttperfRefusal(format!(
+        "bad {what} param) in --{option} arg (rest: `{rest}')"
+    ))
+}
+
+fn whole(part: Option<&str>, what: &str, option: &str) -> Result<u64, HttperfRefusal> {
+    let part = part.unwrap_or_default();
+    let number = part.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| bad(what, option, part))
+}
+
+fn think(part: Option<&str>, place: &str, option: &str) -> Result<f64, HttperfRefusal> {
+    let part = part.unwrap_or_default();
+    let what = format!("user think time ({place}");
+    seconds(part, "think time").map_err(|_| bad(&what, option, part))
+}
+
+impl HttperfSessionOptions {
+    /// Connections that a session may have, and calls that may be under way over each.
+    #[must_use]
+    pub fn room(&self, is_http10: bool) -> (usize, usize) {
+        let given = |option: Option<usize>| option.filter(|number| *number > 0);
+        let piped = given(self.max_piped_calls).unwrap_or(usize::MAX);
+        (
+            given(self.max_connections).unwrap_or(CONNECTIONS),
+            // A connection of HTTP/1.0 is not kept.
+            if is_http10 { 1 } else { piped },
+        )
+    }
+
+    /// Whether a burst of so many calls can go out, as httperf asks in the middle of its load.
+    pub(super) fn check_room(&self, burst: u32, is_http10: bool) -> Result<(), HttperfRefusal> {
+        let (connections, piped) = self.room(is_http10);
+        let room = connections.saturating_mul(piped);
+        match usize::try_from(burst).is_ok_and(|burst| burst.saturating_sub(1) <= room) {
+            true => Ok(()),
+            false => Err(refusal(
+                "too many calls pending! Increase --max-connections and/or --max-piped-calls.",
+            )),
+        }
+    }
+
+    /// Refuses what means nothing without sessions.
+    pub(super) fn check(&self) -> Result<(), HttperfRefusal> {
+        let room = self.max_connections.or(self.max_piped_calls);
+        if self.load.is_some() {
+            return Ok(());
+        }
+        if self.cookies {
+            return Err(refusal(
+                "--session-cookie requires session-oriented workload (e.g., --wsess)",
+            ));
+        }
+        if room.is_some() || self.failure_status.is_some() || self.retry_on_failure {
+            return Err(refusal(
+                "--failure-status, --retry-on-failure, --max-connections and --max-piped-calls \
+                 are for sessions: give --wsess or --wsesslog",
+            ));
+        }
+        Ok(())
+    }
+}

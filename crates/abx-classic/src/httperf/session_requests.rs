@@ -1,0 +1,273 @@
+//! What sessions ask, and the cookie of each.
+
+use std::collections::BTreeMap;
+
+use super::options::HttperfOptions;
+use super::requests::HttperfRequests;
+use super::script::{HttperfBurst, Script, ScriptCall};
+use super::session_options::HttperfSessionCalls;
+use super::values::{HttperfRefusal, refusal};
+
+/// What sessions ask. Sessions are numbered in the order in which they begin, calls of all of
+/// them in the order in which they are asked.
+#[derive(Debug, Clone)]
+pub struct HttperfSessionRequests {
+    requests: HttperfRequests,
+    /// What each session asks in turn; all the same without a file.
+    scripts: Vec<Script>,
+    begun: u64,
+    cookies: Option<Cookies>,
+}
+
+impl HttperfSessionRequests {
+    /// Those of a load of sessions; `log` is what stands in the file of `--wsesslog` or
+    /// `--wlog`.
+    ///
+    /// # Errors
+    /// [`HttperfRefusal`] for a file that says nothing of sessions, and options without any.
+    pub fn new(
+        options: &HttperfOptions,
+        log: &[u8],
+    ) -> Result<HttperfSessionRequests, HttperfRefusal> {
+        let sessions = options.session.load.as_ref();
+        let sessions = sessions.ok_or_else(|| refusal("there are no sessions"))?;
+        let think_ns = (sessions.think_s * 1e9) as u64;
+        let scripts = match &sessions.calls {
+            HttperfSessionCalls::Same(calls) => {
+                vec![Script::same(*calls, options.burst_length, think_ns)]
+            }
+            HttperfSessionCalls::Log(file) => Script::of_log(log, file, think_ns)?,
+        };
+        for burst in scripts.iter().flat_map(Script::bursts) {
+            options.session.check_room(burst.calls, options.is_http10)?;
+        }
+        Ok(HttperfSessionRequests {
+            requests: HttperfRequests::new(options, log),
+            scripts,
+            begun: 0,
+            cookies: options.session.cookies.then(Cookies::default),
+        })
+    }
+
+    /// The next session begins; answers its bursts.
+    pub fn begin(&mut self) -> Vec<HttperfBurst> {
+        let bursts = self.script(self.begun).bursts().collect();
+        self.begun += 1;
+        bursts
+    }
+
+    /// Writes the request of a call at this place of its session. Answers whether it is for a
+    /// head alone.
+    pub fn write(&mut self, session: u64, place: usize, call: u64, bytes: &mut Vec<u8>) -> bool {
+        let script = &self.scripts[self.index(session)];
+        let scripted = script.call(place);
+        let cookie = self.cookies.as_ref();
+        let cookie = cookie.and_then(|cookies| cookies.of.get(&session));
+        let cookie = cookie.map(Vec::as_slice);
+        match scripted {
+            Some(scripted) => self.requests.write_scripted(scripted, cookie, bytes),
+            // URIs of sessions have no end.
+            None => _ = self.requests.write_with(cookie, bytes),
+        }
+        if let Some(cookies) = &mut self.cookies {
+            cookies.sessions.insert(call, session);
+        }
+        match scripted {
+            Some(ScriptCall { method, .. }) => method == "HEAD",
+            None => self.requests.is_for_heads(),
+        }
+    }
+
+    /// A part of a reply's head has come.
+    pub fn head(&mut self, call: u64, bytes: &[u8]) {
+        if let Some(cookies) = &mut self.cookies {
+            let head = cookies.heads.entry(call).or_default();
+            head.extend_from_slice(bytes);
+        }
+    }
+
+    /// A call is answered: what its session has as a cookie from then on.
+    pub fn answered(&mut self, call: u64) {
+        if let Some(cookies) = &mut self.cookies {
+            cookies.answered(call);
+        }
+    }
+
+    /// A session has ended.
+    pub fn ends(&mut self, session: u64) {
+        if let Some(cookies) = &mut self.cookies {
+            cookies.of.remove(&session);
+            cookies.sessions.retain(|_, of| *of != session);
+        }
+    }
+
+    fn index(&self, session: u64) -> usize {
+        let count = self.scripts.len() as u64;
+        usize::try_from(session % count).unwrap_or_default()
+    }
+
+    fn script(&self, session: u64) -> &Script {
+        &self.scripts[self.index(session)]
+    }
+}
+
+/// The cookie of each session: as httperf's, the last one that came.
+#[derive(Debug, Clone, Default)]
+struct Cookies {
+    /// By session.
+    of: BTreeMap<u64, Vec<u8>>,
+    /// Whose each call is that was asked.
+    sessions: BTreeMap<u64, u64>,
+    /// What came of heads, by call.
+    heads: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Cookies {
+    fn answered(&mut self, call: u64) {
+        let head = self.heads.remove(&call).unwrap_or_default();
+        let Some(session) = self.sessions.remove(&call) else {
+            return;
+        };
+        let lines = head.split(|byte| *byte == b'\n');
+        let mut cookies = lines.filter_map(|line| {
+            let (name, value) = line.split_at_checked(b"set-cookie:".len())?;
+            let is_cookie = name.eq_ignore_ascii_case(b"set-cookie:");
+            is_cookie.then(|| value.split(|byte| *byte == b';').next())?
+        });
+        if let Some(cookie) = cookies.next_back() {
+            self.of.insert(session, cookie.trim_ascii().to_vec());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::HttperfCommand;
+    use super::*;
+
+    fn parsed(line: &str) -> Result<HttperfOptions, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        match HttperfCommand::parse(&words).map_err(|refusal| refusal.to_string())? {
+            HttperfCommand::Load(options) => Ok(*options),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    fn requests(line: &str, log: &str) -> HttperfSessionRequests {
+        HttperfSessionRequests::new(&parsed(line).unwrap(), log.as_bytes()).unwrap()
+    }
+
+    fn written(requests: &mut HttperfSessionRequests, session: u64, place: usize) -> String {
+        let mut bytes = Vec::new();
+        let call = 100 * session + place as u64;
+        let is_head = requests.write(session, place, call, &mut bytes);
+        assert_eq!(is_head, bytes.starts_with(b"HEAD "));
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn sessions_are_echoed_as_httperf_does() {
+        // Method: a line beside what httperf 0.9.0 printed for it.
+        let line = "--wsess=1,2,0.05 --hog --retry-on-failure --failure-status=404 \
+            --max-connections=4 --max-piped-calls=3 --session-cookies --timeout 3 \
+            --think-timeout 2 --method=GET --burst-length=2 --rate=5 --wset 10,1";
+        let said = "httperf --hog --think-timeout=2 --timeout=3 --client=0/1 \
+            --server=localhost --port=80 --uri=/ --failure-status=404 --max-connections=4 \
+            --max-piped-calls=3 --rate=5 --send-buffer=4096 --retry-on-failure \
+            --recv-buffer=16384 --session-cookies --method=GET --wsess=1,2,0.050 \
+            --burst-length=2 --wset=10,1.000";
+        assert_eq!(parsed(line).unwrap().echo(), said);
+        let log = parsed("--wsesslog=3,0.25,file --num-conns 8").unwrap();
+        assert!(log.echo().ends_with("--wsesslog=3,0.250,file"));
+    }
+
+    #[test]
+    fn values_that_mean_nothing_are_refused() {
+        // Method: one for each part; the messages are httperf's, as far as it has one.
+        for (line, said) in [
+            (
+                "--wsess=x",
+                "bad number of sessions (1st param) in --wsess arg (rest: `x')",
+            ),
+            ("--wsess=0,2,1", "bad number of sessions"),
+            ("--wsess=1,0,1", "bad number of calls per session"),
+            (
+                "--wsess=1,2",
+                "bad user think time (3rd param) in --wsess arg (rest: `')",
+            ),
+            ("--wsess=1,2,-1", "bad user think time"),
+            ("--wsess=1,2,3,4", "bad user think time"),
+            (
+                "--wsesslog=1,x",
+                "bad user think time (2nd param) in --wsesslog arg (rest: `x')",
+            ),
+            (
+                "--wsesslog=1,2",
+                "bad session filename (3rd param) in --wsesslog arg (rest: `')",
+            ),
+            (
+                "--failure-status=x --wsess=1,1,1",
+                "illegal failure status x",
+            ),
+            ("--session-cookies", "requires session-oriented workload"),
+            ("--max-connections=3", "are for sessions"),
+            ("--wsess=1,1,1 --wsesslog=1,1,f", "both"),
+            ("--wsess=1,1,1 --wlog=n,f", "--wlog=y"),
+            ("--wsesslog=1,1,f --wset=3,1", "--wsesslog has all URIs"),
+            (
+                "--wsess=1,9,1 --burst-length=6 --max-piped-calls=1",
+                "too many calls pending",
+            ),
+            (
+                "--wsess=1,9,1 --burst-length=6 --http-version=1.0",
+                "too many calls pending",
+            ),
+        ] {
+            let refused = parsed(line).unwrap_err();
+            assert!(refused.contains(said), "{line}: {refused}");
+        }
+        parsed("--wsess=1,9,1 --burst-length=5 --max-piped-calls=1").unwrap();
+    }
+
+    #[test]
+    fn sessions_of_a_file_take_turns() {
+        // Method: two sessions in a file, three that begin; requests as httperf 0.9.0 sent
+        // them.
+        let log = "/a\n /b\n/c method=POST contents='x y'\n\n/d method=HEAD think=2\n/e\n";
+        let mut requests = requests("--server a --wsesslog=3,0.5,f --add-header X:y\\n", log);
+        let burst = |calls, think_ms: u64| HttperfBurst {
+            calls,
+            think_ns: think_ms * 1_000_000,
+        };
+        let first = [burst(2, 500), burst(1, 500)];
+        assert_eq!(requests.begin(), first);
+        assert_eq!(requests.begin(), [burst(1, 2_000), burst(1, 500)]);
+        assert_eq!(requests.begin(), first);
+        let rest = "User-Agent: httperf/0.9.0\r\nHost: a\r\nX:y\r\n";
+        for (session, place, expected) in [
+            (0, 1, format!("GET /b HTTP/1.1\r\n{rest}\r\n")),
+            (
+                2,
+                2,
+                format!("POST /c HTTP/1.1\r\n{rest}Content-length: 3\r\n\r\nx y"),
+            ),
+            (1, 0, format!("HEAD /d HTTP/1.1\r\n{rest}\r\n")),
+        ] {
+            assert_eq!(written(&mut requests, session, place), expected);
+        }
+    }
+
+    #[test]
+    fn a_session_keeps_the_last_cookie_that_came() {
+        // Method: two sessions, of which one is given cookies twice; heads come in parts.
+        let mut requests = requests("--server a --wsess=2,3,0 --session-cookies", "");
+        assert!(!written(&mut requests, 0, 0).contains("Cookie"));
+        requests.head(0, b"HTTP/1.1 200 OK\r\nSet-Coo");
+        requests.head(0, b"kie: a=1; path=/\r\nset-cookie:b=2\r\nX: y\r\n\r\n");
+        requests.answered(0);
+        assert!(written(&mut requests, 0, 1).contains("\r\nCookie: b=2\r\n\r\n"));
+        assert!(!written(&mut requests, 1, 0).contains("Cookie"));
+        requests.ends(0);
+        assert!(!written(&mut requests, 0, 2).contains("Cookie"));
+    }
+}

@@ -1,0 +1,54 @@
+//! When each next of so many begins.
+
+use abx_sys::Nanos;
+
+/// So many of a kind, which begin at given moments or when there is none any more.
+pub(super) struct Begins {
+    left: u64,
+    moments: Option<Box<dyn Iterator<Item = Nanos>>>,
+    /// The moment of the next one.
+    due: Option<Nanos>,
+    start: Nanos,
+}
+
+impl Begins {
+    /// `moments` are from the load's beginning, and in order.
+    pub(super) fn new(
+        count: u64,
+        mut moments: Option<Box<dyn Iterator<Item = Nanos>>>,
+        start: Nanos,
+    ) -> Begins {
+        let first = moments.as_mut().and_then(Iterator::next);
+        Begins {
+            left: count,
+            moments,
+            due: first.map(|due| start.plus(due)),
+            start,
+        }
+    }
+
+    /// Whether a further one will begin.
+    pub(super) fn are_left(&self) -> bool {
+        self.left > 0 && (self.due.is_some() || self.moments.is_none())
+    }
+
+    /// When it does, where that is said.
+    pub(super) fn due(&self) -> Option<Nanos> {
+        self.due.filter(|_| self.are_left())
+    }
+
+    /// Takes one that begins now, where `is_idle` says that there is none any more.
+    pub(super) fn take(&mut self, now: Nanos, is_idle: bool) -> bool {
+        let is_due = match self.moments {
+            None => is_idle,
+            Some(_) => self.due.is_some_and(|due| due <= now),
+        };
+        if !(is_due && self.are_left()) {
+            return false;
+        }
+        self.left -= 1;
+        let next = self.moments.as_mut().and_then(Iterator::next);
+        self.due = next.map(|due| self.start.plus(due));
+        true
+    }
+}

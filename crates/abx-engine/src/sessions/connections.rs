@@ -1,0 +1,279 @@
+//! The connections of a load: makes them, moves their bytes, and looks at their timeouts.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use abx_sys::{Nanos, ServerAddress};
+use abx_wire::http1::HeadMemo;
+
+use super::session::{Session, SessionProgress};
+use super::{SessionFailure, SessionListener, SessionStep, SessionTerms};
+use crate::io::{Awaits, Io, Ready, Received, Token};
+
+/// No wait is longer, so that a stop is noticed soon.
+const WAIT_MAX: Nanos = Nanos(50_000_000);
+
+/// All connections of a load, each with the session that goes over it.
+pub(super) struct SessionConnections<I: Io> {
+    io: I,
+    address: ServerAddress,
+    timeout: Option<Nanos>,
+    answer_timeout: Nanos,
+    tick: Nanos,
+    next_tick: Nanos,
+    /// Of one request; several are answered alike more often than not.
+    memo: HeadMemo,
+    sessions: Vec<Session>,
+    /// Places that no session has.
+    free: Vec<usize>,
+    open: u64,
+    /// Looks at timeouts that are planned, the earliest first.
+    looks: BinaryHeap<Reverse<(Nanos, u32, u32)>>,
+    start: Nanos,
+}
+
+impl<I: Io> SessionConnections<I> {
+    pub(super) fn new(mut io: I, terms: &SessionTerms) -> SessionConnections<I> {
+        let start = io.now();
+        SessionConnections {
+            io,
+            address: terms.address.into(),
+            timeout: terms.timeout,
+            answer_timeout: terms.answer_timeout,
+            tick: terms.tick,
+            next_tick: start.plus(terms.tick),
+            memo: HeadMemo::default(),
+            sessions: Vec::new(),
+            free: Vec::new(),
+            open: 0,
+            looks: BinaryHeap::new(),
+            start,
+        }
+    }
+
+    pub(super) fn now(&mut self) -> Nanos {
+        self.io.now()
+    }
+
+    /// When the load began.
+    pub(super) fn start(&self) -> Nanos {
+        self.start
+    }
+
+    /// How many are open or being made.
+    pub(super) fn open(&self) -> u64 {
+        self.open
+    }
+
+    pub(super) fn session(&mut self, index: usize) -> &mut Session {
+        &mut self.sessions[index]
+    }
+
+    /// Begins one for so many calls, as which one of those that are begun at one go; answers
+    /// where it is. `None` when it failed at once, which is told.
+    pub(super) fn begin(
+        &mut self,
+        calls: u32,
+        together: u64,
+        now: Nanos,
+        listener: &mut dyn SessionListener,
+    ) -> Option<usize> {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.sessions.push(Session::new());
+            self.sessions.len() - 1
+        });
+        let connected = self.io.connect(self.token(index), &self.address, None);
+        let failure = connected.err().map(|error| SessionFailure::of(&error));
+        if let Some(failure) = &failure
+            && failure.is_unbegun()
+        {
+            self.free.push(index);
+            self.tell(now, SessionStep::Fails(failure.clone()), listener);
+            return None;
+        }
+        self.open += 1;
+        let open = self.open;
+        self.tell(now, SessionStep::Begins { open, together }, listener);
+        self.sessions[index].begin(calls, now);
+        match failure {
+            None => {
+                self.watch(index);
+                Some(index)
+            }
+            Some(failure) => {
+                self.sessions[index].lose();
+                self.fail(index, failure, now, listener);
+                None
+            }
+        }
+    }
+
+    /// Waits until something has come, a timeout is to be looked at, or something is due.
+    pub(super) fn wait(&mut self, due: Option<Nanos>, ready: &mut Vec<Ready>) -> Nanos {
+        let latest = self.io.now().plus(WAIT_MAX);
+        let look = self.looks.peek().map(|Reverse((at, ..))| *at);
+        let first = look.into_iter().chain(due).chain([self.next_tick]).min();
+        let until = first.unwrap_or(latest).min(latest);
+        self.io.wait(until, Awaits::Nothing, ready)
+    }
+
+    /// The connection stands.
+    pub(super) fn stands(&mut self, index: usize, now: Nanos, listener: &mut dyn SessionListener) {
+        let session = &mut self.sessions[index];
+        session.stands = true;
+        session.progress = now;
+        let took = now.since(session.began);
+        self.tell(now, SessionStep::Stands(took), listener);
+    }
+
+    /// Sends what is unsent, as far as there is room; `is_heard` says whether answers can come.
+    /// False when the connection is broken.
+    pub(super) fn send(
+        &mut self,
+        index: usize,
+        is_heard: bool,
+        listener: &mut dyn SessionListener,
+    ) -> bool {
+        let sent = self.io.now();
+        let token = self.token(index);
+        let session = &mut self.sessions[index];
+        if session.unsent().is_empty() {
+            return true;
+        }
+        let Ok(bytes) = self.io.send(token, session.unsent()) else {
+            return false;
+        };
+        session.sends(bytes, sent.since(self.start), is_heard, listener);
+        session.progress = sent;
+        self.watch(index);
+        true
+    }
+
+    /// Takes the next that has come over a connection; `None` when that was all for now.
+    pub(super) fn receive(
+        &mut self,
+        token: Token,
+        now: Nanos,
+        listener: &mut dyn SessionListener,
+    ) -> Option<SessionProgress> {
+        let index = token.slot as usize;
+        let at = now.since(self.start);
+        let session = &mut self.sessions[index];
+        let progress = match self.io.receive(token) {
+            Received::Bytes(bytes) => session.take(bytes, at, &mut self.memo, listener),
+            Received::Nothing => return None,
+            Received::Skipped(_) => SessionProgress::GoesOn,
+            Received::Ended | Received::Failed if session.rests() => SessionProgress::IsOver,
+            Received::Ended => session.end(at, listener),
+            Received::Failed => SessionProgress::Failed(SessionFailure::Reset),
+        };
+        if matches!(
+            progress,
+            SessionProgress::GoesOn | SessionProgress::IsAnswered
+        ) {
+            self.sessions[index].progress = now;
+            self.watch(index);
+        }
+        Some(progress)
+    }
+
+    /// The peer has closed; the session goes on not to know.
+    pub(super) fn lose(&mut self, index: usize) {
+        if !self.sessions[index].is_gone {
+            let token = self.token(index);
+            self.io.close(token);
+            self.sessions[index].lose();
+        }
+    }
+
+    /// A session has failed, and its connection is closed.
+    pub(super) fn fail(
+        &mut self,
+        index: usize,
+        failure: SessionFailure,
+        now: Nanos,
+        listener: &mut dyn SessionListener,
+    ) {
+        self.tell(now, SessionStep::Fails(failure), listener);
+        self.leave(index, now, listener);
+    }
+
+    /// Closes a session's connection.
+    pub(super) fn leave(&mut self, index: usize, now: Nanos, listener: &mut dyn SessionListener) {
+        self.lose(index);
+        self.open -= 1;
+        self.free.push(index);
+        let session = &mut self.sessions[index];
+        session.is_open = false;
+        let (lasted, answers) = (now.since(session.began), session.answers);
+        self.tell(now, SessionStep::Ends { lasted, answers }, listener);
+    }
+
+    /// A session that has made no progress for too long, each once.
+    pub(super) fn next_late(&mut self, now: Nanos) -> Option<usize> {
+        while let Some(Reverse((at, slot, generation))) = self.looks.peek().copied()
+            && at <= now
+        {
+            self.looks.pop();
+            if !self.is_current(Token { slot, generation }) {
+                continue;
+            }
+            let index = slot as usize;
+            self.sessions[index].looked_at = Nanos::MAX;
+            if self.deadline(index) <= now {
+                return Some(index);
+            }
+            self.watch(index);
+        }
+        None
+    }
+
+    /// Tells of a tick that has passed.
+    pub(super) fn tick(&mut self, now: Nanos, listener: &mut dyn SessionListener) {
+        if now >= self.next_tick {
+            self.next_tick = now.plus(self.tick);
+            self.tell(now, SessionStep::Ticks, listener);
+        }
+    }
+
+    pub(super) fn is_current(&self, token: Token) -> bool {
+        let session = &self.sessions[token.slot as usize];
+        session.is_open && session.generation == token.generation
+    }
+
+    /// Until when a session has to make progress.
+    fn deadline(&self, index: usize) -> Nanos {
+        let session = &self.sessions[index];
+        let Some(timeout) = self.timeout.filter(|_| !session.rests()) else {
+            return Nanos::MAX;
+        };
+        let more = match session.awaits_first_byte() {
+            true => self.answer_timeout,
+            false => Nanos(0),
+        };
+        session.progress.plus(timeout).plus(more)
+    }
+
+    /// Plans a look at a session's timeout, unless an earlier one is planned already.
+    fn watch(&mut self, index: usize) {
+        let deadline = self.deadline(index);
+        let token = self.token(index);
+        let session = &mut self.sessions[index];
+        if deadline < session.looked_at {
+            session.looked_at = deadline;
+            let look = (deadline, token.slot, token.generation);
+            self.looks.push(Reverse(look));
+        }
+    }
+
+    fn tell(&self, now: Nanos, step: SessionStep<'_>, listener: &mut dyn SessionListener) {
+        listener.hears(now.since(self.start), step);
+    }
+
+    fn token(&self, index: usize) -> Token {
+        Token {
+            slot: u32::try_from(index).expect("connections are fewer than descriptors"),
+            generation: self.sessions[index].generation,
+        }
+    }
+}

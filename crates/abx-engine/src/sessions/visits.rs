@@ -1,0 +1,387 @@
+//! Begins visits when they are due and takes each of them through its bursts.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use abx_sys::Nanos;
+
+use super::begins::Begins;
+use super::connections::SessionConnections;
+use super::runner::BEGUN_MAX;
+use super::session::SessionProgress;
+use super::visit::{
+    AskedCall, Link, VisitCall, VisitClient, VisitEnd, VisitLoad, VisitNext, VisitState,
+};
+use super::{SessionFailure, SessionListener, SessionStep, answer_kind};
+use crate::io::{Io, Ready, Token};
+use crate::workers::engine::Stopper;
+
+/// A load of visits while it runs.
+pub(crate) struct VisitRunner<'a, I: Io> {
+    connections: SessionConnections<I>,
+    begins: Begins,
+    terms: VisitTerms,
+    client: &'a mut dyn VisitClient,
+    visits: BTreeMap<u64, VisitState>,
+    /// Whose each connection is, by its place.
+    owners: Vec<u64>,
+    /// When which visit has thought, the earliest first.
+    thoughts: BinaryHeap<Reverse<(Nanos, u64)>>,
+    /// Visits whose connections are still to be closed: as httperf does, behind the beginning
+    /// of the next one.
+    ended: VecDeque<(VisitState, VisitEnd)>,
+    next_visit: u64,
+    next_call: u64,
+    /// Connections that were begun since there was last waited.
+    together: u64,
+}
+
+/// What holds for every visit.
+struct VisitTerms {
+    connections: usize,
+    piped: usize,
+    keeps: bool,
+    failure_status: Option<u16>,
+    retries: bool,
+}
+
+impl<'a, I: Io> VisitRunner<'a, I> {
+    pub(crate) fn new(
+        io: I,
+        load: VisitLoad,
+        client: &'a mut dyn VisitClient,
+    ) -> VisitRunner<'a, I> {
+        let connections = SessionConnections::new(io, &load.terms);
+        VisitRunner {
+            begins: Begins::new(load.visits, load.begins, connections.start()),
+            connections,
+            terms: VisitTerms {
+                connections: load.connections,
+                // What is not kept takes one call.
+                piped: if load.keeps { load.piped } else { 1 },
+                keeps: load.keeps,
+                failure_status: load.failure_status,
+                retries: load.retries,
+            },
+            client,
+            visits: BTreeMap::new(),
+            owners: Vec::new(),
+            thoughts: BinaryHeap::new(),
+            ended: VecDeque::new(),
+            next_visit: 0,
+            next_call: 0,
+            together: 0,
+        }
+    }
+
+    /// Runs all of it and answers how long it took.
+    pub(crate) fn run(mut self, stopper: &Stopper) -> Nanos {
+        let mut ready = Vec::new();
+        while !stopper.is_stopped() {
+            self.begin_due();
+            self.settle();
+            if self.visits.is_empty() && !self.begins.are_left() {
+                break;
+            }
+            let thought = self.thoughts.peek().map(|Reverse((at, _))| *at);
+            let due = thought.into_iter().chain(self.begins.due()).min();
+            let now = self.connections.wait(due, &mut ready);
+            self.together = 0;
+            for one in &ready {
+                self.handle(one, now);
+            }
+            while let Some(index) = self.connections.next_late(now) {
+                self.lost(index, SessionFailure::Timeout, now);
+            }
+            while let Some(Reverse((at, number))) = self.thoughts.peek().copied()
+                && at <= now
+            {
+                self.thoughts.pop();
+                self.go_on(number, now);
+            }
+            self.connections.tick(now, &mut *self.client);
+        }
+        self.settle();
+        self.connections.now().since(self.connections.start())
+    }
+
+    /// Begins what is due, which without a schedule is the next one when there is none.
+    fn begin_due(&mut self) {
+        for _ in 0..BEGUN_MAX {
+            let now = self.connections.now();
+            if !self.begins.take(now, self.visits.is_empty()) {
+                return;
+            }
+            let number = self.next_visit;
+            self.next_visit += 1;
+            let bursts = self.client.visits();
+            let visit = VisitState::new(now, bursts);
+            self.visits.insert(number, visit);
+            self.go_on(number, now);
+        }
+    }
+
+    /// Closes the connections of visits that have ended.
+    fn settle(&mut self) {
+        while let Some((visit, end)) = self.ended.pop_front() {
+            let now = self.connections.now();
+            for link in &visit.links {
+                self.connections.leave(link.index, now, &mut *self.client);
+            }
+            let at = now.since(self.connections.start());
+            self.client.ends(at, end);
+        }
+    }
+
+    fn handle(&mut self, ready: &Ready, now: Nanos) {
+        let (Ready::Connected(token)
+        | Ready::Unconnected(token, _)
+        | Ready::MaySend(token)
+        | Ready::Receivable(token)) = ready;
+        let index = token.slot as usize;
+        if !self.connections.is_current(*token) || !self.visits.contains_key(&self.owners[index]) {
+            return;
+        }
+        match ready {
+            Ready::Connected(_) => {
+                self.connections.stands(index, now, &mut *self.client);
+                self.send(index, now);
+            }
+            Ready::Unconnected(_, error) => {
+                self.connections.session(index).lose();
+                self.lost(index, SessionFailure::of(error), now);
+            }
+            Ready::MaySend(_) => self.send(index, now),
+            Ready::Receivable(token) => self.receive(*token, now),
+        }
+    }
+
+    /// All that was asked in a visit may be answered, or it has thought: what it does next.
+    fn go_on(&mut self, number: u64, now: Nanos) {
+        let Some(visit) = self.visits.get_mut(&number) else {
+            return;
+        };
+        match visit.next() {
+            VisitNext::Awaits => self.assign(number, now),
+            VisitNext::Asks(calls) => {
+                for _ in 0..calls {
+                    self.ask(number);
+                }
+                self.assign(number, now);
+            }
+            VisitNext::Thinks(think) => self.thoughts.push(Reverse((now.plus(think), number))),
+            VisitNext::Ends => self.end(number, true, now),
+        }
+    }
+
+    /// Takes up the next call of a visit.
+    fn ask(&mut self, number: u64) {
+        let Some(visit) = self.visits.get_mut(&number) else {
+            return;
+        };
+        let call = VisitCall {
+            visit: number,
+            place: visit.asked_calls,
+            number: self.next_call,
+        };
+        let mut request = Vec::new();
+        let kind = answer_kind(self.client.asks(call, &mut request));
+        visit.waiting.push_back(AskedCall {
+            number: call.number,
+            kind,
+            request,
+        });
+        visit.asked_calls += 1;
+        self.next_call += 1;
+    }
+
+    /// Gives the waiting calls of a visit to its connections, as far as these have room.
+    fn assign(&mut self, number: u64, now: Nanos) {
+        let mut given = Vec::new();
+        while let Some(visit) = self.visits.get_mut(&number)
+            && !visit.waiting.is_empty()
+        {
+            if visit.roomy(self.terms.piped).is_none() {
+                let is_full = visit.links.len() >= self.terms.connections;
+                if is_full {
+                    break;
+                }
+                if !self.link(number, now) {
+                    return self.end(number, false, now);
+                }
+                continue;
+            }
+            let call = visit.waiting.pop_front();
+            if let (Some(link), Some(call)) = (visit.roomy(self.terms.piped), call) {
+                let session = self.connections.session(link.index);
+                session.ask(call.number, call.kind, &call.request);
+                link.calls.push_back(call);
+                given.push(link.index);
+            }
+        }
+        given.dedup();
+        for index in given {
+            if self.visits.contains_key(&number) {
+                self.send(index, now);
+            }
+        }
+    }
+
+    /// Begins a further connection of a visit; false when it failed at once.
+    fn link(&mut self, number: u64, now: Nanos) -> bool {
+        self.together += 1;
+        let (together, client) = (self.together, &mut *self.client);
+        let begun = self.connections.begin(0, together, now, client);
+        let (Some(index), Some(visit)) = (begun, self.visits.get_mut(&number)) else {
+            return false;
+        };
+        if self.owners.len() <= index {
+            self.owners.resize(index + 1, 0);
+        }
+        self.owners[index] = number;
+        visit.connections += 1;
+        visit.links.push(Link {
+            index,
+            calls: VecDeque::new(),
+        });
+        true
+    }
+
+    /// Sends what a connection was given, when it stands.
+    fn send(&mut self, index: usize, now: Nanos) {
+        let session = self.connections.session(index);
+        if !session.stands {
+            return;
+        }
+        if session.is_gone {
+            // httperf sends, and only then notices.
+            let at = now.since(self.connections.start());
+            let session = self.connections.session(index);
+            let bytes = session.unsent().len();
+            session.sends(bytes, at, false, &mut *self.client);
+            return self.lost(index, SessionFailure::Reset, now);
+        }
+        if !self.connections.send(index, true, &mut *self.client) {
+            self.lost(index, SessionFailure::Reset, now);
+        }
+    }
+
+    fn receive(&mut self, token: Token, now: Nanos) {
+        let index = token.slot as usize;
+        let number = self.owners[index];
+        while self.connections.is_current(token) && self.visits.contains_key(&number) {
+            let mut ear = Ear {
+                client: &mut *self.client,
+                failure_status: self.terms.failure_status,
+                answered: 0,
+                failed: Vec::new(),
+            };
+            let progress = self.connections.receive(token, now, &mut ear);
+            let (answered, failed) = (ear.answered, ear.failed);
+            self.answered(index, number, answered, &failed);
+            match progress {
+                _ if !(failed.is_empty() || self.terms.retries) => self.end(number, false, now),
+                None => return,
+                Some(SessionProgress::Failed(failure)) => self.lost(index, failure, now),
+                Some(SessionProgress::IsOver) => {
+                    self.connections.lose(index);
+                    self.kept(index, number, answered, now);
+                }
+                Some(_) => self.kept(index, number, answered, now),
+            }
+        }
+    }
+
+    /// So many calls of a connection are answered. Those that failed may be asked again.
+    fn answered(&mut self, index: usize, number: u64, answered: usize, failed: &[u64]) {
+        let Some(visit) = self.visits.get_mut(&number) else {
+            return;
+        };
+        visit.answers += answered as u64;
+        let link = { visit.links.iter_mut() }.find(|link| link.index == index);
+        if let Some(link) = link {
+            let answered = answered.min(link.calls.len());
+            let calls = link.calls.drain(..answered);
+            let again = calls.filter(|call| self.terms.retries && failed.contains(&call.number));
+            visit.waiting.extend(again);
+        }
+    }
+
+    /// The visit goes on behind answers, for which its connection is kept or not.
+    fn kept(&mut self, index: usize, number: u64, answered: usize, now: Nanos) {
+        if answered == 0 {
+            return;
+        }
+        if self.terms.keeps {
+            return self.go_on(number, now);
+        }
+        let visit = self.visits.get_mut(&number);
+        let link = visit.and_then(|visit| visit.unlink(index));
+        self.go_on(number, now);
+        if let Some(link) = link {
+            self.connections.leave(link.index, now, &mut *self.client);
+        }
+    }
+
+    /// A connection has failed. What was under way over it is asked again over others, or
+    /// fails its visit.
+    fn lost(&mut self, index: usize, failure: SessionFailure, now: Nanos) {
+        let number = self.owners[index];
+        let was_answered = self.connections.session(index).answers > 0;
+        let may_ask_again =
+            self.terms.retries || (was_answered && failure == SessionFailure::Reset);
+        let Some(visit) = self.visits.get_mut(&number) else {
+            return;
+        };
+        let Some(mut link) = visit.unlink(index) else {
+            return;
+        };
+        let has_lost_calls = !link.calls.is_empty();
+        while let Some(call) = link.calls.pop_back() {
+            visit.waiting.push_front(call);
+        }
+        match may_ask_again {
+            _ if !has_lost_calls => {}
+            true => self.assign(number, now),
+            false => self.end(number, false, now),
+        }
+        // Behind that, since httperf only closes then.
+        let client = &mut *self.client;
+        self.connections.fail(index, failure, now, client);
+    }
+
+    fn end(&mut self, number: u64, is_whole: bool, now: Nanos) {
+        let Some(visit) = self.visits.remove(&number) else {
+            return;
+        };
+        let end = VisitEnd {
+            visit: number,
+            lasted: now.since(visit.began),
+            connections: visit.connections,
+            answers: visit.answers,
+            is_whole,
+        };
+        self.ended.push_back((visit, end));
+    }
+}
+
+/// Hears along with a client, and counts the answers.
+struct Ear<'a> {
+    client: &'a mut dyn VisitClient,
+    failure_status: Option<u16>,
+    answered: usize,
+    /// The calls of those that have the failing status.
+    failed: Vec<u64>,
+}
+
+impl SessionListener for Ear<'_> {
+    fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
+        if let SessionStep::Answered { call, answer } = &step {
+            self.answered += 1;
+            if self.failure_status == Some(answer.status) {
+                self.failed.push(*call);
+            }
+        }
+        self.client.hears(at, step);
+    }
+}
