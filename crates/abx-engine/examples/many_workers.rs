@@ -137,6 +137,7 @@ fn plan(address: SocketAddr, path: &str) -> Result<LoadPlan, Box<dyn Error>> {
                 host: address.to_string(),
                 headers: Vec::new(),
                 body: Vec::new(),
+                placeholders: Vec::new(),
             },
             expect: ExpectedAnswer {
                 status: 200_u16.into(),

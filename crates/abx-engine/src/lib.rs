@@ -31,9 +31,9 @@ mod workers;
 pub use io::TlsPlanError;
 pub use load_generator::LoadGenerator;
 pub use plan::{
-    Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LoadPart, LoadPlan, Pacing,
-    RequestPlan, SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust,
-    TlsVersion,
+    ASKED_BEFORE_LOAD, Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LineList,
+    LoadPart, LoadPlan, Pacing, PlaceholderKind, PlaceholderPart, RequestPlaceholder, RequestPlan,
+    SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust, TlsVersion,
 };
 pub use pool::{AwaitedConnections, AwaitedResponses, ToldStretch};
 pub use probe::{

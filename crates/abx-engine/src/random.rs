@@ -9,12 +9,18 @@ impl Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// A number below `end`, which is above zero.
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+    /// Any number but zero.
+    #[inline]
+    pub(crate) fn draw(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        self.0 % end
+        self.0
+    }
+
+    /// A number below `end`, which is above zero.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.draw() % end
     }
 }
 

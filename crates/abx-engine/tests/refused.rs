@@ -34,6 +34,7 @@ fn load(address: SocketAddr) -> LoadPlan {
                 host: address.to_string(),
                 headers: Vec::new(),
                 body: Vec::new(),
+                placeholders: Vec::new(),
             },
             expect: ExpectedAnswer {
                 status: 200_u16.into(),

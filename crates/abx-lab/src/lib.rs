@@ -42,6 +42,9 @@ pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 pub use study::request_file::{REQUEST_FILE_BYTES_MAX, RequestFileError, requests_in};
+pub use study::request_placeholder::{
+    LINES_BYTES_MAX, LineFiles, RequestPlaceholderError, without_placeholders,
+};
 pub use study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService};
 pub use study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,

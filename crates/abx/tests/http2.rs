@@ -38,14 +38,14 @@ server.listen(+process.argv[1], '127.0.0.1');
 "#;
 
 /// A running server of another program, which is ended when it is dropped.
-struct Foreign {
+pub struct Foreign {
     child: Child,
     port: u16,
 }
 
 impl Foreign {
     /// Starts what `command` makes for a port, and waits until it listens there.
-    fn start(command: impl Fn(u16) -> Command) -> Foreign {
+    pub fn start(command: impl Fn(u16) -> Command) -> Foreign {
         // Somebody may be faster at the port.
         for _ in 0..5 {
             let free = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -65,7 +65,7 @@ impl Foreign {
         panic!("a server finds no port");
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }
 

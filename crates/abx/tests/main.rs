@@ -32,6 +32,7 @@ mod machines;
 mod manual;
 mod opened;
 mod packages;
+mod placeholders;
 mod records;
 mod recovery;
 mod requests;

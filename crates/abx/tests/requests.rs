@@ -13,22 +13,22 @@ use crate::support::Home;
 
 /// A request as it came: its method, its path, one of its headers, and its body.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Asked {
-    method: String,
-    path: String,
-    user: String,
-    body: String,
+pub struct Asked {
+    pub method: String,
+    pub path: String,
+    pub user: String,
+    pub body: String,
 }
 
 /// A server that answers each path with the path, by status 201 below `/made`, and keeps
 /// what it is asked.
-struct Listener {
-    url: String,
+pub struct Listener {
+    pub url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Listener {
-    fn start() -> Listener {
+    pub fn start() -> Listener {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", socket.local_addr().unwrap());
         let asked = Arc::<Mutex<Vec<Asked>>>::default();
@@ -43,7 +43,7 @@ impl Listener {
     }
 
     /// What it was asked since this was last called.
-    fn take(&self) -> Vec<Asked> {
+    pub fn take(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
@@ -342,7 +342,7 @@ fn what_cannot_be_asked_is_refused_with_the_remedy() {
             &["gone.json", "No such file", "@@"][..],
         ),
         (&["-b", "{n}"], &["body", "--count 1000"]),
-        (&["--path", "/{n}"], &["path", "--count 1000", "%7Bn%7D"]),
+        (&["--path", "/{n}"], &["path", "--count 1000", "{{n}}"]),
         (&["--path", "/a", "--count", "5"], &["`/a`", "{n}"]),
         (&["--path", "/{n}", "--count", "10001"], &["--count"]),
         (&["--urls", "gone"], &["gone", "No such file"]),

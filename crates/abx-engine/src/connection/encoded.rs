@@ -2,6 +2,8 @@
 
 use abx_wire::http1::AnswerKind;
 
+use crate::connection::template::RequestTemplate;
+
 /// One request of the plan as it is sent: several copies, of which any number goes out by
 /// one call, as the end of them.
 pub(crate) struct Encoded {
@@ -16,4 +18,7 @@ pub(crate) struct Encoded {
     pub(crate) has_large_answer: bool,
     /// Whether it may be sent again when nobody knows what became of it.
     pub(crate) is_idempotent: bool,
+    /// What it is put together by each time, when it has placeholders. Then there are no
+    /// copies: each goes out by a call of its own.
+    pub(crate) template: Option<Box<RequestTemplate>>,
 }

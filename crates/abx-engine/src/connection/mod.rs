@@ -5,4 +5,5 @@ pub(crate) mod encoded;
 pub(crate) mod flights;
 pub(crate) mod progress;
 pub(crate) mod slot;
+pub(crate) mod template;
 pub(crate) mod timing;

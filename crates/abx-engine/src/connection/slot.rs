@@ -55,6 +55,8 @@ pub(crate) struct Slot<T> {
     pub(crate) sending: usize,
     /// Bytes of these copies that the kernel has not taken yet.
     pub(crate) unsent_bytes: usize,
+    /// The last one, when it was put together for this time and the kernel did not take all.
+    pub(crate) unsent: Vec<u8>,
     pub(crate) usage: ConnectionUse,
     /// Connects in a row that failed.
     pub(crate) refusals: u32,
@@ -81,6 +83,7 @@ impl<T> Slot<T> {
             handed: 0,
             sending: 0,
             unsent_bytes: 0,
+            unsent: Vec::new(),
             usage: ConnectionUse::New,
             refusals: 0,
             calls: 0,

@@ -129,6 +129,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
                 host: "127.0.0.1:8080".to_owned(),
                 headers: Vec::new(),
                 body: Vec::new(),
+                placeholders: Vec::new(),
             },
             expect: ExpectedAnswer {
                 status: 200_u16.into(),

@@ -1,5 +1,6 @@
 //! What an engine is asked to do. Plain data: it could come over a wire.
 
+mod placeholders;
 mod tls;
 
 use std::net::IpAddr;
@@ -11,6 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::schedule::{Arrivals, PerSecond, StageList};
 
+pub use placeholders::{
+    ASKED_BEFORE_LOAD, LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder,
+};
+pub(crate) use placeholders::{push_decimal, push_uuid};
 pub use tls::{TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust, TlsVersion};
 
 /// The threads that make load.
@@ -70,6 +75,9 @@ pub struct RequestPlan {
     pub headers: Vec<(String, String)>,
     /// The body, mostly empty.
     pub body: Vec<u8>,
+    /// What is filled in there anew each time. Those of each part are in order.
+    #[serde(default)]
+    pub placeholders: Vec<RequestPlaceholder>,
 }
 
 impl RequestPlan {
@@ -82,11 +90,18 @@ impl RequestPlan {
         &self,
         is_encrypted: bool,
     ) -> Result<http2::EncodedRequest, http1::RequestError> {
-        let scheme = if is_encrypted { "https" } else { "http" };
-        http2::EncodedRequest::of(&self.written(true), scheme)
+        http2::EncodedRequest::of(&self.written(true), scheme(is_encrypted))
     }
 
-    fn written(&self, keep_alive: bool) -> http1::Request {
+    /// The fields of that stream.
+    pub(crate) fn stream_fields(
+        &self,
+        is_encrypted: bool,
+    ) -> Result<Vec<http2::RequestField>, http1::RequestError> {
+        http2::request_fields(&self.written(true), scheme(is_encrypted))
+    }
+
+    pub(crate) fn written(&self, keep_alive: bool) -> http1::Request {
         http1::Request {
             method: self.method.clone(),
             target: self.path.clone(),
@@ -119,6 +134,10 @@ impl RequestPlan {
             http1::AnswerKind::WithBody
         }
     }
+}
+
+fn scheme(is_encrypted: bool) -> &'static str {
+    if is_encrypted { "https" } else { "http" }
 }
 
 /// What a right body is.
@@ -207,6 +226,13 @@ pub struct LoadPlan {
 }
 
 impl LoadPlan {
+    /// Whether anything in its requests is filled in anew each time.
+    #[must_use]
+    pub fn has_placeholders(&self) -> bool {
+        let mut requests = self.requests.iter();
+        requests.any(|asked| !asked.request.placeholders.is_empty())
+    }
+
     /// How many of its connections send.
     #[must_use]
     pub fn senders(&self) -> u32 {

@@ -7,7 +7,6 @@ use abx_sys::Nanos;
 
 use super::Pool;
 use super::outbox::has_outbox;
-use crate::connection::encoded::Encoded;
 use crate::connection::slot::{ConnectionUse, Slot, SlotState};
 use crate::io::{Io, Received, Token};
 use crate::plan::{Asked, LoadPlan};
@@ -60,8 +59,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         while self.hand_over_run(index, now) {}
     }
 
-    /// Sends the next run of equal requests by one call. Answers whether more
-    /// can be handed over behind it.
+    /// Sends the next run of equal requests by one call, or one that is put together.
+    /// Answers whether more can be handed over behind it.
     #[inline(always)]
     fn hand_over_run(&mut self, index: usize, now: Nanos) -> bool {
         let slot = &mut self.slots[index];
@@ -79,6 +78,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let sent = self.io.now();
         self.progress.acted(sent);
         let encoded = &self.encoded[slot.sending];
+        if encoded.template.is_some() {
+            return self.hand_over_filled(index, sent, now);
+        }
         let mut copies = encoded.count;
         while copies > 0
             && let Some(flight) = slot.flights.at_mut(slot.handed)
@@ -93,13 +95,44 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         if is_awaited && encoded.has_large_answer {
             self.io.limit_receive(token, receive_bytes(slot));
         }
-        match send_rest(&mut self.io, token, slot, encoded) {
+        match send_rest(&mut self.io, token, slot, &encoded.copies) {
             Ok(()) => slot.handed < slot.flights.len(),
             Err(_) => {
                 self.cannot_send(index, now);
                 false
             }
         }
+    }
+
+    /// Puts the next request together and sends it. Answers whether more can be handed over
+    /// behind it.
+    fn hand_over_filled(&mut self, index: usize, sent: Nanos, now: Nanos) -> bool {
+        let slot = &mut self.slots[index];
+        let token = slot.token(index);
+        let encoded = &self.encoded[slot.sending];
+        let (Some(template), Some(flight)) = (&encoded.template, slot.flights.at_mut(slot.handed))
+        else {
+            return false;
+        };
+        template.write(&mut self.values, &mut self.written);
+        flight.sent = Some(sent);
+        C::expect(&mut slot.client, encoded.kind);
+        slot.handed += 1;
+        if slot.handed == 1 && encoded.has_large_answer {
+            self.io.limit_receive(token, receive_bytes(slot));
+        }
+        let taken = match self.io.send(token, &self.written) {
+            Ok(taken) => taken,
+            Err(_) => {
+                self.cannot_send(index, now);
+                return false;
+            }
+        };
+        slot.unsent_bytes = self.written.len() - taken;
+        if slot.unsent_bytes > 0 {
+            std::mem::swap(&mut slot.unsent, &mut self.written);
+        }
+        slot.handed < slot.flights.len()
     }
 
     /// There is room for the rest of what was handed over.
@@ -109,10 +142,20 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             return;
         }
         let token = slot.token(index);
-        if slot.unsent_bytes > 0
-            && send_rest(&mut self.io, token, slot, &self.encoded[slot.sending]).is_err()
-        {
-            return self.cannot_send(index, now);
+        if slot.unsent_bytes > 0 {
+            let encoded = &self.encoded[slot.sending];
+            let sent = match encoded.template {
+                None => send_rest(&mut self.io, token, slot, &encoded.copies),
+                Some(_) => {
+                    let unsent = std::mem::take(&mut slot.unsent);
+                    let sent = send_rest(&mut self.io, token, slot, &unsent);
+                    slot.unsent = unsent;
+                    sent
+                }
+            };
+            if sent.is_err() {
+                return self.cannot_send(index, now);
+            }
         }
         if slot.unsent_bytes == 0 {
             if self.flush_outbox(index).is_err() {
@@ -244,17 +287,17 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 }
 
-/// Sends what is left of what was handed over: so many copies of the request as
-/// are wanted, which end where all of them end.
+/// Sends what is left of what was handed over, which is the end of these bytes: of all copies
+/// of a request so many as are wanted.
 #[inline(always)]
 fn send_rest<I: Io, T>(
     io: &mut I,
     token: Token,
     slot: &mut Slot<T>,
-    request: &Encoded,
+    bytes: &[u8],
 ) -> io::Result<()> {
-    let offset = request.copies.len() - slot.unsent_bytes;
-    slot.unsent_bytes -= io.send(token, &request.copies[offset..])?;
+    let offset = bytes.len() - slot.unsent_bytes;
+    slot.unsent_bytes -= io.send(token, &bytes[offset..])?;
     Ok(())
 }
 

@@ -30,8 +30,9 @@ use abx_sys::Nanos;
 use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
 use crate::connection::slot::{Slot, SlotState};
+use crate::connection::template::{RequestTemplate, ValuesToFill};
 use crate::io::{Awaits, Awake, Io, Ready, Token};
-use crate::plan::{LoadPlan, Pacing};
+use crate::plan::{Asked, LoadPlan, Pacing};
 use crate::protocol::check::{Hashers, Sampler};
 use crate::protocol::{Lost, Protocol};
 use crate::random::Chooser;
@@ -62,6 +63,9 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     protocol: C,
     /// Each request of the plan, as it is sent.
     encoded: Vec<Encoded>,
+    values: ValuesToFill,
+    /// Used again for each request that is put together.
+    written: Vec<u8>,
     chooser: Chooser,
     /// Which of all connections of the load this worker's first one is.
     first: usize,
@@ -108,6 +112,42 @@ fn refill_below(plan: &LoadPlan, window: usize) -> usize {
     }
 }
 
+/// A request of the plan as it is sent.
+fn encoded_of<C: Protocol>(
+    plan: &LoadPlan,
+    asked: &Asked,
+    bytes: &[u8],
+    values: &mut ValuesToFill,
+) -> Encoded {
+    let request = &asked.request;
+    let template = (!request.placeholders.is_empty()).then(|| {
+        let template = match C::HAS_STREAMS {
+            true => RequestTemplate::of_stream(request, plan.tls.is_some(), values),
+            false => RequestTemplate::of(request, plan.keep_alive, values),
+        };
+        Box::new(template.expect("it was made before, to see whether it can be"))
+    });
+    let most = COPIES_BYTES_MAX / bytes.len().max(1);
+    let count = match template {
+        Some(_) => 0,
+        None => (plan.window() as usize).min(most).max(1),
+    };
+    Encoded {
+        bytes: match template {
+            // When the last one was not sent, those before it were, however long it is.
+            Some(_) => usize::MAX,
+            None => bytes.len(),
+        },
+        copies: bytes.repeat(count),
+        count,
+        kind: request.answer_kind(),
+        // The bodies of several streams come in frames between each other.
+        has_large_answer: !C::HAS_STREAMS && exchange::has_large_answer(plan, asked),
+        is_idempotent: request.is_idempotent(),
+        template,
+    }
+}
+
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Makes a pool of `connections` slots; none is connected yet.
     pub(crate) fn new(
@@ -122,24 +162,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let mut tally = Tally::default();
         tally.reserve();
         let window = plan.window() as usize;
-        let encoded = encoded
-            .into_iter()
-            .zip(&plan.requests)
-            .map(|(bytes, asked)| {
-                let count = window.min(COPIES_BYTES_MAX / bytes.len().max(1)).max(1);
-                Encoded {
-                    bytes: bytes.len(),
-                    copies: bytes.repeat(count),
-                    count,
-                    kind: asked.request.answer_kind(),
-                    // The bodies of several streams come in frames between each other.
-                    has_large_answer: !C::HAS_STREAMS && exchange::has_large_answer(&plan, asked),
-                    is_idempotent: asked.request.is_idempotent(),
-                }
-            })
+        let mut values = ValuesToFill::new(seed);
+        let encoded = { encoded.into_iter().zip(&plan.requests) }
+            .map(|(bytes, asked)| encoded_of::<C>(&plan, asked, &bytes, &mut values))
             .collect();
         Pool {
             encoded,
+            values,
+            written: Vec::new(),
             // Another stream than the sampler's.
             chooser: Chooser::new(plan.requests.iter().map(|asked| asked.weight), !seed),
             first,
@@ -170,9 +200,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Says which of the connections that are opened at a rate are this worker's.
-    pub(crate) fn with_opening_share(mut self, opening_share: ScheduleShare) -> Pool<I, C> {
-        self.opening_share = opening_share;
+    /// Says which of the connections that are opened at a rate are this worker's, and which
+    /// of the numbers and lines that are filled in.
+    pub(crate) fn with_share(mut self, share: ScheduleShare) -> Pool<I, C> {
+        self.opening_share = share;
+        self.values.take_share(share);
         self
     }
 

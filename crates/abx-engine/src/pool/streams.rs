@@ -19,9 +19,18 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         // A reading of its own, as for all that is sent.
         let sent = self.io.now();
         self.progress.acted(sent);
-        while let Some(flight) = slot.flights.at_mut(slot.handed)
-            && let Some(stream) = self.protocol.begin_stream(&mut slot.client, flight.request)
-        {
+        while let Some(flight) = slot.flights.at_mut(slot.handed) {
+            if let Some(template) = &self.encoded[flight.request].template
+                // What is put together is sent: each number is.
+                && C::may_begin_stream(&slot.client)
+                && let Some(request) = self.protocol.request_mut(flight.request)
+            {
+                template.fill(&mut self.values, request);
+            }
+            let begun = self.protocol.begin_stream(&mut slot.client, flight.request);
+            let Some(stream) = begun else {
+                break;
+            };
             flight.sent = Some(sent);
             flight.stream = stream;
             slot.handed += 1;

@@ -79,6 +79,14 @@ impl Protocol for Http2 {
         end.client.begin(&self.requests[request], &mut end.outbox)
     }
 
+    fn may_begin_stream(end: &StreamsEnd) -> bool {
+        end.client.may_begin()
+    }
+
+    fn request_mut(&mut self, request: usize) -> Option<&mut EncodedRequest> {
+        self.requests.get_mut(request)
+    }
+
     fn has_stream_begun(end: &StreamsEnd, stream: u32) -> bool {
         end.client.has_begun(stream)
     }

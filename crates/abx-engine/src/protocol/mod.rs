@@ -13,6 +13,7 @@ mod websocket;
 
 use abx_evidence::Outcome;
 use abx_wire::http1::AnswerKind;
+use abx_wire::http2::EncodedRequest;
 
 use crate::protocol::intake::{Intake, StreamState};
 
@@ -68,6 +69,16 @@ pub(crate) trait Protocol: Sized + 'static {
     /// Begins a stream with this request of the load, which goes to the outbox, and
     /// answers its number; `None` when the peer allows no further one now.
     fn begin_stream(&mut self, _: &mut Self::Client, _: usize) -> Option<u32> {
+        None
+    }
+
+    /// Whether the peer allows a further stream now.
+    fn may_begin_stream(_: &Self::Client) -> bool {
+        false
+    }
+
+    /// This request of the load as streams carry it, in order to put another one in its place.
+    fn request_mut(&mut self, _: usize) -> Option<&mut EncodedRequest> {
         None
     }
 

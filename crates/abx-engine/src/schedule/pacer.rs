@@ -73,6 +73,11 @@ impl ScheduleShare {
             workers: self.workers * own.workers,
         }
     }
+
+    /// Which of all requests the one of this number is, of those that fall to this share.
+    pub(crate) fn nth(self, number: u64) -> u64 {
+        self.worker + self.workers * number
+    }
 }
 
 impl Pacer {

@@ -183,7 +183,7 @@ fn connections_are_opened_at_exactly_the_rate() {
             ..slowly()
         });
         let half = pool(network, plan.clone(), BODY);
-        let opened = open(&mut half.with_opening_share(ScheduleShare::of(worker, 2)));
+        let opened = open(&mut half.with_share(ScheduleShare::of(worker, 2)));
         assert_eq!((opened.standing, &opened.failures[..]), (200, &[][..]));
         all.extend(opened.connects);
     }

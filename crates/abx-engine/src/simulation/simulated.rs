@@ -34,6 +34,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
                 host: "localhost".to_owned(),
                 headers: Vec::new(),
                 body: Vec::new(),
+                placeholders: Vec::new(),
             },
             expect: ExpectedAnswer {
                 status: 200_u16.into(),

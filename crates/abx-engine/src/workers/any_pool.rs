@@ -143,6 +143,6 @@ impl PoolParts {
         let Prepared { plan, encoded, .. } = self.load;
         let (first, connections) = (self.first, self.connections);
         let pool = Pool::new(io, carried, plan, encoded, first, connections);
-        pool.with_opening_share(self.opening_share)
+        pool.with_share(self.opening_share)
     }
 }

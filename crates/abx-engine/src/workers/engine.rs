@@ -128,7 +128,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Zero`] without a connection, [`EngineError::Request`] for
-    /// a request that cannot be written, [`EngineError::Tls`] for certificates, [`EngineError::Opening`] and
+    /// a request that cannot be written, [`EngineError::Placeholders`] where none are filled
+    /// in, [`EngineError::Tls`] for certificates, [`EngineError::Opening`] and
     /// [`EngineError::Shape`] for WebSocket, [`EngineError::System`] when the kernel
     /// refuses an epoll set. Refused connections are in the report.
     pub fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {

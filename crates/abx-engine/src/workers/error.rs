@@ -27,6 +27,11 @@ pub enum EngineError {
     /// A load of WebSocket messages that contradicts itself.
     #[error("a load of WebSocket messages needs {0}")]
     Shape(&'static str),
+    /// Placeholders in what opens a WebSocket.
+    #[error(
+        "placeholders are filled in requests of HTTP, and not in a WebSocket's: leave them out"
+    )]
+    Placeholders,
     /// A part of a load that it does not have.
     #[error(
         "part {} of {of} of a load of {connections} connections is none: each part needs a \

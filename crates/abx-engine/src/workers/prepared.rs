@@ -4,6 +4,7 @@ use abx_evidence::Shape;
 use abx_wire::http2;
 use abx_wire::websocket::{EncodedOpening, Opening};
 
+use crate::connection::template::{RequestTemplate, ValuesToFill};
 use crate::io::TlsClient;
 use crate::plan::{LoadPlan, RequestPlan};
 use crate::protocol::message::{NUMBER_BYTES, frame, identity};
@@ -28,7 +29,8 @@ impl Prepared {
     ///
     /// # Errors
     /// [`EngineError::Zero`], [`EngineError::Request`], [`EngineError::Opening`],
-    /// [`EngineError::Tls`] and [`EngineError::Shape`], each for a plan that cannot be run.
+    /// [`EngineError::Placeholders`], [`EngineError::Tls`] and [`EngineError::Shape`], each
+    /// for a plan that cannot be run.
     pub(crate) fn of(plan: &LoadPlan) -> Result<Prepared, EngineError> {
         for (count, what) in [
             (plan.connections as usize, "connections"),
@@ -39,6 +41,9 @@ impl Prepared {
                 return Err(EngineError::Zero { what });
             }
         }
+        if plan.has_placeholders() && plan.shape != Shape::Request {
+            return Err(EngineError::Placeholders);
+        }
         match plan.shape {
             Shape::Request => of_requests(plan),
             Shape::Echo(_) | Shape::Broadcast(_) | Shape::Connections { .. } => of_messages(plan),
@@ -48,6 +53,13 @@ impl Prepared {
 
 fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     let requests = plan.requests.iter().map(|asked| &asked.request);
+    for request in requests.clone().filter(|one| !one.placeholders.is_empty()) {
+        let values = &mut ValuesToFill::new(0);
+        match plan.is_http2() {
+            false => RequestTemplate::of(request, plan.keep_alive, values)?,
+            true => RequestTemplate::of_stream(request, plan.tls.is_some(), values)?,
+        };
+    }
     let (encoded, streamed) = match plan.is_http2() {
         false => {
             let encoded = requests.map(|request| request.encode(plan.keep_alive));

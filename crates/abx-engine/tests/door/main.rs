@@ -68,6 +68,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
                 host: address.to_string(),
                 headers: Vec::new(),
                 body: Vec::new(),
+                placeholders: Vec::new(),
             },
             expect: ExpectedAnswer {
                 status: 200_u16.into(),

@@ -1,10 +1,14 @@
 //! What is so on every bus.
 
+use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use abx_engine::schedule::{Arrivals, Schedule};
-use abx_engine::{Engine, LoadGenerator, LoadPlan, SliceEnd, SlicePlan};
+use abx_engine::{
+    Engine, LoadGenerator, LoadPlan, PlaceholderKind, PlaceholderPart, RequestPlaceholder,
+    SliceEnd, SlicePlan,
+};
 use abx_evidence::{Outcome, SliceTally, Wait};
 use abx_fleet::{AgentNews, Fleet, FleetNews, FleetTiming};
 use abx_sys::Nanos;
@@ -43,13 +47,27 @@ fn slice(generator: &mut dyn LoadGenerator, load: &LoadPlan, plan: &SlicePlan) -
     tally
 }
 
+/// With a number in the path of each request.
+fn numbered(mut load: LoadPlan) -> LoadPlan {
+    let request = &mut load.requests[0].request;
+    request.path = "/{seq}".to_owned();
+    request.placeholders.push(RequestPlaceholder {
+        part: PlaceholderPart::Path,
+        start: 1,
+        end: 6,
+        kind: PlaceholderKind::Sequence,
+    });
+    load
+}
+
 fn ok(tally: &SliceTally) -> u64 {
     tally.tally.outcomes.count(Outcome::Ok)
 }
 
 pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestBus) {
     // Method: three agents whose clocks differ by minutes; 7 connections and 1,000 requests,
-    // neither of which three divides; then an ordinary slice on the same agents.
+    // neither of which three divides; then an ordinary slice on the same agents, and one whose
+    // requests have numbers, none of which comes twice.
     let server = Server::start();
     let skews = [0, 3_700_000_000, -191_250_000_000_i64];
     let _agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, place)| {
@@ -66,13 +84,17 @@ pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestB
     assert_eq!(tally.tally.clocks, 7);
     let timed = slice(&mut fleet, &server.load(7), &span(SECOND / 5));
     assert!(ok(&timed) > 0);
+    server.take_lines();
+    let numbered = slice(&mut fleet, &numbered(server.load(7)), &requests(600));
+    let lines: BTreeSet<_> = server.take_lines().into_iter().collect();
+    assert_eq!((ok(&numbered), lines.len()), (600, 600));
     let record = fleet.fleet().unwrap();
     let names: Vec<_> = record.agents.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c"]);
     for (agent, skew_ns) in record.agents.iter().zip(skews) {
         // Machines of tests share a clock, so the difference is known.
         assert!(agent.clock_offset_ns.abs_diff(skew_ns) <= agent.clock_bound_ns);
-        assert_eq!((agent.slices, &agent.lost), (2, &None));
+        assert_eq!((agent.slices, &agent.lost), (3, &None));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use abx_engine::{Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan};
@@ -12,6 +12,8 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     requests: Arc<AtomicU64>,
+    /// The first lines of requests since they were last taken.
+    lines: Arc<Mutex<Vec<Vec<u8>>>>,
     connections: Arc<AtomicU64>,
 }
 
@@ -20,13 +22,16 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (requests, connections): (Arc<AtomicU64>, Arc<AtomicU64>) = Default::default();
         let address = listener.local_addr().unwrap();
+        let lines = Arc::<Mutex<Vec<Vec<u8>>>>::default();
+        let kept = Arc::clone(&lines);
         let (counted, open) = (Arc::clone(&requests), Arc::clone(&connections));
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let (counted, open) = (Arc::clone(&counted), Arc::clone(&open));
+                let kept = Arc::clone(&kept);
                 open.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {
-                    serve(connection, &counted);
+                    serve(connection, &counted, &kept);
                     open.fetch_sub(1, Ordering::SeqCst);
                 });
             }
@@ -34,8 +39,14 @@ impl Server {
         Server {
             address,
             requests,
+            lines,
             connections,
         }
+    }
+
+    /// The first lines of what it was asked since this was last called.
+    pub(crate) fn take_lines(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut *self.lines.lock().unwrap())
     }
 
     /// Requests that it has answered.
@@ -64,6 +75,7 @@ impl Server {
                     host: self.address.to_string(),
                     headers: Vec::new(),
                     body: Vec::new(),
+                    placeholders: Vec::new(),
                 },
                 expect: ExpectedAnswer {
                     status: 200_u16.into(),
@@ -88,12 +100,17 @@ impl Server {
     }
 }
 
-fn serve(mut connection: TcpStream, requests: &AtomicU64) {
+fn serve(mut connection: TcpStream, requests: &AtomicU64, lines: &Mutex<Vec<Vec<u8>>>) {
     let mut buffer = Vec::new();
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = connection.read(&mut chunk) {
         buffer.extend_from_slice(&chunk[..count]);
         while let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
+            let line = buffer
+                .split(|byte| *byte == b'\r')
+                .next()
+                .unwrap_or_default();
+            lines.lock().unwrap().push(line.to_vec());
             buffer.drain(..end + 4);
             requests.fetch_add(1, Ordering::SeqCst);
             let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";

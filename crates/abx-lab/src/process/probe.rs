@@ -1,6 +1,8 @@
 //! Probes: what a subject is asked outside of any load. That is a request, or the
 //! opening of a WebSocket and one message.
 
+use std::borrow::Cow;
+
 use abx_engine::{
     Answer, BodyIdentity, Patience, ProbeError, RequestPlan, TlsPlan, WebSocketAnswer, payload,
     probe, probe_websocket,
@@ -23,7 +25,7 @@ pub struct Probe {
     pub status: ExpectedStatus,
     /// What the load's connections carry.
     pub shape: Shape,
-    /// What the load's messages are drawn from.
+    /// What the load's messages, and random placeholders, are drawn from.
     pub seed: u64,
     /// How the connection is encrypted; `None` for not at all.
     pub tls: Option<TlsPlan>,
@@ -85,6 +87,7 @@ impl Probe {
             path: path.clone(),
             headers: Vec::new(),
             body: Vec::new(),
+            placeholders: Vec::new(),
             ..self.request
         };
         Probe {
@@ -95,19 +98,25 @@ impl Probe {
         }
     }
 
-    /// Asks once on a fresh connection.
+    /// Asks once on a fresh connection. What placeholders stand for depends on `time`, which
+    /// is counted from 0.
     ///
     /// # Errors
     /// [`ProbeError`].
     pub fn ask(
         &self,
+        time: u64,
         address: ServerAddress,
         patience: Patience,
     ) -> Result<ProbeReply, ProbeError> {
         let message = match self.shape {
             Shape::Request => {
-                return probe(address, self.tls.as_ref(), &self.request, patience)
-                    .map(ProbeReply::Answer);
+                let request = match self.request.placeholders.is_empty() {
+                    true => Cow::Borrowed(&self.request),
+                    false => Cow::Owned(self.request.example(time, self.seed)),
+                };
+                let answer = probe(address, self.tls.as_ref(), &request, patience);
+                return answer.map(ProbeReply::Answer);
             }
             Shape::Echo(message) => Some(message),
             Shape::Broadcast(_) | Shape::Connections { .. } => None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abx_engine::{Answer, BodyIdentity, ExpectedAnswer, Patience, ProbeError};
+use abx_engine::{ASKED_BEFORE_LOAD, Answer, BodyIdentity, ExpectedAnswer, Patience, ProbeError};
 use abx_evidence::ExpectedStatus;
 use abx_evidence::record::{AnswerRecord, TlsSession};
 use abx_sys::{Nanos, ServerAddress};
@@ -12,8 +12,8 @@ use crate::process::probe::{Probe, ProbeReply};
 use crate::process::wrong_status::{WrongStatus, is_server_failure};
 use crate::study::ExpectBody;
 
-/// How often a subject is asked; bodies that vary by themselves show then.
-const ASKED: usize = 3;
+/// How often in a row a subject is right that is ready.
+const READY_AFTER: u32 = 3;
 /// A rest between looks whether a server is ready is this part of the wait until then.
 const RESTS: u32 = 128;
 /// The shortest and the longest of these rests.
@@ -199,7 +199,8 @@ impl Verified {
     }
 }
 
-/// Asks a subject three times on fresh connections.
+/// Asks a subject three times on fresh connections: bodies that vary by themselves, or by what
+/// placeholders stand for, show then.
 ///
 /// # Errors
 /// [`VerifyError::NoAnswer`], [`VerifyError::Status`], [`VerifyError::NoWebSocket`],
@@ -210,13 +211,14 @@ pub fn verify(
     probe: &Probe,
     patience: Patience,
 ) -> Result<Verified, VerifyError> {
-    let mut answers: Vec<Answer> = Vec::with_capacity(ASKED);
-    for _ in 0..ASKED {
-        let reply = { probe.ask(address, patience) }.map_err(|source| VerifyError::NoAnswer {
-            name: name.to_owned(),
-            path: probe.request.path.clone(),
-            source,
-        })?;
+    let mut answers: Vec<Answer> = Vec::new();
+    for time in 0..ASKED_BEFORE_LOAD {
+        let reply =
+            { probe.ask(time, address, patience) }.map_err(|source| VerifyError::NoAnswer {
+                name: name.to_owned(),
+                path: probe.request.path.clone(),
+                source,
+            })?;
         answers.push(right_answer(name, probe, reply)?);
     }
     let first = &answers[0];
@@ -352,7 +354,7 @@ pub fn look(
     probe: &Probe,
     patience: Patience,
 ) -> ReadinessLook {
-    match probe.ask(address, patience) {
+    match probe.ask(0, address, patience) {
         Ok(ProbeReply::Answer(answer)) if answer.status == 503 && !probe.status.accepts(503) => {
             ReadinessLook::NotYet("it answers 503".to_owned())
         }
@@ -388,7 +390,7 @@ pub fn wait_ready(
             ReadinessLook::Right => {
                 first_right.get_or_insert_with(Nanos::now);
                 right += 1;
-                if right == ASKED {
+                if right == READY_AFTER {
                     return first_right.map(ReadinessOutcome::Ready);
                 }
                 continue;

@@ -11,6 +11,7 @@ pub mod placeholder;
 pub mod program;
 pub mod rates;
 pub mod request_file;
+pub mod request_placeholder;
 pub mod service;
 pub mod shape;
 pub mod study_file;
@@ -25,7 +26,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_engine::{HttpVersion, Pacing, RequestPlan, schedule};
+use abx_engine::{HttpVersion, Pacing, RequestPlaceholder, RequestPlan, schedule};
 use abx_evidence::record::{
     Contrast, Interleave, LoadSettings, RequestBody, RequestSettings, SkippedSubject,
 };
@@ -269,6 +270,7 @@ impl Default for RequestSpec {
             is_form: false,
             weight: 1,
             status: None,
+            placeholders: Vec::new(),
         }
     }
 }
@@ -299,6 +301,8 @@ pub struct RequestSpec {
     pub weight: u32,
     /// The right status; `None` for that of the load.
     pub status: Option<ExpectedStatus>,
+    /// What is filled in anew each time; what stands there says what it is.
+    pub placeholders: Vec<RequestPlaceholder>,
 }
 
 impl Study {
@@ -369,6 +373,7 @@ impl RequestSpec {
             host: host.to_owned(),
             headers: self.headers.clone(),
             body: self.body.clone(),
+            placeholders: self.placeholders.clone(),
         }
     }
 

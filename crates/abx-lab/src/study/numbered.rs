@@ -1,5 +1,5 @@
 //! Requests that differ by a number, for which `{n}` stands in a path, in the value of a
-//! header or in a body.
+//! header or in a body. `{{n}}` is left to `request_placeholder.rs`, and writes `{n}`.
 
 use crate::study::RequestSpec;
 
@@ -16,8 +16,8 @@ pub enum NumberError {
     /// A number stands there, and nobody said how far it goes.
     #[error(
         "`{{n}}` in the {part} stands for a number, and it is not said how many there are: give \
-         that (`--count 1000`, or `count = 1000` in a study file), or in a path write %7Bn%7D for \
-         the letters themselves"
+         that (`--count 1000`, or `count = 1000` in a study file), or write {{{{n}}}} for the letters \
+         themselves"
     )]
     NoCount {
         /// The part of the request in which it stands.
@@ -93,9 +93,10 @@ impl RequestSpec {
     fn numbered_part(&self) -> Option<RequestPart> {
         let is_text = || std::str::from_utf8(&self.body).is_ok();
         let mut values = self.headers.iter().map(|(_, value)| value);
-        if self.path.as_ref().is_some_and(|path| path.contains(NUMBER)) {
+        let path = self.path.as_ref();
+        if path.is_some_and(|path| contains(path.as_bytes())) {
             Some(RequestPart::Path)
-        } else if values.any(|value| value.contains(NUMBER)) {
+        } else if values.any(|value| contains(value.as_bytes())) {
             Some(RequestPart::Headers)
         } else if contains(&self.body) && is_text() {
             Some(RequestPart::Body)
@@ -106,7 +107,10 @@ impl RequestSpec {
 
     fn with_number(&self, number: u32) -> RequestSpec {
         let number = number.to_string();
-        let filled = |text: &String| text.replace(NUMBER, &number);
+        let filled = |text: &String| {
+            let filled = replace(text.as_bytes(), number.as_bytes());
+            String::from_utf8(filled).expect("digits in a text are text")
+        };
         RequestSpec {
             path: self.path.as_ref().map(filled),
             headers: { self.headers.iter() }
@@ -124,8 +128,11 @@ fn contains(bytes: &[u8]) -> bool {
 
 /// Where the first number stands.
 fn place(bytes: &[u8]) -> Option<usize> {
-    let mut windows = bytes.windows(NUMBER.len());
-    windows.position(|window| window == NUMBER.as_bytes())
+    let is_escaped = |start: usize| {
+        start > 0 && bytes[start - 1] == b'{' && bytes.get(start + NUMBER.len()) == Some(&b'}')
+    };
+    let mut windows = bytes.windows(NUMBER.len()).enumerate();
+    windows.position(|(start, window)| window == NUMBER.as_bytes() && !is_escaped(start))
 }
 
 fn replace(mut bytes: &[u8], number: &[u8]) -> Vec<u8> {
@@ -155,10 +162,10 @@ mod tests {
     #[test]
     fn a_number_is_filled_in_wherever_it_stands() {
         // Method: two requests with the number in each part, twice in the body, beside
-        // braces of another meaning.
-        let all = request("/{n}", "u{n}", b"{\"a\":{n},\"b\":\"{n}\",\"c\":{}}");
+        // braces of another meaning and such as say that it is none.
+        let all = request("/{n}{{n}}", "u{n}", b"{\"a\":{n},\"b\":\"{n}\",\"c\":{}}");
         let all = all.numbered(Some(2)).unwrap();
-        let second = request("/1", "u1", b"{\"a\":1,\"b\":\"1\",\"c\":{}}");
+        let second = request("/1{{n}}", "u1", b"{\"a\":1,\"b\":\"1\",\"c\":{}}");
         assert_eq!((all.len(), &all[1]), (2, &second));
     }
 
@@ -174,6 +181,8 @@ mod tests {
         for (asked, part) in parts {
             assert_eq!(asked.numbered(None), Err(NumberError::NoCount { part }));
         }
+        let escaped = request("/{{n}}", "", b"");
+        assert_eq!(escaped.clone().numbered(None), Ok(vec![escaped]));
         let binary = request("/", "", b"\xff{n}");
         assert_eq!(binary.clone().numbered(None), Ok(vec![binary.clone()]));
         assert_eq!(binary.numbered(Some(1)).unwrap()[0].body, b"\xff0");

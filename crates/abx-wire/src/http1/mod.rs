@@ -18,7 +18,7 @@ pub use answer::{AnswerHead, answer_head};
 pub use client::{Client, Done, Event};
 pub use head::{AnswerKind, answer_header};
 pub use memo::HeadMemo;
-pub use request::{Persistence, Request, RequestError};
+pub use request::{EncodedParts, Persistence, Request, RequestError};
 pub use server::{Method, RequestHead, Server, ServerEvent};
 pub use server_timing::{ServerTiming, server_timings};
 

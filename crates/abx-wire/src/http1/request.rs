@@ -1,5 +1,7 @@
 //! One request, from fields to bytes.
 
+use std::ops::Range;
+
 use super::Version;
 
 /// What is asked. Encoded once and sent many times.
@@ -32,6 +34,21 @@ pub enum Persistence {
     KeepAlive,
     /// Close it after the answer.
     Close,
+}
+
+/// An encoded request, and where the parts stand in it that may differ from time to time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodedParts {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// Where the target begins.
+    pub target: usize,
+    /// Where the value of each further header begins, in the order given.
+    pub headers: Vec<usize>,
+    /// The digits of the body's length; `None` where it is not told, or by a header given.
+    pub length: Option<Range<usize>>,
+    /// Where the body begins; it goes on to the end.
+    pub body: usize,
 }
 
 /// Why a request cannot be sent.
@@ -84,6 +101,14 @@ impl Request {
     /// # Errors
     /// [`RequestError`], when a part would break the grammar or the framing.
     pub fn encode(&self) -> Result<Vec<u8>, RequestError> {
+        Ok(self.encode_parts()?.bytes)
+    }
+
+    /// The same, and where its parts stand.
+    ///
+    /// # Errors
+    /// As [`Request::encode`].
+    pub fn encode_parts(&self) -> Result<EncodedParts, RequestError> {
         self.check()?;
         let mut out = Vec::with_capacity(256 + self.body.len());
         let version = match self.version {
@@ -102,7 +127,6 @@ impl Request {
                 None
             }
         };
-        let length = self.content_length();
         let ours = [
             ("Host", Some(self.host.as_str())),
             (
@@ -111,21 +135,28 @@ impl Request {
             ),
             ("Accept", Some("*/*")),
             ("Connection", connection),
-            ("Content-Length", length.as_deref()),
         ];
         for (name, value) in ours {
-            if let Some(value) = value
-                && !self.has_header(name)
-            {
-                push(&mut out, &[name, ": ", value, "\r\n"]);
+            if let Some(value) = value.filter(|_| !self.has_header(name)) {
+                push_header(&mut out, name, value);
             }
         }
-        for (name, value) in &self.headers {
-            push(&mut out, &[name, ": ", value, "\r\n"]);
-        }
+        let told = self.content_length();
+        let length = { told.filter(|_| !self.has_header("Content-Length")) }
+            .map(|digits| push_header(&mut out, "Content-Length", &digits));
+        let headers = { self.headers.iter() }
+            .map(|(name, value)| push_header(&mut out, name, value).start)
+            .collect();
         out.extend_from_slice(b"\r\n");
+        let body = out.len();
         out.extend_from_slice(&self.body);
-        Ok(out)
+        Ok(EncodedParts {
+            bytes: out,
+            target: self.method.len() + 1,
+            headers,
+            length,
+            body,
+        })
     }
 
     /// The length that is told of the body, where one is.
@@ -193,6 +224,13 @@ fn push(out: &mut Vec<u8>, parts: &[&str]) {
     for part in parts {
         out.extend_from_slice(part.as_bytes());
     }
+}
+
+/// Answers where the value stands.
+fn push_header(out: &mut Vec<u8>, name: &str, value: &str) -> Range<usize> {
+    let start = out.len() + name.len() + 2;
+    push(out, &[name, ": ", value, "\r\n"]);
+    start..start + value.len()
 }
 
 fn is_token(word: &str) -> bool {

@@ -22,7 +22,7 @@ mod streams;
 
 pub use client::Client;
 pub use event::Event;
-pub use request::EncodedRequest;
+pub use request::{EncodedRequest, RequestField, request_fields};
 
 /// Why a connection is of no further use.
 ///

@@ -14,6 +14,18 @@ pub struct EncodedRequest {
     pub(super) kind: AnswerKind,
 }
 
+/// A field of a request's header block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestField {
+    /// Its name, in small letters.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// Which of the further headers it is, counted from 0, and how many bytes at the beginning
+    /// of that one's value were left out; `None` for what the protocol asks for.
+    pub header: Option<(usize, usize)>,
+}
+
 impl EncodedRequest {
     /// Encodes a request to a server that is spoken to by this scheme, `http` or `https`.
     /// Its version and persistence say nothing here.
@@ -21,52 +33,101 @@ impl EncodedRequest {
     /// # Errors
     /// [`RequestError`], when a part cannot be sent.
     pub fn of(request: &Request, scheme: &str) -> Result<EncodedRequest, RequestError> {
-        request.check()?;
-        if !(request.target.starts_with('/') || request.target == "*") {
-            return Err(RequestError::Target(request.target.clone()));
-        }
-        let given = |name: &str| {
-            let mut headers = request.headers.iter();
-            headers.find(|(given, _)| given.eq_ignore_ascii_case(name))
-        };
-        for name in ["connection", "keep-alive", "proxy-connection", "upgrade"] {
-            if let Some((name, _)) = given(name) {
-                return Err(RequestError::OfConnection(name.clone()));
-            }
-        }
-        let host = given("host").map_or(&request.host, |(_, value)| value);
-        let mut block = Vec::with_capacity(256);
-        hpack::field(&mut block, ":method", &request.method);
-        hpack::field(&mut block, ":scheme", scheme);
-        hpack::field(&mut block, ":authority", host);
-        hpack::field(&mut block, ":path", &request.target);
-        let length = request.content_length();
-        let ours = [
-            (
-                "user-agent",
-                Some(concat!("abx/", env!("CARGO_PKG_VERSION"))),
-            ),
-            ("accept", Some("*/*")),
-            ("content-length", length.as_deref()),
-        ];
-        for (name, value) in ours {
-            if let Some(value) = value.filter(|_| given(name).is_none()) {
-                hpack::field(&mut block, name, value);
-            }
-        }
-        for (name, value) in &request.headers {
-            let name = name.to_ascii_lowercase();
-            if name != "host" {
-                hpack::field(&mut block, &name, value.trim());
-            }
-        }
-        Ok(EncodedRequest {
-            block,
+        let mut encoded = EncodedRequest {
+            block: Vec::with_capacity(256),
             body: request.body.as_slice().into(),
             kind: match request.method.as_str() {
                 "HEAD" => AnswerKind::HeadOnly,
                 _ => AnswerKind::WithBody,
             },
-        })
+        };
+        for field in request_fields(request, scheme)? {
+            encoded.push(&field.name, &field.value);
+        }
+        Ok(encoded)
     }
+
+    /// Takes its fields out, so that others can be put in.
+    pub fn clear(&mut self) {
+        self.block.clear();
+    }
+
+    /// Puts a field in behind the others.
+    pub fn push(&mut self, name: &str, value: &str) {
+        hpack::field(&mut self.block, name, value);
+    }
+
+    /// Gives it another body. It takes new memory when the length is another one, or when
+    /// some of the last one was not sent yet.
+    pub fn set_body(&mut self, body: &[u8]) {
+        match Arc::get_mut(&mut self.body) {
+            Some(own) if own.len() == body.len() => own.copy_from_slice(body),
+            _ => self.body = body.into(),
+        }
+    }
+}
+
+/// The fields of a request to a server that is spoken to by this scheme, in their order.
+///
+/// # Errors
+/// [`RequestError`], when a part cannot be sent.
+pub fn request_fields(request: &Request, scheme: &str) -> Result<Vec<RequestField>, RequestError> {
+    request.check()?;
+    if !(request.target.starts_with('/') || request.target == "*") {
+        return Err(RequestError::Target(request.target.clone()));
+    }
+    let given = |name: &str| {
+        let mut headers = request.headers.iter();
+        headers.position(|(given, _)| given.eq_ignore_ascii_case(name))
+    };
+    for name in ["connection", "keep-alive", "proxy-connection", "upgrade"] {
+        if let Some(index) = given(name) {
+            return Err(RequestError::OfConnection(request.headers[index].0.clone()));
+        }
+    }
+    let own = |name: &str, value: &str| RequestField {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        header: None,
+    };
+    let of_header = |name: String, index: usize| {
+        let value = &request.headers[index].1;
+        let left_out = value.len() - value.trim_start().len();
+        RequestField {
+            name,
+            value: value.trim().to_owned(),
+            header: Some((index, left_out)),
+        }
+    };
+    let host = given("host");
+    let mut fields = vec![
+        own(":method", &request.method),
+        own(":scheme", scheme),
+        match host {
+            Some(index) => of_header(":authority".to_owned(), index),
+            None => own(":authority", &request.host),
+        },
+        own(":path", &request.target),
+    ];
+    let length = request.content_length();
+    let ours = [
+        (
+            "user-agent",
+            Some(concat!("abx/", env!("CARGO_PKG_VERSION"))),
+        ),
+        ("accept", Some("*/*")),
+        ("content-length", length.as_deref()),
+    ];
+    for (name, value) in ours {
+        if let Some(value) = value.filter(|_| given(name).is_none()) {
+            fields.push(own(name, value));
+        }
+    }
+    for (index, (name, _)) in request.headers.iter().enumerate() {
+        let name = name.to_ascii_lowercase();
+        if name != "host" {
+            fields.push(of_header(name, index));
+        }
+    }
+    Ok(fields)
 }

@@ -227,6 +227,7 @@ fn plan(
             host: options.url.authority(),
             headers: request.headers.clone(),
             body: request.body.clone(),
+            placeholders: Vec::new(),
         },
         // Statuses and lengths are looked at in the log.
         expect: ExpectedAnswer {

@@ -1,5 +1,7 @@
 //! A command of curl, as browsers copy it, in the words of abx.
 
+use abx_lab::without_placeholders;
+
 /// What a flag of curl means here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
@@ -249,8 +251,10 @@ impl CurlCommand {
         }
         let body = match (&self.file, self.data.is_empty() || self.is_get) {
             (Some(file), _) => Some(format!("@{file}")),
-            (None, false) if joined.starts_with('@') => Some(format!("@{joined}")),
-            (None, false) => Some(joined.clone()),
+            (None, false) if joined.starts_with('@') => {
+                Some(format!("@{}", without_placeholders(&joined)))
+            }
+            (None, false) => Some(without_placeholders(&joined)),
             (None, true) => None,
         };
         if self.is_get && !self.data.is_empty() {
@@ -261,10 +265,10 @@ impl CurlCommand {
         if self.is_insecure && url.starts_with("https://") {
             self.others.push("--insecure".to_owned());
         }
-        let mut words = vec![url];
+        let mut words = vec![without_placeholders(&url)];
         words.extend(self.method.map(|method| format!("--method={method}")));
         let headers = self.headers.iter();
-        words.extend(headers.map(|header| format!("--header={header}")));
+        words.extend(headers.map(|header| format!("--header={}", without_placeholders(header))));
         words.extend(body.map(|body| format!("--body={body}")));
         words.extend(self.others);
         Ok(words)
@@ -410,6 +414,15 @@ mod tests {
                 &["u", "--header=User-Agent: me", "--header=Referer: you"],
             ),
             ("u -o /dev/null -w x --http2", &["u", "--http2"]),
+            (
+                "u/{seq} -d '{\"a\":{uuid}}' -H 'A: {n}'",
+                &[
+                    "u/{{seq}}",
+                    "--header=A: {{n}}",
+                    form,
+                    "--body={\"a\":{{uuid}}}",
+                ],
+            ),
             ("u --oauth2-bearer t", &["u", "--bearer=t"]),
         ] {
             assert_eq!(said(command).unwrap(), words, "{command}");

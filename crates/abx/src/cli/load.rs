@@ -172,7 +172,7 @@ impl LoadFlags {
         }
         let kind = self.shape.kind(scheme)?;
         self.refuse_beside(kind)?;
-        let requests = self.requests.requests(server)?;
+        let requests = self.requests.requests(server, kind == LoadShape::Request)?;
         if kind != LoadShape::Request && requests.len() > 1 {
             return Err(Failure::usage(
                 "WebSocket connections are opened by one request: give --path once",

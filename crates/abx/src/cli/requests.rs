@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use abx_lab::credentials::{self, CredentialError, Header};
 use abx_lab::{
-    Form, REQUEST_FILE_BYTES_MAX, REQUESTS_MAX, RequestSpec, Target, listed_paths, requests_in,
-    usual_method,
+    Form, LINES_BYTES_MAX, LineFiles, REQUEST_FILE_BYTES_MAX, REQUESTS_MAX,
+    RequestPlaceholderError, RequestSpec, Target, listed_paths, requests_in, usual_method,
 };
 use clap::Args;
 
@@ -19,7 +19,8 @@ use crate::end::Failure;
 #[derive(Debug, Clone, Args)]
 pub struct RequestFlags {
     /// Path and query; may be repeated for several requests, drawn at random [default: from the
-    /// URL, else /].
+    /// URL, else /]. {seq}, {rand:1..1000}, {uuid} and {line:FILE} in it, in headers and in the
+    /// body are filled in anew for each request.
     #[arg(long = "path", value_name = "PATH", value_parser = units::path, conflicts_with = "urls")]
     paths: Vec<String>,
     /// Request what this file lists, a path or URL on each line, drawn at random.
@@ -66,11 +67,27 @@ pub struct RequestFlags {
 
 impl RequestFlags {
     /// The requests of a load. URLs of a list have to be those of the server, where
-    /// there is but one.
+    /// there is but one. Their placeholders are refused where none `may_vary`.
     ///
     /// # Errors
     /// A usage failure for files that cannot be read, and for what does not fit together.
-    pub fn requests(&self, server: Option<&Target>) -> Result<Vec<RequestSpec>, Failure> {
+    pub fn requests(
+        &self,
+        server: Option<&Target>,
+        may_vary: bool,
+    ) -> Result<Vec<RequestSpec>, Failure> {
+        let mut files = LineFiles::read_by(&read_lines);
+        let requests = self.as_written(server)?.into_iter();
+        let requests = requests.map(|request| request.with_placeholders(&mut files));
+        let requests: Vec<RequestSpec> =
+            requests.collect::<Result<_, _>>().map_err(Failure::usage)?;
+        match !may_vary && requests.iter().any(RequestSpec::has_placeholders) {
+            true => Err(Failure::usage(RequestPlaceholderError::WebSocket)),
+            false => Ok(requests),
+        }
+    }
+
+    fn as_written(&self, server: Option<&Target>) -> Result<Vec<RequestSpec>, Failure> {
         let headers = self.all_headers()?;
         if let Some(file) = &self.request_file {
             let mut requests = read_requests(file, server)?;
@@ -220,6 +237,26 @@ fn read_file_or(flag: &str, word: &str) -> Result<Vec<u8>, Failure> {
     })
 }
 
+/// What `{line:FILE}` takes its lines from.
+fn read_lines(file: &str) -> io::Result<String> {
+    let text = read_text(Path::new(input(file)), LINES_BYTES_MAX)?;
+    match text.len() > LINES_BYTES_MAX {
+        true => Err(io::Error::other(format!(
+            "it is longer than {} MiB",
+            LINES_BYTES_MAX >> 20
+        ))),
+        false => Ok(text),
+    }
+}
+
+/// The text of a file: of one that is longer than so many bytes one byte more.
+fn read_text(path: &Path, bytes_max: usize) -> io::Result<String> {
+    let mut text = String::new();
+    let file = fs::File::open(path)?;
+    file.take(bytes_max as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// The requests in a file.
 fn read_requests(file: &Path, server: Option<&Target>) -> Result<Vec<RequestSpec>, Failure> {
     let shown = file.display();
@@ -230,13 +267,7 @@ fn read_requests(file: &Path, server: Option<&Target>) -> Result<Vec<RequestSpec
         ))
     };
     let path = file.to_str().map_or(file, |file| Path::new(input(file)));
-    let mut text = String::new();
-    let most = REQUEST_FILE_BYTES_MAX as u64;
-    let opened = fs::File::open(path).map_err(unread)?;
-    opened
-        .take(most + 1)
-        .read_to_string(&mut text)
-        .map_err(unread)?;
+    let text = read_text(path, REQUEST_FILE_BYTES_MAX).map_err(unread)?;
     if text.len() > REQUEST_FILE_BYTES_MAX {
         return Err(Failure::usage(format!(
             "--request-file: {shown} is longer than {} MiB: leave requests out",

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
 use abx_engine::{HttpVersion, Pacing};
-use abx_evidence::ExpectedStatus;
 use abx_evidence::record::Interleave;
+use abx_evidence::{ExpectedStatus, Shape};
 use abx_sys::Nanos;
 
 use super::Templates;
@@ -195,7 +195,8 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
     let connections = connections(raw.connections.as_ref(), here)?;
     let list = here.key("requests");
     let requests = raw.requests.into_iter().enumerate();
-    let requests = requests.map(|(index, raw)| requested(raw, &list.item(index), files));
+    let may_vary = shapes[0] == Shape::Request;
+    let requests = requests.map(|(index, raw)| requested(raw, may_vary, &list.item(index), files));
     let requests: Vec<Vec<RequestSpec>> = requests.collect::<Result<_, _>>()?;
     let timeout = here.key("timeout").time(raw.timeout.as_ref())?;
     let (status, body) = expected(raw.expect.unwrap_or_default(), &here.key("expect"))?;

@@ -1,6 +1,7 @@
 //! What is asked: the requests of a load.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
@@ -10,16 +11,40 @@ use crate::study::credentials::{self, CredentialError, Header};
 use crate::study::form::Form;
 use crate::study::numbered::{NumberError, RequestPart};
 use crate::study::request_file::requests_in;
+use crate::study::request_placeholder::{LineFiles, RequestPlaceholderError};
 use crate::study::units;
 use crate::study::url_list::{ListedPath, listed_paths};
 use crate::study::{RequestSpec, usual_method};
 
 /// The request of a table, or as many as its `count`, its `urls` and its `file` say. `files`
-/// gives the text of a file beside the study file.
+/// gives the text of a file beside the study file. Placeholders are refused where none
+/// `may_vary`.
 ///
 /// # Errors
 /// The first fault.
 pub fn requested(
+    raw: RawRequest,
+    may_vary: bool,
+    here: &KeyPosition,
+    files: Templates,
+) -> Result<Vec<RequestSpec>, Diagnostic> {
+    let read = |file: &str| read_below("line", file, files);
+    let mut lines = LineFiles::read_by(&read);
+    let requests = as_written(raw, here, files)?.into_iter();
+    let requests = requests.map(|request| request.with_placeholders(&mut lines));
+    let requests = requests.collect::<Result<Vec<RequestSpec>, _>>();
+    let is_refused = |requests: &Vec<RequestSpec>| {
+        !may_vary && requests.iter().any(RequestSpec::has_placeholders)
+    };
+    match requests {
+        Ok(requests) if is_refused(&requests) => Err(here.fault(Mistake::RequestPlaceholder(
+            RequestPlaceholderError::WebSocket,
+        ))),
+        requests => requests.map_err(|wrong| here.fault(Mistake::RequestPlaceholder(wrong))),
+    }
+}
+
+fn as_written(
     mut raw: RawRequest,
     here: &KeyPosition,
     files: Templates,
@@ -155,17 +180,19 @@ fn form(
     if raw.body.is_some() {
         return Err(here.fault(Mistake::Either("body", "form")));
     }
-    let read = |file: &str| {
-        let path = unit::path_below("form", file);
-        let path = path.map_err(|wrong| std::io::Error::other(wrong.to_string()))?;
-        files(&path).map(String::into_bytes)
-    };
+    let read = |file: &str| read_below("form", file, files).map(String::into_bytes);
     let form = Form::of(fields.iter().map(String::as_str), read);
     form.map(Some).map_err(|wrong| {
         let why = wrong.to_string().replace(char::is_control, " ");
         let key = here.name();
         here.fault(Mistake::Form { key, why })
     })
+}
+
+/// The text of a file beside the study file, which a part of a key names.
+fn read_below(key: &str, file: &str, files: Templates) -> io::Result<String> {
+    let path = unit::path_below(key, file);
+    files(&path.map_err(|wrong| io::Error::other(wrong.to_string()))?)
 }
 
 /// What is asked for, and how often for each beside the others.

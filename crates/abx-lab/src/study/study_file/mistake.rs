@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::study::credentials::CredentialError;
 use crate::study::numbered::NumberError;
 use crate::study::request_file::RequestFileError;
+use crate::study::request_placeholder::RequestPlaceholderError;
 use crate::study::shape::BROADCAST_BYTES_MIN;
 use crate::study::url_list::UrlListError;
 
@@ -250,6 +251,9 @@ pub enum Mistake {
     /// Requests that cannot be numbered.
     #[error("`{key}`: {wrong}")]
     Number { key: String, wrong: NumberError },
+    /// What cannot be filled in.
+    #[error("{0}")]
+    RequestPlaceholder(RequestPlaceholderError),
     /// A request without a path.
     #[error(
         "`path` is missing: add it, for example path = \"/small.bin\", or a list of paths by `urls`"

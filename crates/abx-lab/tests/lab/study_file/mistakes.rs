@@ -105,7 +105,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "body = \"{n}\"",
-        "36: load \"small\": `requests.body`: `{n}` in the body stands for a number, and it is not said how many there are: give that (`--count 1000`, or `count = 1000` in a study file), or in a path write %7Bn%7D for the letters themselves",
+        "36: load \"small\": `requests.body`: `{n}` in the body stands for a number, and it is not said how many there are: give that (`--count 1000`, or `count = 1000` in a study file), or write {{n}} for the letters themselves",
     ),
     (
         "weight = 3",
@@ -406,6 +406,21 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "shape = \"request\"\nprotocol = \"http/1.1\"\nconnections = 1\nrequests = [{ path = \"/\" }]",
         "shape = \"echo\"\nrequests = [{ path = \"/\", body = \"x\" }]",
         "46: load \"one\": `requests.body` has no effect on a load of shape `echo`: leave it out",
+    ),
+    (
+        "path = \"/\"",
+        "path = \"/{rand:2..1}\"",
+        "48: load \"one\": `{rand:2..1}` is not a range: write two numbers from 0 to 10^18, the smaller one first, such as {rand:1..1000}, or {{rand:2..1}} for the letters themselves",
+    ),
+    (
+        "path = \"/\"",
+        "path = \"/{line:none}\"",
+        "48: load \"one\": `{line:none}`: cannot read none: no such file. Give a text file with something on each line",
+    ),
+    (
+        "shape = \"request\"\nprotocol = \"http/1.1\"\nconnections = 1\nrequests = [{ path = \"/\" }]",
+        "shape = \"echo\"\nrequests = [{ path = \"/{seq}\" }]",
+        "46: load \"one\": placeholders such as {seq} are filled in requests of HTTP, and not in what opens a WebSocket: leave them out, or double their braces for the letters themselves",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",

@@ -9,7 +9,7 @@ use abx_lab::provision::{self, Missing, Provision};
 use abx_lab::study_file::{self, ServiceSpec, StudyFile, SubjectSpec};
 use abx_lab::{
     CeilingServer, Launch, Load, PilotEffort, Pin, SliceLength, Source, Study, StudyService,
-    Subject, SubjectError, WaitChoice, catalog,
+    Subject, SubjectError, WaitChoice, catalog, without_placeholders,
 };
 
 use super::against::past;
@@ -90,7 +90,25 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
 fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> {
     let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
     let scheme = compare.load.scheme(subjects)?;
-    compare.load.loads(scheme, is_encrypted, None)
+    let loads = compare.load.loads(scheme, is_encrypted, None)?;
+    let mut requests = loads.iter().flat_map(|load| &load.requests);
+    let takes_own_path = requests.any(|request| request.path.is_none());
+    match subjects.iter().find(|one| has_placeholder(one)) {
+        Some(subject) if takes_own_path => Err(Failure::usage(format!(
+            "the URL of {} has a placeholder, which would be sent as it is: give the path by \
+             --path, or write %7B and %7D for the braces",
+            subject.name
+        ))),
+        _ => Ok(loads),
+    }
+}
+
+/// Whether there is one in the URL of a server that runs.
+fn has_placeholder(subject: &Subject) -> bool {
+    match &subject.source {
+        Source::Address(target) => without_placeholders(&target.path) != target.path,
+        Source::Command(_) => false,
+    }
 }
 
 fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
