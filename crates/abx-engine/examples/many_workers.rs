@@ -126,6 +126,7 @@ fn plan(address: SocketAddr, path: &str) -> Result<LoadPlan, Box<dyn Error>> {
     Ok(LoadPlan {
         address: address.into(),
         tls: None,
+        buffer_bytes: None,
         sources: Vec::new(),
         connections: CONNECTIONS,
         pipeline: 1,

@@ -24,6 +24,7 @@ fn load(address: SocketAddr) -> LoadPlan {
     LoadPlan {
         address: address.into(),
         tls: None,
+        buffer_bytes: None,
         sources: Vec::new(),
         connections: 2,
         requests: vec![Asked {

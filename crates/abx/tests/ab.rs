@@ -113,6 +113,7 @@ fn reports_have_the_lines_of_the_systems_ab() {
         "-n 20 -c 2 -k",
         "-n 20 -c 2 -l -d",
         "-n 20 -c 2 -S",
+        "-n 20 -c 2 -b 8192",
         "-n 20 -i -k",
         "-n 1",
         "-n 200 -c 3 -q",
@@ -321,7 +322,7 @@ fn words_that_ab_refuses_are_refused_alike() {
             "{words}"
         );
     }
-    for flag in ["-b 1024", "-Z AES", "-f SSL3"] {
+    for flag in ["-Z AES", "-f SSL3"] {
         let words: Vec<&str> = ["ab"].into_iter().chain(flag.split(' ')).collect();
         let ended = home.run_abx(&[&words[..], &["http://127.0.0.1:1/"]].concat());
         ended.expect(22, &[&format!("abx ab: {}: ", &flag[..2])]);

@@ -85,6 +85,8 @@ pub struct AbOptions {
     pub threads: Option<usize>,
     /// Time from one connection's start to the next one's.
     pub ramp: Duration,
+    /// The size of each socket's buffers; `None` for the kernel's.
+    pub buffer_bytes: Option<u32>,
 }
 
 /// Attributes of the report's tags.
@@ -211,6 +213,7 @@ struct Reader {
     tls: AbTlsOptions,
     threads: Option<usize>,
     ramp: Duration,
+    buffer_bytes: Option<u32>,
 }
 
 impl Reader {
@@ -268,10 +271,8 @@ impl Reader {
                 self.ramp = Duration::from_millis(ms);
             }
             'b' => {
-                return Err(AbRefusal::unable(
-                    "-b",
-                    "the kernel sizes socket buffers: leave it out",
-                ));
+                let bytes = number(value).ok_or_else(|| AbRefusal::usage("-b: give bytes"))?;
+                self.buffer_bytes = Some(bytes).filter(|bytes| *bytes > 0);
             }
             'Z' => self.tls.suites = value.split(':').map(str::to_owned).collect(),
             switch => self.switches.push(switch),
@@ -360,6 +361,7 @@ impl Reader {
             csv: self.csv,
             threads: self.threads,
             ramp: self.ramp,
+            buffer_bytes: self.buffer_bytes,
             url,
         })
     }
@@ -454,7 +456,7 @@ mod tests {
         let all = load(
             "-n 100 -c7 -s 5 -B 127.0.0.2 -p body -T a/b -v 3 -y r -z d -x t -C a=1 -C b=2 -H X:1 \
              -A u:p -P x:y -X proxy:99 -kdSqlr -g g -e e -m PATCH -I -f tls1.2 -Z A:B -E id -W 2 -R 5 \
-             http://a/",
+             -b 9000 http://a/",
         );
         assert_eq!((all.requests, all.concurrency, all.verbosity), (100, 7, 3));
         assert_eq!(all.timeout, Duration::from_secs(5));
@@ -487,6 +489,10 @@ mod tests {
         assert_eq!(all.tls.suites, ["A", "B"]);
         assert_eq!(all.tls.identity.as_deref(), Some("id"));
         assert_eq!((all.threads, all.ramp), (Some(2), Duration::from_millis(5)));
+        assert_eq!(
+            (all.buffer_bytes, load("-b 0 a/").buffer_bytes),
+            (Some(9_000), None)
+        );
         assert_eq!(load("-i a/").method, "HEAD");
         assert_eq!(load("-u f a/").method, "PUT");
         assert_eq!(load("-w a/").markup.unwrap().cell, "bgcolor=white");
@@ -547,7 +553,7 @@ mod tests {
     #[test]
     fn what_abx_cannot_do_is_refused_by_name() {
         // Method: each of them.
-        for text in ["-b 1024 a/", "-f SSL3 a/", "-X p https://a/"] {
+        for text in ["-f SSL3 a/", "-X p https://a/"] {
             let (code, line) = refusal(text);
             let flag = &text[..2];
             assert!(

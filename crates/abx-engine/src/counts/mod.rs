@@ -115,6 +115,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
     LoadPlan {
         address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80).into(),
         tls: None,
+        buffer_bytes: None,
         sources: Vec::new(),
         connections: CONNECTIONS,
         pipeline,

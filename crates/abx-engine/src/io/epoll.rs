@@ -37,6 +37,8 @@ pub(crate) struct EpollIo {
     busy_wait: Option<BusyWait>,
     /// The last reading of the clock.
     last: Nanos,
+    /// Of each socket, for what is sent and for what is received; `None` lets the kernel choose.
+    buffer_bytes: Option<usize>,
 }
 
 struct EpollConnection {
@@ -76,7 +78,14 @@ impl EpollIo {
             wake,
             busy_wait,
             last: Nanos::now(),
+            buffer_bytes: None,
         })
+    }
+
+    /// Connections from now on have socket buffers of so many bytes.
+    pub(crate) fn with_buffers(mut self, bytes: Option<u32>) -> EpollIo {
+        self.buffer_bytes = bytes.map(|bytes| bytes as usize);
+        self
     }
 
     /// Waits for events without sleeping, for as long as that serves, and reads the
@@ -159,7 +168,7 @@ impl Io for EpollIo {
         to: &ServerAddress,
         from: Option<IpAddr>,
     ) -> io::Result<()> {
-        let socket = Socket::connect(*to, from)?;
+        let socket = Socket::connect_with_buffers(*to, from, self.buffer_bytes)?;
         self.epoll.add(&socket, number(token), Interest::all())?;
         let place = token.slot as usize;
         if place >= self.connections.len() {

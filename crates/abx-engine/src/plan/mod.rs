@@ -177,6 +177,10 @@ pub struct LoadPlan {
     /// How connections are encrypted; `None` for not at all.
     #[serde(default)]
     pub tls: Option<TlsPlan>,
+    /// How large the buffers of each socket are, for what is sent and for what is received;
+    /// `None` lets the kernel choose.
+    #[serde(default)]
+    pub buffer_bytes: Option<u32>,
     /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
     /// A Unix socket has none.
     pub sources: Vec<IpAddr>,

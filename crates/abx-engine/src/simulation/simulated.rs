@@ -23,6 +23,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
     LoadPlan {
         address: Sim::ADDRESS.into(),
         tls: None,
+        buffer_bytes: None,
         sources: Vec::new(),
         connections,
         pipeline: 1,

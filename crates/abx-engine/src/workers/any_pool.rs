@@ -115,6 +115,7 @@ impl PoolParts {
             what: "an epoll set",
             source,
         })?;
+        let io = io.with_buffers(self.load.plan.buffer_bytes);
         Ok(match self.load.tls.take() {
             None => self.over(io),
             Some(client) => self.over(Tls::over(io, client)),

@@ -57,6 +57,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
     LoadPlan {
         address: address.into(),
         tls: None,
+        buffer_bytes: None,
         sources: Vec::new(),
         connections,
         pipeline: 1,

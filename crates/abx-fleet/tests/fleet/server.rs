@@ -64,6 +64,7 @@ impl Server {
         LoadPlan {
             address: self.address.into(),
             tls: None,
+            buffer_bytes: None,
             sources: Vec::new(),
             connections,
             pipeline: 1,

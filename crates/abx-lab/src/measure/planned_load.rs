@@ -58,6 +58,7 @@ pub fn plan_load(
         .map(|(subject, process)| LoadPlan {
             address: process.address,
             tls: { subject.tls_name() }.map(|name| load.tls.plan(name, load.version)),
+            buffer_bytes: None,
             sources: sources(
                 process.address,
                 load.connections,

@@ -239,6 +239,7 @@ fn plan(
     Ok(LoadPlan {
         address: target.address,
         tls: tls(options)?,
+        buffer_bytes: options.buffer_bytes,
         sources: Vec::new(),
         connections: options.concurrency,
         pipeline: 1,

@@ -316,6 +316,7 @@ fn plan(port: u16) -> LoadPlan {
     LoadPlan {
         address: SocketAddr::from(([127, 0, 0, 1], port)).into(),
         tls: None,
+        buffer_bytes: None,
         sources: Vec::new(),
         connections: CONNECTIONS,
         pipeline: 1,
