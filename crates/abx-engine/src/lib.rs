@@ -5,7 +5,8 @@
 //! what came back, [`Engine::close`] ends it. Nothing of the world stops a
 //! slice with an error: refusals, resets, timeouts and wrong answers are
 //! outcomes. [`probe()`] and [`probe_websocket()`] ask once, outside of any load;
-//! [`run_sessions`] tells of each connection what became of it.
+//! [`run_sessions`] tells of each connection what became of it, and [`run_scenario`] has users make
+//! sessions of several requests, with values carried from one answer to the next.
 //!
 //! The way of one request: `Slot` (when is it due, where is it) → `wire` (bytes
 //! to events) → `Sample` → `Tally`. Bytes move through one contract, `Io`. The budget per request is no allocation, no
@@ -22,6 +23,7 @@ mod pool;
 mod probe;
 mod protocol;
 mod random;
+mod scenario;
 pub mod schedule;
 mod sessions;
 #[cfg(test)]
@@ -40,6 +42,10 @@ pub use probe::{
     Answer, Echo, HeadFields, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket,
 };
 pub use protocol::message::payload;
+pub use scenario::{
+    Extraction, OWN_VALUES, RanScenario, ScenarioPlan, ScenarioStep, TextTemplate, ThinkTime,
+    ValueSource, is_value_name, run_scenario, try_scenario,
+};
 pub use sessions::{
     SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionStep,
     SessionTerms, VisitBurst, VisitCall, VisitClient, VisitEnd, VisitLoad, run_sessions,

@@ -14,6 +14,7 @@ mod listing;
 mod measure;
 mod pooled;
 pub mod record;
+pub mod scenario;
 mod series;
 pub mod stats;
 pub mod timer;

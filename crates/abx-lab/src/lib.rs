@@ -34,6 +34,7 @@ pub use run_study::context::{PrepareError, this_machine};
 pub use run_study::load_once::{LoadOnce, LoadedOnce, load_once};
 pub use run_study::progress::StudyProgress;
 pub use run_study::run::{RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, STRETCH, run};
+pub use run_study::run_scenario::{ScenarioError, ScenarioRun, run_scenario};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};
 pub use study::fault::{Fault, Strike};
@@ -49,6 +50,7 @@ pub use study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService}
 pub use study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
 };
+pub use study::study_file::scenario as scenario_file;
 pub use study::subject::{Scheme, Source, Subject, SubjectError, Target, is_address, with_scheme};
 pub use study::tls::TlsSpec;
 pub use study::url_list::{UrlListError, listed_paths};

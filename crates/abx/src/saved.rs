@@ -6,6 +6,7 @@ use abx_audit::ImportedRecord;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::history::IMPORTED_SCHEMA;
 use abx_evidence::record::STUDY_SCHEMA;
+use abx_evidence::scenario::{SCENARIO_SCHEMA, ScenarioRecord};
 use abx_evidence::timer::{TIMER_SCHEMA, TimerRecord, TimerRuns};
 use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord};
 use serde::Deserialize;
@@ -20,6 +21,8 @@ pub enum SavedRecord {
     Run(Box<RunRecord>),
     /// The report of another tool, audited.
     Imported(Box<ImportedRecord>),
+    /// What came of a scenario.
+    Scenario(Box<ScenarioRecord>),
     /// What was seen of a machine, concluded from.
     Machine(Box<DoctorRecord>),
     /// Where the time of a command went, concluded from its runs.
@@ -57,6 +60,10 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
             let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
             Ok(SavedRecord::Imported(record))
         }
+        Some(SCENARIO_SCHEMA) => {
+            let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
+            Ok(SavedRecord::Scenario(record))
+        }
         Some(DOCTOR_SCHEMA) => {
             let mut record: Box<DoctorRecord> =
                 serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
@@ -79,6 +86,7 @@ fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
     let kinds = [
         STUDY_SCHEMA,
         RUN_SCHEMA,
+        SCENARIO_SCHEMA,
         IMPORTED_SCHEMA,
         DOCTOR_SCHEMA,
         TIMER_SCHEMA,

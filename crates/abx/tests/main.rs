@@ -38,6 +38,7 @@ mod recovery;
 mod requests;
 mod requests_of_clients;
 mod runs;
+mod scenarios;
 mod services;
 mod signals;
 mod studies;

@@ -404,7 +404,8 @@ impl<I: Io, C: Protocol> Drop for Pool<I, C> {
     }
 }
 
-fn connect_outcome(error: &io::Error) -> Outcome {
+/// What an attempt to connect came to.
+pub(crate) fn connect_outcome(error: &io::Error) -> Outcome {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Outcome::Refused,
         io::ErrorKind::ConnectionReset => Outcome::Reset,

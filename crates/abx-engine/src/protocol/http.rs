@@ -204,7 +204,8 @@ impl Intake<'_, Http> {
     }
 }
 
-fn fault_outcome(fault: Fault) -> Outcome {
+/// What an answer came to that is none.
+pub(crate) fn fault_outcome(fault: Fault) -> Outcome {
     match fault {
         Fault::ClosedIdle | Fault::ClosedEarly => Outcome::EarlyClose,
         Fault::HeadTooLarge | Fault::TooManyHeaders => Outcome::HeadTooLarge,

@@ -17,6 +17,7 @@ mod paced;
 mod phased;
 mod pipelined;
 mod rests;
+mod scenarios;
 pub(crate) mod script;
 pub(crate) mod sealed;
 mod sessions;

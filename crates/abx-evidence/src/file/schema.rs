@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use crate::file::StudyRecord;
 use crate::file::run::RunRecord;
+use crate::scenario::ScenarioRecord;
 
-/// A record of abx: a study or a run, told apart by `schema`.
+/// A record of abx: a study, a run or a scenario, told apart by `schema`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "only its schema is of use")]
@@ -16,6 +17,8 @@ enum Record {
     Study(Box<StudyRecord>),
     /// What `abx run` saves.
     Run(Box<RunRecord>),
+    /// What `abx run --scenario` saves.
+    Scenario(Box<ScenarioRecord>),
 }
 
 /// The schema of records as this version reads them, in draft 2020-12. Keys

@@ -108,7 +108,7 @@ pub fn descriptors_needed(connections: u64, threads: usize) -> u64 {
 
 /// Who uses which processors: nobody but the generator needs any when every server is
 /// elsewhere.
-fn split(cores: &[Vec<usize>], pin: Pin, is_server_here: bool) -> CpuSplit {
+pub(super) fn split(cores: &[Vec<usize>], pin: Pin, is_server_here: bool) -> CpuSplit {
     match pin {
         Pin::Split if is_server_here => CpuSplit::of(cores),
         Pin::Split => CpuSplit {

@@ -11,6 +11,7 @@ pub mod load_once;
 mod pilot_share;
 pub mod progress;
 pub mod run;
+pub mod run_scenario;
 mod shorten_blocks;
 pub mod start_block;
 mod start_services;

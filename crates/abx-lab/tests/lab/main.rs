@@ -3,4 +3,5 @@
 
 mod history;
 mod provision;
+mod scenario;
 mod study_file;

@@ -22,6 +22,7 @@ mod progress;
 mod ranking;
 mod run;
 mod run_progress;
+mod scenario;
 mod side_by_side;
 pub(crate) mod study;
 pub(crate) mod sweeps;
@@ -44,6 +45,7 @@ pub use self::progress::{
 };
 pub use self::run::run_text;
 pub use self::run_progress::{RunGoal, RunNow, run_line};
+pub use self::scenario::scenario_text;
 pub use self::side_by_side::side_by_side_text;
 pub use self::study::{ReportExtent, study_text};
 pub use self::timer::timer_text;

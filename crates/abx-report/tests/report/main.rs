@@ -17,6 +17,7 @@ mod picture;
 mod plan;
 mod readmes;
 mod run;
+mod scenario;
 mod server_times;
 mod services;
 mod several;

@@ -89,23 +89,30 @@ fn frame(status: u16, version: Version, kind: AnswerKind, fields: &Fields) -> Re
 ///
 /// Made for probes: it parses the heads anew and allocates.
 #[must_use]
-pub fn answer_header(mut answer: &[u8], name: &str) -> Option<String> {
+pub fn answer_header(answer: &[u8], name: &str) -> Option<String> {
+    answer_headers(answer, name).into_iter().next()
+}
+
+/// The same of a header that may come several times, in its order. Those that are not text
+/// are left out.
+#[must_use]
+pub fn answer_headers(mut answer: &[u8], name: &str) -> Vec<String> {
     loop {
         let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut []);
         let parsed =
             answer_parser().parse_response_with_uninit_headers(&mut head, answer, &mut room);
-        let httparse::Status::Complete(length) = parsed.ok()? else {
-            return None;
+        let (Ok(httparse::Status::Complete(length)), Some(status)) = (parsed, head.code) else {
+            return Vec::new();
         };
-        if is_interim(head.code?) {
+        if is_interim(status) {
             answer = &answer[length..];
             continue;
         }
-        let mut headers = head.headers.iter();
-        let header = headers.find(|header| header.name.eq_ignore_ascii_case(name))?;
-        let value = std::str::from_utf8(header.value).ok()?;
-        return Some(value.trim().to_owned());
+        let named = { head.headers.iter() }
+            .filter(|header| header.name.eq_ignore_ascii_case(name))
+            .filter_map(|header| std::str::from_utf8(header.value).ok());
+        return named.map(|value| value.trim().to_owned()).collect();
     }
 }
 

@@ -16,7 +16,7 @@ mod server_timing;
 
 pub use answer::{AnswerHead, answer_head};
 pub use client::{Client, Done, Event};
-pub use head::{AnswerKind, answer_header};
+pub use head::{AnswerKind, answer_header, answer_headers};
 pub use memo::HeadMemo;
 pub use request::{EncodedParts, Persistence, Request, RequestError};
 pub use server::{Method, RequestHead, Server, ServerEvent};

@@ -111,6 +111,16 @@ pub struct LoadFlags {
     shape: ShapeFlags,
 }
 
+/// What flags say of a scenario.
+pub struct UserFlags {
+    /// How many users there are.
+    pub users: u32,
+    /// How long a step may take; `None` for what the scenario says.
+    pub timeout: Option<Duration>,
+    /// How connections are encrypted.
+    pub tls: TlsSpec,
+}
+
 /// When requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalsName {
@@ -232,6 +242,36 @@ impl LoadFlags {
             body: self.expect_body.clone().unwrap_or(ExpectBody::Same),
             ..usual
         }
+    }
+
+    /// What these flags say of a scenario.
+    ///
+    /// # Errors
+    /// A usage failure for a flag that says nothing of one.
+    pub fn of_scenario(&self, is_encrypted: bool) -> Result<UserFlags, Failure> {
+        let says_nothing = |(is_given, flag, key): &(bool, &str, &str)| {
+            *is_given && *key != "tls" && !["--connections", "--timeout"].contains(flag)
+        };
+        if let Some((_, flag, _)) = self.all().into_iter().find(says_nothing) {
+            return Err(Failure::usage(format!(
+                "{flag} does not apply to a scenario, whose file says what is asked and when: leave \
+                 it out"
+            )));
+        }
+        let users = match self.connections[..] {
+            [] => 50,
+            [users] => users,
+            _ => {
+                return Err(Failure::usage(
+                    "a scenario has one number of users: give -c one number",
+                ));
+            }
+        };
+        Ok(UserFlags {
+            users,
+            timeout: self.timeout,
+            tls: self.tls.spec(is_encrypted)?,
+        })
     }
 
     /// Refuses the first flag that says nothing of loads of this shape.

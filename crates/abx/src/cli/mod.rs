@@ -24,6 +24,7 @@ mod output;
 pub mod report;
 mod requests;
 pub mod run;
+mod scenario;
 pub mod serve;
 mod shape;
 mod signals;

@@ -6,7 +6,7 @@ use clap::Args;
 use super::expect::ExpectFlags;
 use super::history::record_path;
 use super::output::{FormatFlags, OutputFlags, Outputs, StudyFormatFlags};
-use super::{compare, expect, output, run};
+use super::{compare, expect, output, run, scenario};
 use crate::end::{End, Failure};
 use crate::saved::{SavedRecord, read};
 
@@ -90,6 +90,11 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             outputs.print_imported(&text, &record)?;
             Ok(End::Done)
         }
+        SavedRecord::Scenario(record) => {
+            let given = report.formats.first().or(report.of_studies());
+            report.refuse("a scenario, which has text and --json", given)?;
+            scenario::print(&record, flags)
+        }
         SavedRecord::Machine(record) => {
             let given = report.formats.first().or(report.of_studies());
             report.refuse("`abx doctor`, which loads nothing", given)?;
@@ -149,6 +154,11 @@ fn beside(all: &[(&str, SavedRecord)], report: &Report) -> Result<End, Failure> 
             SavedRecord::Imported(record) => rows.add_imported(word, record),
             SavedRecord::Run(record) => rows.add_run(word, record),
             SavedRecord::Study(record) => rows.add_study(word, record),
+            SavedRecord::Scenario(_) => {
+                return Err(Failure::usage(format!(
+                    "{word} is the record of a scenario, whose sessions are no requests: leave it out"
+                )));
+            }
             SavedRecord::Machine(_) => {
                 return Err(Failure::usage(format!(
                     "{word} is what `abx doctor` saw of a machine, which loads nothing: leave it out"

@@ -1,6 +1,6 @@
 //! `abx run`: one server, under one load or several.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abx_engine::LoadGenerator;
@@ -14,8 +14,9 @@ use clap::Args;
 use super::expect::ExpectFlags;
 use super::load::{GeneratorFlags, LoadFlags};
 use super::output::{FormatFlags, OutputFlags, Outputs};
+use super::scenario::ScenarioWords;
 use super::watch::RunWatch;
-use super::{command_line, compare, history, output, signals, units};
+use super::{command_line, compare, history, output, scenario, signals, units};
 use crate::end::{End, Failure, tell};
 
 /// Load one server and report throughput, response times, outcomes and cost.
@@ -29,6 +30,7 @@ use crate::end::{End, Failure, tell};
     abx run localhost:8080 --slo 'p99<50ms,errors<0.1%'\n  \
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
     abx run http://unix:/run/server.sock:/path -c 10\n  \
+    abx run localhost:8080 --scenario login.toml -c 50 -d 10s\n  \
     abx run -c 10 -d 5s curl 'http://127.0.0.1:8080/' -H 'Accept: text/html' --compressed\n  \
     abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
 pub struct Run {
@@ -43,9 +45,14 @@ pub struct Run {
     /// with --slo 2m].
     #[arg(short, long, visible_short_alias = 'z', value_parser = units::seconds, value_name = "TIME")]
     duration: Option<Duration>,
-    /// Stop after this many requests or messages, instead of after a time.
+    /// Stop after this many requests or messages, or sessions of a scenario, instead of after a
+    /// time.
     #[arg(short = 'n', long, conflicts_with = "duration", value_parser = units::requests, value_name = "N")]
     requests: Option<u64>,
+    /// Have -c users make sessions of several requests in order, as this TOML file says
+    /// (docs/scenarios.md).
+    #[arg(long, value_name = "FILE", conflicts_with = "bus")]
+    scenario: Option<PathBuf>,
     #[command(flatten)]
     load: LoadFlags,
     #[command(flatten)]
@@ -68,6 +75,20 @@ impl Run {
         };
         let socket = std::path::absolute(socket).map_err(Failure::usage)?;
         Target::on_socket(&url, &socket.to_string_lossy()).map_err(Failure::usage)
+    }
+
+    /// What is asked of a scenario.
+    fn scenario<'a>(&'a self, path: &'a Path, target: Target) -> ScenarioWords<'a> {
+        ScenarioWords {
+            path,
+            target,
+            sessions: self.requests,
+            time: self.duration.unwrap_or(DURATION),
+            load: &self.load,
+            generator: &self.generator,
+            output: &self.output,
+            formats: &self.formats,
+        }
     }
 
     /// When it ends.
@@ -116,6 +137,9 @@ fn announcement_of_several(url: &str, loads: usize) -> String {
 pub fn run(run: &Run) -> Result<End, Failure> {
     let outputs = Outputs::of_run(&run.output, &run.formats)?;
     let target = run.target()?;
+    if let Some(file) = &run.scenario {
+        return scenario::run(run.scenario(file, target));
+    }
     let mut loads = { &run.load }.loads(target.scheme, target.is_encrypted, Some(&target))?;
     let load = match loads.pop() {
         Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,

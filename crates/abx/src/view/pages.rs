@@ -56,11 +56,13 @@ fn record(records: &RecordIndex, id: &str) -> Response {
         Ok(SavedRecord::Study(record)) => Response::page(study_html(&record)),
         Ok(SavedRecord::Run(record)) => Response::page(run_html(&record)),
         Ok(SavedRecord::Imported(record)) => Response::page(imported_html(&record)),
-        Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => Response::notice(
-            ResponseStatus::NotFound,
-            "This record has no page",
-            WITHOUT_A_PAGE,
-        ),
+        Ok(SavedRecord::Machine(_) | SavedRecord::Scenario(_) | SavedRecord::Timer(_)) => {
+            Response::notice(
+                ResponseStatus::NotFound,
+                "This record has no page",
+                WITHOUT_A_PAGE,
+            )
+        }
         Err(Unavailable { status, why }) => {
             let title = match status {
                 ResponseStatus::NotFound => "There is no such record",
@@ -85,10 +87,12 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
     let mut not_shown = Vec::new();
     for id in ids {
         match open(records, &id) {
-            Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => not_shown.push(NotShown {
-                id,
-                why: WITHOUT_A_PAGE.to_owned(),
-            }),
+            Ok(SavedRecord::Machine(_) | SavedRecord::Scenario(_) | SavedRecord::Timer(_)) => {
+                not_shown.push(NotShown {
+                    id,
+                    why: WITHOUT_A_PAGE.to_owned(),
+                })
+            }
             Ok(kept) => opened.push((id, kept)),
             Err(Unavailable { why, .. }) => not_shown.push(NotShown { id, why }),
         }
@@ -99,7 +103,9 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
                 SavedRecord::Study(record) => AnyRecord::Study(record),
                 SavedRecord::Run(record) => AnyRecord::Run(record),
                 SavedRecord::Imported(record) => AnyRecord::Imported(record),
-                SavedRecord::Machine(_) | SavedRecord::Timer(_) => return None,
+                SavedRecord::Machine(_) | SavedRecord::Scenario(_) | SavedRecord::Timer(_) => {
+                    return None;
+                }
             };
             Some(NamedRecord { id, record })
         })
@@ -194,8 +200,8 @@ fn hex(digit: u8) -> Option<u8> {
     u8::try_from(value).ok()
 }
 
-const WITHOUT_A_PAGE: &str = "It is what `abx doctor` saw of a machine, or `abx timer` of a \
-    command: `abx report FILE` prints that.";
+const WITHOUT_A_PAGE: &str = "It is what `abx doctor` saw of a machine, `abx timer` of a command, \
+    or what came of a scenario: `abx report FILE` prints that.";
 
 #[cfg(test)]
 mod tests {

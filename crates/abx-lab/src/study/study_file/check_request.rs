@@ -245,7 +245,10 @@ fn unnumbered(wrong: NumberError, here: &KeyPosition) -> Diagnostic {
 }
 
 /// What a body's text means: itself, or by `@` what a file beside the study file holds.
-fn body(text: String, here: &KeyPosition, files: Templates) -> Result<String, Diagnostic> {
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn body(text: String, here: &KeyPosition, files: Templates) -> Result<String, Diagnostic> {
     let Some(file) = text.strip_prefix('@') else {
         return Ok(text);
     };
@@ -261,7 +264,11 @@ fn body(text: String, here: &KeyPosition, files: Templates) -> Result<String, Di
     })
 }
 
-fn headers(
+/// The headers of a table, each with a name and a value that can be sent.
+///
+/// # Errors
+/// The first that has none.
+pub fn headers(
     headers: BTreeMap<String, String>,
     table: &KeyPosition,
 ) -> Result<Vec<(String, String)>, Diagnostic> {

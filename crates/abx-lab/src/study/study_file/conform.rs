@@ -1,6 +1,7 @@
 //! Holds a file against the JSON Schema of [`super::raw`], so that what an
 //! editor marks and what abx refuses are the same.
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use toml::de::{DeArray, DeTable, DeValue};
@@ -18,10 +19,16 @@ const KEYS_NOT_YET: [(&str, &[&str]); 2] =
 /// without a `null`, which TOML has not.
 #[must_use]
 pub fn schema() -> Value {
+    schema_of::<RawStudy>()
+}
+
+/// The JSON Schema of files of another kind, in the same way.
+#[must_use]
+pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings
         .into_generator()
-        .into_root_schema_for::<RawStudy>()
+        .into_root_schema_for::<T>()
         .to_value();
     remove_null(&mut schema);
     schema
@@ -63,12 +70,17 @@ fn remove_null(schema: &mut Value) {
 
 /// Everything in which a file departs from the schema, in the order of its lines.
 pub fn conform(document: &TomlDocument) -> Vec<Diagnostic> {
+    conform_to(document, &schema())
+}
+
+/// The same for files of another schema.
+pub fn conform_to(document: &TomlDocument, schema: &Value) -> Vec<Diagnostic> {
     let mut walk = Walk {
         document,
         path: Vec::new(),
         faults: Vec::new(),
     };
-    walk.table(&schema(), document.root());
+    walk.table(schema, document.root());
     walk.faults.sort_by_key(|fault| fault.line);
     walk.faults
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::scenario_mistake::ScenarioMistake;
 use crate::study::credentials::CredentialError;
 use crate::study::numbered::NumberError;
 use crate::study::request_file::RequestFileError;
@@ -270,7 +271,7 @@ pub enum Mistake {
     Urls { file: String, wrong: UrlListError },
     /// A body's file that is not there.
     #[error(
-        "the file `{}` of a body cannot be read ({why}): put it beside the study file, or write `@@` for a body that begins with @",
+        "the file `{}` of a body cannot be read ({why}): put it beside the file that names it, or write `@@` for a body that begins with @",
         short(.file)
     )]
     BodyFile { file: String, why: String },
@@ -421,6 +422,9 @@ pub enum Mistake {
         /// The known word that was meant, or all of them.
         meant: String,
     },
+    /// Something in a scenario.
+    #[error("{0}")]
+    Scenario(ScenarioMistake),
     /// A template that is not there.
     #[error("the template `{}` cannot be read ({why}): put it beside the study file", short(.source_path))]
     Template {

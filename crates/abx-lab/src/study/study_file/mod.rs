@@ -24,6 +24,9 @@ mod model;
 pub(crate) mod nearest;
 mod raw;
 mod raw_request;
+mod raw_scenario;
+pub mod scenario;
+mod scenario_mistake;
 mod unit;
 
 use std::fs::File;
@@ -33,6 +36,7 @@ use std::path::{Path, PathBuf};
 pub use conform::schema;
 pub use mistake::{Diagnostic, Mistake, StudyFileError};
 pub use model::{Need, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
+pub use scenario_mistake::ScenarioMistake;
 
 use document::TomlDocument;
 use key_position::KeyPosition;
@@ -56,21 +60,24 @@ pub fn parse(text: &str, file: &Path, templates: Templates) -> Result<StudyFile,
     if text.len() as u64 > BYTES_MAX {
         return Err(whole_file(file, too_long()));
     }
-    // SUBTLE: keys joined by points inside of tables in braces make a tree of
-    // thousands of levels, and it is taken down by recursion.
-    let parse = || parse_tree(text, file, templates);
+    on_large_stack(|| parse_tree(text, file, templates)).unwrap_or_else(|source| {
+        Err(StudyFileError::Read {
+            path: file.to_owned(),
+            source,
+        })
+    })
+}
+
+/// Does what may need many levels of calls.
+///
+/// SUBTLE: keys joined by points inside of tables in braces make a tree of
+/// thousands of levels, and it is taken down by recursion.
+fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let parsed = thread
-            .spawn_scoped(scope, parse)
-            .map(|thread| thread.join());
-        match parsed {
-            Ok(Ok(study)) => study,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(source) => Err(StudyFileError::Read {
-                path: file.to_owned(),
-                source,
-            }),
+        match thread.spawn_scoped(scope, work)?.join() {
+            Ok(done) => Ok(done),
+            Err(panic) => std::panic::resume_unwind(panic),
         }
     })
 }

@@ -95,7 +95,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "body = \"@none.json\"",
-        "36: load \"small\": the file `none.json` of a body cannot be read (no such file): put it beside the study file, or write `@@` for a body that begins with @",
+        "36: load \"small\": the file `none.json` of a body cannot be read (no such file): put it beside the file that names it, or write `@@` for a body that begins with @",
     ),
     (
         "weight = 3",

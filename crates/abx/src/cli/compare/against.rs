@@ -24,13 +24,14 @@ pub fn past(word: &str) -> Result<OlderRecord, Failure> {
             path.display(),
             record.report.tool.name()
         ))),
-        SavedRecord::Run(_) | SavedRecord::Machine(_) | SavedRecord::Timer(_) => {
-            Err(Failure::usage(format!(
-                "{} is not the record of a study, so it has no blocks to compare with: give one \
+        SavedRecord::Run(_)
+        | SavedRecord::Scenario(_)
+        | SavedRecord::Machine(_)
+        | SavedRecord::Timer(_) => Err(Failure::usage(format!(
+            "{} is not the record of a study, so it has no blocks to compare with: give one \
                  that `abx compare` saved",
-                path.display()
-            )))
-        }
+            path.display()
+        ))),
     }
 }
 

@@ -1,0 +1,124 @@
+//! Cookies that a session was given, as far as one server needs them (RFC 6265).
+
+/// The cookies of one session.
+///
+/// They are kept by name and path. `Max-Age` of zero or less, or an `Expires` in 1970, which is
+/// how servers take cookies back, forgets one; other ends are beyond a session. `Domain` and
+/// `Secure` say nothing here, since there is one server and its URL was chosen by the person.
+#[derive(Debug, Default)]
+pub(super) struct CookieJar(Vec<Cookie>);
+
+#[derive(Debug)]
+struct Cookie {
+    name: String,
+    value: String,
+    path: String,
+}
+
+impl CookieJar {
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Takes what a `Set-Cookie` says in the answer to a request of this path and query.
+    pub(super) fn set(&mut self, line: &str, request: &str) {
+        let mut parts = line.split(';');
+        let pair = parts.next().and_then(|pair| pair.split_once('='));
+        let Some((name, value)) = pair.map(|(name, value)| (name.trim(), value.trim())) else {
+            return;
+        };
+        if name.is_empty() {
+            return;
+        }
+        let (mut path, mut is_taken_back) = (default_path(request).to_owned(), false);
+        let mut has_age = false;
+        for part in parts {
+            let (key, word) = part.split_once('=').unwrap_or((part, ""));
+            let (key, word) = (key.trim(), word.trim());
+            if key.eq_ignore_ascii_case("path") && word.starts_with('/') {
+                word.clone_into(&mut path);
+            } else if key.eq_ignore_ascii_case("max-age")
+                && let Ok(age) = word.parse::<i64>()
+            {
+                (is_taken_back, has_age) = (age <= 0, true);
+            } else if key.eq_ignore_ascii_case("expires") && !has_age {
+                is_taken_back = word.contains("1970");
+            }
+        }
+        self.0
+            .retain(|one| (one.name.as_str(), one.path.as_str()) != (name, path.as_str()));
+        if !is_taken_back {
+            self.0.push(Cookie {
+                name: name.to_owned(),
+                value: value.to_owned(),
+                path,
+            });
+        }
+    }
+
+    /// What is sent with a request of this path and query; `None` for nothing. Longer paths
+    /// come first.
+    pub(super) fn header(&self, request: &str) -> Option<String> {
+        let mut fit: Vec<&Cookie> = { self.0.iter() }
+            .filter(|one| is_below(path_of(request), &one.path))
+            .collect();
+        fit.sort_by_key(|one| std::cmp::Reverse(one.path.len()));
+        let pairs = fit.iter().map(|one| format!("{}={}", one.name, one.value));
+        let pairs: Vec<String> = pairs.collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+}
+
+fn path_of(request: &str) -> &str {
+    request.split('?').next().unwrap_or_default()
+}
+
+/// Where a cookie goes that does not say so: RFC 6265, section 5.1.4.
+fn default_path(request: &str) -> &str {
+    match path_of(request).rfind('/') {
+        None | Some(0) => "/",
+        Some(last) => &request[..last],
+    }
+}
+
+/// RFC 6265, section 5.1.4.
+fn is_below(path: &str, above: &str) -> bool {
+    path.strip_prefix(above)
+        .is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cookies_go_where_they_belong_until_they_are_taken_back() {
+        // Method: by hand from RFC 6265: paths, a newer value, both ways to take one back, and
+        // lines that are none.
+        let mut jar = CookieJar::default();
+        jar.set("sid=1; Path=/; HttpOnly", "/login");
+        jar.set("cart=a=b", "/shop/cart?x=/y");
+        jar.set("theme=dark; path=/shop; max-age=60", "/login");
+        assert_eq!(jar.header("/").as_deref(), Some("sid=1"));
+        assert_eq!(
+            jar.header("/shop/pay?q").as_deref(),
+            Some("cart=a=b; theme=dark; sid=1")
+        );
+        assert_eq!(jar.header("/shopping").as_deref(), Some("sid=1"));
+        jar.set("sid=2; Path=/", "/other");
+        assert_eq!(jar.header("/").as_deref(), Some("sid=2"));
+        jar.set(
+            "theme=; Path=/shop; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+            "/",
+        );
+        jar.set("cart=; Path=/shop; Max-Age=0", "/");
+        assert_eq!(jar.header("/shop/pay").as_deref(), Some("sid=2"));
+        for none in ["", "a", "=b", " ; Path=/"] {
+            jar.set(none, "/");
+        }
+        assert_eq!(jar.0.len(), 1);
+        jar.clear();
+        assert_eq!(jar.header("/"), None);
+    }
+}

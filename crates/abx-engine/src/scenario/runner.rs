@@ -1,0 +1,465 @@
+//! Takes users through their sessions, on one thread.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use abx_evidence::Outcome;
+use abx_evidence::scenario::{ScenarioEnd, ScenarioTally, StepFailure};
+use abx_sys::Nanos;
+use abx_wire::http1::{Done, Fault};
+
+use super::plan::ScenarioPlan;
+use super::user::{Activity, LineNews, LineState, ScenarioUser, StepFault};
+use crate::io::{Awaits, Io, Ready, Received, Token, remedy};
+use crate::pool::connect_outcome;
+use crate::workers::engine::Stopper;
+
+/// No wait is longer, so that a stop is noticed soon.
+const WAIT_MAX: Nanos = Nanos(50_000_000);
+/// After a session that failed without an answer its user waits so long: a server that is gone
+/// is not asked as fast as refusals come.
+const REST: Nanos = Nanos(100_000_000);
+
+/// Users of one thread.
+pub(crate) struct ScenarioRunner<'a, I: Io> {
+    io: I,
+    plan: &'a ScenarioPlan,
+    /// The number of the next session, over all threads.
+    next_session: &'a AtomicU64,
+    /// Sessions have numbers below.
+    sessions_until: u64,
+    users: Vec<ScenarioUser>,
+    tally: ScenarioTally,
+    /// Users who are not done.
+    active: usize,
+    /// Those of them who wait for an answer.
+    asking: usize,
+    /// Looks at users that are planned, the earliest first.
+    looks: BinaryHeap<Reverse<(Nanos, u32)>>,
+    start: Nanos,
+    /// When no further session begins.
+    end: Nanos,
+    is_over: bool,
+}
+
+impl<'a, I: Io> ScenarioRunner<'a, I> {
+    /// For `count` users, whose numbers begin with `first`. Sessions take their numbers from
+    /// `next_session`, which stands at `first_session` as long as nobody has begun.
+    pub(crate) fn new(
+        mut io: I,
+        plan: &'a ScenarioPlan,
+        (first, count): (u64, u64),
+        (next_session, first_session): (&'a AtomicU64, u64),
+    ) -> ScenarioRunner<'a, I> {
+        let start = io.now();
+        let (end, sessions) = match plan.end {
+            ScenarioEnd::AfterNs(span) => (start.plus(Nanos(span)), u64::MAX),
+            ScenarioEnd::AfterSessions(count) => (Nanos::MAX, count),
+        };
+        let users = (first..first + count).map(|number| ScenarioUser::new(number, plan));
+        let users: Vec<ScenarioUser> = users.collect();
+        ScenarioRunner {
+            io,
+            plan,
+            next_session,
+            sessions_until: first_session.saturating_add(sessions),
+            active: users.len(),
+            asking: 0,
+            users,
+            tally: ScenarioTally::of(plan.steps.len()),
+            looks: BinaryHeap::new(),
+            start,
+            end,
+            is_over: false,
+        }
+    }
+
+    /// Runs all of it. Answers what was counted and how long it took, and for how much of its
+    /// processor time answers were only waited for.
+    pub(crate) fn run(mut self, stopper: &Stopper) -> ((ScenarioTally, Nanos), Nanos) {
+        let mut ready = Vec::new();
+        let mut now = self.start;
+        for index in 0..self.users.len() {
+            self.begin(index, now);
+        }
+        while self.active > 0 && !stopper.is_stopped() {
+            let until = self.wakes();
+            now = self.io.wait(until, Awaits::of(self.asking), &mut ready);
+            if now >= self.end && !self.is_over {
+                self.end_pauses();
+            }
+            for one in &ready {
+                self.handle(one, now);
+            }
+            self.look(now);
+        }
+        for index in 0..self.users.len() {
+            self.cut_off(index, now);
+        }
+        let awake = Nanos(self.io.take_awake().on_cpu_ns);
+        ((self.tally, now.since(self.start)), awake)
+    }
+
+    /// When there is something to do without anything having come.
+    fn wakes(&mut self) -> Nanos {
+        let latest = self.io.now().plus(WAIT_MAX);
+        let look = self.looks.peek().map(|Reverse((at, _))| *at);
+        let end = Some(self.end).filter(|_| !self.is_over);
+        let first = look.into_iter().chain(end).min();
+        first.unwrap_or(latest).min(latest)
+    }
+
+    /// The end has come: who pauses does not go on. Answers under way are waited for.
+    fn end_pauses(&mut self) {
+        self.is_over = true;
+        for index in 0..self.users.len() {
+            match self.users[index].activity {
+                Activity::Thinks => {
+                    self.tally.sessions.cut_off += 1;
+                    self.leave(index);
+                }
+                Activity::Rests => self.leave(index),
+                Activity::Asks | Activity::IsDone => {}
+            }
+        }
+    }
+
+    /// A user's next session begins, when there is one.
+    fn begin(&mut self, index: usize, now: Nanos) {
+        let number = match now < self.end {
+            true => self.next_session.fetch_add(1, Ordering::Relaxed),
+            false => u64::MAX,
+        };
+        if number >= self.sessions_until {
+            return self.leave(index);
+        }
+        self.users[index].begin(number, now, self.plan);
+        self.tally.sessions.begun += 1;
+        self.go_to(index, 0, now);
+    }
+
+    /// A user has nothing more to do.
+    fn leave(&mut self, index: usize) {
+        self.close(index);
+        let user = &mut self.users[index];
+        (user.activity, user.wakes) = (Activity::IsDone, Nanos::MAX);
+        self.active -= 1;
+    }
+
+    /// A step comes next, after its pause.
+    fn go_to(&mut self, index: usize, step: usize, now: Nanos) {
+        let user = &mut self.users[index];
+        user.step = step;
+        let Some(think) = self.plan.steps[step].think else {
+            return self.ask(index, now);
+        };
+        let pause = think.draw(&mut user.random);
+        user.think = user.think.plus(pause);
+        user.activity = Activity::Thinks;
+        self.wake_at(index, now.plus(pause));
+    }
+
+    /// A step is due, and was so at this moment.
+    fn ask(&mut self, index: usize, due: Nanos) {
+        let user = &mut self.users[index];
+        user.activity = Activity::Asks;
+        self.asking += 1;
+        self.tally.steps[user.step].begun += 1;
+        let prepared = user.prepare(self.plan, due);
+        let is_standing = user.line == LineState::Standing;
+        if let Err(why) = prepared {
+            let failure = StepFailure::UnsendableValue;
+            return self.fail(index, StepFault { failure, why }, due);
+        }
+        self.wake_at(index, due.plus(self.plan.timeout));
+        match is_standing {
+            true => self.send(index),
+            false => self.connect(index, due),
+        }
+    }
+
+    fn connect(&mut self, index: usize, now: Nanos) {
+        self.users[index].connects();
+        let token = self.token(index);
+        let sources = &self.plan.sources;
+        let turn = self.tally.connections as usize;
+        let source = (!sources.is_empty()).then(|| sources[turn % sources.len()]);
+        match self.io.connect(token, &self.plan.address, source) {
+            Ok(()) => self.tally.connections += 1,
+            Err(error) => {
+                self.users[index].line = LineState::Closed;
+                let outcome = connect_outcome(&error);
+                let fault = StepFault::from_outcome(outcome, error.to_string());
+                self.fail(index, fault, now);
+            }
+        }
+    }
+
+    fn handle(&mut self, ready: &Ready, now: Nanos) {
+        match ready {
+            Ready::Connected(token) if self.is_current(*token) => {
+                let index = token.slot as usize;
+                self.users[index].line = LineState::Standing;
+                self.send(index);
+            }
+            Ready::Unconnected(token, error) if self.is_current(*token) => {
+                let index = token.slot as usize;
+                // Nothing of it is left to be closed.
+                self.users[index].line = LineState::Closed;
+                let outcome = connect_outcome(error);
+                let help = match outcome {
+                    Outcome::TlsFailed => remedy(error),
+                    _ => "",
+                };
+                let fault = StepFault::from_outcome(outcome, format!("{error}{help}"));
+                self.fail(index, fault, now);
+            }
+            Ready::MaySend(token) if self.is_current(*token) => self.send(token.slot as usize),
+            Ready::Receivable(token) if self.is_current(*token) => self.receive(*token, now),
+            _ => {}
+        }
+    }
+
+    /// Sends what is unsent of a request, as far as there is room.
+    fn send(&mut self, index: usize) {
+        let now = self.io.now();
+        let token = self.token(index);
+        let user = &mut self.users[index];
+        if user.activity != Activity::Asks || user.unsent().is_empty() {
+            return;
+        }
+        match self.io.send(token, user.unsent()) {
+            Ok(0) => {}
+            Ok(bytes) => {
+                let step = user.step;
+                let is_first = user.sends(bytes, now, self.plan.steps[step].kind());
+                self.tally.steps[step].sent += u64::from(is_first);
+            }
+            Err(error) => {
+                let fault = StepFault::from_outcome(Outcome::Reset, error.to_string());
+                self.lost(index, fault, now);
+            }
+        }
+    }
+
+    fn receive(&mut self, token: Token, now: Nanos) {
+        let index = token.slot as usize;
+        while self.is_current(token) {
+            let mut has_ended = false;
+            let user = &mut self.users[index];
+            let news = match self.io.receive(token) {
+                Received::Bytes(bytes) => user.take(bytes, self.plan),
+                Received::Nothing => return,
+                Received::Skipped(_) => LineNews::More,
+                Received::Ended => {
+                    has_ended = true;
+                    user.end()
+                }
+                Received::Failed => LineNews::ClosedIdle,
+            };
+            let asks = user.activity == Activity::Asks;
+            match news {
+                LineNews::More => {}
+                LineNews::Answered(done) => self.answered(index, done, now),
+                // What comes while nothing is awaited ends the connection, and no step.
+                LineNews::Broken(_) | LineNews::ClosedIdle if !asks => self.close(index),
+                LineNews::Broken(Fault::ClosedIdle) if has_ended => {
+                    let fault = match self.io.is_acknowledged(token) {
+                        true => StepFault::from_outcome(Outcome::EmptyResponse, NO_BYTE),
+                        false => StepFault::from_outcome(Outcome::EarlyClose, NO_BYTE),
+                    };
+                    self.lost(index, fault, now);
+                }
+                LineNews::Broken(fault) => self.lost(index, StepFault::of(fault), now),
+                LineNews::ClosedIdle => {
+                    let fault = match has_ended {
+                        true => StepFault::from_outcome(Outcome::EarlyClose, NO_BYTE),
+                        false => StepFault::from_outcome(Outcome::Reset, "reset by the server"),
+                    };
+                    self.lost(index, fault, now);
+                }
+            }
+        }
+    }
+
+    /// A connection is gone with a request on it. Servers close what is idle when they like,
+    /// which may cross with a request: where the connection had served before and nothing of
+    /// an answer has come, the request goes out once more, if that is the same as once
+    /// (RFC 9110, section 9.2.2).
+    fn lost(&mut self, index: usize, fault: StepFault, now: Nanos) {
+        let user = &mut self.users[index];
+        let step = &self.plan.steps[user.step];
+        let is_harmless = user.sent.is_none() || is_idempotent(&step.method);
+        let is_idle_close = matches!(
+            fault.failure,
+            StepFailure::Request(Outcome::Reset | Outcome::EarlyClose | Outcome::EmptyResponse)
+        );
+        let may_again = user.has_served && is_idle_close && is_harmless && !user.has_begun();
+        if !may_again || user.is_second_try {
+            return self.fail(index, fault, now);
+        }
+        self.tally.steps[user.step].resent += u64::from(user.sent.is_some());
+        user.is_second_try = true;
+        user.rewind();
+        self.close(index);
+        self.connect(index, now);
+    }
+
+    /// A whole answer has come.
+    fn answered(&mut self, index: usize, done: Done, now: Nanos) {
+        let user = &mut self.users[index];
+        user.has_served = true;
+        let tally = &mut self.tally.steps[user.step];
+        tally.response.record_ns(now.since(user.due).0);
+        if let Some(sent) = user.sent {
+            tally.service.record_ns(now.since(sent).0);
+        }
+        tally.body_bytes += done.body_bytes;
+        let checked = user.check(done.status, self.plan);
+        // A server may answer before it has all of a request, and then reads no other one.
+        if !done.reusable || !user.unsent().is_empty() {
+            self.close(index);
+        }
+        if let Err(fault) = checked {
+            return self.fail(index, fault, now);
+        }
+        self.asking -= 1;
+        let user = &self.users[index];
+        self.tally.steps[user.step].ok += 1;
+        let next = user.step + 1;
+        if next < self.plan.steps.len() {
+            if now < self.end {
+                return self.go_to(index, next, now);
+            }
+            self.tally.sessions.cut_off += 1;
+            return self.leave(index);
+        }
+        let lasted = now.since(user.began);
+        self.tally.session.record_ns(lasted.0);
+        let without = &mut self.tally.session_without_think;
+        without.record_ns(lasted.since(user.think).0);
+        self.tally.sessions.completed += 1;
+        self.tally.completed_in_time += u64::from(now < self.end);
+        self.close(index);
+        self.begin(index, now);
+    }
+
+    /// A step failed that was under way, and its session with it.
+    fn fail(&mut self, index: usize, fault: StepFault, now: Nanos) {
+        self.close(index);
+        self.asking -= 1;
+        let user = &mut self.users[index];
+        let (session, at) = (user.session, now.since(self.start).0);
+        let tally = &mut self.tally.steps[user.step];
+        tally.fail(fault.failure, at, || {
+            format!("session {session}: {}", fault.why)
+        });
+        self.tally.sessions.failed += 1;
+        let has_answer = match fault.failure {
+            StepFailure::Request(outcome) => outcome.is_completed(),
+            StepFailure::MissingValue | StepFailure::BodyTooLarge => true,
+            StepFailure::UnsendableValue => false,
+        };
+        if has_answer || now >= self.end {
+            return self.begin(index, now);
+        }
+        user.activity = Activity::Rests;
+        self.wake_at(index, now.plus(REST));
+    }
+
+    /// Stopped: what is under way stays as it is.
+    fn cut_off(&mut self, index: usize, now: Nanos) {
+        let user = &self.users[index];
+        match user.activity {
+            Activity::Asks => {
+                let tally = &mut self.tally.steps[user.step];
+                tally.cut_off += 1;
+                let waited = now.since(user.due).0;
+                tally.response.record_ns(waited);
+                tally.response_at_least.record_ns(waited);
+                self.tally.sessions.cut_off += 1;
+            }
+            Activity::Thinks => self.tally.sessions.cut_off += 1,
+            Activity::Rests | Activity::IsDone => {}
+        }
+        self.close(index);
+    }
+
+    /// Looks at those whose moment may have come.
+    fn look(&mut self, now: Nanos) {
+        while let Some(Reverse((at, slot))) = self.looks.peek().copied()
+            && at <= now
+        {
+            self.looks.pop();
+            let index = slot as usize;
+            let user = &mut self.users[index];
+            if user.looked_at != at {
+                // An earlier look was planned meanwhile, and took place.
+                continue;
+            }
+            user.looked_at = Nanos::MAX;
+            let wakes = user.wakes;
+            match user.activity {
+                _ if wakes > now => self.watch(index),
+                Activity::Thinks => self.ask(index, wakes),
+                Activity::Rests => self.begin(index, now),
+                Activity::Asks => self.time_out(index, now),
+                Activity::IsDone => {}
+            }
+        }
+    }
+
+    fn time_out(&mut self, index: usize, now: Nanos) {
+        let user = &self.users[index];
+        let tally = &mut self.tally.steps[user.step];
+        let waited = now.since(user.due).0;
+        tally.response.record_ns(waited);
+        tally.response_at_least.record_ns(waited);
+        let within = self.plan.timeout.as_secs_f64();
+        let why = format!("no whole answer within {within} s");
+        self.fail(index, StepFault::from_outcome(Outcome::Timeout, why), now);
+    }
+
+    fn wake_at(&mut self, index: usize, at: Nanos) {
+        self.users[index].wakes = at;
+        self.watch(index);
+    }
+
+    /// Plans a look at a user's moment, unless an earlier one is planned already.
+    fn watch(&mut self, index: usize) {
+        let user = &mut self.users[index];
+        if user.wakes < user.looked_at {
+            user.looked_at = user.wakes;
+            let slot = self.token(index).slot;
+            self.looks.push(Reverse((self.users[index].wakes, slot)));
+        }
+    }
+
+    fn close(&mut self, index: usize) {
+        if self.users[index].line != LineState::Closed {
+            let token = self.token(index);
+            self.io.close(token);
+            self.users[index].line = LineState::Closed;
+        }
+    }
+
+    fn token(&self, index: usize) -> Token {
+        Token {
+            slot: u32::try_from(index).expect("users are counted in 32 bits"),
+            generation: self.users[index].generation,
+        }
+    }
+
+    fn is_current(&self, token: Token) -> bool {
+        let user = &self.users[token.slot as usize];
+        user.line != LineState::Closed && user.generation == token.generation
+    }
+}
+
+const NO_BYTE: &str = "the connection was closed before a byte of the answer";
+
+/// Whether to send it twice is the same as to send it once (RFC 9110, section 9.2.2).
+fn is_idempotent(method: &str) -> bool {
+    ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(&method)
+}

@@ -1,0 +1,111 @@
+//! Texts in which `{name}` stands for a value of the session.
+
+/// A text with places for values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TextTemplate(Vec<TemplatePiece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum TemplatePiece {
+    Text(String),
+    /// The value of this number.
+    Value(usize),
+}
+
+impl TextTemplate {
+    /// Reads a text. `number` gives the number of the value of a name. A brace that no name
+    /// and closing brace follow stands for itself, so that JSON needs no escapes.
+    ///
+    /// # Errors
+    /// The first name that has no number.
+    pub fn parse(
+        text: &str,
+        mut number: impl FnMut(&str) -> Option<usize>,
+    ) -> Result<TextTemplate, &str> {
+        let mut pieces = Vec::new();
+        let (mut plain, mut rest) = (String::new(), text);
+        while let Some(brace) = rest.find('{') {
+            let behind = &rest[brace + 1..];
+            let Some(name) = name_at(behind) else {
+                plain.push_str(&rest[..=brace]);
+                rest = behind;
+                continue;
+            };
+            let value = number(name).ok_or(name)?;
+            plain.push_str(&rest[..brace]);
+            if !plain.is_empty() {
+                pieces.push(TemplatePiece::Text(std::mem::take(&mut plain)));
+            }
+            pieces.push(TemplatePiece::Value(value));
+            rest = &behind[name.len() + 1..];
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(TemplatePiece::Text(plain));
+        }
+        Ok(TextTemplate(pieces))
+    }
+
+    /// Whether there is nothing to be sent, whatever the values are.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text with these values. One that is not known yet leaves nothing.
+    pub(super) fn fill(&self, values: &[Option<String>]) -> String {
+        let mut out = String::new();
+        for piece in &self.0 {
+            match piece {
+                TemplatePiece::Text(text) => out.push_str(text),
+                TemplatePiece::Value(number) => {
+                    out.push_str(values[*number].as_deref().unwrap_or_default());
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The name that a text begins with, when a closing brace follows.
+fn name_at(text: &str) -> Option<&str> {
+    let (name, _) = text.split_once('}')?;
+    is_value_name(name).then_some(name)
+}
+
+/// Whether a text may be the name of a value: letters, digits and `_`, and no digit first.
+#[must_use]
+pub fn is_value_name(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    text.bytes().all(fits)
+        && text
+            .bytes()
+            .next()
+            .is_some_and(|byte| !byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_braces_become_values_and_other_braces_stay() {
+        // Method: JSON with a value in it, values side by side, and braces of every other kind.
+        let number = |name: &str| ["user", "token"].iter().position(|one| *one == name);
+        let values = [Some("7".to_owned()), Some("a{user}".to_owned())];
+        for (text, expected) in [
+            (
+                r#"{"user":{user},"more":{"a":{}}}"#,
+                r#"{"user":7,"more":{"a":{}}}"#,
+            ),
+            ("/{user}{token}/x", "/7a{user}/x"),
+            ("{ token } {1} {to ken} {", "{ token } {1} {to ken} {"),
+            ("{{user}}", "{7}"),
+            ("", ""),
+        ] {
+            let template = TextTemplate::parse(text, number).unwrap();
+            assert_eq!(template.fill(&values), expected, "{text}");
+            assert_eq!(template.is_empty(), expected.is_empty());
+        }
+        assert_eq!(TextTemplate::parse("/{tokn}/{x}", number), Err("tokn"));
+    }
+}

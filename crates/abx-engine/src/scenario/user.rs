@@ -1,0 +1,364 @@
+//! One user: the session that is under way, its values and cookies, and its connection.
+
+use std::fmt::Write;
+
+use abx_evidence::Outcome;
+use abx_evidence::scenario::StepFailure;
+use abx_sys::Nanos;
+use abx_wire::http1::{
+    AnswerKind, Client, Done, Event, Fault, Persistence, Request, RequestError, Version,
+    answer_headers,
+};
+
+use super::cookies::CookieJar;
+use super::plan::{SESSION, ScenarioPlan, ScenarioStep, USER};
+use crate::protocol::http::fault_outcome;
+use crate::random::Random;
+
+/// A user, who has one session at a time.
+pub(super) struct ScenarioUser {
+    pub(super) activity: Activity,
+    /// When something is to be done by itself: a pause ends, or a step's time is up.
+    pub(super) wakes: Nanos,
+    /// The earliest look at that which is planned.
+    pub(super) looked_at: Nanos,
+    pub(super) line: LineState,
+    /// Counts connections, so that an event of an earlier one is known as stale.
+    pub(super) generation: u32,
+    /// Whether the connection has brought an answer.
+    pub(super) has_served: bool,
+    /// The session's number.
+    pub(super) session: u64,
+    pub(super) began: Nanos,
+    /// Pauses of the session until now.
+    pub(super) think: Nanos,
+    pub(super) step: usize,
+    /// When the step was due.
+    pub(super) due: Nanos,
+    /// When the first byte of its request was handed over.
+    pub(super) sent: Option<Nanos>,
+    /// Whether its request was sent before, on a connection that was closed then.
+    pub(super) is_second_try: bool,
+    pub(super) random: Random,
+    number: u64,
+    values: Vec<Option<String>>,
+    cookies: CookieJar,
+    http: Client,
+    outgoing: Vec<u8>,
+    taken: usize,
+    /// Path and query of the request.
+    target: String,
+    head: Vec<u8>,
+    has_head: bool,
+    body: Vec<u8>,
+    is_body_kept: bool,
+    is_body_too_large: bool,
+}
+
+/// What a user does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// Pauses before a step.
+    Thinks,
+    /// Waits for the answer to a step.
+    Asks,
+    /// Has no session for a moment, since one failed without an answer.
+    Rests,
+    /// Will begin no further session.
+    IsDone,
+}
+
+/// A user's connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineState {
+    Closed,
+    Connecting,
+    Standing,
+}
+
+/// What bytes or an end amounted to.
+pub(super) enum LineNews {
+    /// More has to come.
+    More,
+    /// The answer is whole.
+    Answered(Done),
+    /// The connection is of no use, and why.
+    Broken(Fault),
+    /// It was closed while nothing was awaited.
+    ClosedIdle,
+}
+
+impl ScenarioUser {
+    pub(super) fn new(number: u64, plan: &ScenarioPlan) -> ScenarioUser {
+        ScenarioUser {
+            activity: Activity::Rests,
+            wakes: Nanos::MAX,
+            looked_at: Nanos::MAX,
+            line: LineState::Closed,
+            generation: 0,
+            has_served: false,
+            session: 0,
+            began: Nanos(0),
+            think: Nanos(0),
+            step: 0,
+            due: Nanos(0),
+            sent: None,
+            is_second_try: false,
+            random: Random::new(plan.seed.wrapping_add(number)),
+            number,
+            values: Vec::new(),
+            cookies: CookieJar::default(),
+            http: Client::new(),
+            outgoing: Vec::new(),
+            taken: 0,
+            target: String::new(),
+            head: Vec::new(),
+            has_head: false,
+            body: Vec::new(),
+            is_body_kept: false,
+            is_body_too_large: false,
+        }
+    }
+
+    /// Begins a session, which knows nothing of those before it.
+    pub(super) fn begin(&mut self, session: u64, now: Nanos, plan: &ScenarioPlan) {
+        (self.session, self.began) = (session, now);
+        (self.think, self.step) = (Nanos(0), 0);
+        self.values.clone_from(&plan.values);
+        self.values[USER] = Some(self.number.to_string());
+        self.values[SESSION] = Some(session.to_string());
+        self.cookies.clear();
+    }
+
+    /// Writes the request of a step that is due.
+    ///
+    /// # Errors
+    /// What cannot be sent, as a sentence.
+    pub(super) fn prepare(&mut self, plan: &ScenarioPlan, due: Nanos) -> Result<(), String> {
+        let step = &plan.steps[self.step];
+        (self.due, self.is_second_try) = (due, false);
+        self.is_body_kept = step.extract.iter().any(|one| one.needs_body());
+        self.target = target(&step.path.fill(&self.values));
+        let headers = step.headers.iter();
+        let headers = headers.map(|(name, value)| (name.clone(), value.fill(&self.values)));
+        let mut headers: Vec<(String, String)> = headers.collect();
+        if let Some(cookies) = self.cookies.header(&self.target) {
+            headers.push(("Cookie".to_owned(), cookies));
+        }
+        let request = Request {
+            method: step.method.clone(),
+            target: self.target.clone(),
+            host: plan.host.clone(),
+            headers,
+            body: step.body.fill(&self.values).into_bytes(),
+            version: Version::Http11,
+            connection: Persistence::KeepAlive,
+        };
+        self.outgoing = request.encode().map_err(|error| unsendable(&error))?;
+        self.rewind();
+        Ok(())
+    }
+
+    /// The request goes out from its beginning, and nothing of an answer is there.
+    pub(super) fn rewind(&mut self) {
+        (self.taken, self.sent) = (0, None);
+        self.head.clear();
+        self.body.clear();
+        (self.has_head, self.is_body_too_large) = (false, false);
+    }
+
+    /// A connection is being made.
+    pub(super) fn connects(&mut self) {
+        self.line = LineState::Connecting;
+        self.generation = self.generation.wrapping_add(1);
+        self.has_served = false;
+        self.http = Client::new();
+    }
+
+    /// What is still to be sent of the request.
+    pub(super) fn unsent(&self) -> &[u8] {
+        &self.outgoing[self.taken..]
+    }
+
+    /// So many bytes were taken, at least one. Answers whether the first one is among them.
+    pub(super) fn sends(&mut self, bytes: usize, now: Nanos, kind: AnswerKind) -> bool {
+        self.taken += bytes;
+        let is_first = self.sent.is_none();
+        if is_first {
+            self.sent = Some(now);
+            self.http.expect(kind);
+        }
+        is_first
+    }
+
+    /// Whether a byte of the answer has come.
+    pub(super) fn has_begun(&self) -> bool {
+        self.sent.is_some() && self.http.awaited() > 0 && self.http.has_answer_started()
+    }
+
+    /// Takes received bytes.
+    pub(super) fn take(&mut self, mut input: &[u8], plan: &ScenarioPlan) -> LineNews {
+        let mut news = LineNews::More;
+        loop {
+            let before = input;
+            let event = self.http.receive(&mut input);
+            if !self.has_head {
+                let taken = before.len() - input.len();
+                self.head.extend_from_slice(&before[..taken]);
+            }
+            match event {
+                None => return news,
+                Some(Event::Head { .. }) => self.has_head = true,
+                Some(Event::Body(part)) => self.keep(part, plan.body_max),
+                Some(Event::Done(done)) => news = LineNews::Answered(done),
+                Some(Event::Failed(fault)) => return LineNews::Broken(fault),
+            }
+        }
+    }
+
+    fn keep(&mut self, part: &[u8], most: usize) {
+        if !self.is_body_kept || self.is_body_too_large {
+            return;
+        }
+        if self.body.len() + part.len() > most {
+            self.is_body_too_large = true;
+            self.body = Vec::new();
+        } else {
+            self.body.extend_from_slice(part);
+        }
+    }
+
+    /// The peer closed.
+    pub(super) fn end(&mut self) -> LineNews {
+        match self.http.eof() {
+            Some(Event::Done(done)) => LineNews::Answered(done),
+            Some(Event::Failed(fault)) => LineNews::Broken(fault),
+            _ => LineNews::ClosedIdle,
+        }
+    }
+
+    /// Looks at a whole answer, and takes from it what later steps need.
+    ///
+    /// # Errors
+    /// Why the step failed, and a sentence on it.
+    pub(super) fn check(&mut self, status: u16, plan: &ScenarioPlan) -> Result<(), StepFault> {
+        let step = &plan.steps[self.step];
+        if !step.status.accepts(status) {
+            let failure = StepFailure::Request(Outcome::WrongStatus);
+            let why = format!("status {status} instead of {}", step.status);
+            return Err(StepFault { failure, why });
+        }
+        if plan.keeps_cookies {
+            for line in answer_headers(&self.head, "set-cookie") {
+                self.cookies.set(&line, &self.target);
+            }
+        }
+        if self.is_body_too_large {
+            let why = format!("a body of more than {} bytes", plan.body_max);
+            let failure = StepFailure::BodyTooLarge;
+            return Err(StepFault { failure, why });
+        }
+        for one in &step.extract {
+            let Some(value) = one.take(&self.head, &self.body) else {
+                let why = format!("no value for `{}`: {}", one.name, one.place());
+                let failure = StepFailure::MissingValue;
+                return Err(StepFault { failure, why });
+            };
+            self.values[one.value] = Some(value);
+        }
+        Ok(())
+    }
+}
+
+/// Why a request cannot be sent, without the values in it, which may be secret.
+fn unsendable(error: &RequestError) -> String {
+    match error {
+        RequestError::Target(_) => "the path does not begin with `/`".to_owned(),
+        RequestError::HeaderValue { name, .. } => {
+            format!("the value of header {name} has a control character")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Why a step failed.
+pub(super) struct StepFault {
+    pub(super) failure: StepFailure,
+    /// The same as a sentence.
+    pub(super) why: String,
+}
+
+impl StepFault {
+    /// What came is no answer.
+    pub(super) fn of(fault: Fault) -> StepFault {
+        let why = match fault {
+            Fault::ClosedEarly => {
+                "the connection was closed in the middle of the answer".to_owned()
+            }
+            other => format!("what came is no answer: {other}"),
+        };
+        StepFault::from_outcome(fault_outcome(fault), why)
+    }
+
+    pub(super) fn from_outcome(outcome: Outcome, why: impl Into<String>) -> StepFault {
+        StepFault {
+            failure: StepFailure::Request(outcome),
+            why: why.into(),
+        }
+    }
+}
+
+impl ScenarioStep {
+    pub(super) fn kind(&self) -> AnswerKind {
+        match self.method == "HEAD" {
+            true => AnswerKind::HeadOnly,
+            false => AnswerKind::WithBody,
+        }
+    }
+}
+
+/// Path and query as they are sent, of a path or of a URL as servers give it in `Location`.
+/// What a request line may not have is written as %XX (RFC 3986, section 2.1).
+fn target(path: &str) -> String {
+    let behind = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| path.strip_prefix(scheme));
+    let path = match behind {
+        None => path,
+        Some(url) => url.find(['/', '?']).map_or("/", |at| &url[at..]),
+    };
+    let path = path.split('#').next().unwrap_or_default();
+    let mut out = String::with_capacity(path.len());
+    if path.starts_with('?') {
+        out.push('/');
+    }
+    for byte in path.bytes() {
+        match byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte) {
+            true => out.push(char::from(byte)),
+            false => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_sent_as_a_request_line_may_have_them() {
+        // Method: paths, URLs with and without one, and letters that must be escaped.
+        for (path, expected) in [
+            ("/a?b=%20&c=d", "/a?b=%20&c=d"),
+            ("http://127.0.0.1:80/orders/7#top", "/orders/7"),
+            ("https://host?x", "/?x"),
+            ("http://host", "/"),
+            ("/a b\r\n{c}\u{e9}", "/a%20b%0D%0A%7Bc%7D%C3%A9"),
+            ("orders", "orders"),
+        ] {
+            assert_eq!(target(path), expected);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `abx run --scenario`: users who each make sessions of several requests in order.
+
+use std::path::Path;
+use std::time::Duration;
+
+use abx_engine::Stopper;
+use abx_evidence::scenario::{ScenarioEnd, ScenarioRecord};
+use abx_lab::{
+    PrepareError, ScenarioError, ScenarioRun, Scheme, Target, WaitChoice, run_scenario,
+    scenario_file,
+};
+use abx_sys::Nanos;
+
+use super::load::{GeneratorFlags, LoadFlags};
+use super::output::{self, FormatFlags, OutputFlags};
+use super::{command_line, signals};
+use crate::end::{End, Failure, tell};
+
+/// What the command line says of a scenario.
+pub struct ScenarioWords<'a> {
+    /// The file that says what a session is.
+    pub path: &'a Path,
+    /// The server.
+    pub target: Target,
+    /// How many sessions there are; `None` for as many as there is time for.
+    pub sessions: Option<u64>,
+    /// That time.
+    pub time: Duration,
+    /// Flags of loads, of which few apply.
+    pub load: &'a LoadFlags,
+    /// What makes the load.
+    pub generator: &'a GeneratorFlags,
+    /// Where the report goes.
+    pub output: &'a OutputFlags,
+    /// Formats, of which none applies.
+    pub formats: &'a FormatFlags,
+}
+
+/// Has users make sessions, and prints what came of it.
+pub fn run(words: ScenarioWords) -> Result<End, Failure> {
+    if let Some(flag) = words.formats.first() {
+        return Err(Failure::usage(format!(
+            "a scenario has a report as text and with --json, so {flag} does not apply: leave it out"
+        )));
+    }
+    if words.target.scheme != Scheme::Http {
+        return Err(Failure::usage(
+            "a scenario is of HTTP requests: give a URL of http:// or https://",
+        ));
+    }
+    let file = scenario_file::read(words.path).map_err(Failure::usage)?;
+    let flags = words.load.of_scenario(words.target.is_encrypted)?;
+    let end = match words.sessions {
+        Some(sessions) => ScenarioEnd::AfterSessions(sessions),
+        None => ScenarioEnd::AfterNs(Nanos::from(words.time).0),
+    };
+    let planned = ScenarioRun {
+        tls: flags.tls,
+        path: words.path.to_owned(),
+        file,
+        users: flags.users,
+        end,
+        timeout: flags.timeout,
+        threads: words.generator.threads.map(usize::from),
+        wait: words.generator.wait().unwrap_or(WaitChoice::Auto),
+        local_addresses: words.generator.local_address.clone(),
+        seed: words.generator.seed(),
+        command: command_line::recorded(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        target: words.target,
+    };
+    if !words.output.quiet {
+        planned
+            .target
+            .choice()
+            .iter()
+            .for_each(|choice| tell(choice));
+        tell(&announcement(&planned));
+    }
+    let stopper = Stopper::default();
+    signals::stop_on_signals(&stopper);
+    let record = run_scenario(planned, &stopper).map_err(failure)?;
+    print(&record, words.output)
+}
+
+/// Prints a scenario's record, and says how a command ends that did.
+pub fn print(record: &ScenarioRecord, flags: &OutputFlags) -> Result<End, Failure> {
+    let text = abx_report::scenario_text(record, &output::style(flags));
+    output::print(&text, record, flags)?;
+    Ok(match record.sessions.completed {
+        _ if record.interrupted => End::Interrupted,
+        0 => {
+            tell("abx: no session was completed, so there is nothing to claim");
+            End::NoClaim
+        }
+        _ => End::Done,
+    })
+}
+
+/// What is about to be done.
+fn announcement(run: &ScenarioRun) -> String {
+    let how_long = match run.end {
+        ScenarioEnd::AfterNs(span) => {
+            let span = Duration::from_nanos(span);
+            format!("for {}", humantime::format_duration(span))
+        }
+        ScenarioEnd::AfterSessions(count) => format!("for {count} sessions"),
+    };
+    let steps = run.file.steps.len();
+    format!(
+        "{} users make sessions of {steps} {} at {} {how_long}",
+        run.users,
+        if steps == 1 { "step" } else { "steps" },
+        run.target.url,
+    )
+}
+
+fn failure(error: ScenarioError) -> Failure {
+    match error {
+        ScenarioError::Stopped => Failure::interrupted(),
+        ScenarioError::Prepare(PrepareError::Engine(_)) => Failure::no_claim(error),
+        ScenarioError::Prepare(_) | ScenarioError::Trial { .. } => Failure::usage(error),
+    }
+}
