@@ -56,6 +56,12 @@ pub enum FleetError {
         /// The address.
         address: std::net::IpAddr,
     },
+    /// A load that only one machine makes.
+    #[error(
+        "agents do not replay an access log, which is one schedule of this machine: leave \
+         `--bus` or `--replay` out"
+    )]
+    Replay,
     /// An agent refuses what it is asked.
     #[error("{agent} refuses: {why}")]
     Refused {

@@ -37,6 +37,9 @@ pub use run_study::run::{RunEnd, RunEnvironment, RunError, RunPlan, RunProgress,
 pub use run_study::run_scenario::{ScenarioError, ScenarioRun, run_scenario};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};
+pub use study::access_log::{
+    AccessLog, AccessLogError, LogLineError, ReplayedLog, ReplayedMethods, fuzz as access_log_fuzz,
+};
 pub use study::fault::{Fault, Strike};
 pub use study::form::{Form, FormError};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};

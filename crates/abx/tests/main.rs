@@ -35,6 +35,7 @@ mod packages;
 mod placeholders;
 mod records;
 mod recovery;
+mod replay;
 mod requests;
 mod requests_of_clients;
 mod runs;

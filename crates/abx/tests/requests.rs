@@ -20,8 +20,8 @@ pub struct Asked {
     pub body: String,
 }
 
-/// A server that answers each path with the path, by status 201 below `/made`, and keeps
-/// what it is asked.
+/// A server that answers each path with the path, by status 201 below `/made` and 404 below
+/// `/missing`, and keeps what it is asked.
 pub struct Listener {
     pub url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -83,7 +83,11 @@ fn serve(stream: &TcpStream, kept: &Mutex<Vec<Asked>>) -> Option<()> {
         input.read_exact(&mut body).ok()?;
         let user = header("x-user").to_owned();
         let closes = header("connection") == "close";
-        let status = if path.starts_with("/made") { 201 } else { 200 };
+        let status = match &path {
+            path if path.starts_with("/made") => 201,
+            path if path.starts_with("/missing") => 404,
+            _ => 200,
+        };
         let answer = format!(
             "HTTP/1.1 {status} As Asked\r\nContent-Length: {}\r\n\r\n{path}",
             path.len()

@@ -190,7 +190,8 @@ pub struct LoadPlan {
     /// in HTTP/2; see [`LoadPlan::window`].
     #[serde(default = "one")]
     pub pipeline: u32,
-    /// What is asked, at least one request; each next one is drawn by its weight.
+    /// What is asked, at least one request; each next one is drawn by its weight, or named by
+    /// the replay.
     pub requests: Vec<Asked>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,

@@ -87,6 +87,11 @@ impl Dispatcher {
         (due < self.end).then_some(due)
     }
 
+    /// Which of the load's requests is due, where the schedule says so.
+    fn request(&self) -> Option<usize> {
+        self.pacer.as_ref()?.request()
+    }
+
     /// Gives up a request that is due.
     pub(super) fn pass(&mut self) -> Option<Nanos> {
         let due = self.due()?;
@@ -219,6 +224,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             && self.progress.has_requests()
             && let Some(index) = self.take_free()
         {
+            if let Some(request) = self.dispatcher.request() {
+                self.chooser.next_is(request);
+            }
             self.dispatcher.pass();
             self.begin(index, due, now);
             self.go(index, now);

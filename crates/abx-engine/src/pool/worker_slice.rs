@@ -66,7 +66,7 @@ impl WorkerSlice {
         }
         match plan.pacing.arrivals {
             Arrivals::Closed => Basis::Completions,
-            Arrivals::Stages(_) => Basis::Window,
+            Arrivals::Stages(_) | Arrivals::Replay(_) => Basis::Window,
             // What is lost and what comes back is counted over the time that it had.
             _ if plan.is_to_fail() => Basis::Window,
             Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => {

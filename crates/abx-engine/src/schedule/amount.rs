@@ -37,6 +37,11 @@ impl Amount {
     /// Nothing.
     pub const ZERO: Amount = Amount { thousandths: 0 };
 
+    /// One.
+    pub const ONE: Amount = Amount {
+        thousandths: THOUSAND,
+    };
+
     /// The largest amount: more than one machine can send in a second, and
     /// small enough that every schedule fits into 128 bits.
     pub const MAX: Amount = Amount {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::amount::PerSecond;
 use super::pacer::{Pacer, ScheduleShare};
 use super::poisson::Stream;
+use super::replay::Replay;
 use super::stages::StageList;
 use super::timetable::Timetable;
 
@@ -28,6 +29,8 @@ pub enum Arrivals {
     },
     /// At a rate that changes, in the distances that it has at each moment.
     Stages(StageList),
+    /// At recorded times, each with its own request.
+    Replay(Replay),
 }
 
 /// The moments at which requests are meant to be sent, from the schedule's zero on.
@@ -54,15 +57,16 @@ impl Schedule {
             Arrivals::Closed => return None,
             Arrivals::Constant { per_s } => ScheduleKind::Planned(Timetable::constant(*per_s)),
             Arrivals::Stages(stages) => ScheduleKind::Planned(Timetable::stages(stages)),
+            Arrivals::Replay(replay) => ScheduleKind::Planned(Timetable::replay(replay)),
             Arrivals::Poisson { per_s } => ScheduleKind::Random(Stream::new(*per_s, seed)),
         };
         Some(Schedule { kind })
     }
 
     /// The moment of the request with this index, from 0; `None` behind the last
-    /// stage, or after 584 years.
+    /// stage or recorded request, or after 584 years.
     ///
-    /// Constant and stages compute it, Poisson walks there from the beginning:
+    /// Constant and stages compute it, a replay looks it up, Poisson walks there from the beginning:
     /// take a [`Schedule::pacer`] to go through them.
     #[must_use]
     pub fn intended(&self, index: u64) -> Option<Nanos> {
@@ -83,7 +87,7 @@ impl Schedule {
         }
     }
 
-    /// When the last stage is over; `None` for a schedule without end.
+    /// When the last stage or the replay is over; `None` for a schedule without end.
     #[must_use]
     pub fn end(&self) -> Option<Nanos> {
         match &self.kind {

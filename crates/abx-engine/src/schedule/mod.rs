@@ -9,16 +9,18 @@
 //! index, so that nothing drifts. A request is due when the integral of the rate
 //! passes its index, so the first one of a constant rate is due at zero, and
 //! `a..b` holds `ceil(integral to b) - ceil(integral to a)` requests. Moments are
-//! rounded down to a nanosecond.
+//! rounded down to a nanosecond. A [`Replay`] lists its moments, and of which request each is.
 
 mod amount;
 mod arrivals;
 mod pacer;
 mod poisson;
+mod replay;
 mod stages;
 mod timetable;
 
 pub use amount::{Amount, AmountError, PerSecond};
 pub use arrivals::{Arrivals, Schedule};
 pub use pacer::{Pacer, ScheduleShare};
+pub use replay::{Replay, ReplayError, ReplaySpeed, ReplaySpeedError, ReplayedRequest};
 pub use stages::{Stage, StageError, StageList, StageListError};

@@ -106,6 +106,18 @@ impl Pacer {
     pub fn peek(&self) -> Option<Nanos> {
         self.next
     }
+
+    /// Which of the load's requests is due then, where the schedule says so; elsewhere it
+    /// is drawn.
+    #[must_use]
+    pub fn request(&self) -> Option<usize> {
+        match &self.state {
+            PacerState::Planned {
+                timetable, index, ..
+            } => timetable.request((*index)?),
+            PacerState::Random { .. } => None,
+        }
+    }
 }
 
 impl Iterator for Pacer {

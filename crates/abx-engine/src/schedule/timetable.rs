@@ -3,24 +3,27 @@
 //! Let A(t) be the integral of the rate up to t. Request i is due at the last
 //! moment at which A is not above i: where nothing is sent for a while, at the
 //! end of that pause. In whole nanoseconds that is the largest t with A(t) <= i.
+//! The moments of a replay are listed, and looked up.
 
 use abx_sys::Nanos;
 
 use super::Amount;
 use super::amount::PerSecond;
+use super::replay::Replay;
 use super::stages::{STAGE_MAX, Stage, StageList};
 
 /// The moments of planned arrivals.
 #[derive(Debug, Clone)]
 pub(super) struct Timetable {
-    rates: PlannedRate,
+    moments: PlannedMoments,
 }
 
 #[derive(Debug, Clone)]
-enum PlannedRate {
+enum PlannedMoments {
     /// For ever, in thousandths per second.
     Constant(u64),
     Stages(Vec<Leg>),
+    Recorded(Replay),
 }
 
 /// A stage and what lies before it.
@@ -38,8 +41,8 @@ struct Leg {
 
 impl Timetable {
     pub(super) fn constant(rate: PerSecond) -> Timetable {
-        let rates = PlannedRate::Constant(rate.amount().thousandths());
-        Timetable { rates }
+        let moments = PlannedMoments::Constant(rate.amount().thousandths());
+        Timetable { moments }
     }
 
     pub(super) fn stages(list: &StageList) -> Timetable {
@@ -56,42 +59,60 @@ impl Timetable {
             before = leg.after();
             leg
         };
-        let rates = PlannedRate::Stages(list.stages().iter().map(leg).collect());
-        Timetable { rates }
+        let moments = PlannedMoments::Stages(list.stages().iter().map(leg).collect());
+        Timetable { moments }
+    }
+
+    pub(super) fn replay(replay: &Replay) -> Timetable {
+        let moments = PlannedMoments::Recorded(replay.clone());
+        Timetable { moments }
+    }
+
+    /// Which of a load's requests this is, where the timetable says so.
+    pub(super) fn request(&self, index: u64) -> Option<usize> {
+        match &self.moments {
+            PlannedMoments::Constant(_) | PlannedMoments::Stages(_) => None,
+            PlannedMoments::Recorded(replay) => Some(replay.get(index)?.request as usize),
+        }
     }
 
     pub(super) fn intended(&self, index: u64) -> Option<Nanos> {
-        match &self.rates {
-            PlannedRate::Constant(rate) => {
+        match &self.moments {
+            PlannedMoments::Constant(rate) => {
                 let due = u128::from(index) * UNITS / u128::from(*rate);
                 u64::try_from(due).ok().map(Nanos)
             }
-            PlannedRate::Stages(legs) => {
+            PlannedMoments::Stages(legs) => {
                 let wanted = u128::from(index) * HALF_UNITS;
                 let leg = legs[..legs.partition_point(|leg| leg.before <= wanted)].last()?;
                 (wanted < leg.after()).then(|| leg.intended(wanted))
             }
+            PlannedMoments::Recorded(replay) => Some(replay.get(index)?.due),
         }
     }
 
     pub(super) fn count_before(&self, end: Nanos) -> u64 {
-        let count = match &self.rates {
-            PlannedRate::Constant(rate) => (u128::from(end.0) * u128::from(*rate)).div_ceil(UNITS),
-            PlannedRate::Stages(legs) => {
+        let count = match &self.moments {
+            PlannedMoments::Constant(rate) => {
+                (u128::from(end.0) * u128::from(*rate)).div_ceil(UNITS)
+            }
+            PlannedMoments::Stages(legs) => {
                 let reached = legs.partition_point(|leg| leg.begins < end.0);
                 let leg = legs[..reached].last();
                 leg.map_or(0, |leg| leg.count_before(end.0))
             }
+            PlannedMoments::Recorded(replay) => replay.count_before(end) as u128,
         };
         u64::try_from(count).expect("fewer arrivals than numbers")
     }
 
     pub(super) fn end(&self) -> Option<Nanos> {
-        match &self.rates {
-            PlannedRate::Constant(_) => None,
-            PlannedRate::Stages(legs) => legs
+        match &self.moments {
+            PlannedMoments::Constant(_) => None,
+            PlannedMoments::Stages(legs) => legs
                 .last()
                 .map(|leg| Nanos(leg.begins.saturating_add(leg.lasts))),
+            PlannedMoments::Recorded(replay) => Some(replay.lasts()),
         }
     }
 }

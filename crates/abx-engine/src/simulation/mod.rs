@@ -16,6 +16,7 @@ mod opened;
 mod paced;
 mod phased;
 mod pipelined;
+mod replays;
 mod rests;
 mod scenarios;
 pub(crate) mod script;

@@ -32,6 +32,9 @@ pub enum EngineError {
         "placeholders are filled in requests of HTTP, and not in a WebSocket's: leave them out"
     )]
     Placeholders,
+    /// A replay that contradicts the rest of its load.
+    #[error("a replay needs {0}")]
+    Replay(&'static str),
     /// A part of a load that it does not have.
     #[error(
         "part {} of {of} of a load of {connections} connections is none: each part needs a \

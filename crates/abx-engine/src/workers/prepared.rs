@@ -8,6 +8,7 @@ use crate::connection::template::{RequestTemplate, ValuesToFill};
 use crate::io::TlsClient;
 use crate::plan::{LoadPlan, RequestPlan};
 use crate::protocol::message::{NUMBER_BYTES, frame, identity};
+use crate::schedule::{Arrivals, Replay};
 use crate::workers::error::EngineError;
 
 /// A plan that can be run, and its bytes.
@@ -29,8 +30,8 @@ impl Prepared {
     ///
     /// # Errors
     /// [`EngineError::Zero`], [`EngineError::Request`], [`EngineError::Opening`],
-    /// [`EngineError::Placeholders`], [`EngineError::Tls`] and [`EngineError::Shape`], each
-    /// for a plan that cannot be run.
+    /// [`EngineError::Placeholders`], [`EngineError::Tls`], [`EngineError::Shape`] and
+    /// [`EngineError::Replay`], each for a plan that cannot be run.
     pub(crate) fn of(plan: &LoadPlan) -> Result<Prepared, EngineError> {
         for (count, what) in [
             (plan.connections as usize, "connections"),
@@ -44,10 +45,32 @@ impl Prepared {
         if plan.has_placeholders() && plan.shape != Shape::Request {
             return Err(EngineError::Placeholders);
         }
+        if let Arrivals::Replay(replay) = &plan.pacing.arrivals {
+            check_replay(plan, replay)?;
+        }
         match plan.shape {
             Shape::Request => of_requests(plan),
             Shape::Echo(_) | Shape::Broadcast(_) | Shape::Connections { .. } => of_messages(plan),
         }
+    }
+}
+
+/// Whether a load has the requests that are replayed, and sends them when they are due.
+fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
+    let mut requests = replay.requests().iter();
+    let pacing = &plan.pacing;
+    if plan.shape != Shape::Request
+        || pacing.think_ns > 0
+        || pacing.session_calls.is_some()
+        || pacing.connections_over_time.is_some()
+    {
+        return Err(EngineError::Replay(
+            "requests alone, which nobody thinks about",
+        ));
+    }
+    match requests.all(|one| (one.request as usize) < plan.requests.len()) {
+        true => Ok(()),
+        false => Err(EngineError::Replay("all the requests that it names")),
     }
 }
 

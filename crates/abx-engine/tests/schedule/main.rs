@@ -2,6 +2,7 @@
 
 mod planned;
 mod poisson;
+mod replay;
 mod shares;
 mod text;
 

@@ -1,6 +1,6 @@
 //! How arrivals are written, in flags and in JSON.
 
-use abx_engine::schedule::{Amount, PerSecond, StageList};
+use abx_engine::schedule::{Amount, PerSecond, Replay, ReplayedRequest, StageList};
 use proptest::prelude::*;
 
 use super::*;
@@ -98,11 +98,20 @@ fn numbers_are_taken_exactly_or_not_at_all() {
 #[test]
 fn arrivals_are_plain_json_and_read_back() {
     // Method: the text of each, there and back; what no flag takes is refused here too.
+    let each = [(0, 1), (5, 0)].map(|(due, request)| ReplayedRequest {
+        due: Nanos(due),
+        request,
+    });
+    let replay = Arrivals::Replay(Replay::new(each.into(), Nanos(9)).unwrap());
     for (arrivals, text) in [
         (Arrivals::Closed, r#""closed""#),
         (constant("20000"), r#"{"constant":{"per_s":20000.0}}"#),
         (poisson("0.1"), r#"{"poisson":{"per_s":0.1}}"#),
         (stages("0:5@1s,5@2s"), r#"{"stages":"0:5@1s,5@2s"}"#),
+        (
+            replay,
+            r#"{"replay":{"due_ns":[0,5],"requests":[1,0],"lasts_ns":9}}"#,
+        ),
     ] {
         assert_eq!(serde_json::to_string(&arrivals).unwrap(), text);
         assert_eq!(serde_json::from_str::<Arrivals>(text).unwrap(), arrivals);
@@ -114,6 +123,15 @@ fn arrivals_are_plain_json_and_read_back() {
         assert!(serde_json::from_str::<Arrivals>(&text).is_err(), "{wrong}");
     }
     assert!(serde_json::from_str::<Arrivals>(r#"{"stages":"5"}"#).is_err());
+    for (due, requests) in [
+        ("[0]", "[1,0]"),
+        ("[5,0]", "[1,0]"),
+        ("[0,9]", "[1,0]"),
+        ("[]", "[]"),
+    ] {
+        let text = format!(r#"{{"replay":{{"due_ns":{due},"requests":{requests},"lasts_ns":9}}}}"#);
+        assert!(serde_json::from_str::<Arrivals>(&text).is_err(), "{text}");
+    }
 }
 
 proptest! {

@@ -18,7 +18,8 @@ pub struct ArrivalSettings {
     /// over time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub connections_rest: bool,
-    /// What kind and rate do not say, in words for people: stages, thinking, sessions.
+    /// What kind and rate do not say, in words for people: stages, thinking, sessions,
+    /// which log.
     pub text: String,
 }
 
@@ -35,6 +36,8 @@ pub enum ArrivalKind {
     Poisson,
     /// At a rate that changes in stages.
     Stages,
+    /// At the times of an access log.
+    Replay,
 }
 
 impl ArrivalSettings {

@@ -74,7 +74,8 @@ impl AgentLimits {
 /// The highest rate of a load; `None` in a closed loop.
 fn rate(arrivals: &Arrivals) -> Option<Amount> {
     match arrivals {
-        Arrivals::Closed => None,
+        // No controller asks for a replay.
+        Arrivals::Closed | Arrivals::Replay(_) => None,
         Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => Some(per_s.amount()),
         Arrivals::Stages(list) => {
             let each = list.stages().iter();

@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use abx_engine::schedule::Arrivals;
 use abx_engine::{
     AwaitedConnections, AwaitedResponses, EngineError, LoadGenerator, LoadPart, LoadPlan,
     OpenReport, PoolId, SliceEnd, SliceNews, SlicePlan, Stopper,
@@ -291,6 +292,9 @@ impl LoadGenerator for Fleet {
                 connections: plan.connections,
                 agents,
             }));
+        }
+        if matches!(plan.pacing.arrivals, Arrivals::Replay(_)) {
+            return Err(elsewhere(FleetError::Replay));
         }
         self.check_address(plan).map_err(elsewhere)?;
         self.pools += 1;

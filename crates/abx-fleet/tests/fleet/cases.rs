@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use abx_engine::schedule::{Arrivals, Schedule};
+use abx_engine::schedule::{Arrivals, Replay, ReplayedRequest, Schedule};
 use abx_engine::{
     Engine, LoadGenerator, LoadPlan, PlaceholderKind, PlaceholderPart, RequestPlaceholder,
     SliceEnd, SlicePlan,
@@ -328,6 +328,23 @@ pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow
         }
     }
     assert_eq!(server.requests(), 0);
+}
+
+pub(crate) fn a_replay_is_not_asked_of_agents(bus: &impl TestBus) {
+    // Method: a log of one request; the error names both flags, and the fleet goes on.
+    let server = Server::start();
+    let _agents = Agent::several(bus, ["a"]);
+    let Gathered { mut fleet, .. } = gather(bus, 1);
+    let mut load = server.load(4);
+    let first = ReplayedRequest {
+        due: Nanos(0),
+        request: 0,
+    };
+    load.pacing.arrivals = Arrivals::Replay(Replay::new(vec![first], Nanos(1)).unwrap());
+    let error = fleet.open(&load, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("leave `--bus` or `--replay` out"), "{error}");
+    assert_eq!(server.requests(), 0);
+    assert_eq!(ok(&slice(&mut fleet, &server.load(4), &requests(10))), 10);
 }
 
 pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {

@@ -75,6 +75,7 @@ on_every_bus!(
     agents_without_a_controller_end_their_load,
     a_stop_ends_a_slice_everywhere_and_keeps_what_was_counted,
     an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow,
+    a_replay_is_not_asked_of_agents,
     another_build_is_not_wanted,
     a_slot_is_given_once,
     another_plan_than_was_meant_is_refused,

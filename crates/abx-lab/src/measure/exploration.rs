@@ -160,8 +160,9 @@ struct RateSeries {
 impl Exploration<'_, '_> {
     fn run(&mut self, effort: PilotEffort) -> Result<PilotSubject, Abort> {
         let asked = Effort::of(effort);
-        let is_late = self.left_ns() < 2 * asked.shortest_ns();
-        let effort = if is_late { Effort::BRIEF } else { asked };
+        // No warm-up can be read from a load that is not even.
+        let is_unseen = self.is_replay() || self.left_ns() < 2 * asked.shortest_ns();
+        let effort = if is_unseen { Effort::BRIEF } else { asked };
         let series = match self.running.cache() {
             Cache::Left => self.series(&effort)?,
             Cache::Cold => self.series_of_slices(&effort)?,
@@ -182,7 +183,10 @@ impl Exploration<'_, '_> {
                 lingering.push(self.work_after()?);
             }
         }
-        self.running.check_outcomes(self.subject, &slices)?;
+        // A log's first moments are few requests, and set no length.
+        if !self.is_replay() {
+            self.running.check_outcomes(self.subject, &slices)?;
+        }
         let lingering: Option<Vec<f64>> = lingering.into_iter().collect();
         Ok(PilotSubject {
             throughput_per_s: throughput(&slices, connections),
@@ -190,7 +194,7 @@ impl Exploration<'_, '_> {
             settled: found.is_some_and(|found| found.is_settled),
             lingering: lingering.map(|all| mean(&all)),
             failed: None,
-            cut_short: is_late || series.cut_short,
+            cut_short: is_unseen || series.cut_short,
             opening_ns: 0,
             switch_ns: self.switches_ns.iter().sum::<u64>() / self.switches_ns.len().max(1) as u64,
         })
@@ -291,6 +295,10 @@ impl Exploration<'_, '_> {
 
     fn is_closed(&self) -> bool {
         self.plan.pacing.arrivals == Arrivals::Closed
+    }
+
+    fn is_replay(&self) -> bool {
+        matches!(self.plan.pacing.arrivals, Arrivals::Replay(_))
     }
 
     fn left_ns(&self) -> u64 {

@@ -21,6 +21,11 @@ const SLICE_LINGERING_NS: u64 = 1_000_000_000;
 const SLICE_MAX_NS: u64 = 10_000_000_000;
 /// A trial when nothing asks for a longer one.
 const TRIAL_NS: u64 = 4_000_000_000;
+/// A log is replayed for so long before what counts: how long a subject warms up cannot be
+/// read from a load that is not even.
+const REPLAYED_WARM_UP_NS: u64 = 2_000_000_000;
+/// Why logs are replayed in trials.
+const REPLAYED: &str = "each replays the log from its beginning";
 /// No trial is longer, or a slow subject would use up any budget.
 const TRIAL_MAX_NS: u64 = 60_000_000_000;
 /// A slice holds this many response times of the slowest subject.
@@ -123,20 +128,29 @@ fn rounds(slice_ns: u64, most: u64) -> u32 {
 struct ShortestSlice {
     ns: u64,
     why: Option<&'static str>,
+    /// Whether each slice replays a log from its beginning, for as long as that lasts.
+    is_replay: bool,
 }
 
 impl ShortestSlice {
     const CLOSED: ShortestSlice = ShortestSlice {
         ns: SLICE_NS,
         why: None,
+        is_replay: false,
     };
 
     fn of(plan: &LoadPlan) -> ShortestSlice {
-        match plan.pacing.arrivals {
+        match &plan.pacing.arrivals {
             Arrivals::Closed => ShortestSlice::CLOSED,
+            Arrivals::Replay(replay) => ShortestSlice {
+                ns: replay.lasts().0,
+                why: None,
+                is_replay: true,
+            },
             _ => ShortestSlice {
                 ns: SLICE_OPEN_NS,
                 why: Some("response times by a schedule need time for queues"),
+                is_replay: false,
             },
         }
     }
@@ -164,7 +178,10 @@ fn set(
     let is_slow = needed_ns > least.ns;
     let is_too_slow = needed_ns > SLICE_MAX_NS;
     let takes = format!("{slowest} takes {:.0} ms for an answer", turn / 1e6);
-    let interleave_reason = trials_because.or(is_too_slow.then(|| takes.clone()));
+    let replayed = { least.is_replay }.then(|| REPLAYED.to_owned());
+    let interleave_reason = trials_because
+        .or(replayed)
+        .or(is_too_slow.then(|| takes.clone()));
     let interleave = match interleave_reason {
         Some(_) => Interleave::Trials,
         None => study.interleave,
@@ -175,6 +192,7 @@ fn set(
     };
     let (slice_ns, slice_reason) = match (asked_ns, interleave, lingers) {
         (Some(asked_ns), _, _) => (asked_ns, None),
+        (None, Interleave::Trials, _) if least.is_replay => (least.ns.min(TRIAL_MAX_NS), None),
         (None, Interleave::Trials, _) => (needed_ns.clamp(TRIAL_NS, TRIAL_MAX_NS), None),
         (None, Interleave::Slices, Some((name, _))) => (
             SLICE_LINGERING_NS.max(needed_ns),
@@ -190,7 +208,10 @@ fn set(
         Interleave::Trials => 1,
     };
     let longest_warm_up = subjects.values().map(|one| one.warm_up_ns).max();
-    let warm_up_ns = (WARM_UP_FACTOR * longest_warm_up.unwrap_or_default() as f64) as u64;
+    let warm_up_ns = match least.is_replay {
+        true => slice_ns.min(REPLAYED_WARM_UP_NS),
+        false => (WARM_UP_FACTOR * longest_warm_up.unwrap_or_default() as f64) as u64,
+    };
     PilotRecord {
         interleave,
         interleave_reason,
@@ -257,10 +278,38 @@ mod tests {
         let least = ShortestSlice {
             ns: SLICE_OPEN_NS,
             why: Some("queues"),
+            is_replay: false,
         };
         let set = set(&study(SliceLength::Usual), 50, least, BTreeMap::new(), None);
         assert_eq!((set.slice_ns, set.rounds), (SLICE_OPEN_NS, 2));
         assert_eq!(set.slice_reason.as_deref(), Some("queues"));
+    }
+
+    #[test]
+    fn a_log_is_replayed_in_one_trial_as_long_as_it_lasts() {
+        // Method: logs of 3 s and of 3 minutes, at rates by which a closed loop would be slow;
+        // and a length that was asked for.
+        let set = |lasts_s: u64, slice: SliceLength| {
+            let least = ShortestSlice {
+                ns: lasts_s * 1_000_000_000,
+                why: None,
+                is_replay: true,
+            };
+            let one = PilotSubject {
+                throughput_per_s: 2.0,
+                ..PilotSubject::default()
+            };
+            let subjects = BTreeMap::from([("one".to_owned(), one)]);
+            let found = set(&study(slice), 50, least, subjects, None);
+            assert_eq!((found.interleave, found.rounds), (Interleave::Trials, 1));
+            assert!(found.interleave_reason.unwrap().contains("replays the log"));
+            (found.slice_ns, found.warm_up_ns)
+        };
+        let second = 1_000_000_000;
+        assert_eq!(set(3, SliceLength::Usual), (3 * second, 2 * second));
+        assert_eq!(set(180, SliceLength::Auto), (TRIAL_MAX_NS, 2 * second));
+        let asked = SliceLength::Fixed(Duration::from_secs(1));
+        assert_eq!(set(180, asked), (second, second));
     }
 
     #[test]

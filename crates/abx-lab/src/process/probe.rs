@@ -23,6 +23,9 @@ pub struct Probe {
     pub request: RequestPlan,
     /// The status that is right.
     pub status: ExpectedStatus,
+    /// Whether any other one is a wrong answer and no reason to stop; see
+    /// [`RequestSpec::is_logged`].
+    pub is_logged: bool,
     /// What the load's connections carry.
     pub shape: Shape,
     /// What the load's messages, and random placeholders, are drawn from.
@@ -59,6 +62,7 @@ impl Probe {
         Probe {
             request: request.plan(load.version, &host(subject, address), path(subject)),
             status: request.status.unwrap_or(load.status),
+            is_logged: request.is_logged,
             shape: load.shape,
             seed,
             tls: subject
@@ -76,11 +80,16 @@ impl Probe {
         };
         let status = match (launch.ready.status, &launch.ready.path) {
             (Some(status), _) => status.into(),
-            (None, Some(_)) if self.is_websocket() => ExpectedStatus::default(),
+            (None, Some(_)) if self.is_websocket() || self.is_logged => ExpectedStatus::default(),
             (None, _) => self.status,
         };
         let Some(path) = &launch.ready.path else {
-            return Probe { status, ..self };
+            let is_logged = self.is_logged && launch.ready.status.is_none();
+            return Probe {
+                status,
+                is_logged,
+                ..self
+            };
         };
         let request = RequestPlan {
             method: "GET".to_owned(),
@@ -93,6 +102,7 @@ impl Probe {
         Probe {
             request,
             status,
+            is_logged: false,
             shape: Shape::Request,
             ..self
         }

@@ -236,6 +236,7 @@ fn see(
             let probe = Probe {
                 request: asked.plan(HttpVersion::Http11, &address.to_string(), None),
                 status: rule.status.map(ExpectedStatus::from).unwrap_or_default(),
+                is_logged: false,
                 shape: Shape::Request,
                 seed: 0,
                 tls: None,

@@ -151,6 +151,7 @@ fn probe(
     Probe {
         request: request.plan(load.version, &process.address.to_string(), None),
         status: ExpectedStatus::default(),
+        is_logged: false,
         shape: Shape::Request,
         seed: 0,
         tls,

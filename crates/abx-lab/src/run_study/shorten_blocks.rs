@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use abx_evidence::ArrivalKind;
 use abx_evidence::record::{Interleave, LoadRecord, PilotRecord};
 use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
 
@@ -27,8 +28,8 @@ impl StudyRunner<'_> {
     /// begins with so long a start of its subjects.
     pub(super) fn shorten_blocks(&mut self, starting: Duration) {
         let mut loads = self.record.measured.loads.iter();
-        let has_grid = loads.any(|load| load.settings.objective.is_some());
-        let Some((whole, blocks)) = planned(self.study, has_grid) else {
+        let is_long = loads.any(|load| load.settings.objective.is_some() || is_replay(load));
+        let Some((whole, blocks)) = planned(self.study, is_long) else {
             return;
         };
         let left = whole.saturating_sub(self.started.elapsed());
@@ -57,14 +58,14 @@ impl StudyRunner<'_> {
 }
 
 /// How many blocks are to fit into which time; `None` where they take what they take.
-/// A grid of rates is offered for seconds each, and would leave a usual budget with too few
-/// blocks for any verdict.
-fn planned(study: &Study, has_grid: bool) -> Option<(Duration, u32)> {
+/// A grid of rates is offered for seconds each, a log for as long as it lasts, and either
+/// would leave a usual budget with too few blocks for any verdict.
+fn planned(study: &Study, is_long: bool) -> Option<(Duration, u32)> {
     match (study.blocks_within, study.blocks) {
         // Rounds that were asked for stay.
         _ if study.rounds.is_some() => None,
         (Some(whole), Some(blocks)) => Some((whole, blocks)),
-        (_, None) if has_grid => Some((study.budget(), BLOCKS_FOR_VERDICT as u32)),
+        (_, None) if is_long => Some((study.budget(), BLOCKS_FOR_VERDICT as u32)),
         _ => None,
     }
 }
@@ -167,7 +168,11 @@ fn briefer(load: &LoadRecord, terms: BlockTerms, turns: f64) -> Option<Shortened
     let mut pilot = load.pilot.clone()?;
     let settings = &load.settings;
     let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
-    let turns_ns = (needed_ns(&pilot.subjects, in_flight) as f64 * turns / TURNS) as u64;
+    let turns_ns = match is_replay(load) {
+        // Between the requests of a log connections rest: how long tells nothing of answers.
+        true => 0,
+        false => (needed_ns(&pilot.subjects, in_flight) as f64 * turns / TURNS) as u64,
+    };
     let slice_ns = pilot.slice_ns.checked_sub(TRIAL_STEP_NS)?;
     let is_held = settings.exchange.hold_ns.is_some();
     if is_held || terms.is_length_fixed || slice_ns < turns_ns.max(TRIAL_MIN_NS) {
@@ -189,6 +194,10 @@ fn less_warm(load: &LoadRecord, _: BlockTerms) -> Option<Shortened> {
     }
     pilot.warm_up_ns = (longest_ns / 10 * 9).max(WARM_UP_MIN_NS);
     Some(Shortened { pilot, longest_ns })
+}
+
+fn is_replay(load: &LoadRecord) -> bool {
+    load.settings.arrivals.kind == ArrivalKind::Replay
 }
 
 /// Short slices are fair to each other by their number.
@@ -277,6 +286,27 @@ mod tests {
                     .collect(),
             }),
         }
+    }
+
+    #[test]
+    fn a_long_log_is_cut_although_its_requests_are_few() {
+        // Method: a minute of a log with two requests a second for 500 connections, into a
+        // time that leaves each of nine subjects ten seconds, and one that leaves nothing.
+        let mut load = piloted(Interleave::Trials, 60_000 * MS, 1);
+        load.settings.arrivals.kind = ArrivalKind::Replay;
+        for one in load.pilot.as_mut().unwrap().subjects.values_mut() {
+            one.throughput_per_s = 2.0;
+        }
+        let cut = |span| {
+            let mut loads = [load.clone()];
+            shorten_blocks(&mut loads, TERMS, span);
+            let [load] = loads;
+            load.pilot.unwrap()
+        };
+        let within = cut(Duration::from_secs(90));
+        assert!((7_000 * MS..9_000 * MS).contains(&within.slice_ns) && within.shortened);
+        assert!(within.discard_ns.abs_diff(within.slice_ns / 10) < MS);
+        assert_eq!(cut(Duration::ZERO).slice_ns, TRIAL_MIN_NS);
     }
 
     /// The time of a block that loads its subjects for so long.

@@ -1,6 +1,7 @@
 //! What is to be compared, under which load, and how. Parsed once; from here
 //! on the types prove it.
 
+pub mod access_log;
 pub mod container;
 pub mod credentials;
 pub mod fault;
@@ -217,6 +218,8 @@ pub struct Load {
     pub tls: TlsSpec,
     /// When a connection that is free sends its next request.
     pub pacing: Pacing,
+    /// What the record says of the access log that is replayed; `None` without one.
+    pub log: Option<String>,
     /// How much is offered; pacing is that of a closed loop until it is found.
     pub rate: RateSpec,
     /// How long a request may take.
@@ -248,6 +251,7 @@ impl Default for Load {
             keep_alive: true,
             tls: TlsSpec::default(),
             pacing: Pacing::default(),
+            log: None,
             rate: RateSpec::AsPaced,
             timeout: Duration::from_secs(10),
             open_rate: None,
@@ -271,6 +275,7 @@ impl Default for RequestSpec {
             weight: 1,
             status: None,
             placeholders: Vec::new(),
+            is_logged: false,
         }
     }
 }
@@ -303,6 +308,9 @@ pub struct RequestSpec {
     pub status: Option<ExpectedStatus>,
     /// What is filled in anew each time; what stands there says what it is.
     pub placeholders: Vec<RequestPlaceholder>,
+    /// Whether it is one of an access log: what a server answers to it is counted, right or
+    /// wrong, and does not keep the load from beginning.
+    pub is_logged: bool,
 }
 
 impl Study {
@@ -419,6 +427,7 @@ pub fn arrivals(pacing: &Pacing) -> ArrivalSettings {
         schedule::Arrivals::Constant { per_s } => (ArrivalKind::Constant, Some(*per_s)),
         schedule::Arrivals::Poisson { per_s } => (ArrivalKind::Poisson, Some(*per_s)),
         schedule::Arrivals::Stages(_) => (ArrivalKind::Stages, None),
+        schedule::Arrivals::Replay(_) => (ArrivalKind::Replay, None),
     };
     ArrivalSettings {
         kind,
@@ -461,13 +470,22 @@ impl Load {
         Exchange::of(protocol, window, self.shape)
     }
 
+    /// What the record says of when its requests are due.
+    fn arrivals(&self) -> ArrivalSettings {
+        let mut settings = arrivals(&self.pacing);
+        settings
+            .text
+            .push_str(self.log.as_deref().unwrap_or_default());
+        settings
+    }
+
     /// What the record says of it.
     #[must_use]
     pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
         LoadSettings {
             connections: self.connections,
             exchange: self.exchange(),
-            arrivals: arrivals(&self.pacing),
+            arrivals: self.arrivals(),
             share_of_slowest: match self.rate {
                 RateSpec::Found { share, .. } => share,
                 _ => None,

@@ -30,10 +30,25 @@ pub fn suits(shape: LoadShape, key: &str) -> bool {
     let is_sent = shape != LoadShape::Connections;
     let is_answered = matches!(shape, LoadShape::Request | LoadShape::Echo);
     match key {
-        "think" | "calls" | "cold_cache" | "protocol" | "keep_alive" | "expect"
-        | "expect.status" | "expect.body" | "requests.method" | "requests.body"
-        | "requests.count" | "requests.urls" | "requests.file" | "requests.form"
-        | "requests.weight" | "streams" => shape == LoadShape::Request,
+        "think"
+        | "calls"
+        | "cold_cache"
+        | "protocol"
+        | "keep_alive"
+        | "expect"
+        | "expect.status"
+        | "expect.body"
+        | "requests.method"
+        | "requests.body"
+        | "requests.count"
+        | "requests.urls"
+        | "requests.file"
+        | "requests.form"
+        | "requests.weight"
+        | "requests.replay"
+        | "requests.speed"
+        | "requests.replay_methods"
+        | "streams" => shape == LoadShape::Request,
         "message" => is_sent && shape != LoadShape::Request,
         "hold" => !is_sent,
         "rate" | "slo" | "arrivals" | "pipeline" => is_sent,

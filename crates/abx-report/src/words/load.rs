@@ -17,9 +17,10 @@ pub(crate) fn arrivals(arrivals: &ArrivalSettings) -> Option<String> {
         ArrivalKind::Constant => format!("{rate} constant"),
         ArrivalKind::Poisson => format!("{rate} Poisson"),
         ArrivalKind::Stages => "stages".to_owned(),
+        ArrivalKind::Replay => "replay".to_owned(),
     };
     let between = match arrivals.kind {
-        ArrivalKind::Stages => " ",
+        ArrivalKind::Stages | ArrivalKind::Replay => " ",
         _ if kind.is_empty() || arrivals.text.is_empty() => "",
         _ => ", ",
     };
@@ -132,7 +133,15 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
     let all = each.chain(more).collect::<Vec<_>>().join(", ");
     match settings.requests.len() {
         1 => all,
-        _ => format!("requests drawn at random ({all})"),
+        _ => format!("requests {} ({all})", chosen(settings)),
+    }
+}
+
+/// How it is chosen which of several requests is sent next.
+fn chosen(settings: &LoadSettings) -> &'static str {
+    match settings.arrivals.kind {
+        ArrivalKind::Replay => "as logged",
+        _ => "drawn at random",
     }
 }
 
@@ -140,7 +149,11 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
 pub(crate) fn requests_briefly(settings: &LoadSettings) -> String {
     match settings.requests.len() {
         ..=REQUESTS_SHOWN_BRIEFLY => requests(settings),
-        many => format!("{} different requests drawn at random", count(many as u64)),
+        many => format!(
+            "{} different requests {}",
+            count(many as u64),
+            chosen(settings)
+        ),
     }
 }
 

@@ -188,7 +188,7 @@ fn arrivals_are_said_as_they_were_asked_for() {
         let mut record = open_run();
         record.settings.arrivals.kind = kind;
         record.settings.arrivals.text = text.to_owned();
-        if kind == ArrivalKind::Stages {
+        if matches!(kind, ArrivalKind::Stages | ArrivalKind::Replay) {
             record.settings.arrivals.rate_per_s = None;
         }
         let text = run_text(&record, ReportExtent::Full, &Style::plain());
@@ -211,6 +211,12 @@ fn arrivals_are_said_as_they_were_asked_for() {
     assert!(
         stages.starts_with("  GET, stages 10s:100,5s:900, 50 conn"),
         "{stages}"
+    );
+    assert!(!has_rate);
+    let (replay, has_rate) = line(ArrivalKind::Replay, "of x.log, 5 requests in 3s");
+    assert!(
+        replay.starts_with("  GET, replay of x.log, 5 requests in 3s, 50 conn"),
+        "{replay}"
     );
     assert!(!has_rate);
     let (closed, has_rate) = line(ArrivalKind::Closed, "");

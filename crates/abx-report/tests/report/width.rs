@@ -39,6 +39,7 @@ fn arrival_kind() -> impl Strategy<Value = ArrivalKind> {
         ArrivalKind::Constant,
         ArrivalKind::Poisson,
         ArrivalKind::Stages,
+        ArrivalKind::Replay,
     ])
 }
 

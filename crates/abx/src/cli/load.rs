@@ -15,6 +15,7 @@ use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
 use super::bus::FleetFlags;
+use super::replay::ReplayFlags;
 use super::requests::RequestFlags;
 use super::shape::ShapeFlags;
 use super::tls::TlsFlags;
@@ -59,6 +60,8 @@ pub struct LoadFlags {
     calls: Option<u32>,
     #[command(flatten)]
     requests: RequestFlags,
+    #[command(flatten)]
+    replay: ReplayFlags,
     /// Requests in flight per connection (pipelining) [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pipeline: Option<u32>,
@@ -182,7 +185,11 @@ impl LoadFlags {
         }
         let kind = self.shape.kind(scheme)?;
         self.refuse_beside(kind)?;
-        let requests = self.requests.requests(server, kind == LoadShape::Request)?;
+        let log = self.replay.log(&self.requests)?;
+        let requests = match log {
+            Some(_) => Vec::new(),
+            None => self.requests.requests(server, kind == LoadShape::Request)?,
+        };
         if kind != LoadShape::Request && requests.len() > 1 {
             return Err(Failure::usage(
                 "WebSocket connections are opened by one request: give --path once",
@@ -204,7 +211,10 @@ impl LoadFlags {
         for shape in shapes {
             let bytes = shape.message().filter(|_| several);
             let bytes = bytes.map_or_else(String::new, |message| format!("-b{}", message.bytes));
-            let like = self.like(shape, &tls, requests.clone());
+            let mut like = self.like(shape, &tls, requests.clone());
+            if let Some(log) = &log {
+                log.onto(&mut like, self.expect_status.is_some());
+            }
             loads.extend(sweep.loads(&like, |connections| format!("c{connections}{bytes}")));
         }
         let mut names = BTreeSet::new();
@@ -379,6 +389,7 @@ impl LoadFlags {
             ),
         ];
         let asked = self.requests.given().into_iter();
+        let asked = asked.chain(self.replay.given());
         let more = self.tls.given().into_iter().chain(self.shape.given());
         own.into_iter().chain(asked).chain(more).collect()
     }

@@ -21,6 +21,7 @@ mod load;
 pub mod manual;
 mod otlp;
 mod output;
+mod replay;
 pub mod report;
 mod requests;
 pub mod run;

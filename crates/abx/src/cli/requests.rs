@@ -88,15 +88,12 @@ impl RequestFlags {
     }
 
     fn as_written(&self, server: Option<&Target>) -> Result<Vec<RequestSpec>, Failure> {
-        let headers = self.all_headers()?;
         if let Some(file) = &self.request_file {
             let mut requests = read_requests(file, server)?;
-            for request in &mut requests {
-                request.add_headers(&headers);
-            }
+            self.add_headers(&mut requests)?;
             return Ok(requests);
         }
-        let like = self.like(headers)?;
+        let like = self.like(self.all_headers()?)?;
         let listed = match (&self.urls, &self.paths[..]) {
             (Some(file), _) => read_list(file, server)?,
             (None, []) => vec![(server.map(|server| server.path.clone()), 1)],
@@ -184,6 +181,18 @@ impl RequestFlags {
         Ok(headers)
     }
 
+    /// Adds the headers, and those that say who asks, to requests that come from elsewhere.
+    ///
+    /// # Errors
+    /// A usage failure for headers that contradict each other.
+    pub fn add_headers(&self, requests: &mut [RequestSpec]) -> Result<(), Failure> {
+        let headers = self.all_headers()?;
+        for request in requests {
+            request.add_headers(&headers);
+        }
+        Ok(())
+    }
+
     /// Each flag: whether it was given, its name, and the key of a study file that
     /// says the same.
     pub fn given(&self) -> [(bool, &'static str, &'static str); 11] {
@@ -214,7 +223,7 @@ fn is_among(name: &str, headers: &[Header]) -> bool {
 }
 
 /// The file that a word means: `-` is standard input.
-fn input(file: &str) -> &str {
+pub fn input(file: &str) -> &str {
     match file {
         "-" => "/dev/stdin",
         file => file,

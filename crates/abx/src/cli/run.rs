@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abx_engine::LoadGenerator;
+use abx_engine::schedule::Arrivals;
 use abx_evidence::{Level, RunRecord, Shape};
 use abx_lab::{
     Abort, Load, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan, RunProgress,
@@ -31,6 +32,7 @@ use crate::end::{End, Failure, tell};
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
     abx run http://unix:/run/server.sock:/path -c 10\n  \
     abx run localhost:8080 --scenario login.toml -c 50 -d 10s\n  \
+    abx run localhost:8080 --replay access.log --speed 10\n  \
     abx run -c 10 -d 5s curl 'http://127.0.0.1:8080/' -H 'Accept: text/html' --compressed\n  \
     abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
 pub struct Run {
@@ -92,13 +94,25 @@ impl Run {
     }
 
     /// When it ends.
-    fn end(&self, shape: Shape) -> Result<RunEnd, Failure> {
-        if let Some(hold_ns) = shape.hold_ns() {
+    fn end(&self, load: &Load) -> Result<RunEnd, Failure> {
+        if let Some(hold_ns) = load.shape.hold_ns() {
             return match (self.duration, self.requests) {
                 (None, None) => Ok(RunEnd::After(Duration::from_nanos(hold_ns))),
                 _ => Err(Failure::usage(
                     "-d and -n do not apply to idle connections: set how long they are held with \
                      --hold",
+                )),
+            };
+        }
+        if let Arrivals::Replay(replay) = &load.pacing.arrivals {
+            let lasts = replay.lasts().into();
+            return match self.requests {
+                None => Ok(RunEnd::After(
+                    self.duration.map_or(lasts, |span| span.min(lasts)),
+                )),
+                Some(_) => Err(Failure::usage(
+                    "-n does not apply to --replay, which ends with its log: end it sooner with \
+                     -d, or give fewer lines of it",
                 )),
             };
         }
@@ -156,7 +170,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
             return compare::conduct(&study, "run", printing, &nothing, generator);
         }
     };
-    let end = run.end(load.shape)?;
+    let end = run.end(&load)?;
     let generator = run.generator.fleet.generator(run.output.quiet)?;
     if !run.output.quiet {
         target.choice().iter().for_each(|choice| tell(choice));
@@ -232,6 +246,12 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
         return Err(Failure::usage(
             "stages take longer than a slice lasts: give one number of connections and one message \
              size",
+        ));
+    }
+    if loads.iter().any(|load| load.log.is_some()) {
+        return Err(Failure::usage(
+            "--replay is one load: give one number of connections, or compare servers by \
+             `abx compare`",
         ));
     }
     let is_search = loads

@@ -156,7 +156,7 @@ impl ScriptedGenerator {
         let capacity_per_s = steady_per_s * warmth;
         let offered_per_s = match load.pacing.arrivals {
             Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => per_s.amount().into(),
-            Arrivals::Closed | Arrivals::Stages(_) => capacity_per_s,
+            Arrivals::Closed | Arrivals::Stages(_) | Arrivals::Replay(_) => capacity_per_s,
         };
         let within = |per_s: f64| (per_s * measured_ns as f64 / 1e9).round() as u64;
         let answered = within(capacity_per_s.min(offered_per_s));

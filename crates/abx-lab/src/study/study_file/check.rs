@@ -14,6 +14,7 @@ use super::Templates;
 use super::check_contrast::{check_known, contrasts};
 use super::check_fault::faults;
 use super::check_name::{check_free, check_name};
+use super::check_replay::replayed;
 use super::check_request::requested;
 use super::check_service::{check_used, leading, services};
 use super::check_shape::shapes;
@@ -185,7 +186,7 @@ fn loads(raw: Vec<RawLoad>, list: &KeyPosition, files: Templates) -> Result<Load
 }
 
 /// The load of a table, or one for each entry of its `connections`.
-fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>, Diagnostic> {
+fn sweep(mut raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>, Diagnostic> {
     let pacing = pacing(&raw, here)?;
     let (rates, spacing) = rates(&raw, here)?;
     let objective =
@@ -193,6 +194,7 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
     let (shapes, version) = shapes(&raw, here)?;
     let pipeline = in_flight(&raw, version, here)?;
     let connections = connections(raw.connections.as_ref(), here)?;
+    let log = replayed(&mut raw, here, files)?;
     let list = here.key("requests");
     let requests = raw.requests.into_iter().enumerate();
     let may_vary = shapes[0] == Shape::Request;
@@ -204,7 +206,7 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
         return Err(here.key("open_rate").fault(Mistake::OpenRateUnkept));
     }
     let usual = Load::default();
-    let load = Load {
+    let mut load = Load {
         name: raw.name,
         connections: connections[0],
         shape: shapes[0],
@@ -224,7 +226,11 @@ fn sweep(raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>
             false => status.unwrap_or(usual.status),
         },
         body,
+        log: None,
     };
+    if let Some(log) = log {
+        log.onto(&mut load, status.is_some());
+    }
     let is_sweep = connections.len() > 1;
     let sweep = SweepSpec {
         connections,

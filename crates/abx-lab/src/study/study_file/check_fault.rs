@@ -70,7 +70,9 @@ fn check_load(name: &str, here: &KeyPosition, loads: &[Load]) -> Result<(), Diag
     check_known("load", name, &known, here)?;
     let found = loads.iter().filter(|load| load.name == name);
     let is_fixed = |load: &Load| match load.rate {
-        RateSpec::AsPaced => load.pacing.arrivals != Arrivals::Closed,
+        RateSpec::AsPaced => {
+            !matches!(load.pacing.arrivals, Arrivals::Closed | Arrivals::Replay(_))
+        }
         RateSpec::Share { .. } => true,
         RateSpec::Objective { .. } | RateSpec::Found { .. } => false,
     };

@@ -49,8 +49,7 @@ fn as_written(
     here: &KeyPosition,
     files: Templates,
 ) -> Result<Vec<RequestSpec>, Diagnostic> {
-    let mut more = headers(std::mem::take(&mut raw.headers), &here.key("headers"))?;
-    more.extend(credentials(&raw, here, files)?);
+    let mut more = added_headers(&mut raw, here, files)?;
     if let Some(file) = &raw.file {
         return from_file(file, &raw, &more, here, files);
     }
@@ -88,6 +87,20 @@ fn as_written(
             .map_err(|wrong| unnumbered(wrong, here))
     });
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// The headers that a request is given, and those that say who asks.
+///
+/// # Errors
+/// The first fault.
+pub fn added_headers(
+    raw: &mut RawRequest,
+    here: &KeyPosition,
+    files: Templates,
+) -> Result<Vec<Header>, Diagnostic> {
+    let mut more = headers(std::mem::take(&mut raw.headers), &here.key("headers"))?;
+    more.extend(credentials(raw, here, files)?);
+    Ok(more)
 }
 
 /// The requests of a file, each with further headers.

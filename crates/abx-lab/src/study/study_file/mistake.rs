@@ -287,6 +287,23 @@ pub enum Mistake {
         file: String,
         wrong: RequestFileError,
     },
+    /// Something that a log says itself.
+    #[error("a log that is replayed says what is requested and when: leave `{0}` out")]
+    BesideReplay(&'static str),
+    /// A log and other requests.
+    #[error(
+        "a log is replayed alone: leave the other requests out, or give them a load of their own"
+    )]
+    ReplayNotAlone,
+    /// How a log is replayed that is not there.
+    #[error("`{0}` says how a log is replayed, and none is: add replay = \"access.log\"")]
+    WithoutReplay(&'static str),
+    /// Not a speed.
+    #[error("`speed`: {0}")]
+    Speed(String),
+    /// A log that cannot be read or replayed.
+    #[error("the log `{}`: {why}", short(.file))]
+    Log { file: String, why: String },
     /// Not a credential.
     #[error("`{key}`: {wrong}")]
     Credential { key: String, wrong: CredentialError },

@@ -10,6 +10,7 @@ mod check;
 mod check_contrast;
 mod check_fault;
 mod check_name;
+mod check_replay;
 mod check_request;
 mod check_service;
 mod check_shape;

@@ -18,6 +18,14 @@ pub struct RawRequest {
     /// Instead of these, a file of requests beside the study file: a JSON object on each line.
     #[schemars(extend("examples" = ["requests.jsonl"]))]
     pub file: Option<String>,
+    /// Instead of these, an access log beside the study file, in the common or combined format, whose requests are sent at the times of then.
+    #[schemars(extend("examples" = ["access.log"]))]
+    pub replay: Option<String>,
+    /// How many times as fast as it was recorded a log is replayed. Default: 1.
+    #[schemars(extend("examples" = [2, 0.5]))]
+    pub speed: Option<f64>,
+    /// Which requests of a log are replayed: those by GET and HEAD, or all, without bodies. Default: safe.
+    pub replay_methods: Option<RawReplayMethods>,
     /// How many requests there are, numbered from 0, each with this weight: `{n}` in path, headers and body stands for the number. Default: one, without a number.
     #[schemars(range(min = 1, max = 10_000), extend("examples" = [250]))]
     pub count: Option<u32>,
@@ -66,4 +74,13 @@ pub struct RawExpect {
 pub enum RawStatus {
     One(#[schemars(range(min = 100, max = 599))] u16),
     Class(String),
+}
+
+/// Which requests of a log are replayed.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["all"]))]
+pub enum RawReplayMethods {
+    Safe,
+    All,
 }

@@ -60,7 +60,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "wait = 3",
-        "36: load \"small\": unknown key `wait`; choose from `bearer`, `body`, `cookie`, `count`, `file`, `form`, `headers`, `method`, `path`, `urls`, `user`, `weight`",
+        "36: load \"small\": unknown key `wait`; choose from `bearer`, `body`, `cookie`, `count`, `file`, `form`, `headers`, `method`, `path`, `replay`, `replay_methods`, `speed`, `urls`, `user`, `weight`",
     ),
     (
         "bytes = 1_320",
@@ -121,6 +121,41 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "path = \"/small.bin\", weight = 3",
         "file = \"list.txt\"",
         "36: load \"small\": the file `list.txt`: line 1: expected value at column 1",
+    ),
+    (
+        "path = \"/small.bin\", weight = 3 },\n",
+        "replay = \"access.log\" },\n",
+        "36: load \"small\": a log is replayed alone: leave the other requests out, or give them a load of their own",
+    ),
+    (
+        "requests = [{ path = \"/\" }]",
+        "rate = 5\nrequests = [{ replay = \"access.log\" }]",
+        "48: load \"one\": a log that is replayed says what is requested and when: leave `rate` out",
+    ),
+    (
+        "{ path = \"/\" }",
+        "{ replay = \"access.log\", path = \"/\" }",
+        "48: load \"one\": a log that is replayed says what is requested and when: leave `path` out",
+    ),
+    (
+        "{ path = \"/\" }",
+        "{ path = \"/\", speed = 2 }",
+        "48: load \"one\": `speed` says how a log is replayed, and none is: add replay = \"access.log\"",
+    ),
+    (
+        "{ path = \"/\" }",
+        "{ replay = \"access.log\", speed = 0 }",
+        "48: load \"one\": `speed`: `0` is no speed: write a number from 0.01 to 1000000, such as 2 for twice as fast",
+    ),
+    (
+        "{ path = \"/\" }",
+        "{ replay = \"list.txt\" }",
+        "48: load \"one\": the log `list.txt`: no line of it is one of an access log in the common or combined format (line 1: it has no time such as [10/Oct/2000:13:55:36 -0700])",
+    ),
+    (
+        "{ path = \"/\" }",
+        "{ replay = \"none.log\" }",
+        "48: load \"one\": the log `none.log`: it cannot be read (no such file): put it beside the study file, as plain text",
     ),
     (
         "weight = 3",

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use self::mistakes::MISTAKES;
+use abx_engine::schedule::Arrivals;
+use abx_evidence::ExpectedStatus;
 use abx_lab::study_file::{Need, RunSpec, StudyFile, StudyFileError, fuzz, parse, read, schema};
 use abx_lab::{ExpectBody, Load, Pin, SliceLength, Source, Template};
 use abx_sys::process::Signal;
@@ -81,6 +83,12 @@ fn parsed(text: &str) -> Result<StudyFile, StudyFileError> {
         Some("all.jsonl") => Ok(
             "{\"path\": \"/a\", \"headers\": {\"cookie\": \"own=1\"}, \"weight\": 2}\n\
              {\"path\": \"/b\", \"body\": \"{n}\", \"expect_status\": 404}\n"
+                .to_owned(),
+        ),
+        Some("access.log") => Ok(
+            "h - - [01/Jan/2020:10:00:00 +0000] \"GET /a HTTP/1.1\" 404 5\n\
+             h - - [01/Jan/2020:10:00:00 +0000] \"POST /b HTTP/1.1\" 200 5\n\
+             h - - [01/Jan/2020:10:00:03 +0000] \"GET /c HTTP/1.1\" 200 5\n"
                 .to_owned(),
         ),
         Some("list.txt") => Ok("/a\nhttp://127.0.0.1/b\n/a\n".to_owned()),
@@ -222,6 +230,55 @@ fn a_file_of_requests_says_them_all() {
         ("POST", &b"{n}"[..])
     );
     assert_eq!((first.status, second.status), (None, Some(404_u16.into())));
+}
+
+#[test]
+fn a_log_says_what_is_requested_and_when() {
+    // Method: a log at its own speed, and at twice that with all methods, a header and one
+    // status for all.
+    let load = |entry: &str, expect: &str| {
+        let requests = format!("[{{ replay = \"access.log\"{entry} }}]{expect}");
+        let text = GOOD.replace("[{ path = \"/\" }]", &requests);
+        let load = parsed(&text).unwrap().loads.pop().unwrap();
+        let Arrivals::Replay(replay) = &load.pacing.arrivals else {
+            panic!("it is replayed");
+        };
+        let due: Vec<_> = { replay.requests().iter() }
+            .map(|one| (one.due.0 / 1_000_000, one.request))
+            .collect();
+        let paths: Vec<_> = { load.requests.iter() }
+            .map(|one| (one.path.clone().unwrap(), one.status, one.headers.len()))
+            .collect();
+        (due, paths, load.log.clone().unwrap())
+    };
+    let path = |path: &str, status: Option<u16>, headers| {
+        (
+            path.to_owned(),
+            status.map(ExpectedStatus::exactly),
+            headers,
+        )
+    };
+    assert_eq!(
+        load("", ""),
+        (
+            vec![(0, 0), (3_000, 1)],
+            vec![path("/a", Some(404), 0), path("/c", Some(200), 0)],
+            "of access.log, 2 requests in 4s; left out: 1 by other methods".to_owned()
+        )
+    );
+    let more = ", speed = 2, replay_methods = \"all\", cookie = \"a=1\"";
+    assert_eq!(
+        load(more, "\nexpect = { status = \"2xx\" }"),
+        (
+            vec![(0, 0), (250, 1), (1_500, 2)],
+            vec![
+                path("/a", None, 1),
+                path("/b", None, 1),
+                path("/c", None, 1)
+            ],
+            "of access.log at speed 2, 3 requests in 2s".to_owned()
+        )
+    );
 }
 
 #[test]

@@ -1,0 +1,185 @@
+//! Arrivals as they were recorded: a list of moments, and of which request each is.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use abx_sys::Nanos;
+use serde::{Deserialize, Serialize};
+
+use super::amount::Amount;
+
+/// Requests at the moments at which somebody else's were recorded.
+///
+/// The moments begin at zero. A clone shares the list, so that workers and slices take no
+/// memory for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "ReplayParts", into = "ReplayParts")]
+pub struct Replay {
+    requests: Arc<[ReplayedRequest]>,
+    lasts: Nanos,
+}
+
+/// One request of a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayedRequest {
+    /// When it is due.
+    pub due: Nanos,
+    /// Which of the load's requests it is, from 0.
+    pub request: u32,
+}
+
+/// How many times as fast as it was recorded something is replayed: 0.01 to 1,000,000, exact
+/// to a thousandth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplaySpeed(Amount);
+
+/// Why a list is no replay.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// Nothing is there.
+    #[error("a replay needs a request")]
+    Empty,
+    /// A moment before the last one, or behind the end.
+    #[error("the requests of a replay stand in the order of their times, before its end")]
+    Unordered,
+}
+
+/// Why a number is no speed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no speed: write a number from 0.01 to 1000000, such as 2 for twice as fast")]
+pub struct ReplaySpeedError(String);
+
+/// A replay as it is written.
+#[derive(Serialize, Deserialize)]
+struct ReplayParts {
+    due_ns: Vec<u64>,
+    requests: Vec<u32>,
+    lasts_ns: u64,
+}
+
+impl Replay {
+    /// Requests in the order of their times; the replay is over at `lasts`, which is behind
+    /// all of them.
+    ///
+    /// # Errors
+    /// [`ReplayError`].
+    pub fn new(requests: Vec<ReplayedRequest>, lasts: Nanos) -> Result<Replay, ReplayError> {
+        let last = requests.last().ok_or(ReplayError::Empty)?;
+        if !requests.is_sorted_by_key(|one| one.due) || last.due >= lasts {
+            return Err(ReplayError::Unordered);
+        }
+        Ok(Replay {
+            requests: requests.into(),
+            lasts,
+        })
+    }
+
+    /// The same at another speed: each time divided by it, in whole nanoseconds. What would
+    /// take longer than 584 years ends there.
+    #[must_use]
+    pub fn at_speed(&self, speed: ReplaySpeed) -> Replay {
+        let thousandths = |time: Nanos| u128::from(time.0) * 1_000;
+        let within = |time: u128| Nanos(u64::try_from(time).unwrap_or(u64::MAX));
+        let requests = self.requests.iter().map(|one| ReplayedRequest {
+            due: within(thousandths(one.due) / speed.thousandths()),
+            ..*one
+        });
+        Replay {
+            requests: requests.collect(),
+            // Rounded up, so that it stays behind the last request.
+            lasts: within(thousandths(self.lasts).div_ceil(speed.thousandths())),
+        }
+    }
+
+    /// The requests in the order of their times, at least one.
+    #[must_use]
+    pub fn requests(&self) -> &[ReplayedRequest] {
+        &self.requests
+    }
+
+    /// When it is over.
+    #[must_use]
+    pub fn lasts(&self) -> Nanos {
+        self.lasts
+    }
+
+    /// The request with this index.
+    pub(super) fn get(&self, index: u64) -> Option<ReplayedRequest> {
+        self.requests.get(usize::try_from(index).ok()?).copied()
+    }
+
+    pub(super) fn count_before(&self, end: Nanos) -> usize {
+        self.requests.partition_point(|one| one.due < end)
+    }
+}
+
+impl ReplaySpeed {
+    /// As it was recorded.
+    pub const RECORDED: ReplaySpeed = ReplaySpeed(Amount::ONE);
+
+    fn thousandths(self) -> u128 {
+        self.0.thousandths().into()
+    }
+
+    fn of(amount: Amount) -> Option<ReplaySpeed> {
+        let is_within = (SPEED_MIN..=SPEED_MAX).contains(&amount.thousandths());
+        is_within.then_some(ReplaySpeed(amount))
+    }
+}
+
+impl FromStr for ReplaySpeed {
+    type Err = ReplaySpeedError;
+
+    fn from_str(text: &str) -> Result<ReplaySpeed, ReplaySpeedError> {
+        let wrong = || ReplaySpeedError(text.to_owned());
+        ReplaySpeed::of(text.parse().map_err(|_| wrong())?).ok_or_else(wrong)
+    }
+}
+
+impl TryFrom<f64> for ReplaySpeed {
+    type Error = ReplaySpeedError;
+
+    fn try_from(number: f64) -> Result<ReplaySpeed, ReplaySpeedError> {
+        let amount = Amount::try_from(number).ok();
+        let speed = amount.and_then(ReplaySpeed::of);
+        speed.ok_or_else(|| ReplaySpeedError(number.to_string()))
+    }
+}
+
+impl fmt::Display for ReplaySpeed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl TryFrom<ReplayParts> for Replay {
+    type Error = ReplayError;
+
+    fn try_from(parts: ReplayParts) -> Result<Replay, ReplayError> {
+        if parts.due_ns.len() != parts.requests.len() {
+            return Err(ReplayError::Unordered);
+        }
+        let each = parts.due_ns.into_iter().zip(parts.requests);
+        let requests = each.map(|(due, request)| ReplayedRequest {
+            due: Nanos(due),
+            request,
+        });
+        Replay::new(requests.collect(), Nanos(parts.lasts_ns))
+    }
+}
+
+impl From<Replay> for ReplayParts {
+    fn from(replay: Replay) -> ReplayParts {
+        let requests = replay.requests();
+        ReplayParts {
+            due_ns: requests.iter().map(|one| one.due.0).collect(),
+            requests: requests.iter().map(|one| one.request).collect(),
+            lasts_ns: replay.lasts.0,
+        }
+    }
+}
+
+/// In thousandths. A year at the slowest speed still fits into the clock.
+const SPEED_MIN: u64 = 10;
+const SPEED_MAX: u64 = 1_000_000_000;
