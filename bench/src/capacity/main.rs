@@ -58,6 +58,10 @@ struct Spell {
     /// What was served, and until when, when all of them were last at work.
     full_served: u64,
     full_last: f64,
+    /// The same of stretches before, behind which they had less to do for a while: a load
+    /// that ends and another one that begins.
+    before_served: u64,
+    before_ns: f64,
 }
 
 struct Capacity {
@@ -152,12 +156,8 @@ impl Capacity {
             && self.workers.is_idle()
             && at >= self.spell.last + GAP_NS
         {
-            writeln!(
-                self.log,
-                "{} {:.0}",
-                self.spell.full_served,
-                self.spell.full_last - began
-            )?;
+            let (served, ns) = self.spell.counted(began);
+            writeln!(self.log, "{served} {ns:.0}")?;
             self.spell = Spell::default();
         }
         Ok(())
@@ -215,15 +215,31 @@ impl Spell {
     /// All workers are at work now.
     fn fills(&mut self, at: f64) {
         self.is_full = true;
-        if self.began.is_none() {
+        let goes_on = self.began.filter(|_| at < self.full_last + GAP_NS);
+        if goes_on.is_none() {
+            let (before_served, before_ns) = match self.began {
+                Some(began) => self.counted(began),
+                None => (0, 0.0),
+            };
             *self = Spell {
                 began: Some(at),
                 is_full: true,
                 last: at,
                 full_last: at,
+                before_served,
+                before_ns,
                 ..Spell::default()
             };
         }
+    }
+
+    /// What was served while all workers were at work, and for how many ns they were, when
+    /// the last stretch of that began then.
+    fn counted(&self, began: f64) -> (u64, f64) {
+        (
+            self.before_served + self.full_served,
+            self.before_ns + self.full_last - began,
+        )
     }
 
     /// So many were served now; whether all workers are still at work.
@@ -296,4 +312,26 @@ fn order(word: &str) -> Result<Order, Box<dyn Error>> {
         Some(("turns", most)) => Order::Turns(most.parse()?),
         _ => return Err(format!("unknown order {word}").into()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_served_with_workers_idle_counts_for_nothing() {
+        // Method: two workers, full for 10 ms, then one of them alone for 50 ms, as at the end
+        // of a load, then both again for 10 ms with a pause of a client in between.
+        let mut spell = Spell::default();
+        let ms = |ms: f64| ms * 1e6;
+        spell.fills(ms(100.0));
+        spell.serves(1, ms(110.0), false);
+        spell.serves(1, ms(160.0), false);
+        spell.fills(ms(161.0));
+        spell.serves(1, ms(165.0), false);
+        spell.fills(ms(166.0));
+        spell.serves(1, ms(171.0), false);
+        let began = spell.began.unwrap();
+        assert_eq!(spell.counted(began), (3, ms(20.0)));
+    }
 }
