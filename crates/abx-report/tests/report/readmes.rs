@@ -6,24 +6,39 @@ use std::path::{Path, PathBuf};
 use abx_evidence::{Comparison, StudyRecord};
 use abx_report::verdict_matrix;
 
-/// The record of a study of the catalog, judged anew.
+/// `record.json.zst` of a study of the catalog, judged anew.
 pub fn record_of(study: &str) -> StudyRecord {
-    let mut all = records().into_iter();
-    let found = all.find(|(folder, _)| folder.ends_with(study));
-    found.expect("a study with a record").1
+    read(&catalog().join(study).join("record.json.zst"))
 }
 
-/// Every study of the catalog that has a record, judged anew, with its folder.
+/// Every record that a study of the catalog has (`record.json.zst`, and `record-WHAT.json.zst`
+/// of a part of it), judged anew, with its folder.
 fn records() -> Vec<(PathBuf, StudyRecord)> {
-    let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let folders = fs::read_dir(studies).expect("the catalog");
-    let each = folders.filter_map(|folder| {
-        let folder = folder.ok()?.path();
-        let file = fs::File::open(folder.join("record.json.zst")).ok()?;
-        let json = zstd::decode_all(file).expect("a compressed record");
-        Some((folder, serde_json::from_slice(&json).expect("a record")))
+    let entries = |folder: &Path| {
+        let entries = fs::read_dir(folder).expect("a folder of the catalog");
+        entries.map(|entry| entry.unwrap().path())
+    };
+    let folders = entries(&catalog()).filter(|entry| entry.is_dir());
+    let each = folders.flat_map(|folder| {
+        let records = entries(&folder).filter(|file| is_record(file));
+        records.map(move |file| (folder.clone(), read(&file)))
     });
     each.collect()
+}
+
+fn catalog() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies")
+}
+
+fn is_record(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("record") && name.ends_with(".json.zst")
+}
+
+fn read(file: &Path) -> StudyRecord {
+    let packed = fs::File::open(file).expect("a record");
+    let json = zstd::decode_all(packed).expect("a compressed record");
+    serde_json::from_slice(&json).expect("a record")
 }
 
 #[test]
