@@ -18,8 +18,10 @@ pub struct Load {
     pub connections: usize,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
-    /// Requests in flight on each connection.
+    /// Requests in flight on each connection: pipelines, or streams of HTTP/2.
     pub pipeline: usize,
+    /// Whether requests are made in HTTP/2, without TLS.
+    pub http2: bool,
     /// Requests per second; `None` for as fast as answers come.
     pub rate: Option<u32>,
     /// How long, in seconds; more where the making of connections takes its part.
@@ -27,7 +29,7 @@ pub struct Load {
 }
 
 /// The loads of a whole benchmark.
-pub const LOADS: [Load; 8] = [
+pub const LOADS: [Load; 9] = [
     load("87 B, 50 kept connections", 87, 50, true, 2),
     load("87 B, 1,000 kept connections", 87, 1_000, true, 2),
     load("87 B, 10,000 kept connections", 87, 10_000, true, 4),
@@ -36,6 +38,17 @@ pub const LOADS: [Load; 8] = [
     Load {
         pipeline: 16,
         ..load("87 B, 50 connections, pipelines of 16", 87, 50, true, 2)
+    },
+    Load {
+        pipeline: 32,
+        http2: true,
+        ..load(
+            "87 B, 10 connections of HTTP/2, 32 streams",
+            87,
+            10,
+            true,
+            2,
+        )
     },
     Load {
         rate: Some(20_000),
@@ -58,6 +71,7 @@ const fn load(
         connections,
         keep_alive,
         pipeline: 1,
+        http2: false,
         rate: None,
         seconds,
     }
@@ -105,6 +119,19 @@ pub struct Setup {
     pub folder: PathBuf,
     /// The server.
     pub address: SocketAddr,
+    /// Where it speaks HTTP/2.
+    pub http2_address: SocketAddr,
+}
+
+impl Setup {
+    /// What is asked for under a load.
+    fn url(&self, load: &Load) -> String {
+        let address = match load.http2 {
+            true => self.http2_address,
+            false => self.address,
+        };
+        format!("http://{address}/{}", load.body_bytes)
+    }
 }
 
 impl Generator {
@@ -165,7 +192,7 @@ impl Generator {
     /// thread is of interest only where the first one has time left.
     pub fn takes_part(self, load: &Load) -> bool {
         match self {
-            Generator::Bare | Generator::BareAwake => load.rate.is_none(),
+            Generator::Bare | Generator::BareAwake => load.rate.is_none() && !load.http2,
             Generator::Paced | Generator::PacedAwake | Generator::AbxTwo => load.rate.is_some(),
             _ => true,
         }
@@ -175,6 +202,10 @@ impl Generator {
     pub fn refusal(self, load: &Load) -> Option<&'static str> {
         match self {
             Generator::Wrk | Generator::Ab if load.rate.is_some() => Some("it has no rate"),
+            Generator::Wrk | Generator::Ab | Generator::Peer(_) if load.http2 => {
+                Some("it is not asked for HTTP/2 here")
+            }
+            Generator::Oha if load.http2 => None,
             Generator::Ab | Generator::Oha if load.pipeline > 1 => Some("it has no pipelines"),
             Generator::H2load if !load.keep_alive => {
                 Some("it waits for ever once nginx has closed a connection")
@@ -204,7 +235,7 @@ impl Generator {
 
     /// The command line that makes `load`; answers are `answer_bytes` long, head included.
     pub fn command(self, setup: &Setup, load: &Load, answer_bytes: usize) -> Command {
-        let url = format!("http://{}/{}", setup.address, load.body_bytes);
+        let url = setup.url(load);
         let connections = load.connections.to_string();
         let seconds = load.seconds.to_string();
         let span = format!("{seconds}s");
@@ -227,10 +258,7 @@ impl Generator {
                 Path::new("ab"),
                 &["-q", "-t", &seconds, "-n", "10000000", "-c", c],
             ),
-            Generator::H2load => (
-                Path::new("h2load"),
-                &["--h1", "-t", "1", "-c", c, "-D", &seconds],
-            ),
+            Generator::H2load => (Path::new("h2load"), &["-t", "1", "-c", c, "-D", &seconds]),
             // -w: what is in flight at the end is no failure.
             Generator::Oha => (
                 &setup.oha,
@@ -288,6 +316,11 @@ impl Generator {
         match self {
             Generator::Abx => add(&["-t", "1"]),
             Generator::AbxTwo => add(&["-t", "2"]),
+            Generator::H2load if !load.http2 => add(&["--h1"]),
+            _ => {}
+        }
+        match self {
+            Generator::Abx | Generator::Oha if load.http2 => add(&["--http2"]),
             _ => {}
         }
         if let Some(rate) = load.rate {
@@ -303,9 +336,14 @@ impl Generator {
         }
         if load.pipeline > 1 {
             let script = setup.folder.join("pipeline.lua");
+            let (many, count) = match load.http2 {
+                true => ("--streams", load.pipeline.to_string()),
+                false => ("--pipeline", load.pipeline.to_string()),
+            };
             match self {
-                Generator::Abx => add(&["--pipeline", &load.pipeline.to_string()]),
-                Generator::H2load => add(&["-m", &load.pipeline.to_string()]),
+                Generator::Abx => add(&[many, &count]),
+                Generator::H2load => add(&["-m", &count]),
+                Generator::Oha => add(&["-p", &count]),
                 Generator::Wrk => add(&["-s", &script.to_string_lossy()]),
                 _ => {}
             }
@@ -334,7 +372,7 @@ impl Generator {
 /// # Errors
 /// When the folder cannot be written to.
 pub fn write_scripts(setup: &Setup, load: &Load) -> std::io::Result<()> {
-    let url = format!("http://{}/{}", setup.address, load.body_bytes);
+    let url = setup.url(load);
     std::fs::write(setup.folder.join("pipeline.lua"), pipeline_script(load))?;
     std::fs::write(setup.folder.join("k6.js"), peers::k6_script(load, &url))
 }

@@ -69,6 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         oha: options.oha.clone(),
         folder: folder.0.clone(),
         address: server.address(),
+        http2_address: server.http2_address(),
     };
     let versions = versions(&setup, &folder.0);
     say(&format!(

@@ -20,6 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Server {
     child: Child,
     address: SocketAddr,
+    http2_address: SocketAddr,
 }
 
 impl Server {
@@ -35,12 +36,18 @@ impl Server {
             let mut file = fs::File::create(www.join(size.to_string()))?;
             io::copy(&mut io::repeat(b'x').take(*size as u64), &mut file)?;
         }
-        let port = PORTS
-            .into_iter()
-            .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
-            .ok_or_else(|| io::Error::other(format!("no port of {PORTS:?} is free")))?;
+        let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+        let mut free = PORTS.into_iter().filter(is_free);
+        let (Some(port), Some(http2_port)) = (free.next(), free.next()) else {
+            return Err(io::Error::other(format!(
+                "no two ports of {PORTS:?} are free"
+            )));
+        };
         let settings = folder.join("nginx.conf");
-        fs::write(&settings, configuration(folder, port, descriptors))?;
+        fs::write(
+            &settings,
+            configuration(folder, [port, http2_port], descriptors),
+        )?;
         let child = Command::new("nginx")
             .args(["-e", "stderr", "-p"])
             .arg(folder)
@@ -51,7 +58,11 @@ impl Server {
             .spawn()
             .map_err(|error| io::Error::other(format!("nginx cannot be started: {error}")))?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let mut server = Server { child, address };
+        let mut server = Server {
+            child,
+            address,
+            http2_address: SocketAddr::from(([127, 0, 0, 1], http2_port)),
+        };
         let deadline = Instant::now() + PATIENCE;
         while TcpStream::connect(address).is_err() {
             if Instant::now() > deadline || server.child.try_wait()?.is_some() {
@@ -66,6 +77,11 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it speaks HTTP/2, without TLS.
+    pub fn http2_address(&self) -> SocketAddr {
+        self.http2_address
     }
 
     /// Processor time of nginx so far, in µs: of its master and its worker, each of one thread.
@@ -128,7 +144,7 @@ impl Drop for Server {
     }
 }
 
-fn configuration(folder: &Path, port: u16, descriptors: u64) -> String {
+fn configuration(folder: &Path, [port, http2_port]: [u16; 2], descriptors: u64) -> String {
     let folder = folder.display();
     let descriptors = descriptors.min(DESCRIPTORS_MAX);
     format!(
@@ -150,7 +166,11 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
-    server {{ listen 127.0.0.1:{port} backlog=12000; root {folder}/www; }}
+    server {{
+        listen 127.0.0.1:{port} backlog=12000;
+        listen 127.0.0.1:{http2_port} http2;
+        root {folder}/www;
+    }}
 }}
 "
     )

@@ -232,7 +232,8 @@ impl Table {
         let rows: Vec<Value> = self.rows.iter().map(|row| self.row_json(row)).collect();
         json!({
             "load": load.name, "body_bytes": load.body_bytes, "connections": load.connections,
-            "keep_alive": load.keep_alive, "pipeline": load.pipeline, "rate_per_s": load.rate,
+            "keep_alive": load.keep_alive, "pipeline": load.pipeline, "http2": load.http2,
+            "rate_per_s": load.rate,
             "seconds": load.seconds, "generators": rows,
         })
     }
@@ -282,6 +283,7 @@ impl Table {
         let is_plain = is_closed && self.load.pipeline == 1;
         let most = match self.load.body_bytes {
             LARGE_BYTES.. => 0.5,
+            _ if self.load.http2 => 1.0,
             _ if is_closed => 0.95,
             _ => 1.0,
         };

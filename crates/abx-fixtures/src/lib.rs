@@ -214,6 +214,7 @@ fn subject(name: &str) -> SubjectRecord {
         connected_to: None,
         version: None,
         stand_in_for: None,
+        http2: false,
     }
 }
 

@@ -125,6 +125,7 @@ fn study(blocks: Option<u32>) -> Study {
                 .into(),
         )),
         stand_in_for: None,
+        http2: false,
     };
     Study {
         subjects: ["one", "other"].map(subject).into(),

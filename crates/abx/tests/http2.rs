@@ -254,6 +254,9 @@ fn who_speaks_no_http2_is_told_before_the_load() {
     let url = nginx.url();
     home.run_abx(&["run", &url, "--http2", "--pipeline", "4"])
         .expect(2, &["--pipeline"]);
+    let own = format!("a={url}");
+    home.run_abx(&["compare", &own, &format!("b={url}"), "--http2-for", "c"])
+        .expect(2, &["no subject is named `c`"]);
     home.run_abx(&["run", &url, "--streams", "4"])
         .expect(2, &["--http2"]);
     home.run_abx(&["run", &url, "--http2", "-H", "Connection: close"])
@@ -262,15 +265,16 @@ fn who_speaks_no_http2_is_told_before_the_load() {
 
 #[test]
 fn the_protocol_is_a_factor_of_a_study() {
-    // Method: two equal nginx under TLS, spoken to in HTTP/1.1 and in HTTP/2 on one port.
+    // Method: two equal nginx under TLS, spoken to in HTTP/1.1 and in HTTP/2 on one port; the
+    // second one always in HTTP/2.
     let home = Home::new();
     certify(&home);
     home.write("n.conf.in", &configuration(&home, "ssl http2"));
-    let subject = |name: &str| {
+    let subject = |name: &str, keys: &str| {
         format!(
             "[[subject]]\nname = \"{name}\"\ntls = \"server.test\"\n\
              templates = {{ \"n.conf\" = \"n.conf.in\" }}\n\
-             command = [\"nginx\", \"-e\", \"stderr\", \"-p\", \"{{dir}}\", \"-c\", \"{{dir}}/n.conf\"]\n"
+             command = [\"nginx\", \"-e\", \"stderr\", \"-p\", \"{{dir}}\", \"-c\", \"{{dir}}/n.conf\"]\n{keys}\n"
         )
     };
     let load = |name: &str, keys: &str| {
@@ -280,8 +284,8 @@ fn the_protocol_is_a_factor_of_a_study() {
         )
     };
     let file = [
-        subject("one"),
-        subject("two"),
+        subject("one", ""),
+        subject("two", "http2 = true"),
         load("h1", "pipeline = 8"),
         load("h2", "protocol = \"http/2\"\nstreams = 8"),
     ];
@@ -292,10 +296,13 @@ fn the_protocol_is_a_factor_of_a_study() {
     ]);
     let record = ended.json();
     ended.expect_measured(&record);
-    for (place, protocol) in [(0, Value::Null), (1, json!("h2"))] {
-        let load = &record["loads"][place];
-        assert_eq!(load["answers"]["one"][0]["tls"]["protocol"], protocol);
+    let h2 = json!("h2");
+    for (place, one, two) in [(0, &Value::Null, &h2), (1, &h2, &h2)] {
+        let answers = &record["loads"][place]["answers"];
+        let spoken = |name: &str| &answers[name][0]["tls"]["protocol"];
+        assert_eq!((spoken("one"), spoken("two")), (one, two));
     }
+    assert_eq!(record["subjects"][1]["http2"], true);
     let settings = &record["loads"][1]["settings"];
     assert_eq!(
         (&settings["protocol"], &settings["pipeline"]),

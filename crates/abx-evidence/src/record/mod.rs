@@ -240,6 +240,9 @@ pub struct SubjectRecord {
     pub version: Option<String>,
     /// The server that was meant, when this one stands in for it.
     pub stand_in_for: Option<String>,
+    /// Whether it was asked in HTTP/2 where a load says HTTP/1.1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub http2: bool,
 }
 
 impl SubjectRecord {

@@ -168,6 +168,7 @@ fn null(program: &Path, arguments: &[&str], name: &str) -> Subject {
             std::iter::once(program).chain(arguments).collect(),
         )),
         stand_in_for: None,
+        http2: false,
     }
 }
 

@@ -57,7 +57,7 @@ pub fn plan_load(
         .zip(processes)
         .map(|(subject, process)| LoadPlan {
             address: process.address,
-            tls: { subject.tls_name() }.map(|name| load.tls.plan(name, load.version)),
+            tls: { subject.tls_name() }.map(|name| load.tls.plan(name, load.version_for(subject))),
             buffer_bytes: None,
             sources: sources(
                 process.address,

@@ -60,14 +60,18 @@ impl Probe {
         seed: u64,
     ) -> Probe {
         Probe {
-            request: request.plan(load.version, &host(subject, address), path(subject)),
+            request: request.plan(
+                load.version_for(subject),
+                &host(subject, address),
+                path(subject),
+            ),
             status: request.status.unwrap_or(load.status),
             is_logged: request.is_logged,
             shape: load.shape,
             seed,
             tls: subject
                 .tls_name()
-                .map(|name| load.tls.plan(name, load.version)),
+                .map(|name| load.tls.plan(name, load.version_for(subject))),
         }
     }
 

@@ -31,7 +31,8 @@ impl CeilingKind {
         let mut plans = planned.plans.iter();
         let is_encrypted = plans.next()?.tls.is_some();
         // Of subjects with TLS and without, the ones would have a ceiling above the others.
-        let is_shared = plans.all(|plan| plan.tls.is_some() == is_encrypted);
+        let is_shared = plans.all(|plan| plan.tls.is_some() == is_encrypted)
+            && !planned.plans.iter().any(asks_in_http2);
         let page_bytes = page_bytes(load, planned)?;
         (is_shared && is_asked(load)).then_some(CeilingKind {
             page_bytes,
@@ -49,14 +50,20 @@ fn null_server(ceiling: &CeilingServer, kind: CeilingKind) -> Subject {
         name: CEILING.to_owned(),
         source: Source::Command(Launch::new(command.map(word).collect())),
         stand_in_for: None,
+        http2: false,
     }
 }
 
+/// Whether it asks in HTTP/2, which the server that does nothing does not speak.
+fn asks_in_http2(plan: &LoadPlan) -> bool {
+    let mut versions = plan.requests.iter().map(|asked| asked.request.version);
+    versions.any(|version| version == HttpVersion::Http2)
+}
+
 /// Whether a load has a ceiling: one that always asks in HTTP, by a method that
-/// has an answer with a body. The server that does nothing speaks no WebSocket and no HTTP/2.
+/// has an answer with a body. The server that does nothing speaks no WebSocket.
 fn is_asked(load: &Load) -> bool {
     load.shape == Shape::Request
-        && load.version != HttpVersion::Http2
         && load.settings(false).arrivals.is_saturating()
         && load.requests.iter().all(|one| one.method != "HEAD")
 }

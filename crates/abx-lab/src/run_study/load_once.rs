@@ -68,6 +68,7 @@ pub fn load_once(
         name: target.url.clone(),
         source: Source::Address(target),
         stand_in_for: None,
+        http2: false,
     };
     let shares = Load {
         connections: plan.connections,

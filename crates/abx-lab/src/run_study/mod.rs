@@ -544,6 +544,7 @@ fn subject_record(subject: &Subject) -> SubjectRecord {
         connected_to: target.map(|target| target.address.to_string()),
         version,
         stand_in_for: subject.stand_in_for.clone(),
+        http2: subject.http2,
     }
 }
 

@@ -149,6 +149,7 @@ fn study(plan: RunPlan) -> Study {
         name: plan.target.url.clone(),
         source: Source::Address(plan.target),
         stand_in_for: None,
+        http2: false,
     };
     Study {
         budget: match plan.end {

@@ -65,6 +65,7 @@ mod tests {
             connected_to: None,
             version: None,
             stand_in_for: None,
+            http2: false,
         };
         Measured {
             abx_version: String::new(),

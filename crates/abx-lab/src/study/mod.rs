@@ -457,6 +457,16 @@ fn words(pacing: &Pacing) -> String {
 }
 
 impl Load {
+    /// What a subject is asked in: HTTP/2 instead of HTTP/1.1 where it is to be.
+    #[must_use]
+    pub fn version_for(&self, subject: &Subject) -> HttpVersion {
+        let is_plain = self.shape == Shape::Request && self.version == HttpVersion::Http11;
+        match subject.http2 && is_plain {
+            true => HttpVersion::Http2,
+            false => self.version,
+        }
+    }
+
     /// How its connections carry requests, for the record.
     #[must_use]
     pub fn exchange(&self) -> Exchange {

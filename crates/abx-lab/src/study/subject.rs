@@ -24,6 +24,8 @@ pub struct Subject {
     pub source: Source,
     /// The server that was meant, when this one stands in for it.
     pub stand_in_for: Option<String>,
+    /// Whether it is asked in HTTP/2 where a load says HTTP/1.1.
+    pub http2: bool,
 }
 
 /// How a subject comes to be.
@@ -59,6 +61,7 @@ impl Subject {
                 name: target.title(),
                 source: Source::Address(target),
                 stand_in_for: None,
+                http2: false,
             });
         }
         let (name, rest) = text
@@ -77,6 +80,7 @@ impl Subject {
             name: name.to_owned(),
             source,
             stand_in_for: None,
+            http2: false,
         })
     }
 }

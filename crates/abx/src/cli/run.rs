@@ -264,6 +264,7 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
         name: target.title(),
         source: Source::Address(target),
         stand_in_for: None,
+        http2: false,
     };
     let command = command_line::recorded();
     Ok(Study {

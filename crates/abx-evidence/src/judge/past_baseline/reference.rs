@@ -105,9 +105,10 @@ fn is_same(then: &SubjectRecord, now: &SubjectRecord) -> bool {
             address,
             version,
             stand_in_for,
+            http2,
             ..
         } = one.clone();
-        (command, address, version, stand_in_for)
+        (command, address, version, stand_in_for, http2)
     };
     told(then) == told(now)
 }

@@ -198,6 +198,7 @@ fn other() -> SubjectRecord {
         connected_to: None,
         version: None,
         stand_in_for: None,
+        http2: false,
     }
 }
 

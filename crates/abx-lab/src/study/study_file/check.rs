@@ -50,6 +50,7 @@ pub fn check(
     let slice = raw.slice.as_ref();
     let slice = slice.map(|one| top.key("slice").read(|key| unit::slice_length(key, &one.0)));
     let rows = loads(raw.load, &top.key("load"), templates)?;
+    check_http2(&raw.subject, &rows.loads, &top.key("subject"))?;
     let services = services(raw.service, top, &raw.subject, templates)?;
     let leading = leading(&services);
     let subjects = subjects(raw.subject, &top.key("subject"), templates, &leading)?;
@@ -113,6 +114,21 @@ fn check_cold(raw: &RawStudy, top: &KeyPosition) -> Result<(), Diagnostic> {
     match raw.subject.iter().any(|one| one.address.is_some()) {
         true => Err(here.fault(Mistake::ColdAddress)),
         false => Ok(()),
+    }
+}
+
+/// Refuses a subject that is to be asked in HTTP/2 where a load says something else than HTTP.
+fn check_http2(raw: &[RawSubject], loads: &[Load], list: &KeyPosition) -> Result<(), Diagnostic> {
+    let Some(index) = raw.iter().position(|subject| subject.http2) else {
+        return Ok(());
+    };
+    let is_other = |load: &&Load| load.shape.is_websocket() || load.version == HttpVersion::Http10;
+    match loads.iter().find(is_other) {
+        None => Ok(()),
+        Some(load) => {
+            let wrong = Mistake::Http2Elsewhere(load.name.clone(), load.exchange().protocol);
+            Err(list.item(index).key("http2").fault(wrong))
+        }
     }
 }
 

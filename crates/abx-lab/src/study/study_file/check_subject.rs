@@ -32,6 +32,7 @@ pub fn subject(
     Ok(SubjectSpec {
         server: server(&raw, here, templates, leading)?,
         stand_in_for: stand_in_for(&raw.from, &here.key("from"))?,
+        http2: raw.http2,
         name: raw.name,
     })
 }

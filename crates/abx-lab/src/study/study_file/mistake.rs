@@ -334,6 +334,9 @@ pub enum Mistake {
     /// Streams where there are none.
     #[error("only HTTP/2 has `streams`: add protocol = \"http/2\", or write `pipeline`")]
     StreamsWithoutHttp2,
+    /// HTTP/2 for a subject where a load is of neither HTTP/1.1 nor HTTP/2.
+    #[error("`http2` is for loads of HTTP/1.1, and everybody speaks {1} under `{0}`: leave it out")]
+    Http2Elsewhere(String, String),
     /// A pipeline where there are streams.
     #[error("HTTP/2 has no pipelines: write `streams`")]
     PipelineOfStreams,

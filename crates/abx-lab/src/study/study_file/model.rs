@@ -75,6 +75,8 @@ pub struct SubjectSpec {
     pub server: ServerSpec,
     /// The server that was meant, when this one stands in for it.
     pub stand_in_for: Option<String>,
+    /// Whether it is asked in HTTP/2 where a load says HTTP/1.1.
+    pub http2: bool,
 }
 
 /// A server that subjects need.
@@ -253,6 +255,7 @@ impl SubjectSpec {
             name: self.name.clone(),
             source: self.server.source(folder)?,
             stand_in_for: self.stand_in_for.clone(),
+            http2: self.http2,
         })
     }
 }

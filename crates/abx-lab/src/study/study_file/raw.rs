@@ -232,6 +232,9 @@ pub struct RawSubject {
     /// The name that its certificate is for, when it speaks TLS. Default: it does not.
     #[schemars(length(min = 1), extend("examples" = ["localhost"]))]
     pub tls: Option<String>,
+    /// Whether it is asked in HTTP/2 under loads of HTTP/1.1. Default: false.
+    #[serde(default)]
+    pub http2: bool,
     /// When it is ready.
     pub ready: Option<RawReady>,
     /// How it is stopped.

@@ -223,6 +223,11 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
         "46: load \"one\": only HTTP/2 has `streams`: add protocol = \"http/2\", or write `pipeline`",
     ),
     (
+        "8081/\"\n",
+        "8081/\"\nhttp2 = true\n[[load]]\nname = \"old\"\nprotocol = \"http/1.0\"\nrequests = [{ path = \"/\" }]\n",
+        "31: subject \"three\": `http2` is for loads of HTTP/1.1, and everybody speaks http/1.0 under `old`: leave it out",
+    ),
+    (
         "\"QUIT\"",
         "\"QIUT\"",
         "19: subject \"one\": `stop.signal` is `QIUT`, which is unknown; did you mean `QUIT`?",

@@ -59,13 +59,16 @@ fn command(record: &StudyRecord) -> Markup {
 
 fn subjects(record: &StudyRecord) -> Markup {
     let row = |one: &SubjectRecord| {
-        let how = match (&one.address, &one.connected_to) {
+        let mut how = match (&one.address, &one.connected_to) {
             (Some(url), Some(there)) if !url.contains(there) => {
                 format!("was running at {url}, loaded at {there}")
             }
             (Some(url), _) => format!("was running at {url}"),
             (None, _) => shell_words::join(&one.command),
         };
+        if one.http2 {
+            how.push_str(", asked in HTTP/2");
+        }
         let mut version = one.version.clone().unwrap_or_else(|| UNKNOWN.to_owned());
         if let Some(meant) = &one.stand_in_for {
             version.push_str(&format!(" (stands in for {meant})"));

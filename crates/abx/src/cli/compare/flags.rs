@@ -47,6 +47,10 @@ pub struct Compare {
     /// line names. No service is started.
     #[arg(long)]
     pub install: bool,
+    /// Ask these subjects in HTTP/2 and the others in HTTP/1.1.
+    #[arg(long, value_name = "SUBJECT,...", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["http2", "http10", "aa"])]
+    pub http2_for: Vec<String>,
     /// Differences up to this size do not matter [default: 3%].
     #[arg(long, value_parser = margin)]
     pub margin: Option<Margin>,

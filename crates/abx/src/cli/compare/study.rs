@@ -118,6 +118,12 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
              [[load]]"
         )));
     }
+    if !compare.http2_for.is_empty() {
+        return Err(Failure::usage(
+            "--http2-for cannot be combined with a study file: set `http2 = true` in its \
+             [[subject]]",
+        ));
+    }
     if compare.aa {
         return Err(Failure::usage(
             "--aa compares one subject of the command line with itself, and a study file has its \
@@ -407,6 +413,15 @@ fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
         .map(|text| Subject::parse(text))
         .collect::<Result<Vec<_>, _>>()
         .map_err(not_a_subject)?;
+    for name in &compare.http2_for {
+        let named = subjects.iter_mut().find(|subject| subject.name == *name);
+        let named = named.ok_or_else(|| {
+            Failure::usage(format!(
+                "--http2-for: no subject is named `{name}`: name it as in '{name}=URL'"
+            ))
+        })?;
+        named.http2 = true;
+    }
     match (compare.aa, subjects.len()) {
         (false, 0) => return built_in(),
         (true, 1) => {
@@ -461,6 +476,7 @@ fn built_in() -> Result<Vec<Subject>, Failure> {
             .into(),
         )),
         stand_in_for: None,
+        http2: false,
     };
     Ok(vec![subject("event"), subject("thread")])
 }
