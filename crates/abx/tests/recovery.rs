@@ -274,6 +274,54 @@ fn each_fault_is_done_to_those_who_can_have_it() {
     home.wait_until_empty();
 }
 
+/// Answers at once, and starts the second of its workers later.
+const LATE_WORKER: &str = r#"
+wait = "asleep"
+[[subject]]
+name = "late"
+worker = "sleep"
+command = ["python3", "-c", """
+import subprocess, sys, time
+server = subprocess.Popen([sys.argv[1], 'serve', '--port', sys.argv[2]])
+subprocess.Popen(['sleep', '98'])
+time.sleep(0.3)
+subprocess.Popen(['sleep', '98'])
+server.wait()
+""", "{abx}", "{port}"]
+
+[[subject]]
+name = "other"
+command = ["{abx}", "serve", "--port", "{port}"]
+
+[[load]]
+name = "steady"
+connections = 4
+rate = 50
+requests = [{ path = "/" }]
+
+[[fault]]
+name = "crash"
+load = "steady"
+whom = "worker"
+signal = "KILL"
+at = "1500ms"
+within = "2s"
+"#;
+
+#[test]
+fn workers_that_start_after_the_first_response_are_counted() {
+    // Method: of two workers one starts after the server is ready; one of them is killed, and
+    // nobody brings it back.
+    let home = Home::new();
+    let record = conduct(&home, LATE_WORKER, "1").json();
+    let slice = &slices(&record, "crash", "late")[0];
+    assert_eq!(
+        [&slice["processes_before"], &slice["processes_after"]],
+        [2, 1]
+    );
+    home.wait_until_empty();
+}
+
 #[test]
 fn a_subject_that_fails_before_a_fault_is_void_and_the_others_are_measured_on() {
     // Method: a server that does not start for the third time, which is after the pilot and a block

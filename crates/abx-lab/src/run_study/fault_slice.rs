@@ -147,7 +147,6 @@ impl StudyContext<'_> {
     ) -> Result<(Option<FaultSlice>, ServerProcess), Abort> {
         let fault = order.fault;
         let victims = Victims::of(fault.strike);
-        let before = victims.count(&process, launch);
         let restarts = Restarts {
             program: &self.program,
             keeper_arguments: self.keeper_arguments,
@@ -196,7 +195,7 @@ impl StudyContext<'_> {
         let blow = blow.map_err(|error| Abort::subject(&order.subject.name, error))?;
         let timeline = measured?.timeline;
         let after = victims.count(&process, launch);
-        let slice = timeline.map(|kept| told(order, kept, blow, [before, after]));
+        let slice = timeline.map(|kept| told(order, kept, blow, after));
         Ok((slice, process))
     }
 }
@@ -208,7 +207,7 @@ fn told(
     order: &FaultOrder,
     kept: TimelineTally,
     blow: Blow,
-    [before, after]: [usize; 2],
+    after: usize,
 ) -> FaultSlice {
     let start = Nanos(kept.start_ns);
     FaultSlice {
@@ -216,7 +215,7 @@ fn told(
         subject: order.subject.name.clone(),
         struck_ns: blow.at.map(|at| at.since(start).0),
         struck: blow.struck,
-        processes_before: before,
+        processes_before: blow.before,
         processes_after: after,
         timeline: kept.finish(),
         end: String::new(),
@@ -300,6 +299,9 @@ struct Blow {
     /// When; `None` when nobody was there.
     at: Option<Nanos>,
     struck: Vec<StruckProcess>,
+    /// How many processes that it is about ran until then. At the first right response a
+    /// server may still be starting some of its workers.
+    before: usize,
 }
 
 impl Striker<'_> {
@@ -313,16 +315,18 @@ impl Striker<'_> {
 
     fn strike(&mut self) -> Result<Blow, ServerProcessError> {
         let found = Victims::of(self.fault.strike).among(self.process, self.launch);
-        match (self.fault.strike, self.launch.reload) {
-            (Strike::Restart, _) => self.restart(),
+        let before = found.len();
+        let blow = match (self.fault.strike, self.launch.reload) {
+            (Strike::Restart, _) => self.restart()?,
             (Strike::Signal(signal, Whom::Worker), _) => {
                 let worker = self.draw.random_range(0..found.len().max(1));
-                Ok(send(signal, found.get(worker).copied()))
+                send(signal, found.get(worker).copied())
             }
-            (Strike::Signal(signal, Whom::Supervisor | Whom::Tree), _) => Ok(send(signal, found)),
-            (Strike::Reload, Some(signal)) => Ok(send(signal, found)),
-            (Strike::Reload, None) => Ok(Blow::default()),
-        }
+            (Strike::Signal(signal, Whom::Supervisor | Whom::Tree), _) => send(signal, found),
+            (Strike::Reload, Some(signal)) => send(signal, found),
+            (Strike::Reload, None) => Blow::default(),
+        };
+        Ok(Blow { before, ..blow })
     }
 
     fn restart(&mut self) -> Result<Blow, ServerProcessError> {
@@ -355,7 +359,7 @@ impl Striker<'_> {
         self.process.restart(self.launch, &mut start)?;
         Ok(Blow {
             at: Some(at),
-            struck: Vec::new(),
+            ..Blow::default()
         })
     }
 }
@@ -375,5 +379,6 @@ fn send(signal: Signal, to: impl IntoIterator<Item = Process>) -> Blow {
     Blow {
         at: (!struck.is_empty()).then_some(at),
         struck,
+        before: 0,
     }
 }

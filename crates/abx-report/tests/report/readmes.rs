@@ -16,7 +16,7 @@ pub fn record_of(study: &str) -> StudyRecord {
 fn records() -> Vec<(PathBuf, StudyRecord)> {
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder of the catalog");
-        entries.map(|entry| entry.unwrap().path())
+        entries.map(|entry| entry.expect("an entry").path())
     };
     let folders = entries(&catalog()).filter(|entry| entry.is_dir());
     let each = folders.flat_map(|folder| {

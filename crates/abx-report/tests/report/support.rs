@@ -102,6 +102,7 @@ pub fn subject(name: &str) -> SubjectRecord {
         connected_to: None,
         version: Some("nginx/1.22.1".to_owned()),
         stand_in_for: None,
+        http2: false,
     }
 }
 
