@@ -37,7 +37,7 @@ impl Server {
             io::copy(&mut io::repeat(b'x').take(*size as u64), &mut file)?;
         }
         let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-        let mut free = PORTS.into_iter().filter(is_free);
+        let mut free = PORTS.filter(is_free);
         let (Some(port), Some(http2_port)) = (free.next(), free.next()) else {
             return Err(io::Error::other(format!(
                 "no two ports of {PORTS:?} are free"

@@ -203,12 +203,7 @@ impl StudyContext<'_> {
 /// The place of the only subject that runs.
 const ONLY: usize = 0;
 
-fn told(
-    order: &FaultOrder,
-    kept: TimelineTally,
-    blow: Blow,
-    after: usize,
-) -> FaultSlice {
+fn told(order: &FaultOrder, kept: TimelineTally, blow: Blow, after: usize) -> FaultSlice {
     let start = Nanos(kept.start_ns);
     FaultSlice {
         fault: order.fault.name.clone(),
