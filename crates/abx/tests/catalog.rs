@@ -397,14 +397,27 @@ fn the_study_of_idle_connections_is_conducted() {
 
 #[test]
 fn the_study_of_tls_is_conducted() {
-    // Method: as with files; with each the version was agreed on that it is there for.
-    let some = "nginx-http,nginx-tls13,lighttpd-tls12,lighttpd-rsa";
-    let record = conduct("tls", some, &["handshakes", "resumed", "small", "bulk"]);
+    // Method: as with files; with each the version and the protocol were agreed on that it is
+    // there for.
+    let some = "nginx-http,nginx-tls13,nginx-h2,lighttpd-tls12,lighttpd-rsa,lighttpd-h2";
+    let record = conduct(
+        "tls",
+        some,
+        &["handshakes", "resumed", "small", "few", "bulk"],
+    );
     let agreed = |subject: &str| {
         let answer = &record["loads"][0]["answers"][subject][0];
         answer["tls"]["version"].as_str().map(str::to_owned)
     };
     assert_eq!(agreed("nginx-http"), None);
+    for (subject, protocol) in [
+        ("nginx-tls13", Value::Null),
+        ("nginx-h2", "h2".into()),
+        ("lighttpd-h2", "h2".into()),
+    ] {
+        let answer = &record["loads"][0]["answers"][subject][0];
+        assert_eq!(answer["tls"]["protocol"], protocol, "{subject}");
+    }
     for (subject, version) in [
         ("nginx-tls13", "TLSv1.3"),
         ("lighttpd-tls12", "TLSv1.2"),

@@ -265,7 +265,7 @@ fn a_wrong_status_is_told_with_what_it_means() {
     let not_allowed = "405 Method Not Allowed\r\nAllow: POST";
     for (head, words) in [
         (moved, ["leads to /new/", "--path"]),
-        ("401 Unauthorized", ["credentials", "-H"]),
+        ("401 Unauthorized", ["credentials", "--user"]),
         ("403 Forbidden", ["refuses", "-H"]),
         (not_allowed, ["GET there, but POST", "-m"]),
         ("500 Internal Server Error", ["failed to answer", "log"]),
