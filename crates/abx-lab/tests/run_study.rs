@@ -443,8 +443,13 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
             rounds,
             ..study(Some(1))
         };
-        let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
-        let pilot = outcome.record.measured.loads[0].pilot.clone().unwrap();
+        // On a disturbed machine subjects look too slow for slices, and trials have no rounds.
+        let in_slices = (0..5).find_map(|_| {
+            let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+            let pilot = outcome.record.measured.loads[0].pilot.clone().unwrap();
+            (pilot.interleave == Interleave::Slices).then_some((outcome, pilot))
+        });
+        let (outcome, pilot) = in_slices.expect("a look without disturbance");
         assert_eq!((pilot.rounds, pilot.shortened), expected);
         let block = &outcome.record.measured.blocks[0];
         assert_eq!(block.loads[0].rounds.len(), expected.0 as usize);
