@@ -3,8 +3,8 @@
 //! Nothing here opens a socket, reads a clock or starts a thread: the caller
 //! owns the bytes and says when they came. Start at [`http1::Client`] for the
 //! side that makes load and at [`http1::Server`] for the side that answers;
-//! [`websocket::Client`] and [`websocket::Server`] go on from there. [`http2::Client`] is the
-//! one side of HTTP/2.
+//! [`websocket::Client`] and [`websocket::Server`] go on from there. [`http2::Client`] and
+//! [`http2::Server`] are the two sides of HTTP/2.
 
 pub mod fuzz;
 pub mod http1;

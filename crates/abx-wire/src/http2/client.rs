@@ -148,7 +148,7 @@ impl Client {
     /// Says that we leave.
     pub fn close(&mut self, out: &mut Vec<u8>) {
         if !matches!(self.state, ReadState::Ended) {
-            frame::go_away(out, 0);
+            frame::go_away(out, 0, 0);
         }
     }
 
@@ -166,7 +166,7 @@ impl Client {
                 Ok(FrameStep::Event(event)) => return Some(event),
                 Err(fault) => {
                     self.state = ReadState::Ended;
-                    frame::go_away(out, fault.code());
+                    frame::go_away(out, 0, fault.code());
                     return Some(Event::Failed(fault));
                 }
             }

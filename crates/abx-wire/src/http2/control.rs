@@ -39,7 +39,7 @@ impl Client {
             };
         }
         let before = self.peer.window;
-        self.peer.take(payload)?;
+        self.peer.take(payload, 0)?;
         let more = self.peer.window - before;
         for stream in self.streams.iter_mut() {
             // It may fall below zero (RFC 9113, section 6.9.2).

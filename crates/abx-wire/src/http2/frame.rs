@@ -1,4 +1,4 @@
-//! Frames: their nine bytes of head, and those that a client writes (RFC 9113, sections 4 and 6).
+//! Frames: their nine bytes of head, and how they are written (RFC 9113, sections 4 and 6).
 
 /// Bytes of a frame's head.
 pub(super) const HEAD_BYTES: usize = 9;
@@ -105,10 +105,11 @@ pub(super) fn reset(out: &mut Vec<u8>, stream: u32, code: u32) {
     out.extend_from_slice(&code.to_be_bytes());
 }
 
-/// Says that the connection ends. A client takes no streams, so none was the last.
-pub(super) fn go_away(out: &mut Vec<u8>, code: u32) {
+/// Says that the connection ends, and the number of the peer's last stream that is looked at: 0
+/// where a client says it, which takes none.
+pub(super) fn go_away(out: &mut Vec<u8>, last_stream: u32, code: u32) {
     head(out, 8, GOAWAY, 0, 0);
-    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&last_stream.to_be_bytes());
     out.extend_from_slice(&code.to_be_bytes());
 }
 

@@ -1,9 +1,11 @@
-//! What must hold for any bytes from a server, called by the fuzz target and property tests.
+//! What must hold for any bytes from a peer, called by fuzz targets and property tests.
 //!
 //! The same bytes come once whole and once in pieces: events and what is written must be the
 //! same, bodies joined; all bytes must be taken, and every loop must end.
 
-use super::{Client, EncodedRequest, Event};
+use super::{
+    Client, EncodedRequest, Event, PREFACE, RequestEvent, ResponseHead, STREAMS_MAX, Server,
+};
 use crate::fuzz::pieces;
 use crate::http1::{Persistence, Request, Version};
 
@@ -24,6 +26,76 @@ pub fn client(data: &[u8]) {
     let whole = talk(*choice, &[&stream]);
     let split = talk(*choice, &pieces(&stream, *seed));
     assert_eq!(whole, split, "pieces change the events");
+}
+
+/// Bytes from a client: `data` begins with two bytes that choose what stands before them, how
+/// long answers are, and the pieces.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn server(data: &[u8]) {
+    let [choice, seed, bytes @ ..] = data else {
+        return;
+    };
+    let mut stream = Vec::new();
+    if choice % 4 != 0 {
+        stream.extend_from_slice(PREFACE);
+        stream.extend_from_slice(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    }
+    stream.extend_from_slice(bytes);
+    let body = vec![b'b'; usize::from(*choice) * 400];
+    let whole = serve(&body, &[&stream]);
+    let split = serve(&body, &pieces(&stream, *seed));
+    assert_eq!(whole, split, "pieces change the answers");
+}
+
+/// What was asked, and all that was written: each request is answered when it is whole, with
+/// as much of the body as there is room for then, and given up where that is not all.
+fn serve(body: &[u8], pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
+    let mut out = Vec::new();
+    let mut server = Server::open(&mut out);
+    let (mut notes, mut open) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        let mut input = *piece;
+        while let Some(event) = server.receive(&mut input, &mut out) {
+            notes.push(format!("{event:?}"));
+            match event {
+                RequestEvent::Head { stream, .. } => {
+                    assert!(!open.contains(&stream), "a stream has two heads");
+                    open.push(stream);
+                    assert!(open.len() <= STREAMS_MAX, "more streams than allowed");
+                }
+                RequestEvent::Done { stream } => {
+                    answer(&mut server, stream, body, &mut out);
+                    take_out(&mut open, stream);
+                }
+                RequestEvent::Gone { stream } => take_out(&mut open, stream),
+                RequestEvent::Failed(_) => open.clear(),
+            }
+        }
+        assert!(input.is_empty(), "bytes are left");
+    }
+    (notes, out)
+}
+
+fn answer(server: &mut Server, stream: u32, body: &[u8], out: &mut Vec<u8>) {
+    let head = ResponseHead {
+        status: 200,
+        content_length: body.len() as u64,
+        content_type: "text/plain",
+    };
+    server.respond(stream, &head, body.is_empty(), out);
+    if body.is_empty() {
+        return;
+    }
+    let sent = body.len().min(server.room(stream));
+    server.send(stream, &body[..sent], sent == body.len(), out);
+    server.give_up(stream, out);
+}
+
+fn take_out(open: &mut Vec<u32>, stream: u32) {
+    let place = open.iter().position(|one| *one == stream);
+    open.remove(place.expect("what ends has begun"));
 }
 
 /// What came of it, and all that was written.

@@ -1,6 +1,7 @@
 //! What a header block says of an answer (RFC 9113, sections 8.2 and 8.3).
 
 use super::Fault;
+use super::fields::{check_regular, content_length};
 use super::hpack::HeaderDecoder;
 
 /// Longer blocks are not remembered.
@@ -153,33 +154,11 @@ impl FieldReader {
 
     fn regular(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
         self.has_regular = true;
-        let is_token = |byte: &u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase();
-        if name.is_empty() || !name.iter().all(is_token) {
-            return Err("a field's name is not a word in lower case");
+        check_regular(name, value)?;
+        if name == b"content-length" {
+            self.content_length = Some(content_length(value, self.content_length)?);
         }
-        if value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
-            return Err("a field's value has the end of a line");
-        }
-        match name {
-            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding"
-            | b"upgrade" => Err("a field is of connections, which HTTP/2 has none of"),
-            b"content-length" => self.length(value),
-            _ => Ok(()),
-        }
-    }
-
-    fn length(&mut self, value: &[u8]) -> Result<(), &'static str> {
-        let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-        let text = std::str::from_utf8(value).ok().filter(|_| digits);
-        let length: Option<u64> = text.and_then(|text| text.parse().ok());
-        match (length, self.content_length) {
-            (Some(length), None) => {
-                self.content_length = Some(length);
-                Ok(())
-            }
-            (Some(length), Some(before)) if length == before => Ok(()),
-            _ => Err("content-length is no number, or there are several that differ"),
-        }
+        Ok(())
     }
 
     fn head(&self) -> Result<StreamHead, &'static str> {

@@ -1,14 +1,15 @@
-//! HTTP/2 (RFC 9113), the client's side of a connection, without server push.
+//! HTTP/2 (RFC 9113), both sides of a connection, without server push.
 //!
-//! [`Client`] writes what begins a connection and what each request begins its stream
+//! [`Server`] gives out requests and writes answers. [`Client`] writes what begins a connection and what each request begins its stream
 //! with; [`EncodedRequest`] is encoded once and sent on any number of streams. What comes
 //! is pulled as it is from the other parsers: bytes from the front of a slice, one [`Event`]
-//! for each call. What the server must be told at once (that settings were taken, pongs,
+//! for each call. What the peer must be told at once (that settings were taken, pongs,
 //! more room, what is wrong) goes to the caller's `out`.
 
 mod client;
 mod control;
 mod event;
+mod fields;
 mod frame;
 pub mod fuzz;
 mod head;
@@ -16,6 +17,7 @@ mod hpack;
 mod huffman;
 mod request;
 mod requests;
+mod server;
 mod settings;
 mod static_table;
 mod streams;
@@ -23,6 +25,8 @@ mod streams;
 pub use client::Client;
 pub use event::Event;
 pub use request::{EncodedRequest, RequestField, request_fields};
+pub use server::{RequestEvent, ResponseHead, STREAMS_MAX, Server, StreamRequest, UNANSWERED_MAX};
+pub use settings::PREFACE;
 
 /// Why a connection is of no further use.
 ///
@@ -51,7 +55,12 @@ pub enum Fault {
     /// more than [`crate::http1::HEADERS_MAX`] fields.
     #[error("a head is longer than 256 KiB or has more than 256 header fields")]
     HeadTooLarge,
-    /// More than [`QUIET_FRAMES_MAX`] frames came without anything of an answer.
+    /// A frame came on a stream that had ended (section 5.1).
+    #[error("a frame came on a stream that had ended")]
+    StreamClosed,
+    /// More than [`QUIET_FRAMES_MAX`] frames came without anything of an answer, or from
+    /// a client without anything of a request; or a client left more than [`UNANSWERED_MAX`]
+    /// streams without an answer.
     #[error("10,000 frames came that answer nothing")]
     Flood,
 }
@@ -94,11 +103,12 @@ pub fn code_name(code: u32) -> &'static str {
 }
 
 impl Fault {
-    /// The code that the server is told (section 7).
+    /// The code that the peer is told (section 7).
     fn code(self) -> u32 {
         match self {
             Fault::Http1 | Fault::Tls | Fault::Broken(_) => 0x1,
             Fault::FlowControl => 0x3,
+            Fault::StreamClosed => 0x5,
             Fault::FrameSize => 0x6,
             Fault::Compression => 0x9,
             Fault::HeadTooLarge | Fault::Flood => 0xb,

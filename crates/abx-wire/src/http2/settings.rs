@@ -3,7 +3,7 @@
 use super::Fault;
 use super::frame::{self, PAYLOAD_BYTES_MAX};
 
-/// The room that each of our streams has, and the connection: so much that no server waits
+/// The room that each of our streams has, and the connection: so much that no peer waits
 /// for us. Half of it is given back when half of it was taken.
 pub(super) const WINDOW: u32 = (1 << 30) - 1;
 /// What a window has before anything is said of it.
@@ -15,8 +15,9 @@ const ENABLE_PUSH: u16 = 0x2;
 const MAX_CONCURRENT_STREAMS: u16 = 0x3;
 const INITIAL_WINDOW_SIZE: u16 = 0x4;
 const MAX_FRAME_SIZE: u16 = 0x5;
+const MAX_HEADER_LIST_SIZE: u16 = 0x6;
 
-/// What the server asks of us. The size of its table is of no matter: we use none.
+/// What the peer asks of us. The size of its table is of no matter: we use none.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeerSettings {
     pub(super) streams_max: usize,
@@ -35,11 +36,11 @@ impl Default for PeerSettings {
 }
 
 impl PeerSettings {
-    /// Takes what a frame of settings says, in its order.
+    /// Takes what a frame of settings says, in its order; only clients may allow pushes, by 1.
     ///
     /// # Errors
     /// What is no setting, or none that may be.
-    pub(super) fn take(&mut self, payload: &[u8]) -> Result<(), Fault> {
+    pub(super) fn take(&mut self, payload: &[u8], push_max: u32) -> Result<(), Fault> {
         let (settings, []) = payload.as_chunks::<6>() else {
             return Err(Fault::FrameSize);
         };
@@ -47,10 +48,11 @@ impl PeerSettings {
             let value = u32::from_be_bytes([*v0, *v1, *v2, *v3]);
             let size = usize::try_from(value).unwrap_or(usize::MAX);
             match u16::from_be_bytes([*n0, *n1]) {
-                ENABLE_PUSH if value != 0 => {
-                    return Err(Fault::Broken(
-                        "a server allows pushes, which only clients do",
-                    ));
+                ENABLE_PUSH if value > push_max => {
+                    return Err(Fault::Broken(match push_max {
+                        0 => "a server allows pushes, which only clients do",
+                        _ => "pushes are neither allowed nor forbidden",
+                    }));
                 }
                 MAX_CONCURRENT_STREAMS => self.streams_max = size,
                 INITIAL_WINDOW_SIZE if i64::from(value) > WINDOW_MAX => {
@@ -58,7 +60,7 @@ impl PeerSettings {
                 }
                 INITIAL_WINDOW_SIZE => self.window = i64::from(value),
                 MAX_FRAME_SIZE if !(PAYLOAD_BYTES_MAX..1 << 24).contains(&size) => {
-                    return Err(Fault::Broken("a server takes no frames of a usual length"));
+                    return Err(Fault::Broken("a peer takes no frames of a usual length"));
                 }
                 MAX_FRAME_SIZE => self.frame_bytes_max = size,
                 // What is not known says nothing (section 6.5.2).
@@ -69,10 +71,27 @@ impl PeerSettings {
     }
 }
 
-/// Writes what begins a connection: the preface, our settings, and its room.
+/// What a client begins a connection with.
+pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Writes what begins a connection for a client: the preface, our settings, and its room.
 pub(super) fn open(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    let ours = [(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, WINDOW)];
+    out.extend_from_slice(PREFACE);
+    write(out, &[(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, WINDOW)]);
+}
+
+/// Writes what begins a connection for a server that takes so many streams at once, and heads
+/// of so many bytes.
+pub(super) fn open_server(out: &mut Vec<u8>, streams_max: u32, head_bytes_max: u32) {
+    let ours = [
+        (MAX_CONCURRENT_STREAMS, streams_max),
+        (INITIAL_WINDOW_SIZE, WINDOW),
+        (MAX_HEADER_LIST_SIZE, head_bytes_max),
+    ];
+    write(out, &ours);
+}
+
+fn write(out: &mut Vec<u8>, ours: &[(u16, u32)]) {
     frame::head(out, 6 * ours.len(), frame::SETTINGS, 0, 0);
     for (name, value) in ours {
         out.extend_from_slice(&name.to_be_bytes());

@@ -157,7 +157,7 @@ fn wrong_frames() -> Vec<Case> {
         ),
         (
             settings(&[(5, 16_383)]),
-            "a server takes no frames of a usual length",
+            "a peer takes no frames of a usual length",
         ),
         (
             settings(&[(2, 1)]),

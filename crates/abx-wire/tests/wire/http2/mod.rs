@@ -6,9 +6,11 @@ mod client;
 mod faults;
 mod properties;
 mod requests;
+mod server;
+mod server_faults;
 
 use abx_wire::http1::{Persistence, Request, Version};
-use abx_wire::http2::{Client, EncodedRequest, Event};
+use abx_wire::http2::{Client, EncodedRequest, Event, PREFACE, RequestEvent, ResponseHead, Server};
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
@@ -122,18 +124,95 @@ impl Talk {
 
     /// The frames that were written: kind, flags, stream and length.
     pub fn written(&self) -> Vec<(u8, u8, u32, usize)> {
-        let mut rest = &self.out[..];
-        let mut frames = Vec::new();
-        while let [_, l0, l1, kind, flags, s0, s1, s2, s3, behind @ ..] = rest {
-            let length = usize::from(u16::from_be_bytes([*l0, *l1]));
-            let stream = u32::from_be_bytes([*s0, *s1, *s2, *s3]);
-            frames.push((*kind, *flags, stream, length));
-            rest = &behind[length..];
-        }
-        assert!(rest.is_empty());
-        frames
+        let frames = frames(&self.out);
+        let short = |(kind, flags, stream, payload): (u8, u8, u32, Vec<u8>)| {
+            (kind, flags, stream, payload.len())
+        };
+        frames.into_iter().map(short).collect()
     }
 }
+
+/// Whole frames: kind, flags, stream and payload.
+pub fn frames(bytes: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
+    let mut rest = bytes;
+    let mut frames = Vec::new();
+    while let [_, l0, l1, kind, flags, s0, s1, s2, s3, behind @ ..] = rest {
+        let length = usize::from(u16::from_be_bytes([*l0, *l1]));
+        let stream = u32::from_be_bytes([*s0, *s1, *s2, *s3]);
+        frames.push((*kind, *flags, stream, behind[..length].to_vec()));
+        rest = &behind[length..];
+    }
+    assert!(rest.is_empty());
+    frames
+}
+
+/// The server's end of a connection, and what was written on it.
+pub struct Served {
+    pub server: Server,
+    pub out: Vec<u8>,
+}
+
+impl Served {
+    /// Nothing came yet.
+    pub fn begun() -> Served {
+        let mut out = Vec::new();
+        let server = Server::open(&mut out);
+        Served { server, out }
+    }
+
+    /// The client's preface and settings came.
+    pub fn open(all: &[(u16, u32)]) -> Served {
+        let mut served = Served::begun();
+        assert_eq!(served.said(&[&PREFACE[..], &settings(all)].concat()), "");
+        served.out.clear();
+        served
+    }
+
+    /// What comes of these bytes, a line for each event.
+    pub fn said(&mut self, bytes: &[u8]) -> String {
+        let mut input = bytes;
+        let mut lines: Vec<String> = Vec::new();
+        while let Some(event) = self.server.receive(&mut input, &mut self.out) {
+            lines.push(match event {
+                RequestEvent::Head { stream, head } => {
+                    let waits = if head.expects_continue { " waits" } else { "" };
+                    format!("{stream} {:?} {}{waits}", head.method, head.target)
+                }
+                RequestEvent::Done { stream } => format!("{stream} done"),
+                RequestEvent::Gone { stream } => format!("{stream} gone"),
+                RequestEvent::Failed(fault) => format!("failed: {fault}"),
+            });
+        }
+        assert!(input.is_empty());
+        lines.join("\n")
+    }
+
+    /// Answers with a head alone, or with the head of a body of so many bytes.
+    pub fn respond(&mut self, stream: u32, status: u16, length: u64) {
+        let head = ResponseHead {
+            status,
+            content_length: length,
+            content_type: "text/plain",
+        };
+        self.server
+            .respond(stream, &head, length == 0, &mut self.out);
+    }
+
+    /// The frames that were written since the last time.
+    pub fn written(&mut self) -> Vec<(u8, u8, u32, Vec<u8>)> {
+        frames(&std::mem::take(&mut self.out))
+    }
+}
+
+/// The head of a request of GET, `http` and `/`, which ends it, with more fields.
+pub fn get(stream: u32, more: &[Vec<u8>]) -> Vec<u8> {
+    head(stream, END_STREAM, &[GET, &more.concat()].concat())
+}
+
+/// `:method: GET`, `:scheme: http` and `:path: /`, by the table that every side has.
+pub const GET: &[u8] = &[0x82, 0x86, 0x84];
+/// The same with POST.
+pub const POST: &[u8] = &[0x83, 0x86, 0x84];
 
 fn line(event: Event<'_>) -> String {
     match event {

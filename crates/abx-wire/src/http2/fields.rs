@@ -1,0 +1,30 @@
+//! What holds for the fields of requests and answers alike (RFC 9113, section 8.2).
+
+/// Holds a field that is no pseudo field against the rules.
+pub(super) fn check_regular(name: &[u8], value: &[u8]) -> Result<(), &'static str> {
+    let is_token = |byte: &u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase();
+    if name.is_empty() || !name.iter().all(is_token) {
+        return Err("a field's name is not a word in lower case");
+    }
+    if value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
+        return Err("a field's value has the end of a line");
+    }
+    match name {
+        b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
+            Err("a field is of connections, which HTTP/2 has none of")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads a `content-length` behind those before it.
+pub(super) fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, &'static str> {
+    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(value).ok().filter(|_| digits);
+    let length: Option<u64> = text.and_then(|text| text.parse().ok());
+    match (length, before) {
+        (Some(length), None) => Ok(length),
+        (Some(length), Some(before)) if length == before => Ok(length),
+        _ => Err("content-length is no number, or there are several that differ"),
+    }
+}

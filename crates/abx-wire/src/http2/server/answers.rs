@@ -1,0 +1,149 @@
+//! How answers go out: a head, and the body as far as the client has room for it.
+
+use super::super::frame::{self, PAYLOAD_BYTES_MAX};
+use super::super::hpack;
+use super::streams::StreamEnd;
+use super::{CANCEL_UNSENT, Server};
+
+/// The first block says that our table is empty, whatever the client allows, so that nothing
+/// has to be said when it allows less (RFC 7541, section 4.2).
+const NO_TABLE: &[u8] = &[0x20];
+/// `:status: 100`.
+const CONTINUE: &[u8] = &[0x08, 0x03, b'1', b'0', b'0'];
+
+/// What the head of an answer says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResponseHead {
+    /// The status code.
+    pub status: u16,
+    /// Length of the body in bytes; for HEAD, of the body that GET would give.
+    pub content_length: u64,
+    /// The value of `content-type`.
+    pub content_type: &'static str,
+}
+
+/// Encodes heads, of which the last is remembered: it refers to no table that changes.
+#[derive(Debug, Default)]
+pub(super) struct HeadWriter {
+    last: Option<ResponseHead>,
+    block: Vec<u8>,
+    /// Whether the client knows that our table is empty.
+    is_begun: bool,
+}
+
+impl HeadWriter {
+    fn write(&mut self, stream: u32, head: &ResponseHead, ends: bool, out: &mut Vec<u8>) {
+        if self.last.as_ref() != Some(head) {
+            self.encode(head);
+        }
+        frame::headers(out, stream, self.update(), &self.block, ends);
+    }
+
+    fn update(&mut self) -> &'static [u8] {
+        match std::mem::replace(&mut self.is_begun, true) {
+            true => &[],
+            false => NO_TABLE,
+        }
+    }
+
+    fn encode(&mut self, head: &ResponseHead) {
+        let block = &mut self.block;
+        block.clear();
+        hpack::field(block, ":status", &head.status.to_string());
+        hpack::field(block, "server", concat!("abx/", env!("CARGO_PKG_VERSION")));
+        hpack::field(block, "content-length", &head.content_length.to_string());
+        hpack::field(block, "content-type", head.content_type);
+        // RFC 9110 asks for this header beside this status.
+        if head.status == 405 {
+            hpack::field(block, "allow", "GET, HEAD, POST");
+        }
+        self.last = Some(*head);
+    }
+}
+
+impl Server {
+    /// Writes the head of the answer on a stream; `ends` where no body follows. A stream that
+    /// is gone gets nothing.
+    pub fn respond(&mut self, stream: u32, head: &ResponseHead, ends: bool, out: &mut Vec<u8>) {
+        if self.streams.get(stream).is_none() {
+            return;
+        }
+        self.writer.write(stream, head, ends, out);
+        if ends {
+            self.finish(stream);
+        }
+    }
+
+    /// Leave for a client that holds its body back.
+    pub fn invite(&mut self, stream: u32, out: &mut Vec<u8>) {
+        if self.streams.get(stream).is_some() {
+            let update = self.writer.update();
+            frame::headers(out, stream, update, CONTINUE, false);
+        }
+    }
+
+    /// How many bytes of a body may be sent on a stream now; none on one that is gone.
+    #[must_use]
+    pub fn room(&self, stream: u32) -> usize {
+        let window = self.streams.get(stream).map_or(0, |stream| stream.window);
+        usize::try_from(self.window.min(window)).unwrap_or(0)
+    }
+
+    /// How many bytes of bodies may be sent now on all streams together.
+    #[must_use]
+    pub fn room_of_all(&self) -> usize {
+        usize::try_from(self.window).unwrap_or(0)
+    }
+
+    /// Writes the next bytes of a body, no more than there is [room](Server::room) for; `ends`
+    /// where they are the last, which may be none.
+    ///
+    /// # Panics
+    /// When there are more bytes than room.
+    pub fn send(&mut self, number: u32, mut bytes: &[u8], ends: bool, out: &mut Vec<u8>) {
+        let Some(stream) = self.streams.get_mut(number) else {
+            return;
+        };
+        let length = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
+        let fits = length <= stream.window.min(self.window) || bytes.is_empty();
+        assert!(fits, "more is sent than there is room for");
+        stream.window -= length;
+        self.window -= length;
+        self.quiet = 0;
+        loop {
+            let (part, rest) = bytes.split_at(bytes.len().min(PAYLOAD_BYTES_MAX));
+            let is_last = ends && rest.is_empty();
+            let flags = if is_last { frame::END_STREAM } else { 0 };
+            frame::head(out, part.len(), frame::DATA, flags, number);
+            out.extend_from_slice(part);
+            bytes = rest;
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        if ends {
+            self.finish(number);
+        }
+    }
+
+    /// Gives up a stream whose answer cannot be sent to its end.
+    pub fn give_up(&mut self, number: u32, out: &mut Vec<u8>) {
+        if self.streams.end(number, StreamEnd::Refused) {
+            frame::reset(out, number, CANCEL_UNSENT);
+        }
+    }
+
+    /// Takes no further streams, and tells the client so, once.
+    pub fn leave(&mut self, out: &mut Vec<u8>) {
+        if self.last_taken.is_none() {
+            self.last_taken = Some(self.last);
+            frame::go_away(out, self.last, 0);
+        }
+    }
+
+    fn finish(&mut self, number: u32) {
+        self.quiet = 0;
+        self.unanswered = self.unanswered.saturating_sub(1);
+        self.streams.end(number, StreamEnd::Answered);
+    }
+}

@@ -1,0 +1,113 @@
+//! Frames that are part of no request: settings, pings, room, priorities, and the ends of streams
+//! and of the connection (RFC 9113, section 6).
+
+use super::super::Fault;
+use super::super::frame::{self, FrameHeader};
+use super::super::settings::WINDOW_MAX;
+use super::streams::StreamEnd;
+use super::{FLOW_CONTROL_ERROR, PROTOCOL_ERROR, Server, ServerStep};
+
+impl Server {
+    pub(super) fn control(
+        &mut self,
+        head: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<ServerStep, Fault> {
+        self.note_quiet()?;
+        match head.kind {
+            frame::SETTINGS | frame::PING | frame::GOAWAY if head.stream != 0 => {
+                let why = "a frame is on a stream that is for the connection";
+                Err(Fault::Broken(why))
+            }
+            frame::RST_STREAM | frame::PRIORITY if head.stream == 0 => {
+                let why = "a frame is for the connection that is for a stream";
+                Err(Fault::Broken(why))
+            }
+            frame::SETTINGS => self.settings(head, payload, out),
+            frame::WINDOW_UPDATE => self.window_update(head, payload, out),
+            frame::RST_STREAM => self.reset(head, payload),
+            frame::PING if head.length != 8 => Err(Fault::FrameSize),
+            frame::PING => {
+                if !head.has(frame::ACK) {
+                    frame::head(out, 8, frame::PING, frame::ACK, 0);
+                    out.extend_from_slice(payload);
+                }
+                Ok(ServerStep::Next)
+            }
+            frame::GOAWAY if head.length < 8 => Err(Fault::FrameSize),
+            frame::PRIORITY if head.length != 5 => Err(Fault::FrameSize),
+            frame::PUSH_PROMISE => Err(Fault::Broken("a push was promised by a client")),
+            // A client that goes away ends the connection when it has all that it wants; of
+            // priorities nothing is made, and what is not known says nothing (section 4.1).
+            _ => Ok(ServerStep::Next),
+        }
+    }
+
+    fn settings(
+        &mut self,
+        head: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<ServerStep, Fault> {
+        if head.has(frame::ACK) {
+            return match payload {
+                [] => Ok(ServerStep::Next),
+                _ => Err(Fault::FrameSize),
+            };
+        }
+        let before = self.peer.window;
+        self.peer.take(payload, 1)?;
+        let more = self.peer.window - before;
+        for stream in self.streams.iter_mut() {
+            // It may fall below zero (section 6.9.2).
+            stream.window += more;
+            if stream.window > WINDOW_MAX {
+                return Err(Fault::FlowControl);
+            }
+        }
+        self.is_open = true;
+        frame::head(out, 0, frame::SETTINGS, frame::ACK, 0);
+        Ok(ServerStep::Next)
+    }
+
+    fn reset(&mut self, head: FrameHeader, payload: &[u8]) -> Result<ServerStep, Fault> {
+        if payload.len() != 4 {
+            return Err(Fault::FrameSize);
+        }
+        self.check_begun(head.stream)?;
+        if !self.streams.end(head.stream, StreamEnd::Given) {
+            return Ok(ServerStep::Next);
+        }
+        self.note_unanswered()?;
+        Ok(ServerStep::Gone(head.stream))
+    }
+
+    fn window_update(
+        &mut self,
+        head: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<ServerStep, Fault> {
+        let more: [u8; 4] = payload.try_into().map_err(|_| Fault::FrameSize)?;
+        let more = i64::from(frame::number(more));
+        if head.stream == 0 {
+            self.window += more;
+            return match (more, self.window > WINDOW_MAX) {
+                (0, _) => Err(Fault::Broken("room grows by nothing")),
+                (_, true) => Err(Fault::FlowControl),
+                (_, false) => Ok(ServerStep::Next),
+            };
+        }
+        self.check_begun(head.stream)?;
+        let Some(stream) = self.streams.get_mut(head.stream) else {
+            return Ok(ServerStep::Next);
+        };
+        stream.window += more;
+        match (more, stream.window > WINDOW_MAX) {
+            (0, _) => self.refuse(head.stream, PROTOCOL_ERROR, out),
+            (_, true) => self.refuse(head.stream, FLOW_CONTROL_ERROR, out),
+            (_, false) => Ok(ServerStep::Next),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The streams that a client has begun and that are not answered to their ends, and those that
+//! have just ended.
+
+use std::collections::VecDeque;
+
+/// How many of the last streams that have ended are remembered, by which what a client still
+/// sends there is judged.
+const ENDED_KEPT: usize = 256;
+
+/// One request and the sending of its answer.
+#[derive(Debug)]
+pub(super) struct ServedStream {
+    pub(super) number: u32,
+    /// Whether the request has ended.
+    pub(super) is_whole: bool,
+    /// The length of the request's body, if it is announced.
+    pub(super) announced: Option<u64>,
+    /// Bytes of the request's body so far.
+    pub(super) body_bytes: u64,
+    /// Bytes that came since room was last given back.
+    pub(super) taken: u32,
+    /// How much of the answer's body the client has room for.
+    pub(super) window: i64,
+}
+
+/// How a stream has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamEnd {
+    /// The answer was sent to its end.
+    Answered,
+    /// The client has reset it.
+    Given,
+    /// We have reset it; what was under way then may still come.
+    Refused,
+}
+
+/// All of them, by their numbers, which rise.
+#[derive(Debug, Default)]
+pub(super) struct ServedStreams {
+    open: VecDeque<ServedStream>,
+    ended: VecDeque<(u32, StreamEnd)>,
+}
+
+impl ServedStreams {
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Begins one, whose number is above those of all others.
+    pub(super) fn begin(&mut self, stream: ServedStream) {
+        self.open.push_back(stream);
+    }
+
+    pub(super) fn get(&self, number: u32) -> Option<&ServedStream> {
+        self.open.get(self.place(number)?)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut ServedStream> {
+        let place = self.place(number)?;
+        self.open.get_mut(place)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ServedStream> {
+        self.open.iter_mut()
+    }
+
+    /// Ends one, and answers whether it was open.
+    pub(super) fn end(&mut self, number: u32, end: StreamEnd) -> bool {
+        let removed = self.place(number).and_then(|place| self.open.remove(place));
+        if removed.is_some() {
+            self.note(number, end);
+        }
+        removed.is_some()
+    }
+
+    /// Remembers how one ended, also one that was never begun.
+    pub(super) fn note(&mut self, number: u32, end: StreamEnd) {
+        if self.ended.len() == ENDED_KEPT {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((number, end));
+    }
+
+    /// How one ended that is no longer open, if that is not too long ago.
+    pub(super) fn how_ended(&self, number: u32) -> Option<StreamEnd> {
+        let mut last_first = self.ended.iter().rev();
+        let found = last_first.find(|(ended, _)| *ended == number);
+        found.map(|(_, end)| *end)
+    }
+
+    /// The oldest is mostly the one that is asked for.
+    fn place(&self, number: u32) -> Option<usize> {
+        if self.open.front()?.number == number {
+            return Some(0);
+        }
+        let found = self.open.binary_search_by_key(&number, |one| one.number);
+        found.ok()
+    }
+}

@@ -1,0 +1,254 @@
+//! Right requests in all their forms, and how answers go out.
+
+use super::*;
+
+/// The block that a head of an answer has.
+fn answered(status: &[u8], length: &str) -> Vec<u8> {
+    let server = concat!("abx/", env!("CARGO_PKG_VERSION"));
+    let known = |place: u8, value: &str| {
+        let mut bytes = vec![0x0f, place - 15, u8::try_from(value.len()).unwrap()];
+        bytes.extend(value.bytes());
+        bytes
+    };
+    [
+        status.to_vec(),
+        known(54, server),
+        known(28, length),
+        known(31, "text/plain"),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_connection_begins_with_our_settings() {
+    // Method: the bytes themselves: streams, room and heads as announced.
+    let served = Served::begun();
+    let room = (1_u32 << 30) - 1;
+    let more = (room - 65_535).to_be_bytes();
+    let expected = [
+        settings(&[(3, 1000), (4, room), (6, 256 << 10)]),
+        frame(WINDOW_UPDATE, 0, 0, &more),
+    ];
+    assert_eq!(served.out, expected.concat());
+}
+
+#[test]
+fn requests_come_on_their_streams_and_bodies_are_passed_over() {
+    // Method: a request without a body between the parts of one with a body.
+    let mut served = Served::open(&[]);
+    let length = field("content-length", "5");
+    let bytes = [
+        head(1, 0, &[POST, &length].concat()),
+        data(1, 0, b"hel"),
+        get(3, &[]),
+        data(1, END_STREAM, b"lo"),
+    ];
+    let expected = "1 Post /\n3 Get /\n3 done\n1 done";
+    assert_eq!(served.said(&bytes.concat()), expected);
+    assert!(served.out.is_empty());
+}
+
+#[test]
+fn padding_priorities_and_cut_blocks_change_nothing_for_a_server() {
+    // Method: the same request plain and with each of these, and with a trailer.
+    let block = [POST, &field("content-length", "5")].concat();
+    let plain = [head(1, 0, &block), data(1, END_STREAM, b"hello")].concat();
+    let padded_block = [&[3, 0, 0, 0, 0, 9][..], &block, &[0; 3]].concat();
+    let padded = [
+        head(1, PADDED | PRIORITY, &padded_block),
+        frame(DATA, PADDED | END_STREAM, 1, b"\x02hello\0\0"),
+    ];
+    let cut = [
+        frame(HEADERS, 0, 1, &block[..1]),
+        frame(CONTINUATION, 0, 1, &block[1..3]),
+        frame(CONTINUATION, 0, 1, b""),
+        frame(CONTINUATION, END_HEADERS, 1, &block[3..]),
+        data(1, 0, b"hello"),
+        head(1, END_STREAM, &field("x-trailer", "0")),
+    ];
+    for bytes in [plain, padded.concat(), cut.concat()] {
+        assert_eq!(Served::open(&[]).said(&bytes), "1 Post /\n1 done");
+    }
+}
+
+#[test]
+fn what_a_head_says_is_read_again_where_the_table_has_changed() {
+    // Method: a block that names an entry of the table, twice; then another entry takes its
+    // place, and the same block says something else.
+    let mut served = Served::open(&[]);
+    let path = |path: &str| [&[0x44, 2][..], path.as_bytes()].concat();
+    let first = [&GET[..2], &path("/a")].concat();
+    let same = [&GET[..2], &[0xbe]].concat();
+    assert_eq!(
+        served.said(&head(1, END_STREAM, &first)),
+        "1 Get /a\n1 done"
+    );
+    assert_eq!(served.said(&head(3, END_STREAM, &same)), "3 Get /a\n3 done");
+    assert_eq!(served.said(&head(5, END_STREAM, &same)), "5 Get /a\n5 done");
+    let second = [&GET[..2], &path("/b")].concat();
+    assert_eq!(
+        served.said(&head(7, END_STREAM, &second)),
+        "7 Get /b\n7 done"
+    );
+    assert_eq!(served.said(&head(9, END_STREAM, &same)), "9 Get /b\n9 done");
+}
+
+#[test]
+fn methods_and_targets_are_told() {
+    // Method: HEAD, another method on everything, CONNECT, and one that waits for leave to send.
+    let with = |method: &str, more: &[Vec<u8>]| {
+        [&field(":method", method)[..], &GET[1..], &more.concat()].concat()
+    };
+    let connect = [field(":method", "CONNECT"), field(":authority", "h:1")].concat();
+    let waits = with("PUT", &[field("expect", "100-continue")]);
+    let all = [
+        &field(":method", "OPTIONS")[..],
+        &[0x86],
+        &field(":path", "*"),
+    ]
+    .concat();
+    for (block, expected) in [
+        (with("HEAD", &[]), "1 Head /"),
+        (all, "1 Other *"),
+        (connect, "1 Other h:1"),
+        (waits, "1 Other / waits"),
+        (with("POST", &[field("te", "trailers")]), "1 Post /"),
+    ] {
+        let mut served = Served::open(&[]);
+        assert_eq!(served.said(&head(1, 0, &block)), expected);
+    }
+}
+
+#[test]
+fn an_answer_is_written_by_the_common_table_and_keeps_nothing() {
+    // Method: the bytes of three answers; the first says that there is no table, and the last
+    // names the methods that are taken.
+    let mut served = Served::open(&[]);
+    served.said(&[get(1, &[]), get(3, &[]), get(5, &[]), head(7, 0, POST)].concat());
+    served.server.invite(7, &mut served.out);
+    served.respond(3, 200, 5);
+    served.server.send(3, b"hello", true, &mut served.out);
+    served.respond(1, 404, 0);
+    served.respond(5, 405, 0);
+    let refused = [answered(&[0x08, 3, b'4', b'0', b'5'], "0"), {
+        let mut allow = vec![0x0f, 22 - 15, 15];
+        allow.extend(b"GET, HEAD, POST");
+        allow
+    }];
+    let expected = [
+        head(7, 0, &[0x20, 0x08, 3, b'1', b'0', b'0']),
+        head(3, 0, &answered(&[0x88], "5")),
+        data(3, END_STREAM, b"hello"),
+        head(1, END_STREAM, &answered(&[0x8d], "0")),
+        head(5, END_STREAM, &refused.concat()),
+    ];
+    assert_eq!(served.out, expected.concat());
+}
+
+#[test]
+fn a_body_goes_out_as_far_as_there_is_room() {
+    // Method: a window of 10 bytes for streams; more for one of them, less by new settings,
+    // then more than the connection has.
+    let mut served = Served::open(&[(4, 10)]);
+    served.said(&[get(1, &[]), get(3, &[])].concat());
+    served.respond(1, 200, 100_000);
+    assert_eq!(served.server.room(1), 10);
+    served.server.send(1, &[7; 10], false, &mut served.out);
+    assert_eq!((served.server.room(1), served.server.room(3)), (0, 10));
+    served.said(&frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 5]));
+    assert_eq!(served.server.room(1), 5);
+    served.said(&settings(&[(4, 2)]));
+    assert_eq!((served.server.room(1), served.server.room(3)), (0, 2));
+    served.said(&settings(&[(4, 1 << 20)]));
+    assert_eq!(served.server.room(1), 65_525);
+    assert_eq!(served.server.room_of_all(), 65_525);
+    served.out.clear();
+    served.server.send(1, &[7; 40_000], false, &mut served.out);
+    let lengths: Vec<usize> = served.written().iter().map(|one| one.3.len()).collect();
+    assert_eq!(lengths, [16_384, 16_384, 7_232]);
+    served.said(&frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 9]));
+    assert_eq!(served.server.room(3), 25_534);
+}
+
+#[test]
+fn settings_and_pings_are_answered_at_once_by_a_server() {
+    // Method: what is written behind each; their answers, priorities, a client that leaves, room
+    // on a stream that has ended and what nobody knows are answered by nothing.
+    let mut served = Served::open(&[]);
+    served.said(&get(1, &[]));
+    served.respond(1, 200, 0);
+    served.out.clear();
+    let quiet = [
+        frame(SETTINGS, 1, 0, b""),
+        frame(PING, 1, 0, b"12345678"),
+        frame(2, 0, 9, &[0; 5]),
+        frame(GOAWAY, 0, 0, &[0; 8]),
+        frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 1]),
+        frame(RST_STREAM, 0, 1, &[0; 4]),
+        frame(0xee, 0xff, 77, b"what"),
+        settings(&[(9, 1), (2, 1), (1, 0)]),
+        frame(PING, 0, 0, b"12345678"),
+    ];
+    assert_eq!(served.said(&quiet.concat()), "");
+    let expected = [frame(SETTINGS, 1, 0, b""), frame(PING, 1, 0, b"12345678")];
+    assert_eq!(served.out, expected.concat());
+}
+
+#[test]
+fn what_a_client_gives_up_is_told_and_gets_nothing_more() {
+    // Method: a reset in the middle of an answer; whatever is sent then is not written.
+    let mut served = Served::open(&[]);
+    served.said(&get(1, &[]));
+    served.respond(1, 200, 10);
+    assert_eq!(
+        served.said(&frame(RST_STREAM, 0, 1, &[0, 0, 0, 8])),
+        "1 gone"
+    );
+    served.out.clear();
+    assert_eq!(served.server.room(1), 0);
+    served.server.send(1, b"0123456789", true, &mut served.out);
+    served.respond(1, 200, 0);
+    served.server.give_up(1, &mut served.out);
+    served.server.invite(1, &mut served.out);
+    assert!(served.out.is_empty());
+}
+
+#[test]
+fn a_server_that_leaves_answers_what_was_begun_and_nothing_more() {
+    // Method: two streams, a GOAWAY that names the second, and a third that nobody looks at,
+    // though what it adds to the table counts.
+    let mut served = Served::open(&[]);
+    served.said(&[get(1, &[]), head(3, 0, POST)].concat());
+    served.server.leave(&mut served.out);
+    served.server.leave(&mut served.out);
+    assert_eq!(served.out, frame(GOAWAY, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0]));
+    served.out.clear();
+    let late = [GET, &[0x40, 1, b'a', 1, b'b']].concat();
+    assert_eq!(served.said(&head(5, 0, &late)), "");
+    assert_eq!(served.said(&data(5, END_STREAM, b"late")), "");
+    assert!(served.out.is_empty());
+    served.respond(1, 200, 0);
+    assert!(!served.server.is_over());
+    let trailer = head(3, END_STREAM, &[0xbe]);
+    assert_eq!(served.said(&trailer), "3 done");
+    served.respond(3, 200, 0);
+    assert!(served.server.is_over());
+}
+
+#[test]
+fn room_is_given_back_by_a_server_when_half_of_it_was_taken() {
+    // Method: a body of 1.5 GiB in frames of 16 KiB, behind a room of 1 GiB; each half of it
+    // that comes is given back once, to the stream and to the connection.
+    let mut served = Served::open(&[]);
+    served.said(&head(1, 0, POST));
+    let one = data(1, 0, &[0; 1 << 14]);
+    for _ in 0..3 << 15 {
+        let mut input = &one[..];
+        assert!(served.server.receive(&mut input, &mut served.out).is_none());
+    }
+    let written = served.written();
+    for stream in [0, 1] {
+        let given = written.iter().filter(|one| one.2 == stream);
+        assert_eq!(given.count(), 3);
+    }
+}
