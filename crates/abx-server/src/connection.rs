@@ -4,8 +4,11 @@
 //! steps, and in what waits when none can be taken. Where TLS is spoken, it is between the socket
 //! and all else that is here; of its records, those that are owed go first.
 
+pub(crate) mod bodies;
 mod context;
+mod opening;
 pub(crate) mod ring_transfer;
+mod streams;
 
 use std::io;
 use std::sync::Arc;
@@ -15,8 +18,10 @@ use abx_wire::http1::{Server, ServerEvent};
 use rustix::net::{Shutdown, send, shutdown};
 
 use ring_transfer::RingTransfer;
+use streams::Http2Session;
 
 pub(crate) use context::{Batch, Context};
+pub(crate) use opening::{FirstBytes, Opening};
 
 use crate::content::{CONTINUE, Plan, ServedContent, Tail, answer_malformed};
 use crate::faults::{Frames, InjectedFault};
@@ -30,7 +35,10 @@ use crate::websocket::session::{
 pub(crate) struct Connection {
     pub(crate) socket: Arc<Socket>,
     tls: Option<Box<TlsStream>>,
+    opening: Opening,
     requests: Server,
+    /// What HTTP/2 keeps, where that is spoken.
+    http2: Option<Box<Http2Session>>,
     /// The request in progress, once its head is read.
     plan: Option<Plan>,
     /// What it wishes for beside the content.
@@ -96,7 +104,9 @@ impl Connection {
         Connection {
             socket: Arc::new(accepted.socket),
             tls: accepted.tls,
+            opening: Opening::Undecided(0),
             requests: Server::new(),
+            http2: None,
             plan: None,
             wish: None,
             session: None,
@@ -147,6 +157,7 @@ impl Connection {
             && self.tail.is_none()
             && self.due.is_none()
             && !self.owes_records()
+            && self.http2.as_ref().is_none_or(|one| one.is_at_rest())
     }
 
     /// Whether bytes are there that nobody has looked at.
@@ -177,24 +188,34 @@ impl Connection {
                 Err(_) => TurnStep::Close,
             };
         }
+        if let Some(step) = self.step_of_streams(number, context) {
+            return step;
+        }
         if self.due.is_some() {
             return TurnStep::Wait;
         }
         if self.phase == ConnectionPhase::Closing {
             return self.end();
         }
-        if !self.unread.is_empty() {
-            let mut bytes = std::mem::take(&mut self.unread);
-            let used = self.take(&mut bytes, number, context);
-            bytes.drain(..used);
-            bytes.shrink_to(UNREAD_KEPT_BYTES);
-            self.unread = bytes;
-            return TurnStep::GoOn;
+        self.take_more(number, context)
+    }
+
+    /// Takes what was read before, or else reads, or waits until that can be done.
+    fn take_more(&mut self, number: usize, context: &mut Context) -> TurnStep {
+        match (self.unread.is_empty(), self.is_readable) {
+            (false, _) => self.take_unread(number, context),
+            (true, true) => self.read(number, context),
+            (true, false) => TurnStep::Wait,
         }
-        match self.is_readable {
-            true => self.read(number, context),
-            false => TurnStep::Wait,
-        }
+    }
+
+    fn take_unread(&mut self, number: usize, context: &mut Context) -> TurnStep {
+        let mut bytes = std::mem::take(&mut self.unread);
+        let used = self.take(&mut bytes, number, context);
+        bytes.drain(..used);
+        bytes.shrink_to(UNREAD_KEPT_BYTES);
+        self.unread = bytes;
+        TurnStep::GoOn
     }
 
     /// Sends one piece of what is owed.
@@ -258,9 +279,37 @@ impl Connection {
 
     /// Answers what is in `bytes` as far as may be, and says how many bytes that took.
     fn take(&mut self, bytes: &mut [u8], number: usize, context: &mut Context) -> usize {
-        match self.session {
-            Some(_) => self.take_messages(bytes, number, context),
-            None => self.take_requests(bytes, number, context),
+        if let Some(first) = self.opening.look(bytes, self.tls.as_deref()) {
+            return self.take_first(first, bytes, number, context);
+        }
+        match (&self.session, &self.http2) {
+            (Some(_), _) => self.take_messages(bytes, number, context),
+            (None, Some(_)) => self.take_frames(bytes, number, context),
+            (None, None) => self.take_requests(bytes, number, context),
+        }
+    }
+
+    /// Takes the bytes that say what is spoken, and all behind them.
+    fn take_first(
+        &mut self,
+        first: FirstBytes,
+        bytes: &[u8],
+        number: usize,
+        context: &mut Context,
+    ) -> usize {
+        match first {
+            FirstBytes::TooFew => bytes.len(),
+            FirstBytes::Http1 { before: [] } => self.take_requests(bytes, number, context),
+            FirstBytes::Http1 { before } => {
+                let all = [before, bytes].concat();
+                let used = self.take_requests(&all, number, context);
+                used.saturating_sub(before.len())
+            }
+            FirstBytes::Http2 { before } => {
+                let session = Http2Session::begin(before.len(), &mut self.out);
+                self.http2 = Some(Box::new(session));
+                self.take_frames(bytes, number, context)
+            }
         }
     }
 
@@ -340,6 +389,9 @@ impl Connection {
 
     /// Answers what was due now.
     pub(crate) fn answer_due(&mut self, number: usize, context: &mut Context) {
+        if self.http2.is_some() {
+            return self.answer_due_streams(context);
+        }
         self.due = None;
         self.answer(number, context);
     }
@@ -423,6 +475,7 @@ impl Connection {
     /// Ends the connection when all is sent, softly: the client may still be sending.
     fn hang_up(&mut self) {
         self.phase = ConnectionPhase::Closing;
+        self.http2 = None;
         self.due = None;
         self.is_readable = true;
     }

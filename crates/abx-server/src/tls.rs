@@ -28,6 +28,10 @@ pub enum ServerCertificate {
     SelfSigned,
 }
 
+/// The names of protocols that clients may choose by ALPN (RFC 7301).
+const HTTP1: &[u8] = b"http/1.1";
+const HTTP2: &[u8] = b"h2";
+
 /// What the TLS of all connections has in common.
 #[derive(Debug, Clone)]
 pub(crate) struct TlsAcceptor(Arc<rustls::ServerConfig>);
@@ -84,7 +88,7 @@ impl TlsAcceptor {
                 .with_protocol_versions(rustls::ALL_VERSIONS)?
                 .with_no_client_auth();
         let mut config = builder.with_single_cert(chain, key)?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];
         config.ticketer = ring::Ticketer::new()?;
         Ok(TlsAcceptor(Arc::new(config)))
     }
@@ -142,6 +146,12 @@ impl TlsStream {
     /// Whether records wait for room in the socket.
     pub(crate) fn owes_records(&self) -> bool {
         self.session.wants_write()
+    }
+
+    /// Whether HTTP/2 was agreed on; `None` where nothing was.
+    pub(crate) fn agreed_on_http2(&self) -> Option<bool> {
+        let agreed = self.session.alpn_protocol()?;
+        Some(agreed == HTTP2)
     }
 
     /// Sends records that wait.

@@ -28,6 +28,17 @@ pub(crate) struct FoundFile {
     pub(crate) sending: SendMethod,
 }
 
+impl FoundFile {
+    /// All of it, to be sent.
+    pub(crate) fn part(self) -> FilePart {
+        FilePart {
+            file: self.file,
+            offset: 0,
+            left: self.bytes,
+        }
+    }
+}
+
 impl Folder {
     /// Opens a directory, and tries that the kernel keeps us below it.
     pub(crate) fn open(root: &Path, sending: SendMethod) -> Result<Folder, Errno> {
@@ -82,6 +93,19 @@ pub(crate) fn read_piece(part: &mut FilePart, out: &mut Vec<u8>) -> io::Result<(
     out.truncate(start + usize::try_from(read).expect("it is in memory"));
     part.offset += read;
     part.left -= read;
+    Ok(())
+}
+
+/// Reads the next bytes of a file, as many as there is room for.
+pub(crate) fn read_part(part: &mut FilePart, room: &mut [u8]) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < room.len() {
+        let read = pread(&part.file, &mut room[filled..], part.offset)?;
+        let read = whole_or_ended(read)?;
+        part.offset += read;
+        part.left = part.left.saturating_sub(read);
+        filled += usize::try_from(read).expect("it is in memory");
+    }
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 
 mod blog;
 mod files;
+mod response;
 
 use std::io;
 use std::ops::Range;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use abx_sys::process::die_of_crashes;
 use abx_sys::{FilePart, Socket};
 use abx_wire::http1::{AnswerHead, Method, RequestHead, Version, answer_head};
+use abx_wire::http2::StreamRequest;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::process::{Signal, getpid, kill_process};
@@ -23,6 +25,9 @@ use crate::content::blog::Blog;
 use crate::content::files::{Folder, FoundFile, READ_BYTES_MAX, read_piece, send_piece};
 use crate::faults::InjectedFault;
 use crate::tls::{self, TlsStream};
+
+pub(crate) use files::read_part;
+pub(crate) use response::{PlannedResponse, ResponseBody};
 
 /// All that is served.
 #[derive(Debug)]
@@ -116,12 +121,31 @@ impl ServedContent {
 
     /// Decides what a request is answered with.
     pub(crate) fn plan(&self, head: &RequestHead<'_>) -> Plan {
-        let found = match &self.main {
-            _ if self.has_blog_at(head.target) => FoundContent::Blog,
-            _ if self.allows_crash && is_path(head.target, CRASH) => FoundContent::Crash,
+        Plan {
+            found: self.find(head.method, head.target),
+            version: head.version,
+            keep_alive: head.keep_alive,
+            is_head_only: head.method == Method::Head,
+        }
+    }
+
+    /// Decides what a request of HTTP/2 is answered with.
+    pub(crate) fn plan_stream(&self, head: &StreamRequest<'_>) -> Plan {
+        Plan {
+            found: self.find(head.method, head.target),
+            version: Version::Http11,
+            keep_alive: true,
+            is_head_only: head.method == Method::Head,
+        }
+    }
+
+    fn find(&self, method: Method, target: &str) -> FoundContent {
+        match &self.main {
+            _ if self.has_blog_at(target) => FoundContent::Blog,
+            _ if self.allows_crash && is_path(target, CRASH) => FoundContent::Crash,
             MainContent::Page(_) => FoundContent::Page,
-            MainContent::Files(_) if head.method == Method::Other => FoundContent::Refused(405),
-            MainContent::Files(folder) => match folder.find(head.target) {
+            MainContent::Files(_) if method == Method::Other => FoundContent::Refused(405),
+            MainContent::Files(folder) => match folder.find(target) {
                 Ok(found) => FoundContent::File(found),
                 // Trouble of ours that passes; all else means that the file cannot be had.
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => {
@@ -129,12 +153,6 @@ impl ServedContent {
                 }
                 Err(_) => FoundContent::Refused(404),
             },
-        };
-        Plan {
-            found,
-            version: head.version,
-            keep_alive: head.keep_alive,
-            is_head_only: head.method == Method::Head,
         }
     }
 
@@ -145,63 +163,33 @@ impl ServedContent {
         injected: InjectedFault,
         out: &mut Vec<u8>,
     ) -> PreparedAnswer {
-        let close = !plan.keep_alive || injected == InjectedFault::CloseEarly;
-        let mut head = AnswerHead {
-            status: 200,
-            content_length: 0,
-            content_type: "text/plain",
-            version: plan.version,
-            keep_alive: plan.keep_alive,
+        let (version, keep_alive) = (plan.version, plan.keep_alive);
+        let response = self.respond(plan, injected);
+        let head = AnswerHead {
+            status: response.status,
+            content_length: response.content_length,
+            content_type: response.content_type,
+            version,
+            keep_alive,
         };
-        let mut blog_page = String::new();
-        let found = match (injected, plan.found) {
-            (InjectedFault::Fail, _) => FoundContent::Refused(503),
-            (_, FoundContent::Blog) => self.render_blog(&mut blog_page),
-            (_, found) => found,
-        };
-        let tail = match found {
-            FoundContent::Refused(status) => {
-                let body = refusal(status);
-                head.status = status;
-                head.content_length = body.len() as u64;
-                answer_head(&head, out);
-                if !plan.is_head_only {
-                    out.extend_from_slice(body);
-                }
+        answer_head(&head, out);
+        let tail = match response.body {
+            ResponseBody::None => Tail::None,
+            ResponseBody::Fixed(bytes) => {
+                out.extend_from_slice(bytes);
                 Tail::None
             }
-            FoundContent::Crash => crash(),
-            FoundContent::Blog => {
-                head.content_length = blog_page.len() as u64;
-                head.content_type = "text/html";
-                answer_head(&head, out);
-                if !plan.is_head_only {
-                    out.extend_from_slice(blog_page.as_bytes());
-                }
+            ResponseBody::Rendered(page) => {
+                out.extend_from_slice(page.as_bytes());
                 Tail::None
             }
-            FoundContent::File(found) => {
-                head.content_length = found.bytes;
-                head.content_type = found.content_type;
-                answer_head(&head, out);
-                match plan.is_head_only || found.bytes == 0 {
-                    true => Tail::None,
-                    false => Tail::of(found),
-                }
-            }
-            FoundContent::Page => {
-                let page = self.page();
-                let (announced, sent) = page.lengths(injected);
-                head.content_length = announced as u64;
-                head.content_type = page.content_type;
-                answer_head(&head, out);
-                match plan.is_head_only {
-                    true => Tail::None,
-                    false => page.write(injected == InjectedFault::WrongBody, sent, out),
-                }
-            }
+            ResponseBody::Page { is_changed, bytes } => self.page().write(is_changed, bytes, out),
+            ResponseBody::File(found) => Tail::of(found),
         };
-        PreparedAnswer { tail, close }
+        PreparedAnswer {
+            tail,
+            close: !keep_alive || response.is_cut,
+        }
     }
 
     /// Sends one piece of a page or by sendfile; done when the tail is [`Tail::None`].
@@ -235,15 +223,14 @@ impl ServedContent {
         self.blog.is_some() && [BLOG, BLOG_FOLDER].iter().any(|path| is_path(target, path))
     }
 
-    /// Makes the blog's page, or says that it cannot be had.
-    fn render_blog(&self, page: &mut String) -> FoundContent {
-        match self.blog.as_ref().map(Blog::page) {
-            Some(Ok(made)) => {
-                *page = made;
-                FoundContent::Blog
-            }
-            _ => FoundContent::Refused(503),
-        }
+    /// Makes the blog's page; `None` when it cannot be had.
+    fn render_blog(&self) -> Option<String> {
+        self.blog.as_ref()?.page().ok()
+    }
+
+    /// The page's bytes, right or changed.
+    pub(crate) fn page_bytes(&self, is_changed: bool) -> &[u8] {
+        self.page().copy(is_changed)
     }
 
     fn page(&self) -> &PageAnswers {
@@ -255,30 +242,38 @@ impl ServedContent {
 
     /// The answer that the null model gives to everything.
     pub(crate) fn canned_answer(&self) -> Vec<u8> {
-        let plan = Plan {
-            found: FoundContent::Page,
-            version: Version::Http11,
-            keep_alive: true,
-            is_head_only: false,
-        };
         let mut out = Vec::new();
-        if let Tail::PageAnswers { range, .. } =
-            self.answer(plan, InjectedFault::None, &mut out).tail
+        if let Tail::PageAnswers { range, .. } = self
+            .answer(Plan::of_the_page(), InjectedFault::None, &mut out)
+            .tail
         {
             out.extend_from_slice(&self.page().bytes[range]);
         }
         out
     }
+
+    /// The same before it is written.
+    pub(crate) fn canned_response(&self) -> PlannedResponse {
+        self.respond(Plan::of_the_page(), InjectedFault::None)
+    }
+}
+
+impl Plan {
+    fn of_the_page() -> Plan {
+        Plan {
+            found: FoundContent::Page,
+            version: Version::Http11,
+            keep_alive: true,
+            is_head_only: false,
+        }
+    }
 }
 
 impl Tail {
     fn of(found: FoundFile) -> Tail {
-        let part = FilePart {
-            file: found.file,
-            offset: 0,
-            left: found.bytes,
-        };
-        match found.sending {
+        let sending = found.sending;
+        let part = found.part();
+        match sending {
             SendMethod::Sendfile => Tail::Sendfile(part),
             SendMethod::Read => Tail::Read(part),
             SendMethod::Uring => Tail::Uring(part),

@@ -1,7 +1,10 @@
 //! The fastest answers that this machine can give: a ceiling, not a subject.
 //!
-//! The only thing looked for is the empty line that ends a request's head, so
-//! a request with a body, or one that asks for a close, is not understood.
+//! In HTTP/1 the only thing looked for is the empty line that ends a request's head, so
+//! a request with a body, or one that asks for a close, is not understood. HTTP/2
+//! has to be read ([`NullStreams`]).
+
+mod streams;
 
 use std::io;
 
@@ -10,10 +13,13 @@ use memchr::memmem::Finder;
 
 use crate::admission::{EventSource, event_source};
 use crate::config::{ServeError, ServerConfig};
+use crate::connection::{FirstBytes, Opening};
 use crate::connection_table::ConnectionTable;
 use crate::content::ServedContent;
 use crate::listener::{AcceptedConnection, ListeningSocket};
 use crate::tls::{self, TlsStream};
+
+use streams::NullStreams;
 
 /// Serves until the end, or until the kernel ends the wait.
 pub(crate) fn run(
@@ -25,7 +31,7 @@ pub(crate) fn run(
     let listener = ListeningSocket::open(config)?;
     let address = listener.address;
     let mut table = ConnectionTable::new(listener)?;
-    let mut event_loop = NullLoop::new(&site.canned_answer());
+    let mut event_loop = NullLoop::new(site);
     let mut events = Events::with_capacity(EVENTS_MAX);
     on_ready(address);
     loop {
@@ -56,7 +62,8 @@ pub(crate) fn run(
 }
 
 /// What all connections share.
-struct NullLoop {
+struct NullLoop<'a> {
+    site: &'a ServedContent,
     head_end: Finder<'static>,
     /// The answer, as often as one send may need it.
     answers: Vec<u8>,
@@ -67,6 +74,9 @@ struct NullLoop {
 struct NullConnection {
     socket: Socket,
     tls: Option<Box<TlsStream>>,
+    opening: Opening,
+    /// What HTTP/2 keeps, where that is spoken.
+    streams: Option<Box<NullStreams>>,
     /// How much of the empty line the bytes so far end with: 0 to 3.
     matched: usize,
     /// Bytes of answers that are not sent yet.
@@ -75,9 +85,11 @@ struct NullConnection {
     is_readable: bool,
 }
 
-impl NullLoop {
-    fn new(answer: &[u8]) -> NullLoop {
+impl NullLoop<'_> {
+    fn new(site: &ServedContent) -> NullLoop<'_> {
+        let answer = site.canned_answer();
         NullLoop {
+            site,
             head_end: Finder::new(HEAD_END),
             answers: answer.repeat((SEND_BYTES / answer.len()).max(1)),
             answer_bytes: answer.len(),
@@ -91,6 +103,8 @@ impl NullConnection {
         NullConnection {
             socket: accepted.socket,
             tls: accepted.tls,
+            opening: Opening::Undecided(0),
+            streams: None,
             matched: 0,
             owed: 0,
             is_readable: false,
@@ -100,7 +114,7 @@ impl NullConnection {
     /// Sends what is owed and reads on until one of them would block.
     ///
     /// An error means that the connection is over.
-    fn serve(&mut self, event_loop: &mut NullLoop, event: SocketEvent) -> io::Result<()> {
+    fn serve(&mut self, event_loop: &mut NullLoop<'_>, event: SocketEvent) -> io::Result<()> {
         self.is_readable |= event.readable();
         match self.exchange(event_loop, event.ended()) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
@@ -108,7 +122,7 @@ impl NullConnection {
         }
     }
 
-    fn exchange(&mut self, event_loop: &mut NullLoop, has_ended: bool) -> io::Result<()> {
+    fn exchange(&mut self, event_loop: &mut NullLoop<'_>, has_ended: bool) -> io::Result<()> {
         loop {
             if let Some(tls) = &mut self.tls {
                 tls.flush(&self.socket)?;
@@ -124,6 +138,9 @@ impl NullConnection {
                 let answers = &event_loop.answers[start..end];
                 self.owed -= tls::send(&self.socket, self.tls.as_deref_mut(), answers)?;
             }
+            if let Some(streams) = &mut self.streams {
+                streams.send(&self.socket, self.tls.as_deref_mut(), event_loop.site)?;
+            }
             if !self.is_readable {
                 return Ok(());
             }
@@ -137,9 +154,34 @@ impl NullConnection {
             }
             // After a short read the next bytes come with an event, but not the end.
             self.is_readable = may_have_more || has_ended;
-            let bytes = &event_loop.buffer[..received];
-            let heads = count_heads(&mut self.matched, &event_loop.head_end, bytes);
+            let NullLoop {
+                site,
+                head_end,
+                buffer,
+                ..
+            } = event_loop;
+            let heads = self.take(&buffer[..received], site, head_end);
             self.owed = heads * event_loop.answer_bytes;
+        }
+    }
+
+    /// Takes requests, and says how many of HTTP/1 have ended.
+    fn take(&mut self, bytes: &[u8], site: &ServedContent, head_end: &Finder<'_>) -> usize {
+        let mut count = |bytes: &[u8]| count_heads(&mut self.matched, head_end, bytes);
+        if let Some(streams) = &mut self.streams {
+            streams.take(bytes, site);
+            return 0;
+        }
+        match self.opening.look(bytes, self.tls.as_deref()) {
+            None => count(bytes),
+            Some(FirstBytes::TooFew) => 0,
+            Some(FirstBytes::Http1 { before }) => count(before) + count(bytes),
+            Some(FirstBytes::Http2 { before }) => {
+                let streams = self.streams.insert(Box::default());
+                streams.take(before, site);
+                streams.take(bytes, site);
+                0
+            }
         }
     }
 }

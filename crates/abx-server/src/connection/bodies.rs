@@ -1,0 +1,176 @@
+//! Bodies of answers on the streams of one connection, each in its turn and as far as the
+//! client has room.
+
+use std::collections::VecDeque;
+use std::io;
+
+use abx_sys::FilePart;
+use abx_wire::http2::{ResponseHead, Server};
+
+use crate::content::{PlannedResponse, ResponseBody, ServedContent, read_part};
+
+/// Answers whose bodies are not sent to their ends.
+#[derive(Debug, Default)]
+pub(crate) struct Bodies(VecDeque<StreamBody>);
+
+/// The rest of one.
+#[derive(Debug)]
+struct StreamBody {
+    stream: u32,
+    source: BodySource,
+    /// Bytes that are still to be sent.
+    left: u64,
+    /// The stream is reset behind them.
+    is_cut: bool,
+}
+
+#[derive(Debug)]
+enum BodySource {
+    Fixed(&'static [u8]),
+    Rendered(String),
+    Page { is_changed: bool, end: usize },
+    File(FilePart),
+}
+
+/// What came of one turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BodyTurn {
+    Over,
+    Sent,
+    /// The client has no room.
+    Blocked,
+}
+
+impl Bodies {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Writes the head of an answer, and what may be sent of its body in one frame.
+    pub(crate) fn begin(
+        &mut self,
+        stream: u32,
+        response: PlannedResponse,
+        server: &mut Server,
+        site: &ServedContent,
+        out: &mut Vec<u8>,
+    ) {
+        let head = ResponseHead {
+            status: response.status,
+            content_length: response.content_length,
+            content_type: response.content_type,
+        };
+        let body = StreamBody::of(stream, response);
+        let body = body.filter(|body| body.left > 0 || body.is_cut);
+        server.respond(stream, &head, body.is_none(), out);
+        let Some(mut body) = body else {
+            return;
+        };
+        let is_full = out.len() >= OUT_BYTES_ENOUGH;
+        if is_full || body.turn(server, site, out) != BodyTurn::Over {
+            self.0.push_back(body);
+        }
+    }
+
+    /// Sends of all of them in turns, until there is no room, or enough to send at once.
+    pub(crate) fn send(&mut self, server: &mut Server, site: &ServedContent, out: &mut Vec<u8>) {
+        let mut blocked = 0;
+        while blocked < self.0.len() && out.len() < OUT_BYTES_ENOUGH && server.room_of_all() > 0 {
+            let Some(mut body) = self.0.pop_front() else {
+                return;
+            };
+            match body.turn(server, site, out) {
+                BodyTurn::Over => {
+                    blocked = 0;
+                    continue;
+                }
+                BodyTurn::Sent => blocked = 0,
+                BodyTurn::Blocked => blocked += 1,
+            }
+            self.0.push_back(body);
+        }
+    }
+
+    /// Nothing more is to be sent on a stream.
+    pub(crate) fn forget(&mut self, stream: u32) {
+        self.0.retain(|body| body.stream != stream);
+    }
+}
+
+impl StreamBody {
+    /// The body of an answer, if it has one.
+    fn of(stream: u32, response: PlannedResponse) -> Option<StreamBody> {
+        let (left, source) = match response.body {
+            ResponseBody::None => return None,
+            ResponseBody::Fixed(bytes) => (bytes.len() as u64, BodySource::Fixed(bytes)),
+            ResponseBody::Rendered(page) => (page.len() as u64, BodySource::Rendered(page)),
+            ResponseBody::Page { is_changed, bytes } => {
+                let end = bytes;
+                (bytes as u64, BodySource::Page { is_changed, end })
+            }
+            ResponseBody::File(found) => (found.bytes, BodySource::File(found.part())),
+        };
+        Some(StreamBody {
+            stream,
+            source,
+            left,
+            is_cut: response.is_cut && left < response.content_length,
+        })
+    }
+
+    /// Sends one frame.
+    fn turn(&mut self, server: &mut Server, site: &ServedContent, out: &mut Vec<u8>) -> BodyTurn {
+        let room = server.room(self.stream).min(FRAME_BYTES);
+        let length = usize::try_from(self.left).map_or(room, |left| left.min(room));
+        if length == 0 && self.left > 0 {
+            return BodyTurn::Blocked;
+        }
+        let is_last = length as u64 == self.left;
+        let ends = is_last && !self.is_cut;
+        if length > 0 && self.send(length, ends, server, site, out).is_err() {
+            // A file that became shorter than its head says.
+            server.give_up(self.stream, out);
+            return BodyTurn::Over;
+        }
+        if is_last && self.is_cut {
+            server.give_up(self.stream, out);
+        }
+        self.left -= length as u64;
+        match is_last {
+            true => BodyTurn::Over,
+            false => BodyTurn::Sent,
+        }
+    }
+
+    fn send(
+        &mut self,
+        length: usize,
+        ends: bool,
+        server: &mut Server,
+        site: &ServedContent,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let all = match &mut self.source {
+            BodySource::Fixed(bytes) => bytes,
+            BodySource::Rendered(page) => page.as_bytes(),
+            BodySource::Page { is_changed, end } => &site.page_bytes(*is_changed)[..*end],
+            BodySource::File(part) => {
+                let mut room = [0; FRAME_BYTES];
+                read_part(part, &mut room[..length])?;
+                server.send(self.stream, &room[..length], ends, out);
+                return Ok(());
+            }
+        };
+        let left = usize::try_from(self.left).expect("it is in memory");
+        let bytes = &all[all.len() - left..][..length];
+        server.send(self.stream, bytes, ends, out);
+        Ok(())
+    }
+}
+
+/// The longest frame that every client takes.
+const FRAME_BYTES: usize = 16 * 1024;
+
+/// So many bytes to send that further bodies wait.
+pub(crate) const OUT_BYTES_ENOUGH: usize = 64 * 1024;

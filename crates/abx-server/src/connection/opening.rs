@@ -1,0 +1,85 @@
+//! Which protocol a connection speaks: as ALPN has it, or as its first bytes say.
+
+use abx_wire::http2::PREFACE;
+
+use crate::tls::TlsStream;
+
+/// What is known of the protocol of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// So many bytes came, which are the beginning of HTTP/2's preface.
+    Undecided(usize),
+    /// HTTP/1, or what a connection of HTTP/1 has become; or HTTP/2.
+    Decided,
+}
+
+/// What the first bytes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstBytes {
+    /// Not enough, and all of them are taken.
+    TooFew,
+    /// HTTP/1, behind the first bytes of the preface, which were taken before.
+    Http1 { before: &'static [u8] },
+    /// HTTP/2, behind so many bytes of the preface, and so many of these belong to it.
+    Http2 { before: &'static [u8] },
+}
+
+impl Opening {
+    /// Looks at further bytes, as long as it is undecided.
+    pub(crate) fn look(&mut self, bytes: &[u8], tls: Option<&TlsStream>) -> Option<FirstBytes> {
+        let Opening::Undecided(matched) = self else {
+            return None;
+        };
+        let agreed = tls.and_then(TlsStream::agreed_on_http2);
+        let (before, awaited) = PREFACE.split_at(*matched);
+        let shared = bytes.len().min(awaited.len());
+        let found = match agreed {
+            Some(true) => FirstBytes::Http2 { before },
+            Some(false) => FirstBytes::Http1 { before },
+            None if bytes[..shared] != awaited[..shared] => FirstBytes::Http1 { before },
+            None if shared == awaited.len() => FirstBytes::Http2 { before },
+            None => {
+                *matched += shared;
+                return Some(FirstBytes::TooFew);
+            }
+        };
+        *self = Opening::Decided;
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_preface_tells_wherever_it_is_cut_and_nothing_is_lost() {
+        // Method: the preface and requests that begin as it does, cut at each place; what was
+        // taken before is given out again with the decision.
+        let cases: [(&[u8], bool); 4] = [
+            (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nxyz", true),
+            (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\rX and more than that", false),
+            (b"POST / HTTP/1.1\r\nHost: h\r\n\r\n-", false),
+            (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n--", false),
+        ];
+        for (bytes, is_http2) in cases {
+            for cut in 1..bytes.len() {
+                let mut opening = Opening::Undecided(0);
+                let mut seen = opening.look(&bytes[..cut], None).unwrap();
+                let mut rest = &bytes[..cut];
+                if seen == FirstBytes::TooFew {
+                    rest = &bytes[cut..];
+                    seen = opening.look(rest, None).unwrap();
+                }
+                let (before, found) = match seen {
+                    FirstBytes::Http1 { before } => (before, false),
+                    FirstBytes::Http2 { before } => (before, true),
+                    FirstBytes::TooFew => panic!("nothing is decided"),
+                };
+                assert_eq!(found, is_http2, "{cut}");
+                assert!(bytes.starts_with(&[before, rest].concat()), "{cut}");
+                assert_eq!(opening.look(rest, None), None);
+            }
+        }
+    }
+}

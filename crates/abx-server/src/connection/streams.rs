@@ -1,0 +1,183 @@
+//! A connection that speaks HTTP/2: the requests on its streams, and their answers.
+//!
+//! It reads between two sends of bodies, also while much of them is left, since streams may be
+//! given up and others begun meanwhile.
+
+use std::collections::VecDeque;
+
+use abx_sys::Nanos;
+use abx_wire::http2::{PREFACE, RequestEvent, Server};
+
+use super::bodies::{Bodies, OUT_BYTES_ENOUGH};
+use super::{Batch, Connection, Context, TurnStep};
+use crate::content::Plan;
+
+/// What HTTP/2 keeps of a connection.
+#[derive(Debug)]
+pub(crate) struct Http2Session {
+    server: Server,
+    /// Requests whose heads came, and that are not whole.
+    asked: Vec<(u32, Plan)>,
+    /// Requests whose answers wait for their time, which is the same wait for all.
+    waiting: VecDeque<(Nanos, u32, Plan)>,
+    bodies: Bodies,
+    /// A part of bodies was sent, so that it is time to read.
+    reads_next: bool,
+}
+
+impl Http2Session {
+    /// Begins behind so many bytes of the client's preface.
+    pub(super) fn begin(matched: usize, out: &mut Vec<u8>) -> Http2Session {
+        let mut server = Server::open(out);
+        let event = server.receive(&mut &PREFACE[..matched], out);
+        debug_assert!(event.is_none(), "nothing is asked by the preface");
+        Http2Session {
+            server,
+            asked: Vec::new(),
+            waiting: VecDeque::new(),
+            bodies: Bodies::default(),
+            reads_next: false,
+        }
+    }
+
+    /// Whether no answer is under way.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.bodies.is_empty()
+    }
+
+    fn take_asked(&mut self, stream: u32) -> Option<Plan> {
+        let place = self.asked.iter().rposition(|(asked, _)| *asked == stream)?;
+        Some(self.asked.swap_remove(place).1)
+    }
+
+    fn forget(&mut self, stream: u32) {
+        self.take_asked(stream);
+        self.waiting.retain(|(_, waiting, _)| *waiting != stream);
+        self.bodies.forget(stream);
+    }
+
+    fn next_due(&self) -> Option<Nanos> {
+        self.waiting.front().map(|(at, _, _)| *at)
+    }
+
+    fn answer(&mut self, stream: u32, plan: Plan, context: &mut Context, out: &mut Vec<u8>) {
+        context.answered += 1;
+        let injected = context.injector.draw();
+        let response = context.site.respond(plan, injected);
+        self.bodies
+            .begin(stream, response, &mut self.server, &context.site, out);
+    }
+}
+
+impl Connection {
+    /// Takes frames from `bytes` as far as may be, and says how many bytes that took.
+    pub(super) fn take_frames(
+        &mut self,
+        bytes: &[u8],
+        number: usize,
+        context: &mut Context,
+    ) -> usize {
+        let Some(mut session) = self.http2.take() else {
+            return 0;
+        };
+        let mut input = bytes;
+        while let Some(event) = session.server.receive(&mut input, &mut self.out) {
+            match event {
+                RequestEvent::Head { stream, head } => {
+                    let expects_continue = head.expects_continue;
+                    let plan = context.site.plan_stream(&head);
+                    session.asked.push((stream, plan));
+                    if expects_continue {
+                        session.server.invite(stream, &mut self.out);
+                    }
+                    if context.is_last_request() {
+                        session.server.leave(&mut self.out);
+                    }
+                }
+                RequestEvent::Done { stream } => {
+                    self.take_stream(&mut session, stream, number, context);
+                    // SUBTLE: Not behind a head, whose end the session may already know of.
+                    if context.batch == Batch::One || self.out.len() >= OUT_BYTES_ENOUGH {
+                        break;
+                    }
+                }
+                RequestEvent::Gone { stream } => {
+                    session.forget(stream);
+                    self.due = session.next_due();
+                }
+                RequestEvent::Failed(_) => {
+                    self.hang_up();
+                    return bytes.len();
+                }
+            }
+        }
+        self.http2 = Some(session);
+        bytes.len() - input.len()
+    }
+
+    /// Answers a whole request, or has its answer wait.
+    fn take_stream(
+        &mut self,
+        session: &mut Http2Session,
+        stream: u32,
+        number: usize,
+        context: &mut Context,
+    ) {
+        let plan = session.take_asked(stream);
+        let plan = plan.expect("a request has a head");
+        context.injector.stall();
+        context.injector.work();
+        let Some(delay) = context.injector.delay() else {
+            return session.answer(stream, plan, context, &mut self.out);
+        };
+        let at = Nanos::now().plus(delay.into());
+        session.waiting.push_back((at, stream, plan));
+        context.due.push_back((at, number));
+        self.due = session.next_due();
+    }
+
+    /// Answers the requests that are due now.
+    pub(super) fn answer_due_streams(&mut self, context: &mut Context) {
+        let (Some(session), Some(now)) = (&mut self.http2, self.due) else {
+            return;
+        };
+        while let Some((at, _, _)) = session.waiting.front()
+            && *at <= now
+            && let Some((_, stream, plan)) = session.waiting.pop_front()
+        {
+            session.answer(stream, plan, context, &mut self.out);
+        }
+        self.due = session.next_due();
+    }
+
+    /// What a connection with streams does when all that was written is sent; `None` when it is
+    /// as any other.
+    pub(super) fn step_of_streams(
+        &mut self,
+        number: usize,
+        context: &mut Context,
+    ) -> Option<TurnStep> {
+        let session = self.http2.as_mut()?;
+        // A call that waits for bytes would hold up what can be sent.
+        let may_read = !self.unread.is_empty() || self.is_readable && !self.is_blocking;
+        if may_read && std::mem::take(&mut session.reads_next) {
+            return Some(self.take_more(number, context));
+        }
+        session
+            .bodies
+            .send(&mut session.server, &context.site, &mut self.out);
+        if !self.out.is_empty() {
+            session.reads_next = true;
+            return Some(TurnStep::GoOn);
+        }
+        if session.server.is_over() {
+            self.hang_up();
+            return Some(TurnStep::GoOn);
+        }
+        let waits = self.is_blocking && self.due.is_some();
+        Some(match waits && self.unread.is_empty() {
+            true => TurnStep::Wait,
+            false => self.take_more(number, context),
+        })
+    }
+}
