@@ -29,10 +29,13 @@ impl CeilingKind {
     /// What a load needs; `None` where it has no ceiling.
     fn of(load: &Load, planned: &PlannedLoad) -> Option<CeilingKind> {
         let mut plans = planned.plans.iter();
-        let is_encrypted = plans.next()?.tls.is_some();
-        // Of subjects with TLS and without, the ones would have a ceiling above the others.
-        let is_shared = plans.all(|plan| plan.tls.is_some() == is_encrypted)
-            && !planned.plans.iter().any(asks_in_http2);
+        let first = plans.next()?;
+        let is_encrypted = first.tls.is_some();
+        // Of subjects with TLS and without, or asked in HTTP/2 and HTTP/1, the ones would have
+        // a ceiling above the others.
+        let is_shared = plans.all(|plan| {
+            plan.tls.is_some() == is_encrypted && asks_in_http2(plan) == asks_in_http2(first)
+        });
         let page_bytes = page_bytes(load, planned)?;
         (is_shared && is_asked(load)).then_some(CeilingKind {
             page_bytes,
@@ -54,10 +57,15 @@ fn null_server(ceiling: &CeilingServer, kind: CeilingKind) -> Subject {
     }
 }
 
-/// Whether it asks in HTTP/2, which the server that does nothing does not speak.
+/// Whether it asks in HTTP/2, as all its requests do then.
 fn asks_in_http2(plan: &LoadPlan) -> bool {
-    let mut versions = plan.requests.iter().map(|asked| asked.request.version);
-    versions.any(|version| version == HttpVersion::Http2)
+    version(plan) == Some(HttpVersion::Http2)
+}
+
+/// In which version it asks.
+fn version(plan: &LoadPlan) -> Option<HttpVersion> {
+    let first = plan.requests.first();
+    first.map(|asked| asked.request.version)
 }
 
 /// Whether a load has a ceiling: one that always asks in HTTP, by a method that
@@ -101,8 +109,8 @@ pub fn start_ceilings(
             Some((_, index)) => *index,
             None => {
                 let server = null_server(ceiling, kind);
-                let tls = planned.plans.first().and_then(ceiling_tls);
-                processes.push(start(context, &server, (load, tls), &mut random)?);
+                let like = planned.plans.first();
+                processes.push(start(context, &server, (load, like), &mut random)?);
                 known.push((kind, processes.len() - 1));
                 processes.len() - 1
             }
@@ -117,7 +125,7 @@ pub fn start_ceilings(
 fn start(
     context: &StudyContext,
     subject: &Subject,
-    (load, tls): (&Load, Option<TlsPlan>),
+    (load, like): (&Load, Option<&LoadPlan>),
     random: &mut ChaCha8Rng,
 ) -> Result<ServerProcess, Abort> {
     let failed = |error: ServerProcessError| Abort::subject(&subject.name, error);
@@ -131,7 +139,7 @@ fn start(
     let Some(request) = load.requests.first() else {
         return Ok(process);
     };
-    let first = probe(load, request, &process, tls);
+    let first = probe(load, request, &process, like);
     let stopper = context.generator.stopper();
     process
         .wait_ready(
@@ -148,20 +156,22 @@ fn start(
     Ok(process)
 }
 
-/// What the ceiling is asked; everything that it answers has status 200.
+/// What the ceiling is asked, in the version and over the TLS of this plan; everything that it
+/// answers has status 200.
 fn probe(
     load: &Load,
     request: &RequestSpec,
     process: &ServerProcess,
-    tls: Option<TlsPlan>,
+    like: Option<&LoadPlan>,
 ) -> Probe {
+    let version = like.and_then(version).unwrap_or(load.version);
     Probe {
-        request: request.plan(load.version, &process.address.to_string(), None),
+        request: request.plan(version, &process.address.to_string(), None),
         status: ExpectedStatus::default(),
         is_logged: false,
         shape: Shape::Request,
         seed: 0,
-        tls,
+        tls: like.and_then(ceiling_tls),
     }
 }
 
@@ -185,8 +195,7 @@ fn plan(
     let (Some(like), Some(request)) = (plans.first(), load.requests.first()) else {
         return Ok(None);
     };
-    let tls = ceiling_tls(like);
-    let asked = probe(load, request, process, tls.clone());
+    let asked = probe(load, request, process, Some(like));
     let patience = Patience {
         timeout: load.timeout,
         stopper: Some(stopper),
@@ -198,7 +207,7 @@ fn plan(
     let few = sources(process.address, connections, load.keep_alive, &[], ports);
     Ok(Some(LoadPlan {
         address: process.address,
-        tls,
+        tls: ceiling_tls(like),
         // Addresses that were asked for lead to it too, since it is on loopback.
         sources: if like.sources.is_empty() {
             few
