@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use abx_sys::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Home, Server, assert_honest, findings, send, wait_for};
+use crate::support::{Home, assert_honest, findings, send, wait_for};
 use crate::tls::certify;
 
 /// Speaks HTTP/2 by nghttp2's library, which holds each frame against the standard. It
@@ -237,11 +237,12 @@ fn what_a_server_does_wrong_has_its_outcome() {
 
 #[test]
 fn who_speaks_no_http2_is_told_before_the_load() {
-    // Method: our own server, which speaks HTTP/1 only; nginx that is asked for HTTP/1.1 where
+    // Method: nginx that speaks HTTP/1 only; nginx that is asked for HTTP/1.1 where
     // it takes HTTP/2 only, and in HTTP/2 where ALPN has none; and flags that do not go together.
     let home = Home::new();
-    let server = Server::start(&[]);
-    home.run_abx(&["run", &server.url, "--http2", "-n", "9"])
+    let plain = Home::new();
+    let server = self::nginx(&plain, "");
+    home.run_abx(&["run", &server.url(), "--http2", "-n", "9"])
         .expect(2, &["HTTP/1, not HTTP/2"]);
     let nginx = nginx(&home, "http2");
     home.run_abx(&["run", &nginx.url(), "-n", "9"])

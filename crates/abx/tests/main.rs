@@ -22,6 +22,7 @@ mod golden;
 mod history;
 mod html;
 mod http2;
+mod http2_served;
 mod httperf;
 mod httperf_sessions;
 mod imported;
