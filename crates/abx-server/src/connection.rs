@@ -6,7 +6,7 @@
 
 pub(crate) mod bodies;
 mod context;
-mod opening;
+mod protocol_choice;
 pub(crate) mod ring_transfer;
 mod streams;
 
@@ -21,7 +21,7 @@ use ring_transfer::RingTransfer;
 use streams::Http2Session;
 
 pub(crate) use context::{Batch, Context};
-pub(crate) use opening::{FirstBytes, Opening};
+pub(crate) use protocol_choice::{FirstBytes, ProtocolChoice};
 
 use crate::content::{CONTINUE, Plan, ServedContent, Tail, answer_malformed};
 use crate::faults::{Frames, InjectedFault};
@@ -35,7 +35,7 @@ use crate::websocket::session::{
 pub(crate) struct Connection {
     pub(crate) socket: Arc<Socket>,
     tls: Option<Box<TlsStream>>,
-    opening: Opening,
+    choice: ProtocolChoice,
     requests: Server,
     /// What HTTP/2 keeps, where that is spoken.
     http2: Option<Box<Http2Session>>,
@@ -104,7 +104,7 @@ impl Connection {
         Connection {
             socket: Arc::new(accepted.socket),
             tls: accepted.tls,
-            opening: Opening::Undecided(0),
+            choice: ProtocolChoice::Undecided(0),
             requests: Server::new(),
             http2: None,
             plan: None,
@@ -279,7 +279,7 @@ impl Connection {
 
     /// Answers what is in `bytes` as far as may be, and says how many bytes that took.
     fn take(&mut self, bytes: &mut [u8], number: usize, context: &mut Context) -> usize {
-        if let Some(first) = self.opening.look(bytes, self.tls.as_deref()) {
+        if let Some(first) = self.choice.look(bytes, self.tls.as_deref()) {
             return self.take_first(first, bytes, number, context);
         }
         match (&self.session, &self.http2) {

@@ -13,7 +13,7 @@ use memchr::memmem::Finder;
 
 use crate::admission::{EventSource, event_source};
 use crate::config::{ServeError, ServerConfig};
-use crate::connection::{FirstBytes, Opening};
+use crate::connection::{FirstBytes, ProtocolChoice};
 use crate::connection_table::ConnectionTable;
 use crate::content::ServedContent;
 use crate::listener::{AcceptedConnection, ListeningSocket};
@@ -74,7 +74,7 @@ struct NullLoop<'a> {
 struct NullConnection {
     socket: Socket,
     tls: Option<Box<TlsStream>>,
-    opening: Opening,
+    choice: ProtocolChoice,
     /// What HTTP/2 keeps, where that is spoken.
     streams: Option<Box<NullStreams>>,
     /// How much of the empty line the bytes so far end with: 0 to 3.
@@ -103,7 +103,7 @@ impl NullConnection {
         NullConnection {
             socket: accepted.socket,
             tls: accepted.tls,
-            opening: Opening::Undecided(0),
+            choice: ProtocolChoice::Undecided(0),
             streams: None,
             matched: 0,
             owed: 0,
@@ -172,7 +172,7 @@ impl NullConnection {
             streams.take(bytes, site);
             return 0;
         }
-        match self.opening.look(bytes, self.tls.as_deref()) {
+        match self.choice.look(bytes, self.tls.as_deref()) {
             None => count(bytes),
             Some(FirstBytes::TooFew) => 0,
             Some(FirstBytes::Http1 { before }) => count(before) + count(bytes),

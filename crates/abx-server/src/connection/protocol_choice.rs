@@ -6,7 +6,7 @@ use crate::tls::TlsStream;
 
 /// What is known of the protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opening {
+pub(crate) enum ProtocolChoice {
     /// So many bytes came, which are the beginning of HTTP/2's preface.
     Undecided(usize),
     /// HTTP/1, or what a connection of HTTP/1 has become; or HTTP/2.
@@ -24,10 +24,10 @@ pub(crate) enum FirstBytes {
     Http2 { before: &'static [u8] },
 }
 
-impl Opening {
+impl ProtocolChoice {
     /// Looks at further bytes, as long as it is undecided.
     pub(crate) fn look(&mut self, bytes: &[u8], tls: Option<&TlsStream>) -> Option<FirstBytes> {
-        let Opening::Undecided(matched) = self else {
+        let ProtocolChoice::Undecided(matched) = self else {
             return None;
         };
         let agreed = tls.and_then(TlsStream::agreed_on_http2);
@@ -43,7 +43,7 @@ impl Opening {
                 return Some(FirstBytes::TooFew);
             }
         };
-        *self = Opening::Decided;
+        *self = ProtocolChoice::Decided;
         Some(found)
     }
 }
@@ -64,12 +64,12 @@ mod tests {
         ];
         for (bytes, is_http2) in cases {
             for cut in 1..bytes.len() {
-                let mut opening = Opening::Undecided(0);
-                let mut seen = opening.look(&bytes[..cut], None).unwrap();
+                let mut choice = ProtocolChoice::Undecided(0);
+                let mut seen = choice.look(&bytes[..cut], None).unwrap();
                 let mut rest = &bytes[..cut];
                 if seen == FirstBytes::TooFew {
                     rest = &bytes[cut..];
-                    seen = opening.look(rest, None).unwrap();
+                    seen = choice.look(rest, None).unwrap();
                 }
                 let (before, found) = match seen {
                     FirstBytes::Http1 { before } => (before, false),
@@ -78,7 +78,7 @@ mod tests {
                 };
                 assert_eq!(found, is_http2, "{cut}");
                 assert!(bytes.starts_with(&[before, rest].concat()), "{cut}");
-                assert_eq!(opening.look(rest, None), None);
+                assert_eq!(choice.look(rest, None), None);
             }
         }
     }
