@@ -74,7 +74,8 @@ fn padding_priorities_and_cut_blocks_change_nothing_for_a_server() {
 #[test]
 fn what_a_head_says_is_read_again_where_the_table_has_changed() {
     // Method: a block that names an entry of the table, twice; then another entry takes its
-    // place, and the same block says something else.
+    // place, and the same block says something else. At last a trailer's entry does, which is no
+    // path.
     let mut served = Served::open(&[]);
     let path = |path: &str| [&[0x44, 2][..], path.as_bytes()].concat();
     let first = [&GET[..2], &path("/a")].concat();
@@ -91,6 +92,12 @@ fn what_a_head_says_is_read_again_where_the_table_has_changed() {
         "7 Get /b\n7 done"
     );
     assert_eq!(served.said(&head(9, END_STREAM, &same)), "9 Get /b\n9 done");
+    served.said(&head(11, 0, POST));
+    let said = served.said(&head(13, END_STREAM, &same));
+    assert_eq!(said, "13 Get /b\n13 done");
+    let trailer = head(11, END_STREAM, &[0x40, 1, b'a', 1, b'b']);
+    assert_eq!(served.said(&trailer), "11 done");
+    assert_eq!(served.said(&head(15, END_STREAM, &same)), "");
 }
 
 #[test]
