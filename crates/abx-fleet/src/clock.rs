@@ -36,7 +36,7 @@ impl ClockOffset {
         let best = readings.into_iter().min_by_key(way)?;
         let middle_ns = best.asked_ns + way(&best) / 2;
         Some(ClockOffset {
-            offset_ns: best.said_ns - middle_ns,
+            offset_ns: best.said_ns.saturating_sub(middle_ns),
             bound_ns: way(&best).unsigned_abs().div_ceil(2),
             at: Instant::now(),
         })
@@ -44,7 +44,7 @@ impl ClockOffset {
 
     /// A moment of our clock by theirs.
     pub fn theirs(&self, ours_ns: i64) -> i64 {
-        ours_ns + self.offset_ns
+        ours_ns.saturating_add(self.offset_ns)
     }
 }
 

@@ -18,6 +18,7 @@ mod bus_setup;
 mod clock;
 mod controller;
 mod fleet_error;
+pub mod fuzz;
 mod message;
 mod timing;
 

@@ -40,6 +40,7 @@ impl Stretch {
 
 /// A course while it is kept. `merge` is associative and commutative.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "SaidCourse")]
 pub struct CourseTally {
     /// The length of a stretch before any are joined.
     plan_ns: u64,
@@ -47,6 +48,48 @@ pub struct CourseTally {
     joined: usize,
     stretches: Vec<Stretch>,
     until_ns: u64,
+}
+
+/// The same as another machine says it.
+#[derive(Deserialize)]
+struct SaidCourse {
+    plan_ns: u64,
+    joined: usize,
+    stretches: Vec<Stretch>,
+    until_ns: u64,
+}
+
+/// A course that no slice has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a course has more stretches than are kept, or stretches of no length")]
+struct NoCourse;
+
+/// Stretches are never joined so often: of seconds this would be a century.
+const JOINED_MAX: usize = 1 << 32;
+
+impl TryFrom<SaidCourse> for CourseTally {
+    type Error = NoCourse;
+
+    fn try_from(said: SaidCourse) -> Result<CourseTally, NoCourse> {
+        let SaidCourse {
+            plan_ns,
+            joined,
+            stretches,
+            until_ns,
+        } = said;
+        let is_one = plan_ns > 0
+            && joined.is_power_of_two()
+            && joined <= JOINED_MAX
+            && stretches.len() <= STRETCHES_MAX;
+        is_one
+            .then_some(CourseTally {
+                plan_ns,
+                joined,
+                stretches,
+                until_ns,
+            })
+            .ok_or(NoCourse)
+    }
 }
 
 impl CourseTally {
@@ -110,7 +153,7 @@ impl CourseTally {
                 .collect()
         };
         Course {
-            stretch_ns: self.plan_ns * self.joined as u64,
+            stretch_ns: self.plan_ns.saturating_mul(self.joined as u64),
             until_ns: self.until_ns,
             ok: counts(Outcomes::ok),
             failed: counts(Outcomes::failed),

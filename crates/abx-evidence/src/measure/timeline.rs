@@ -37,6 +37,7 @@ pub struct Timeline {
 
 /// A timeline while it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "SaidTimeline")]
 pub struct TimelineTally {
     /// The slice's start on the monotonic clock.
     pub start_ns: u64,
@@ -44,6 +45,45 @@ pub struct TimelineTally {
     /// Right answers by when they came.
     answered: Vec<u32>,
     timeline: Timeline,
+}
+
+/// The same as another machine says it.
+#[derive(Deserialize)]
+struct SaidTimeline {
+    start_ns: u64,
+    delayed_after_ns: u64,
+    answered: Vec<u32>,
+    timeline: Timeline,
+}
+
+/// A timeline that no slice has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a timeline has buckets of no length, more than are kept, or lists that differ in length")]
+struct NoTimeline;
+
+impl TryFrom<SaidTimeline> for TimelineTally {
+    type Error = NoTimeline;
+
+    fn try_from(said: SaidTimeline) -> Result<TimelineTally, NoTimeline> {
+        let SaidTimeline {
+            start_ns,
+            delayed_after_ns,
+            answered,
+            timeline,
+        } = said;
+        let lists = [&timeline.due, &timeline.failed, &timeline.delayed];
+        let is_one = timeline.bucket_ns > 0
+            && answered.len() <= BUCKETS_MAX
+            && lists.iter().all(|list| list.len() == answered.len());
+        is_one
+            .then_some(TimelineTally {
+                start_ns,
+                delayed_after_ns,
+                answered,
+                timeline,
+            })
+            .ok_or(NoTimeline)
+    }
 }
 
 /// What a request became for the one who waited for it.

@@ -1,7 +1,7 @@
 //! What an agent refuses, whatever it is told: its machine's owner has the last word.
 
-use abx_engine::schedule::{Amount, Arrivals, PerSecond};
-use abx_engine::{LoadPart, LoadPlan};
+use abx_engine::schedule::{Arrivals, PerSecond};
+use abx_engine::{LoadPart, LoadPlan, Pacing};
 
 use super::allowed_target::AllowedTarget;
 
@@ -38,6 +38,12 @@ impl AgentLimits {
                  {allowed})"
             ));
         }
+        if part.number >= part.of {
+            return Some(format!(
+                "there is no part {} of {}: have the same version of abx on both sides",
+                part.number, part.of
+            ));
+        }
         let (first, next) = part.connections(plan.connections.into());
         let connections = next.saturating_sub(first);
         let needed = connections.div_ceil(threads.max(1) as u64) + DESCRIPTORS_OWN;
@@ -51,18 +57,18 @@ impl AgentLimits {
         }
         let max = self.rate_max?;
         let sends_nothing = plan.shape.hold_ns().is_some();
-        match rate(&plan.pacing.arrivals) {
+        match rate(&plan.pacing) {
             None if sends_nothing => None,
             None => Some(format!(
                 "a closed loop has no rate that could be held below {max}/s (--max-rate): ask for \
                  a rate (-r)"
             )),
             Some(rate) => {
-                let of = u64::from(part.of.max(1));
-                let own = rate.thousandths().div_ceil(of);
+                let own = rate.div_ceil(u64::from(part.of));
                 (own > max.amount().thousandths()).then(|| {
                     format!(
-                        "its part of {rate}/s is {}/s, and {max}/s are allowed there (--max-rate)",
+                        "its part of {}/s is {}/s, and {max}/s are allowed there (--max-rate)",
+                        rate as f64 / 1e3,
                         own as f64 / 1e3
                     )
                 })
@@ -71,15 +77,18 @@ impl AgentLimits {
     }
 }
 
-/// The highest rate of a load; `None` in a closed loop.
-fn rate(arrivals: &Arrivals) -> Option<Amount> {
-    match arrivals {
+/// The highest rate of a load, in thousandths per second; `None` in a closed loop.
+fn rate(pacing: &Pacing) -> Option<u64> {
+    let begins = match &pacing.arrivals {
         // No controller asks for a replay.
-        Arrivals::Closed | Arrivals::Replay(_) => None,
-        Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => Some(per_s.amount()),
+        Arrivals::Closed | Arrivals::Replay(_) => return None,
+        Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => per_s.amount(),
         Arrivals::Stages(list) => {
             let each = list.stages().iter();
-            each.flat_map(|stage| [stage.from, stage.to]).max()
+            each.flat_map(|stage| [stage.from, stage.to]).max()?
         }
-    }
+    };
+    // SUBTLE: of sessions the schedule says when each begins, and each sends so many.
+    let calls = u64::from(pacing.session_calls.unwrap_or(1).max(1));
+    Some(begins.thousandths().saturating_mul(calls))
 }

@@ -21,6 +21,8 @@ use crate::message::{
 const RESULT_WITHIN: Duration = Duration::from_millis(100);
 /// A slice is ended from here when it has not ended so long after it should have.
 const OVERDUE_AFTER: Nanos = Nanos(10_000_000_000);
+/// No slice is ordered so long before it begins.
+const BEGINS_WITHIN: Duration = Duration::from_secs(20);
 /// Bytes of a result's text in one message, at most.
 const PART_BYTES: usize = 256 << 10;
 
@@ -182,11 +184,12 @@ impl<'a> Membership<'a> {
                 "order {number} came while order {last} was under way"
             ));
         }
-        let AgentTask::Open {
-            plan, sha256, part, ..
-        } = task
-        else {
-            return None;
+        let (plan, sha256, part) = match task {
+            AgentTask::Open {
+                plan, sha256, part, ..
+            } => (plan, sha256, part),
+            AgentTask::Slice { starts_ns, .. } => return self.too_late(*starts_ns),
+            AgentTask::Refresh { .. } | AgentTask::Close { .. } => return None,
         };
         if sha256_of(plan) != *sha256 {
             return Some(
@@ -197,6 +200,19 @@ impl<'a> Membership<'a> {
         }
         let threads = self.plan.engine.threads;
         self.plan.limits.refusal(plan, *part, threads)
+    }
+
+    /// Why a slice is not waited for: until it begins nothing can end the wait.
+    fn too_late(&self, starts_ns: i64) -> Option<String> {
+        let ahead_ns = starts_ns.saturating_sub(self.plan.now_ns());
+        let ahead = Duration::from_nanos(u64::try_from(ahead_ns).unwrap_or(0));
+        (ahead > BEGINS_WITHIN).then(|| {
+            format!(
+                "a slice was to begin in {:.0} s by its clock, and it waits {} s for one at most",
+                ahead.as_secs_f64(),
+                BEGINS_WITHIN.as_secs()
+            )
+        })
     }
 
     /// Takes note of how long a task may take.

@@ -36,12 +36,25 @@ impl Controller {
 
     /// Orders a pool of this load.
     pub(crate) fn opens(&self, number: u64, load: &LoadPlan, sha256: &str) -> String {
-        let part = json!({"number": 0, "of": 1});
+        self.opens_part(number, load, sha256, [0, 1])
+    }
+
+    /// The same of another part than the only one.
+    pub(crate) fn opens_part(
+        &self,
+        number: u64,
+        load: &LoadPlan,
+        sha256: &str,
+        [part, of]: [u32; 2],
+    ) -> String {
+        let part = json!({"number": part, "of": of});
         let open = json!({"pool": 1, "plan": load, "sha256": sha256, "part": part});
-        self.asks(
-            "r",
-            json!({"Task": {"number": number, "task": {"Open": open}}}),
-        )
+        self.orders(number, &json!({ "Open": open }))
+    }
+
+    /// Orders anything.
+    pub(crate) fn orders(&self, number: u64, task: &Value) -> String {
+        self.asks("r", json!({"Task": {"number": number, "task": task}}))
     }
 
     /// Asks for a result until there is one.

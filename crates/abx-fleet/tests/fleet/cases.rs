@@ -292,6 +292,11 @@ pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow
         load.pacing.arrivals = Arrivals::Constant { per_s };
         load
     };
+    let sessions = |per_s: &str, calls| {
+        let mut load = rate(per_s);
+        load.pacing.session_calls = Some(calls);
+        load
+    };
     let cases = [
         (
             "10.0.0.0/8",
@@ -307,6 +312,9 @@ pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow
             Some("--max-rate"),
         ),
         ("127.0.0.1", Some("100"), rate("200"), None),
+        // Of sessions a rate says how many begin.
+        ("127.0.0.1", Some("100"), sessions("4", 51), Some("102/s")),
+        ("127.0.0.1", Some("100"), sessions("4", 50), None),
     ];
     for (target, max, load, refusal) in cases {
         let mut strict = plan("strict");
@@ -398,6 +406,37 @@ pub(crate) fn another_plan_than_was_meant_is_refused(bus: &impl TestBus) {
     let controller = Controller::begin(bus);
     let answer = controller.opens(1, &server.load(2), "0000");
     assert!(answer.contains("is not the one that was meant"), "{answer}");
+}
+
+pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bus: &impl TestBus) {
+    // Method: speak to an agent by hand: parts that there are not, and a slice that begins in
+    // years, which an agent that waited for it could not be ended in. Then an ordinary load.
+    let server = Server::start();
+    let _agent = Agent::several(bus, ["a"]);
+    let controller = Controller::begin(bus);
+    let (load, hash) = (server.load(2), crate::by_hand::hash(&server.load(2)));
+    for (number, part) in [(1, [0, 0]), (2, [3, 3]), (3, [u32::MAX, 1])] {
+        let answer = controller.opens_part(number, &load, &hash, part);
+        assert!(answer.contains("there is no part"), "{answer}");
+    }
+    assert_eq!(controller.opens(4, &load, &hash), "\"Accepted\"");
+    let opened = controller.result(4);
+    assert!(opened.contains(r#"\"standing\":2"#), "{opened}");
+    let slice = |starts_ns: i64| {
+        let plan = SlicePlan {
+            end: SliceEnd::AfterRequests(10),
+            discard_ns: 0,
+            course: None,
+        };
+        serde_json::json!({"Slice": {"pool": 1, "plan": plan, "starts_ns": starts_ns}})
+    };
+    let answer = controller.orders(5, &slice(i64::MAX));
+    assert!(answer.contains("a slice was to begin in"), "{answer}");
+    assert_eq!(server.requests(), 0);
+    assert_eq!(controller.orders(6, &slice(0)), "\"Accepted\"");
+    let result = controller.result(6);
+    assert!(result.contains("Tally"), "{result}");
+    assert_eq!(server.requests(), 10);
 }
 
 pub(crate) fn an_order_is_done_once_however_often_it_comes(bus: &impl TestBus) {

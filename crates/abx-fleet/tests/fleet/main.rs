@@ -79,6 +79,7 @@ on_every_bus!(
     another_build_is_not_wanted,
     a_slot_is_given_once,
     another_plan_than_was_meant_is_refused,
+    what_no_controller_orders_is_refused_and_the_next_order_is_done,
     an_order_is_done_once_however_often_it_comes,
     agents_that_wait_come_all_at_once,
 );

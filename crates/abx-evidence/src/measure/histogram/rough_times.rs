@@ -11,10 +11,35 @@ const ROUGH_BITS: u32 = 8;
 /// A distribution of times, each true to one part in a hundred, otherwise as in a
 /// [`Histogram`](super::Histogram).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct RoughTimes {
     /// Up to the longest time that was counted.
     counts: Vec<u64>,
+}
+
+/// Counts of times that there are none of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("times are counted beyond 1 h, or too often")]
+pub struct NoRoughTimes;
+
+impl TryFrom<Vec<u64>> for RoughTimes {
+    type Error = NoRoughTimes;
+
+    fn try_from(counts: Vec<u64>) -> Result<RoughTimes, NoRoughTimes> {
+        let has_room = counts.len() <= layout::index_of::<ROUGH_BITS>(MICROS_MAX) + 1;
+        let mut each = counts.iter();
+        let sum = each.try_fold(0_u64, |sum, count| sum.checked_add(*count));
+        match has_room && sum.is_some() {
+            true => Ok(RoughTimes { counts }),
+            false => Err(NoRoughTimes),
+        }
+    }
+}
+
+impl From<RoughTimes> for Vec<u64> {
+    fn from(times: RoughTimes) -> Vec<u64> {
+        times.counts
+    }
 }
 
 impl RoughTimes {

@@ -1,0 +1,267 @@
+//! What must hold for any bytes that come over the bus, called by the fuzz target and by
+//! property tests.
+
+use std::fmt::Debug;
+
+use abx_evidence::{CoursePlan, CourseTally, SliceTally, Stretch};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::agent::limits::AgentLimits;
+use crate::clock::{ClockOffset, ClockReading};
+use crate::message::{
+    AgentAnswer, AgentOrder, AgentTask, Beat, Control, Introduction, JoinAnswer, TaskResult,
+    Wanted, bytes, read, sha256_of,
+};
+
+/// Reads bytes as each of the messages. What is read means the same when it is written out;
+/// an agent says of every load whether it refuses it, and a controller can use every answer.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn any_message(payload: &[u8]) {
+    again::<Introduction>(payload);
+    again::<JoinAnswer>(payload);
+    again::<Control>(payload);
+    again::<Beat>(payload);
+    if let Some(AgentOrder {
+        what: Wanted::Task { task, .. },
+        ..
+    }) = again(payload)
+    {
+        is_judged(&task);
+    }
+    if let Some(AgentAnswer::Clock { now_ns }) = again(payload) {
+        let reading = ClockReading {
+            asked_ns: 1_000,
+            said_ns: now_ns,
+            came_ns: 3_000,
+        };
+        let offset = ClockOffset::of([reading]).expect("there is a reading");
+        assert_eq!(offset.bound_ns, 1_000);
+        offset.theirs(i64::MAX);
+    }
+    if let Some(TaskResult::Tally { tally, .. }) = again(payload) {
+        is_added(&tally);
+    }
+}
+
+/// A message, if it is one of this kind.
+fn again<T: DeserializeOwned + Serialize + PartialEq + Debug>(payload: &[u8]) -> Option<T> {
+    let one: T = read(payload)?;
+    let again: Option<T> = read(&bytes(&one));
+    assert_eq!(again.as_ref(), Some(&one), "written out it is another");
+    Some(one)
+}
+
+/// Whom an agent may load at most, and how often, is not the message's to say.
+fn is_judged(task: &AgentTask) {
+    let AgentTask::Open { plan, part, .. } = task else {
+        return;
+    };
+    let limits = AgentLimits {
+        targets: vec!["10.0.0.0/8".parse().expect("it is a network")],
+        rate_max: Some("100".parse().expect("it is a rate")),
+        descriptors: 1_000,
+    };
+    assert_eq!(sha256_of(plan).len(), 64);
+    if limits.refusal(plan, *part, 2).is_some() {
+        return;
+    }
+    let target = plan.address.tcp().expect("others are refused").ip();
+    assert!(limits.targets[0].contains(target), "{target}");
+    assert!(part.number < part.of, "{part:?}");
+    let (first, next) = part.connections(plan.connections.into());
+    assert!(next - first < 2 * limits.descriptors);
+}
+
+/// A tally is added to others, which had a course.
+fn is_added(tally: &SliceTally) {
+    let mut sum = SliceTally::default();
+    let mut course = CourseTally::new(CoursePlan {
+        stretch_ns: 1_000_000_000,
+        is_told: false,
+    });
+    course.add(0, 1, &Stretch::default());
+    sum.tally.course = Some(Box::new(course));
+    sum.merge(tally);
+    assert_eq!(sum.tally.outcomes, tally.tally.outcomes);
+    if let Some(course) = &sum.tally.course {
+        assert!(course.finish().stretch_ns > 0);
+    }
+    let mut alone = SliceTally::default();
+    alone.merge(tally);
+    assert_eq!(alone.tally.timeline, tally.tally.timeline);
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_engine::schedule::Arrivals;
+    use abx_engine::{LoadPart, LoadPlan, SliceEnd, SlicePlan};
+    use abx_evidence::{Outcome, Sample, TimelinePlan, TimelineTally};
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// One message of each kind that has more than words in it.
+    fn messages() -> Vec<Vec<u8>> {
+        let plan = json!({
+            "address": "10.0.0.1:80", "sources": [], "connections": 7, "keep_alive": true,
+            "requests": [{
+                "request": {"version": "http/1.1", "method": "GET", "path": "/", "host": "a",
+                            "headers": [["A", "b"]], "body": [1, 2]},
+                "expect": {"status": 200, "body": null}, "weight": 1,
+            }],
+            "verify_every": 1, "timeout_ns": 1, "seed": 1,
+        });
+        let mut plan: LoadPlan = serde_json::from_value(plan).unwrap();
+        plan.pacing.arrivals = Arrivals::Constant {
+            per_s: "50".parse().unwrap(),
+        };
+        plan.pacing.session_calls = Some(2);
+        let order = |task: AgentTask| AgentOrder {
+            run: "r".to_owned(),
+            what: Wanted::Task {
+                number: 1,
+                task: Box::new(task),
+            },
+        };
+        let open = order(AgentTask::Open {
+            pool: 1,
+            sha256: sha256_of(&plan),
+            plan: Box::new(plan),
+            part: LoadPart { number: 0, of: 2 },
+        });
+        let slice = order(AgentTask::Slice {
+            pool: 1,
+            plan: SlicePlan {
+                end: SliceEnd::AfterNs(5),
+                discard_ns: 0,
+                course: None,
+            },
+            starts_ns: 3,
+        });
+        let result = TaskResult::Tally {
+            tally: Box::new(tally()),
+            late_ns: 1,
+        };
+        let clock = AgentAnswer::Clock { now_ns: 17 };
+        vec![bytes(&open), bytes(&slice), bytes(&clock), bytes(&result)]
+    }
+
+    fn tally() -> SliceTally {
+        let mut tally = SliceTally::default();
+        let timeline = TimelinePlan {
+            bucket_ns: 100,
+            delayed_after_ns: Some(5),
+        };
+        tally.tally.timeline = Some(Box::new(TimelineTally::new(timeline, 0, 500)));
+        tally.tally.record(&Sample {
+            intended_ns: 10,
+            possible_ns: 10,
+            sent_ns: Some(20),
+            done_ns: 5_000,
+            outcome: Outcome::Ok,
+        });
+        let mut course = CourseTally::new(CoursePlan {
+            stretch_ns: 1_000,
+            is_told: false,
+        });
+        let mut stretch = Stretch::default();
+        stretch.response.record_us(5, 1);
+        course.add(3, 4_000, &stretch);
+        tally.tally.course = Some(Box::new(course));
+        tally
+    }
+
+    /// Every place of a message, as one may put something else there.
+    fn places(value: &Value, path: &str, all: &mut Vec<String>) {
+        all.push(path.to_owned());
+        match value {
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    places(item, &format!("{path}/{index}"), all);
+                }
+            }
+            Value::Object(items) => {
+                for (key, item) in items {
+                    places(item, &format!("{path}/{key}"), all);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn odd_value() -> impl Strategy<Value = Value> {
+        prop::sample::select(vec![
+            json!(0),
+            json!(1),
+            json!(-1),
+            json!(3),
+            json!(u64::MAX),
+            json!(i64::MAX),
+            json!(i64::MIN),
+            json!(u32::MAX),
+            json!(1_u64 << 63),
+            json!(0.5),
+            json!(null),
+            json!(true),
+            json!(""),
+            json!("1"),
+            json!([]),
+            json!({}),
+            json!([1, 2]),
+            json!([-20_000, 1]),
+            json!([u64::MAX, u64::MAX]),
+        ])
+    }
+
+    #[test]
+    fn the_messages_are_read() {
+        // Method: those that are changed below are messages before, of one kind each.
+        let read = messages().into_iter().map(|message| {
+            let order = read::<AgentOrder>(&message).is_some();
+            let answer = read::<AgentAnswer>(&message).is_some();
+            let result = read::<TaskResult>(&message).is_some();
+            ["order", "answer", "result"]
+                .into_iter()
+                .zip([order, answer, result])
+                .filter_map(|(kind, is_it)| is_it.then_some(kind))
+                .collect::<String>()
+        });
+        let read: Vec<String> = read.collect();
+        assert_eq!(read, ["order", "order", "answer", "result"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_message_with_an_odd_value_is_used_or_refused(
+            which in 0_usize..4,
+            changes in prop::collection::vec((any::<prop::sample::Index>(), odd_value()), 1..4),
+        ) {
+            // Method: the fuzz target's body, on messages in which other values stand.
+            let mut message: Value = serde_json::from_slice(&messages()[which]).unwrap();
+            for (at, value) in changes {
+                let mut all = Vec::new();
+                places(&message, "", &mut all);
+                *message.pointer_mut(at.get::<String>(&all)).unwrap() = value;
+            }
+            any_message(message.to_string().as_bytes());
+        }
+
+        #[test]
+        fn any_bytes_are_no_message_or_one(
+            which in 0_usize..4, at in any::<prop::sample::Index>(), odd in any::<Vec<u8>>(),
+        ) {
+            // Method: the fuzz target's body, on any bytes, alone and in place of others.
+            any_message(&odd);
+            let message = &messages()[which];
+            let (before, behind) = message.split_at(at.index(message.len()));
+            let rest = &behind[odd.len().min(behind.len())..];
+            any_message(&[before, &odd, rest].concat());
+        }
+    }
+}
