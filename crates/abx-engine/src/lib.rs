@@ -44,7 +44,7 @@ pub use probe::{
 pub use protocol::message::payload;
 pub use scenario::{
     Extraction, OWN_VALUES, RanScenario, ScenarioPlan, ScenarioStep, TextTemplate, ThinkTime,
-    ValueSource, is_value_name, run_scenario, try_scenario,
+    ValueSource, fuzz as scenario_fuzz, is_value_name, run_scenario, try_scenario,
 };
 pub use sessions::{
     SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionStep,

@@ -23,6 +23,7 @@ pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;
 pub use process::keeper;
 pub use process::marked_command::{MarkedCommand, MarkedCommandError};
+pub use process::marker_lines::fuzz as marker_lines_fuzz;
 pub use process::pending::Pending;
 pub use process::server_process::ServerProcessError;
 pub use process::service_process::ServiceError;
@@ -45,7 +46,9 @@ pub use study::form::{Form, FormError};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
-pub use study::request_file::{REQUEST_FILE_BYTES_MAX, RequestFileError, requests_in};
+pub use study::request_file::{
+    REQUEST_FILE_BYTES_MAX, RequestFileError, fuzz as request_file_fuzz, requests_in,
+};
 pub use study::request_placeholder::{
     LINES_BYTES_MAX, LineFiles, RequestPlaceholderError, without_placeholders,
 };

@@ -7,6 +7,7 @@
 //! not show.
 
 mod figures;
+pub mod fuzz;
 mod long_options;
 mod moments;
 mod notes;

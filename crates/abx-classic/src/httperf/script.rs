@@ -157,6 +157,7 @@ fn words(line: &str) -> Option<Vec<String>> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::fuzz;
     use super::*;
 
     fn of_log(log: &str) -> Result<Vec<Script>, String> {
@@ -236,7 +237,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_file_panics(log in "([ /a-z='\"\\\\\n#]|think=|contents=|method=){0,60}") {
-            // Method: any text of the characters that mean something.
+            // Method: the fuzz target's body, on any text of the characters that mean something.
+            fuzz::any_session_file(log.as_bytes());
             if let Ok(scripts) = of_log(&log) {
                 for script in scripts {
                     let calls: u32 = script.bursts().map(|burst| burst.calls).sum();

@@ -9,6 +9,7 @@
 
 mod cookies;
 mod extraction;
+pub mod fuzz;
 mod plan;
 mod runner;
 mod text_template;

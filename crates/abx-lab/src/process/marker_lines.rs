@@ -1,5 +1,7 @@
 //! Lines `marker NAME` in what a command prints, and all that it prints beside them.
 
+pub mod fuzz;
+
 use abx_evidence::timer::Marker;
 use abx_sys::Nanos;
 
@@ -169,16 +171,22 @@ mod tests {
     proptest! {
         #[test]
         fn any_split_of_the_bytes_gives_the_same(
-            parts in prop::collection::vec("(marker )?[a-c \n]{0,6}", 0..12), at in 0_usize..80,
+            parts in prop::collection::vec("(marker )?[a-c \n]{0,6}", 0..12), length in any::<u8>(),
         ) {
-            // Method: any text, whole and cut at any place.
-            let text = parts.concat();
-            let (one, other) = text.as_bytes().split_at(at.min(text.len()));
-            let names = |read: (Vec<(String, u64)>, String)| {
-                let names: Vec<String> = read.0.into_iter().map(|(name, _)| name).collect();
-                (names, read.1)
-            };
-            prop_assert_eq!(names(read(&[text.as_bytes()])), names(read(&[one, other])));
+            // Method: the fuzz target's body, on any text, whole and cut in pieces.
+            fuzz::any_bytes(&[&[length], parts.concat().as_bytes()].concat());
+        }
+
+        #[test]
+        fn any_bytes_are_handed_on_but_for_markers(
+            parts in prop::collection::vec(prop_oneof![
+                Just(b"marker ".to_vec()), Just(b"\n".to_vec()), Just(vec![b'x'; LINE_MAX]),
+                prop::collection::vec(any::<u8>(), 0..6),
+            ], 0..9),
+            length in any::<u8>(),
+        ) {
+            // Method: the fuzz target's body, on bytes that are no text and lines that are long.
+            fuzz::any_bytes(&[&[length], &parts.concat()[..]].concat());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A file of requests: a JSON object on each line.
 
+pub mod fuzz;
+
 use std::collections::BTreeMap;
 
 use abx_evidence::{ExpectedStatus, StatusError};
@@ -300,10 +302,40 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[{}\"a-c:,/\\[\\] \\n0-9]{0,60}") {
-            // Method: letters that such files are made of, by chance; what is read has a method.
-            for request in requests_in(&text, None).unwrap_or_default() {
-                prop_assert!(units::is_token(&request.method));
-            }
+            // Method: the fuzz target's body, on letters that such files are made of, by chance.
+            fuzz::any_text(&text);
+        }
+
+        #[test]
+        fn any_words_of_such_files_are_read_or_refused(
+            lines in prop::collection::vec(prop::collection::vec(prop::sample::select(vec![
+                "{", "}", ",", ":", "\"path\"", "\"/a\"", "\"http://127.0.0.1:81/b?c\"",
+                "\"method\"", "\"PUT\"", "\"headers\"", "{\"A\": \"b\"}", "\"A\\r\\nB: c\"",
+                "[\"1\", \"2\"]", "\"body\"", "\"body_base64\"", "\"/wA=\"", "\"weight\"", "0",
+                "1", "99999", "\"expect_status\"", "404", "\"4xx\"", "\u{1b}[2J",
+                "\"\\u0000\"", "/", "#", " ", "\t", "http://",
+            ]), 0..12), 0..4),
+        ) {
+            // Method: the fuzz target's body, on the words of such files.
+            let lines: Vec<String> = lines.iter().map(|words| words.concat()).collect();
+            fuzz::any_text(&lines.join("\n"));
+        }
+
+        #[test]
+        fn any_value_of_a_key_is_read_or_refused(
+            key in prop::sample::select(vec![
+                "path", "method", "headers", "body", "body_base64", "weight", "expect_status", "x",
+            ]),
+            text in any::<String>(), number in any::<i64>(), kind in 0..4,
+        ) {
+            // Method: the fuzz target's body, on lines with one key, of each kind of value.
+            let value = match kind {
+                0 => serde_json::json!(text),
+                1 => serde_json::json!(number),
+                2 => serde_json::json!({ text.clone(): [text, "a"] }),
+                _ => serde_json::json!({ "A": text }),
+            };
+            fuzz::any_text(&serde_json::json!({ key: value }).to_string());
         }
     }
 }

@@ -80,9 +80,11 @@ pub fn path_in_list(
     line: usize,
     server: Option<&Target>,
 ) -> Result<String, UrlListError> {
+    // A terminal must not obey what a list has.
+    let shown = || text.replace(char::is_control, " ");
     let unknown = || UrlListError::Unknown {
         line,
-        text: text.to_owned(),
+        text: shown(),
     };
     let path = match (text.starts_with('/'), server) {
         (true, _) => text.to_owned(),
@@ -91,7 +93,7 @@ pub fn path_in_list(
             let own = server.path_of(text).map_err(|_| unknown())?;
             own.ok_or_else(|| UrlListError::Elsewhere {
                 line,
-                text: text.to_owned(),
+                text: shown(),
                 server: server.host.clone(),
             })?
         }
@@ -153,6 +155,14 @@ mod tests {
             // be asked for.
             for (path, times) in listed_paths(&text, None).unwrap_or_default() {
                 prop_assert!(units::is_url_path(&path) && times > 0, "{path}");
+            }
+        }
+
+        #[test]
+        fn a_message_has_no_control_characters(text in "[^\\n]{0,9}") {
+            // Method: one line of any characters, which a terminal must not obey.
+            if let Err(error) = listed_paths(&text, None) {
+                prop_assert!(!error.to_string().contains(char::is_control), "{error}");
             }
         }
     }

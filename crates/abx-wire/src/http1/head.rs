@@ -94,7 +94,7 @@ pub fn answer_header(answer: &[u8], name: &str) -> Option<String> {
 }
 
 /// The same of a header that may come several times, in its order. Those that are not text
-/// are left out.
+/// are left out, and one that was folded is on one line (RFC 9112, section 5.2).
 #[must_use]
 pub fn answer_headers(mut answer: &[u8], name: &str) -> Vec<String> {
     loop {
@@ -112,7 +112,8 @@ pub fn answer_headers(mut answer: &[u8], name: &str) -> Vec<String> {
         let named = { head.headers.iter() }
             .filter(|header| header.name.eq_ignore_ascii_case(name))
             .filter_map(|header| std::str::from_utf8(header.value).ok());
-        return named.map(|value| value.trim().to_owned()).collect();
+        let on_one_line = |value: &str| value.trim().replace(['\r', '\n'], " ");
+        return named.map(on_one_line).collect();
     }
 }
 

@@ -1,0 +1,41 @@
+//! What must hold for any bytes, called by the fuzz target and by a property test.
+
+use super::{HttperfCommand, HttperfSessionRequests};
+
+/// Sessions that are written.
+const SESSIONS: u64 = 3;
+
+/// Reads bytes as a file of `--wsesslog`, writes every request of its first sessions, and
+/// takes the same bytes as the head of each reply. Every session asks something, and what is
+/// refused is refused on one line.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn any_session_file(bytes: &[u8]) {
+    let words = ["--session-cookie", "--wsesslog=3,1,file"].map(str::to_owned);
+    let Ok(HttperfCommand::Load(options)) = HttperfCommand::parse(&words) else {
+        panic!("these options are understood");
+    };
+    let mut requests = match HttperfSessionRequests::new(&options, bytes) {
+        Ok(requests) => requests,
+        Err(refusal) => {
+            assert!(!refusal.to_string().contains('\n'), "{refusal}");
+            return;
+        }
+    };
+    let mut call = 0;
+    for session in 0..SESSIONS {
+        let bursts = requests.begin();
+        assert!(!bursts.is_empty(), "a session asks nothing");
+        let calls: u32 = bursts.iter().map(|burst| burst.calls).sum();
+        for place in 0..calls {
+            let mut written = Vec::new();
+            requests.write(session, place as usize, call, &mut written);
+            assert!(written.windows(4).any(|four| four == b"\r\n\r\n"));
+            requests.head(call, bytes);
+            requests.answered(call);
+            call += 1;
+        }
+        requests.ends(session);
+    }
+}
