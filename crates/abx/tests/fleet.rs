@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::support::{ABX, Home, Server, findings, send, wait_for};
 
 /// A NATS server on a port that it chose.
-struct Bus {
+pub(crate) struct Bus {
     process: Child,
-    url: String,
+    pub(crate) url: String,
     _home: Home,
 }
 
 impl Bus {
-    fn start() -> Bus {
+    pub(crate) fn start() -> Bus {
         let home = Home::new();
         let process = Command::new("nats-server")
             .args(["--addr", "127.0.0.1", "--port", "-1", "--ports_file_dir"])
@@ -51,14 +51,14 @@ impl Drop for Bus {
 }
 
 /// An `abx agent`.
-struct Agent {
+pub(crate) struct Agent {
     process: Child,
     said: PathBuf,
     _home: Home,
 }
 
 impl Agent {
-    fn start(bus: &Bus, words: &str) -> Agent {
+    pub(crate) fn start(bus: &Bus, words: &str) -> Agent {
         let home = Home::new();
         let said = home.join("said");
         let process = home
@@ -88,7 +88,7 @@ impl Agent {
     }
 
     /// Waits until it has said this.
-    fn says(&self, part: &str) {
+    pub(crate) fn says(&self, part: &str) {
         wait_for(part, || {
             let said = fs::read_to_string(&self.said).unwrap();
             said.contains(part).then_some(())
@@ -177,7 +177,7 @@ impl Drop for LoggingServer {
     }
 }
 
-fn fleet_of(record: &Value) -> Vec<Value> {
+pub(crate) fn fleet_of(record: &Value) -> Vec<Value> {
     let agents = record["measured"]["fleet"]["agents"].as_array();
     agents.expect("the record has its agents").clone()
 }

@@ -16,6 +16,7 @@ mod doctor;
 mod expectations;
 mod faults;
 mod fleet;
+mod fleet_targets;
 mod foreign;
 mod formats;
 mod golden;
