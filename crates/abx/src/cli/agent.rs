@@ -116,14 +116,17 @@ fn plan(agent: &Agent) -> Result<AgentPlan, Failure> {
 /// Connects, as soon as the bus is there; `None` when it is to end first.
 ///
 /// # Errors
-/// A failure when the bus is there, and refuses: that would be so for ever.
+/// A failure when the bus is there, and refuses, or this program has none: that would be so for
+/// ever.
 fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Failure> {
     let mut is_told = false;
     while !stopper.is_stopped() {
         let (authorities, credentials) = (agent.bus_ca.as_deref(), agent.bus_creds.as_deref());
         match bus::connect(&agent.bus, authorities, credentials) {
             Ok(bus) => return Ok(Some(bus)),
-            Err(error @ BusError::Refused(_)) => return Err(Failure::usage(error)),
+            Err(error @ (BusError::Refused(_) | BusError::NotBuilt)) => {
+                return Err(Failure::usage(error));
+            }
             Err(error) if !is_told => {
                 tell(&format!("abx: {error}; trying again every second"));
                 is_told = true;

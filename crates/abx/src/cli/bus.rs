@@ -105,7 +105,5 @@ pub fn connect(
 /// There is no bus in this build.
 #[cfg(not(feature = "nats"))]
 pub fn connect(_: &str, _: Option<&Path>, _: Option<&Path>) -> Result<Arc<dyn Bus>, BusError> {
-    Err(BusError::Down(
-        "this abx was built without NATS: build it with `--features nats`".to_owned(),
-    ))
+    Err(BusError::NotBuilt)
 }
