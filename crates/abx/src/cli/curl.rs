@@ -339,6 +339,8 @@ fn encoded(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// The words for a command as a shell would split it.
@@ -426,6 +428,46 @@ mod tests {
             ("u --oauth2-bearer t", &["u", "--bearer=t"]),
         ] {
             assert_eq!(said(command).unwrap(), words, "{command}");
+        }
+    }
+
+    /// What is said for any words: a URL, and flags that are known, each with its value in the
+    /// same word.
+    fn any_words(words: &[String]) {
+        let said = match translated(words) {
+            Ok(said) => said,
+            Err(why) => {
+                assert!(!why.is_empty());
+                return;
+            }
+        };
+        // The first one is the URL.
+        for flag in &said[1..] {
+            let name = flag.split('=').next().unwrap_or_default();
+            let is_own = KNOWN.iter().any(|(.., meaning)| {
+                matches!(meaning, Meaning::Flag(own) | Meaning::FlagOf(own) if *own == name)
+            });
+            let is_usual = ["--method", "--header", "--body", "--insecure"].contains(&name);
+            assert!(is_own || is_usual, "{flag} of {words:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_said_in_ours_or_refused(
+            words in prop::collection::vec(prop::sample::select(vec![
+                "-X", "-XPUT", "-H", "A: b", "A;", "A:", "-d", "@f", "a=b", "--data-raw",
+                "--data-urlencode", "=\u{e9}", "n@f", "--json", "{\"a\": 1}", "{seq}", "{{x}}", "-F",
+                "-T", "-G", "-I", "-b", "-u", "-A", "--url", "u", "u?v", "https://h/", "-k",
+                "--compressed", "-sS", "-sXd", "-", "--", "---", "", "-\u{e9}", "\u{1f980}", "\r\n",
+            ]), 0..9),
+            odd in any::<String>(),
+        ) {
+            // Method: words of such commands thrown together, with any text among them.
+            let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+            any_words(&words);
+            words.insert(words.len() / 2, odd);
+            any_words(&words);
         }
     }
 
