@@ -4,9 +4,11 @@ mod peer;
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::support::{ABX, Ended, Home, Server};
+use crate::tls::{HELLO, Nginx};
 use peer::AbPeer;
 
 /// Lines whose figures are times, and so other ones in each run.
@@ -368,22 +370,55 @@ fn over_tls_what_was_agreed_on_is_told_as_by_the_system() {
                     "{own:#?}"
                 );
             }
-            // Which cipher and group are best is a matter of opinion.
-            let lines = |ended: &Ended| -> Vec<String> {
-                let lines = structure(&ended.stdout).into_iter();
-                let agreed = |line: String| match line.split_once(':') {
-                    Some(("SSL/TLS Protocol", value)) => {
-                        let parts: Vec<&str> = value.split(',').collect();
-                        format!("{} {}", parts[0], parts.len())
-                    }
-                    Some(("Server Temp Key", _)) => "a key".to_owned(),
-                    _ => line,
-                };
-                lines.map(agreed).collect()
-            };
-            assert_eq!(lines(&own), lines(&system), "{words} {host}");
+            assert_eq!(but_choices(&own), but_choices(&system), "{words} {host}");
         }
     }
+}
+
+/// The lines of a report over TLS. Which cipher and group are best is a matter of opinion.
+fn but_choices(ended: &Ended) -> Vec<String> {
+    let lines = structure(&ended.stdout).into_iter();
+    let agreed = |line: String| match line.split_once(':') {
+        Some(("SSL/TLS Protocol", value)) => {
+            let parts: Vec<&str> = value.split(',').collect();
+            format!("{} {}", parts[0], parts.len())
+        }
+        Some(("Server Temp Key", _)) => "a key".to_owned(),
+        _ => line,
+    };
+    lines.map(agreed).collect()
+}
+
+#[test]
+fn tls_is_spoken_with_a_proxy_and_the_whole_url_asked_of_it() {
+    // Method: both with the same words at an nginx that logs whom a client named in its
+    // handshake and what it asked, for a host that has a name and one that has none; then a
+    // proxy without TLS.
+    let home = Home::new();
+    let logged = "$ssl_server_name $request $http_host";
+    let nginx = Nginx::logging(&home, "TLSv1.2 TLSv1.3", HELLO, logged);
+    let proxy = format!("127.0.0.1:{}", nginx.port);
+    for url in ["https://server.test/a", "https://127.0.0.9:9/b"] {
+        let [system, own] = both(&home, &["-n", "3", "-X", &proxy, url]);
+        own.expect(0, &[]);
+        assert_eq!(but_choices(&own), but_choices(&system), "{url}");
+    }
+    let mut log = nginx.log(&home);
+    // Each sends three; the system's may have begun one more.
+    assert!(log.len() >= 12, "{log:#?}");
+    log.dedup();
+    assert_eq!(
+        log,
+        [
+            "server.test GET https://server.test/a HTTP/1.0 server.test",
+            "- GET https://127.0.0.9:9/b HTTP/1.0 127.0.0.9:9",
+        ]
+    );
+    let peer = AbPeer::start();
+    let proxy = peer.address().to_string();
+    let ended = home.run_abx(&["ab", "-X", &proxy, "https://server.test/"]);
+    ended.expect(1, &["no tunnel (CONNECT) is asked for", "handshake failed"]);
+    assert_eq!(peer.seen(), Vec::<String>::new());
 }
 
 #[test]
@@ -412,22 +447,22 @@ fn time_ends_a_load_and_sets_its_requests() {
 
 #[test]
 fn wrappers_find_what_they_look_for() {
-    // Method: expressions as scripts around ab have them, over what a link named ab prints; and
-    // abx's own audit of that.
+    // Method: expressions as scripts around ab have them, over the system's report and over what
+    // a link named ab prints; and abx's own audit of that.
     let home = Home::new();
     let server = Server::start(&["--fail", "50"]);
     fs::create_dir(home.join("bin")).unwrap();
     symlink(ABX, home.join("bin/ab")).unwrap();
-    let mut command = Command::new(home.join("bin/ab"));
-    command.args(["-n", "100", "-c", "2", "-k", &server.url]);
-    home.settle(&mut command);
-    let ended = home.run(&mut command);
-    ended.expect(0, &[]);
-    home.write("report.txt", &ended.stdout);
-    let mut python = Command::new("python3");
-    python.args(["-c", WRAPPERS, "report.txt"]);
-    home.settle(&mut python);
-    home.run(&mut python).expect(0, &[]);
+    let links = [PathBuf::from("ab"), home.join("bin/ab")];
+    for (program, file) in links.iter().zip(["system.txt", "report.txt"]) {
+        let mut command = Command::new(program);
+        command.args(["-n", "100", "-c", "2", "-k", &server.url]);
+        home.settle(&mut command);
+        let ended = home.run(&mut command);
+        ended.expect(0, &[]);
+        home.write(file, &ended.stdout);
+    }
+    assert_read_by_wrappers(&home, "ab", &["system.txt", "report.txt"]);
     let audit = home.run_abx(&["audit", "report.txt", "--json", "-"]).json();
     let report = &audit["reports"][0];
     assert_eq!(report["tool"], "ab", "{audit}");
@@ -437,37 +472,11 @@ fn wrappers_find_what_they_look_for() {
     assert!(!found.contains("contradiction"), "{audit}");
 }
 
-/// Looks for each expression, and says which is not found.
-const WRAPPERS: &str = r##"
-import re, sys
-text = open(sys.argv[1]).read()
-wanted = [
-    r"Requests per second:\s+([\d.]+)",
-    r"Requests per second:\s+([0-9\.]+)\s\[#/sec\]\s\(mean\)",
-    r"Time per request:\s+([\d.]+) \[ms\] \(mean\)",
-    r"Time per request:\s+([\d.]+)\s\[ms\]\s\(mean, across all concurrent requests\)",
-    r"Transfer rate:\s+([\d.]+) \[Kbytes/sec\] received",
-    r"Complete requests:\s+(100)\b",
-    r"Failed requests:\s+(\d+)",
-    r"Non-2xx responses:\s+(\d+)",
-    r"Keep-Alive requests:\s+(\d+)",
-    r"Time taken for tests:\s+([\d.]+) seconds",
-    r"Total transferred:\s+(\d+) bytes",
-    r"HTML transferred:\s+(\d+) bytes",
-    r"Document Length:\s+(\d+) bytes",
-    r"Document Path:\s+(/\S*)",
-    r"Concurrency Level:\s+(2)\n",
-    r"Server Hostname:\s+(\S+)",
-    r"Server Port:\s+(\d+)",
-    r"(?m)^Connect:\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)$",
-    r"(?m)^Processing:\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)$",
-    r"(?m)^Waiting:\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)$",
-    r"(?m)^Total:\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)$",
-    r"(?m)^ +50% +(\d+)$",
-    r"(?m)^\s+99%\s+(\d+)\s*$",
-    r"(?m)^ 100% +(\d+) \(longest request\)$",
-    r"\AThis is ApacheBench, Version 2\.3 <\$Revision",
-]
-missing = [one for one in wanted if not re.search(one, text)]
-sys.exit(f"not found: {missing}" if missing else 0)
-"##;
+/// Scripts around a tool find in all these reports what they look for.
+pub(super) fn assert_read_by_wrappers(home: &Home, tool: &str, reports: &[&str]) {
+    home.write("wrappers.py", include_str!("wrappers.py"));
+    let mut python = Command::new("python3");
+    python.args(["wrappers.py", tool]).args(reports);
+    home.settle(&mut python);
+    home.run(&mut python).expect(0, &[]);
+}

@@ -39,17 +39,20 @@ pub fn certify(home: &Home) {
     assert!(made.status.success(), "{said}");
 }
 
+/// What is usually logged of each response: protocol, whether its session was resumed, and which
+/// request of its connection it was.
+const USUAL_LOG: &str = "$ssl_protocol $ssl_session_reused $connection_requests";
+
 /// The configuration of an nginx that speaks TLS at `PORT`, and logs a line for each
-/// response: protocol, whether its session was resumed, and which request of its
-/// connection it was.
-fn configuration(home: &Home, versions: &str, locations: &str) -> String {
+/// response.
+fn configuration(home: &Home, versions: &str, locations: &str, log: &str) -> String {
     let folder = home.path().display();
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {folder}/{name};"))
         .join(" ");
     format!(
         "daemon off; pid {folder}/pid; events {{}} http {{ {paths} \
-         log_format all '$ssl_protocol $ssl_session_reused $connection_requests'; \
+         log_format all '{log}'; \
          access_log {folder}/log all; keepalive_requests 100000; server {{ \
          listen 127.0.0.1:PORT ssl; ssl_protocols {versions}; ssl_session_cache shared:s:1m; \
          ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem; {locations} }} }}"
@@ -57,15 +60,20 @@ fn configuration(home: &Home, versions: &str, locations: &str) -> String {
 }
 
 /// A running nginx, which is ended when it is dropped.
-struct Nginx {
+pub struct Nginx {
     child: Child,
-    port: u16,
+    pub port: u16,
 }
 
 impl Nginx {
     fn start(home: &Home, versions: &str, locations: &str) -> Nginx {
+        Nginx::logging(home, versions, locations, USUAL_LOG)
+    }
+
+    /// One that logs these of its variables.
+    pub fn logging(home: &Home, versions: &str, locations: &str, log: &str) -> Nginx {
         certify(home);
-        let text = configuration(home, versions, locations);
+        let text = configuration(home, versions, locations, log);
         // Somebody may be faster at the port.
         for _ in 0..5 {
             let free = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -90,7 +98,7 @@ impl Nginx {
     }
 
     /// Its log, once it has ended and written all of it.
-    fn log(mut self, home: &Home) -> Vec<String> {
+    pub fn log(mut self, home: &Home) -> Vec<String> {
         self.end();
         let log = fs::read_to_string(home.join("log")).unwrap();
         log.lines().map(str::to_owned).collect()
@@ -110,7 +118,8 @@ impl Drop for Nginx {
     }
 }
 
-const HELLO: &str = "location / { return 200 hello; }";
+/// Answers everything.
+pub const HELLO: &str = "location / { return 200 hello; }";
 
 /// Probes that abx sends before a load, which nginx logs as well.
 const PROBES: usize = 3;
@@ -215,7 +224,7 @@ fn tls_is_a_factor_of_a_study() {
     let home = Home::new();
     certify(&home);
     let both = |listen: &str| {
-        configuration(&home, "TLSv1.3", HELLO)
+        configuration(&home, "TLSv1.3", HELLO, USUAL_LOG)
             .replace("PORT ssl", &format!("{{port}}{listen}"))
             .replace(&format!("{}/pid", home.path().display()), "{dir}/pid")
     };

@@ -324,12 +324,6 @@ impl Reader {
                 "Cannot use concurrency level greater than total number of requests",
             ));
         }
-        if self.proxy.is_some() && url.is_encrypted {
-            return Err(AbRefusal::unable(
-                "-X",
-                "https:// is not asked through a proxy: ask the server itself",
-            ));
-        }
         Ok(AbOptions {
             requests,
             concurrency,
@@ -553,13 +547,9 @@ mod tests {
     #[test]
     fn what_abx_cannot_do_is_refused_by_name() {
         // Method: each of them.
-        for text in ["-f SSL3 a/", "-X p https://a/"] {
+        for text in ["-f SSL3 a/", "-f TLS1.1 https://a/"] {
             let (code, line) = refusal(text);
-            let flag = &text[..2];
-            assert!(
-                code == 22 && line.starts_with(&format!("abx ab: {flag}: ")),
-                "{line}"
-            );
+            assert!(code == 22 && line.starts_with("abx ab: -f: "), "{line}");
         }
     }
 }

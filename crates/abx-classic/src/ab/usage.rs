@@ -69,7 +69,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("-H name:value", "Send a header (repeatable)"),
     ("-A user:password", "Send Basic credentials to the server"),
     ("-P user:password", "Send Basic credentials to the proxy"),
-    ("-X proxy[:port]", "Ask through a proxy (http:// only)"),
+    ("-X proxy[:port]", "Ask through a proxy"),
     ("-V", "Print the version"),
     ("-k", "Keep connections alive"),
     ("-d", "Leave out the table of percentages"),

@@ -14,7 +14,7 @@ use abx_classic::ab::{
 use abx_engine::schedule::StageList;
 use abx_engine::{
     Asked, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan, SliceEnd, Stopper,
-    TlsIdentity, TlsPlan, TlsSuite, TlsTrust, TlsVersion,
+    TlsIdentity, TlsPlan, TlsTrust, TlsVersion,
 };
 use abx_evidence::{
     ExpectedStatus, Outcome, RequestCount, RequestLog, RequestLogPlan, Shape, SliceTally,
@@ -26,6 +26,7 @@ use clap::Args;
 use super::load::seed_from_clock;
 use super::output::to_stdout;
 use super::signals;
+use super::tls::suites;
 use crate::end::tell;
 
 /// Load one server as ab does: its options, its requests, its report.
@@ -102,6 +103,10 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
         clocks,
     };
     say(&heads(options, &run.log))?;
+    let outcomes = || run.log.requests().iter().map(|one| one.outcome);
+    if options.proxy.is_some() && outcomes().any(|one| one == Outcome::TlsFailed) {
+        tell(TLS_OF_PROXY);
+    }
     if let Some(abort) = abort(options, &run.log, stopped_answering) {
         tell(&abort.message);
         say(&completed_before(&run.log))?;
@@ -210,6 +215,10 @@ fn target(options: &AbOptions) -> Result<Target, AbRefusal> {
     })
 }
 
+/// What is told where TLS failed with a proxy: most speak none, and wait to be asked for a tunnel.
+const TLS_OF_PROXY: &str = "abx: with -X and https:// TLS is spoken with the proxy itself, as ab \
+                            does it: no tunnel (CONNECT) is asked for";
+
 /// What ab ends with when a host is not found.
 const UNRESOLVED: u8 = 50;
 
@@ -281,7 +290,11 @@ fn pacing(options: &AbOptions) -> Result<Pacing, AbRefusal> {
 
 /// As ab, which believes every certificate.
 fn tls(options: &AbOptions) -> Result<Option<TlsPlan>, AbRefusal> {
-    let suites = suites(&options.tls.suites)?;
+    let suites = suites(options.tls.suites.iter().map(String::as_str));
+    let suites = suites.map_err(|why| AbRefusal {
+        message: format!("abx ab: -Z: {why}"),
+        exit_code: 22,
+    })?;
     if !options.url.is_encrypted {
         return Ok(None);
     }
@@ -305,21 +318,6 @@ fn tls(options: &AbOptions) -> Result<Option<TlsPlan>, AbRefusal> {
         protocols: Vec::new(),
         identity,
     }))
-}
-
-/// The cipher suites of `-Z`.
-fn suites(names: &[String]) -> Result<Vec<TlsSuite>, AbRefusal> {
-    let named = |name: &String| {
-        let suite = { TlsSuite::ALL.into_iter() }.find(|suite| suite.name() == *name);
-        suite.ok_or_else(|| {
-            let all = TlsSuite::ALL.map(TlsSuite::name).join(":");
-            AbRefusal {
-                message: format!("abx ab: -Z: `{name}` is none of {all}"),
-                exit_code: 22,
-            }
-        })
-    };
-    names.iter().map(named).collect()
 }
 
 /// This moment of the calendar in µs, and on the monotonic clock in ns.
