@@ -23,6 +23,7 @@ pub use net::server_address::{ServerAddress, ServerAddressError, SocketPath};
 pub use net::socket::{
     ListenOptions, Socket, is_file_table_full, is_out_of_descriptors, is_out_of_memory,
 };
+pub use net::socket_tuning::SocketTuning;
 pub use net::{names, network, ports};
 pub use process::tree::ProcTree;
 pub use process::{descriptors, limits, tree};

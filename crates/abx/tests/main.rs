@@ -25,6 +25,7 @@ mod html;
 mod http2;
 mod http2_served;
 mod httperf;
+mod httperf_options;
 mod httperf_sessions;
 mod imported;
 mod killed;

@@ -9,6 +9,7 @@ pub(super) enum HttperfFlag {
     AddHeader,
     BurstLength,
     Client,
+    CloseWithReset,
     FailureStatus,
     Help,
     Hog,
@@ -27,14 +28,22 @@ pub(super) enum HttperfFlag {
     Rate,
     RecvBuffer,
     RetryOnFailure,
+    Runtime,
     SendBuffer,
     Server,
     ServerName,
     SessionCookies,
     Ssl,
+    SslCaFile,
+    SslCertificate,
+    SslCiphers,
+    SslKey,
     SslNoReuse,
+    SslProtocol,
+    SslVerify,
     ThinkTimeout,
     Timeout,
+    TlsServerName,
     Uri,
     Verbose,
     Version,
@@ -69,17 +78,14 @@ const fn refused(name: &'static str, takes: Takes, instead: &'static str) -> Lon
     option(name, takes, HttperfFlag::Refused(instead))
 }
 
-/// What to do instead of choosing how TLS is spoken.
-const TLS: &str = "abx run https://... has --tls-version, --cert and --key";
-
 const OPTIONS: &[LongOption] = &[
     option("add-header", Takes::Value, HttperfFlag::AddHeader),
     option("burst-length", Takes::Value, HttperfFlag::BurstLength),
     option("client", Takes::Value, HttperfFlag::Client),
-    refused(
+    option(
         "close-with-reset",
         Takes::Nothing,
-        "abx closes connections as TCP does",
+        HttperfFlag::CloseWithReset,
     ),
     refused(
         "debug",
@@ -114,11 +120,7 @@ const OPTIONS: &[LongOption] = &[
         Takes::Nothing,
         HttperfFlag::RetryOnFailure,
     ),
-    refused(
-        "runtime",
-        Takes::Value,
-        "abx run URL -d TIME ends after a time; here --num-conns says when",
-    ),
+    option("runtime", Takes::Value, HttperfFlag::Runtime),
     option("send-buffer", Takes::Value, HttperfFlag::SendBuffer),
     option("server", Takes::Value, HttperfFlag::Server),
     option("server-name", Takes::Value, HttperfFlag::ServerName),
@@ -133,16 +135,21 @@ const OPTIONS: &[LongOption] = &[
         HttperfFlag::SessionCookies,
     ),
     option("ssl", Takes::Nothing, HttperfFlag::Ssl),
-    refused("ssl-ca-file", Takes::Value, TLS),
-    refused("ssl-ca-path", Takes::Value, TLS),
-    refused("ssl-certificate", Takes::Value, TLS),
-    refused("ssl-ciphers", Takes::Value, TLS),
-    refused("ssl-key", Takes::Value, TLS),
+    option("ssl-ca-file", Takes::Value, HttperfFlag::SslCaFile),
+    refused(
+        "ssl-ca-path",
+        Takes::Value,
+        "put the certificates of the folder into one file, for --ssl-ca-file",
+    ),
+    option("ssl-certificate", Takes::Value, HttperfFlag::SslCertificate),
+    option("ssl-ciphers", Takes::Value, HttperfFlag::SslCiphers),
+    option("ssl-key", Takes::Value, HttperfFlag::SslKey),
     option("ssl-no-reuse", Takes::Nothing, HttperfFlag::SslNoReuse),
-    refused("ssl-protocol", Takes::Value, TLS),
-    refused("ssl-verify", Takes::Maybe, TLS),
+    option("ssl-protocol", Takes::Value, HttperfFlag::SslProtocol),
+    option("ssl-verify", Takes::Maybe, HttperfFlag::SslVerify),
     option("think-timeout", Takes::Value, HttperfFlag::ThinkTimeout),
     option("timeout", Takes::Value, HttperfFlag::Timeout),
+    option("tls-server-name", Takes::Value, HttperfFlag::TlsServerName),
     option("uri", Takes::Value, HttperfFlag::Uri),
     refused(
         "use-timer-cache",
@@ -174,6 +181,7 @@ pub fn usage() -> String {
         let value = match one.takes {
             Takes::Nothing => String::new(),
             Takes::Value => format!(" {}", value_of(one.flag)),
+            Takes::Maybe if one.flag == HttperfFlag::SslVerify => "[=yes|no]".to_owned(),
             Takes::Maybe => "[=header|body]".to_owned(),
         };
         let word = format!(" [--{}{value}]", one.name);
@@ -193,8 +201,13 @@ pub fn usage() -> String {
 fn value_of(flag: HttperfFlag) -> &'static str {
     match flag {
         HttperfFlag::Client => "I/N",
-        HttperfFlag::Period => "[d|u|e]T1[,T2]",
-        HttperfFlag::Rate | HttperfFlag::ThinkTimeout | HttperfFlag::Timeout => "X",
+        HttperfFlag::Period => "[d|u|e]T1[,T2]|vT1,D1,...",
+        HttperfFlag::Rate
+        | HttperfFlag::Runtime
+        | HttperfFlag::ThinkTimeout
+        | HttperfFlag::Timeout => "X",
+        HttperfFlag::SslCiphers => "L",
+        HttperfFlag::SslCaFile | HttperfFlag::SslCertificate | HttperfFlag::SslKey => "FILE",
         HttperfFlag::Wset => "N,X",
         HttperfFlag::Wsess => "N,N,X",
         HttperfFlag::Wsesslog => "N,X,FILE",
@@ -204,6 +217,8 @@ fn value_of(flag: HttperfFlag) -> &'static str {
         | HttperfFlag::Method
         | HttperfFlag::Server
         | HttperfFlag::ServerName
+        | HttperfFlag::SslProtocol
+        | HttperfFlag::TlsServerName
         | HttperfFlag::Uri => "S",
         _ => "N",
     }
@@ -410,7 +425,7 @@ mod tests {
             assert_eq!(said, expected);
             refused += 1;
         }
-        assert!(refused > 12);
+        assert!(refused > 5);
         assert!(names(&["-d", "1"]).unwrap_err().contains("not do -d"));
     }
 }

@@ -5,6 +5,7 @@ use super::figures::{HttperfFailure, HttperfFigures};
 use super::options::{HttperfOptions, HttperfUris};
 use super::pace::HttperfPace;
 use super::session_figures::SessionFigures;
+use super::tls_options::HttperfTlsOptions;
 use super::values::short_number;
 
 /// Connections begun at less than this share of the rate are late.
@@ -32,8 +33,8 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
         ),
     );
     let is_plain = options.session.load.is_none();
-    if let (HttperfPace::Rate(asked), Some(begun), true) =
-        (options.pace, figures.begun_per_second(), is_plain)
+    if let (&HttperfPace::Rate(asked), Some(begun), true) =
+        (&options.pace, figures.begun_per_second(), is_plain)
     {
         note(
             begun < LATE_BELOW * asked && figures.begun_within_ns() > LATE_WITHIN,
@@ -80,7 +81,8 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
          figure"
             .to_owned(),
     );
-    if !notes.is_empty() && options.uris == HttperfUris::One && is_plain {
+    let is_steady = !matches!(options.pace, HttperfPace::Steps(_));
+    if !notes.is_empty() && options.uris == HttperfUris::One && is_plain && is_steady {
         let command = same_load(options, figures);
         notes.push(format!(
             "with percentiles, verified replies and findings: {command}"
@@ -132,7 +134,10 @@ fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {
         }
     }
     let calls = u64::from(options.num_calls);
-    words.push(format!("-n {}", options.num_conns.saturating_mul(calls)));
+    words.push(match options.runtime_s {
+        Some(runtime_s) => format!("-d {}ms", (runtime_s * 1e3).ceil()),
+        None => format!("-n {}", options.num_conns.saturating_mul(calls)),
+    });
     if options.is_http10 {
         words.push("--http1.0".to_owned());
     }
@@ -148,9 +153,29 @@ fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {
         words.push(format!("-H {}", quoted(&format!("Host: {name}"))));
     }
     if options.ssl {
-        words.push("--insecure".to_owned());
+        words.extend(of_tls(&options.tls));
     }
     words.join(" ")
+}
+
+/// The flags of `abx run` by which it speaks TLS so; cipher suites it does not choose.
+fn of_tls(tls: &HttperfTlsOptions) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut add = |flag: &str, value: Option<&str>| {
+        words.extend(value.map(|value| format!("{flag} {}", quoted(value))));
+    };
+    add("--ca", tls.ca_file.as_deref());
+    add("--cert", tls.certificate.as_deref());
+    add("--key", tls.key.as_deref());
+    let version = tls.version.map(|version| version.name());
+    add(
+        "--tls-version",
+        version.map(|name| name.trim_start_matches("TLSv")),
+    );
+    if !tls.verifies {
+        words.push("--insecure".to_owned());
+    }
+    words
 }
 
 /// A word as a shell takes it.
@@ -265,6 +290,11 @@ mod tests {
             --http1.0 -m PUT -H 'A:b'\''c' -H 'Host: x.org' --insecure";
         let expected = expected.replace("\\\n            ", "");
         let said = same_load(&options(line), &HttperfFigures::default());
+        assert_eq!(said, expected);
+        let line =
+            "--server a --ssl --ssl-verify --ssl-ca-file c --ssl-protocol TLSv1.2 --runtime 0.5";
+        let said = same_load(&options(line), &HttperfFigures::default());
+        let expected = "abx run https://a:443/ --calls 1 -c 1 -d 500ms --ca c --tls-version 1.2";
         assert_eq!(said, expected);
     }
 }

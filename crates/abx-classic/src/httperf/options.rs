@@ -3,6 +3,7 @@
 use super::long_options::{GivenOption, HttperfFlag, given};
 use super::pace::HttperfPace;
 use super::session_options::{HttperfSessionCalls, HttperfSessionOptions, HttperfSessions};
+use super::tls_options::{HttperfTlsOptions, HttperfTlsVersion};
 use super::values::{
     HttperfRefusal, count, header, illegal, number, refusal, seconds, short_number,
 };
@@ -79,8 +80,14 @@ pub struct HttperfOptions {
     pub pace: HttperfPace,
     /// Speak TLS.
     pub ssl: bool,
-    /// Never resume a TLS session.
-    pub ssl_no_reuse: bool,
+    /// How it is spoken.
+    pub tls: HttperfTlsOptions,
+    /// Close connections with a reset.
+    pub close_with_reset: bool,
+    /// The size of the buffers of sockets for what is sent and for what is received, in bytes.
+    pub buffers: (u32, u32),
+    /// When the load ends at the latest, in seconds.
+    pub runtime_s: Option<f64>,
     /// Further headers as they are sent, and as they were given.
     pub add_header: Option<(Vec<u8>, String)>,
     /// The method.
@@ -101,8 +108,8 @@ pub struct HttperfOptions {
     pub periodic_stats: bool,
 }
 
-/// What httperf sets the sizes of socket buffers to.
-const BUFFERS: (&str, &str) = ("4096", "16384");
+/// What httperf sets the sizes of socket buffers to, in bytes.
+const BUFFERS: (u32, u32) = (4_096, 16_384);
 
 impl Default for HttperfOptions {
     fn default() -> HttperfOptions {
@@ -121,7 +128,10 @@ impl Default for HttperfOptions {
             is_http10: false,
             pace: HttperfPace::Sequential,
             ssl: false,
-            ssl_no_reuse: false,
+            tls: HttperfTlsOptions::default(),
+            close_with_reset: false,
+            buffers: BUFFERS,
+            runtime_s: None,
             add_header: None,
             method: None,
             no_host_header: false,
@@ -169,6 +179,7 @@ impl HttperfCommand {
             options.take(one)?;
         }
         options.check_sessions()?;
+        options.tls.check()?;
         Ok(HttperfCommand::Load(Box::new(options)))
     }
 }
@@ -179,14 +190,16 @@ impl HttperfOptions {
         match given.flag {
             HttperfFlag::AddHeader => {
                 if self.add_header.is_some() {
-                    return Err(refusal(
-                        "--add-header stands twice: give all headers in one",
-                    ));
+                    return Err(HttperfRefusal(format!(
+                        "{} stands twice: give all headers in one",
+                        given.name
+                    )));
                 }
                 self.add_header = Some((header(value)?, value.to_owned()));
             }
             HttperfFlag::BurstLength => self.burst_length = count(value, "burst-length")?,
             HttperfFlag::Client => self.client = client(value)?,
+            HttperfFlag::CloseWithReset => self.close_with_reset = true,
             HttperfFlag::FailureStatus => {
                 let status: u16 = number(value, "failure status")?;
                 self.session.failure_status = Some(status).filter(|status| *status > 0);
@@ -210,19 +223,13 @@ impl HttperfOptions {
             HttperfFlag::PrintRequest => self.print_request = Some(PrintedParts::of(value)),
             HttperfFlag::Rate => self.pace = HttperfPace::of_rate(value)?,
             HttperfFlag::RetryOnFailure => self.session.retry_on_failure = true,
-            HttperfFlag::SendBuffer if value == BUFFERS.0 => {}
-            HttperfFlag::RecvBuffer if value == BUFFERS.1 => {}
-            HttperfFlag::SendBuffer | HttperfFlag::RecvBuffer => {
-                return Err(HttperfRefusal(format!(
-                    "abx does not do {} {value}: the kernel sizes the buffers of sockets",
-                    given.name
-                )));
-            }
+            HttperfFlag::RecvBuffer => self.buffers.1 = number(value, "receive buffer size")?,
+            HttperfFlag::Runtime => self.runtime_s = Some(runtime(value)?),
+            HttperfFlag::SendBuffer => self.buffers.0 = number(value, "send buffer size")?,
             HttperfFlag::Server => self.server = word(value, "server name")?,
             HttperfFlag::ServerName => self.server_name = Some(word(value, "server name")?),
             HttperfFlag::SessionCookies => self.session.cookies = true,
             HttperfFlag::Ssl => self.ssl = true,
-            HttperfFlag::SslNoReuse => self.ssl_no_reuse = true,
             HttperfFlag::ThinkTimeout => {
                 self.think_timeout_s = seconds(value, "think timeout value")?;
             }
@@ -234,6 +241,25 @@ impl HttperfOptions {
             HttperfFlag::Wsesslog => self.session.load = Some(HttperfSessions::of_wsesslog(value)?),
             HttperfFlag::Wset => self.uris = set(value)?,
             HttperfFlag::Help | HttperfFlag::Version | HttperfFlag::Refused(_) => {}
+            _ => self.take_tls(given.flag, given.value.as_deref())?,
+        }
+        Ok(())
+    }
+
+    /// Takes an option of how TLS is spoken.
+    fn take_tls(&mut self, flag: HttperfFlag, value: Option<&str>) -> Result<(), HttperfRefusal> {
+        let text = value.unwrap_or_default();
+        let given = Some(text.to_owned());
+        match flag {
+            HttperfFlag::SslCaFile => self.tls.ca_file = given,
+            HttperfFlag::SslCertificate => self.tls.certificate = given,
+            HttperfFlag::SslCiphers => self.tls.ciphers = given,
+            HttperfFlag::SslKey => self.tls.key = given,
+            HttperfFlag::SslNoReuse => self.tls.no_reuse = true,
+            HttperfFlag::SslProtocol => self.tls.version = HttperfTlsVersion::read(text)?,
+            HttperfFlag::SslVerify => self.tls.verifies = HttperfTlsOptions::verifies(value)?,
+            HttperfFlag::TlsServerName => self.tls.server_name = Some(word(text, "server name")?),
+            _ => {}
         }
         Ok(())
     }
@@ -280,12 +306,18 @@ impl HttperfOptions {
             add(parts.is_some(), format!("--{name}{}", echoed(parts)));
         }
         add(self.hog, "--hog".to_owned());
+        add(self.close_with_reset, "--close-with-reset".to_owned());
         for (name, value) in [
             ("think-timeout", self.think_timeout_s),
             ("timeout", self.timeout_s),
         ] {
             add(value > 0.0, format!("--{name}={}", short_number(value)));
         }
+        let runtime_s = self.runtime_s.unwrap_or_default();
+        add(
+            self.runtime_s.is_some(),
+            format!("--runtime={}", short_number(runtime_s)),
+        );
         let (own, all) = self.client;
         add(true, format!("--client={own}/{all}"));
         add(true, format!("--server={}", self.server));
@@ -295,7 +327,7 @@ impl HttperfOptions {
         for word in self.of_connections() {
             add(!word.is_empty(), word);
         }
-        let (send, receive) = BUFFERS;
+        let (send, receive) = self.buffers;
         add(true, format!("--send-buffer={send}"));
         add(
             self.session.retry_on_failure,
@@ -304,7 +336,9 @@ impl HttperfOptions {
         add(true, format!("--recv-buffer={receive}"));
         add(self.session.cookies, "--session-cookies".to_owned());
         add(self.ssl, "--ssl".to_owned());
-        add(self.ssl_no_reuse, "--ssl-no-reuse".to_owned());
+        for word in self.tls.echo() {
+            add(true, word);
+        }
         if let Some((_, header)) = &self.add_header {
             add(true, format!("--add-header='{header}'"));
         }
@@ -376,6 +410,14 @@ fn word(value: &str, what: &str) -> Result<String, HttperfRefusal> {
     match is_word {
         true => Ok(value.to_owned()),
         false => Err(illegal(what, &format!("`{value}`"))),
+    }
+}
+
+fn runtime(value: &str) -> Result<f64, HttperfRefusal> {
+    let runtime_s = seconds(value, "runtime value")?;
+    match runtime_s > 0.0 {
+        true => Ok(runtime_s),
+        false => Err(illegal("runtime value", value)),
     }
 }
 
@@ -490,9 +532,23 @@ mod tests {
                  --uri=/ --rate=50 --send-buffer=4096 --recv-buffer=16384 --num-conns=1 \
                  --num-calls=1",
             ),
+            (
+                "--ssl-no-reuse --ssl --ssl-ciphers=A:B --close-with-reset --recv-buffer=9000 \
+                 --send-buffer 100 --hog --port 1",
+                "httperf --hog --close-with-reset --client=0/1 --server=localhost --port=1 \
+                 --uri=/ --send-buffer=100 --recv-buffer=9000 --ssl --ssl-ciphers=A:B \
+                 --ssl-no-reuse --num-conns=1 --num-calls=1",
+            ),
         ] {
             assert_eq!(options(line).echo(), said, "{line}");
         }
+        let newer = "--ssl --ssl-protocol tlsv1_3 --ssl-verify=yes --ssl-ca-file=a --ssl-key k \
+                     --ssl-certificate c --runtime 2.5 --period v1,2 --tls-server-name n --timeout 1";
+        let said = "httperf --timeout=1 --runtime=2.5 --client=0/1 --server=localhost --port=443 \
+                    --uri=/ --period=v --send-buffer=4096 --recv-buffer=16384 --ssl \
+                    --tls-server-name=n --ssl-cert=c --ssl-key=k --ssl-ca-file=a --ssl-verify \
+                    --ssl-protocol=TLSv1.3 --num-conns=1 --num-calls=1";
+        assert_eq!(options(newer).echo(), said);
         assert_eq!(options("--ssl").port, 443);
         assert_eq!(options("--ssl --port 8443").port, 8443);
     }
@@ -517,9 +573,30 @@ mod tests {
             ("--wset x", "illegal working set (N,X) x"),
             ("--wlog z,f", "illegal log (y|n,FILE) z,f"),
             ("--uri /a\u{7f}", "illegal URI `/a\u{7f}`"),
+            ("--recv-buffer x", "illegal receive buffer size x"),
+            ("--send-buffer -1", "illegal send buffer size -1"),
+            ("--runtime 0", "illegal runtime value 0"),
+            ("--period v", "illegal interarrival time "),
             (
-                "--recv-buffer 9",
-                "abx does not do --recv-buffer 9: the kernel sizes the buffers of sockets",
+                "--period v1,2,3",
+                "--period v needs a duration behind each period",
+            ),
+            ("--ssl-protocol x", "illegal SSL protocol x"),
+            (
+                "--ssl-protocol TLSv1",
+                "abx does not do --ssl-protocol TLSv1: it speaks TLSv1.2 and TLSv1.3",
+            ),
+            (
+                "--ssl-verify=x",
+                "illegal choice of --ssl-verify (yes, no) x",
+            ),
+            (
+                "--ssl-key x",
+                "--ssl-certificate and --ssl-key: there must be both",
+            ),
+            (
+                "--ssl-ca-file x",
+                "--ssl-ca-file is for --ssl-verify, without which every certificate is believed",
             ),
         ] {
             assert_eq!(parsed(line).unwrap_err(), said, "{line}");
@@ -544,7 +621,7 @@ mod tests {
             names in prop::collection::vec("(--?[a-z-]{0,14}(=.{0,8})?)|.{0,6}", 0..4),
             option in prop::sample::select(vec![
                 "--add-header", "--client", "--period", "--rate", "--wset", "--wlog", "--uri",
-                "--wsess", "--wsesslog",
+                "--wsess", "--wsesslog", "--runtime", "--ssl-ciphers", "--ssl-protocol",
             ]),
             value in ".{0,12}",
         ) {

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::values::{HttperfRefusal, refusal, seconds, short_number};
 
 /// When connections are begun, spans in seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum HttperfPace {
     /// Each behind the one before it.
     Sequential,
@@ -16,6 +16,18 @@ pub enum HttperfPace {
     Exponential(f64),
     /// At random distances from one up to another.
     Uniform(f64, f64),
+    /// At distances that change in the course of the load: each of these for its time, and
+    /// behind the last one the first again.
+    Steps(Vec<HttperfPaceStep>),
+}
+
+/// One distance of several.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HttperfPaceStep {
+    /// From one connection to the next, above zero.
+    pub gap_s: f64,
+    /// For how long.
+    pub lasts_s: f64,
 }
 
 impl HttperfPace {
@@ -33,7 +45,7 @@ impl HttperfPace {
         let what = "mean interarrival time";
         let (kind, spans) = match value.chars().next() {
             Some(kind @ ('d' | 'e' | 'u')) => (kind, &value[1..]),
-            Some('v') => return Err(refusal("abx does not do --period v: abx run has --stages")),
+            Some('v') => return steps(&value[1..]),
             Some(other) if other.is_alphabetic() => {
                 return Err(HttperfRefusal(format!(
                     "illegal interarrival distribution '{other}' in {value}"
@@ -61,22 +73,25 @@ impl HttperfPace {
     }
 
     /// The same as an option; nothing for what is the usual.
-    pub(super) fn echo(self) -> String {
-        match self {
+    pub(super) fn echo(&self) -> String {
+        match *self {
             HttperfPace::Sequential => String::new(),
             HttperfPace::Rate(rate) => format!("--rate={}", short_number(rate)),
             HttperfPace::Exponential(mean) => format!("--period=e{}", short_number(mean)),
             HttperfPace::Uniform(low, high) => {
                 format!("--period=u{},{}", short_number(low), short_number(high))
             }
+            // As httperf, which does not repeat them.
+            HttperfPace::Steps(_) => "--period=v".to_owned(),
         }
     }
 
-    /// Connections per second on average; `None` for those that follow each other.
+    /// Connections per second on average; `None` for those that follow each other, and where the
+    /// rate is meant to change.
     #[must_use]
-    pub fn rate(self) -> Option<f64> {
-        match self {
-            HttperfPace::Sequential => None,
+    pub fn rate(&self) -> Option<f64> {
+        match *self {
+            HttperfPace::Sequential | HttperfPace::Steps(_) => None,
             HttperfPace::Rate(rate) => Some(rate),
             HttperfPace::Exponential(mean) => Some(1.0 / mean),
             HttperfPace::Uniform(low, high) => Some(2.0 / (low + high)),
@@ -86,20 +101,52 @@ impl HttperfPace {
     /// The moments at which they are begun, in ns from the first one on, without end: the same
     /// for the same client. `None` for those that follow each other.
     #[must_use]
-    pub fn begins(self, client: u32) -> Option<Box<dyn Iterator<Item = u64>>> {
+    pub fn begins(&self, client: u32) -> Option<Box<dyn Iterator<Item = u64>>> {
         let mut random = ChaCha8Rng::seed_from_u64(u64::from(client));
         // Above zero, up to one.
         let mut draw = move || 1.0 - random.random::<f64>();
-        let begins: Box<dyn Iterator<Item = u64>> = match self {
+        let begins: Box<dyn Iterator<Item = u64>> = match *self {
             HttperfPace::Sequential => return None,
             HttperfPace::Rate(rate) => {
                 Box::new((0_u64..).map(move |index| (index as f64 / rate * 1e9) as u64))
             }
             HttperfPace::Exponential(mean) => moments(move || -draw().ln() * mean),
             HttperfPace::Uniform(low, high) => moments(move || high - draw() * (high - low)),
+            HttperfPace::Steps(ref steps) => {
+                let steps = steps.clone();
+                let (mut place, mut lasted_s) = (0, 0.0);
+                moments(move || {
+                    let HttperfPaceStep { gap_s, lasts_s } = steps[place];
+                    lasted_s += gap_s;
+                    // Sums of tenths fall short of the whole by less than this.
+                    if lasted_s >= lasts_s * (1.0 - 1e-9) {
+                        (place, lasted_s) = ((place + 1) % steps.len(), 0.0);
+                    }
+                    gap_s
+                })
+            }
         };
         Some(begins)
     }
+}
+
+/// Reads distances and for how long each of them holds.
+fn steps(spans: &str) -> Result<HttperfPace, HttperfRefusal> {
+    let numbers: Vec<&str> = spans.split(',').collect();
+    let pairs = numbers.chunks(2).map(|pair| {
+        let [gap, lasts] = pair else {
+            return Err(refusal("--period v needs a duration behind each period"));
+        };
+        let step = HttperfPaceStep {
+            gap_s: seconds(gap, "interarrival time")?,
+            lasts_s: seconds(lasts, "duration")?,
+        };
+        match step.gap_s > 0.0 && step.lasts_s > 0.0 {
+            true => Ok(step),
+            false => Err(refusal("--period v needs periods and durations above 0")),
+        }
+    });
+    Ok(HttperfPace::Steps(pairs.collect::<Result<_, _>>()?))
 }
 
 /// The moments between which there are such gaps, in ns.
@@ -116,7 +163,7 @@ fn moments(mut gap_s: impl FnMut() -> f64 + 'static) -> Box<dyn Iterator<Item = 
 mod tests {
     use super::*;
 
-    fn gaps(pace: HttperfPace, client: u32) -> Vec<f64> {
+    fn gaps(pace: &HttperfPace, client: u32) -> Vec<f64> {
         let moments: Vec<u64> = pace.begins(client).unwrap().take(20_001).collect();
         assert_eq!(moments[0], 0);
         let gaps = { moments.windows(2) }.map(|two| (two[1] - two[0]) as f64 / 1e9);
@@ -132,7 +179,7 @@ mod tests {
             (HttperfPace::of_period("u1,3").unwrap(), 2.0, 0.5),
             (HttperfPace::of_period("e0.01").unwrap(), 0.01, 0.632),
         ] {
-            let gaps = gaps(pace, 0);
+            let gaps = gaps(&pace, 0);
             let sum: f64 = gaps.iter().sum();
             let found = sum / gaps.len() as f64;
             assert!((found / mean - 1.0).abs() < 0.03, "{pace:?}: {found}");
@@ -145,11 +192,26 @@ mod tests {
     }
 
     #[test]
+    fn steps_follow_each_other_and_begin_again() {
+        // Method: the example of httperf's page, a connection each second for two seconds and
+        // then two each second for four, through it twice; and tenths of a second.
+        let pace = HttperfPace::of_period("v1,2,0.5,4").unwrap();
+        let gaps: Vec<f64> = gaps(&pace, 0)[..20].to_vec();
+        let once = [1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5];
+        assert_eq!(gaps, [once, once].concat());
+        assert_eq!((pace.rate(), pace.echo()), (None, "--period=v".to_owned()));
+        let tenths = HttperfPace::of_period("v0.1,1,1,1").unwrap();
+        let moments: Vec<u64> = tenths.begins(0).unwrap().take(13).collect();
+        assert_eq!(moments[12] - moments[11], 100_000_000);
+        assert_eq!(moments[11] - moments[10], 1_000_000_000);
+    }
+
+    #[test]
     fn clients_differ_and_each_repeats_itself() {
         // Method: the same client twice, and another one.
         let pace = HttperfPace::Exponential(1.0);
-        assert_eq!(gaps(pace, 1), gaps(pace, 1));
-        assert_ne!(gaps(pace, 1), gaps(pace, 2));
+        assert_eq!(gaps(&pace, 1), gaps(&pace, 1));
+        assert_ne!(gaps(&pace, 1), gaps(&pace, 2));
     }
 
     #[test]
@@ -158,7 +220,7 @@ mod tests {
         for pace in [HttperfPace::of_rate("0"), HttperfPace::of_period("0")] {
             assert!(pace.unwrap().begins(0).is_none());
         }
-        for wrong in ["u3", "u3,1", "x5", "v1,2", "d", "e-1"] {
+        for wrong in ["u3", "u3,1", "x5", "v", "v1", "v0,1", "v1,2,1", "d", "e-1"] {
             assert!(HttperfPace::of_period(wrong).is_err(), "{wrong}");
         }
         assert_eq!(HttperfPace::of_period("0.5"), Ok(HttperfPace::Rate(2.0)));

@@ -6,7 +6,9 @@
 use std::io;
 use std::net::IpAddr;
 
-use abx_sys::{Alarm, Epoll, Events, Interest, Nanos, ServerAddress, Socket, SocketEvent};
+use abx_sys::{
+    Alarm, Epoll, Events, Interest, Nanos, ServerAddress, Socket, SocketEvent, SocketTuning,
+};
 
 use abx_evidence::Wait;
 
@@ -37,8 +39,8 @@ pub(crate) struct EpollIo {
     busy_wait: Option<BusyWait>,
     /// The last reading of the clock.
     last: Nanos,
-    /// Of each socket, for what is sent and for what is received; `None` lets the kernel choose.
-    buffer_bytes: Option<usize>,
+    /// What is set on each socket.
+    tuning: SocketTuning,
 }
 
 struct EpollConnection {
@@ -78,13 +80,13 @@ impl EpollIo {
             wake,
             busy_wait,
             last: Nanos::now(),
-            buffer_bytes: None,
+            tuning: SocketTuning::default(),
         })
     }
 
-    /// Connections from now on have socket buffers of so many bytes.
-    pub(crate) fn with_buffers(mut self, bytes: Option<u32>) -> EpollIo {
-        self.buffer_bytes = bytes.map(|bytes| bytes as usize);
+    /// Connections from now on have this set on their sockets.
+    pub(crate) fn tuned(mut self, tuning: SocketTuning) -> EpollIo {
+        self.tuning = tuning;
         self
     }
 
@@ -168,7 +170,7 @@ impl Io for EpollIo {
         to: &ServerAddress,
         from: Option<IpAddr>,
     ) -> io::Result<()> {
-        let socket = Socket::connect_with_buffers(*to, from, self.buffer_bytes)?;
+        let socket = Socket::connect_tuned(*to, from, self.tuning)?;
         self.epoll.add(&socket, number(token), Interest::all())?;
         let place = token.slot as usize;
         if place >= self.connections.len() {

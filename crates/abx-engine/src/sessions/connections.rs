@@ -21,6 +21,8 @@ pub(super) struct SessionConnections<I: Io> {
     answer_timeout: Nanos,
     tick: Nanos,
     next_tick: Nanos,
+    /// When the load ends at the latest.
+    end: Option<Nanos>,
     /// Of one request; several are answered alike more often than not.
     memo: HeadMemo,
     sessions: Vec<Session>,
@@ -42,6 +44,7 @@ impl<I: Io> SessionConnections<I> {
             answer_timeout: terms.answer_timeout,
             tick: terms.tick,
             next_tick: start.plus(terms.tick),
+            end: terms.ends_after.map(|span| start.plus(span)),
             memo: HeadMemo::default(),
             sessions: Vec::new(),
             free: Vec::new(),
@@ -58,6 +61,11 @@ impl<I: Io> SessionConnections<I> {
     /// When the load began.
     pub(super) fn start(&self) -> Nanos {
         self.start
+    }
+
+    /// Whether the load has lasted for as long as it may.
+    pub(super) fn are_over(&mut self) -> bool {
+        self.end.is_some_and(|end| self.io.now() >= end)
     }
 
     /// How many are open or being made.
@@ -112,7 +120,8 @@ impl<I: Io> SessionConnections<I> {
     pub(super) fn wait(&mut self, due: Option<Nanos>, ready: &mut Vec<Ready>) -> Nanos {
         let latest = self.io.now().plus(WAIT_MAX);
         let look = self.looks.peek().map(|Reverse((at, ..))| *at);
-        let first = look.into_iter().chain(due).chain([self.next_tick]).min();
+        let first = look.into_iter().chain(due).chain(self.end);
+        let first = first.chain([self.next_tick]).min();
         let until = first.unwrap_or(latest).min(latest);
         self.io.wait(until, Awaits::Nothing, ready)
     }

@@ -20,7 +20,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use abx_evidence::Wait;
-use abx_sys::Nanos;
+use abx_sys::{Nanos, SocketTuning};
 use abx_wire::http1::AnswerKind;
 
 use crate::io::{EpollIo, Tls, TlsClient};
@@ -44,6 +44,10 @@ pub struct SessionTerms {
     pub answer_timeout: Nanos,
     /// How often [`SessionStep::Ticks`] is told, above zero.
     pub tick: Nanos,
+    /// When the load ends at the latest, from its beginning; what is under way then is dropped.
+    pub ends_after: Option<Nanos>,
+    /// What is set on each connection's socket.
+    pub tuning: SocketTuning,
 }
 
 /// A load of sessions.
@@ -242,6 +246,7 @@ fn prepared(terms: &SessionTerms) -> Result<(EpollIo, Option<TlsClient>), Engine
         what: "an epoll set",
         source,
     })?;
+    let io = io.tuned(terms.tuning);
     // With the usual slack sessions only begin some microseconds later.
     let _ = abx_sys::clock::sharpen_timers();
     let tls = terms.tls.as_ref().map(TlsClient::of).transpose()?;

@@ -46,7 +46,7 @@ impl<'a, I: Io> SessionRunner<'a, I> {
     /// Runs all of it and answers how long it took.
     pub(crate) fn run(mut self, stopper: &Stopper) -> Nanos {
         let mut ready = Vec::new();
-        while !stopper.is_stopped() {
+        while !stopper.is_stopped() && !self.connections.are_over() {
             self.begin_due();
             if self.connections.open() == 0 && !self.begins.are_left() {
                 break;

@@ -77,7 +77,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
     /// Runs all of it and answers how long it took.
     pub(crate) fn run(mut self, stopper: &Stopper) -> Nanos {
         let mut ready = Vec::new();
-        while !stopper.is_stopped() {
+        while !stopper.is_stopped() && !self.connections.are_over() {
             self.begin_due();
             self.settle();
             if self.visits.is_empty() && !self.begins.are_left() {

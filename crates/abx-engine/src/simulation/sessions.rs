@@ -68,6 +68,8 @@ pub(super) fn terms() -> SessionTerms {
         timeout: None,
         answer_timeout: Nanos(0),
         tick: Nanos(SECOND),
+        ends_after: None,
+        tuning: SocketTuning::default(),
     }
 }
 
@@ -269,6 +271,29 @@ fn a_session_without_progress_is_given_up() {
         let at = last_sent.plus(Nanos(expected * SECOND));
         assert_eq!(heard.failures, [(at, SessionFailure::Timeout)]);
         assert_eq!(heard.ticks.len() as u64, expected);
+    }
+}
+
+#[test]
+fn a_load_lasts_for_as_long_as_it_may() {
+    // Method: two sessions of a peer that never answers and one of a peer that always does,
+    // each for a second and a half; and one that has ended by then.
+    let steps = serving();
+    for (sessions, calls, steps, ended) in [
+        (2, 1, &[READ][..], false),
+        (u64::MAX, 2, &steps, false),
+        (2, 2, &steps, true),
+    ] {
+        let mut load = load(sessions, calls);
+        load.terms.ends_after = Some(Nanos(SECOND + SECOND / 2));
+        let steps = steps.to_vec();
+        let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));
+        let mut hearer = Hearer::default();
+        let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::default());
+        assert_eq!(took < Nanos(SECOND), ended, "{took:?}");
+        assert!(took < Nanos(2 * SECOND), "{took:?}");
+        assert_eq!(hearer.ticks.len(), usize::from(!ended));
+        assert_eq!(hearer.failures, Vec::new());
     }
 }
 

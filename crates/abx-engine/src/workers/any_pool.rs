@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use abx_evidence::{Outcomes, Shape, Tally, Wait};
-use abx_sys::Nanos;
+use abx_sys::{Nanos, SocketTuning};
 
 use crate::io::{Awake, EpollIo, Io, Tls};
 use crate::pool::{Broadcast, Company, OpeningPart, Pool, SliceOutcome, WorkerSlice};
@@ -115,7 +115,8 @@ impl PoolParts {
             what: "an epoll set",
             source,
         })?;
-        let io = io.with_buffers(self.load.plan.buffer_bytes);
+        let buffer_bytes = self.load.plan.buffer_bytes.map(|bytes| bytes as usize);
+        let io = io.tuned(SocketTuning::of_buffers(buffer_bytes));
         Ok(match self.load.tls.take() {
             None => self.over(io),
             Some(client) => self.over(Tls::over(io, client)),

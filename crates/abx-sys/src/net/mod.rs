@@ -6,3 +6,4 @@ pub mod network;
 pub mod ports;
 pub mod server_address;
 pub mod socket;
+pub mod socket_tuning;

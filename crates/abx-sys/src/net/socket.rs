@@ -12,6 +12,7 @@ use rustix::net::{
 };
 
 use crate::net::server_address::{ServerAddress, SocketPath};
+use crate::net::socket_tuning::SocketTuning;
 
 /// A stream socket, closed when dropped; non-blocking, unless [`Socket::block`] says otherwise.
 ///
@@ -51,32 +52,31 @@ impl Socket {
     /// What the kernel says at once: no descriptor, no port, refused (loopback
     /// may answer without delay), no route. A Unix socket refuses when its queue is full, too.
     pub fn connect(address: ServerAddress, source: Option<IpAddr>) -> io::Result<Socket> {
-        Socket::connect_with_buffers(address, source, None)
+        Socket::connect_tuned(address, source, SocketTuning::default())
     }
 
-    /// The same with buffers of so many bytes for what is sent and received; the kernel caps
-    /// them, and doubles them for its own needs (socket(7)). `None` lets it choose.
+    /// The same with what is set on the socket before.
     ///
     /// # Errors
     /// As [`Socket::connect`].
-    pub fn connect_with_buffers(
+    pub fn connect_tuned(
         address: ServerAddress,
         source: Option<IpAddr>,
-        buffer_bytes: Option<usize>,
+        tuning: SocketTuning,
     ) -> io::Result<Socket> {
         match address {
-            ServerAddress::Tcp(address) => Socket::connect_tcp(address, source, buffer_bytes),
-            ServerAddress::Unix(path) => Socket::connect_unix(&path, buffer_bytes),
+            ServerAddress::Tcp(address) => Socket::connect_tcp(address, source, tuning),
+            ServerAddress::Unix(path) => Socket::connect_unix(&path, tuning),
         }
     }
 
     fn connect_tcp(
         address: SocketAddr,
         source: Option<IpAddr>,
-        buffer_bytes: Option<usize>,
+        tuning: SocketTuning,
     ) -> io::Result<Socket> {
         let socket = new_socket(&address)?;
-        set_buffers(&socket, buffer_bytes)?;
+        tuning.set(&socket)?;
         sockopt::set_tcp_nodelay(&socket, true)?;
         if let Some(source) = source {
             set_bind_address_no_port(&socket)?;
@@ -88,9 +88,9 @@ impl Socket {
         }
     }
 
-    fn connect_unix(path: &SocketPath, buffer_bytes: Option<usize>) -> io::Result<Socket> {
+    fn connect_unix(path: &SocketPath, tuning: SocketTuning) -> io::Result<Socket> {
         let socket = new_unix_socket()?;
-        set_buffers(&socket, buffer_bytes)?;
+        tuning.set(&socket)?;
         match connect(&socket, &path.address()?) {
             Ok(()) => Ok(Socket::of_unix(socket)),
             // SUBTLE: its queue is full (unix(7)). No event tells when that is over, and
@@ -325,15 +325,6 @@ fn new_unix_socket() -> io::Result<OwnedFd> {
     Ok(socket_with(family, kind, flags, None)?)
 }
 
-/// SUBTLE: before it connects, since the window's scale is told then (tcp(7)).
-fn set_buffers(socket: &OwnedFd, bytes: Option<usize>) -> io::Result<()> {
-    if let Some(bytes) = bytes {
-        sockopt::set_socket_send_buffer_size(socket, bytes)?;
-        sockopt::set_socket_recv_buffer_size(socket, bytes)?;
-    }
-    Ok(())
-}
-
 /// Whether a path is a socket that nobody listens on: who made it has ended without removing
 /// it. Any other file stays. Does not wait, as for a listener whose queue is full.
 fn is_left_behind(path: &SocketPath) -> bool {
@@ -491,16 +482,6 @@ mod tests {
             let error = Socket::from_listener(none).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         }
-    }
-
-    #[test]
-    fn buffers_are_as_large_as_they_were_asked_for() {
-        // Method: what the kernel says of both; it doubles them.
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().into();
-        let socket = Socket::connect_with_buffers(address, None, Some(20_000)).unwrap();
-        assert_eq!(sockopt::socket_send_buffer_size(&socket).unwrap(), 40_000);
-        assert_eq!(sockopt::socket_recv_buffer_size(&socket).unwrap(), 40_000);
     }
 
     #[test]

@@ -2,23 +2,25 @@
 //! are is in `abx-classic`, the load in the engine's sessions.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use abx_classic::httperf::{
     HttperfCommand, HttperfCpu, HttperfFailure, HttperfFigures, HttperfOptions, HttperfPrinter,
     HttperfReply, HttperfRequests, HttperfSessionCalls, HttperfSessionEnd, HttperfSessionRequests,
-    HttperfUris, notes, usage,
+    HttperfTlsVersion, HttperfUris, notes, usage,
 };
 use abx_engine::{
     SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionStep,
-    SessionTerms, Stopper, TlsPlan, TlsTrust, VisitBurst, VisitCall, VisitClient, VisitEnd,
-    VisitLoad, run_sessions, run_visits,
+    SessionTerms, Stopper, TlsIdentity, TlsPlan, TlsTrust, TlsVersion, VisitBurst, VisitCall,
+    VisitClient, VisitEnd, VisitLoad, run_sessions, run_visits,
 };
 use abx_sys::process::{OwnCpu, own_cpu};
-use abx_sys::{Nanos, limits, names};
+use abx_sys::{Nanos, SocketTuning, limits, names};
 use clap::Args;
 
 use super::output::to_stdout;
 use super::signals;
+use super::tls::suites;
 use crate::end::{End, Failure, tell};
 
 /// Load a server by httperf's options, and print its report.
@@ -62,6 +64,10 @@ pub fn httperf(args: &HttperfArgs) -> Result<End, Failure> {
         }
         Ok(HttperfCommand::Load(options)) => options,
     };
+    let tls = match tls(&options) {
+        Ok(tls) => tls,
+        Err(why) => return Ok(refuse(&why)),
+    };
     let stopper = Stopper::default();
     signals::stop_on_signals(&stopper);
     print(&format!("{}\n", options.echo()))?;
@@ -82,10 +88,11 @@ pub fn httperf(args: &HttperfArgs) -> Result<End, Failure> {
         Err(why) => return Ok(refuse(&why)),
     };
     let before = own_cpu();
+    let terms = terms(&options, address, tls);
     let took = match &options.session.load {
-        None => run_sessions(session_load(&options, address), &mut client, &stopper),
+        None => run_sessions(session_load(&options, terms), &mut client, &stopper),
         Some(sessions) => {
-            let load = visit_load(&options, sessions.count, address);
+            let load = visit_load(&options, sessions.count, terms);
             run_visits(load, &mut client, &stopper)
         }
     };
@@ -142,25 +149,54 @@ fn address(options: &HttperfOptions) -> Result<SocketAddr, String> {
     first.ok_or_else(|| format!("invalid server address {server}"))
 }
 
+/// How connections are encrypted: as httperf does, which believes every certificate unless it is
+/// told not to. abx resumes no session.
+fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
+    let given = &options.tls;
+    let suites = suites(given.suites());
+    let suites = suites.map_err(|why| format!("abx does not do these --ssl-ciphers: {why}"))?;
+    if !options.ssl {
+        return Ok(None);
+    }
+    let files = given.certificate.as_ref().zip(given.key.as_ref());
+    let identity = files.map(|(one, key)| TlsIdentity::read(Path::new(one), Path::new(key)));
+    let trust = match (given.verifies, &given.ca_file) {
+        (false, _) => Ok(TlsTrust::Anyone),
+        (true, None) => Ok(TlsTrust::System),
+        (true, Some(file)) => TlsTrust::read(Path::new(file)),
+    };
+    let server_name = given.server_name.as_deref().unwrap_or(options.host());
+    Ok(Some(TlsPlan {
+        server_name: server_name.to_owned(),
+        hides_name: false,
+        trust: trust.map_err(|error| error.to_string())?,
+        version: given.version.map(|version| match version {
+            HttperfTlsVersion::Tls12 => TlsVersion::Tls12,
+            HttperfTlsVersion::Tls13 => TlsVersion::Tls13,
+        }),
+        suites,
+        resumption: false,
+        protocols: Vec::new(),
+        identity: { identity.transpose() }.map_err(|error| error.to_string())?,
+    }))
+}
+
 /// What holds for every connection.
-fn terms(options: &HttperfOptions, address: SocketAddr) -> SessionTerms {
+fn terms(options: &HttperfOptions, address: SocketAddr, tls: Option<TlsPlan>) -> SessionTerms {
     let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
+    let (send, receive) = options.buffers;
     SessionTerms {
         address,
-        // httperf believes every certificate, and resumes within its sessions only.
-        tls: options.ssl.then(|| TlsPlan {
-            server_name: options.host().to_owned(),
-            hides_name: false,
-            trust: TlsTrust::Anyone,
-            version: None,
-            suites: Vec::new(),
-            resumption: false,
-            protocols: Vec::new(),
-            identity: None,
-        }),
+        tls,
         timeout: (options.timeout_s > 0.0).then(|| nanos(options.timeout_s)),
         answer_timeout: nanos(options.think_timeout_s),
         tick: Nanos(HttperfFigures::SAMPLE_NS),
+        ends_after: options.runtime_s.map(nanos),
+        tuning: SocketTuning {
+            send_bytes: Some(send as usize),
+            receive_bytes: Some(receive as usize),
+            closes_with_reset: options.close_with_reset,
+        },
     }
 }
 
@@ -171,9 +207,9 @@ fn begins(options: &HttperfOptions) -> Option<Box<dyn Iterator<Item = Nanos>>> {
 }
 
 /// The load of connections that the options describe.
-fn session_load(options: &HttperfOptions, address: SocketAddr) -> SessionLoad {
+fn session_load(options: &HttperfOptions, terms: SessionTerms) -> SessionLoad {
     SessionLoad {
-        terms: terms(options, address),
+        terms,
         sessions: options.num_conns,
         begins: begins(options),
         calls: options.num_calls,
@@ -183,10 +219,10 @@ fn session_load(options: &HttperfOptions, address: SocketAddr) -> SessionLoad {
 }
 
 /// The load of so many of httperf's sessions.
-fn visit_load(options: &HttperfOptions, visits: u64, address: SocketAddr) -> VisitLoad {
+fn visit_load(options: &HttperfOptions, visits: u64, terms: SessionTerms) -> VisitLoad {
     let (connections, piped) = options.session.room(options.is_http10);
     VisitLoad {
-        terms: terms(options, address),
+        terms,
         visits,
         begins: begins(options),
         connections,
