@@ -576,7 +576,11 @@ mod tests {
             ("--recv-buffer x", "illegal receive buffer size x"),
             ("--send-buffer -1", "illegal send buffer size -1"),
             ("--runtime 0", "illegal runtime value 0"),
-            ("--period v", "illegal interarrival time "),
+            (
+                "--period v",
+                "--period v needs a duration behind each period",
+            ),
+            ("--period vx,1", "illegal interarrival time x"),
             (
                 "--period v1,2,3",
                 "--period v needs a duration behind each period",

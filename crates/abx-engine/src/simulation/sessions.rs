@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abx_sys::Nanos;
+use abx_sys::{Nanos, SocketTuning};
 
 use super::network::{Network, Sim};
 use super::script::PeerStep;
@@ -280,7 +280,7 @@ fn a_load_lasts_for_as_long_as_it_may() {
     // each for a second and a half; and one that has ended by then.
     let steps = serving();
     for (sessions, calls, steps, ended) in [
-        (2, 1, &[READ][..], false),
+        (2, 1, &[READ, READ][..], false),
         (u64::MAX, 2, &steps, false),
         (2, 2, &steps, true),
     ] {
@@ -288,7 +288,10 @@ fn a_load_lasts_for_as_long_as_it_may() {
         load.terms.ends_after = Some(Nanos(SECOND + SECOND / 2));
         let steps = steps.to_vec();
         let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));
-        let mut hearer = Hearer::default();
+        let mut hearer = Hearer {
+            left: u64::MAX,
+            ..Hearer::default()
+        };
         let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::default());
         assert_eq!(took < Nanos(SECOND), ended, "{took:?}");
         assert!(took < Nanos(2 * SECOND), "{took:?}");
