@@ -81,14 +81,19 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
          figure"
             .to_owned(),
     );
-    let is_steady = !matches!(options.pace, HttperfPace::Steps(_));
-    if !notes.is_empty() && options.uris == HttperfUris::One && is_plain && is_steady {
+    if !notes.is_empty() && has_like(options) {
         let command = same_load(options, figures);
         notes.push(format!(
             "with percentiles, verified replies and findings: {command}"
         ));
     }
     notes
+}
+
+/// Whether `abx run` can make a load like this one.
+fn has_like(options: &HttperfOptions) -> bool {
+    let is_steady = !matches!(options.pace, HttperfPace::Steps(_));
+    is_steady && options.uris == HttperfUris::One && options.session.load.is_none()
 }
 
 /// What there was not even a connection for.

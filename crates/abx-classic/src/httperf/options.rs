@@ -310,14 +310,10 @@ impl HttperfOptions {
         for (name, value) in [
             ("think-timeout", self.think_timeout_s),
             ("timeout", self.timeout_s),
+            ("runtime", self.runtime_s.unwrap_or_default()),
         ] {
             add(value > 0.0, format!("--{name}={}", short_number(value)));
         }
-        let runtime_s = self.runtime_s.unwrap_or_default();
-        add(
-            self.runtime_s.is_some(),
-            format!("--runtime={}", short_number(runtime_s)),
-        );
         let (own, all) = self.client;
         add(true, format!("--client={own}/{all}"));
         add(true, format!("--server={}", self.server));

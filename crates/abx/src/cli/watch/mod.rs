@@ -32,6 +32,8 @@ pub struct Watch {
     expected: u32,
     /// Whether that rests on the spread of the blocks so far.
     is_estimated: bool,
+    /// How many blocks the budget has room for, by those so far.
+    room: Option<u32>,
     /// When the first block began: the pilot takes another time than blocks.
     first_block: Option<Instant>,
 }
@@ -77,6 +79,12 @@ fn waiting(pending: &Pending) -> String {
     }
 }
 
+/// How many blocks there is room for when so many took so long, and this much time is left.
+fn room(done: u32, took: Duration, left: Duration) -> u32 {
+    let more = left.as_secs_f64() * f64::from(done) / took.as_secs_f64().max(1e-3);
+    done.saturating_add(more as u32)
+}
+
 impl Watch {
     /// Follows a study of this budget, or of this number of blocks.
     pub fn new(quiet: bool, budget: Duration, ordered: Option<u32>) -> Watch {
@@ -89,6 +97,7 @@ impl Watch {
             came: BTreeMap::new(),
             expected: ordered.unwrap_or(BLOCKS_FOR_VERDICT as u32),
             is_estimated: false,
+            room: None,
             first_block: None,
         }
     }
@@ -191,10 +200,11 @@ impl Watch {
         })
     }
 
-    /// The block of this number, from one.
+    /// The block of this number, from one. More than the budget has room for there will not be.
     fn block(&self, number: u32) -> String {
         let about = if self.ordered.is_some() { "" } else { "about " };
-        format!("block {number} of {about}{}", self.expected.max(number))
+        let all = self.expected.min(self.room.unwrap_or(u32::MAX));
+        format!("block {number} of {about}{}", all.max(number))
     }
 
     /// Also what began in the discarded part of a slice: a failure is one.
@@ -222,6 +232,9 @@ impl Watch {
             .ordered
             .unwrap_or(needed.max(BLOCKS_FOR_VERDICT as u32));
         self.so_far = abx_report::progress_line(record);
+        let left = self.budget.saturating_sub(self.started.elapsed());
+        let took = self.first_block.filter(|_| self.ordered.is_none());
+        self.room = took.map(|began| room(done, began.elapsed(), left));
     }
 
     fn time_left(&self, began: Instant, done: f64) -> String {
@@ -245,6 +258,21 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_blocks_are_told_than_the_budget_has_room_for() {
+        // Method: 848 blocks that precision takes, of which 14 can be had; and a number that
+        // was ordered.
+        let mut watch = Watch::new(true, Duration::from_secs(120), None);
+        watch.expected = 848;
+        watch.room = Some(room(6, Duration::from_secs(48), Duration::from_secs(67)));
+        assert_eq!(watch.block(6), "block 6 of about 14");
+        assert_eq!(watch.block(15), "block 15 of about 15");
+        watch.expected = 9;
+        assert_eq!(watch.block(6), "block 6 of about 9");
+        let ordered = Watch::new(true, Duration::from_secs(1), Some(6));
+        assert_eq!(ordered.block(2), "block 2 of 6");
+    }
 
     #[test]
     fn a_budget_without_room_for_a_verdict_is_told() {
