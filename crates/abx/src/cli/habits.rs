@@ -114,6 +114,18 @@ const OF_RUNS: &[Habit] = &[
     ),
 ];
 
+/// What a run has instead of what only a comparison has.
+const OF_COMPARISONS: &[Habit] = &[habit(
+    &[
+        "--budget",
+        "--blocks",
+        "--slice",
+        "--margin",
+        "--fail-if-slower",
+    ],
+    "a run lasts for as long as -d TIME says, or for -n N requests; this is a flag of abx compare",
+)];
+
 /// Commands that abx is when its file, or a link to it, is called so.
 const GUISES: [&str; 2] = ["ab", "httperf"];
 
@@ -157,8 +169,12 @@ fn explained(mut error: Error, words: &[OsString]) -> Error {
 
 /// What to write instead of an unknown word.
 fn instead(unknown: &str, is_comparison: bool, words: &[OsString]) -> Option<&'static str> {
-    let of_runs = OF_RUNS.iter().filter(|_| is_comparison);
-    let mut all = HABITS.iter().chain(of_runs);
+    let of_others = if is_comparison {
+        OF_RUNS
+    } else {
+        OF_COMPARISONS
+    };
+    let mut all = HABITS.iter().chain(of_others);
     if let Some(habit) = all.find(|habit| habit.flags.contains(&unknown)) {
         return Some(habit.instead);
     }
@@ -182,7 +198,12 @@ mod tests {
     #[test]
     fn flags_of_other_tools_are_answered_with_what_to_write() {
         // Method: each of them with a value, where it is unknown; then the rate of hey.
-        let tables = [("run", HABITS), ("compare", HABITS), ("compare", OF_RUNS)];
+        let tables = [
+            ("run", HABITS),
+            ("run", OF_COMPARISONS),
+            ("compare", HABITS),
+            ("compare", OF_RUNS),
+        ];
         for (command, habits) in tables {
             for habit in habits {
                 for flag in habit.flags {
@@ -241,7 +262,8 @@ mod tests {
             let read = Cli::try_parse_from(words.split(' '));
             assert!(read.is_ok(), "{flag}: {}", read.unwrap_err());
         }
-        let answered = HABITS.iter().chain(OF_RUNS).flat_map(|habit| habit.flags);
+        let all = HABITS.iter().chain(OF_RUNS).chain(OF_COMPARISONS);
+        let answered = all.flat_map(|habit| habit.flags);
         for flag in understood.iter().chain(answered) {
             let flag = flag.split(' ').next().unwrap();
             let is_there = ["`", " "].map(|end| page.contains(&format!("`{flag}{end}")));

@@ -130,12 +130,13 @@ fn announcement(url: &str, load: &Load, end: RunEnd) -> String {
         RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
         RunEnd::AfterRequests(count) => format!("with {count} {}", load.shape.kind().units()),
     };
-    let connections = load.connections;
+    let connections = match load.connections {
+        1 => "1 connection".to_owned(),
+        count => format!("{count} connections"),
+    };
     match load.shape {
-        Shape::Connections { .. } => {
-            format!("Holding {connections} connections to {url} {how_long}")
-        }
-        _ => format!("Loading {url} over {connections} connections {how_long}"),
+        Shape::Connections { .. } => format!("Holding {connections} to {url} {how_long}"),
+        _ => format!("Loading {url} over {connections} {how_long}"),
     }
 }
 
