@@ -1,7 +1,7 @@
 //! What makes load, wherever it is.
 
 use abx_evidence::SliceTally;
-use abx_evidence::record::FleetRecord;
+use abx_evidence::record::{FleetRecord, Measured};
 use abx_sys::Nanos;
 
 use crate::plan::{LoadPlan, SlicePlan};
@@ -74,6 +74,21 @@ pub trait LoadGenerator {
 
     /// Closes a pool's connections.
     fn close(&mut self, pool: PoolId);
+
+    /// Told what is known of a run before its load, so that whoever counts it elsewhere can
+    /// say later what the figures are of.
+    ///
+    /// # Errors
+    /// [`EngineError::Elsewhere`].
+    fn keep(&mut self, _record: &Measured) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    /// Which of the machines are lost, by slot, where the others go on without them. What they
+    /// made of the load is missing.
+    fn missing(&self) -> Vec<u32> {
+        Vec::new()
+    }
 
     /// The machines that make the load; `None` for this process.
     fn fleet(&self) -> Option<FleetRecord> {

@@ -328,6 +328,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
             sides: names().map(|name| (name, side.clone())).collect(),
         }],
         faults: Vec::new(),
+        missing_agents: Vec::new(),
         canaries: vec![canary(0), canary(1)],
     }
 }

@@ -19,7 +19,7 @@ use rcgen::{
 use crate::bus::nats::inbox;
 use crate::message::hex;
 use crate::message::subject::{
-    ALL_AGENTS, address, agent_subject, beat_subject, control_subject, join_subject,
+    ALL_AGENTS, ALL_RUNS, address, agent_subject, beat_subject, control_subject, join_subject,
 };
 
 /// A NATS server that is to be set up.
@@ -158,10 +158,10 @@ impl User {
         let name = "controller".to_owned();
         Ok(User {
             password: password()?,
-            publish: vec![agent_subject(ALL_AGENTS), control_subject("*")],
+            publish: vec![agent_subject(ALL_AGENTS), control_subject(ALL_RUNS)],
             subscribe: vec![
                 join_subject(ALL_AGENTS),
-                beat_subject("*", ALL_AGENTS),
+                beat_subject(ALL_RUNS, ALL_AGENTS),
                 format!("{}.>", inbox(&name)),
             ],
             name,
@@ -174,10 +174,10 @@ impl User {
         let own = address(&name, "*");
         Ok(User {
             password: password()?,
-            publish: vec![join_subject(&own), beat_subject("*", &own)],
+            publish: vec![join_subject(&own), beat_subject(ALL_RUNS, &own)],
             subscribe: vec![
                 agent_subject(&own),
-                control_subject("*"),
+                control_subject(ALL_RUNS),
                 format!("{}.>", inbox(&name)),
             ],
             name,

@@ -8,7 +8,9 @@
 //! code runs.
 //!
 //! Folders by the way of the data: `bus` carries bytes, `message` is what is said, `clock`
-//! tells moments in another machine's time, `agent` makes load, `controller` has it made.
+//! tells moments in another machine's time, `finals` is what an agent keeps on its own disk,
+//! `agent` makes load, `controller` has it made, and [`collect`] puts together what agents have
+//! kept of a run whose controller is gone.
 //! [`BusSetup`] is what a NATS server needs that shall hold each of them to its own.
 
 mod agent;
@@ -16,10 +18,13 @@ mod bus;
 #[cfg(feature = "nats")]
 mod bus_setup;
 mod clock;
+mod collect;
 mod controller;
+mod finals;
 mod fleet_error;
 pub mod fuzz;
 mod message;
+mod pace;
 mod timing;
 
 pub use agent::allowed_target::{AllowedTarget, AllowedTargetError};
@@ -31,8 +36,10 @@ pub use bus::nats::NatsBus;
 pub use bus::{Bus, BusError, BusMessage, Subscription};
 #[cfg(feature = "nats")]
 pub use bus_setup::{BusSetup, BusSetupError, SetupFile};
+pub use collect::{CollectError, Collected, collect};
 pub use controller::fleet::Fleet;
 pub use controller::{FleetNews, FleetPlan, TellFleet};
+pub use finals::{Author, Counted, Final, FinalError};
 pub use fleet_error::FleetError;
 pub use message::build::{own_build, random_id};
 pub use timing::FleetTiming;

@@ -34,7 +34,9 @@ pub use records::store::{Store, StoreError, state_folder, write_text, write_whol
 pub use run_study::context::{PrepareError, this_machine};
 pub use run_study::load_once::{LoadOnce, LoadedOnce, load_once};
 pub use run_study::progress::StudyProgress;
-pub use run_study::run::{RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, STRETCH, run};
+pub use run_study::run::{
+    RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, STRETCH, collected_run, run,
+};
 pub use run_study::run_scenario::{ScenarioError, ScenarioRun, run_scenario};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         Command::Study(study) => end::finish(cli::catalog::catalog(&study)),
         Command::Serve(serve) => end::finish(cli::serve::serve(&serve)),
         Command::Agent(agent) => end::finish(cli::agent::agent(&agent)),
+        Command::Collect(collect) => end::finish(cli::collect::collect(&collect)),
         #[cfg(feature = "nats")]
         Command::Bus(bus) => end::finish(cli::bus_init::bus(&bus)),
         Command::Doctor(doctor) => end::finish(cli::doctor::doctor(&doctor)),

@@ -19,9 +19,14 @@ pub(crate) struct Bus {
 
 impl Bus {
     pub(crate) fn start() -> Bus {
+        Bus::start_on("-1")
+    }
+
+    /// The same at a port that is known.
+    fn start_on(port: &str) -> Bus {
         let home = Home::new();
         let process = Command::new("nats-server")
-            .args(["--addr", "127.0.0.1", "--port", "-1", "--ports_file_dir"])
+            .args(["--addr", "127.0.0.1", "--port", port, "--ports_file_dir"])
             .arg(home.path())
             .current_dir("/")
             .stdin(Stdio::null())
@@ -41,6 +46,14 @@ impl Bus {
             _home: home,
         }
     }
+
+    /// Kills it, and has another one in its place a moment later.
+    pub(crate) fn restart(&mut self) {
+        let port = self.url.rsplit(':').next().unwrap().to_owned();
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        *self = Bus::start_on(&port);
+    }
 }
 
 impl Drop for Bus {
@@ -54,7 +67,7 @@ impl Drop for Bus {
 pub(crate) struct Agent {
     process: Child,
     said: PathBuf,
-    _home: Home,
+    home: Home,
 }
 
 impl Agent {
@@ -71,19 +84,19 @@ impl Agent {
         Agent {
             process,
             said,
-            _home: home,
+            home,
         }
     }
 
     /// Three of them, in slots that are known.
-    fn three(bus: &Bus) -> [Agent; 3] {
+    pub(crate) fn three(bus: &Bus) -> [Agent; 3] {
         [1, 2, 3].map(|slot| {
             let words = format!("--allow-target 127.0.0.0/8 --name a{slot} --slot {slot} -t 1");
             Agent::start(bus, &words)
         })
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         send(self.process.id(), signal);
     }
 
@@ -95,8 +108,18 @@ impl Agent {
         });
     }
 
+    /// The only file in which it keeps what it has counted.
+    pub(crate) fn saved(&self) -> PathBuf {
+        let files = fs::read_dir(self.home.join("state/abx/finals")).unwrap();
+        let files: Vec<PathBuf> = files.map(|one| one.unwrap().path()).collect();
+        let [only] = &files[..] else {
+            panic!("{files:?}");
+        };
+        only.clone()
+    }
+
     /// Its exit code.
-    fn ends(mut self) -> Option<i32> {
+    pub(crate) fn ends(mut self) -> Option<i32> {
         wait_for("the end of an agent", || self.process.try_wait().unwrap()).code()
     }
 }
@@ -109,15 +132,15 @@ impl Drop for Agent {
 }
 
 /// An nginx that writes down each request.
-struct LoggingServer {
+pub(crate) struct LoggingServer {
     process: Child,
     log: PathBuf,
-    url: String,
+    pub(crate) url: String,
     _home: Home,
 }
 
 impl LoggingServer {
-    fn start() -> LoggingServer {
+    pub(crate) fn start() -> LoggingServer {
         let home = Home::new();
         let port = TcpListener::bind("127.0.0.1:0")
             .unwrap()
@@ -161,7 +184,7 @@ impl LoggingServer {
     }
 
     /// Lines of its log.
-    fn requests(&self) -> usize {
+    pub(crate) fn requests(&self) -> usize {
         fs::read_to_string(&self.log)
             .unwrap_or_default()
             .lines()

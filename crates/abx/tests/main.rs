@@ -31,6 +31,7 @@ mod imported;
 mod killed;
 mod kubernetes;
 mod layers;
+mod lost;
 mod machines;
 mod manual;
 mod opened;

@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 
 use abx_evidence::Stretch;
 use abx_sys::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Whom the end of a slice waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct AwaitedResponses {
 }
 
 /// What one worker saw in a stretch of a slice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToldStretch {
     /// Which stretch, from zero.
     pub number: usize,

@@ -1,53 +1,203 @@
 //! What agents, which make the load together, did to a study.
 
+use crate::findings::bottleneck::GENERATOR_BUSY;
+use crate::findings::pace::{LATE_MAX_US, span};
+use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{AgentRecord, Measured};
+use crate::record::{AgentRecord, FleetRecord, LoadRecord, Measured, OnLoss};
 
 /// With more late slices than one in so many the load was not the one that was asked for.
 const LATE_ONE_IN: u64 = 10;
 
-/// Agents that were lost, and those that were out of step with the others.
+/// Agents that were lost, and those that were out of step with the others or had no time left.
 pub(super) fn of_fleet(record: &Measured) -> impl Iterator<Item = Finding> {
-    let agents = record.fleet.iter().flat_map(|fleet| {
-        let count = fleet.agents.len();
-        fleet.agents.iter().map(move |agent| (agent, count))
-    });
-    agents.flat_map(|(agent, count)| {
-        let found = [lost(agent, count), late(agent, count)];
-        found.into_iter().flatten()
+    let fleets = record.fleet.iter();
+    fleets.flat_map(move |fleet| {
+        let one = |agent| OneAgent {
+            agent,
+            fleet,
+            record,
+        };
+        let each = fleet.agents.iter().map(one).flat_map(|own| {
+            let found = [own.lost(), own.late(), own.busy(), own.late_sends()];
+            found.into_iter().flatten()
+        });
+        each.chain(collected(fleet)).collect::<Vec<_>>()
     })
 }
 
-fn lost(agent: &AgentRecord, count: usize) -> Option<Finding> {
-    let how = agent.lost.as_ref()?;
-    let AgentRecord { name, slot, .. } = agent;
-    let message = format!(
-        "agent {name} ({slot} of {count}) was lost: {how}; from then on the load was not the one \
-         that was asked for"
-    );
-    Some(Finding::new(FindingId::AgentLost, message))
+fn collected(fleet: &FleetRecord) -> Option<Finding> {
+    fleet.collected.then(|| {
+        let message = "the controller ended before it had the results: this was put together from \
+                       what agents had saved, and has nothing that the controller reads itself, \
+                       such as the server's CPU time";
+        Finding::new(FindingId::Collected, message)
+    })
 }
 
-fn late(agent: &AgentRecord, count: usize) -> Option<Finding> {
-    let AgentRecord {
-        name,
-        slot,
-        slices,
-        late_slices,
-        ..
-    } = agent;
-    if *late_slices == 0 {
-        return None;
+/// One agent among the others.
+struct OneAgent<'a> {
+    agent: &'a AgentRecord,
+    fleet: &'a FleetRecord,
+    record: &'a Measured,
+}
+
+impl OneAgent<'_> {
+    fn lost(&self) -> Option<Finding> {
+        let how = self.agent.lost.as_ref()?;
+        let called = self.called();
+        let part = self.part();
+        let (level, message) = if self.fleet.collected {
+            let what = format!("what {called} counted is missing: {how}; its part was {part}");
+            (Level::Bound, what)
+        } else if self.fleet.on_loss == OnLoss::Abort {
+            let what = format!(
+                "{called} was lost{}: {how}; from then on the load was not the one that was asked \
+                 for, and the others were stopped",
+                self.when()
+            );
+            (Level::Void, what)
+        } else {
+            let what = format!(
+                "{called} was lost{}: {how}; its part, {part}, was missing from then on",
+                self.when()
+            );
+            let (level, judged) = self.judged();
+            (level, format!("{what}{judged}"))
+        };
+        Some(Finding::new(FindingId::AgentLost, message).at(level))
     }
-    let level = match *late_slices * LATE_ONE_IN > *slices {
-        true => Level::Void,
-        false => Level::Note,
-    };
-    let message = format!(
-        "agent {name} ({slot} of {count}) missed more than a tenth of {late_slices} of {slices} \
-         slices: it began up to {:.1} ms after the others",
-        agent.late_ns_max as f64 / 1e6,
-    );
-    Some(Finding::new(FindingId::AgentLate, message).at(level))
+
+    /// What is judged where the others went on, and how far that limits a claim.
+    fn judged(&self) -> (Level, String) {
+        let blocks = self.record.complete_blocks().count();
+        let others = self.record.blocks_of_another_load();
+        let was_there = !{ self.record.judged_without() }.contains(&self.agent.slot);
+        if self.is_single_slice() {
+            let what = ", and so is what it had counted: throughput is that of the others";
+            return (Level::Bound, what.to_owned());
+        }
+        match was_there {
+            true => {
+                let what = format!(
+                    "; the {blocks} blocks with the load that was asked for are judged, and \
+                     {others} with less are not"
+                );
+                (Level::Note, what)
+            }
+            false => {
+                let what = format!(
+                    "; the {blocks} blocks with this smaller load are judged, in which every \
+                     server had the same, and {others} others are not: what is claimed holds for \
+                     the smaller load"
+                );
+                (Level::Note, what)
+            }
+        }
+    }
+
+    /// Whether all is one slice, as in a run, from which nothing can be left out.
+    fn is_single_slice(&self) -> bool {
+        let [block] = &self.record.blocks[..] else {
+            return false;
+        };
+        let rounds = block.loads.iter().flat_map(|load| &load.rounds);
+        self.record.subjects.len() == 1
+            && rounds.map(|round| round.slices.len()).sum::<usize>() == 1
+    }
+
+    /// How long after the start of all it was lost.
+    fn when(&self) -> String {
+        let after = |ms: u64| ms.saturating_sub(self.record.started_unix_ms) as f64 / 1e3;
+        let moment = self.agent.lost_unix_ms.map(after);
+        moment.map_or_else(String::new, |s| format!(" {s:.1} s after the start"))
+    }
+
+    /// Its part of the load.
+    fn part(&self) -> String {
+        let of = self.fleet.agents.len().max(1) as u64;
+        match &self.record.loads[..] {
+            [load] => self.part_of(load, of),
+            _ => format!("1 of {of} of each load"),
+        }
+    }
+
+    fn part_of(&self, load: &LoadRecord, of: u64) -> String {
+        let number = u64::from(self.agent.slot.saturating_sub(1));
+        // As the engine parts them: shares differ by one at most.
+        let own = |all: u64| all / of + u64::from(number < all % of);
+        let settings = &load.settings;
+        let connections = u64::from(settings.connections);
+        let mut text = format!("{} of {connections} connections", own(connections));
+        if let Some(rate) = settings.arrivals.rate_per_s {
+            text.push_str(&format!(
+                " and {:.1} of {rate} requests/s",
+                rate / of as f64
+            ));
+        }
+        let pilot = load.pilot.as_ref();
+        if let Some(all) = pilot.and_then(|pilot| pilot.slice_requests) {
+            text.push_str(&format!(" and {} of {all} requests", own(all)));
+        }
+        text
+    }
+
+    fn late(&self) -> Option<Finding> {
+        let AgentRecord {
+            slices,
+            late_slices,
+            late_ns_max,
+            ..
+        } = self.agent;
+        if *late_slices == 0 {
+            return None;
+        }
+        let level = match *late_slices * LATE_ONE_IN > *slices {
+            true => Level::Void,
+            false => Level::Note,
+        };
+        let message = format!(
+            "{} missed more than a tenth of {late_slices} of {slices} slices: it began up to \
+             {:.1} ms after the others",
+            self.called(),
+            *late_ns_max as f64 / 1e6,
+        );
+        Some(Finding::new(FindingId::AgentLate, message).at(level))
+    }
+
+    /// Its generator had no time left, whatever that of the others had.
+    fn busy(&self) -> Option<Finding> {
+        let pace = &self.agent.pace;
+        let each = pace.wait_ns.unwrap_or_default() / self.agent.threads.max(1) as u64;
+        let taken = share(pace.busiest_worker_ns + each, pace.wall_ns)?;
+        let message = format!(
+            "{}: its generator was nearly always busy: it used or waited for {:.0} % of its CPU",
+            self.called(),
+            100.0 * taken.min(1.0)
+        );
+        (taken >= GENERATOR_BUSY).then(|| Finding::new(FindingId::AgentBusy, message))
+    }
+
+    /// Its sends were late by its own doing, or its machine's.
+    fn late_sends(&self) -> Option<Finding> {
+        let pace = &self.agent.pace;
+        let late = pace.lateness_us_p99.filter(|us| *us > LATE_MAX_US);
+        let lag = pace.loop_lag_us_p99.filter(|us| *us > LATE_MAX_US);
+        let what = match (late, lag) {
+            (Some(late), _) => format!("one send in 100 was more than {} late", span(late)),
+            (None, Some(lag)) => format!(
+                "in one of 100 turns its generator did not look at its clock for more than {}",
+                span(lag)
+            ),
+            (None, None) => return None,
+        };
+        let message = format!("{}: {what}", self.called());
+        Some(Finding::new(FindingId::AgentLateSends, message))
+    }
+
+    fn called(&self) -> String {
+        let AgentRecord { name, slot, .. } = self.agent;
+        format!("agent {name} ({slot} of {})", self.fleet.agents.len())
+    }
 }

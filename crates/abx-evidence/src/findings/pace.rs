@@ -12,7 +12,7 @@ use crate::record::finding_id::FindingId;
 /// The share of what was due that may be missing.
 const MISSED_MAX: f64 = 0.01;
 /// How late one send in a hundred may be, and its share of the median response time.
-const LATE_MAX_US: u64 = 1_000;
+pub(super) const LATE_MAX_US: u64 = 1_000;
 const LATE_SHARE_MAX: f64 = 0.10;
 /// For how long the generator may not look at its clock, in one turn of a hundred.
 const LAG_MAX_US: u64 = 1_000;
@@ -229,7 +229,7 @@ pub(crate) fn has_kept_up(offered: &Offered, ok: u64) -> bool {
 }
 
 /// A time in µs as text.
-fn span(time_us: u64) -> String {
+pub(super) fn span(time_us: u64) -> String {
     match time_us {
         0..1_000 => format!("{time_us} µs"),
         1_000..1_000_000 => format!("{:.1} ms", time_us as f64 / 1e3),

@@ -37,6 +37,10 @@ pub struct BlockRecord {
     /// What was done to each subject on purpose, and what came of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultSlice>,
+    /// The agents that were lost before it, by slot, so that it had less than the whole load;
+    /// one that was lost meanwhile is the reason why it is not complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_agents: Vec<u32>,
     /// How fast the processors were before and after; empty when that was not looked at.
     pub canaries: Vec<Canary>,
 }

@@ -231,13 +231,24 @@ finding_ids! {
         "look at its output; the blocks in which it ended are not judged";
 
     // Load from several machines.
-    AgentLost: "agent_lost", [Void],
-        "a machine that made a part of the load was lost, and with it that part",
+    AgentLost: "agent_lost", [Void, Bound, Note],
+        "a machine that made a part of the load was lost, and with it that part; where the others \
+         went on (`--on-loss continue`) a run is a bound, and a comparison holds for the load that \
+         the message names",
         "look there why `abx agent` ended or was cut off, start it again, and measure again";
     AgentLate: "agent_late", [Note, Void],
         "a machine that made a part of the load missed more than a tenth of a slice; above one slice \
          in ten there is no claim",
         "have the bus near the agents, close other programs there, or use longer slices (`--slice`)";
+    AgentBusy: "agent_busy", [Note],
+        "the generator of one machine that made a part of the load was nearly always busy",
+        "have more agents, or more threads on that one (`-t`)";
+    AgentLateSends: "agent_late_sends", [Note],
+        "one machine that made a part of the load sent late, or was away from its clock",
+        "close other programs there, have more agents, or lower the rate (`-r`)";
+    Collected: "collected", [Note],
+        "a run was put together by `abx collect` from what agents had saved",
+        "measure again with a controller that lives to the end";
 
     // What else the machine did.
     Steal: "steal", [Note],

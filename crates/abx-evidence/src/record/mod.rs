@@ -22,6 +22,8 @@ mod slice;
 mod tls;
 mod waiting;
 
+use std::cmp::Reverse;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +34,7 @@ pub use block::{
 pub use container::{IMAGE, image_of, runs_container};
 pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
-pub use fleet::{AgentRecord, FleetRecord};
+pub use fleet::{AgentPace, AgentRecord, FleetRecord, OnLoss};
 pub use histograms::Histograms;
 pub use load::{AnswerRecord, LoadRecord, LoadSettings, RequestBody, RequestSettings};
 pub use past_baseline::{PastBaseline, PastLoad, PastReference};
@@ -119,9 +121,41 @@ impl Measured {
         self.subjects.len() > 1 || self.past_baseline.is_some()
     }
 
-    /// The blocks that came to their end: only these are judged.
+    /// The blocks that are judged: those that came to their end, with one and the same load.
+    /// Where agents were lost and the others went on, blocks before and behind that differ:
+    /// then it is whichever are more, and of as many those with the larger load.
     pub fn complete_blocks(&self) -> impl Iterator<Item = &BlockRecord> {
-        self.blocks.iter().filter(|block| block.complete)
+        let missing = self.judged_without();
+        let is_judged =
+            move |block: &&BlockRecord| block.complete && block.missing_agents == missing;
+        self.blocks.iter().filter(is_judged)
+    }
+
+    /// The agents that had no part in the blocks that are judged, by slot.
+    #[must_use]
+    pub fn judged_without(&self) -> &[u32] {
+        if self
+            .blocks
+            .iter()
+            .all(|block| block.missing_agents.is_empty())
+        {
+            return &[];
+        }
+        let complete = || self.blocks.iter().filter(|block| block.complete);
+        let with = |missing: &[u32]| {
+            let alike = complete().filter(|block| block.missing_agents == missing);
+            (alike.count(), Reverse(missing.len()))
+        };
+        let each = complete().map(|block| &block.missing_agents[..]);
+        each.max_by_key(|missing| with(missing)).unwrap_or_default()
+    }
+
+    /// Blocks that came to their end and are not judged, since they had another load.
+    #[must_use]
+    pub fn blocks_of_another_load(&self) -> usize {
+        let missing = self.judged_without();
+        let others = |block: &&BlockRecord| block.complete && block.missing_agents != missing;
+        self.blocks.iter().filter(others).count()
     }
 
     /// How long a block takes, in seconds: the study by its blocks, whole ones and others.

@@ -262,6 +262,7 @@ fn block(loads: Vec<BlockLoad>) -> BlockRecord {
         services: BTreeMap::new(),
         loads,
         faults: Vec::new(),
+        missing_agents: Vec::new(),
         canaries: Vec::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! The thread that drives an agent's engine, while the agent itself listens.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -8,11 +9,18 @@ use std::time::Duration;
 
 use abx_engine::{
     AwaitedConnections, AwaitedResponses, Engine, EngineError, EnginePlan, OpenReport, PoolId,
-    SliceNews, Stopper,
+    SliceNews, Stopper, ToldStretch,
 };
+use abx_evidence::{Measured, SliceTally};
 use abx_sys::Nanos;
 
-use crate::message::{AgentTask, TaskProgress, TaskResult, bytes};
+use crate::finals::{Author, Counted, Final, save};
+use crate::message::{AgentTask, TaskProgress, TaskResult, Working, bytes};
+
+/// So many stretches are told in one message, at most.
+const TOLD_AT_ONCE: usize = 50;
+/// So many are kept for who has not asked for a while.
+const TOLD_KEPT: usize = 1_000;
 
 /// An engine with a thread that drives it.
 pub struct Driver {
@@ -29,11 +37,16 @@ pub struct Driver {
 struct Desk {
     state: Mutex<DeskState>,
     changed: Condvar,
+    /// Where results were saved, or why they were not, since anybody asked.
+    saved: Mutex<Vec<Result<PathBuf, String>>>,
 }
 
 #[derive(Default)]
 struct DeskState {
     progress: TaskProgress,
+    /// Stretches that nobody has asked for yet, and how many there were before them.
+    stretches: VecDeque<ToldStretch>,
+    told_before: u64,
     /// The text of the last result; `None` while it is worked at.
     result: Option<Arc<str>>,
 }
@@ -41,7 +54,7 @@ struct DeskState {
 /// What became of an order by now.
 pub enum OrderState {
     /// It is worked at.
-    Working(TaskProgress),
+    Working(Working),
     /// The text of its [`TaskResult`].
     Done(Arc<str>),
 }
@@ -49,10 +62,24 @@ pub enum OrderState {
 /// What the thread has.
 struct Work {
     engine: Engine,
-    pools: HashMap<u64, PoolId>,
+    pools: HashMap<u64, WorkPool>,
+    stopper: Stopper,
+    /// Where results are saved, and whose they are.
+    finals: Option<(PathBuf, Author)>,
+    /// What is known of the run whose results are kept.
+    record: Option<Box<Measured>>,
+    /// What is to be saved as soon as it can be fetched.
+    to_save: Option<Final>,
     desk: Arc<Desk>,
     /// What the agent's clock says beyond this machine's.
     skew_ns: i64,
+}
+
+/// A pool of the engine.
+struct WorkPool {
+    id: PoolId,
+    /// The hash of its plan.
+    sha256: String,
 }
 
 impl Driver {
@@ -60,7 +87,11 @@ impl Driver {
     ///
     /// # Errors
     /// As [`Engine::start`].
-    pub fn start(plan: &EnginePlan, skew_ns: i64) -> Result<Driver, EngineError> {
+    pub fn start(
+        plan: &EnginePlan,
+        skew_ns: i64,
+        finals: Option<(PathBuf, Author)>,
+    ) -> Result<Driver, EngineError> {
         let engine = Engine::start(plan)?;
         let stopper = engine.stopper();
         let (tasks, inbox) = channel();
@@ -68,6 +99,10 @@ impl Driver {
         let work = Work {
             engine,
             pools: HashMap::new(),
+            stopper: stopper.clone(),
+            finals,
+            record: None,
+            to_save: None,
             desk: Arc::clone(&desk),
             skew_ns,
         };
@@ -109,34 +144,66 @@ impl Driver {
         }
     }
 
-    /// What became of the last order; waits for it for a moment.
-    pub fn state(&self, within: Duration) -> OrderState {
+    /// What became of the last order; waits for it for a moment. So many stretches were told
+    /// already.
+    pub fn state(&self, within: Duration, told: u64) -> OrderState {
         let state = self.desk.state();
         let is_working = |state: &mut DeskState| state.result.is_none();
         let waited = self
             .desk
             .changed
             .wait_timeout_while(state, within, is_working);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        match &state.result {
-            Some(result) => OrderState::Done(Arc::clone(result)),
-            None => OrderState::Working(state.progress),
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if let Some(result) = &state.result {
+            return OrderState::Done(Arc::clone(result));
         }
+        while state.told_before < told && state.stretches.pop_front().is_some() {
+            state.told_before += 1;
+        }
+        OrderState::Working(Working {
+            progress: state.progress,
+            first: state.told_before,
+            stretches: { state.stretches.iter() }
+                .take(TOLD_AT_ONCE)
+                .cloned()
+                .collect(),
+        })
     }
 
     /// Ends what runs, and every later slice.
     pub fn stop(&self) {
         self.stopper.stop();
     }
-}
 
-impl Drop for Driver {
-    fn drop(&mut self) {
+    /// Ends what runs, and waits until its result is saved. Nothing is done any more.
+    pub fn finish(&mut self) {
         self.stopper.stop();
         self.tasks = None;
         if let Some(thread) = self.thread.take() {
             // A panic there was reported when it happened.
             let _ = thread.join();
+        }
+    }
+
+    /// Where results were saved, or why they were not, since this was last asked.
+    pub fn take_saved(&self) -> Vec<Result<PathBuf, String>> {
+        std::mem::take(&mut *self.desk.saved())
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl DeskState {
+    /// Keeps stretches until they are asked for; who asks too late misses the oldest.
+    fn tell(&mut self, told: Vec<ToldStretch>) {
+        self.stretches.extend(told);
+        while self.stretches.len() > TOLD_KEPT {
+            self.stretches.pop_front();
+            self.told_before += 1;
         }
     }
 }
@@ -145,6 +212,10 @@ impl Desk {
     fn state(&self) -> MutexGuard<'_, DeskState> {
         // Each change is one assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn saved(&self) -> MutexGuard<'_, Vec<Result<PathBuf, String>>> {
+        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -162,7 +233,36 @@ impl Work {
             let text = String::from_utf8(bytes(&result)).expect("JSON is text");
             self.desk.state().result = Some(text.into());
             self.desk.changed.notify_all();
+            // Behind that: no controller waits for a disk.
+            self.save();
         }
+    }
+
+    fn save(&mut self) {
+        if let (Some(counted), Some((folder, _))) = (self.to_save.take(), &self.finals) {
+            let saved =
+                save(folder, &counted).map_err(|error| format!("{}: {error}", folder.display()));
+            self.desk.saved().push(saved);
+        }
+    }
+
+    /// Has what a slice gave saved, where the controller has asked for it and there is a folder.
+    fn keep(&mut self, pool: u64, tally: &SliceTally, late_ns: u64) {
+        let (Some(record), Some((_, author)), Some(pool)) =
+            (&self.record, &self.finals, self.pools.get(&pool))
+        else {
+            return;
+        };
+        self.to_save = Some(Final::new(
+            author.clone(),
+            Counted {
+                plan_sha256: pool.sha256.clone(),
+                late_ns,
+                is_cut: self.stopper.is_stopped(),
+                record: record.clone(),
+                tally: Box::new(tally.clone()),
+            },
+        ));
     }
 
     fn perform(&mut self, task: AgentTask) -> Result<TaskResult, EngineError> {
@@ -171,14 +271,21 @@ impl Work {
         let mut on_opening = |awaited| tell(opening(&awaited));
         match task {
             AgentTask::Open {
-                pool, plan, part, ..
+                pool,
+                plan,
+                part,
+                sha256,
             } => {
                 let (id, report) = self.engine.open_part(&plan, part, &mut on_opening)?;
-                self.pools.insert(pool, id);
+                self.pools.insert(pool, WorkPool { id, sha256 });
                 Ok(opened(report))
             }
+            AgentTask::Keep { record } => {
+                self.record = Some(record);
+                Ok(TaskResult::Done)
+            }
             AgentTask::Refresh { pool } => {
-                let Some(id) = self.pools.get(&pool).copied() else {
+                let Some(id) = self.id(pool) else {
                     return Ok(unknown(pool));
                 };
                 let report = self.engine.refresh_watched(id, &mut on_opening)?;
@@ -189,31 +296,35 @@ impl Work {
                 plan,
                 starts_ns,
             } => {
-                let Some(id) = self.pools.get(&pool).copied() else {
+                let Some(id) = self.id(pool) else {
                     return Ok(unknown(pool));
                 };
                 let starts = starts_ns.saturating_sub(self.skew_ns);
                 let starts = Nanos(u64::try_from(starts).unwrap_or(0));
                 thread::sleep(starts.since(Nanos::now()).into());
                 let late_ns = Nanos::now().since(starts).0;
-                let mut on_news = |news| {
-                    if let SliceNews::Awaits(awaited) = news {
-                        tell(responses(&awaited));
-                    }
+                let mut on_news = |news| match news {
+                    SliceNews::Awaits(awaited) => tell(responses(&awaited)),
+                    SliceNews::Stretches(told) => desk.state().tell(told),
                 };
                 let tally = self.engine.slice_watched(id, &plan, &mut on_news)?;
+                self.keep(pool, &tally, late_ns);
                 Ok(TaskResult::Tally {
                     tally: Box::new(tally),
                     late_ns,
                 })
             }
             AgentTask::Close { pool } => {
-                if let Some(id) = self.pools.remove(&pool) {
-                    self.engine.close(id);
+                if let Some(pool) = self.pools.remove(&pool) {
+                    self.engine.close(pool.id);
                 }
                 Ok(TaskResult::Done)
             }
         }
+    }
+
+    fn id(&self, pool: u64) -> Option<PoolId> {
+        self.pools.get(&pool).map(|pool| pool.id)
     }
 }
 

@@ -1,6 +1,7 @@
 //! An agent's part in one run, from its slot to the end.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -11,10 +12,11 @@ use abx_sys::Nanos;
 use super::driver::{Driver, OrderState};
 use super::{AgentNews, AgentPlan, LOOK_EVERY, reply};
 use crate::bus::{Bus, BusError, BusMessage, Subscription};
+use crate::finals::Author;
 use crate::fleet_error::FleetError;
-use crate::message::subject::{beat_subject, control_subject};
+use crate::message::subject::{ALL_RUNS, beat_subject, control_subject, join_subject};
 use crate::message::{
-    AgentAnswer, AgentOrder, AgentTask, Beat, Control, Wanted, bytes, read, sha256_of,
+    AgentAnswer, AgentOrder, AgentTask, Beat, Busy, Control, Wanted, bytes, read, sha256_of,
 };
 
 /// How long a question for a result waits for it.
@@ -35,6 +37,8 @@ pub enum MembershipEnd {
     Over,
     /// The controller is not there any more.
     ControllerLost,
+    /// The controller has given it up.
+    GivenUp,
 }
 
 /// An agent's part in one run.
@@ -51,7 +55,22 @@ pub struct Membership<'a> {
     overdue_at: Option<Nanos>,
     /// How long requests of each pool may take.
     timeouts: HashMap<u64, u64>,
+    /// The controller has given it up.
+    is_given_up: bool,
+    /// Where it has saved what it counted.
+    saved: Option<PathBuf>,
     _control: Subscription,
+}
+
+/// A part in a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The run.
+    pub run: String,
+    /// Its slot, from 0.
+    pub slot: usize,
+    /// How many there are.
+    pub slots: usize,
 }
 
 impl<'a> Membership<'a> {
@@ -62,13 +81,23 @@ impl<'a> Membership<'a> {
     pub fn begin(
         bus: &'a dyn Bus,
         plan: &'a AgentPlan,
-        run: String,
-        slot: usize,
+        place: Place,
         sender: &Sender<BusMessage>,
     ) -> Result<Membership<'a>, FleetError> {
+        let Place { run, slot, slots } = place;
+        let author = Author {
+            run: run.clone(),
+            slot,
+            slots,
+            agent: plan.id.clone(),
+            name: plan.name.clone(),
+            build: plan.build.clone(),
+        };
+        let finals = plan.finals.clone().map(|folder| (folder, author));
         Ok(Membership {
-            _control: bus.subscribe(&control_subject(&run), sender.clone())?,
-            driver: Driver::start(&plan.engine, plan.skew_ns)?,
+            // Other runs' controllers are to hear that this agent is busy.
+            _control: bus.subscribe(&control_subject(ALL_RUNS), sender.clone())?,
+            driver: Driver::start(&plan.engine, plan.skew_ns, finals)?,
             bus,
             plan,
             run,
@@ -77,6 +106,8 @@ impl<'a> Membership<'a> {
             beats_at: Instant::now(),
             overdue_at: None,
             timeouts: HashMap::new(),
+            is_given_up: false,
+            saved: None,
         })
     }
 
@@ -120,6 +151,28 @@ impl<'a> Membership<'a> {
                 // The sender of this inbox is kept beside it.
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
+            if self.is_given_up {
+                self.driver.stop();
+                return MembershipEnd::GivenUp;
+            }
+            self.note_saved(tell);
+        }
+    }
+
+    /// Ends what runs, waits until what it gave is saved, and answers where.
+    pub fn finish(&mut self, tell: &mut dyn FnMut(AgentNews)) -> Option<PathBuf> {
+        self.driver.finish();
+        self.note_saved(tell);
+        self.saved.take()
+    }
+
+    /// Takes note of what was saved, and tells what could not be.
+    fn note_saved(&mut self, tell: &mut dyn FnMut(AgentNews)) {
+        for saved in self.driver.take_saved() {
+            match saved {
+                Ok(file) => self.saved = Some(file),
+                Err(why) => tell(AgentNews::NotSaved { why }),
+            }
         }
     }
 
@@ -132,6 +185,9 @@ impl<'a> Membership<'a> {
     fn hear(&mut self, message: &BusMessage, tell: &mut dyn FnMut(AgentNews)) -> Option<Control> {
         if let Some(control) = read::<Control>(&message.payload) {
             if message.subject != control_subject(&self.run) {
+                if control == Control::Gathering {
+                    self.say_busy();
+                }
                 return None;
             }
             self.heard = Instant::now();
@@ -172,8 +228,24 @@ impl<'a> Membership<'a> {
                     AgentAnswer::Accepted
                 }
             },
-            Wanted::Result { number, from } => self.result(number, from),
+            Wanted::Leave => {
+                self.is_given_up = true;
+                AgentAnswer::Accepted
+            }
+            Wanted::Result { number, from, told } => self.result(number, from, told),
         }
+    }
+
+    /// Tells whoever looks for agents that this one makes another load.
+    fn say_busy(&self) {
+        let busy = Busy {
+            id: self.plan.id.clone(),
+            name: self.plan.name.clone(),
+            busy_with: self.run.clone(),
+        };
+        // They look again in a moment.
+        let _: Result<(), BusError> =
+            (self.bus).publish(&join_subject(&self.plan.id), bytes(&busy));
     }
 
     /// Why a task is not done.
@@ -226,7 +298,7 @@ impl<'a> Membership<'a> {
                 plan,
                 starts_ns,
             } => self.overdue_at = self.overdue_at(*pool, plan, *starts_ns),
-            AgentTask::Refresh { .. } | AgentTask::Close { .. } => {}
+            AgentTask::Refresh { .. } | AgentTask::Keep { .. } | AgentTask::Close { .. } => {}
         }
     }
 
@@ -244,14 +316,14 @@ impl<'a> Membership<'a> {
         Some(starts.plus(most).plus(OVERDUE_AFTER))
     }
 
-    fn result(&self, number: u64, from: usize) -> AgentAnswer {
+    fn result(&self, number: u64, from: usize, told: u64) -> AgentAnswer {
         if number != self.driver.number() {
             let last = self.driver.number();
             let why = format!("order {number} is not known; the last one was {last}");
             return AgentAnswer::Refused { why };
         }
-        match self.driver.state(RESULT_WITHIN) {
-            OrderState::Working(progress) => AgentAnswer::Working(progress),
+        match self.driver.state(RESULT_WITHIN, told) {
+            OrderState::Working(working) => AgentAnswer::Working(working),
             OrderState::Done(text) => AgentAnswer::Part {
                 all: text.len(),
                 text: part(&text, from).to_owned(),

@@ -5,6 +5,7 @@ mod driver;
 pub mod limits;
 mod membership;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -21,7 +22,7 @@ use crate::message::{AgentAnswer, Introduction, JoinAnswer, PROTOCOL, bytes, rea
 use crate::timing::FleetTiming;
 
 use limits::AgentLimits;
-use membership::{Membership, MembershipEnd};
+use membership::{Membership, MembershipEnd, Place};
 
 /// What an agent is.
 #[derive(Debug, Clone)]
@@ -42,6 +43,8 @@ pub struct AgentPlan {
     pub timing: FleetTiming,
     /// Whether it ends with its first run.
     pub once: bool,
+    /// The folder in which it keeps what it has counted of runs; `None` for nowhere.
+    pub finals: Option<PathBuf>,
     /// What its clock says beyond this machine's, in ns: tests say here how far clocks
     /// may differ.
     pub skew_ns: i64,
@@ -71,6 +74,18 @@ pub enum AgentNews {
     RunEnded,
     /// Nothing was heard of the controller, so it ended its load.
     ControllerLost,
+    /// The controller had given it up, so it ended its load.
+    GivenUp,
+    /// What it counted cannot be kept here; the load goes on.
+    NotSaved {
+        /// Why not.
+        why: String,
+    },
+    /// What it counted is kept here, since nobody has fetched it.
+    Saved {
+        /// In this file.
+        file: PathBuf,
+    },
     /// A slice had not ended long after its time, so it ended it.
     Overdue,
 }
@@ -98,12 +113,19 @@ pub fn run_agent(
     };
     let (sender, inbox) = channel();
     let _orders = bus.subscribe(&agent_subject(&plan.id), sender.clone())?;
-    while let Some((run, slot)) = join(bus, plan, &inbox, stop, tell)? {
-        let mut membership = Membership::begin(bus, plan, run, slot, &sender)?;
-        match membership.work(&inbox, stop, tell) {
+    while let Some(place) = join(bus, plan, &inbox, stop, tell)? {
+        let mut membership = Membership::begin(bus, plan, place, &sender)?;
+        let end = membership.work(&inbox, stop, tell);
+        let saved = membership.finish(tell);
+        match end {
             MembershipEnd::Stopped => break,
             MembershipEnd::Over => tell(AgentNews::RunEnded),
-            MembershipEnd::ControllerLost => tell(AgentNews::ControllerLost),
+            MembershipEnd::GivenUp => tell(AgentNews::GivenUp),
+            MembershipEnd::ControllerLost => {
+                tell(AgentNews::ControllerLost);
+                let saved = saved.map(|file| AgentNews::Saved { file });
+                saved.into_iter().for_each(&mut *tell);
+            }
         }
         if plan.once && membership.has_worked() {
             break;
@@ -122,7 +144,7 @@ fn join(
     inbox: &Receiver<BusMessage>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(AgentNews),
-) -> Result<Option<(String, usize)>, BusError> {
+) -> Result<Option<Place>, BusError> {
     let [first, longest] = PAUSE;
     let mut pause = first;
     let mut told = None;
@@ -139,7 +161,7 @@ fn join(
         match asked.ok().and_then(|answer| read(&answer)) {
             Some(JoinAnswer::Joined { run, slot, slots }) => {
                 tell(AgentNews::Joined { slot, slots });
-                return Ok(Some((run, slot)));
+                return Ok(Some(Place { run, slot, slots }));
             }
             Some(JoinAnswer::Refused { why }) if told.as_ref() != Some(&why) => {
                 tell(AgentNews::NotWanted { why: why.clone() });

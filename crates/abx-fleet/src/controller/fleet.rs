@@ -1,27 +1,29 @@
 //! A load generator of several machines.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
-    AwaitedConnections, AwaitedResponses, EngineError, LoadGenerator, LoadPart, LoadPlan,
-    OpenReport, PoolId, SliceEnd, SliceNews, SlicePlan, Stopper,
+    AwaitedConnections, EngineError, LoadGenerator, LoadPart, LoadPlan, OpenReport, PoolId,
+    SliceEnd, SliceNews, SlicePlan, Stopper, ToldStretch,
 };
-use abx_evidence::SliceTally;
-use abx_evidence::record::FleetRecord;
+use abx_evidence::record::{FleetRecord, OnLoss};
+use abx_evidence::{Measured, SliceTally};
 use abx_sys::Nanos;
 
 use super::gathering::Gathering;
 use super::line::{Line, RunBus, now_ns};
-use super::member::Member;
+use super::member::{Loss, Member, SliceOfMember};
+use super::progress::{awaited_connections, awaited_responses};
 use super::roll_call::RollCall;
-use super::{FleetPlan, TellFleet};
+use super::{FleetNews, FleetPlan, TellFleet};
 use crate::bus::Bus;
 use crate::fleet_error::FleetError;
-use crate::message::{AgentTask, Control, TaskProgress, TaskResult, sha256_of};
+use crate::message::{AgentTask, Control, TaskProgress, TaskResult, Working, bytes, sha256_of};
 
 /// Agents that make one load together. Dropping it ends their run.
 pub struct Fleet {
@@ -32,6 +34,11 @@ pub struct Fleet {
     /// The number of the last order.
     orders: u64,
     pools: u64,
+    /// Whether requests of each pool come by a schedule.
+    are_open: HashMap<u64, bool>,
+    /// What is done when an agent is lost.
+    on_loss: OnLoss,
+    tell: TellFleet,
     /// The slice that agents are ready for.
     armed: Option<Armed>,
     /// How long before it begins a slice is ordered.
@@ -48,12 +55,17 @@ struct Armed {
     starts: Nanos,
 }
 
+/// What agents gave, each by its slot.
+type Results<T> = Vec<(usize, Result<T, FleetError>)>;
+
 /// What an agent's thread reports here.
 enum Report<T> {
-    Progress(usize, TaskProgress),
+    Working(usize, Working),
     Ended(usize, Result<T, FleetError>),
 }
 
+/// Bytes of an order beside what it carries, at most.
+const ORDER_BYTES: usize = 4 << 10;
 /// The shortest and the longest time between a slice's order and its begin.
 const LEAD: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(2)];
 /// How many of the slowest round trips an order may take.
@@ -98,31 +110,34 @@ impl Fleet {
             stopper: Stopper::default(),
             orders: 0,
             pools: 0,
+            are_open: HashMap::new(),
+            on_loss: plan.on_loss,
+            tell: Arc::clone(tell),
             armed: None,
             lead: (shortest + slowest * ROUND_TRIPS).min(longest),
             broken: None,
         })
     }
 
-    /// Has every agent asked by a thread of its own, and tells how far they are.
+    /// Has every agent that is there asked by a thread of its own, and tells how far they are.
+    /// What each gave, by slot.
     fn each<T: Send>(
         &self,
-        ask: impl Fn(&Line, &mut dyn FnMut(TaskProgress)) -> Result<T, FleetError> + Sync,
-        on_progress: &mut dyn FnMut(&[TaskProgress]),
-    ) -> Vec<Result<T, FleetError>> {
-        let count = self.members.len();
-        let mut progress = vec![TaskProgress::Nothing; count];
-        let mut ended: Vec<Option<Result<T, FleetError>>> = (0..count).map(|_| None).collect();
+        ask: impl Fn(&Line, &mut dyn FnMut(Working)) -> Result<T, FleetError> + Sync,
+        on_progress: &mut dyn FnMut(&[TaskProgress], Vec<ToldStretch>),
+    ) -> Results<T> {
+        let mut progress = vec![TaskProgress::Nothing; self.members.len()];
+        let mut ended: Results<T> = Vec::with_capacity(self.members.len());
         let (reports, heard) = channel();
-        let mut is_lost = false;
+        let mut is_over = false;
         thread::scope(|scope| {
-            for slot in 0..count {
+            for slot in self.present() {
                 let (ask, reports) = (&ask, reports.clone());
                 scope.spawn(move || {
                     let line = self.line(slot);
-                    let mut tell = |progress| {
+                    let mut tell = |working| {
                         // It is heard as long as this scope lasts.
-                        let _ = reports.send(Report::Progress(slot, progress));
+                        let _ = reports.send(Report::Working(slot, working));
                     };
                     let result = ask(&line, &mut tell);
                     let _ = reports.send(Report::Ended(slot, result));
@@ -131,24 +146,33 @@ impl Fleet {
             drop(reports);
             for report in heard {
                 match report {
-                    Report::Progress(slot, one) => {
-                        progress[slot] = one;
-                        on_progress(&progress);
+                    Report::Working(slot, one) => {
+                        progress[slot] = one.progress;
+                        on_progress(&progress, one.stretches);
                     }
                     Report::Ended(slot, result) => {
-                        is_lost |= matches!(&result, Err(FleetError::Lost { .. }));
-                        ended[slot] = Some(result);
+                        let is_lost = matches!(&result, Err(FleetError::Lost { .. }));
+                        is_over |= is_lost && self.on_loss == OnLoss::Abort;
+                        // Nobody waits for it any more.
+                        progress[slot] = TaskProgress::Nothing;
+                        ended.push((slot, result));
                     }
                 }
-                if is_lost {
+                if is_over {
                     // The load is not what was asked for any more: nobody goes on.
                     self.bus.tell(Control::Stop);
                 }
             }
         });
-        let each = ended.into_iter();
-        each.map(|result| result.expect("each thread ends with a result"))
-            .collect()
+        ended.sort_by_key(|(slot, _)| *slot);
+        ended
+    }
+
+    /// The slots of those that are not lost.
+    fn present(&self) -> impl Iterator<Item = usize> {
+        let all = self.members.iter().enumerate();
+        all.filter(|(_, one)| one.lost.is_none())
+            .map(|(slot, _)| slot)
     }
 
     fn line(&self, slot: usize) -> Line<'_> {
@@ -162,17 +186,17 @@ impl Fleet {
         }
     }
 
-    /// What all of them gave, or the first error: from then on there is no load.
-    fn all<T>(&mut self, results: Vec<Result<T, FleetError>>) -> Result<Vec<T>, EngineError> {
+    /// What all of them gave, by slot, or the first error that ends all load.
+    fn all<T>(&mut self, results: Results<T>) -> Result<Vec<(usize, T)>, EngineError> {
         let mut all = Vec::with_capacity(results.len());
         let mut first = None;
-        for (slot, result) in results.into_iter().enumerate() {
+        for (slot, result) in results {
             match result {
-                Ok(one) => all.push(one),
-                Err(error) => {
-                    self.note(slot, &error);
+                Ok(one) => all.push((slot, one)),
+                Err(error) if self.ends_load(slot, &error) => {
                     first.get_or_insert(error);
                 }
+                Err(_) => {}
             }
         }
         match first {
@@ -181,12 +205,19 @@ impl Fleet {
         }
     }
 
-    /// Takes note of what ends all load.
-    fn note(&mut self, slot: usize, error: &FleetError) {
-        self.broken.get_or_insert_with(|| error.to_string());
+    /// Takes note of an error; whether it ends all load.
+    fn ends_load(&mut self, slot: usize, error: &FleetError) -> bool {
         if let FleetError::Lost { how, .. } = error {
-            self.members[slot].lost.get_or_insert_with(|| how.clone());
+            self.members[slot].lost.get_or_insert_with(|| Loss {
+                how: how.clone(),
+                unix_ms: unix_ms(),
+            });
+            if self.on_loss == OnLoss::Continue && self.present().next().is_some() {
+                return false;
+            }
         }
+        self.broken.get_or_insert_with(|| error.to_string());
+        true
     }
 
     fn check(&self) -> Result<(), EngineError> {
@@ -210,7 +241,7 @@ impl Fleet {
         self.check()?;
         let order = self.next_order();
         let stopper = self.stopper.clone();
-        let ask = |line: &Line, tell: &mut dyn FnMut(TaskProgress)| {
+        let ask = |line: &Line, tell: &mut dyn FnMut(Working)| {
             line.deliver(order, task(line.slot))?;
             match line.collect(order, &stopper, tell)? {
                 TaskResult::Opened {
@@ -225,11 +256,11 @@ impl Fleet {
                 _ => Err(line.nonsense()),
             }
         };
-        let results = self.each(ask, &mut |all| {
+        let results = self.each(ask, &mut |all, _| {
             awaited_connections(all).into_iter().for_each(&mut *on_wait);
         });
         let mut sum = OpenReport::default();
-        for part in self.all(results)? {
+        for (_, part) in self.all(results)? {
             sum.standing += part.standing;
             sum.opened += part.opened;
             sum.failures.merge(&part.failures);
@@ -239,14 +270,14 @@ impl Fleet {
 
     /// Reads the clocks that were read long ago: between slices, when nothing is measured.
     fn read_clocks(&mut self) -> Result<(), EngineError> {
-        let is_old = |one: &Member| one.clock.at.elapsed() > CLOCKS_KEEP;
+        let is_old = |one: &Member| one.lost.is_none() && one.clock.at.elapsed() > CLOCKS_KEEP;
         if !self.members.iter().any(is_old) {
             return Ok(());
         }
-        let results = self.each(|line, _| line.clock_offset(), &mut |_| {});
+        let results = self.each(|line, _| line.clock_offset(), &mut |_, _| {});
         let clocks = self.all(results)?;
-        for (member, clock) in self.members.iter_mut().zip(clocks) {
-            member.set_clock(clock);
+        for (slot, clock) in clocks {
+            self.members[slot].set_clock(clock);
         }
         Ok(())
     }
@@ -299,6 +330,8 @@ impl LoadGenerator for Fleet {
         self.check_address(plan).map_err(elsewhere)?;
         self.pools += 1;
         let pool = self.pools;
+        let is_open = !matches!(plan.pacing.arrivals, Arrivals::Closed);
+        self.are_open.insert(pool, is_open);
         let sha256 = sha256_of(plan);
         let of = u32::try_from(agents).unwrap_or(u32::MAX);
         let task = |slot: usize| AgentTask::Open {
@@ -331,7 +364,7 @@ impl LoadGenerator for Fleet {
         self.read_clocks()?;
         let order = self.next_order();
         let starts_ns = now_ns() + i64::try_from(self.lead.as_nanos()).unwrap_or(i64::MAX);
-        let ask = |line: &Line, _: &mut dyn FnMut(TaskProgress)| {
+        let ask = |line: &Line, _: &mut dyn FnMut(Working)| {
             let task = AgentTask::Slice {
                 pool: pool.number(),
                 plan: *plan,
@@ -339,7 +372,7 @@ impl LoadGenerator for Fleet {
             };
             line.deliver(order, task)
         };
-        let results = self.each(ask, &mut |_| {});
+        let results = self.each(ask, &mut |_, _| {});
         let armed = self.all(results);
         if armed.is_err() {
             // Some may have begun, and nobody will ask them.
@@ -373,15 +406,18 @@ impl LoadGenerator for Fleet {
         }
         let Armed { order, starts, .. } = self.armed.take().expect("it was armed just now");
         let stopper = self.stopper.clone();
-        let ask = |line: &Line, tell: &mut dyn FnMut(TaskProgress)| match line
+        let ask = |line: &Line, tell: &mut dyn FnMut(Working)| match line
             .collect(order, &stopper, tell)?
         {
             TaskResult::Tally { tally, late_ns } => Ok((tally, late_ns)),
             _ => Err(line.nonsense()),
         };
-        let results = self.each(ask, &mut |all| {
+        let results = self.each(ask, &mut |all, stretches| {
             let awaited = awaited_responses(all).map(SliceNews::Awaits);
             awaited.into_iter().for_each(&mut *on_news);
+            if !stretches.is_empty() {
+                on_news(SliceNews::Stretches(stretches));
+            }
         });
         let length_ns = match plan.end {
             SliceEnd::AfterNs(length_ns) => Some(length_ns),
@@ -389,10 +425,16 @@ impl LoadGenerator for Fleet {
         };
         let mut sum: Option<SliceTally> = None;
         let mut first_error = None;
-        for (slot, result) in results.into_iter().enumerate() {
+        let is_open = self.are_open.get(&pool.number()).copied();
+        for (slot, result) in results {
             match result {
                 Ok((mut tally, late_ns)) => {
-                    self.members[slot].note_slice(late_ns, length_ns);
+                    self.members[slot].note_slice(&SliceOfMember {
+                        tally: &tally,
+                        late_ns,
+                        length_ns,
+                        is_open: is_open.unwrap_or_default(),
+                    });
                     if let Some(timeline) = &mut tally.tally.timeline {
                         // In our own time, as all that it is laid beside.
                         timeline.start_ns = starts.0;
@@ -402,10 +444,10 @@ impl LoadGenerator for Fleet {
                         Some(sum) => sum.merge(&tally),
                     }
                 }
-                Err(error) => {
-                    self.note(slot, &error);
+                Err(error) if self.ends_load(slot, &error) => {
                     first_error.get_or_insert(error);
                 }
+                Err(_) => {}
             }
         }
         // What the others gave is kept where one was lost: the record says that it was.
@@ -428,16 +470,47 @@ impl LoadGenerator for Fleet {
                 line.deliver(order, AgentTask::Close { pool })?;
                 line.collect(order, &stopper, tell)
             },
-            &mut |_| {},
+            &mut |_, _| {},
         );
         // Whoever is missing here is missing in what comes next too, which says so.
         let _ = self.all(results);
+    }
+
+    /// Where a message cannot carry it, agents keep nothing.
+    fn keep(&mut self, record: &Measured) -> Result<(), EngineError> {
+        self.check()?;
+        let length = bytes(record).len();
+        if length + ORDER_BYTES > self.bus.bus.payload_max() {
+            (self.tell)(FleetNews::NotSaved { bytes: length });
+            return Ok(());
+        }
+        let order = self.next_order();
+        let stopper = self.stopper.clone();
+        let results = self.each(
+            |line, tell| {
+                let record = Box::new(record.clone());
+                line.deliver(order, AgentTask::Keep { record })?;
+                line.collect(order, &stopper, tell)
+            },
+            &mut |_, _| {},
+        );
+        self.all(results).map(|_| ())
+    }
+
+    fn missing(&self) -> Vec<u32> {
+        let lost = self.members.iter().enumerate();
+        lost.filter(|(_, one)| one.lost.is_some())
+            .map(|(slot, _)| u32::try_from(slot + 1).unwrap_or(u32::MAX))
+            .collect()
     }
 
     fn fleet(&self) -> Option<FleetRecord> {
         let agents = self.members.iter().enumerate();
         let agents = agents.map(|(slot, one)| one.record(slot));
         Some(FleetRecord {
+            on_loss: self.on_loss,
+            partial: self.members.iter().any(|one| one.lost.is_some()),
+            collected: false,
             bus: self.bus.bus.kind().to_owned(),
             bus_version: self.bus.bus.version(),
             agents: agents.collect(),
@@ -452,6 +525,11 @@ impl Drop for Fleet {
     }
 }
 
+fn unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
+
 /// What an agent is called in messages.
 fn called(member: &Member, slot: usize, count: usize) -> String {
     let name = &member.introduction.name;
@@ -460,49 +538,4 @@ fn called(member: &Member, slot: usize, count: usize) -> String {
 
 fn elsewhere(error: FleetError) -> EngineError {
     EngineError::Elsewhere(Box::new(error))
-}
-
-/// How far all agents are with their connections; `None` while none has told.
-fn awaited_connections(all: &[TaskProgress]) -> Option<AwaitedConnections> {
-    let each = all.iter().filter_map(|one| match one {
-        TaskProgress::Opening {
-            open,
-            asked,
-            silent_ns,
-            at_most_ns,
-        } => Some(AwaitedConnections {
-            open: *open,
-            asked: *asked,
-            silent: Duration::from_nanos(*silent_ns),
-            at_most: Duration::from_nanos(*at_most_ns),
-        }),
-        _ => None,
-    });
-    each.reduce(|one, other| AwaitedConnections {
-        open: one.open + other.open,
-        asked: one.asked + other.asked,
-        silent: one.silent.min(other.silent),
-        at_most: one.at_most.max(other.at_most),
-    })
-}
-
-/// Whom all agents wait for; `None` while none has told.
-fn awaited_responses(all: &[TaskProgress]) -> Option<AwaitedResponses> {
-    let each = all.iter().filter_map(|one| match one {
-        TaskProgress::Responses {
-            connections,
-            waited_ns,
-            at_most_ns,
-        } => Some(AwaitedResponses {
-            connections: *connections,
-            waited_ns: *waited_ns,
-            at_most_ns: *at_most_ns,
-        }),
-        _ => None,
-    });
-    each.reduce(|one, other| AwaitedResponses {
-        connections: one.connections + other.connections,
-        waited_ns: one.waited_ns.max(other.waited_ns),
-        at_most_ns: one.at_most_ns.max(other.at_most_ns),
-    })
 }

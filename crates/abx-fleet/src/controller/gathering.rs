@@ -9,7 +9,7 @@ use super::{FleetNews, FleetPlan, TellFleet};
 use crate::bus::{BusError, BusMessage};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_AGENTS, join_subject};
-use crate::message::{Control, Introduction, JoinAnswer, PROTOCOL, bytes, read};
+use crate::message::{Busy, Control, Introduction, JoinAnswer, PROTOCOL, bytes, read};
 
 /// How often a wait looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -85,7 +85,7 @@ impl Gathering<'_> {
     /// Those who have come wait for the others too.
     fn speak(&mut self) {
         if Instant::now() >= self.speaks_at {
-            self.bus.tell(Control::Alive);
+            self.bus.tell(Control::Gathering);
             self.speaks_at = Instant::now() + self.plan.timing.beat;
         }
     }
@@ -96,6 +96,7 @@ impl Gathering<'_> {
 
     fn hear(&mut self, message: &BusMessage) {
         let Some(reply) = &message.reply else {
+            self.hear_busy(message);
             return;
         };
         // Older and newer versions say it in other words.
@@ -110,6 +111,22 @@ impl Gathering<'_> {
         };
         // Who gets no answer asks again.
         let _ = self.bus.bus.publish(reply, bytes(&answer));
+    }
+
+    /// Tells of an agent that makes another load: it may be free in time.
+    fn hear_busy(&mut self, message: &BusMessage) {
+        let Some(one) = read::<Busy>(&message.payload) else {
+            return;
+        };
+        if message.subject != join_subject(&one.id) || one.busy_with == self.bus.run {
+            return;
+        }
+        let agent = format!("agent {}", one.name);
+        let line = busy_line(&agent);
+        if !self.refused.contains(&line) {
+            self.refused.push(line);
+            (self.tell)(FleetNews::Busy { agent });
+        }
     }
 
     fn answer(&mut self, one: Introduction) -> JoinAnswer {
@@ -135,9 +152,9 @@ impl Gathering<'_> {
         let Some(slot) = free else {
             return JoinAnswer::Full;
         };
-        (self.tell)(FleetNews::Joined {
-            agent: called(&one),
-        });
+        let agent = called(&one);
+        self.refused.retain(|line| *line != busy_line(&agent));
+        (self.tell)(FleetNews::Joined { agent });
         self.slots[slot] = Some(one);
         self.joined(slot)
     }
@@ -191,6 +208,10 @@ impl Gathering<'_> {
         }
         self.is_full().then_some(members)
     }
+}
+
+fn busy_line(agent: &str) -> String {
+    format!("{agent} makes load for another controller")
 }
 
 /// What an agent is called in messages before it has a slot.

@@ -13,7 +13,7 @@ use crate::clock::{CLOCK_READINGS, ClockOffset, ClockReading};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{agent_subject, control_subject};
 use crate::message::{
-    AgentAnswer, AgentOrder, AgentTask, Control, TaskProgress, TaskResult, Wanted, bytes, read,
+    AgentAnswer, AgentOrder, AgentTask, Control, TaskResult, Wanted, Working, bytes, read,
 };
 
 /// How long an answer may take before it is asked for again.
@@ -98,6 +98,10 @@ impl Line<'_> {
     /// [`FleetError::Lost`] when there is none, [`FleetError::Bus`] when it cannot be asked.
     fn ask(&self, what: &Wanted) -> Result<AgentAnswer, FleetError> {
         loop {
+            // Before it is asked: who was lost does not come back.
+            if let Some(how) = self.roll.lost(self.slot) {
+                return Err(self.lost(how));
+            }
             match self.bus.ask(self.id, what.clone()) {
                 Ok(AgentAnswer::Stranger { .. }) => {
                     return Err(self.lost("it has left the run".to_owned()));
@@ -108,9 +112,6 @@ impl Line<'_> {
                 }
                 Err(error @ BusError::TooLarge { .. }) => return Err(error.into()),
                 Err(_) => {}
-            }
-            if let Some(how) = self.roll.lost(self.slot) {
-                return Err(self.lost(how));
             }
             thread::sleep(PAUSE);
         }
@@ -155,16 +156,21 @@ impl Line<'_> {
         &self,
         number: u64,
         stopper: &Stopper,
-        on_progress: &mut dyn FnMut(TaskProgress),
+        on_progress: &mut dyn FnMut(Working),
     ) -> Result<TaskResult, FleetError> {
         let mut whole = String::new();
+        let mut told = 0;
         loop {
             if stopper.is_stopped() {
                 self.bus.tell(Control::Stop);
             }
             let from = whole.len();
-            match self.ask(&Wanted::Result { number, from })? {
-                AgentAnswer::Working(progress) => on_progress(progress),
+            match self.ask(&Wanted::Result { number, from, told })? {
+                AgentAnswer::Working(working) => {
+                    // Those that it had to forget are gone.
+                    told = working.first + working.stretches.len() as u64;
+                    on_progress(working);
+                }
                 AgentAnswer::Part { all, text } => {
                     if text.is_empty() && whole.len() < all {
                         return Err(self.nonsense());

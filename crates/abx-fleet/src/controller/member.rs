@@ -1,10 +1,12 @@
 //! One agent of a fleet, as its controller knows it.
 
+use abx_evidence::SliceTally;
 use abx_evidence::record::AgentRecord;
 use abx_sys::machine::loopback;
 
 use crate::clock::ClockOffset;
 use crate::message::Introduction;
+use crate::pace::{LATE, PaceSums};
 
 /// One agent of a fleet.
 #[derive(Debug, Clone)]
@@ -21,12 +23,32 @@ pub struct Member {
     pub late_ns_max: u64,
     /// Slices of which it missed more than a tenth so.
     pub late_slices: u64,
+    /// How its generator kept pace.
+    pub pace: PaceSums,
     /// How it was lost, if it was.
-    pub lost: Option<String>,
+    pub lost: Option<Loss>,
 }
 
-/// Whoever misses more of a slice was not there.
-const LATE: u64 = 10;
+/// How an agent was lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// How.
+    pub how: String,
+    /// When that was known, in milliseconds since 1970-01-01 UTC.
+    pub unix_ms: u64,
+}
+
+/// A slice that an agent took part in.
+pub struct SliceOfMember<'a> {
+    /// What its part gave.
+    pub tally: &'a SliceTally,
+    /// How late it began, in ns.
+    pub late_ns: u64,
+    /// How long it was to last, if that is known, in ns.
+    pub length_ns: Option<u64>,
+    /// Whether its requests came by a schedule.
+    pub is_open: bool,
+}
 
 impl Member {
     /// One that has just joined.
@@ -38,6 +60,7 @@ impl Member {
             slices: 0,
             late_ns_max: 0,
             late_slices: 0,
+            pace: PaceSums::default(),
             lost: None,
         }
     }
@@ -54,12 +77,13 @@ impl Member {
         self.clock = clock;
     }
 
-    /// It took part in a slice of this length, if that is known, and began so late.
-    pub fn note_slice(&mut self, late_ns: u64, length_ns: Option<u64>) {
+    /// It took part in a slice.
+    pub fn note_slice(&mut self, slice: &SliceOfMember) {
         self.slices += 1;
-        self.late_ns_max = self.late_ns_max.max(late_ns);
-        let is_late = length_ns.is_some_and(|length| late_ns > length / LATE);
+        self.late_ns_max = self.late_ns_max.max(slice.late_ns);
+        let is_late = { slice.length_ns }.is_some_and(|length| slice.late_ns > length / LATE);
         self.late_slices += u64::from(is_late);
+        self.pace.note(slice.tally, slice.is_open);
     }
 
     /// What a record says of it.
@@ -78,7 +102,9 @@ impl Member {
             slices: self.slices,
             late_ns_max: self.late_ns_max,
             late_slices: self.late_slices,
-            lost: self.lost.clone(),
+            pace: self.pace.record(),
+            lost: self.lost.as_ref().map(|loss| loss.how.clone()),
+            lost_unix_ms: self.lost.as_ref().map(|loss| loss.unix_ms),
         }
     }
 }

@@ -4,9 +4,12 @@ pub mod fleet;
 mod gathering;
 mod line;
 mod member;
+mod progress;
 mod roll_call;
 
 use std::sync::Arc;
+
+use abx_evidence::record::OnLoss;
 
 use crate::timing::FleetTiming;
 
@@ -20,6 +23,8 @@ pub struct FleetPlan {
     pub build: String,
     /// How long it waits.
     pub timing: FleetTiming,
+    /// What is done when one of them is lost.
+    pub on_loss: OnLoss,
 }
 
 /// What a controller tells of its agents, each by its name.
@@ -36,6 +41,17 @@ pub enum FleetNews {
         agent: String,
         /// Why not.
         why: String,
+    },
+    /// It makes load for another controller.
+    Busy {
+        /// Who.
+        agent: String,
+    },
+    /// Agents keep nothing of what they count: what would say of what it is does not fit into
+    /// a message of the bus.
+    NotSaved {
+        /// How many bytes it has.
+        bytes: usize,
     },
     /// Nothing was heard of it for a while.
     Silent {

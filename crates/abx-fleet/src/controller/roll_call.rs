@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::{FleetNews, TellFleet};
 use crate::bus::{Bus, BusMessage, Subscription};
 use crate::fleet_error::FleetError;
-use crate::message::subject::{ALL_AGENTS, beat_subject, control_subject};
-use crate::message::{Beat, Control, bytes, read};
+use crate::message::subject::{ALL_AGENTS, agent_subject, beat_subject, control_subject};
+use crate::message::{AgentOrder, Beat, Control, Wanted, bytes, read};
 use crate::timing::FleetTiming;
 
 /// Knows who is there.
@@ -145,17 +145,27 @@ impl Watch {
         }
     }
 
+    /// Has an agent that was given up end its load.
+    fn send_away(&self, id: &str) {
+        let order = AgentOrder {
+            run: self.run.clone(),
+            what: Wanted::Leave,
+        };
+        // It is told again at its next beat.
+        let _ = self.bus.publish(&agent_subject(id), bytes(&order));
+    }
+
     /// Hears all that has come, and waits for some.
     fn listen(&self) {
         let until = Instant::now() + LOOK_EVERY;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.beats.recv_timeout(left) {
-                Ok(message) => {
-                    if let Some(news) = self.shared.hear(&message, &self.run) {
-                        (self.tell)(news);
-                    }
-                }
+                Ok(message) => match self.shared.hear(&message, &self.run) {
+                    Heard::News(news) => (self.tell)(news),
+                    Heard::Ghost(id) => self.send_away(&id),
+                    Heard::Nothing => {}
+                },
                 Err(RecvTimeoutError::Timeout) => return,
                 Err(RecvTimeoutError::Disconnected) => {
                     thread::sleep(left);
@@ -166,20 +176,40 @@ impl Watch {
     }
 }
 
+/// What a beat is for a controller.
+enum Heard {
+    /// Worth telling.
+    News(FleetNews),
+    /// That of an agent that was given up, by its id: it must not go on loading.
+    Ghost(String),
+    /// As usual.
+    Nothing,
+}
+
 impl SharedRoll {
-    fn hear(&self, message: &BusMessage, run: &str) -> Option<FleetNews> {
-        let beat: Beat = read(&message.payload)?;
+    fn hear(&self, message: &BusMessage, run: &str) -> Heard {
+        let Some(beat) = read::<Beat>(&message.payload) else {
+            return Heard::Nothing;
+        };
         let mut entries = self.entries();
-        let entry = entries.get_mut(beat.slot)?;
+        let Some(entry) = entries.get_mut(beat.slot) else {
+            return Heard::Nothing;
+        };
         // Another process has no part in this, whatever slot it says it has.
         if entry.id != beat.id || message.subject != beat_subject(run, &beat.id) {
-            return None;
+            return Heard::Nothing;
+        }
+        if entry.lost.is_some() {
+            return match beat.leaves {
+                true => Heard::Nothing,
+                false => Heard::Ghost(beat.id),
+            };
         }
         entry.heard = Instant::now();
-        if !beat.leaves || entry.lost.is_some() {
-            return None;
+        match beat.leaves {
+            true => Heard::News(entry.lose("it was stopped there".to_owned())),
+            false => Heard::Nothing,
         }
-        Some(entry.lose("it was stopped there".to_owned()))
     }
 
     /// Takes note of who was silent for too long.

@@ -9,8 +9,8 @@
 pub mod build;
 pub mod subject;
 
-use abx_engine::{LoadPart, LoadPlan, SlicePlan};
-use abx_evidence::{Outcomes, SliceTally};
+use abx_engine::{LoadPart, LoadPlan, SlicePlan, ToldStretch};
+use abx_evidence::{Measured, Outcomes, SliceTally};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -65,12 +65,26 @@ pub enum JoinAnswer {
 /// What a controller says to all agents of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Control {
+    /// The controller is there, and looks for agents: those of other runs say that they are
+    /// busy.
+    Gathering,
     /// The controller is there.
     Alive,
     /// What runs ends now, and so does every later slice.
     Stop,
     /// The run is over.
     End,
+}
+
+/// What an agent says to a controller that looks for some while it makes load for another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Busy {
+    /// Who says it.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// The run that it has a part in.
+    pub busy_with: String,
 }
 
 /// What an agent says unasked, now and then.
@@ -105,12 +119,16 @@ pub enum Wanted {
         /// What is to be done.
         task: Box<AgentTask>,
     },
+    /// To end its part in the run: it was given up, and does not come back.
+    Leave,
     /// What came of the order with this number.
     Result {
         /// The order's number.
         number: u64,
         /// From which byte on its text is wanted.
         from: usize,
+        /// How many stretches it has told of by now.
+        told: u64,
     },
 }
 
@@ -142,6 +160,11 @@ pub enum AgentTask {
         /// When it begins, on the agent's clock.
         starts_ns: i64,
     },
+    /// Keep what comes of the slices that follow, in case that nobody fetches it.
+    Keep {
+        /// What is known of the run before its load.
+        record: Box<Measured>,
+    },
     /// Close a pool.
     Close {
         /// Its number.
@@ -165,7 +188,7 @@ pub enum AgentAnswer {
         why: String,
     },
     /// It is still at it.
-    Working(TaskProgress),
+    Working(Working),
     /// A part of the text of a [`TaskResult`].
     Part {
         /// How many bytes there are.
@@ -178,6 +201,19 @@ pub enum AgentAnswer {
         /// Which run it has a part in.
         run: Option<String>,
     },
+}
+
+/// What an agent tells while it works.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Working {
+    /// How far it is.
+    pub progress: TaskProgress,
+    /// The number of the first of these stretches among all that it tells of.
+    #[serde(default)]
+    pub first: u64,
+    /// How the load has gone lately, for whoever looks. Its result decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stretches: Vec<ToldStretch>,
 }
 
 /// How far an agent is.

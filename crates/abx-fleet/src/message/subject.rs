@@ -32,3 +32,6 @@ pub fn address(user: &str, id: &str) -> String {
 
 /// The addresses of all agents.
 pub const ALL_AGENTS: &str = "*.*";
+
+/// In the place of a run: all of them.
+pub const ALL_RUNS: &str = "*";

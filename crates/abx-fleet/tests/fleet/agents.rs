@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use abx_engine::EnginePlan;
 use abx_evidence::Wait;
+use abx_evidence::record::OnLoss;
 use abx_fleet::{
     AgentLimits, AgentNews, AgentPlan, Fleet, FleetError, FleetNews, FleetPlan, FleetTiming,
     TellFleet, random_id, run_agent,
@@ -42,6 +43,7 @@ pub(crate) fn plan(name: &str) -> AgentPlan {
         },
         timing: FleetTiming::default(),
         once: false,
+        finals: None,
         skew_ns: 0,
     }
 }
@@ -111,6 +113,15 @@ pub(crate) fn gather_within(
     agents: usize,
     timing: FleetTiming,
 ) -> Result<Gathered, FleetError> {
+    gather_so(bus, agents, timing, OnLoss::Abort)
+}
+
+pub(crate) fn gather_so(
+    bus: &impl TestBus,
+    agents: usize,
+    timing: FleetTiming,
+    on_loss: OnLoss,
+) -> Result<Gathered, FleetError> {
     let (connection, cut) = bus.connect();
     let news: Arc<Mutex<Vec<FleetNews>>> = Arc::default();
     let told = Arc::clone(&news);
@@ -118,6 +129,7 @@ pub(crate) fn gather_within(
         agents,
         build: BUILD.to_owned(),
         timing,
+        on_loss,
     };
     let tell: TellFleet = Arc::new(move |one| told.lock().unwrap().push(one));
     let run = random_id().unwrap();

@@ -61,7 +61,10 @@ impl Controller {
     pub(crate) fn result(&self, number: u64) -> String {
         let deadline = Instant::now() + WITHIN;
         loop {
-            let answer = self.asks("r", json!({"Result": {"number": number, "from": 0}}));
+            let answer = self.asks(
+                "r",
+                json!({"Result": {"number": number, "from": 0, "told": 0}}),
+            );
             if answer.contains("Part") {
                 return answer;
             }

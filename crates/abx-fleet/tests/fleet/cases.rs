@@ -16,12 +16,17 @@ use abx_sys::Nanos;
 use crate::agents::{Agent, Gathered, SHORT, gather, gather_within, plan};
 use crate::by_hand::Controller;
 pub(crate) use crate::crowd::agents_that_wait_come_all_at_once;
+pub(crate) use crate::losses::{
+    a_busy_agent_says_so_to_another_controller, a_stop_before_a_slice_begins_ends_it_at_once,
+    each_agents_own_pace_is_told, the_others_go_on_with_their_own_parts_where_that_is_wanted,
+    without_any_agent_there_is_no_load,
+};
 use crate::server::Server;
 use crate::{TestBus, until};
 
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 
-fn requests(count: u64) -> SlicePlan {
+pub(crate) fn requests(count: u64) -> SlicePlan {
     SlicePlan {
         end: SliceEnd::AfterRequests(count),
         discard_ns: 0,
@@ -29,7 +34,7 @@ fn requests(count: u64) -> SlicePlan {
     }
 }
 
-fn span(ns: u64) -> SlicePlan {
+pub(crate) fn span(ns: u64) -> SlicePlan {
     SlicePlan {
         end: SliceEnd::AfterNs(ns),
         discard_ns: 0,
@@ -38,7 +43,11 @@ fn span(ns: u64) -> SlicePlan {
 }
 
 /// One slice on a pool of its own.
-fn slice(generator: &mut dyn LoadGenerator, load: &LoadPlan, plan: &SlicePlan) -> SliceTally {
+pub(crate) fn slice(
+    generator: &mut dyn LoadGenerator,
+    load: &LoadPlan,
+    plan: &SlicePlan,
+) -> SliceTally {
     let (pool, report) = generator.open(load, &mut |_| {}).unwrap();
     assert_eq!(report.standing, load.connections as usize);
     generator.arm(pool, plan).unwrap();
@@ -60,7 +69,7 @@ fn numbered(mut load: LoadPlan) -> LoadPlan {
     load
 }
 
-fn ok(tally: &SliceTally) -> u64 {
+pub(crate) fn ok(tally: &SliceTally) -> u64 {
     tally.tally.outcomes.count(Outcome::Ok)
 }
 

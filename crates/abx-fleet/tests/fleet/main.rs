@@ -10,6 +10,7 @@ mod by_hand;
 mod cases;
 mod crowd;
 mod local_bus;
+mod losses;
 #[cfg(feature = "nats")]
 mod nats_server;
 #[cfg(feature = "nats")]
@@ -82,4 +83,9 @@ on_every_bus!(
     what_no_controller_orders_is_refused_and_the_next_order_is_done,
     an_order_is_done_once_however_often_it_comes,
     agents_that_wait_come_all_at_once,
+    the_others_go_on_with_their_own_parts_where_that_is_wanted,
+    without_any_agent_there_is_no_load,
+    a_stop_before_a_slice_begins_ends_it_at_once,
+    a_busy_agent_says_so_to_another_controller,
+    each_agents_own_pace_is_told,
 );

@@ -37,6 +37,10 @@ pub enum Abort {
         /// How.
         error: Box<ServiceError>,
     },
+    /// A machine that made a part of the load was lost, and the others can go on: from here on
+    /// the load is another one.
+    #[error("a machine that made a part of the load was lost")]
+    LoadLost,
     /// The subjects do not answer alike.
     #[error("{0}")]
     Answers(Box<VerifyError>),

@@ -68,6 +68,8 @@ pub struct RunningSubjects<'a> {
     timeout_waits: TimeoutWaits,
     /// Whether the person stopped the study.
     stopper: Stopper,
+    /// The machines that were lost before these subjects were loaded.
+    missing: Vec<u32>,
 }
 
 /// One slice as measured.
@@ -177,6 +179,7 @@ impl<'a> RunningSubjects<'a> {
     ) -> RunningSubjects<'a> {
         RunningSubjects {
             stopper: generator.stopper(),
+            missing: generator.missing(),
             cache: Cache::Left,
             warm_in: WarmIn::USUAL,
             deadline: None,
@@ -241,6 +244,7 @@ impl<'a> RunningSubjects<'a> {
         if self.stopper.is_stopped() {
             return Err(Abort::Interrupted);
         }
+        self.check_load()?;
         self.check(subject)?;
         Ok(slice.connections.map_or(0, |found| found.standing))
     }
@@ -290,12 +294,31 @@ impl<'a> RunningSubjects<'a> {
         if self.stopper.is_stopped() {
             return Err(Abort::Interrupted);
         }
+        self.check_load()?;
         self.check(subject)?;
         measured.record.reopened = reopened;
         self.timeout_waits.note(subject, ns, &measured.record);
         measured.record.stopped_answering |= self.timeout_waits.is_over(subject);
         measured.resident_pages = resident_pages;
         Ok(measured)
+    }
+
+    /// Whether the load is the same for all slices of these subjects: it is not from where a
+    /// machine that made a part of it was lost.
+    ///
+    /// # Errors
+    /// [`Abort::LoadLost`].
+    pub fn check_load(&self) -> Result<(), Abort> {
+        match self.generator.missing() == self.missing {
+            true => Ok(()),
+            false => Err(Abort::LoadLost),
+        }
+    }
+
+    /// The machines that had no part in the load of these subjects, by slot.
+    #[must_use]
+    pub fn missing_agents(&self) -> Vec<u32> {
+        self.missing.clone()
     }
 
     /// Whether something of this length ends before the deadline.
@@ -352,7 +375,9 @@ impl<'a> RunningSubjects<'a> {
         let window = self.meter.window(&before, &after);
         let mut record = SliceRecord::of(&self.names[subject], &slice);
         let ends_by_number = matches!(plan.end, SliceEnd::AfterRequests(_));
-        record.clocks = ends_by_number.then_some(slice.tally.clocks);
+        // Connections of machines that were lost send no more.
+        let are_fewer = ends_by_number || !self.generator.missing().is_empty();
+        record.clocks = are_fewer.then_some(slice.tally.clocks);
         window.note(&mut record);
         Ok(MeasuredSlice {
             record,

@@ -194,6 +194,7 @@ impl StudyContext<'_> {
         let blow = blow.expect("its panic was reported when it happened");
         let blow = blow.map_err(|error| Abort::subject(&order.subject.name, error))?;
         let timeline = measured?.timeline;
+        running.check_load()?;
         let after = victims.count(&process, launch);
         let slice = timeline.map(|kept| told(order, kept, blow, after));
         Ok((slice, process))

@@ -93,6 +93,7 @@ pub fn measure(
         complete: ended.is_ok(),
         order,
         services: running.services_record(&ended),
+        missing_agents: running.missing_agents(),
         subjects: running
             .stop_all(died.as_deref())
             .into_iter()

@@ -174,8 +174,8 @@ impl StudyRunner<'_> {
     /// The pilot and then blocks, until there is a reason to stop.
     fn run(&mut self) -> Result<StudyEnd, StudyError> {
         (self.watch)(StudyProgress::Pilot);
-        self.find_rates()?;
-        self.pilot()?;
+        self.with_one_load(StudyRunner::find_rates)?;
+        self.with_one_load(StudyRunner::pilot)?;
         let is_hopeless_already = is_hopeless(&judge(&self.record.measured));
         loop {
             let began = Instant::now();
@@ -226,8 +226,26 @@ impl StudyRunner<'_> {
         self.store.save_somewhere(&self.record)
     }
 
-    /// Goes on where a service died, unless they do so too often.
+    /// Does it again where a machine that made a part of the load was lost meanwhile. Each is
+    /// lost once, and without any there is no load.
+    fn with_one_load(
+        &mut self,
+        what: impl Fn(&mut Self) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        loop {
+            match what(self) {
+                Err(Abort::LoadLost) => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Goes on where a service died, unless they do so too often, and with less load where a
+    /// machine that made a part of it was lost.
     fn note_death(&mut self, abort: Abort) -> Result<(), Abort> {
+        if matches!(abort, Abort::LoadLost) {
+            return Ok(());
+        }
         if let Abort::ServiceDied { name, error } = &abort {
             (self.watch)(StudyProgress::ServiceDied {
                 service: name,

@@ -3,13 +3,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use abx_engine::{LoadGenerator, SliceEnd, Stopper, ToldStretch};
-use abx_evidence::RunRecord;
-use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
+use abx_evidence::record::{
+    BlockLoad, BlockRecord, BlockSubject, Histograms, Interleave, Measured, PilotRecord, Round,
+    SliceRecord, StudyEnd, SubjectReadings,
+};
+use abx_evidence::{NotARun, RunRecord, SliceTally};
 use abx_sys::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -124,8 +127,14 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
     for (load, planned) in measured.loads.iter_mut().zip(&started.loads) {
         load.settings.bodies_compared = planned.bodies_compared;
     }
-    let (block, pilot) = block(started, &study.loads[0].name, end, &mut random)?;
-    measured.loads[0].pilot = Some(pilot);
+    let planned = planned(end);
+    measured.loads[0].pilot = Some(planned.pilot.clone());
+    if study.loads[0].shape.hold_ns().is_none() {
+        // What connections are held for is read on this side.
+        let kept = started.running.generator.keep(&measured);
+        kept.map_err(Abort::from)?;
+    }
+    let block = block(started, &study.loads[0].name, &planned, &mut random)?;
     measured.blocks.push(BlockRecord {
         seed: study.seed,
         ..block
@@ -137,6 +146,65 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
         false => StudyEnd::Blocks,
     };
     Ok(RunRecord::judged(measured).expect("one subject, one load, one slice and one block"))
+}
+
+/// A run that was measured elsewhere, of which nothing was read on this side: what was known
+/// of it before its load, and what that gave.
+///
+/// # Errors
+/// [`NotARun`] when it was no run.
+pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Result<RunRecord, NotARun> {
+    let ([subject], [load]) = (&measured.subjects[..], &measured.loads[..]) else {
+        return Err(NotARun);
+    };
+    let (subject, port) = (
+        subject.name.clone(),
+        port_of(subject.connected_to.as_deref()),
+    );
+    let mut record = SliceRecord::of(&subject, &slice);
+    record.clocks = Some(slice.tally.clocks);
+    measured.elapsed_s = slice.wall_ns as f64 / 1e9;
+    let course = slice.tally.course.as_ref().map(|kept| kept.finish());
+    let of_subject = |course| (subject.clone(), course);
+    let part = BlockLoad {
+        load: load.name.clone(),
+        rounds: vec![Round {
+            disturbed: Vec::new(),
+            slices: vec![record],
+        }],
+        courses: course.map(of_subject).into_iter().collect(),
+        histograms: BTreeMap::from([(subject.clone(), Histograms::of(slice.tally))]),
+        sides: BTreeMap::from([(subject.clone(), SubjectReadings::default())]),
+    };
+    let life = BlockSubject {
+        port,
+        ready_s: None,
+        cpu_s: None,
+        rss_bytes_max: None,
+        end: "is not known".to_owned(),
+        died: false,
+        failed_start: None,
+        listener: None,
+    };
+    measured.blocks = vec![BlockRecord {
+        index: 0,
+        seed: measured.seed,
+        complete: true,
+        order: vec![subject.clone()],
+        services: BTreeMap::new(),
+        canaries: Vec::new(),
+        subjects: BTreeMap::from([(subject, life)]),
+        loads: vec![part],
+        missing_agents: Vec::new(),
+        faults: Vec::new(),
+    }];
+    RunRecord::judged(measured)
+}
+
+/// The port of an address; 0 when that is not known.
+fn port_of(address: Option<&str>) -> u16 {
+    let address = address.and_then(|text| text.parse::<SocketAddr>().ok());
+    address.map_or(0, |address| address.port())
 }
 
 /// The study that a run is.
@@ -167,19 +235,14 @@ fn study(plan: RunPlan) -> Study {
     }
 }
 
-/// Loads the subject, and answers what a pilot would have set for that.
-fn block(
-    started: StartedBlock,
-    load: &str,
-    end: RunEnd,
-    random: &mut ChaCha8Rng,
-) -> Result<(BlockRecord, PilotRecord), Abort> {
-    let StartedBlock {
-        mut running,
-        order,
-        loads,
-        ..
-    } = started;
+/// The only slice of a run.
+struct PlannedSlice {
+    end: SliceEnd,
+    /// What a pilot would have set for it.
+    pilot: PilotRecord,
+}
+
+fn planned(end: RunEnd) -> PlannedSlice {
     let (end, slice_ns, slice_requests) = match end {
         RunEnd::After(span) => {
             let ns = Nanos::from(span).0;
@@ -200,11 +263,27 @@ fn block(
         warm_up_ns: 0,
         subjects: Default::default(),
     };
+    PlannedSlice { end, pilot }
+}
+
+/// Loads the subject.
+fn block(
+    started: StartedBlock,
+    load: &str,
+    planned: &PlannedSlice,
+    random: &mut ChaCha8Rng,
+) -> Result<BlockRecord, Abort> {
+    let StartedBlock {
+        mut running,
+        order,
+        loads,
+        ..
+    } = started;
     let speeds = running.meter.processors.speeds();
-    let mut run = LoadRun::new(load, &mut running, &loads[0], &pilot, random);
-    run.once(end)?;
+    let mut run = LoadRun::new(load, &mut running, &loads[0], &planned.pilot, random);
+    run.once(planned.end)?;
     let part = run.result;
-    let block = BlockRecord {
+    Ok(BlockRecord {
         index: 0,
         seed: 0,
         // What was measured until it was stopped counts.
@@ -214,7 +293,7 @@ fn block(
         canaries: canaries(&speeds, &running.meter.processors.speeds()),
         subjects: running.stop_all(None).into_iter().collect(),
         loads: vec![part],
+        missing_agents: Vec::new(),
         faults: Vec::new(),
-    };
-    Ok((block, pilot))
+    })
 }

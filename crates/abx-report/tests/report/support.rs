@@ -89,6 +89,7 @@ pub fn set_blocks(record: &mut StudyRecord, count: u32) {
             services: BTreeMap::new(),
             loads: loads.clone(),
             faults: Vec::new(),
+            missing_agents: Vec::new(),
             canaries: Vec::new(),
         })
         .collect();

@@ -56,6 +56,10 @@ pub struct Agent {
     /// Worker threads [default: one per CPU].
     #[arg(short, long, value_parser = units::threads)]
     threads: Option<u16>,
+    /// Folder in which it keeps what it has counted of each run, for `abx collect` when the
+    /// controller is gone; the last 32 are kept [default: $XDG_STATE_HOME/abx/finals].
+    #[arg(long, value_name = "DIR")]
+    finals: Option<PathBuf>,
     /// End after the first load.
     #[arg(long)]
     once: bool,
@@ -108,9 +112,18 @@ fn plan(agent: &Agent) -> Result<AgentPlan, Failure> {
         },
         timing: FleetTiming::default(),
         once: agent.once,
+        finals: Some(finals(agent)?),
         skew_ns: 0,
         id,
     })
+}
+
+/// Where it keeps what it has counted.
+fn finals(agent: &Agent) -> Result<PathBuf, Failure> {
+    match &agent.finals {
+        Some(folder) => std::path::absolute(folder).map_err(Failure::usage),
+        None => Ok(abx_lab::state_folder().join("finals")),
+    }
 }
 
 /// Connects, as soon as the bus is there; `None` when it is to end first.
@@ -151,6 +164,16 @@ fn told(news: &AgentNews) {
         AgentNews::ControllerLost => {
             "abx: nothing is heard of the controller: the load was ended".to_owned()
         }
+        AgentNews::GivenUp => {
+            "abx: the controller had given this agent up: the load was ended".to_owned()
+        }
+        AgentNews::NotSaved { why } => {
+            format!("abx: what was counted cannot be kept here ({why}); the load goes on")
+        }
+        AgentNews::Saved { file } => format!(
+            "What was counted is kept: abx collect {}, with the files of the other agents",
+            file.display()
+        ),
         AgentNews::Overdue => {
             "abx: a slice had not ended long after its time: it was ended".to_owned()
         }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abx_engine::{LoadGenerator, Stopper};
+use abx_evidence::record::OnLoss;
 use abx_fleet::{
     Bus, BusError, Fleet, FleetError, FleetNews, FleetPlan, FleetTiming, TellFleet, own_build,
     random_id,
 };
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{signals, units};
 use crate::end::{Failure, tell};
@@ -29,6 +30,10 @@ pub struct FleetFlags {
     /// How long to wait for the agents [default: 30s].
     #[arg(long, value_name = "TIME", requires = "bus", value_parser = units::duration)]
     agents_within: Option<Duration>,
+    /// When an agent is lost, have the others stop, or go on with their own parts [default:
+    /// abort].
+    #[arg(long, value_name = "WHAT", requires = "bus", value_enum)]
+    on_loss: Option<OnLossName>,
     /// Believe the certificates of this PEM file, for a bus at tls://.
     #[arg(long, value_name = "FILE", requires = "bus")]
     bus_ca: Option<PathBuf>,
@@ -36,6 +41,15 @@ pub struct FleetFlags {
     /// bus init`.
     #[arg(long, value_name = "FILE", requires = "bus")]
     bus_creds: Option<PathBuf>,
+}
+
+/// What is done when an agent is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnLossName {
+    /// The others stop, and there is no claim.
+    Abort,
+    /// The others go on with their own parts, and the record is partial.
+    Continue,
 }
 
 impl FleetFlags {
@@ -54,6 +68,10 @@ impl FleetFlags {
             timing: FleetTiming {
                 join: self.agents_within.unwrap_or(usual.join),
                 ..usual
+            },
+            on_loss: match self.on_loss {
+                None | Some(OnLossName::Abort) => OnLoss::Abort,
+                Some(OnLossName::Continue) => OnLoss::Continue,
             },
         };
         let bus = connect(url, self.bus_ca.as_deref(), self.bus_creds.as_deref());
@@ -78,6 +96,13 @@ fn told(news: &FleetNews, is_quiet: bool) {
         FleetNews::Joined { .. } | FleetNews::Back { .. } if is_quiet => return,
         FleetNews::Joined { agent } => format!("{agent} joined"),
         FleetNews::NotWanted { agent, why } => format!("abx: {agent} is not wanted: {why}"),
+        FleetNews::Busy { agent } => {
+            format!("abx: {agent} makes load for another controller, and may be free later")
+        }
+        FleetNews::NotSaved { bytes } => format!(
+            "abx: agents keep nothing of what they count: what would say of what it is has \
+             {bytes} bytes, and the bus takes less (`max_payload` of NATS)"
+        ),
         FleetNews::Silent { agent } => format!("abx: nothing is heard of {agent}"),
         FleetNews::Back { agent } => format!("{agent} is heard again"),
         FleetNews::Lost { agent, how } => format!("abx: {agent} was lost: {how}"),

@@ -7,6 +7,7 @@ mod bus;
 #[cfg(feature = "nats")]
 pub mod bus_init;
 pub mod catalog;
+pub mod collect;
 mod command_line;
 pub mod compare;
 mod curl;
@@ -76,6 +77,8 @@ pub enum Command {
     Serve(Box<serve::Serve>),
     /// Make a part of the load that another machine's `abx run` or `abx compare` offers.
     Agent(agent::Agent),
+    /// Put together what agents have counted of a run whose controller is gone.
+    Collect(Box<collect::CollectArgs>),
     /// Set up the bus between machines that make load together.
     #[cfg(feature = "nats")]
     Bus(bus_init::BusArgs),

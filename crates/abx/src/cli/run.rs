@@ -189,22 +189,32 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     };
     let seed = plan.seed;
     let record = measure(plan, RunWatch::new(run.output.quiet, end), generator)?;
-    let style = output::style(&run.output);
-    let report = abx_report::run_text(&record, outputs.extent(), &style);
+    keep_and_print(&record, &outputs, &run.output, seed)
+}
+
+/// Saves a record, prints its report, and says where it is and how the command ends.
+pub fn keep_and_print(
+    record: &RunRecord,
+    outputs: &Outputs,
+    flags: &OutputFlags,
+    seed: u64,
+) -> Result<End, Failure> {
+    let style = output::style(flags);
+    let report = abx_report::run_text(record, outputs.extent(), &style);
     let mut store = Store::for_new_record("run", seed);
-    let saved = store.save_somewhere(&record);
-    let printed = outputs.print_run(&report, &record);
+    let saved = store.save_somewhere(record);
+    let printed = outputs.print_run(&report, record);
     let is_kept = saved.is_ok();
     match saved {
         // What was measured is in the report all the same.
         Err(error) => tell(&format!("abx: {error}")),
         Ok(()) => history::note(&store),
     }
-    if is_kept && (!run.output.quiet || store.moved().is_some()) {
+    if is_kept && (!flags.quiet || store.moved().is_some()) {
         compare::tell_where(&store);
     }
     printed?;
-    Ok(ended(&record, &run.output))
+    Ok(ended(record, flags))
 }
 
 /// Loads, while a person looks.

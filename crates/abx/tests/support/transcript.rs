@@ -135,9 +135,10 @@ fn calls_abx(line: &str) -> bool {
     is_abx && COMMANDS.contains(&command)
 }
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "ab",
     "agent",
+    "collect",
     "study",
     "compare",
     "run",

@@ -265,6 +265,8 @@ pub(in crate::record) struct BlockForm {
     loads: Vec<LoadForm<'static>>,
     #[serde(default)]
     faults: Vec<FaultSlice>,
+    #[serde(default)]
+    missing_agents: Vec<u32>,
     canaries: Vec<Canary>,
 }
 
@@ -287,6 +289,7 @@ impl TryFrom<BlockForm> for BlockRecord {
             services: form.services,
             loads: form.loads.into_iter().map(load).collect::<Result<_, _>>()?,
             faults: form.faults,
+            missing_agents: form.missing_agents,
             canaries: form.canaries,
         })
     }

@@ -3,6 +3,7 @@
 //! `tests/evidence/statistics`.
 
 mod against;
+mod agents;
 mod cpu_fallback;
 mod doctor;
 mod expectations;

@@ -1,6 +1,6 @@
 //! What a study or run did not vary, and how often any of its families is wrong.
 
-use abx_evidence::record::{AgentRecord, FleetRecord, MachineRole};
+use abx_evidence::record::{AgentPace, AgentRecord, FleetRecord, MachineRole, OnLoss};
 use abx_evidence::{CpuSharing, Measured, Route, RunRecord, Scope, StudyRecord, judge};
 
 use abx_fixtures::{pair, run, two_loads};
@@ -139,7 +139,9 @@ pub(crate) fn agent(slot: u32, is_here: bool) -> AgentRecord {
         slices: 40,
         late_ns_max: 100_000,
         late_slices: 0,
+        pace: AgentPace::default(),
         lost: None,
+        lost_unix_ms: None,
     }
 }
 
@@ -148,6 +150,9 @@ pub(crate) fn fleet(are_here: &[bool]) -> FleetRecord {
     FleetRecord {
         bus: "nats".to_owned(),
         bus_version: Some("2.9.10".to_owned()),
+        on_loss: OnLoss::Abort,
+        partial: false,
+        collected: false,
         agents: (1..)
             .zip(are_here)
             .map(|(slot, is_here)| agent(slot, *is_here))

@@ -221,6 +221,7 @@ fn failure(study: &Study, error: StudyError) -> Failure {
             Abort::ServiceDied { .. }
             | Abort::Interrupted
             | Abort::Budget
+            | Abort::LoadLost
             | Abort::NoRate { .. }
             | Abort::Engine(_),
         ) => false,

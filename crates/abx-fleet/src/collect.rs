@@ -1,0 +1,185 @@
+//! What agents have kept of a run, put together: for a run whose controller is gone.
+
+use std::path::{Path, PathBuf};
+
+use abx_evidence::record::{AgentRecord, FleetRecord, StudyEnd};
+use abx_evidence::{Measured, SliceTally};
+
+use crate::finals::{Author, Final};
+use crate::pace::{LATE, PaceSums};
+
+/// A run as its agents counted it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collected {
+    /// What was known of it before its load, and who had a part in it.
+    pub measured: Measured,
+    /// What the agents counted together.
+    pub tally: SliceTally,
+}
+
+/// Why files are not put together.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// There is none.
+    #[error("there is nothing to collect")]
+    Nothing,
+    /// Two are of different things.
+    #[error("{} is {what} {own}, and {} {other}: {remedy}", .file.display(), .first.display())]
+    Differ {
+        /// One of them.
+        file: PathBuf,
+        /// The other.
+        first: PathBuf,
+        /// In what they differ.
+        what: &'static str,
+        /// What the one has.
+        own: String,
+        /// What the other has.
+        other: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Two are of the same part, and not the same.
+    #[error(
+        "{} and {} are both part {slot} of {slots} of the same run, and do not say the same: \
+         leave one of them out", .file.display(), .first.display()
+    )]
+    SamePart {
+        /// One of them.
+        file: PathBuf,
+        /// The other.
+        first: PathBuf,
+        /// The part, from 1.
+        slot: usize,
+        /// How many there are.
+        slots: usize,
+    },
+    /// What the parts are of is not known.
+    #[error("{} does not say who took part in its run: it is damaged", .file.display())]
+    NoFleet {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+/// Puts the parts of one run together. A part that is given twice counts once.
+///
+/// # Errors
+/// [`CollectError`].
+pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError> {
+    let mut parts: Vec<(PathBuf, Final)> = Vec::new();
+    for (file, one) in finals {
+        if let Some((first, other)) = parts.first() {
+            check_alike((&file, &one), (first, other))?;
+        }
+        let slot = one.author.slot;
+        match parts.iter().find(|(_, other)| other.author.slot == slot) {
+            None => parts.push((file, one)),
+            Some((_, other)) if other.author == one.author && other.counted == one.counted => {}
+            Some((first, _)) => {
+                return Err(CollectError::SamePart {
+                    first: first.clone(),
+                    file,
+                    slot: slot + 1,
+                    slots: one.author.slots,
+                });
+            }
+        }
+    }
+    let (file, first) = parts.first().ok_or(CollectError::Nothing)?;
+    let mut measured = (*first.counted.record).clone();
+    let fleet = measured.fleet.take();
+    let fleet = fleet.filter(|fleet| fleet.agents.len() == first.author.slots);
+    let fleet = fleet.ok_or_else(|| CollectError::NoFleet { file: file.clone() })?;
+    let is_cut = parts.iter().any(|(_, one)| one.counted.is_cut);
+    let fleet = together(fleet, &measured, &parts);
+    measured.fleet = Some(FleetRecord {
+        partial: is_cut || fleet.partial,
+        ..fleet
+    });
+    measured.end = match is_cut {
+        true => StudyEnd::Interrupted,
+        false => StudyEnd::Blocks,
+    };
+    let mut tallies = parts.into_iter().map(|(_, one)| *one.counted.tally);
+    let first = tallies.next().ok_or(CollectError::Nothing)?;
+    let tally = tallies.fold(first, |mut sum, one| {
+        sum.merge(&one);
+        sum
+    });
+    Ok(Collected { measured, tally })
+}
+
+/// Whether both are parts of one run.
+fn check_alike(
+    (file, one): (&Path, &Final),
+    (first, other): (&Path, &Final),
+) -> Result<(), CollectError> {
+    let (own, others): (&Author, &Author) = (&one.author, &other.author);
+    let checks = [
+        ("of run", &own.run, &others.run, "collect one run at a time"),
+        (
+            "by the build",
+            &own.build,
+            &others.build,
+            "have the same program everywhere",
+        ),
+        (
+            "of the plan",
+            &one.counted.plan_sha256,
+            &other.counted.plan_sha256,
+            "these are parts of different loads",
+        ),
+    ];
+    match checks.into_iter().find(|(_, own, others, _)| own != others) {
+        None => Ok(()),
+        Some((what, own, others, remedy)) => Err(CollectError::Differ {
+            file: file.to_owned(),
+            first: first.to_owned(),
+            what,
+            own: own.clone(),
+            other: others.clone(),
+            remedy,
+        }),
+    }
+}
+
+/// Who had which part, and who has not given what it counted.
+fn together(fleet: FleetRecord, measured: &Measured, parts: &[(PathBuf, Final)]) -> FleetRecord {
+    let load = measured.loads.first();
+    let is_open = load.is_some_and(|load| load.settings.arrivals.is_open());
+    let pilot = load.and_then(|load| load.pilot.as_ref());
+    let timed = pilot.filter(|pilot| pilot.slice_requests.is_none());
+    let length_ns = timed.map(|pilot| pilot.slice_ns);
+    let agents = fleet.agents.into_iter().enumerate().map(|(slot, agent)| {
+        match parts.iter().find(|(_, one)| one.author.slot == slot) {
+            Some((_, one)) => {
+                let mut pace = PaceSums::default();
+                pace.note(&one.counted.tally, is_open);
+                let late_ns = one.counted.late_ns;
+                let is_late = length_ns.is_some_and(|length| late_ns > length / LATE);
+                AgentRecord {
+                    slices: 1,
+                    late_ns_max: late_ns,
+                    late_slices: u64::from(is_late),
+                    pace: pace.record(),
+                    lost: None,
+                    lost_unix_ms: None,
+                    ..agent
+                }
+            }
+            None => AgentRecord {
+                lost: Some("nothing that it has saved was given".to_owned()),
+                lost_unix_ms: None,
+                ..agent
+            },
+        }
+    });
+    let agents: Vec<AgentRecord> = agents.collect();
+    FleetRecord {
+        collected: true,
+        partial: agents.iter().any(|agent| agent.lost.is_some()),
+        agents,
+        ..fleet
+    }
+}

@@ -1,0 +1,172 @@
+//! What an agent has counted of a run, kept on its own disk: for when the controller is gone
+//! before it has fetched that. Plans are not in it, since they may have keys and passwords.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use abx_evidence::{Measured, SliceTally};
+use serde::{Deserialize, Serialize};
+
+/// The schema that this version writes and reads.
+const SCHEMA: &str = "abx.final/1";
+/// How the names of its files end.
+const SUFFIX: &str = ".final.json";
+/// So many are kept: those that were written last.
+const KEPT: usize = 32;
+
+/// Who made which part of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    /// The run.
+    pub run: String,
+    /// Which part, from 0.
+    pub slot: usize,
+    /// How many parts there are.
+    pub slots: usize,
+    /// The agent's address on the bus.
+    pub agent: String,
+    /// What people call it.
+    pub name: String,
+    /// The SHA-256 of its program.
+    pub build: String,
+}
+
+/// What one agent has counted of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Final {
+    /// [`SCHEMA`].
+    schema: String,
+    /// When it was written, in milliseconds since 1970-01-01 UTC.
+    pub saved_unix_ms: u64,
+    /// Who has counted.
+    #[serde(flatten)]
+    pub author: Author,
+    /// What was counted.
+    #[serde(flatten)]
+    pub counted: Counted,
+}
+
+/// What was counted, and of what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    /// The SHA-256 of the plan of the whole load.
+    pub plan_sha256: String,
+    /// How long after its time the slice began, in ns.
+    pub late_ns: u64,
+    /// Whether it was ended before its end.
+    pub is_cut: bool,
+    /// What the controller knew of the run before its load.
+    pub record: Box<Measured>,
+    /// What the agent's part of the load gave.
+    pub tally: Box<SliceTally>,
+}
+
+/// Why a file is not what an agent has kept of a run.
+#[derive(Debug, thiserror::Error)]
+pub enum FinalError {
+    /// It cannot be read.
+    #[error("cannot read {}: {source}", .file.display())]
+    Unread {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error(
+        "{} is not what `abx agent` keeps of a run ({why}): collect files whose names end in \
+         {SUFFIX}, by an abx that is no older than the agent's", .file.display()
+    )]
+    NoFinal {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl Final {
+    /// Of a slice that has just ended.
+    pub fn new(author: Author, counted: Counted) -> Final {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now_ms = now.unwrap_or_default().as_millis();
+        Final {
+            schema: SCHEMA.to_owned(),
+            saved_unix_ms: u64::try_from(now_ms).unwrap_or(u64::MAX),
+            author,
+            counted,
+        }
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`FinalError`].
+    pub fn read(file: &Path) -> Result<Final, FinalError> {
+        let bytes = fs::read(file).map_err(|source| FinalError::Unread {
+            file: file.to_owned(),
+            source,
+        })?;
+        let no_final = |why: String| FinalError::NoFinal {
+            file: file.to_owned(),
+            why,
+        };
+        let one: Final =
+            serde_json::from_slice(&bytes).map_err(|error| no_final(error.to_string()))?;
+        match one.schema == SCHEMA {
+            true => Ok(one),
+            false => Err(no_final(format!("its schema is {}", one.schema))),
+        }
+    }
+
+    fn file_name(&self) -> String {
+        let Author { run, slot, .. } = &self.author;
+        format!("{run}.{}{SUFFIX}", slot + 1)
+    }
+}
+
+/// Saves one: a whole file or none. The oldest of many are removed.
+///
+/// # Errors
+/// What the system says, above all that the disk is full.
+pub fn save(folder: &Path, one: &Final) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let path = folder.join(one.file_name());
+    let being_written = folder.join(format!(".{}.{}", one.file_name(), std::process::id()));
+    let written = write(&being_written, one).and_then(|()| fs::rename(&being_written, &path));
+    if let Err(error) = written {
+        // What is half written helps nobody.
+        let _ = fs::remove_file(&being_written);
+        return Err(error);
+    }
+    // Too many files are no reason to have none.
+    let _ = prune(folder);
+    Ok(path)
+}
+
+fn write(path: &Path, one: &Final) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    serde_json::to_writer(&mut file, one)?;
+    let file = file.into_inner().map_err(|error| error.into_error())?;
+    (&file).write_all(b"\n")?;
+    file.sync_all()
+}
+
+/// Removes all but those that were written last.
+fn prune(folder: &Path) -> io::Result<()> {
+    let mut all: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().ends_with(SUFFIX) {
+            all.push((entry.metadata()?.modified()?, entry.path()));
+        }
+    }
+    all.sort();
+    let surplus = all.len().saturating_sub(KEPT);
+    for (_, path) in &all[..surplus] {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! What is so on every bus when an agent, or the controller's wish to go on, is lost.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use abx_engine::LoadGenerator;
+use abx_evidence::record::OnLoss;
+use abx_fleet::{AgentNews, FleetNews, FleetTiming};
+
+use crate::TestBus;
+use crate::agents::{Agent, SHORT, gather, gather_so, gather_within, plan};
+use crate::cases::{SECOND, ok, requests, slice, span};
+use crate::server::Server;
+use crate::until;
+
+pub(crate) fn the_others_go_on_with_their_own_parts_where_that_is_wanted(bus: &impl TestBus) {
+    // Method: cut one of three off in a slice of 30,000 requests. The others make exactly their
+    // two thirds, then and in another slice; the lost one is sent away once it is heard again.
+    let server = Server::start();
+    let agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, place)| {
+        let mut own = plan(name);
+        own.slot = Some(place);
+        // It must not end before it is sent away.
+        own.timing.dead_man = Duration::from_secs(60);
+        Agent::start(bus, own)
+    });
+    let mut gathered = gather_so(bus, 3, SHORT, OnLoss::Continue).unwrap();
+    let fleet = &mut gathered.fleet;
+    let mut load = server.load(6);
+    load.pacing.think_ns = 1_000_000;
+    let (pool, _) = fleet.open(&load, &mut |_| {}).unwrap();
+    let plan = requests(30_000);
+    fleet.arm(pool, &plan).unwrap();
+    assert!(fleet.missing().is_empty());
+    let tally = thread::scope(|scope| {
+        scope.spawn(|| {
+            until("load", || server.requests() > 50);
+            agents[1].cut.cut(true);
+        });
+        fleet.slice(pool, &plan, &mut |_| {}).unwrap()
+    });
+    assert_eq!((ok(&tally), tally.tally.clocks), (20_000, 4));
+    assert_eq!(fleet.missing(), [2]);
+    let record = fleet.fleet().unwrap();
+    assert!(record.partial && record.on_loss == OnLoss::Continue);
+    let lost: Vec<bool> = record.agents.iter().map(|one| one.lost.is_some()).collect();
+    assert_eq!(lost, [false, true, false]);
+    assert!(record.agents[1].lost_unix_ms.is_some());
+    fleet.close(pool);
+    agents[1].cut.cut(false);
+    agents[1].tells("the end", |one| *one == AgentNews::GivenUp);
+    let before = server.requests();
+    let (pool, report) = fleet.open(&server.load(6), &mut |_| {}).unwrap();
+    assert_eq!(report.standing, 4);
+    let plan = requests(300);
+    fleet.arm(pool, &plan).unwrap();
+    let tally = fleet.slice(pool, &plan, &mut |_| {}).unwrap();
+    assert_eq!((ok(&tally), server.requests() - before), (200, 200));
+}
+
+pub(crate) fn without_any_agent_there_is_no_load(bus: &impl TestBus) {
+    // Method: cut both agents off where the others are to go on; there are none.
+    let server = Server::start();
+    let agents = Agent::several(bus, ["a", "b"]);
+    let mut gathered = gather_so(bus, 2, SHORT, OnLoss::Continue).unwrap();
+    let fleet = &mut gathered.fleet;
+    let (pool, _) = fleet.open(&server.load(2), &mut |_| {}).unwrap();
+    agents.iter().for_each(|agent| agent.cut.cut(true));
+    let error = fleet.refresh(pool, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("was lost"), "{error}");
+    assert!(fleet.arm(pool, &span(SECOND)).is_err());
+}
+
+pub(crate) fn a_stop_before_a_slice_begins_ends_it_at_once(bus: &impl TestBus) {
+    // Method: agents are ready for a slice of five minutes when the person stops it. They are
+    // there for the next controller.
+    let server = Server::start();
+    let _agents = Agent::several(bus, ["a", "b"]);
+    let mut gathered = gather(bus, 2);
+    let fleet = &mut gathered.fleet;
+    let (pool, _) = fleet.open(&server.load(2), &mut |_| {}).unwrap();
+    let plan = span(300 * SECOND);
+    fleet.arm(pool, &plan).unwrap();
+    fleet.stopper().stop();
+    let began = Instant::now();
+    let tally = fleet.slice(pool, &plan, &mut |_| {}).unwrap();
+    assert!(began.elapsed() < Duration::from_secs(200), "not ended");
+    let sent: u64 = tally.tally.outcomes.iter().map(|(_, count)| count).sum();
+    assert!(sent <= server.requests() + 2);
+    assert!(!fleet.fleet().unwrap().partial);
+    drop(gathered);
+    let mut next = gather(bus, 2).fleet;
+    assert_eq!(ok(&slice(&mut next, &server.load(2), &requests(100))), 100);
+}
+
+pub(crate) fn a_busy_agent_says_so_to_another_controller(bus: &impl TestBus) {
+    // Method: one agent of two is taken; the second controller wants two, hears who is busy,
+    // and has the agent when the first one lets it go.
+    let server = Server::start();
+    let _taken = Agent::several(bus, ["taken"]);
+    let first = gather(bus, 1);
+    let timing = FleetTiming {
+        join: Duration::from_secs(2),
+        ..FleetTiming::default()
+    };
+    let error = gather_within(bus, 1, timing).err().unwrap().to_string();
+    let line = "agent taken makes load for another controller";
+    assert!(error.contains(line), "{error}");
+    let mut second = thread::scope(|scope| {
+        let second = scope.spawn(|| gather(bus, 1));
+        drop(first);
+        second.join().unwrap()
+    });
+    let is_joined = |one: &FleetNews| matches!(one, FleetNews::Joined { .. });
+    assert!(second.news.lock().unwrap().iter().any(is_joined));
+    assert_eq!(
+        ok(&slice(&mut second.fleet, &server.load(2), &requests(100))),
+        100
+    );
+}
+
+pub(crate) fn each_agents_own_pace_is_told(bus: &impl TestBus) {
+    // Method: a closed loop, and then a rate; only the rate has sends that may be late.
+    let server = Server::start();
+    let _agents = Agent::several(bus, ["a", "b"]);
+    let mut fleet = gather(bus, 2).fleet;
+    slice(&mut fleet, &server.load(2), &requests(500));
+    for one in fleet.fleet().unwrap().agents {
+        assert!(
+            one.pace.wall_ns > 0 && one.pace.busiest_worker_ns > 0,
+            "{one:?}"
+        );
+        assert_eq!(one.pace.lateness_us_p99, None);
+        assert!(one.pace.loop_lag_us_p99.is_some());
+    }
+    let mut load = server.load(2);
+    load.pacing.arrivals = abx_engine::schedule::Arrivals::Constant {
+        per_s: "500".parse().unwrap(),
+    };
+    slice(&mut fleet, &load, &span(SECOND / 5));
+    let agents = fleet.fleet().unwrap().agents;
+    assert!(agents.iter().all(|one| one.pace.lateness_us_p99.is_some()));
+}
