@@ -24,21 +24,8 @@ pub enum CollectError {
     #[error("there is nothing to collect")]
     Nothing,
     /// Two are of different things.
-    #[error("{} is {what} {own}, and {} {other}: {remedy}", .file.display(), .first.display())]
-    Differ {
-        /// One of them.
-        file: PathBuf,
-        /// The other.
-        first: PathBuf,
-        /// In what they differ.
-        what: &'static str,
-        /// What the one has.
-        own: String,
-        /// What the other has.
-        other: String,
-        /// What to do.
-        remedy: &'static str,
-    },
+    #[error("{0}")]
+    Differ(Box<Difference>),
     /// Two are of the same part, and not the same.
     #[error(
         "{} and {} are both part {slot} of {slots} of the same run, and do not say the same: \
@@ -60,6 +47,24 @@ pub enum CollectError {
         /// The file.
         file: PathBuf,
     },
+}
+
+/// In what two files differ that do not belong together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} is {what} {own}, and {} {other}: {remedy}", .file.display(), .first.display())]
+pub struct Difference {
+    /// One of them.
+    pub file: PathBuf,
+    /// The other.
+    pub first: PathBuf,
+    /// In what they differ.
+    pub what: &'static str,
+    /// What the one has.
+    pub own: String,
+    /// What the other has.
+    pub other: String,
+    /// What to do.
+    pub remedy: &'static str,
 }
 
 /// Puts the parts of one run together. A part that is given twice counts once.
@@ -133,14 +138,14 @@ fn check_alike(
     ];
     match checks.into_iter().find(|(_, own, others, _)| own != others) {
         None => Ok(()),
-        Some((what, own, others, remedy)) => Err(CollectError::Differ {
+        Some((what, own, others, remedy)) => Err(CollectError::Differ(Box::new(Difference {
             file: file.to_owned(),
             first: first.to_owned(),
             what,
             own: own.clone(),
             other: others.clone(),
             remedy,
-        }),
+        }))),
     }
 }
 

@@ -126,10 +126,11 @@ impl OneAgent<'_> {
     fn part_of(&self, load: &LoadRecord, of: u64) -> String {
         let number = u64::from(self.agent.slot.saturating_sub(1));
         // As the engine parts them: shares differ by one at most.
-        let own = |all: u64| all / of + u64::from(number < all % of);
+        let before = |all: u64, number: u64, of: u64| all / of * number + number.min(all % of);
         let settings = &load.settings;
         let connections = u64::from(settings.connections);
-        let mut text = format!("{} of {connections} connections", own(connections));
+        let [first, next] = [number, number + 1].map(|number| before(connections, number, of));
+        let mut text = format!("{} of {connections} connections", next - first);
         if let Some(rate) = settings.arrivals.rate_per_s {
             text.push_str(&format!(
                 " and {:.1} of {rate} requests/s",
@@ -138,7 +139,9 @@ impl OneAgent<'_> {
         }
         let pilot = load.pilot.as_ref();
         if let Some(all) = pilot.and_then(|pilot| pilot.slice_requests) {
-            text.push_str(&format!(" and {} of {all} requests", own(all)));
+            // By connections, since each of them has its share.
+            let [first, next] = [first, next].map(|one| before(all, one, connections.max(1)));
+            text.push_str(&format!(" and {} of {all} requests", next - first));
         }
         text
     }

@@ -16,7 +16,7 @@ use crate::finals::Author;
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_RUNS, beat_subject, control_subject, join_subject};
 use crate::message::{
-    AgentAnswer, AgentOrder, AgentTask, Beat, Busy, Control, Wanted, bytes, read, sha256_of,
+    AgentAnswer, AgentOrder, AgentTask, Beat, BusyAgent, Control, Wanted, bytes, read, sha256_of,
 };
 
 /// How long a question for a result waits for it.
@@ -64,7 +64,7 @@ pub struct Membership<'a> {
 
 /// A part in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct GivenSlot {
     /// The run.
     pub run: String,
     /// Its slot, from 0.
@@ -81,10 +81,10 @@ impl<'a> Membership<'a> {
     pub fn begin(
         bus: &'a dyn Bus,
         plan: &'a AgentPlan,
-        place: Place,
+        place: GivenSlot,
         sender: &Sender<BusMessage>,
     ) -> Result<Membership<'a>, FleetError> {
-        let Place { run, slot, slots } = place;
+        let GivenSlot { run, slot, slots } = place;
         let author = Author {
             run: run.clone(),
             slot,
@@ -238,7 +238,7 @@ impl<'a> Membership<'a> {
 
     /// Tells whoever looks for agents that this one makes another load.
     fn say_busy(&self) {
-        let busy = Busy {
+        let busy = BusyAgent {
             id: self.plan.id.clone(),
             name: self.plan.name.clone(),
             busy_with: self.run.clone(),

@@ -22,7 +22,7 @@ use crate::message::{AgentAnswer, Introduction, JoinAnswer, PROTOCOL, bytes, rea
 use crate::timing::FleetTiming;
 
 use limits::AgentLimits;
-use membership::{Membership, MembershipEnd, Place};
+use membership::{GivenSlot, Membership, MembershipEnd};
 
 /// What an agent is.
 #[derive(Debug, Clone)]
@@ -144,7 +144,7 @@ fn join(
     inbox: &Receiver<BusMessage>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(AgentNews),
-) -> Result<Option<Place>, BusError> {
+) -> Result<Option<GivenSlot>, BusError> {
     let [first, longest] = PAUSE;
     let mut pause = first;
     let mut told = None;
@@ -161,7 +161,7 @@ fn join(
         match asked.ok().and_then(|answer| read(&answer)) {
             Some(JoinAnswer::Joined { run, slot, slots }) => {
                 tell(AgentNews::Joined { slot, slots });
-                return Ok(Some(Place { run, slot, slots }));
+                return Ok(Some(GivenSlot { run, slot, slots }));
             }
             Some(JoinAnswer::Refused { why }) if told.as_ref() != Some(&why) => {
                 tell(AgentNews::NotWanted { why: why.clone() });

@@ -9,7 +9,7 @@ use super::{FleetNews, FleetPlan, TellFleet};
 use crate::bus::{BusError, BusMessage};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_AGENTS, join_subject};
-use crate::message::{Busy, Control, Introduction, JoinAnswer, PROTOCOL, bytes, read};
+use crate::message::{BusyAgent, Control, Introduction, JoinAnswer, PROTOCOL, bytes, read};
 
 /// How often a wait looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -115,7 +115,7 @@ impl Gathering<'_> {
 
     /// Tells of an agent that makes another load: it may be free in time.
     fn hear_busy(&mut self, message: &BusMessage) {
-        let Some(one) = read::<Busy>(&message.payload) else {
+        let Some(one) = read::<BusyAgent>(&message.payload) else {
             return;
         };
         if message.subject != join_subject(&one.id) || one.busy_with == self.bus.run {

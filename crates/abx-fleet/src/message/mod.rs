@@ -78,7 +78,7 @@ pub enum Control {
 
 /// What an agent says to a controller that looks for some while it makes load for another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Busy {
+pub struct BusyAgent {
     /// Who says it.
     pub id: String,
     /// What people call it.

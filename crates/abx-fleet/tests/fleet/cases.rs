@@ -17,9 +17,9 @@ use crate::agents::{Agent, Gathered, SHORT, gather, gather_within, plan};
 use crate::by_hand::Controller;
 pub(crate) use crate::crowd::agents_that_wait_come_all_at_once;
 pub(crate) use crate::losses::{
-    a_busy_agent_says_so_to_another_controller, a_stop_before_a_slice_begins_ends_it_at_once,
-    each_agents_own_pace_is_told, the_others_go_on_with_their_own_parts_where_that_is_wanted,
-    without_any_agent_there_is_no_load,
+    a_busy_agent_says_so_to_another_controller, a_run_is_told_while_agents_make_it,
+    a_stop_before_a_slice_begins_ends_it_at_once, each_agents_own_pace_is_told,
+    the_others_go_on_with_their_own_parts_where_that_is_wanted, without_any_agent_there_is_no_load,
 };
 use crate::server::Server;
 use crate::{TestBus, until};

@@ -1,9 +1,11 @@
 //! What is so on every bus when an agent, or the controller's wish to go on, is lost.
 
+use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use abx_engine::LoadGenerator;
+use abx_engine::{LoadGenerator, SliceNews};
+use abx_evidence::CoursePlan;
 use abx_evidence::record::OnLoss;
 use abx_fleet::{AgentNews, FleetNews, FleetTiming};
 
@@ -140,4 +142,37 @@ pub(crate) fn each_agents_own_pace_is_told(bus: &impl TestBus) {
     slice(&mut fleet, &load, &span(SECOND / 5));
     let agents = fleet.fleet().unwrap().agents;
     assert!(agents.iter().all(|one| one.pace.lateness_us_p99.is_some()));
+}
+
+pub(crate) fn a_run_is_told_while_agents_make_it(bus: &impl TestBus) {
+    // Method: a slice of which stretches are told, by two agents of whom one is cut off for a
+    // while. No stretch is left out, and what was told is no more than what was counted.
+    let server = Server::start();
+    let agents = Agent::several(bus, ["a", "b"]);
+    let mut fleet = gather(bus, 2).fleet;
+    let (pool, _) = fleet.open(&server.load(2), &mut |_| {}).unwrap();
+    let mut plan = span(2 * SECOND);
+    plan.course = Some(CoursePlan {
+        stretch_ns: SECOND / 20,
+        is_told: true,
+    });
+    let (mut numbers, mut told) = (BTreeSet::new(), 0);
+    fleet.arm(pool, &plan).unwrap();
+    agents[0].cut.cut(true);
+    let tally = fleet.slice(pool, &plan, &mut |news| {
+        if let SliceNews::Stretches(stretches) = news {
+            // Those of the other one.
+            agents[0].cut.cut(false);
+            numbers.extend(stretches.iter().map(|one| one.number));
+            told += stretches
+                .iter()
+                .map(|one| one.stretch.outcomes.ok())
+                .sum::<u64>();
+        }
+    });
+    let counted = ok(&tally.unwrap());
+    let last = numbers.last().copied().unwrap();
+    assert_eq!(numbers.len(), last + 1, "{numbers:?}");
+    assert!(last > 0 && last < 40, "{last}");
+    assert!(told > 0 && told <= counted, "{told} {counted}");
 }

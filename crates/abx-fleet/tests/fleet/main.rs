@@ -88,4 +88,5 @@ on_every_bus!(
     a_stop_before_a_slice_begins_ends_it_at_once,
     a_busy_agent_says_so_to_another_controller,
     each_agents_own_pace_is_told,
+    a_run_is_told_while_agents_make_it,
 );

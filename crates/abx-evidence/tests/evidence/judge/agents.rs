@@ -104,7 +104,7 @@ fn what_was_collected_is_marked_and_a_missing_part_is_a_bound() {
     // Method: what agents had saved, of all and of two.
     let collected = (FindingId::Collected, Level::Note);
     let all = with(|fleet| fleet.collected = true);
-    assert_eq!(found(all), [collected.clone()]);
+    assert_eq!(found(all), std::slice::from_ref(&collected));
     let two = with(|fleet| {
         fleet.collected = true;
         is_lost(&mut fleet.agents[1]);
