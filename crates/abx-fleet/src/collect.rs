@@ -25,7 +25,7 @@ pub enum CollectError {
     Nothing,
     /// Two are of different things.
     #[error("{0}")]
-    Differ(Box<Difference>),
+    Differ(Box<MixedFinals>),
     /// Two are of the same part, and not the same.
     #[error(
         "{} and {} are both part {slot} of {slots} of the same run, and do not say the same: \
@@ -52,7 +52,7 @@ pub enum CollectError {
 /// In what two files differ that do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is {what} {own}, and {} {other}: {remedy}", .file.display(), .first.display())]
-pub struct Difference {
+pub struct MixedFinals {
     /// One of them.
     pub file: PathBuf,
     /// The other.
@@ -138,7 +138,7 @@ fn check_alike(
     ];
     match checks.into_iter().find(|(_, own, others, _)| own != others) {
         None => Ok(()),
-        Some((what, own, others, remedy)) => Err(CollectError::Differ(Box::new(Difference {
+        Some((what, own, others, remedy)) => Err(CollectError::Differ(Box::new(MixedFinals {
             file: file.to_owned(),
             first: first.to_owned(),
             what,

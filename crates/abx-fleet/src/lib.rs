@@ -36,7 +36,7 @@ pub use bus::nats::NatsBus;
 pub use bus::{Bus, BusError, BusMessage, Subscription};
 #[cfg(feature = "nats")]
 pub use bus_setup::{BusSetup, BusSetupError, SetupFile};
-pub use collect::{CollectError, Collected, Difference, collect};
+pub use collect::{CollectError, Collected, MixedFinals, collect};
 pub use controller::fleet::Fleet;
 pub use controller::{FleetNews, FleetPlan, TellFleet};
 pub use finals::{Author, Counted, Final, FinalError};

@@ -107,7 +107,7 @@ impl OneAgent<'_> {
             && rounds.map(|round| round.slices.len()).sum::<usize>() == 1
     }
 
-    /// How long after the start of all it was lost.
+    /// How long after the start of all it was last heard.
     fn when(&self) -> String {
         let after = |ms: u64| ms.saturating_sub(self.record.started_unix_ms) as f64 / 1e3;
         let moment = self.agent.lost_unix_ms.map(after);

@@ -62,7 +62,7 @@ pub struct AgentRecord {
     /// How it was lost; `None` for one that was there to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// When that was known, in milliseconds since 1970-01-01 UTC.
+    /// When it was last heard, in milliseconds since 1970-01-01 UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_unix_ms: Option<u64>,
 }

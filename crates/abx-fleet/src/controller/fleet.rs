@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
@@ -17,9 +17,9 @@ use abx_sys::Nanos;
 
 use super::gathering::Gathering;
 use super::line::{Line, RunBus, now_ns};
-use super::member::{Loss, Member, SliceOfMember};
+use super::member::{Member, SliceOfMember};
 use super::progress::{awaited_connections, awaited_responses};
-use super::roll_call::RollCall;
+use super::roll_call::{Loss, RollCall};
 use super::{FleetNews, FleetPlan, TellFleet};
 use crate::bus::Bus;
 use crate::fleet_error::FleetError;
@@ -208,10 +208,9 @@ impl Fleet {
     /// Takes note of an error; whether it ends all load.
     fn ends_load(&mut self, slot: usize, error: &FleetError) -> bool {
         if let FleetError::Lost { how, .. } = error {
-            self.members[slot].lost.get_or_insert_with(|| Loss {
-                how: how.clone(),
-                unix_ms: unix_ms(),
-            });
+            let told = self.roll.lost(slot);
+            let loss = told.unwrap_or_else(|| Loss::new(how.clone(), Duration::ZERO));
+            self.members[slot].lost.get_or_insert(loss);
             if self.on_loss == OnLoss::Continue && self.present().next().is_some() {
                 return false;
             }
@@ -523,11 +522,6 @@ impl Drop for Fleet {
         self.bus.tell(Control::End);
         self.bus.bus.flush();
     }
-}
-
-fn unix_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    u64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What an agent is called in messages.

@@ -99,8 +99,8 @@ impl Line<'_> {
     fn ask(&self, what: &Wanted) -> Result<AgentAnswer, FleetError> {
         loop {
             // Before it is asked: who was lost does not come back.
-            if let Some(how) = self.roll.lost(self.slot) {
-                return Err(self.lost(how));
+            if let Some(loss) = self.roll.lost(self.slot) {
+                return Err(self.lost(loss.how));
             }
             match self.bus.ask(self.id, what.clone()) {
                 Ok(AgentAnswer::Stranger { .. }) => {
@@ -127,8 +127,8 @@ impl Line<'_> {
                 self.roll.hears(self.slot);
                 return Ok(offset);
             }
-            if let Some(how) = self.roll.lost(self.slot) {
-                return Err(self.lost(how));
+            if let Some(loss) = self.roll.lost(self.slot) {
+                return Err(self.lost(loss.how));
             }
             thread::sleep(PAUSE);
         }

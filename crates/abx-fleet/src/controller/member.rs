@@ -4,6 +4,7 @@ use abx_evidence::SliceTally;
 use abx_evidence::record::AgentRecord;
 use abx_sys::machine::loopback;
 
+use super::roll_call::Loss;
 use crate::clock::ClockOffset;
 use crate::message::Introduction;
 use crate::pace::{LATE, PaceSums};
@@ -27,15 +28,6 @@ pub struct Member {
     pub pace: PaceSums,
     /// How it was lost, if it was.
     pub lost: Option<Loss>,
-}
-
-/// How an agent was lost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loss {
-    /// How.
-    pub how: String,
-    /// When that was known, in milliseconds since 1970-01-01 UTC.
-    pub unix_ms: u64,
 }
 
 /// A slice that an agent took part in.
@@ -104,7 +96,7 @@ impl Member {
             late_slices: self.late_slices,
             pace: self.pace.record(),
             lost: self.lost.as_ref().map(|loss| loss.how.clone()),
-            lost_unix_ms: self.lost.as_ref().map(|loss| loss.unix_ms),
+            lost_unix_ms: self.lost.as_ref().map(|loss| loss.heard_unix_ms),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::{FleetNews, TellFleet};
 use crate::bus::{Bus, BusMessage, Subscription};
@@ -31,7 +31,29 @@ struct Entry {
     heard: Instant,
     is_silent: bool,
     /// How it was lost, for good.
-    lost: Option<String>,
+    lost: Option<Loss>,
+}
+
+/// How an agent was lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// How.
+    pub how: String,
+    /// When it was last heard, in milliseconds since 1970-01-01 UTC: what it did from then on
+    /// nobody knows.
+    pub heard_unix_ms: u64,
+}
+
+impl Loss {
+    /// Of an agent that was heard so long ago.
+    pub fn new(how: String, silent: Duration) -> Loss {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let heard = now.unwrap_or_default().saturating_sub(silent);
+        Loss {
+            how,
+            heard_unix_ms: u64::try_from(heard.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
 }
 
 /// What the thread has.
@@ -102,7 +124,7 @@ impl RollCall {
     }
 
     /// How the agent of this slot was lost, if it was.
-    pub fn lost(&self, slot: usize) -> Option<String> {
+    pub fn lost(&self, slot: usize) -> Option<Loss> {
         self.shared.entries().get(slot)?.lost.clone()
     }
 }
@@ -243,7 +265,7 @@ impl SharedRoll {
 
 impl Entry {
     fn lose(&mut self, how: String) -> FleetNews {
-        self.lost = Some(how.clone());
+        self.lost = Some(Loss::new(how.clone(), self.heard.elapsed()));
         FleetNews::Lost {
             agent: self.name.clone(),
             how,
