@@ -261,7 +261,9 @@ impl<'a> Membership<'a> {
                 plan, sha256, part, ..
             } => (plan, sha256, part),
             AgentTask::Slice { starts_ns, .. } => return self.too_late(*starts_ns),
-            AgentTask::Refresh { .. } | AgentTask::Close { .. } => return None,
+            AgentTask::Refresh { .. } | AgentTask::Keep { .. } | AgentTask::Close { .. } => {
+                return None;
+            }
         };
         if sha256_of(plan) != *sha256 {
             return Some(

@@ -1,10 +1,10 @@
 //! HTTP/2 (RFC 9113), both sides of a connection, without server push.
 //!
-//! [`Server`] gives out requests and writes answers. [`Client`] writes what begins a connection and what each request begins its stream
-//! with; [`EncodedRequest`] is encoded once and sent on any number of streams. What comes
-//! is pulled as it is from the other parsers: bytes from the front of a slice, one [`Event`]
-//! for each call. What the peer must be told at once (that settings were taken, pongs,
-//! more room, what is wrong) goes to the caller's `out`.
+//! [`Client`] writes what begins a connection and what each request begins its stream with;
+//! [`EncodedRequest`] is encoded once and sent on any number of streams. [`Server`] gives out
+//! requests and writes answers. What comes is pulled as it is from the other parsers: bytes from
+//! the front of a slice, one [`Event`] for each call. What the peer must be told at once (that
+//! settings were taken, pongs, more room, what is wrong) goes to the caller's `out`.
 
 mod client;
 mod control;
