@@ -129,12 +129,6 @@ impl<'a> Membership<'a> {
                 self.beat(false);
                 self.beats_at = Instant::now() + self.plan.timing.beat;
             }
-            // Before anything that has come meanwhile: whoever was still for so long was
-            // given up.
-            if self.heard.elapsed() > self.plan.timing.dead_man {
-                self.driver.stop();
-                return MembershipEnd::ControllerLost;
-            }
             if self.overdue_at.is_some_and(|moment| Nanos::now() > moment) {
                 self.overdue_at = None;
                 if !self.driver.is_free() {
@@ -142,7 +136,14 @@ impl<'a> Membership<'a> {
                     tell(AgentNews::Overdue);
                 }
             }
-            match inbox.recv_timeout(LOOK_EVERY) {
+            let message = inbox.recv_timeout(LOOK_EVERY);
+            // SUBTLE: behind that wait, in which a process may be stopped for long, and before
+            // anything that has come meanwhile: whoever was still for so long was given up.
+            if self.heard.elapsed() > self.plan.timing.dead_man {
+                self.driver.stop();
+                return MembershipEnd::ControllerLost;
+            }
+            match message {
                 Ok(message) => {
                     if self.hear(&message, tell) == Some(Control::End) {
                         return MembershipEnd::Over;
