@@ -102,7 +102,11 @@ fn a_comparison_goes_on_with_the_load_that_is_left() {
     let blocks = record["blocks"].as_array().unwrap();
     let complete = blocks.iter().filter(|block| block["complete"] == true);
     let missing: Vec<&Value> = complete.map(|block| &block["missing_agents"]).collect();
-    assert_eq!(missing, [&json!([2]), &json!([2])]);
+    // One may have come to its end before.
+    let with_all = missing.len() - 2;
+    assert!(with_all < 2 && missing[..with_all].iter().all(|one| one.is_null()));
+    assert_eq!(missing[with_all..], [&json!([2]), &json!([2])]);
+    assert_eq!(record["comparisons"][0]["blocks"], 2);
     let found = findings(&record, "agent_lost");
     assert_eq!(found.len(), 1);
     assert_eq!(found[0]["level"], "note");
