@@ -33,6 +33,7 @@ use abx_engine::{
     Asked, ExpectedAnswer, HttpVersion, LoadGenerator, LoadPlan, Pacing, RequestPlan, SliceEnd,
     SlicePlan,
 };
+use abx_evidence::record::OnLoss;
 use abx_evidence::{Histogram, Shape, SliceTally};
 use abx_fleet::{Fleet, FleetPlan, FleetTiming, NatsBus, own_build, random_id};
 use abx_sys::process::{own_cpu, process_cpu};
@@ -151,6 +152,7 @@ fn assemble(url: &str, agents: usize) -> Result<Fleet, Any> {
             join: Duration::from_secs(120),
             ..FleetTiming::default()
         },
+        on_loss: OnLoss::Abort,
     };
     let quiet = Arc::new(|_| {});
     Ok(Fleet::assemble(

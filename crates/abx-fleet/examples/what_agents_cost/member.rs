@@ -81,6 +81,7 @@ pub fn be(url: &str, number: &str) -> Result<(), Any> {
         },
         timing: FleetTiming::default(),
         once: false,
+        finals: None,
         skew_ns: 0,
     };
     Ok(run_agent(&bus, &plan, &stop, &mut |_| {})?)
