@@ -235,7 +235,10 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            cases: ProptestConfig::default().cases.max(2_000),
+            ..ProptestConfig::default()
+        })]
 
         #[test]
         fn a_message_with_an_odd_value_is_used_or_refused(
