@@ -161,5 +161,6 @@ fn plan(address: SocketAddr, path: &str) -> Result<LoadPlan, Box<dyn Error>> {
             },
             ..Pacing::default()
         },
+        scenario: None,
     })
 }

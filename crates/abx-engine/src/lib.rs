@@ -28,29 +28,32 @@ pub mod schedule;
 mod sessions;
 #[cfg(test)]
 mod simulation;
+mod stopper;
+mod users;
 mod workers;
 
 pub use io::TlsPlanError;
 pub use load_generator::LoadGenerator;
 pub use plan::{
-    ASKED_BEFORE_LOAD, Asked, BodyIdentity, EnginePlan, ExpectedAnswer, HttpVersion, LineList,
-    LoadPart, LoadPlan, Pacing, PlaceholderKind, PlaceholderPart, RequestPlaceholder, RequestPlan,
-    SliceEnd, SlicePlan, TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust, TlsVersion,
+    ASKED_BEFORE_LOAD, Asked, BodyIdentity, EnginePlan, ExpectedAnswer, Extraction, HttpVersion,
+    LineList, LoadPart, LoadPlan, OWN_VALUES, Pacing, PlaceholderKind, PlaceholderPart,
+    RequestPlaceholder, RequestPlan, ScenarioLoad, ScenarioScript, ScenarioStep, SliceEnd,
+    SlicePlan, TextTemplate, ThinkTime, TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust,
+    TlsVersion, ValueSource, is_value_name,
 };
 pub use pool::{AwaitedConnections, AwaitedResponses, ToldStretch};
 pub use probe::{
     Answer, Echo, HeadFields, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket,
 };
 pub use protocol::message::payload;
-pub use scenario::{
-    Extraction, OWN_VALUES, RanScenario, ScenarioPlan, ScenarioStep, TextTemplate, ThinkTime,
-    ValueSource, fuzz as scenario_fuzz, is_value_name, run_scenario, try_scenario,
-};
+pub use scenario::{ScenarioPlan, fuzz as scenario_fuzz};
 pub use sessions::{
     SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionStep,
     SessionTerms, VisitBurst, VisitCall, VisitClient, VisitEnd, VisitLoad, run_sessions,
     run_visits,
 };
-pub use workers::engine::{Engine, OpenReport, SliceNews, Stopper};
+pub use stopper::Stopper;
+pub use users::{RanScenario, run_scenario, try_scenario, try_session};
+pub use workers::engine::{Engine, OpenReport, SliceNews};
 pub use workers::error::EngineError;
 pub use workers::pool_id::PoolId;

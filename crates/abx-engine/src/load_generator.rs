@@ -6,7 +6,8 @@ use abx_sys::Nanos;
 
 use crate::plan::{LoadPlan, SlicePlan};
 use crate::pool::AwaitedConnections;
-use crate::workers::engine::{Engine, OpenReport, SliceNews, Stopper};
+use crate::stopper::Stopper;
+use crate::workers::engine::{Engine, OpenReport, SliceNews};
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 

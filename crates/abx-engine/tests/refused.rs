@@ -54,6 +54,7 @@ fn load(address: SocketAddr) -> LoadPlan {
         seed: 1,
         pipeline: 1,
         pacing: Pacing::default(),
+        scenario: None,
     }
 }
 

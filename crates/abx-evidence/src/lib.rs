@@ -57,7 +57,9 @@ pub use measure::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};
 pub use measure::quantile::Quantile;
 pub use measure::request_log::{LoggedRequest, RequestCount, RequestLog, RequestLogPlan, TlsTerms};
 pub use measure::server_times::{ServerTimeSum, ServerTimes};
+pub use measure::session_sample::SessionSample;
 pub use measure::statuses::Statuses;
+pub use measure::steps::StepTimes;
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};
 pub use measure::timeline::{Timeline, TimelinePlan, TimelineTally};
 pub use measure::times::{Figure, Times};
@@ -71,4 +73,4 @@ pub use series::{
 };
 pub use view::SubjectView;
 pub use view::ceilings::Ceiling;
-pub use view::summary::{ServiceUse, Summary};
+pub use view::summary::{ServiceUse, StepSummary, Summary};

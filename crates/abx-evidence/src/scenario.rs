@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::expected_status::ExpectedStatus;
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::Outcome;
+use crate::measure::steps::StepTimes;
 use crate::measure::times::Times;
 
 /// The schema of a scenario's measurements, as JSON.
@@ -40,6 +41,17 @@ impl StepFailure {
             StepFailure::MissingValue => "missing_value",
             StepFailure::BodyTooLarge => "body_too_large",
             StepFailure::UnsendableValue => "unsendable_value",
+        }
+    }
+
+    /// What a session is counted as that ended so: an answer that does not hold what it has
+    /// to, or holds what cannot be used, is a wrong one.
+    #[must_use]
+    pub fn outcome(self) -> Outcome {
+        match self {
+            StepFailure::Request(outcome) => outcome,
+            StepFailure::BodyTooLarge => Outcome::WrongLength,
+            StepFailure::MissingValue | StepFailure::UnsendableValue => Outcome::WrongBody,
         }
     }
 }
@@ -161,6 +173,21 @@ impl StepTally {
         self.body_bytes += other.body_bytes;
         let first = [self.first_failure.take(), other.first_failure];
         self.first_failure = first.into_iter().flatten().min();
+    }
+}
+
+impl From<StepTally> for StepTimes {
+    fn from(tally: StepTally) -> StepTimes {
+        let failed = tally.failed.into_iter();
+        StepTimes {
+            ok: tally.ok,
+            failed: failed
+                .map(|(reason, times)| (reason.to_owned(), times))
+                .collect(),
+            first_failure: tally.first_failure.map(|(_, sentence)| sentence),
+            response: tally.response,
+            response_at_least: tally.response_at_least,
+        }
     }
 }
 

@@ -62,6 +62,7 @@ pub use study::study_file::scenario as scenario_file;
 pub use study::subject::{Scheme, Source, Subject, SubjectError, Target, is_address, with_scheme};
 pub use study::tls::TlsSpec;
 pub use study::url_list::{UrlListError, listed_paths};
+pub use study::user_scenario::UserScenario;
 pub use study::{
     CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, PilotEffort, Pin, RequestSpec,
     SliceLength, Study, WaitChoice, credentials, study_file, units, usual_method,

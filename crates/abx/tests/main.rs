@@ -43,6 +43,7 @@ mod replay;
 mod requests;
 mod requests_of_clients;
 mod runs;
+mod scenario_comparisons;
 mod scenarios;
 mod services;
 mod signals;

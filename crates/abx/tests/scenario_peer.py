@@ -1,6 +1,6 @@
 """A shop with a login, which writes down what it answers: the path without its number, and the
 status. A session has a cookie, a form's field, a token and a path of its own, and whoever
-mixes them up is refused."""
+mixes them up is refused. A login takes as many milliseconds as the first argument says."""
 
 import http.server
 import itertools
@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import threading
+import time
 
 lock = threading.Lock()
 sessions = itertools.count(1)
@@ -39,6 +40,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             field = f'<form><input name="csrf" value="c{number}"></form>'
             return 200, cookies, field
         if self.path == "/login":
+            time.sleep(LOGIN_S)
             said = json.loads(body)
             sid = re.search(r"\bsid=([0-9]+)", self.headers.get("Cookie", ""))
             if not sid or said["csrf"] != "c" + sid[1] or said["password"] != "secret":
@@ -65,6 +67,7 @@ class Shop(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
 
+LOGIN_S = int(sys.argv[1]) / 1e3 if len(sys.argv) > 1 else 0
 LOG = sys.stdin.readline().strip()
 server = Shop(("127.0.0.1", 0), Handler)
 print(server.server_address[1], flush=True)

@@ -12,34 +12,45 @@ use serde_json::Value;
 use crate::support::Home;
 
 /// The shop; ended when it is dropped.
-struct Shop<'a> {
+pub struct Shop<'a> {
     child: Child,
     home: &'a Home,
-    url: String,
+    log: &'static str,
+    pub url: String,
 }
 
 impl Shop<'_> {
     fn start(home: &Home) -> Shop<'_> {
+        Shop::slow(home, "asked", 0)
+    }
+
+    /// One that keeps a log of this name, and takes so long for a login.
+    pub fn slow<'a>(home: &'a Home, log: &'static str, login_ms: u32) -> Shop<'a> {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenario_peer.py");
         let mut child = Command::new("python3")
-            .arg(script)
+            .args([script, &login_ms.to_string()])
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        writeln!(stdin, "{}", home.join("asked").display()).unwrap();
+        writeln!(stdin, "{}", home.join(log).display()).unwrap();
         let mut line = String::new();
         let stdout = child.stdout.take().unwrap();
         BufReader::new(stdout).read_line(&mut line).unwrap();
         let url = format!("http://127.0.0.1:{}/", line.trim());
-        Shop { child, home, url }
+        Shop {
+            child,
+            home,
+            log,
+            url,
+        }
     }
 
     /// How often it answered what, by path and status.
-    fn answered(&self) -> BTreeMap<(String, u64), u64> {
-        let text = fs::read_to_string(self.home.join("asked")).unwrap_or_default();
+    pub fn answered(&self) -> BTreeMap<(String, u64), u64> {
+        let text = fs::read_to_string(self.home.join(self.log)).unwrap_or_default();
         let mut all = BTreeMap::new();
         for line in text.lines() {
             let (path, status, _): (String, u64, Option<String>) =
@@ -50,7 +61,7 @@ impl Shop<'_> {
     }
 
     /// How often it answered with this status at this path.
-    fn count(&self, path: &str, status: u64) -> u64 {
+    pub fn count(&self, path: &str, status: u64) -> u64 {
         let all = self.answered();
         all.get(&(path.to_owned(), status)).copied().unwrap_or(0)
     }
@@ -73,7 +84,7 @@ impl Drop for Shop<'_> {
     }
 }
 
-fn number(value: &Value) -> u64 {
+pub fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value}"))
 }
 
@@ -103,7 +114,7 @@ fn assert_adds_up(record: &Value) {
     );
 }
 
-const LOGIN: &str = r#"
+pub const LOGIN: &str = r#"
 cookies = true
 values = { password = "secret" }
 headers = { X-Session = "{session}" }

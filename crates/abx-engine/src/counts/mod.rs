@@ -151,6 +151,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
         log: None,
         seed: 1,
         pacing: Pacing::default(),
+        scenario: None,
     }
 }
 

@@ -1,6 +1,9 @@
 //! What an engine is asked to do. Plain data: it could come over a wire.
 
+mod extraction;
 mod placeholders;
+mod scenario;
+mod text_template;
 mod tls;
 
 use std::net::IpAddr;
@@ -12,10 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::schedule::{Arrivals, PerSecond, StageList};
 
+pub use extraction::{Extraction, ValueSource};
 pub use placeholders::{
     ASKED_BEFORE_LOAD, LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder,
 };
 pub(crate) use placeholders::{push_decimal, push_uuid};
+pub use scenario::{OWN_VALUES, ScenarioLoad, ScenarioScript, ScenarioStep, ThinkTime};
+pub(crate) use scenario::{SESSION, USER};
+pub use text_template::{TextTemplate, is_value_name};
 pub use tls::{TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust, TlsVersion};
 
 /// The threads that make load.
@@ -228,6 +235,10 @@ pub struct LoadPlan {
     /// a message takes a request's place everywhere else.
     #[serde(default)]
     pub shape: Shape,
+    /// What its users do, where they make sessions; `requests` is empty then. It does not leave
+    /// this process.
+    #[serde(skip)]
+    pub scenario: Option<ScenarioLoad>,
 }
 
 impl LoadPlan {

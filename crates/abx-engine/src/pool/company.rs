@@ -119,12 +119,12 @@ impl Company {
     }
 
     /// Whether nobody needs it.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.shared.unsettled.load(Ordering::Relaxed) == 0
     }
 
     /// Whether this worker's connections get answers.
-    pub(super) fn is_answered(&mut self, is_answered: bool) {
+    pub(crate) fn is_answered(&mut self, is_answered: bool) {
         if std::mem::replace(&mut self.is_answered, is_answered) == is_answered {
             return;
         }
@@ -157,12 +157,12 @@ impl Company {
     }
 
     /// Whether no worker's connections get any: those that have ended get none either.
-    pub(super) fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         self.shared.answered.load(Ordering::Relaxed) == 0
     }
 
     /// This worker sends nothing any more.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.leave();
         self.is_answered(false);
         self.tells_awaited(0, Nanos::MAX, Nanos(0));

@@ -11,7 +11,7 @@ use abx_sys::{Nanos, ServerAddress};
 use super::{Patience, ProbeError};
 use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token};
 use crate::plan::TlsPlan;
-use crate::workers::engine::Stopper;
+use crate::stopper::Stopper;
 
 /// How often a connection that waits looks whether it was stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::io::{TlsPlanError, remedy};
 use crate::plan::{BodyIdentity, HttpVersion, RequestPlan, TlsPlan};
-use crate::workers::engine::Stopper;
+use crate::stopper::Stopper;
 
 pub use head_fields::HeadFields;
 pub use websocket::{Echo, WebSocketAnswer, probe_websocket};

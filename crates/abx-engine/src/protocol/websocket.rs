@@ -106,7 +106,7 @@ impl Messages {
         match shape {
             Shape::Echo(message) => Messages::Echoes(message::frame_kind(message)),
             Shape::Broadcast(_) => Messages::Received,
-            Shape::Connections { .. } | Shape::Request => Messages::Ignored,
+            Shape::Connections { .. } | Shape::Request | Shape::Scenario => Messages::Ignored,
         }
     }
 }

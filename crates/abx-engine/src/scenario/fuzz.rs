@@ -3,7 +3,7 @@
 use abx_wire::http1::answer_headers;
 
 use super::cookies::CookieJar;
-use super::extraction::{Extraction, ValueSource};
+use crate::plan::{Extraction, ValueSource};
 
 /// Takes cookies and values from bytes that are an answer. Cookies can be sent in a header,
 /// also where they were folded, and a value is never empty.

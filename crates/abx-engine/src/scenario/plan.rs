@@ -2,21 +2,11 @@
 
 use std::net::IpAddr;
 
+use abx_evidence::Wait;
 use abx_evidence::scenario::ScenarioEnd;
-use abx_evidence::{ExpectedStatus, Wait};
 use abx_sys::{Nanos, ServerAddress};
 
-use super::extraction::Extraction;
-use super::text_template::TextTemplate;
-use crate::plan::TlsPlan;
-use crate::random::Random;
-
-/// The number of the value that tells users apart, from 0.
-pub const USER: usize = 0;
-/// The number of the value that tells sessions apart. The trial before the load has 0.
-pub const SESSION: usize = 1;
-/// What these two are called.
-pub const OWN_VALUES: [&str; 2] = ["user", "session"];
+use crate::plan::{LoadPlan, ScenarioLoad, ScenarioStep, TlsPlan};
 
 /// What users do, each in sessions one behind the other.
 #[derive(Debug, Clone)]
@@ -33,7 +23,7 @@ pub struct ScenarioPlan {
     pub users: u32,
     /// When they begin no further session.
     pub end: ScenarioEnd,
-    /// The values that a session begins with, those of [`OWN_VALUES`] first, whatever stands
+    /// The values that a session begins with, those of [`crate::OWN_VALUES`] first, whatever stands
     /// there; `None` for those that an answer will give.
     pub values: Vec<Option<String>>,
     /// The steps of a session, at least one.
@@ -54,39 +44,26 @@ pub struct ScenarioPlan {
     pub wait: Wait,
 }
 
-/// One request of a session.
-#[derive(Debug, Clone)]
-pub struct ScenarioStep {
-    /// What it is called.
-    pub name: String,
-    /// The method.
-    pub method: String,
-    /// Path and query, or a whole URL of the server, of which those are taken.
-    pub path: TextTemplate,
-    /// Further headers in order.
-    pub headers: Vec<(String, TextTemplate)>,
-    /// The body, mostly empty.
-    pub body: TextTemplate,
-    /// The right status.
-    pub status: ExpectedStatus,
-    /// The pause before it, if any.
-    pub think: Option<ThinkTime>,
-    /// What later steps need of its answer.
-    pub extract: Vec<Extraction>,
-}
-
-/// How long a user pauses: any time from the shortest to the longest, as likely as another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThinkTime {
-    /// The shortest.
-    pub least: Nanos,
-    /// The longest, which is not below.
-    pub most: Nanos,
-}
-
-impl ThinkTime {
-    pub(super) fn draw(self, random: &mut Random) -> Nanos {
-        let room = self.most.since(self.least).0;
-        self.least.plus(Nanos(random.below(room + 1)))
+impl ScenarioPlan {
+    /// What the users of a load do, on one thread and without an end.
+    pub(crate) fn of_load(load: &LoadPlan, scenario: &ScenarioLoad) -> ScenarioPlan {
+        let script = &scenario.script;
+        ScenarioPlan {
+            address: load.address,
+            tls: load.tls.clone(),
+            sources: load.sources.clone(),
+            host: scenario.host.clone(),
+            users: load.connections,
+            end: ScenarioEnd::AfterNs(u64::MAX),
+            values: script.values.clone(),
+            steps: script.steps.clone(),
+            keeps_cookies: script.keeps_cookies,
+            body_max: script.body_max,
+            timeout: Nanos(load.timeout_ns),
+            seed: load.seed,
+            threads: 1,
+            cpus: Vec::new(),
+            wait: Wait::Asleep,
+        }
     }
 }

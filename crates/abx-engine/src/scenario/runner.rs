@@ -5,15 +5,16 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use abx_evidence::Outcome;
-use abx_evidence::scenario::{ScenarioEnd, ScenarioTally, StepFailure};
+use abx_evidence::scenario::{ScenarioEnd, ScenarioTally, StepFailure, StepTally};
 use abx_sys::Nanos;
 use abx_wire::http1::{Done, Fault};
 
+use super::count::{LoadNeed, RanSlice, SessionCount};
 use super::plan::ScenarioPlan;
 use super::user::{Activity, LineNews, LineState, ScenarioUser, StepFault};
 use crate::io::{Awaits, Io, Ready, Received, Token, remedy};
 use crate::pool::connect_outcome;
-use crate::workers::engine::Stopper;
+use crate::stopper::Stopper;
 
 /// No wait is longer, so that a stop is noticed soon.
 const WAIT_MAX: Nanos = Nanos(50_000_000);
@@ -31,6 +32,10 @@ pub(crate) struct ScenarioRunner<'a, I: Io> {
     sessions_until: u64,
     users: Vec<ScenarioUser>,
     tally: ScenarioTally,
+    /// Steps of sessions that do not count.
+    uncounted: ScenarioTally,
+    /// What a slice counts; `None` where all sessions count.
+    slice: Option<SessionCount>,
     /// Users who are not done.
     active: usize,
     /// Those of them who wait for an answer.
@@ -47,27 +52,44 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     /// For `count` users, whose numbers begin with `first`. Sessions take their numbers from
     /// `next_session`, which stands at `first_session` as long as nobody has begun.
     pub(crate) fn new(
-        mut io: I,
+        io: I,
         plan: &'a ScenarioPlan,
         (first, count): (u64, u64),
         (next_session, first_session): (&'a AtomicU64, u64),
     ) -> ScenarioRunner<'a, I> {
-        let start = io.now();
-        let (end, sessions) = match plan.end {
-            ScenarioEnd::AfterNs(span) => (start.plus(Nanos(span)), u64::MAX),
-            ScenarioEnd::AfterSessions(count) => (Nanos::MAX, count),
+        let until = match plan.end {
+            ScenarioEnd::AfterNs(_) => u64::MAX,
+            ScenarioEnd::AfterSessions(count) => first_session.saturating_add(count),
         };
         let users = (first..first + count).map(|number| ScenarioUser::new(number, plan));
-        let users: Vec<ScenarioUser> = users.collect();
+        ScenarioRunner::over(io, plan, users.collect(), (next_session, until))
+    }
+
+    /// For these users; sessions have numbers below the second one.
+    pub(super) fn over(
+        mut io: I,
+        plan: &'a ScenarioPlan,
+        mut users: Vec<ScenarioUser>,
+        (next_session, sessions_until): (&'a AtomicU64, u64),
+    ) -> ScenarioRunner<'a, I> {
+        // Looks that an earlier runner had planned are gone with it.
+        users.iter_mut().for_each(ScenarioUser::forget_looks);
+        let start = io.now();
+        let end = match plan.end {
+            ScenarioEnd::AfterNs(span) => start.plus(Nanos(span)),
+            ScenarioEnd::AfterSessions(_) => Nanos::MAX,
+        };
         ScenarioRunner {
             io,
             plan,
             next_session,
-            sessions_until: first_session.saturating_add(sessions),
+            sessions_until,
             active: users.len(),
             asking: 0,
             users,
             tally: ScenarioTally::of(plan.steps.len()),
+            uncounted: ScenarioTally::of(plan.steps.len()),
+            slice: None,
             looks: BinaryHeap::new(),
             start,
             end,
@@ -78,6 +100,31 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     /// Runs all of it. Answers what was counted and how long it took, and for how much of its
     /// processor time answers were only waited for.
     pub(crate) fn run(mut self, stopper: &Stopper) -> ((ScenarioTally, Nanos), Nanos) {
+        let now = self.load(stopper);
+        let awake = Nanos(self.io.take_awake().on_cpu_ns);
+        ((self.tally, now.since(self.start)), awake)
+    }
+
+    /// Has a slice count, from here on.
+    pub(super) fn counts(&mut self, slice: SessionCount) {
+        self.slice = Some(slice);
+    }
+
+    /// Runs until the slice needs no load any more.
+    pub(super) fn run_slice(mut self, stopper: &Stopper) -> RanSlice<I> {
+        self.load(stopper);
+        let mut tally = self.tally;
+        tally.connections += self.uncounted.connections;
+        RanSlice {
+            io: self.io,
+            users: self.users,
+            count: self.slice.expect("a slice counts"),
+            tally,
+        }
+    }
+
+    /// Has all users make their sessions; answers when the last of them was through.
+    fn load(&mut self, stopper: &Stopper) -> Nanos {
         let mut ready = Vec::new();
         let mut now = self.start;
         for index in 0..self.users.len() {
@@ -87,18 +134,32 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             let until = self.wakes();
             now = self.io.wait(until, Awaits::of(self.asking), &mut ready);
             if now >= self.end && !self.is_over {
-                self.end_pauses();
+                self.end_pauses(now);
             }
             for one in &ready {
                 self.handle(one, now);
             }
             self.look(now);
+            self.look_at_slice(now);
+        }
+        if let Some(slice) = &mut self.slice {
+            slice.stops(now);
         }
         for index in 0..self.users.len() {
             self.cut_off(index, now);
         }
-        let awake = Nanos(self.io.take_awake().on_cpu_ns);
-        ((self.tally, now.since(self.start)), awake)
+        now
+    }
+
+    /// Whether the slice needs the load any longer.
+    fn look_at_slice(&mut self, now: Nanos) {
+        let Some(slice) = self.slice.as_mut().filter(|_| !self.is_over) else {
+            return;
+        };
+        if slice.look(now) == LoadNeed::Over {
+            self.end = now;
+            self.end_pauses(now);
+        }
     }
 
     /// When there is something to do without anything having come.
@@ -111,12 +172,12 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     }
 
     /// The end has come: who pauses does not go on. Answers under way are waited for.
-    fn end_pauses(&mut self) {
+    fn end_pauses(&mut self, now: Nanos) {
         self.is_over = true;
         for index in 0..self.users.len() {
             match self.users[index].activity {
                 Activity::Thinks => {
-                    self.tally.sessions.cut_off += 1;
+                    self.cut(index, now);
                     self.leave(index);
                 }
                 Activity::Rests => self.leave(index),
@@ -135,6 +196,8 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             return self.leave(index);
         }
         self.users[index].begin(number, now, self.plan);
+        let is_counted = { self.slice.as_mut() }.is_none_or(|slice| slice.begins(now));
+        self.users[index].is_counted = is_counted;
         self.tally.sessions.begun += 1;
         self.go_to(index, 0, now);
     }
@@ -165,7 +228,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         let user = &mut self.users[index];
         user.activity = Activity::Asks;
         self.asking += 1;
-        self.tally.steps[user.step].begun += 1;
+        step_of(&mut self.tally, &mut self.uncounted, user).begun += 1;
         let prepared = user.prepare(self.plan, due);
         let is_standing = user.line == LineState::Standing;
         if let Err(why) = prepared {
@@ -232,9 +295,9 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         match self.io.send(token, user.unsent()) {
             Ok(0) => {}
             Ok(bytes) => {
-                let step = user.step;
-                let is_first = user.sends(bytes, now, self.plan.steps[step].kind());
-                self.tally.steps[step].sent += u64::from(is_first);
+                let is_first = user.sends(bytes, now, self.plan.steps[user.step].kind());
+                let tally = step_of(&mut self.tally, &mut self.uncounted, user);
+                tally.sent += u64::from(is_first);
             }
             Err(error) => {
                 let fault = StepFault::from_outcome(Outcome::Reset, error.to_string());
@@ -299,7 +362,8 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         if !may_again || user.is_second_try {
             return self.fail(index, fault, now);
         }
-        self.tally.steps[user.step].resent += u64::from(user.sent.is_some());
+        let tally = step_of(&mut self.tally, &mut self.uncounted, user);
+        tally.resent += u64::from(user.sent.is_some());
         user.is_second_try = true;
         user.rewind();
         self.close(index);
@@ -310,13 +374,16 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     fn answered(&mut self, index: usize, done: Done, now: Nanos) {
         let user = &mut self.users[index];
         user.has_served = true;
-        let tally = &mut self.tally.steps[user.step];
+        let tally = step_of(&mut self.tally, &mut self.uncounted, user);
         tally.response.record_ns(now.since(user.due).0);
         if let Some(sent) = user.sent {
             tally.service.record_ns(now.since(sent).0);
         }
         tally.body_bytes += done.body_bytes;
         let checked = user.check(done.status, self.plan);
+        if let Some(slice) = &mut self.slice {
+            slice.is_answered();
+        }
         // A server may answer before it has all of a request, and then reads no other one.
         if !done.reusable || !user.unsent().is_empty() {
             self.close(index);
@@ -326,16 +393,19 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
         self.asking -= 1;
         let user = &self.users[index];
-        self.tally.steps[user.step].ok += 1;
+        step_of(&mut self.tally, &mut self.uncounted, user).ok += 1;
         let next = user.step + 1;
         if next < self.plan.steps.len() {
             if now < self.end {
                 return self.go_to(index, next, now);
             }
-            self.tally.sessions.cut_off += 1;
+            self.cut(index, now);
             return self.leave(index);
         }
         let lasted = now.since(user.began);
+        if let Some(slice) = &mut self.slice {
+            slice.ends(index, user, Outcome::Ok, now);
+        }
         self.tally.session.record_ns(lasted.0);
         let without = &mut self.tally.session_without_think;
         without.record_ns(lasted.since(user.think).0);
@@ -351,11 +421,14 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.asking -= 1;
         let user = &mut self.users[index];
         let (session, at) = (user.session, now.since(self.start).0);
-        let tally = &mut self.tally.steps[user.step];
+        let tally = step_of(&mut self.tally, &mut self.uncounted, user);
         tally.fail(fault.failure, at, || {
             format!("session {session}: {}", fault.why)
         });
         self.tally.sessions.failed += 1;
+        if let Some(slice) = &mut self.slice {
+            slice.ends(index, user, fault.failure.outcome(), now);
+        }
         let has_answer = match fault.failure {
             StepFailure::Request(outcome) => outcome.is_completed(),
             StepFailure::MissingValue | StepFailure::BodyTooLarge => true,
@@ -368,19 +441,27 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.wake_at(index, now.plus(REST));
     }
 
+    /// A session ends under way.
+    fn cut(&mut self, index: usize, now: Nanos) {
+        self.tally.sessions.cut_off += 1;
+        if let Some(slice) = &mut self.slice {
+            slice.ends(index, &self.users[index], Outcome::Unfinished, now);
+        }
+    }
+
     /// Stopped: what is under way stays as it is.
     fn cut_off(&mut self, index: usize, now: Nanos) {
         let user = &self.users[index];
         match user.activity {
             Activity::Asks => {
-                let tally = &mut self.tally.steps[user.step];
+                let tally = step_of(&mut self.tally, &mut self.uncounted, user);
                 tally.cut_off += 1;
                 let waited = now.since(user.due).0;
                 tally.response.record_ns(waited);
                 tally.response_at_least.record_ns(waited);
-                self.tally.sessions.cut_off += 1;
+                self.cut(index, now);
             }
-            Activity::Thinks => self.tally.sessions.cut_off += 1,
+            Activity::Thinks => self.cut(index, now),
             Activity::Rests | Activity::IsDone => {}
         }
         self.close(index);
@@ -412,7 +493,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
 
     fn time_out(&mut self, index: usize, now: Nanos) {
         let user = &self.users[index];
-        let tally = &mut self.tally.steps[user.step];
+        let tally = step_of(&mut self.tally, &mut self.uncounted, user);
         let waited = now.since(user.due).0;
         tally.response.record_ns(waited);
         tally.response_at_least.record_ns(waited);
@@ -455,6 +536,19 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         let user = &self.users[token.slot as usize];
         user.line != LineState::Closed && user.generation == token.generation
     }
+}
+
+/// Where the step of a user's session is counted.
+fn step_of<'t>(
+    counted: &'t mut ScenarioTally,
+    uncounted: &'t mut ScenarioTally,
+    user: &ScenarioUser,
+) -> &'t mut StepTally {
+    let tally = match user.is_counted {
+        true => counted,
+        false => uncounted,
+    };
+    &mut tally.steps[user.step]
 }
 
 const NO_BYTE: &str = "the connection was closed before a byte of the answer";

@@ -11,7 +11,8 @@ use abx_wire::http1::{
 };
 
 use super::cookies::CookieJar;
-use super::plan::{SESSION, ScenarioPlan, ScenarioStep, USER};
+use super::plan::ScenarioPlan;
+use crate::plan::{SESSION, ScenarioStep, USER};
 use crate::protocol::http::fault_outcome;
 use crate::random::Random;
 
@@ -40,6 +41,10 @@ pub(super) struct ScenarioUser {
     /// Whether its request was sent before, on a connection that was closed then.
     pub(super) is_second_try: bool,
     pub(super) random: Random,
+    /// Whether the session is one of those that are counted.
+    pub(super) is_counted: bool,
+    /// What its answers brought.
+    pub(super) bytes: u64,
     number: u64,
     values: Vec<Option<String>>,
     cookies: CookieJar,
@@ -105,6 +110,8 @@ impl ScenarioUser {
             sent: None,
             is_second_try: false,
             random: Random::new(plan.seed.wrapping_add(number)),
+            is_counted: true,
+            bytes: 0,
             number,
             values: Vec::new(),
             cookies: CookieJar::default(),
@@ -120,10 +127,16 @@ impl ScenarioUser {
         }
     }
 
+    /// No look at it is planned any more.
+    pub(super) fn forget_looks(&mut self) {
+        (self.wakes, self.looked_at) = (Nanos::MAX, Nanos::MAX);
+    }
+
     /// Begins a session, which knows nothing of those before it.
     pub(super) fn begin(&mut self, session: u64, now: Nanos, plan: &ScenarioPlan) {
         (self.session, self.began) = (session, now);
         (self.think, self.step) = (Nanos(0), 0);
+        self.bytes = 0;
         self.values.clone_from(&plan.values);
         self.values[USER] = Some(self.number.to_string());
         self.values[SESSION] = Some(session.to_string());
@@ -199,6 +212,7 @@ impl ScenarioUser {
     /// Takes received bytes.
     pub(super) fn take(&mut self, mut input: &[u8], plan: &ScenarioPlan) -> LineNews {
         let mut news = LineNews::More;
+        self.bytes += input.len() as u64;
         loop {
             let before = input;
             let event = self.http.receive(&mut input);

@@ -25,7 +25,7 @@ use abx_wire::http1::AnswerKind;
 
 use crate::io::{EpollIo, Tls, TlsClient};
 use crate::plan::TlsPlan;
-use crate::workers::engine::Stopper;
+use crate::stopper::Stopper;
 use crate::workers::error::EngineError;
 
 pub(crate) use runner::SessionRunner;

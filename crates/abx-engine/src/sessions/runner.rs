@@ -8,7 +8,7 @@ use super::connections::SessionConnections;
 use super::session::SessionProgress;
 use super::{SessionClient, SessionFailure, SessionLoad};
 use crate::io::{Io, Ready, Token};
-use crate::workers::engine::Stopper;
+use crate::stopper::Stopper;
 
 /// So many sessions are begun before it is looked at what has come for others.
 pub(super) const BEGUN_MAX: u64 = 128;

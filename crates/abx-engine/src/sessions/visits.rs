@@ -14,7 +14,7 @@ use super::visit::{
 };
 use super::{SessionFailure, SessionListener, SessionStep, answer_kind};
 use crate::io::{Io, Ready, Token};
-use crate::workers::engine::Stopper;
+use crate::stopper::Stopper;
 
 /// A load of visits while it runs.
 pub(crate) struct VisitRunner<'a, I: Io> {

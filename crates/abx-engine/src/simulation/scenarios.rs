@@ -4,18 +4,22 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use abx_evidence::Wait;
 use abx_evidence::scenario::{ScenarioEnd, ScenarioTally};
+use abx_evidence::{Outcome, Shape, Wait};
 use abx_sys::Nanos;
 use abx_wire::http1::{Persistence, Request, Version};
 
 use super::network::{Network, Sim};
 use super::script::PeerStep;
 use super::simulated::{MS, SECOND};
-use crate::scenario::{
-    Extraction, ScenarioPlan, ScenarioRunner, ScenarioStep, TextTemplate, ThinkTime, ValueSource,
+use crate::plan::{
+    Extraction, LoadPlan, ScenarioLoad, ScenarioScript, ScenarioStep, TextTemplate, ThinkTime,
+    ValueSource,
 };
-use crate::workers::engine::Stopper;
+use crate::pool::{Company, WorkerSlice};
+use crate::scenario::{ScenarioPlan, ScenarioPool, ScenarioRunner};
+use crate::schedule::ScheduleShare;
+use crate::stopper::Stopper;
 
 /// The number of the value that steps extract.
 const TOKEN: usize = 2;
@@ -327,4 +331,95 @@ fn all_that_is_begun_is_accounted_for_whatever_the_network_does() {
         cut_off += tally.sessions.cut_off;
     }
     assert!(completed > 0 && failed > 0 && cut_off > 0);
+}
+
+#[test]
+fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
+    // Method: users whose sessions take 20.15 ms by hand, 20 of it a pause, in two slices of one
+    // pool, the first tenth of each left out. Each user makes a session in just that time.
+    let mut plan = plan(2, ScenarioEnd::AfterSessions(0));
+    plan.steps[1].think = Some(ThinkTime {
+        least: Nanos(20 * MS),
+        most: Nanos(20 * MS),
+    });
+    let scenario = ScenarioLoad {
+        script: Arc::new(ScenarioScript {
+            values: plan.values,
+            steps: plan.steps,
+            keeps_cookies: false,
+            body_max: 1000,
+            next_session: Arc::new(AtomicU64::new(7)),
+        }),
+        host: "a".to_owned(),
+    };
+    let load = LoadPlan {
+        requests: Vec::new(),
+        shape: Shape::Scenario,
+        ..super::simulated::plan(2, b"", 1)
+    };
+    let script = |_: usize| vec![choices("t"), PeerStep::Again];
+    let sim = Sim::new(Network::faultless(1), Box::new(script));
+    let mut pool = ScenarioPool::new(sim, load, &scenario, (0, 2));
+    for _ in 0..2 {
+        let start = pool.now();
+        let slice = WorkerSlice {
+            start,
+            end: start.plus(Nanos(SECOND)),
+            counted_from: start.plus(Nanos(SECOND / 10)),
+            requests_max: u64::MAX,
+            share: ScheduleShare::WHOLE,
+            course: None,
+        };
+        let ran = pool.run(slice, Company::alone(), &Arc::default());
+        assert!(!ran.stopped_answering);
+        assert!(ran.end < slice.end.plus(Nanos(60 * MS)), "{ran:?}");
+        let tally = pool.tally();
+        assert_eq!(tally.outcomes.failed() + tally.discarded.failed(), 0);
+        assert_eq!(tally.outcomes.count(Outcome::Unfinished), 0);
+        let each_ns = tally.connection_ns / tally.clocked;
+        assert!(each_ns.abs_diff(20_150_000) < 10_000, "{each_ns}");
+        assert_eq!(tally.response.max_us(), Some(150));
+        assert_eq!(tally.steps.len(), 2);
+        let counted = tally.outcomes.ok();
+        assert!((80..=92).contains(&counted), "{counted}");
+        for step in &tally.steps {
+            assert_eq!((step.ok, step.response.count()), (counted, counted));
+        }
+    }
+}
+
+#[test]
+fn a_slice_ends_when_no_user_has_an_answer_any_more() {
+    // Method: every connection is closed without a byte.
+    let base = plan(2, ScenarioEnd::AfterSessions(0));
+    let scenario = ScenarioLoad {
+        script: Arc::new(ScenarioScript {
+            values: base.values,
+            steps: base.steps,
+            keeps_cookies: false,
+            body_max: 1000,
+            next_session: Arc::new(AtomicU64::new(0)),
+        }),
+        host: "a".to_owned(),
+    };
+    let load = LoadPlan {
+        requests: Vec::new(),
+        shape: Shape::Scenario,
+        ..super::simulated::plan(2, b"", 1)
+    };
+    let sim = Sim::new(Network::faultless(1), Box::new(|_| vec![PeerStep::Close]));
+    let mut pool = ScenarioPool::new(sim, load, &scenario, (0, 2));
+    let start = pool.now();
+    let slice = WorkerSlice {
+        start,
+        end: start.plus(Nanos(100 * SECOND)),
+        counted_from: start,
+        requests_max: u64::MAX,
+        share: ScheduleShare::WHOLE,
+        course: None,
+    };
+    let ran = pool.run(slice, Company::alone(), &Arc::default());
+    assert!(ran.stopped_answering);
+    assert!(ran.end < start.plus(Nanos(2 * SECOND)), "{ran:?}");
+    assert_eq!(pool.tally().outcomes.ok(), 0);
 }

@@ -11,7 +11,7 @@ use crate::sessions::{
     SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionRunner,
     SessionStep, SessionTerms,
 };
-use crate::workers::engine::Stopper;
+use crate::stopper::Stopper;
 
 pub(super) const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 pub(super) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";

@@ -56,6 +56,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         log: None,
         seed,
         pacing: Pacing::default(),
+        scenario: None,
     }
 }
 

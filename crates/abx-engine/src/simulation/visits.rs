@@ -11,7 +11,7 @@ use crate::sessions::{
     SessionFailure, SessionListener, SessionStep, SessionTerms, VisitBurst, VisitCall, VisitClient,
     VisitEnd, VisitLoad, VisitRunner,
 };
-use crate::workers::engine::Stopper;
+use crate::stopper::Stopper;
 
 /// Visits always alike, and keeps what it hears.
 #[derive(Default)]

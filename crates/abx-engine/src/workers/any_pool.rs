@@ -1,6 +1,7 @@
 //! A pool of any protocol, chosen when it is made: what runs per request is compiled for
 //! each of them and asks no more.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use abx_evidence::{Outcomes, Shape, Tally, Wait};
@@ -10,6 +11,7 @@ use crate::io::{Awake, EpollIo, Io, Tls};
 use crate::pool::{Broadcast, Company, OpeningPart, Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Http2, Protocol, WebSocket};
+use crate::scenario::ScenarioPool;
 use crate::schedule::ScheduleShare;
 use crate::workers::error::EngineError;
 use crate::workers::prepared::Prepared;
@@ -32,7 +34,8 @@ pub(crate) trait AnyPool {
     fn connect_all(&mut self, part: OpeningPart, stop: &AtomicBool) -> (usize, usize, Outcomes);
 
     /// Loads the subject for one slice, together with others.
-    fn run(&mut self, slice: WorkerSlice, company: Company, stop: &AtomicBool) -> SliceOutcome;
+    fn run(&mut self, slice: WorkerSlice, company: Company, stop: &Arc<AtomicBool>)
+    -> SliceOutcome;
 
     /// What the last slice gave.
     fn tally(&self) -> &Tally;
@@ -55,7 +58,12 @@ impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
         (standing, opened, failures)
     }
 
-    fn run(&mut self, slice: WorkerSlice, company: Company, stop: &AtomicBool) -> SliceOutcome {
+    fn run(
+        &mut self,
+        slice: WorkerSlice,
+        company: Company,
+        stop: &Arc<AtomicBool>,
+    ) -> SliceOutcome {
         self.joins(company);
         Pool::run(self, slice, stop)
     }
@@ -83,7 +91,12 @@ impl<I: Io> AnyPool for Broadcast<I> {
     }
 
     /// One worker has all of a broadcast's connections.
-    fn run(&mut self, slice: WorkerSlice, company: Company, stop: &AtomicBool) -> SliceOutcome {
+    fn run(
+        &mut self,
+        slice: WorkerSlice,
+        company: Company,
+        stop: &Arc<AtomicBool>,
+    ) -> SliceOutcome {
         self.pool_mut().joins(company);
         Broadcast::run(self, slice, stop)
     }
@@ -102,6 +115,38 @@ impl<I: Io> AnyPool for Broadcast<I> {
 
     fn now(&mut self) -> Nanos {
         self.pool_mut().now()
+    }
+}
+
+impl<I: Io> AnyPool for ScenarioPool<I> {
+    /// Each session has a connection of its own.
+    fn connect_all(&mut self, _: OpeningPart, _: &AtomicBool) -> (usize, usize, Outcomes) {
+        (self.count(), 0, Outcomes::default())
+    }
+
+    fn run(
+        &mut self,
+        slice: WorkerSlice,
+        company: Company,
+        stop: &Arc<AtomicBool>,
+    ) -> SliceOutcome {
+        ScenarioPool::run(self, slice, company, stop)
+    }
+
+    fn tally(&self) -> &Tally {
+        ScenarioPool::tally(self)
+    }
+
+    fn standing(&self) -> Option<usize> {
+        None
+    }
+
+    fn take_awake(&mut self) -> Awake {
+        ScenarioPool::take_awake(self)
+    }
+
+    fn now(&mut self) -> Nanos {
+        ScenarioPool::now(self)
     }
 }
 
@@ -124,6 +169,10 @@ impl PoolParts {
     }
 
     fn over<I: Io + 'static>(mut self, io: I) -> Box<dyn AnyPool> {
+        if let Some(scenario) = self.load.plan.scenario.take() {
+            let users = (self.first as u64, self.connections as u64);
+            return Box::new(ScenarioPool::new(io, self.load.plan, &scenario, users));
+        }
         if !self.load.streamed.is_empty() {
             let http2 = Http2::new(std::mem::take(&mut self.load.streamed));
             return Box::new(self.carrying(io, http2));

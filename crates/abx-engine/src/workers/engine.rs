@@ -14,6 +14,7 @@ use crate::pool::{
     AwaitedConnections, AwaitedResponses, OpeningLook, OpeningPart, Part, SharedSlice, ToldStretch,
 };
 use crate::schedule;
+use crate::stopper::Stopper;
 use crate::workers::any_pool::PoolParts;
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
@@ -44,29 +45,6 @@ pub enum SliceNews {
     Awaits(AwaitedResponses),
     /// What workers saw in its last stretches.
     Stretches(Vec<ToldStretch>),
-}
-
-/// Stops every slice that runs, from a signal handler's thread or any other.
-#[derive(Debug, Clone, Default)]
-pub struct Stopper(Arc<AtomicBool>);
-
-impl Stopper {
-    /// Ends the running slice and every later one at once.
-    pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether [`Stopper::stop`] was called.
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// The flag itself, for handlers that can only store to one.
-    #[must_use]
-    pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
-    }
 }
 
 /// When somebody looks while workers are waited for.
@@ -115,7 +93,7 @@ impl Engine {
     /// A handle that stops what runs.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
-        Stopper(Arc::clone(&self.stop))
+        Stopper::of(&self.stop)
     }
 
     /// How many worker threads there are.
@@ -459,6 +437,9 @@ fn check_part(plan: &LoadPlan, part: LoadPart) -> Result<(), EngineError> {
     match plan.shape {
         Shape::Broadcast(_) if part.of > 1 => Err(EngineError::Shape(
             "one generator for speakers and listeners, whose clock is one",
+        )),
+        Shape::Scenario if part.of > 1 => Err(EngineError::Shape(
+            "one generator, which numbers all sessions",
         )),
         _ => Ok(()),
     }

@@ -33,9 +33,14 @@ impl Prepared {
     /// [`EngineError::Placeholders`], [`EngineError::Tls`], [`EngineError::Shape`] and
     /// [`EngineError::Replay`], each for a plan that cannot be run.
     pub(crate) fn of(plan: &LoadPlan) -> Result<Prepared, EngineError> {
+        // The steps of a scenario are told by themselves.
+        let requests = match &plan.scenario {
+            Some(scenario) => scenario.script.steps.len(),
+            None => plan.requests.len(),
+        };
         for (count, what) in [
             (plan.connections as usize, "connections"),
-            (plan.requests.len(), "requests"),
+            (requests, "requests"),
             (plan.pipeline as usize, "requests in flight"),
         ] {
             if count == 0 {
@@ -49,6 +54,16 @@ impl Prepared {
             check_replay(plan, replay)?;
         }
         match plan.shape {
+            Shape::Scenario if plan.scenario.is_none() => {
+                Err(EngineError::Shape("the steps of its sessions"))
+            }
+            Shape::Scenario => Ok(Prepared {
+                encoded: Vec::new(),
+                streamed: Vec::new(),
+                tls: tls_of(plan)?,
+                plan: plan.clone(),
+                opening: None,
+            }),
             Shape::Request => of_requests(plan),
             Shape::Echo(_) | Shape::Broadcast(_) | Shape::Connections { .. } => of_messages(plan),
         }

@@ -93,7 +93,7 @@ fn connect(pool: &mut dyn AnyPool, part: OpeningPart, stop: &AtomicBool) -> Work
     WorkerReply::Connected(standing, opened, failures)
 }
 
-fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &AtomicBool) -> WorkerReply {
+fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> WorkerReply {
     let company = Company::of(&share.slice, share.part);
     let stood = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();

@@ -87,6 +87,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         log: None,
         seed: 1,
         pacing: Pacing::default(),
+        scenario: None,
     }
 }
 

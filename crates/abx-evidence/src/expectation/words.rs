@@ -120,9 +120,9 @@ impl Words<'_> {
         let word = self.trimmed(place.start..place.start + colon);
         let rest = self.trimmed(place.start + colon + 1..place.end);
         let id = &self.text[word.clone()];
-        let metric = Metric::ALL.into_iter().find(|metric| metric.id() == id);
+        let metric = askable().find(|metric| metric.id() == id);
         if metric.is_none() && self.is_subject(&self.text[rest.clone()]) {
-            let all = Metric::ALL.map(Metric::id).join(", ");
+            let all = askable().map(Metric::id).collect::<Vec<_>>().join(", ");
             let what = format!("`{}` is not a metric: choose from {all}", harmless(id));
             return Err(self.wrong(word, what));
         }
@@ -222,6 +222,12 @@ fn marks(text: &str, place: &Range<usize>) -> String {
 
 const FORM: &str = "write `SUBJECT >= FACTOR * SUBJECT`, with `METRIC:` before it or `@ LOAD` \
                     behind it where one is meant";
+
+/// Metrics that can be asked for: a single step of a scenario has no name here.
+fn askable() -> impl Iterator<Item = Metric> {
+    let all = Metric::ALL.into_iter();
+    all.filter(|metric| !metric.is_of_a_step())
+}
 
 #[cfg(test)]
 mod tests {

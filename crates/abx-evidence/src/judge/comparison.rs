@@ -48,6 +48,9 @@ pub struct Comparison {
     pub subject: String,
     /// What it is compared with.
     pub baseline: String,
+    /// The step of a scenario that the metric is of; absent for what is of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
     /// Subject over baseline; `None` when invalid, and when there is no interval
     /// or one without an end.
     pub ratio: Option<f64>,
@@ -186,6 +189,8 @@ pub(crate) struct ComparisonFamily<'a> {
     /// What it is about; see [`Ground`].
     pub(crate) ground: &'a Ground<'a>,
     pub(crate) metric: Metric,
+    /// The step that the metric is of, where it is of one.
+    pub(crate) step: Option<&'a str>,
     pub(crate) values: Values<'a>,
     /// Who held throughput back under this load.
     pub(crate) limit: &'a Bottleneck,
@@ -283,6 +288,7 @@ impl<'a> ComparisonFamily<'a> {
             load: self.load_name().to_owned(),
             subject: subject.to_owned(),
             baseline: baseline.to_owned(),
+            step: self.step.map(str::to_owned),
             ratio: None,
             low: None,
             high: None,

@@ -23,6 +23,8 @@ use crate::view::{LoadView, StudyView};
 pub(crate) struct Question<'a> {
     pub(crate) ground: Ground<'a>,
     pub(crate) metric: Metric,
+    /// The step of a scenario that the metric is of, where it is of one.
+    pub(crate) step: Option<&'a str>,
     pub(crate) values: Values<'a>,
     /// Subject and baseline, with what their comparison is for.
     pub(crate) pairs: Vec<([&'a str; 2], Role)>,
@@ -114,7 +116,10 @@ impl<'a> ComparisonPlan<'a> {
         let (mut by_speed, mut by_time, mut by_cpu) = (Vec::new(), Vec::new(), Vec::new());
         for pair in pairs {
             let sound = (!is_void(*pair)).then_some(*pair);
-            if let Some(finding) = sound.and_then(|pair| both_kept_up(view, pair)) {
+            if sound.is_some() && is_by_session_time(load) {
+                by_time.push(*pair);
+                by_speed.push((*pair, Role::Exploratory));
+            } else if let Some(finding) = sound.and_then(|pair| both_kept_up(view, pair)) {
                 self.findings.push(finding);
                 by_time.push(*pair);
             } else if let Some(reason) = sound.and_then(|pair| fallback.reason(pair, &speed)) {
@@ -127,7 +132,8 @@ impl<'a> ComparisonPlan<'a> {
         // Whoever answers nothing in a block has no cost of an answer either.
         let answering = whole(&speed, pairs.iter());
         self.ask(Ground::Load(view), Metric::Throughput, (speed, by_speed));
-        if load.settings.arrivals.is_open() {
+        let is_scenario = load.settings.exchange.shape == LoadShape::Scenario;
+        if load.settings.arrivals.is_open() || is_scenario {
             let primary = primary_time(load);
             for metric in Metric::RESPONSE {
                 let values = under(metric);
@@ -143,6 +149,7 @@ impl<'a> ComparisonPlan<'a> {
                 self.ask(Ground::Load(view), metric, (values, pairs));
             }
         }
+        self.ask_of_steps(view, &answering);
         if load.settings.exchange.shape == LoadShape::Broadcast {
             for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
                 self.explore(Ground::Load(view), metric, under(metric), &answering);
@@ -168,6 +175,22 @@ impl<'a> ComparisonPlan<'a> {
         let cpu = (fallback.values(), primary.collect());
         self.ask(Ground::Load(view), Metric::ServerCpu, cpu);
         share_among(&mut self.asked[first..]);
+    }
+
+    /// How long each step of a scenario took.
+    fn ask_of_steps(&mut self, view: &'a LoadView<'a>, pairs: &[[&'a str; 2]]) {
+        let Some(scenario) = &view.load.settings.scenario else {
+            return;
+        };
+        for (number, step) in scenario.steps.iter().enumerate() {
+            for metric in Metric::STEP {
+                let values = Values::of_step(view, metric, number);
+                let first = self.asked.len();
+                self.explore(Ground::Load(view), metric, values, pairs);
+                let asked = self.asked[first..].iter_mut();
+                asked.for_each(|question| question.step = Some(step));
+            }
+        }
     }
 
     /// Connections that say nothing take memory, and time to be opened.
@@ -197,6 +220,7 @@ impl<'a> ComparisonPlan<'a> {
             self.asked.push(Question {
                 ground,
                 metric,
+                step: None,
                 values,
                 pairs,
                 share: 1.0,
@@ -271,6 +295,13 @@ where
         .collect()
 }
 
+/// Whether users pause, so that how many sessions there are is a matter of the pauses first:
+/// then a scenario is judged by how long its sessions took without them.
+pub(crate) fn is_by_session_time(load: &LoadRecord) -> bool {
+    let settings = &load.settings;
+    settings.exchange.shape == LoadShape::Scenario && settings.arrivals.connections_rest
+}
+
 /// The quantile that an open loop is judged by: the highest, up to 99 %, for
 /// which a block as planned holds enough requests.
 pub(crate) fn primary_time(load: &LoadRecord) -> Metric {
@@ -299,8 +330,15 @@ fn planned_requests(load: &LoadRecord) -> Option<f64> {
 
 fn too_few_requests(load: &LoadRecord, metric: Metric) -> Finding {
     let needed = metric.requests_min();
+    let shape = load.settings.exchange.shape;
+    let remedy = match shape {
+        LoadShape::Scenario => ": take more users (-c) or longer slices (--slice)",
+        _ => "",
+    };
     let message = format!(
-        "response times are compared from {needed} requests in each block on, and there were fewer"
+        "response times are compared from {needed} {} in each block on, and there were \
+         fewer{remedy}",
+        shape.units()
     );
     Finding::new(FindingId::TooFewRequests, message).under(&load.name)
 }

@@ -50,6 +50,10 @@ pub enum Metric {
     ColdStart,
     /// From a fault to the last request that was lost or delayed.
     Recovery,
+    /// The response time of half of the requests of one step of a scenario.
+    StepP50,
+    /// Of 99 % of them.
+    StepP99,
 }
 
 /// What a number of a metric says of a subject.
@@ -68,7 +72,7 @@ const BEYOND_MIN: f64 = 100.0;
 
 impl Metric {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Metric; 18] = [
+    pub const ALL: [Metric; 20] = [
         Metric::Throughput,
         Metric::ResponseP50,
         Metric::ResponseP90,
@@ -87,7 +91,12 @@ impl Metric {
         Metric::ReadyTime,
         Metric::ColdStart,
         Metric::Recovery,
+        Metric::StepP50,
+        Metric::StepP99,
     ];
+
+    /// What is compared of each step of a scenario.
+    pub const STEP: [Metric; 2] = [Metric::StepP50, Metric::StepP99];
 
     /// The quantiles of response times, the highest last.
     pub const RESPONSE: [Metric; 4] = [
@@ -112,7 +121,9 @@ impl Metric {
             | Metric::BroadcastFirstP50
             | Metric::BroadcastMedianP50
             | Metric::ReadyTime
-            | Metric::Recovery => Sense::Time,
+            | Metric::Recovery
+            | Metric::StepP50
+            | Metric::StepP99 => Sense::Time,
             Metric::ServerCpu
             | Metric::Memory
             | Metric::ContextSwitches
@@ -121,14 +132,14 @@ impl Metric {
         }
     }
 
-    /// The share of requests that a quantile of response times stands for;
-    /// `None` for what is no such quantile.
+    /// The share of requests, of a load or a step, that a quantile of response times stands
+    /// for; `None` for what is no such quantile.
     #[must_use]
     pub fn quantile(self) -> Option<f64> {
         match self {
-            Metric::ResponseP50 => Some(0.5),
+            Metric::ResponseP50 | Metric::StepP50 => Some(0.5),
             Metric::ResponseP90 => Some(0.9),
-            Metric::ResponseP99 => Some(0.99),
+            Metric::ResponseP99 | Metric::StepP99 => Some(0.99),
             Metric::ResponseP999 => Some(0.999),
             _ => None,
         }
@@ -155,10 +166,16 @@ impl Metric {
         self == Metric::ReadyTime
     }
 
+    /// Whether it is of one step of a scenario, which is named beside it.
+    #[must_use]
+    pub fn is_of_a_step(self) -> bool {
+        Metric::STEP.contains(&self)
+    }
+
     /// Whether it is a time that ends with an answer to a request of the load.
     #[must_use]
     pub fn is_response_time(self) -> bool {
-        self.quantile().is_some()
+        Metric::RESPONSE.contains(&self)
     }
 
     /// Its name in records.
@@ -183,6 +200,8 @@ impl Metric {
             Metric::ReadyTime => "ready_time",
             Metric::ColdStart => "cold_start",
             Metric::Recovery => "recovery",
+            Metric::StepP50 => "step_p50",
+            Metric::StepP99 => "step_p99",
         }
     }
 }

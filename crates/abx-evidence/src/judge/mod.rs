@@ -181,6 +181,7 @@ fn answers(study: &StudyView, asked: Vec<Question>, found: &[Finding]) -> Vec<Li
                 study: study.study,
                 ground: &question.ground,
                 metric: question.metric,
+                step: question.step,
                 values: question.values,
                 limit: limit.unwrap_or(&none),
                 found,

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::findings::Bottleneck;
 use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role, kept_up};
-use crate::judge::comparison_plan::primary_time;
+use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::{ClaimFamily, ERROR, Verdict};
@@ -164,6 +164,7 @@ fn rank(
     let is_by_cpu = |one: &&Comparison| one.metric == Metric::ServerCpu;
     let metric = match is_told_by_time {
         _ if load.settings.exchange.shape == LoadShape::Connections => Metric::MemoryPerConnection,
+        _ if is_by_session_time(load) => primary_time(load),
         true => primary_time(load),
         false if !asked.is_empty() && asked.iter().all(is_by_cpu) => Metric::ServerCpu,
         false => Metric::Throughput,
@@ -172,6 +173,7 @@ fn rank(
         study: view.study,
         ground: &Ground::Load(view),
         metric,
+        step: None,
         values: Values::under(view, metric, Rounds::All),
         limit: &Bottleneck::of(view),
         found,

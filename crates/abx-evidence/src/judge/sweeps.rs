@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::comparison::{Comparison, Role};
-use crate::judge::comparison_plan::primary_time;
+use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::{Metric, Sense};
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;
@@ -159,7 +159,12 @@ fn sweep(
     if at.windows(2).any(|pair| pair[0] >= pair[1]) {
         return None;
     }
+    // Then throughput grows with the users alone, and tells nothing of a limit.
+    let is_paused = loads.iter().any(|view| is_by_session_time(view.load));
     let metric = match axis {
+        Axis::Connections if is_paused => {
+            { loads.iter() }.map(|view| primary_time(view.load)).min()?
+        }
         Axis::Connections => Metric::Throughput,
         // The one that all of them hold enough requests for.
         Axis::Rate => { loads.iter() }.map(|view| primary_time(view.load)).min()?,
@@ -174,11 +179,11 @@ fn sweep(
         metric,
         crossovers: crossovers.collect(),
         scalability: match axis {
-            Axis::Connections => scalability(&loads),
-            Axis::Rate => Vec::new(),
+            Axis::Connections if !is_paused => scalability(&loads),
+            _ => Vec::new(),
         },
         knees: match axis {
-            Axis::Connections if !record.is_comparison() => knees(&loads),
+            Axis::Connections if !record.is_comparison() && !is_paused => knees(&loads),
             _ => Vec::new(),
         },
         loads: loads.iter().map(|view| view.load.name.clone()).collect(),

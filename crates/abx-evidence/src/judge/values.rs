@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::judge::metric::Metric;
+use crate::measure::histogram::Histogram;
 use crate::measure::quantile::Quantile;
 use crate::measure::share::share;
 use crate::record::{BlockRecord, Measured};
@@ -37,6 +38,15 @@ impl<'a> Values<'a> {
         Values::each(view.subjects.iter().map(|subject| {
             let blocks = subject.blocks.iter().filter(counts);
             let numbers = blocks.map(|block| value(block, metric, rounds));
+            (subject.subject, numbers.collect())
+        }))
+    }
+
+    /// Those of one step of a scenario, by its number.
+    pub(crate) fn of_step(view: &LoadView<'a>, metric: Metric, step: usize) -> Values<'a> {
+        Values::each(view.subjects.iter().map(|subject| {
+            let blocks = subject.blocks.iter();
+            let numbers = blocks.map(|block| step_quantile(block, metric, step));
             (subject.subject, numbers.collect())
         }))
     }
@@ -126,6 +136,8 @@ fn value(block: &BlockView, metric: Metric, rounds: Rounds) -> Option<BlockValue
         Metric::Capacity => None,
         // Of faults; see `recoveries`.
         Metric::Recovery => None,
+        // Of a step; see `Values::of_step`.
+        Metric::StepP50 | Metric::StepP99 => None,
         Metric::ColdStart => cold_start(block),
         Metric::ResponseP50 | Metric::ResponseP90 | Metric::ResponseP99 | Metric::ResponseP999 => {
             return quantile(block, metric);
@@ -147,11 +159,22 @@ fn half(block: &BlockView, pick: Pick) -> Option<f64> {
 /// Times are kept for a block as a whole, so disturbed rounds are in them.
 fn quantile(block: &BlockView, metric: Metric) -> Option<BlockValue> {
     let times = block.histograms()?;
-    if times.response.count() < metric.requests_min() {
+    of_times([&times.response, &times.response_at_least], metric)
+}
+
+/// The same of one step.
+fn step_quantile(block: &BlockView, metric: Metric, step: usize) -> Option<BlockValue> {
+    let step = block.histograms()?.steps.get(step)?;
+    of_times([&step.response, &step.response_at_least], metric)
+}
+
+/// A quantile of these times, of which some are lower bounds.
+fn of_times([times, at_least]: [&Histogram; 2], metric: Metric) -> Option<BlockValue> {
+    if times.count() < metric.requests_min() {
         return None;
     }
-    let bounds = (!times.response_at_least.is_empty()).then_some(&times.response_at_least);
-    let found = Quantile::of(&times.response, bounds, metric.quantile()?)?;
+    let bounds = (!at_least.is_empty()).then_some(at_least);
+    let found = Quantile::of(times, bounds, metric.quantile()?)?;
     Some(BlockValue {
         // Below the resolution of the histogram all is one.
         amount: found.us.max(1) as f64,

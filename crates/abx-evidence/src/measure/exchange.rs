@@ -35,6 +35,8 @@ pub enum LoadShape {
     Broadcast,
     /// It is opened, and says nothing.
     Connections,
+    /// It is a user's, who makes sessions of several requests in order.
+    Scenario,
 }
 
 /// What connections carry: the [`LoadShape`] with what belongs to it. Study files,
@@ -55,6 +57,8 @@ pub enum Shape {
         /// For how long they are held, in ns.
         hold_ns: u64,
     },
+    /// Sessions of users, whose steps are told beside this.
+    Scenario,
 }
 
 /// A WebSocket message.
@@ -132,6 +136,7 @@ impl Shape {
             LoadShape::Echo => Shape::Echo(message),
             LoadShape::Broadcast => Shape::Broadcast(message),
             LoadShape::Connections => Shape::Connections { hold_ns },
+            LoadShape::Scenario => Shape::Scenario,
         }
     }
 
@@ -143,6 +148,7 @@ impl Shape {
             Shape::Echo(_) => LoadShape::Echo,
             Shape::Broadcast(_) => LoadShape::Broadcast,
             Shape::Connections { .. } => LoadShape::Connections,
+            Shape::Scenario => LoadShape::Scenario,
         }
     }
 
@@ -151,7 +157,7 @@ impl Shape {
     pub fn message(self) -> Option<Message> {
         match self {
             Shape::Echo(message) | Shape::Broadcast(message) => Some(message),
-            Shape::Request | Shape::Connections { .. } => None,
+            Shape::Request | Shape::Connections { .. } | Shape::Scenario => None,
         }
     }
 
@@ -168,7 +174,7 @@ impl Shape {
     #[must_use]
     pub fn is_websocket(self) -> bool {
         match self {
-            Shape::Request => false,
+            Shape::Request | Shape::Scenario => false,
             Shape::Echo(_) | Shape::Broadcast(_) | Shape::Connections { .. } => true,
         }
     }
@@ -206,7 +212,7 @@ impl LoadShape {
     #[must_use]
     pub fn senders(self, connections: u32) -> u32 {
         match self {
-            LoadShape::Request | LoadShape::Echo => connections,
+            LoadShape::Request | LoadShape::Echo | LoadShape::Scenario => connections,
             LoadShape::Broadcast => connections.min(1),
             LoadShape::Connections => 0,
         }
@@ -220,6 +226,7 @@ impl LoadShape {
             LoadShape::Echo => "echo",
             LoadShape::Broadcast => "broadcast",
             LoadShape::Connections => "connections",
+            LoadShape::Scenario => "scenario",
         }
     }
 
@@ -231,6 +238,7 @@ impl LoadShape {
             LoadShape::Echo => "message",
             LoadShape::Broadcast => "broadcast",
             LoadShape::Connections => "connection",
+            LoadShape::Scenario => "session",
         }
     }
 
@@ -242,6 +250,7 @@ impl LoadShape {
             LoadShape::Echo => "messages",
             LoadShape::Broadcast => "broadcasts",
             LoadShape::Connections => "connections",
+            LoadShape::Scenario => "sessions",
         }
     }
 

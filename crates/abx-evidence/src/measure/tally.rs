@@ -10,6 +10,7 @@ use crate::measure::phases::Phases;
 use crate::measure::request_log::RequestLog;
 use crate::measure::server_times::ServerTimes;
 use crate::measure::statuses::Statuses;
+use crate::measure::steps::StepTimes;
 use crate::measure::timeline::TimelineTally;
 
 /// One request from its intended send to its end, on the monotonic clock in ns.
@@ -109,6 +110,9 @@ pub struct Tally {
     /// Which statuses those had that had a wrong one.
     #[serde(default, skip_serializing_if = "Statuses::is_empty")]
     pub wrong_statuses: Statuses,
+    /// Each step of sessions, where they are what is counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepTimes>,
     /// What ended in each stretch of the slice, where that is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course: Option<Box<CourseTally>>,
@@ -205,6 +209,7 @@ impl Tally {
         self.phases.merge(&other.phases);
         self.server_times.merge(&other.server_times);
         self.wrong_statuses.merge(&other.wrong_statuses);
+        StepTimes::merge_all(&mut self.steps, &other.steps);
         match (&mut self.course, &other.course) {
             (Some(own), Some(other)) => own.merge(other),
             (own @ None, other) => own.clone_from(other),
@@ -260,6 +265,7 @@ impl Tally {
         self.phases.clear();
         self.server_times.clear();
         self.wrong_statuses.clear();
+        self.steps.clear();
         self.course = None;
         self.timeline = None;
         self.log = None;

@@ -8,6 +8,7 @@ use crate::measure::histogram::Histogram;
 use crate::measure::phases::Phases;
 use crate::measure::server_times::ServerTimes;
 use crate::measure::statuses::Statuses;
+use crate::measure::steps::StepTimes;
 use crate::measure::tally::Tally;
 
 /// Times of counted requests.
@@ -51,6 +52,9 @@ pub struct Histograms {
     /// How often each status came where another one was expected.
     #[serde(default, skip_serializing_if = "Statuses::is_empty")]
     pub wrong_statuses: Statuses,
+    /// Each step of a scenario, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepTimes>,
 }
 
 impl Histograms {
@@ -70,6 +74,7 @@ impl Histograms {
             phases: tally.phases,
             server_times: tally.server_times,
             wrong_statuses: tally.wrong_statuses,
+            steps: tally.steps,
         }
     }
 
@@ -87,5 +92,6 @@ impl Histograms {
         self.phases.merge(&other.phases);
         self.server_times.merge(&other.server_times);
         self.wrong_statuses.merge(&other.wrong_statuses);
+        StepTimes::merge_all(&mut self.steps, &other.steps);
     }
 }

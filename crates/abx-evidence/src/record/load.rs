@@ -61,6 +61,10 @@ pub struct LoadSettings {
     pub objective: Option<Objective>,
     /// What was asked, by weight.
     pub requests: Vec<RequestSettings>,
+    /// What users did, where the load is one of users: `requests` are the steps of each
+    /// session then, in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<ScenarioSettings>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
     /// How connections were encrypted; `None` where no subject was spoken to so.
@@ -81,6 +85,17 @@ pub struct LoadSettings {
     pub status: ExpectedStatus,
     /// Whether bodies were compared within and between subjects.
     pub bodies_compared: bool,
+}
+
+/// What the users of a load did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioSettings {
+    /// The file that says what a session is.
+    pub file: String,
+    /// Its SHA-256, in hexadecimal.
+    pub sha256: String,
+    /// What its steps are called, in their order.
+    pub steps: Vec<String>,
 }
 
 /// One request of a load.

@@ -36,7 +36,9 @@ pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
 pub use fleet::{AgentPace, AgentRecord, FleetRecord, OnLoss};
 pub use histograms::Histograms;
-pub use load::{AnswerRecord, LoadRecord, LoadSettings, RequestBody, RequestSettings};
+pub use load::{
+    AnswerRecord, LoadRecord, LoadSettings, RequestBody, RequestSettings, ScenarioSettings,
+};
 pub use past_baseline::{PastBaseline, PastLoad, PastReference};
 pub use pilot::{Interleave, PilotRecord, PilotSubject, SliceChoiceRecord, SliceLengthRecord};
 pub use readings::{Canary, HostCounters, InUse, SubjectReadings};

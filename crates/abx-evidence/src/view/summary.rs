@@ -1,5 +1,7 @@
 //! One subject under one load, described: no comparison rests on these figures.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,7 @@ use crate::measure::phase_times::PhaseTimes;
 use crate::measure::quantile::median;
 use crate::measure::share::share;
 use crate::measure::statuses::Statuses;
+use crate::measure::steps::StepTimes;
 use crate::measure::times::Times;
 use crate::view::{StudyView, SubjectView};
 
@@ -83,6 +86,26 @@ pub struct Summary {
     /// What came of holding connections that say nothing, where the load is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldFigures>,
+    /// Each step of a scenario, where the load is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepSummary>,
+}
+
+/// One step of a scenario, all blocks together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepSummary {
+    /// What it is called.
+    pub name: String,
+    /// How often it succeeded.
+    pub ok: u64,
+    /// How often it failed, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, u64>,
+    /// One of its failures, as a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<String>,
+    /// From when it was due to the last byte of its answer.
+    pub response_time_us: Times,
 }
 
 /// What a service used while one subject was under one load.
@@ -166,6 +189,7 @@ fn summary(view: &SubjectView) -> Summary {
         bytes_per_request: share(sums.bytes, completed),
         broadcasts: broadcasts(view),
         held: HeldFigures::of(&held),
+        steps: steps(view),
     }
 }
 
@@ -185,6 +209,27 @@ fn services(view: &SubjectView) -> Vec<ServiceUse> {
             busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
             rss_bytes: median(lives.filter_map(|life| life.rss_bytes_max)),
         }
+    })
+    .collect()
+}
+
+/// Each step of a scenario; nothing under any other load.
+fn steps(view: &SubjectView) -> Vec<StepSummary> {
+    let Some(scenario) = &view.load.settings.scenario else {
+        return Vec::new();
+    };
+    let mut sums = vec![StepTimes::default(); scenario.steps.len()];
+    for block in &view.blocks {
+        let own = block.histograms().map_or(&[][..], |own| &own.steps);
+        StepTimes::merge_all(&mut sums, own);
+    }
+    let each = scenario.steps.iter().zip(sums);
+    each.map(|(name, step)| StepSummary {
+        name: name.clone(),
+        ok: step.ok,
+        failed: step.failed,
+        first_failure: step.first_failure,
+        response_time_us: Times::bounded(&step.response, &step.response_at_least),
     })
     .collect()
 }

@@ -396,5 +396,6 @@ fn plan(target: &Target, connections: u32, arrivals: Arrivals) -> Result<LoadPla
             arrivals,
             ..Pacing::default()
         },
+        scenario: None,
     })
 }

@@ -97,6 +97,7 @@ impl Server {
             log: None,
             seed: 1,
             pacing: Pacing::default(),
+            scenario: None,
         }
     }
 }

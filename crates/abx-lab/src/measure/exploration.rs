@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use abx_engine::schedule::Arrivals;
-use abx_engine::{LoadPlan, PoolId};
+use abx_engine::{LoadPlan, PoolId, ScenarioLoad};
 use abx_evidence::TimelinePlan;
 use abx_evidence::record::{PilotSubject, SliceRecord};
 use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
@@ -161,7 +161,7 @@ impl Exploration<'_, '_> {
     fn run(&mut self, effort: PilotEffort) -> Result<PilotSubject, Abort> {
         let asked = Effort::of(effort);
         // No warm-up can be read from a load that is not even.
-        let is_unseen = self.is_replay() || self.left_ns() < 2 * asked.shortest_ns();
+        let is_unseen = self.is_uneven() || self.left_ns() < 2 * asked.shortest_ns();
         let effort = if is_unseen { Effort::BRIEF } else { asked };
         let series = match self.running.cache() {
             Cache::Left => self.series(&effort)?,
@@ -295,6 +295,12 @@ impl Exploration<'_, '_> {
 
     fn is_closed(&self) -> bool {
         self.plan.pacing.arrivals == Arrivals::Closed
+    }
+
+    /// Whether how many answers come is a matter of a log, or of pauses.
+    fn is_uneven(&self) -> bool {
+        let users = self.plan.scenario.as_ref();
+        self.is_replay() || users.is_some_and(ScenarioLoad::has_pauses)
     }
 
     fn is_replay(&self) -> bool {

@@ -24,6 +24,11 @@ const TRIAL_NS: u64 = 4_000_000_000;
 /// A log is replayed for so long before what counts: how long a subject warms up cannot be
 /// read from a load that is not even.
 const REPLAYED_WARM_UP_NS: u64 = 2_000_000_000;
+/// Why users with sessions are in trials.
+const OF_USERS: &str = "its users begin anew";
+/// So many sessions of the slowest subject have to be in a trial of users who pause, as a
+/// half of them is what is compared: 200 that count, beside those of the warm-in.
+const PAUSED_SESSIONS: f64 = 350.0;
 /// Why logs are replayed in trials.
 const REPLAYED: &str = "each replays the log from its beginning";
 /// No trial is longer, or a slow subject would use up any budget.
@@ -130,6 +135,15 @@ struct ShortestSlice {
     why: Option<&'static str>,
     /// Whether each slice replays a log from its beginning, for as long as that lasts.
     is_replay: bool,
+    /// Whether connections are users with sessions, and whether these pause.
+    users: Option<Pauses>,
+}
+
+/// Whether users pause in their sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pauses {
+    None,
+    Some,
 }
 
 impl ShortestSlice {
@@ -137,20 +151,32 @@ impl ShortestSlice {
         ns: SLICE_NS,
         why: None,
         is_replay: false,
+        users: None,
     };
 
     fn of(plan: &LoadPlan) -> ShortestSlice {
         match &plan.pacing.arrivals {
-            Arrivals::Closed => ShortestSlice::CLOSED,
+            Arrivals::Closed => ShortestSlice {
+                users: plan
+                    .scenario
+                    .as_ref()
+                    .map(|users| match users.has_pauses() {
+                        true => Pauses::Some,
+                        false => Pauses::None,
+                    }),
+                ..ShortestSlice::CLOSED
+            },
             Arrivals::Replay(replay) => ShortestSlice {
                 ns: replay.lasts().0,
                 why: None,
                 is_replay: true,
+                users: None,
             },
             _ => ShortestSlice {
                 ns: SLICE_OPEN_NS,
                 why: Some("response times by a schedule need time for queues"),
                 is_replay: false,
+                users: None,
             },
         }
     }
@@ -171,6 +197,12 @@ fn set(
         .max_by(|one, other| one.0.total_cmp(&other.0));
     let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
     let needed_ns = needed_ns(&subjects, in_flight);
+    let needed_ns = match least.users {
+        Some(Pauses::Some) => {
+            needed_ns.max((PAUSED_SESSIONS * turn / in_flight.max(1) as f64) as u64)
+        }
+        _ => needed_ns,
+    };
     let lingers = subjects
         .iter()
         .find(|(_, one)| one.lingering.is_some_and(|share| share > LINGERING_MAX));
@@ -178,9 +210,11 @@ fn set(
     let is_slow = needed_ns > least.ns;
     let is_too_slow = needed_ns > SLICE_MAX_NS;
     let takes = format!("{slowest} takes {:.0} ms for an answer", turn / 1e6);
+    let of_users = least.users.map(|_| OF_USERS.to_owned());
     let replayed = { least.is_replay }.then(|| REPLAYED.to_owned());
     let interleave_reason = trials_because
         .or(replayed)
+        .or(of_users)
         .or(is_too_slow.then(|| takes.clone()));
     let interleave = match interleave_reason {
         Some(_) => Interleave::Trials,
@@ -208,8 +242,10 @@ fn set(
         Interleave::Trials => 1,
     };
     let longest_warm_up = subjects.values().map(|one| one.warm_up_ns).max();
+    // What users who pause do at first cannot be read from how many sessions end.
     let warm_up_ns = match least.is_replay {
         true => slice_ns.min(REPLAYED_WARM_UP_NS),
+        false if least.users == Some(Pauses::Some) => slice_ns.min(REPLAYED_WARM_UP_NS),
         false => (WARM_UP_FACTOR * longest_warm_up.unwrap_or_default() as f64) as u64,
     };
     PilotRecord {
@@ -279,6 +315,7 @@ mod tests {
             ns: SLICE_OPEN_NS,
             why: Some("queues"),
             is_replay: false,
+            users: None,
         };
         let set = set(&study(SliceLength::Usual), 50, least, BTreeMap::new(), None);
         assert_eq!((set.slice_ns, set.rounds), (SLICE_OPEN_NS, 2));
@@ -294,6 +331,7 @@ mod tests {
                 ns: lasts_s * 1_000_000_000,
                 why: None,
                 is_replay: true,
+                users: None,
             };
             let one = PilotSubject {
                 throughput_per_s: 2.0,

@@ -1,15 +1,16 @@
 //! One load as each subject of a block is offered it: verified and planned.
 
 use abx_engine::schedule::{Amount, PerSecond};
-use abx_engine::{Asked, LoadPlan, Patience, RequestPlan, Stopper};
+use abx_engine::{Asked, LoadPlan, Patience, RequestPlan, Stopper, try_session};
 use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, Cache};
 use crate::process::pending::{PENDING_FROM, Pending, while_pending};
-use crate::process::probe::Probe;
-use crate::process::server_process::ServerProcess;
+use crate::process::probe::{Probe, host};
+use crate::process::server_process::{ServerProcess, ServerProcessError};
 use crate::process::verify::{Verified, agree, verify};
 use crate::study::subject::{Subject, local_ports, sources};
+use crate::study::user_scenario::UserScenario;
 use crate::study::{Load, Study};
 
 /// One load as it will be offered to each subject, in the order of the study.
@@ -55,32 +56,20 @@ pub fn plan_load(
     let mut plans: Vec<LoadPlan> = subjects
         .iter()
         .zip(processes)
-        .map(|(subject, process)| LoadPlan {
-            address: process.address,
-            tls: { subject.tls_name() }.map(|name| load.tls.plan(name, load.version_for(subject))),
-            buffer_bytes: None,
-            sources: sources(
-                process.address,
-                load.connections,
-                load.keep_alive,
-                &study.local_addresses,
-                local_ports(),
-            ),
-            connections: load.connections,
-            requests: Vec::with_capacity(load.requests.len()),
-            keep_alive: load.keep_alive,
-            verify_every: load.verify_every,
-            shape: load.shape,
-            timeout_ns: Nanos::from(load.timeout).0,
-            open_rate: load.open_rate.map(per_second),
-            open_within_ns: None,
-            timeline: None,
-            log: None,
-            seed,
-            pipeline: load.pipeline,
-            pacing: load.pacing.clone(),
-        })
+        .map(|(subject, process)| plan_for(study, load, subject, process, seed))
         .collect();
+    if let Some(scenario) = &load.scenario {
+        for ((subject, process), plan) in subjects.iter().zip(processes).zip(&plans) {
+            check_session(scenario, subject, process, plan, stopper)?;
+        }
+        return Ok(PlannedLoad {
+            verified: plans.iter().map(|_| Vec::new()).collect(),
+            plans,
+            bodies_compared: false,
+            cache: Cache::of(load),
+            ceiling: None,
+        });
+    }
     let mut verified: Vec<Vec<Verified>> = processes.iter().map(|_| Vec::new()).collect();
     let mut bodies_compared = true;
     for request in &load.requests {
@@ -117,6 +106,73 @@ pub fn plan_load(
         cache: Cache::of(load),
         ceiling: None,
     })
+}
+
+/// What a subject is offered, without requests: these are asked for once, and verified.
+fn plan_for(
+    study: &Study,
+    load: &Load,
+    subject: &Subject,
+    process: &ServerProcess,
+    seed: u64,
+) -> LoadPlan {
+    LoadPlan {
+        address: process.address,
+        tls: { subject.tls_name() }.map(|name| load.tls.plan(name, load.version_for(subject))),
+        buffer_bytes: None,
+        sources: sources(
+            process.address,
+            load.connections,
+            load.keep_alive,
+            &study.local_addresses,
+            local_ports(),
+        ),
+        connections: load.connections,
+        requests: Vec::with_capacity(load.requests.len()),
+        keep_alive: load.keep_alive,
+        verify_every: load.verify_every,
+        shape: load.shape,
+        timeout_ns: Nanos::from(load.timeout).0,
+        open_rate: load.open_rate.map(per_second),
+        open_within_ns: None,
+        timeline: None,
+        log: None,
+        seed,
+        pipeline: load.pipeline,
+        pacing: load.pacing.clone(),
+        scenario: { load.scenario.as_ref() }
+            .map(|scenario| scenario.load(host(subject, process.address))),
+    }
+}
+
+/// Makes one session alone, in which every step has to succeed.
+fn check_session(
+    scenario: &UserScenario,
+    subject: &Subject,
+    process: &ServerProcess,
+    plan: &LoadPlan,
+    stopper: &Stopper,
+) -> Result<(), Abort> {
+    let tally = try_session(plan, stopper)?;
+    if stopper.is_stopped() {
+        return Err(Abort::Interrupted);
+    }
+    let mut steps = tally.steps.iter().enumerate();
+    let failed = steps.find_map(|(number, step)| Some((number, step.first_failure.as_ref()?)));
+    let Some((number, (_, why))) = failed else {
+        return Ok(());
+    };
+    let (step, request) = scenario.step(number);
+    // It has a number that means nothing to a person here.
+    let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
+    let error = ServerProcessError::Session {
+        name: subject.name.clone(),
+        step: step.into(),
+        request: request.into(),
+        why: why.into(),
+        output: process.output(),
+    };
+    Err(Abort::subject(&subject.name, error))
 }
 
 /// A whole number per second.

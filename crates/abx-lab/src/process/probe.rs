@@ -67,7 +67,11 @@ impl Probe {
             ),
             status: request.status.unwrap_or(load.status),
             is_logged: request.is_logged,
-            shape: load.shape,
+            shape: match load.shape {
+                // Its requests are no steps of it.
+                Shape::Scenario => Shape::Request,
+                shape => shape,
+            },
             seed,
             tls: subject
                 .tls_name()
@@ -124,7 +128,7 @@ impl Probe {
         patience: Patience,
     ) -> Result<ProbeReply, ProbeError> {
         let message = match self.shape {
-            Shape::Request => {
+            Shape::Request | Shape::Scenario => {
                 let request = match self.request.placeholders.is_empty() {
                     true => Cow::Borrowed(&self.request),
                     false => Cow::Owned(self.request.example(time, self.seed)),
@@ -150,7 +154,8 @@ impl Probe {
     }
 }
 
-fn host(subject: &Subject, address: ServerAddress) -> String {
+/// What a subject is told that it is called.
+pub fn host(subject: &Subject, address: ServerAddress) -> String {
     match &subject.source {
         Source::Address(target) => target.host.clone(),
         Source::Command(_) => address.to_string(),

@@ -92,6 +92,23 @@ pub enum ServerProcessError {
         /// What it did, and what became of the requests.
         how: String,
     },
+    /// A step of a scenario fails without any load.
+    #[error(
+        "{name}: step \"{step}\" ({request}) failed before the load: {why}. One session is made first, \
+         without pauses, and has to succeed: correct the scenario or the server{}", behind(.output)
+    )]
+    Session {
+        /// The server.
+        name: String,
+        /// The step.
+        step: Box<str>,
+        /// Its method and path.
+        request: Box<str>,
+        /// Why it failed.
+        why: Box<str>,
+        /// The end of its output.
+        output: String,
+    },
     /// Its answer is wrong.
     #[error("{0}")]
     Answer(#[from] VerifyError),

@@ -22,6 +22,7 @@ mod target;
 pub mod tls;
 pub mod units;
 pub mod url_list;
+pub mod user_scenario;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -40,6 +41,7 @@ use rates::RateSpec;
 use service::StudyService;
 use subject::Subject;
 use tls::TlsSpec;
+use user_scenario::UserScenario;
 
 /// A search for rates and the grid around what it finds take the time of so many loads.
 const GRID_IN_LOADS: usize = 5;
@@ -220,6 +222,9 @@ pub struct Load {
     pub pacing: Pacing,
     /// What the record says of the access log that is replayed; `None` without one.
     pub log: Option<String>,
+    /// What its users do, where connections are users with sessions: `requests` tells then
+    /// when a subject is ready.
+    pub scenario: Option<UserScenario>,
     /// How much is offered; pacing is that of a closed loop until it is found.
     pub rate: RateSpec,
     /// How long a request may take.
@@ -252,6 +257,7 @@ impl Default for Load {
             tls: TlsSpec::default(),
             pacing: Pacing::default(),
             log: None,
+            scenario: None,
             rate: RateSpec::AsPaced,
             timeout: Duration::from_secs(10),
             open_rate: None,
@@ -472,7 +478,7 @@ impl Load {
     pub fn exchange(&self) -> Exchange {
         let protocol = match (self.shape, self.version) {
             (Shape::Request, HttpVersion::Http10) => "http/1.0",
-            (Shape::Request, HttpVersion::Http11) => "http/1.1",
+            (Shape::Request, HttpVersion::Http11) | (Shape::Scenario, _) => "http/1.1",
             (Shape::Request, HttpVersion::Http2) => "http/2",
             (Shape::Echo(_) | Shape::Broadcast(_) | Shape::Connections { .. }, _) => "websocket",
         };
@@ -486,6 +492,10 @@ impl Load {
         settings
             .text
             .push_str(self.log.as_deref().unwrap_or_default());
+        if { self.scenario.as_ref() }.is_some_and(UserScenario::has_pauses) {
+            settings.connections_rest = true;
+            settings.text.push_str("pauses");
+        }
         settings
     }
 
@@ -504,7 +514,11 @@ impl Load {
                 RateSpec::Found { objective, .. } => objective.clone(),
                 _ => None,
             },
-            requests: self.requests.iter().map(RequestSpec::settings).collect(),
+            requests: match &self.scenario {
+                Some(scenario) => scenario.requests(),
+                None => self.requests.iter().map(RequestSpec::settings).collect(),
+            },
+            scenario: self.scenario.as_ref().map(UserScenario::settings),
             keep_alive: self.keep_alive,
             tls: None,
             timeout_s: self.timeout.as_secs_f64(),

@@ -27,6 +27,10 @@ pub fn is_long_enough(shape: LoadShape, bytes: u32) -> bool {
 /// names it, and `connection_stages`, which only a run has. Where a key says nothing, it is refused rather than passed over.
 #[must_use]
 pub fn suits(shape: LoadShape, key: &str) -> bool {
+    if shape == LoadShape::Scenario {
+        let is_tls = key == "tls" || key.starts_with("tls.");
+        return is_tls || ["name", "scenario", "connections", "timeout"].contains(&key);
+    }
     let is_sent = shape != LoadShape::Connections;
     let is_answered = matches!(shape, LoadShape::Request | LoadShape::Echo);
     match key {
@@ -49,6 +53,7 @@ pub fn suits(shape: LoadShape, key: &str) -> bool {
         | "requests.speed"
         | "requests.replay_methods"
         | "streams" => shape == LoadShape::Request,
+        "scenario" => false,
         "message" => is_sent && shape != LoadShape::Request,
         "hold" => !is_sent,
         "rate" | "slo" | "arrivals" | "pipeline" => is_sent,
@@ -69,15 +74,17 @@ mod tests {
             LoadShape::Echo,
             LoadShape::Broadcast,
             LoadShape::Connections,
+            LoadShape::Scenario,
         ];
         let takers = |key| all.map(|shape| u8::from(suits(shape, key)));
-        assert_eq!(takers("keep_alive"), [1, 0, 0, 0]);
-        assert_eq!(takers("message"), [0, 1, 1, 0]);
-        assert_eq!(takers("hold"), [0, 0, 0, 1]);
-        assert_eq!(takers("rate"), [1, 1, 1, 0]);
-        assert_eq!(takers("pipeline"), [1, 1, 1, 0]);
-        assert_eq!(takers("streams"), [1, 0, 0, 0]);
-        assert_eq!(takers("verify_every"), [1, 1, 0, 0]);
-        assert_eq!(takers("connections"), [1, 1, 1, 1]);
+        assert_eq!(takers("keep_alive"), [1, 0, 0, 0, 0]);
+        assert_eq!(takers("message"), [0, 1, 1, 0, 0]);
+        assert_eq!(takers("hold"), [0, 0, 0, 1, 0]);
+        assert_eq!(takers("rate"), [1, 1, 1, 0, 0]);
+        assert_eq!(takers("pipeline"), [1, 1, 1, 0, 0]);
+        assert_eq!(takers("streams"), [1, 0, 0, 0, 0]);
+        assert_eq!(takers("verify_every"), [1, 1, 0, 0, 0]);
+        assert_eq!(takers("connections"), [1, 1, 1, 1, 1]);
+        assert_eq!(takers("scenario"), [0, 0, 0, 0, 1]);
     }
 }

@@ -83,7 +83,7 @@ const AFTER_OUTCOMES: [&str; 28] = [
     "body_ns_sum",
 ];
 
-const COMPARISON: [&str; 26] = [
+const COMPARISON: [&str; 27] = [
     "metric",
     "role",
     "load",
@@ -110,6 +110,7 @@ const COMPARISON: [&str; 26] = [
     "undisturbed_verdict",
     "rounds_left_out",
     "findings",
+    "step",
 ];
 
 fn slice_row(
@@ -203,6 +204,7 @@ fn comparison_row(one: &Comparison, validity: &Validity) -> Vec<String> {
     fields.push(undisturbed.map_or_else(String::new, |other| word(&json!(other.verdict))));
     fields.push(or_empty(undisturbed.map(|other| other.rounds_left_out)));
     fields.push(findings.join(" "));
+    fields.push(one.step.clone().unwrap_or_default());
     fields
 }
 

@@ -255,13 +255,16 @@ fn study_info(record: &StudyRecord) -> Series {
 
 fn comparisons(record: &StudyRecord) -> [Series; 4] {
     let labels = |one: &Comparison| {
-        vec![
+        let mut labels = vec![
             ("metric", one.metric.id().to_owned()),
             ("role", word(&json!(one.role))),
             ("load", one.load.clone()),
             ("subject", one.subject.clone()),
             ("baseline", one.baseline.clone()),
-        ]
+        ];
+        // A time series is told from others by its labels.
+        labels.extend(one.step.clone().map(|step| ("step", step)));
+        labels
     };
     let of = |name, help, value: fn(&Comparison) -> Option<f64>| {
         let points = record.conclusions.comparisons.iter();

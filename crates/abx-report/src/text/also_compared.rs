@@ -3,7 +3,7 @@
 
 use abx_evidence::{Comparison, Role, StudyRecord};
 
-use crate::words::metrics::{capitalized, metric_under};
+use crate::words::metrics::{capitalized, metric_of};
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{percent, ratio_cells};
@@ -71,9 +71,9 @@ fn headings(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
 const STARTS: &str = "";
 
 fn row(record: &StudyRecord, one: &Comparison) -> [String; 4] {
-    let metric = metric_under(record, &one.load, one.metric);
+    let metric = metric_of(record, one);
     let what = match record.measured.subjects.len() {
-        2 => metric.to_owned(),
+        2 => metric,
         _ => format!("{}: {metric}", who(record, one)),
     };
     let [ratio, interval] = ratio_cells(one);

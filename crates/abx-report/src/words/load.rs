@@ -1,6 +1,6 @@
 //! What is offered, in words: arrivals, connections, requests.
 
-use abx_evidence::record::{LoadRecord, LoadSettings};
+use abx_evidence::record::{LoadRecord, LoadSettings, ScenarioSettings};
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Exchange, LoadShape, MessageKind, Offered, StudyRecord,
 };
@@ -37,7 +37,9 @@ pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
         "http/2" => format!("{pipeline} streams each"),
         _ => format!("pipelines of {pipeline}"),
     });
-    let shape = (exchange.shape != usual.shape).then(|| exchange.shape.id().to_owned());
+    // That its connections are users is said by what these do.
+    let is_told = [usual.shape, LoadShape::Scenario].contains(&exchange.shape);
+    let shape = (!is_told).then(|| exchange.shape.id().to_owned());
     let message = exchange.message.map(|message| {
         let kind = match message.kind {
             MessageKind::Text => "text",
@@ -100,7 +102,11 @@ pub(crate) fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
 /// What is offered, as the heading of its figures.
 pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     let settings = &load.settings;
-    let mut parts = vec![plural(settings.connections.into(), "connection")];
+    let who = match settings.scenario {
+        Some(_) => "user",
+        None => "connection",
+    };
+    let mut parts = vec![plural(settings.connections.into(), who)];
     parts.extend(arrivals(&settings.arrivals));
     parts.push(requests(settings));
     let is_request = settings.exchange.shape == LoadShape::Request;
@@ -113,6 +119,9 @@ pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
 
 /// What was asked, with weights where there are several; of many the first ones.
 pub(crate) fn requests(settings: &LoadSettings) -> String {
+    if let Some(scenario) = &settings.scenario {
+        return sessions(scenario);
+    }
     let shown = match settings.requests.len() {
         few @ ..=REQUESTS_SHOWN => few,
         _ => REQUESTS_SHOWN - 1,
@@ -135,6 +144,17 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
         1 => all,
         _ => format!("requests {} ({all})", chosen(settings)),
     }
+}
+
+/// What users do, by the names of their steps.
+fn sessions(scenario: &ScenarioSettings) -> String {
+    let names = { scenario.steps.iter() }.map(|step| clean_name(step));
+    let names: Vec<String> = names.collect();
+    format!(
+        "sessions of {} ({})",
+        clean_name(&scenario.file),
+        names.join(", ")
+    )
 }
 
 /// How it is chosen which of several requests is sent next.

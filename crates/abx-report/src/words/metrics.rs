@@ -1,6 +1,8 @@
 //! Names of metrics within sentences and headings.
 
-use abx_evidence::{LoadShape, Metric, StudyRecord};
+use abx_evidence::{Comparison, LoadShape, Metric, StudyRecord};
+
+use super::wrap::clean_name;
 
 /// A metric's name within a sentence.
 pub(crate) fn metric_name(metric: Metric) -> &'static str {
@@ -23,6 +25,8 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
         Metric::ReadyTime => "startup time",
         Metric::ColdStart => "cold-start throughput",
         Metric::Recovery => "time to recover",
+        Metric::StepP50 => "p50 response time of a step",
+        Metric::StepP99 => "p99 response time of a step",
     }
 }
 
@@ -35,8 +39,27 @@ pub(crate) fn metric_under(record: &StudyRecord, load: &str, metric: Metric) -> 
         (Metric::ResponseP90, LoadShape::Broadcast) => "p90 time to the last listener",
         (Metric::ResponseP99, LoadShape::Broadcast) => "p99 time to the last listener",
         (Metric::ResponseP999, LoadShape::Broadcast) => "p99.9 time to the last listener",
+        (Metric::ResponseP50, LoadShape::Scenario) => "p50 session time",
+        (Metric::ResponseP90, LoadShape::Scenario) => "p90 session time",
+        (Metric::ResponseP99, LoadShape::Scenario) => "p99 session time",
+        (Metric::ResponseP999, LoadShape::Scenario) => "p99.9 session time",
+        (Metric::ServerCpu, LoadShape::Scenario) => "CPU per session",
+        (Metric::ContextSwitches, LoadShape::Scenario) => "context switches per session",
+        (Metric::WireBytes, LoadShape::Scenario) => "bytes per session",
         _ => metric_name(metric),
     }
+}
+
+/// What a comparison is of: its metric, and the step that this is of where it is of one.
+pub(crate) fn metric_of(record: &StudyRecord, one: &Comparison) -> String {
+    let Some(step) = &one.step else {
+        return metric_under(record, &one.load, one.metric).to_owned();
+    };
+    let quantile = match one.metric {
+        Metric::StepP99 => "p99",
+        _ => "p50",
+    };
+    format!("{quantile} of step {}", clean_name(step))
 }
 
 /// What the connections of a study's load do.
@@ -57,6 +80,7 @@ pub(crate) fn rate_name(shape: LoadShape) -> &'static str {
         LoadShape::Echo => "messages/s",
         LoadShape::Broadcast => "broadcasts/s",
         LoadShape::Connections => "connections/s",
+        LoadShape::Scenario => "sessions/s",
     }
 }
 

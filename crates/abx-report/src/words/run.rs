@@ -74,6 +74,7 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
         LoadShape::Echo => " messages/s (each echoed back)",
         LoadShape::Broadcast => " broadcasts/s (each received by all listeners)",
         LoadShape::Connections => " connections/s",
+        LoadShape::Scenario => " sessions/s (every step succeeded)",
     };
     let asked = rate(&record.settings.arrivals)
         .map_or_else(String::new, |rate| format!(" of {rate} offered"));

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use abx_evidence::stats::stop::BLOCKS_ORDERED;
 use abx_evidence::{
-    Bounds, Comparison, Finding, FindingId, Level, Limits, Metric, Sense, StudyRecord, Verdict,
+    Bounds, Comparison, Finding, FindingId, Level, Limits, LoadShape, Metric, Sense, StudyRecord,
+    Verdict,
 };
 
 use super::metrics::{metric_under, shape_under};
@@ -75,7 +76,11 @@ fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
             format!("{subject} meets {objective} up to {times} rate{interval}")
         }
         Metric::ServerCpu => {
-            format!("{subject} needs {times} CPU per response{interval} {place}")
+            let unit = match shape_under(record, &one.load) {
+                LoadShape::Scenario => "session",
+                _ => "response",
+            };
+            format!("{subject} needs {times} CPU per {unit}{interval} {place}")
         }
         Metric::Recovery => {
             let recovers = match one.bounds() {

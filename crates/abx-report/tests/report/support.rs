@@ -154,6 +154,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
 pub fn comparison(subject: &str, ratio: Option<[f64; 3]>, verdict: Verdict) -> Comparison {
     Comparison {
         metric: Metric::Throughput,
+        step: None,
         role: Role::Primary,
         load: "c100".to_owned(),
         subject: subject.to_owned(),
@@ -222,6 +223,7 @@ pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
         throughput_per_s: Some(rate),
         response_time_us: times(2_431),
         service_time_us: times(2_431),
+        steps: Vec::new(),
         phases: Some(phases([2.5, 0.0, 2_390.0, 38.5])),
         handshake_us: None,
         server_cpu_us_per_request: Some(21.34),

@@ -267,6 +267,7 @@ fn plan(
         seed: seed_from_clock(),
         pacing: pacing(options)?,
         shape: Shape::Request,
+        scenario: None,
     })
 }
 

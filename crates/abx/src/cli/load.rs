@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use abx_engine::schedule::{Arrivals, StageList};
@@ -9,7 +10,7 @@ use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::{ExpectedStatus, LoadShape, Objective, Shape};
 use abx_lab::{
     ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, Target, TlsSpec,
-    WaitChoice, suits,
+    WaitChoice, scenario_file, suits,
 };
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
@@ -219,10 +220,7 @@ impl LoadFlags {
         }
         let mut names = BTreeSet::new();
         match loads.iter().find(|load| !names.insert(&load.name)) {
-            Some(load) => Err(Failure::usage(format!(
-                "the load `{}` is given twice: list each number once",
-                load.name
-            ))),
+            Some(load) => Err(given_twice(load)),
             None => Ok(loads),
         }
     }
@@ -282,6 +280,33 @@ impl LoadFlags {
             timeout: self.timeout,
             tls: self.tls.spec(is_encrypted)?,
         })
+    }
+
+    /// The loads of users who do what this file says: one for each number of users.
+    ///
+    /// # Errors
+    /// A usage failure for a file that cannot be read, and a flag that says nothing of users.
+    pub fn of_users(&self, file: &Path, is_encrypted: bool) -> Result<Vec<Load>, Failure> {
+        self.refuse_beside(LoadShape::Scenario)?;
+        let read = scenario_file::read(file).map_err(Failure::usage)?;
+        let users = read.users(file.display().to_string());
+        let mut like = self.like(Shape::Scenario, &self.tls.spec(is_encrypted)?, Vec::new());
+        users.onto(&mut like, self.timeout);
+        let sweep = SweepSpec {
+            connections: match &self.connections[..] {
+                [] => vec![50],
+                some => some.to_vec(),
+            },
+            rates: Vec::new(),
+            objective: None,
+            spacing: Spacing::Constant,
+        };
+        let loads = sweep.loads(&like, |users| format!("c{users}"));
+        let mut names = BTreeSet::new();
+        match loads.iter().find(|load| !names.insert(&load.name)) {
+            Some(load) => Err(given_twice(load)),
+            None => Ok(loads),
+        }
     }
 
     /// Refuses the first flag that says nothing of loads of this shape.
@@ -409,6 +434,13 @@ impl GeneratorFlags {
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(seed_from_clock)
     }
+}
+
+fn given_twice(load: &Load) -> Failure {
+    Failure::usage(format!(
+        "the load `{}` is given twice: list each number once",
+        load.name
+    ))
 }
 
 /// The lower digits change from study to study; short seeds are easier to type.

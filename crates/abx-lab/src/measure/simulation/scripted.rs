@@ -331,5 +331,6 @@ fn plan(port: u16) -> LoadPlan {
         seed: 1,
         pacing: Pacing::default(),
         shape: Shape::Request,
+        scenario: None,
     }
 }

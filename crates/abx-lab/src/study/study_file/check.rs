@@ -16,6 +16,7 @@ use super::check_fault::faults;
 use super::check_name::{check_free, check_name};
 use super::check_replay::replayed;
 use super::check_request::requested;
+use super::check_scenario::users;
 use super::check_service::{check_used, leading, services};
 use super::check_shape::shapes;
 use super::check_tls::tls;
@@ -122,7 +123,8 @@ fn check_http2(raw: &[RawSubject], loads: &[Load], list: &KeyPosition) -> Result
     let Some(index) = raw.iter().position(|subject| subject.http2) else {
         return Ok(());
     };
-    let is_other = |load: &&Load| load.shape.is_websocket() || load.version == HttpVersion::Http10;
+    let is_other =
+        |load: &&Load| load.shape != Shape::Request || load.version == HttpVersion::Http10;
     match loads.iter().find(is_other) {
         None => Ok(()),
         Some(load) => {
@@ -210,6 +212,8 @@ fn sweep(mut raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<L
     let (shapes, version) = shapes(&raw, here)?;
     let pipeline = in_flight(&raw, version, here)?;
     let connections = connections(raw.connections.as_ref(), here)?;
+    check_kept(&raw, here)?;
+    let users = users(&raw, here, files)?;
     let log = replayed(&mut raw, here, files)?;
     let list = here.key("requests");
     let requests = raw.requests.into_iter().enumerate();
@@ -218,9 +222,6 @@ fn sweep(mut raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<L
     let requests: Vec<Vec<RequestSpec>> = requests.collect::<Result<_, _>>()?;
     let timeout = here.key("timeout").time(raw.timeout.as_ref())?;
     let (status, body) = expected(raw.expect.unwrap_or_default(), &here.key("expect"))?;
-    if raw.open_rate.is_some() && raw.keep_alive == Some(false) {
-        return Err(here.key("open_rate").fault(Mistake::OpenRateUnkept));
-    }
     let usual = Load::default();
     let mut load = Load {
         name: raw.name,
@@ -243,7 +244,11 @@ fn sweep(mut raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<L
         },
         body,
         log: None,
+        scenario: None,
     };
+    if let Some(users) = users {
+        users.onto(&mut load, timeout);
+    }
     if let Some(log) = log {
         log.onto(&mut load, status.is_some());
     }
@@ -299,6 +304,14 @@ fn expected(
         Some(body) => here.key("body").read(|_| unit::expect_body(body))?,
     };
     Ok((status.transpose()?, body))
+}
+
+/// Connections that are opened at a rate are kept.
+fn check_kept(raw: &RawLoad, here: &KeyPosition) -> Result<(), Diagnostic> {
+    match raw.open_rate.is_some() && raw.keep_alive == Some(false) {
+        true => Err(here.key("open_rate").fault(Mistake::OpenRateUnkept)),
+        false => Ok(()),
+    }
 }
 
 /// The numbers of connections of a load, each once.

@@ -18,6 +18,7 @@ use crate::study::shape::{HOLD, MESSAGE_BYTES, is_long_enough, suits};
 /// The first key that says nothing of this shape, or that contradicts it.
 pub fn shapes(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVersion), Diagnostic> {
     let kind = match raw.shape {
+        _ if raw.scenario.is_some() => LoadShape::Scenario,
         RawShape::Request => LoadShape::Request,
         RawShape::Echo => LoadShape::Echo,
         RawShape::Broadcast => LoadShape::Broadcast,
@@ -42,6 +43,10 @@ pub fn shapes(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVers
 fn version(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<HttpVersion, Diagnostic> {
     let key = here.key("protocol");
     match (kind, raw.protocol) {
+        (LoadShape::Scenario, Some(_)) => Err(key.fault(Mistake::NotOfShape {
+            key: "protocol".to_owned(),
+            shape: kind.id(),
+        })),
         (LoadShape::Request, Some(RawProtocol::WebSocket)) => Err(key.fault(Mistake::NoShape)),
         (LoadShape::Request, Some(RawProtocol::Http10)) => Ok(HttpVersion::Http10),
         (LoadShape::Request, Some(RawProtocol::Http2)) => Ok(HttpVersion::Http2),

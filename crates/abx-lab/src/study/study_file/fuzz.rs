@@ -1,7 +1,8 @@
-//! What must hold for any text, called by the fuzz target and by property tests.
+//! What must hold for any text, called by fuzz targets and by property tests.
 
 use std::path::Path;
 
+use super::scenario::{self, ScenarioFileError};
 use super::{StudyFileError, parse};
 
 /// Parses a text that is also the text of its templates. Whatever is wrong with
@@ -10,9 +11,24 @@ use super::{StudyFileError, parse};
 /// # Panics
 /// When a promise is broken.
 pub fn any_text(text: &str) {
-    let Err(error) = parse(text, Path::new("study.toml"), &|_| Ok(text.to_owned())) else {
-        return;
-    };
+    if let Err(error) = parse(text, Path::new("study.toml"), &|_| Ok(text.to_owned())) {
+        check(text, error);
+    }
+}
+
+/// The same for a scenario, whose bodies are this text too.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn any_scenario(text: &str) {
+    match scenario::parse(text, Path::new("scenario.toml"), &|_| Ok(text.to_owned())) {
+        Ok(read) => assert!(!read.steps.is_empty(), "a scenario without a step"),
+        Err(ScenarioFileError::Content(error)) => check(text, error),
+        Err(error) => panic!("nothing was read from disk: {error}"),
+    }
+}
+
+fn check(text: &str, error: StudyFileError) {
     let StudyFileError::Content(faults) = error else {
         panic!("nothing was read from disk: {error}");
     };

@@ -442,6 +442,20 @@ pub enum Mistake {
         /// The known word that was meant, or all of them.
         meant: String,
     },
+    /// A load that asks for nothing.
+    #[error(
+        "`requests` is missing: name what is asked for, such as requests = [{{ path = \"/\" }}], or \
+         a `scenario`"
+    )]
+    NothingAsked,
+    /// A scenario that a load cannot have.
+    #[error("the scenario `{}` cannot be used: {why}", short(.file))]
+    ScenarioFile {
+        /// As the study file names it.
+        file: String,
+        /// Why not.
+        why: String,
+    },
     /// Something in a scenario.
     #[error("{0}")]
     Scenario(ScenarioMistake),

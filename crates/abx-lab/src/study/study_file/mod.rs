@@ -12,6 +12,7 @@ mod check_fault;
 mod check_name;
 mod check_replay;
 mod check_request;
+mod check_scenario;
 mod check_service;
 mod check_shape;
 mod check_subject;

@@ -434,7 +434,11 @@ pub struct RawLoad {
     /// Requests of a session; the next one has a connection of its own. Default: no end.
     #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [5]))]
     pub calls: Option<u32>,
+    /// What each connection's user does instead, over and over: a scenario file beside this one. `connections` are users.
+    #[schemars(extend("examples" = ["browse.toml"]))]
+    pub scenario: Option<String>,
     /// What is asked; several requests are mixed by their weights.
+    #[serde(default)]
     #[schemars(length(min = 1), extend("examples" = [[{"path": "/small.bin"}]]))]
     pub requests: Vec<RawRequest>,
     /// Requests that a connection has in flight at most. Default: 1.

@@ -3,10 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use abx_engine::{
-    Extraction, OWN_VALUES, ScenarioStep, TextTemplate, ThinkTime, ValueSource, is_value_name,
+    Extraction, OWN_VALUES, ScenarioScript, ScenarioStep, TextTemplate, ThinkTime, ValueSource,
+    is_value_name,
 };
 use abx_sys::Nanos;
 use serde_json::Value;
@@ -20,6 +23,7 @@ use super::nearest::meant;
 use super::raw_scenario::{RawExtract, RawScenario, RawStep};
 use super::scenario_mistake::ScenarioMistake;
 use super::{BYTES_MAX, Templates, conform, on_large_stack, unit};
+use crate::study::user_scenario::UserScenario;
 use crate::study::{units, usual_method};
 
 /// What is kept of bodies when a file does not say.
@@ -44,6 +48,22 @@ pub struct ScenarioFile {
     pub timeout: Duration,
     /// The SHA-256 of the file, in hexadecimal.
     pub sha256: String,
+}
+
+impl ScenarioFile {
+    /// Users who do what this file says, which is called so. Their sessions are numbered from 0
+    /// on.
+    #[must_use]
+    pub fn users(self, file: String) -> UserScenario {
+        let script = ScenarioScript {
+            values: self.values,
+            steps: self.steps,
+            keeps_cookies: self.keeps_cookies,
+            body_max: self.body_max,
+            next_session: Arc::new(AtomicU64::new(0)),
+        };
+        UserScenario::new(file, self.sha256, self.paths, self.timeout, script)
+    }
 }
 
 /// Why a scenario is refused. Nothing was sent.

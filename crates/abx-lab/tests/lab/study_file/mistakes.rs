@@ -300,7 +300,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "requests = [{ path = \"/\" }]",
         "",
-        "43: load \"one\": `requests` is missing: add it, for example requests = [{ path = \"/small.bin\" }]",
+        "43: load \"one\": `requests` is missing: name what is asked for, such as requests = [{ path = \"/\" }], or a `scenario`",
     ),
     (
         "[{ path = \"/\" }]",

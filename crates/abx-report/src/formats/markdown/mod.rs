@@ -20,7 +20,7 @@ use crate::words::grid;
 use crate::words::held::held_table;
 use crate::words::how_measured::repeating;
 use crate::words::load::offer;
-use crate::words::metrics::{capitalized, metric_under};
+use crate::words::metrics::{capitalized, metric_of};
 use crate::words::phases;
 use crate::words::scope;
 use crate::words::server_times::server_times_table;
@@ -213,7 +213,7 @@ fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
     [
         escape(&format!("{} / {}", one.subject, one.baseline)),
         escape(&place),
-        metric_under(record, &one.load, one.metric).to_owned(),
+        escape(&metric_of(record, one)),
         ratio,
         interval,
         format!("{}{bound}{fragile}", word(one.verdict)),

@@ -9,7 +9,7 @@ use crate::html::charts::{
 use crate::html::conclusions::links::{ratio_id, reasons};
 use crate::html::conclusions::signs::sign;
 use crate::html::markup::{Element, Markup, element, note};
-use crate::words::metrics::{capitalized, metric_under};
+use crate::words::metrics::{capitalized, metric_of, metric_under};
 use crate::words::units::{
     NO_INTERVAL, drawable, figure, is_drawable, percent, ratios as as_texts,
 };
@@ -58,13 +58,7 @@ fn also_compared(record: &StudyRecord) -> Markup {
         let all = record.conclusions.comparisons.iter();
         let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
         these
-            .map(|one| {
-                RatioRow::of(
-                    metric_under(record, load, one.metric).to_owned(),
-                    record,
-                    one,
-                )
-            })
+            .map(|one| RatioRow::of(metric_of(record, one), record, one))
             .collect::<Vec<RatioRow>>()
     };
     let names = record.measured.loads.iter().map(|load| load.name.as_str());

@@ -1,5 +1,6 @@
 //! The flags of `abx compare`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_evidence::stats::Margin;
@@ -92,6 +93,10 @@ pub struct Compare {
     /// Which CPUs subjects and generator use [default: split].
     #[arg(long, value_enum)]
     pub pin: Option<PinName>,
+    /// Have -c users make sessions of several requests in order, as this TOML file says
+    /// (docs/scenarios.md).
+    #[arg(long, value_name = "FILE", conflicts_with = "bus")]
+    pub scenario: Option<PathBuf>,
     #[command(flatten)]
     pub load: LoadFlags,
     #[command(flatten)]

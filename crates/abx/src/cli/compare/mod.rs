@@ -206,6 +206,7 @@ fn failure(study: &Study, error: StudyError) -> Failure {
             **error,
             ServerProcessError::Start { .. }
                 | ServerProcessError::Answer(_)
+                | ServerProcessError::Session { .. }
                 | ServerProcessError::Port { .. }
         ),
         StudyError::Abort(Abort::Service { error, .. }) => matches!(

@@ -8,8 +8,8 @@ use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Missing, Provision};
 use abx_lab::study_file::{self, ServiceSpec, StudyFile, SubjectSpec};
 use abx_lab::{
-    CeilingServer, Launch, Load, PilotEffort, Pin, SliceLength, Source, Study, StudyService,
-    Subject, SubjectError, WaitChoice, catalog, without_placeholders,
+    CeilingServer, Launch, Load, PilotEffort, Pin, Scheme, SliceLength, Source, Study,
+    StudyService, Subject, SubjectError, WaitChoice, catalog, without_placeholders,
 };
 
 use super::against::past;
@@ -90,6 +90,15 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
 fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> {
     let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
     let scheme = compare.load.scheme(subjects)?;
+    if let Some(file) = &compare.scenario {
+        if scheme != Scheme::Http || !compare.http2_for.is_empty() {
+            return Err(Failure::usage(
+                "a scenario is of requests in HTTP/1.1: give subjects of http:// or https://, and no \
+                 --http2-for",
+            ));
+        }
+        return compare.load.of_users(file, is_encrypted);
+    }
     let loads = compare.load.loads(scheme, is_encrypted, None)?;
     let mut requests = loads.iter().flat_map(|load| &load.requests);
     let takes_own_path = requests.any(|request| request.path.is_none());
@@ -117,6 +126,12 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
             "{flag} cannot be combined with a study file, which sets the load: set `{key}` in its \
              [[load]]"
         )));
+    }
+    if compare.scenario.is_some() {
+        return Err(Failure::usage(
+            "--scenario cannot be combined with a study file, which sets the load: set `scenario` in \
+             its [[load]]",
+        ));
     }
     if !compare.http2_for.is_empty() {
         return Err(Failure::usage(

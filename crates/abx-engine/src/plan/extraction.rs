@@ -38,7 +38,7 @@ impl Extraction {
 
     /// The value, from an answer whose bytes begin with `head`; `None` where there is none, or
     /// an empty one. A number or an object is taken as it is written in JSON.
-    pub(super) fn take(&self, head: &[u8], body: &[u8]) -> Option<String> {
+    pub(crate) fn take(&self, head: &[u8], body: &[u8]) -> Option<String> {
         match &self.source {
             ValueSource::Json(pointer) => {
                 let read: Value = serde_json::from_slice(body).ok()?;
@@ -69,7 +69,7 @@ impl Extraction {
     }
 
     /// Where the value was looked for.
-    pub(super) fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let place = match &self.source {
             ValueSource::Json(pointer) => format!("JSON at \"{pointer}\""),
             ValueSource::Header(name) => format!("header {name}"),

@@ -52,7 +52,7 @@ impl TextTemplate {
     }
 
     /// The text with these values. One that is not known yet leaves nothing.
-    pub(super) fn fill(&self, values: &[Option<String>]) -> String {
+    pub(crate) fn fill(&self, values: &[Option<String>]) -> String {
         let mut out = String::new();
         for piece in &self.0 {
             match piece {

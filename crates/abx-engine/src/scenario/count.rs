@@ -1,0 +1,180 @@
+//! What a slice counts of the sessions of one worker's users.
+
+use abx_evidence::scenario::ScenarioTally;
+use abx_evidence::{Outcome, SessionSample, StepTimes, Tally, TimelineTally};
+use abx_sys::Nanos;
+
+use super::plan::ScenarioPlan;
+use super::user::ScenarioUser;
+use crate::connection::clock::{Basis, Clock, Counting};
+use crate::plan::LoadPlan;
+use crate::pool::{Company, WorkerSlice};
+
+/// A subject has stopped answering after this many failures without an answer for each user,
+/// one behind the other, or when all users waited in vain.
+const FAILURES_PER_USER_MAX: usize = 3;
+
+/// What a slice counts of the sessions of one worker's users.
+pub(crate) struct SessionCount {
+    counting: Counting,
+    clocks: Vec<Clock>,
+    tally: Tally,
+    company: Company,
+    /// Nobody is waited for behind this moment.
+    patience: Nanos,
+    /// Failures without an answer, one behind the other, and those of them in vain.
+    failures: usize,
+    timeouts: usize,
+    /// The end of the time over which sessions are counted.
+    pub(super) counted_until: Nanos,
+    /// When the last session ended.
+    pub(super) last: Nanos,
+    pub(super) stopped_answering: bool,
+}
+
+/// What a worker's users are to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoadNeed {
+    /// Go on.
+    Needed,
+    /// Begin nothing more; what is under way is no matter.
+    Over,
+}
+
+impl SessionCount {
+    /// Nothing yet.
+    pub(super) fn new(
+        slice: &WorkerSlice,
+        company: Company,
+        users: usize,
+        load: &LoadPlan,
+        plan: &ScenarioPlan,
+    ) -> SessionCount {
+        let counting = Counting::new(
+            Basis::Completions,
+            [slice.counted_from, slice.end],
+            users,
+            1,
+        );
+        let length_ns = slice.end.since(slice.start).0;
+        let thinks = plan.steps.iter().filter_map(|step| step.think);
+        let thinks = thinks.fold(Nanos(0), |sum, think| sum.plus(think.most));
+        // Who is in a session at the end may need another one whole.
+        let patience = Nanos(length_ns).max(plan.timeout);
+        let patience = patience.plus(thinks).plus(thinks);
+        SessionCount {
+            clocks: vec![Clock::new(&counting); users],
+            counting,
+            tally: Tally {
+                timeline: { load.timeline }
+                    .map(|kept| Box::new(TimelineTally::new(kept, slice.start.0, length_ns))),
+                ..Tally::default()
+            },
+            company,
+            patience: slice.end.plus(patience),
+            failures: 0,
+            timeouts: 0,
+            counted_until: slice.end,
+            last: Nanos(0),
+            stopped_answering: false,
+        }
+    }
+
+    /// A session begins. Answers whether it counts.
+    pub(super) fn begins(&mut self, now: Nanos) -> bool {
+        let counts = self.counting.counts(now);
+        self.counting.in_flight += usize::from(counts);
+        counts
+    }
+
+    /// A whole answer has come.
+    pub(super) fn is_answered(&mut self) {
+        (self.failures, self.timeouts) = (0, 0);
+    }
+
+    /// A user's session has ended.
+    pub(super) fn ends(&mut self, index: usize, user: &ScenarioUser, outcome: Outcome, now: Nanos) {
+        let sample = SessionSample {
+            began_ns: user.began.0,
+            done_ns: now.0,
+            think_ns: user.think.0,
+            outcome,
+            bytes: user.bytes,
+        };
+        match user.is_counted {
+            true => {
+                self.counting.in_flight -= 1;
+                self.tally.record_session(&sample);
+            }
+            // Nobody needed its end.
+            false if outcome == Outcome::Unfinished => {}
+            false => self.tally.discarded.add(outcome),
+        }
+        if outcome == Outcome::Unfinished {
+            return;
+        }
+        self.last = now;
+        let is_timed = self.clocks[index].ends(&mut self.counting, user.began, outcome, now);
+        self.tally.clocked += u64::from(is_timed);
+        if !outcome.is_completed() {
+            self.failures += 1;
+            self.timeouts += usize::from(outcome == Outcome::Timeout);
+        }
+    }
+
+    /// Whether the load has to go on, of this worker and of all others.
+    pub(super) fn look(&mut self, now: Nanos) -> LoadNeed {
+        let users = self.clocks.len();
+        let is_silent =
+            users > 0 && (self.failures >= FAILURES_PER_USER_MAX * users || self.timeouts >= users);
+        if users > 0 {
+            self.company.is_answered(!is_silent);
+        }
+        if is_silent && self.company.is_silent() {
+            self.stopped_answering = true;
+            self.stops(now);
+            return LoadNeed::Over;
+        }
+        let is_settled = now >= self.counting.end && self.counting.is_settled();
+        if is_settled || now >= self.patience {
+            self.company.leave();
+        }
+        match self.company.is_over() || now >= self.patience {
+            true => LoadNeed::Over,
+            false => LoadNeed::Needed,
+        }
+    }
+
+    /// Nothing that ends later counts.
+    pub(super) fn stops(&mut self, now: Nanos) {
+        self.counted_until = self.counted_until.min(now);
+        for clock in &mut self.clocks {
+            clock.stops(&mut self.counting, now);
+        }
+        self.company.end();
+    }
+
+    /// What it has come to.
+    pub(super) fn close(mut self, counted: ScenarioTally) -> Tally {
+        let window = self.counting.span(self.counted_until);
+        for clock in &self.clocks {
+            let time = clock.time(Basis::Completions, window);
+            self.tally.silent += u64::from(clock.span(Basis::Completions).is_none());
+            self.tally.clocks += u64::from(time.is_some());
+            self.tally.connection_ns += time.unwrap_or_default().0;
+        }
+        self.tally.connects = counted.connections;
+        self.tally.body_bytes = { counted.steps.iter() }.map(|step| step.body_bytes).sum();
+        self.tally.steps = counted.steps.into_iter().map(StepTimes::from).collect();
+        self.tally
+    }
+}
+
+/// What a slice of users came to.
+pub(super) struct RanSlice<I> {
+    pub(super) io: I,
+    pub(super) users: Vec<ScenarioUser>,
+    pub(super) count: SessionCount,
+    /// Of the sessions that count.
+    pub(super) tally: ScenarioTally,
+}

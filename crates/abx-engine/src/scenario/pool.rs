@@ -1,0 +1,100 @@
+//! Users of a scenario as a pool: slices of a load whose unit is the session.
+//!
+//! A user takes a connection's place and a session that of a request, so what counts and over
+//! which time is as for any closed loop: each user from its first session that ends behind the
+//! warm-in to its first one that ends behind the end, and the load goes on until all sessions
+//! that count are over (docs/statistics.md, section 2).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use abx_evidence::Tally;
+use abx_sys::Nanos;
+
+use super::count::SessionCount;
+use super::plan::ScenarioPlan;
+use super::runner::ScenarioRunner;
+use super::user::ScenarioUser;
+use crate::io::{Awake, Io};
+use crate::plan::{LoadPlan, ScenarioLoad};
+use crate::pool::{Company, SliceOutcome, WorkerSlice};
+use crate::stopper::Stopper;
+
+/// One worker's users.
+pub(crate) struct ScenarioPool<I: Io> {
+    /// `None` while a slice runs.
+    io: Option<I>,
+    plan: ScenarioPlan,
+    load: LoadPlan,
+    next_session: Arc<AtomicU64>,
+    users: Vec<ScenarioUser>,
+    tally: Tally,
+}
+
+impl<I: Io> ScenarioPool<I> {
+    /// Those of `count` users of a load whose numbers begin with `first`.
+    pub(crate) fn new(
+        io: I,
+        load: LoadPlan,
+        scenario: &ScenarioLoad,
+        (first, count): (u64, u64),
+    ) -> ScenarioPool<I> {
+        let plan = ScenarioPlan::of_load(&load, scenario);
+        let users = (first..first + count).map(|number| ScenarioUser::new(number, &plan));
+        ScenarioPool {
+            io: Some(io),
+            users: users.collect(),
+            next_session: Arc::clone(&scenario.script.next_session),
+            plan,
+            load,
+            tally: Tally::default(),
+        }
+    }
+
+    fn io(&mut self) -> &mut I {
+        self.io.as_mut().expect("it is back when a slice is over")
+    }
+
+    /// How many users there are.
+    pub(crate) fn count(&self) -> usize {
+        self.users.len()
+    }
+
+    /// Has the users make sessions for one slice, together with others.
+    pub(crate) fn run(
+        &mut self,
+        slice: WorkerSlice,
+        company: Company,
+        stop: &Arc<AtomicBool>,
+    ) -> SliceOutcome {
+        let count = SessionCount::new(&slice, company, self.users.len(), &self.load, &self.plan);
+        let io = self.io.take().expect("one slice runs at a time");
+        let users = std::mem::take(&mut self.users);
+        let numbered = (&*self.next_session, u64::MAX);
+        let mut runner = ScenarioRunner::over(io, &self.plan, users, numbered);
+        runner.counts(count);
+        let ran = runner.run_slice(&Stopper::of(stop));
+        (self.io, self.users) = (Some(ran.io), ran.users);
+        let counted_until = ran.count.counted_until;
+        let outcome = SliceOutcome {
+            end: ran.count.last.max(slice.start),
+            counted_until,
+            stopped_answering: ran.count.stopped_answering,
+        };
+        self.tally = ran.count.close(ran.tally);
+        outcome
+    }
+
+    /// What the last slice gave.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    pub(crate) fn take_awake(&mut self) -> Awake {
+        self.io().take_awake()
+    }
+
+    pub(crate) fn now(&mut self) -> Nanos {
+        self.io().now()
+    }
+}

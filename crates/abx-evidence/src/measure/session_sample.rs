@@ -1,0 +1,74 @@
+//! Sessions of several requests as what a load is counted in.
+
+use crate::measure::outcome::Outcome;
+use crate::measure::tally::Tally;
+
+/// One session of a user from its beginning to its end, on the monotonic clock in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionSample {
+    /// When its first pause or request began.
+    pub began_ns: u64,
+    /// When its last answer had come, or when it failed.
+    pub done_ns: u64,
+    /// For how long its user paused.
+    pub think_ns: u64,
+    /// What became of it: that of the step that failed, if one did.
+    pub outcome: Outcome,
+    /// What its answers brought, heads and framing included.
+    pub bytes: u64,
+}
+
+impl Tally {
+    /// Counts one session as a request is counted elsewhere. Its response time is that without
+    /// pauses. One that failed with an answer has none, since its other steps were not made.
+    pub fn record_session(&mut self, sample: &SessionSample) {
+        self.outcomes.add(sample.outcome);
+        self.bytes += sample.bytes;
+        if let Some(timeline) = &mut self.timeline {
+            timeline.record(sample.began_ns, sample.done_ns, sample.outcome);
+        }
+        let lasted_ns = sample.done_ns.saturating_sub(sample.began_ns);
+        let response_ns = lasted_ns.saturating_sub(sample.think_ns);
+        if sample.outcome == Outcome::Ok {
+            self.response.record_ns(response_ns);
+            self.response_ns_sum += response_ns;
+        } else if sample.outcome.is_unanswered() {
+            self.response.record_ns(response_ns);
+            self.response_at_least.record_ns(response_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(outcome: Outcome) -> SessionSample {
+        SessionSample {
+            began_ns: 1_000_000,
+            done_ns: 9_000_000,
+            think_ns: 5_000_000,
+            outcome,
+            bytes: 70,
+        }
+    }
+
+    #[test]
+    fn a_session_takes_what_its_answers_took_and_no_pause() {
+        // Method: a session of 8 ms of which 5 ms were pauses, completed, failed and timed out.
+        let mut tally = Tally::default();
+        for outcome in [Outcome::Ok, Outcome::WrongStatus, Outcome::Timeout] {
+            tally.record_session(&sample(outcome));
+        }
+        assert_eq!((tally.outcomes.ok(), tally.outcomes.failed()), (1, 2));
+        assert_eq!(
+            (tally.response.count(), tally.response_at_least.count()),
+            (2, 1)
+        );
+        // Histograms know times to a thousandth.
+        let longest = tally.response.max_us().unwrap();
+        assert!((3_000..=3_003).contains(&longest), "{longest}");
+        assert_eq!(tally.response_ns_sum, 3_000_000);
+        assert_eq!(tally.bytes, 210);
+    }
+}

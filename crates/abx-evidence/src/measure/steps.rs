@@ -1,0 +1,78 @@
+//! What is counted of each step of a scenario.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::measure::histogram::Histogram;
+
+/// What was counted of one step of a scenario, in the sessions that count.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepTimes {
+    /// How often it succeeded.
+    pub ok: u64,
+    /// How often it failed, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, u64>,
+    /// One of its failures, as a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<String>,
+    /// From when it was due, a connection's making included, to the last byte of the answer,
+    /// right or wrong.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub response: Histogram,
+    /// Those of `response` without an answer: it took at least so long.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub response_at_least: Histogram,
+}
+
+impl StepTimes {
+    /// Adds what `other` holds.
+    pub fn merge(&mut self, other: &StepTimes) {
+        self.ok += other.ok;
+        for (reason, times) in &other.failed {
+            *self.failed.entry(reason.clone()).or_default() += times;
+        }
+        if self.first_failure.is_none() {
+            self.first_failure.clone_from(&other.first_failure);
+        }
+        self.response.merge(&other.response);
+        self.response_at_least.merge(&other.response_at_least);
+    }
+
+    /// Adds to each step what the same step holds among `others`; who knows of no step yet
+    /// takes theirs.
+    pub fn merge_all(steps: &mut Vec<StepTimes>, others: &[StepTimes]) {
+        if steps.len() < others.len() {
+            steps.resize_with(others.len(), StepTimes::default);
+        }
+        for (own, other) in steps.iter_mut().zip(others) {
+            own.merge(other);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_several_slices_add_up() {
+        // Method: two lists of steps, and a list that knows of none.
+        let step = |ok, reason: &str| StepTimes {
+            ok,
+            failed: BTreeMap::from([(reason.to_owned(), 1)]),
+            first_failure: Some(format!("session {ok}: {reason}")),
+            ..StepTimes::default()
+        };
+        let mut sum = Vec::new();
+        StepTimes::merge_all(&mut sum, &[step(3, "timeout"), step(2, "reset")]);
+        StepTimes::merge_all(&mut sum, &[step(4, "timeout"), step(1, "refused")]);
+        StepTimes::merge_all(&mut sum, &[]);
+        assert_eq!([sum[0].ok, sum[1].ok], [7, 3]);
+        assert_eq!(sum[0].failed["timeout"], 2);
+        assert_eq!(sum[1].failed.len(), 2);
+        assert_eq!(sum[1].first_failure.as_deref(), Some("session 2: reset"));
+    }
+}
