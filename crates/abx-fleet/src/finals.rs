@@ -170,3 +170,40 @@ fn prune(folder: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_oldest_of_many_are_removed_and_nothing_else() {
+        // Method: three files too many, the oldest of them last by name, beside a file of
+        // somebody else that is older still.
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, age: u64| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(age);
+            file.set_modified(then).unwrap();
+        };
+        let names: Vec<String> = (0..KEPT + 3)
+            .map(|number| format!("{number:03}{SUFFIX}"))
+            .collect();
+        for (age, name) in names.iter().enumerate() {
+            put(name, 60 * age as u64);
+        }
+        put("notes.json", 1_000_000);
+        prune(folder.path()).unwrap();
+        let mut left: Vec<String> = { fs::read_dir(folder.path()).unwrap() }
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        let mut expected = names[..KEPT].to_vec();
+        expected.push("notes.json".to_owned());
+        assert_eq!(left, expected);
+        // Fewer than that stay as they are.
+        prune(folder.path()).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), KEPT + 1);
+    }
+}

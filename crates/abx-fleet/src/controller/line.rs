@@ -29,6 +29,9 @@ pub struct RunBus {
     pub run: String,
 }
 
+/// The most bytes of a result: many times those of every histogram that a load can have.
+const RESULT_MOST: usize = 256 << 20;
+
 /// One agent, to be asked.
 pub struct Line<'a> {
     /// The bus.
@@ -172,11 +175,11 @@ impl Line<'_> {
                     on_progress(working);
                 }
                 AgentAnswer::Part { all, text } => {
-                    if text.is_empty() && whole.len() < all {
+                    if !is_next_part(whole.len(), all, text.len()) {
                         return Err(self.nonsense());
                     }
                     whole.push_str(&text);
-                    if whole.len() >= all {
+                    if whole.len() == all {
                         break;
                     }
                 }
@@ -216,7 +219,40 @@ impl Line<'_> {
     }
 }
 
+/// Whether so many bytes, behind those that are there, bring a result nearer to its end.
+fn is_next_part(there: usize, all: usize, bytes: usize) -> bool {
+    let with_it = there.saturating_add(bytes);
+    let is_progress = bytes > 0 || there == all;
+    is_progress && with_it <= all && all <= RESULT_MOST
+}
+
 /// What our clock says.
 pub fn now_ns() -> i64 {
     i64::try_from(Nanos::now().0).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_comes_to_its_end_or_is_refused() {
+        // Method: parts in order, the last one, an empty one before the end and at it, one
+        // beyond the end, and results that no agent of ours has.
+        let table = [
+            ((0, 10, 4), true),
+            ((4, 10, 6), true),
+            ((4, 10, 7), false),
+            ((4, 10, 0), false),
+            ((10, 10, 0), true),
+            ((10, 9, 0), false),
+            ((0, RESULT_MOST, 1), true),
+            ((0, RESULT_MOST + 1, 1), false),
+            ((1, usize::MAX, usize::MAX), false),
+        ];
+        for ((there, all, bytes), expected) in table {
+            let found = is_next_part(there, all, bytes);
+            assert_eq!(found, expected, "{there} {all} {bytes}");
+        }
+    }
 }
