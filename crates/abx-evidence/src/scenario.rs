@@ -11,6 +11,7 @@ use crate::measure::histogram::Histogram;
 use crate::measure::outcome::Outcome;
 use crate::measure::steps::StepTimes;
 use crate::measure::times::Times;
+use crate::record::Machine;
 
 /// The schema of a scenario's measurements, as JSON.
 pub const SCENARIO_SCHEMA: &str = "abx.scenario/1";
@@ -232,6 +233,8 @@ pub struct ScenarioRecord {
     pub steps: Vec<StepRecord>,
     /// What it took abx.
     pub generator: ScenarioCost,
+    /// Where it was measured.
+    pub machine: Machine,
     /// Processor time of the server's processes from the beginning to the last answer, where
     /// it can be read.
     pub server_cpu_s: Option<f64>,

@@ -14,12 +14,12 @@ mod words;
 
 pub use formats::{
     Percentiles, comparisons_csv, imported_json, run_json, run_markdown, run_openmetrics, run_otlp,
-    slices_csv, study_hgrm, study_hlog, study_json, study_junit, study_markdown, study_openmetrics,
-    study_otlp, verdict_matrix,
+    scenario_json, slices_csv, study_hgrm, study_hlog, study_json, study_junit, study_markdown,
+    study_openmetrics, study_otlp, verdict_matrix,
 };
 pub use html::{
     AnyRecord, Listed, NamedRecord, NotShown, imported_html, index_html, notice_html, page_policy,
-    run_html, side_by_side_html, study_html, study_svg,
+    run_html, scenario_html, side_by_side_html, study_html, study_svg,
 };
 pub use text::{
     ReportExtent, RunGoal, RunNow, TimeLeft, audit_text, capacities_line, check_text, doctor_text,

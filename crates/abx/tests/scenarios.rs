@@ -166,6 +166,18 @@ fn a_login_goes_through_for_every_user_and_session() {
     }
     // One for the session, and one behind the login.
     assert_eq!(number(&record["connections"]), 120, "{record}");
+    // It is found again like any other record.
+    home.run_abx(&["history", "login"])
+        .expect(0, &["No matching record"]);
+    let listed = home.run_abx(&["history", "--json", "-", "-q"]).json();
+    assert_eq!(listed["entries"][0]["kind"], "scenario", "{listed}");
+    assert_eq!(listed["entries"][0]["loads"][0], "s.toml", "{listed}");
+    home.run_abx(&["history", "s.toml"])
+        .expect(0, &["sessions/s", "s.toml"]);
+    home.run_abx(&["report", "last", "--html", "page.html"])
+        .expect(0, &["60 sessions", "account"]);
+    let page = fs::read_to_string(home.join("page.html")).unwrap();
+    assert!(page.contains("60 sessions"), "{page}");
     let times = |key: &str| record[key]["mean"].as_f64().unwrap();
     assert!(times("session_us") >= times("session_without_think_us") + 1_000.0);
     assert!(record["server_cpu_s"].as_f64().unwrap() > 0.0, "{record}");
@@ -307,7 +319,7 @@ fn what_cannot_work_is_refused_before_any_load() {
     );
     refused(one, &["-r", "10"], "--rate does not apply to a scenario");
     refused(one, &["-c", "1,2"], "give -c one number");
-    refused(one, &["--html", "a.html"], "--html does not apply");
+    refused(one, &["--markdown", "a.md"], "--markdown does not apply");
     assert_eq!(
         shop.answered().keys().collect::<Vec<_>>(),
         [&("/nowhere".to_owned(), 404)]

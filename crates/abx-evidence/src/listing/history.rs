@@ -11,6 +11,7 @@ use crate::judge::metric::Metric;
 use crate::judge::past_baseline::Fingerprint;
 use crate::judge::verdict::Verdict;
 use crate::record::{Machine, STUDY_SCHEMA};
+use crate::scenario::SCENARIO_SCHEMA;
 
 /// The schema of the list, as JSON.
 pub const HISTORY_SCHEMA: &str = "abx.history/1";
@@ -58,7 +59,7 @@ pub struct UnreadFile {
 /// What a record is, in short.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outline {
-    /// A study, a run, or the report of another tool.
+    /// A study, a run, a scenario, or the report of another tool.
     pub kind: RecordKind,
     /// When it started, in milliseconds since 1970-01-01 UTC; when it was imported.
     pub started_unix_ms: u64,
@@ -66,7 +67,8 @@ pub struct Outline {
     pub elapsed_s: Option<f64>,
     /// Who was measured.
     pub subjects: Vec<OutlineSubject>,
-    /// The names of the loads; of a run, its connections; behind them, another tool.
+    /// The names of the loads; of a run, its connections; of a scenario, its file;
+    /// behind them, another tool.
     pub loads: Vec<String>,
     /// What was concluded of what the study was made for; nothing in others.
     pub comparisons: Vec<OutlineComparison>,
@@ -74,7 +76,8 @@ pub struct Outline {
     pub blocks: usize,
     /// Whether anything was measured: a block was begun, or it is no study.
     pub is_measured: bool,
-    /// Verified answers per second of a run; the rate that another tool printed.
+    /// Verified answers per second of a run, sessions per second of a scenario; the rate that
+    /// another tool printed.
     pub throughput_per_s: Option<f64>,
     /// Where it was measured.
     pub machine: Fingerprint,
@@ -92,6 +95,8 @@ pub enum RecordKind {
     Study,
     /// One server, loaded once.
     Run,
+    /// One server, and users who made sessions.
+    Scenario,
     /// One server, loaded once by another tool.
     Imported,
 }
@@ -143,8 +148,8 @@ pub enum OutlineError {
     Json(#[from] serde_json::Error),
     /// It is of another kind or of a later version.
     #[error(
-        "its schema is `{0}`, and this version knows `{STUDY_SCHEMA}`, `{RUN_SCHEMA}` and \
-         `{IMPORTED_SCHEMA}`: read it with the version of abx that wrote it"
+        "its schema is `{0}`, and this version knows `{STUDY_SCHEMA}`, `{RUN_SCHEMA}`, \
+         `{SCENARIO_SCHEMA}` and `{IMPORTED_SCHEMA}`: read it with the version of abx that wrote it"
     )]
     Schema(String),
 }
@@ -159,6 +164,7 @@ impl Outline {
         match schema.as_str() {
             STUDY_SCHEMA => Ok(serde_json::from_str::<StudyOutline>(json)?.outline()),
             RUN_SCHEMA => Ok(serde_json::from_str::<RunOutline>(json)?.outline()),
+            SCENARIO_SCHEMA => Ok(serde_json::from_str::<ScenarioOutline>(json)?.outline()),
             IMPORTED_SCHEMA => Ok(serde_json::from_str::<ImportedOutline>(json)?.outline()),
             _ => Err(OutlineError::Schema(schema)),
         }
@@ -303,6 +309,49 @@ impl RunOutline {
             throughput_per_s: self.throughput_per_s,
             machine: Fingerprint::of_machine(&self.machine, settings.threads),
             seed: None,
+            abx_version: self.abx_version,
+        }
+    }
+}
+
+/// The keys of a scenario that count here.
+#[derive(Deserialize)]
+struct ScenarioOutline {
+    abx_version: String,
+    started_unix_ms: u64,
+    elapsed_s: f64,
+    url: String,
+    scenario: String,
+    seed: u64,
+    sessions_per_s: Option<f64>,
+    generator: ScenarioThreads,
+    machine: Machine,
+}
+
+#[derive(Deserialize)]
+struct ScenarioThreads {
+    threads: usize,
+}
+
+impl ScenarioOutline {
+    fn outline(self) -> Outline {
+        let file = self.scenario.rsplit('/').next().unwrap_or_default();
+        Outline {
+            kind: RecordKind::Scenario,
+            started_unix_ms: self.started_unix_ms,
+            elapsed_s: Some(self.elapsed_s),
+            loads: vec![file.to_owned()],
+            subjects: vec![OutlineSubject {
+                name: self.url.clone(),
+                address: Some(self.url),
+                ..OutlineSubject::default()
+            }],
+            comparisons: Vec::new(),
+            blocks: 0,
+            is_measured: true,
+            throughput_per_s: self.sessions_per_s,
+            machine: Fingerprint::of_machine(&self.machine, self.generator.threads),
+            seed: Some(self.seed),
             abx_version: self.abx_version,
         }
     }

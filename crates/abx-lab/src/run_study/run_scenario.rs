@@ -12,7 +12,7 @@ use abx_sys::conditions::Conditions;
 use abx_sys::{Nanos, ProcTree};
 
 use crate::process::listener;
-use crate::run_study::context::{PrepareError, check_descriptors, split};
+use crate::run_study::context::{PrepareError, check_descriptors, split, this_machine};
 use crate::run_study::waiting::{self, CpuAssignment};
 use crate::run_study::worker_threads::Room;
 use crate::study::study_file::scenario::ScenarioFile;
@@ -83,6 +83,7 @@ pub enum ScenarioError {
 /// [`ScenarioError`] when there was no load. What happens under it is in the record.
 pub fn run_scenario(run: ScenarioRun, stopper: &Stopper) -> Result<ScenarioRecord, ScenarioError> {
     let plan = plan(&run)?;
+    let machine = this_machine()?;
     let trial = try_scenario(&plan, stopper).map_err(PrepareError::Engine)?;
     check_trial(&run, &trial)?;
     if stopper.is_stopped() {
@@ -124,6 +125,7 @@ pub fn run_scenario(run: ScenarioRun, stopper: &Stopper) -> Result<ScenarioRecor
         connections: tally.connections,
         steps: steps.collect(),
         generator: ran.cost,
+        machine,
         server_cpu_s: server.map(|(before, after)| after.since(before).as_secs_f64()),
     })
 }

@@ -41,6 +41,11 @@ const RUN: &str = r#"{"schema":"abx.run/1","abx_version":"0.1.0","started_unix_m
     "settings":{"url":"http://127.0.0.1:80/x","connections":7,"threads":1},
     "machine":{"cpus":2},"throughput_per_s":1234.5}"#;
 
+const SCENARIO: &str = r#"{"schema":"abx.scenario/1","abx_version":"0.1.0","started_unix_ms":4,
+    "elapsed_s":2.5,"url":"http://127.0.0.1:80/","scenario":"shop/login.toml","seed":9,"users":50,
+    "sessions_per_s":81.5,"steps":[],"generator":{"threads":2,"cpu_s":0.1,"busy":0.1},
+    "machine":{"cpus":2}}"#;
+
 /// The report of another tool.
 const IMPORTED: &str = r#"{"schema":"abx.imported/1","abx_version":"0.1.0","imported_unix_ms":4,
     "runs":1,"is_paired":false,"report":{"name":"shortfin","tool":"ab",
@@ -117,6 +122,23 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!((run.seed, &run.loads[0][..]), (None, "c7"));
     assert_eq!(all(folder.path()), first);
     assert!(folder.path().join(INDEX).is_file());
+}
+
+#[test]
+fn a_scenario_is_listed_with_its_file() {
+    // Method: one record, read from the file and from the index, and searched by its file.
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("scenario.json"), SCENARIO).unwrap();
+    let first = all(folder.path());
+    assert_eq!(all(folder.path()), first);
+    let one = &first.entries[0].outline;
+    assert_eq!(one.kind, RecordKind::Scenario);
+    assert_eq!(one.loads, ["login.toml"]);
+    assert_eq!(one.subjects[0].name, "http://127.0.0.1:80/");
+    let figures = (one.throughput_per_s, one.elapsed_s, one.seed, one.blocks);
+    assert_eq!(figures, (Some(81.5), Some(2.5), Some(9), 0));
+    assert_eq!(one.machine.threads, 2);
+    assert_eq!(search(folder.path(), "LOGIN"), ["scenario.json"]);
 }
 
 #[test]

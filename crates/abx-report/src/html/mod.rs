@@ -15,6 +15,7 @@ pub use self::pages::imported::imported_html;
 pub use self::pages::index::{Listed, index_html, notice_html};
 pub use self::pages::page::page_policy;
 pub use self::pages::run::run_html;
+pub use self::pages::scenario::scenario_html;
 pub use self::pages::side_by_side::{AnyRecord, NamedRecord, NotShown, side_by_side_html};
 pub use self::pages::study::study_html;
 pub use self::pages::svg::study_svg;

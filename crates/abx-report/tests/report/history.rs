@@ -80,6 +80,12 @@ pub fn mixed() -> History {
     run.outline.blocks = 0;
     run.outline.throughput_per_s = Some(41_234.5);
     run.file = "run-1750000000-77.json".to_owned();
+    let mut scenario = entry("b1c2d3", &["http://127.0.0.1:8080/"], Vec::new());
+    scenario.outline.kind = RecordKind::Scenario;
+    scenario.outline.blocks = 0;
+    scenario.outline.loads = vec!["login.toml".to_owned()];
+    scenario.outline.throughput_per_s = Some(812.4);
+    scenario.file = "scenario-1750000000-1-77.json".to_owned();
     let mut imported = entry("a0b1c2", &["shortfin"], Vec::new());
     imported.outline.kind = RecordKind::Imported;
     imported.outline.blocks = 0;
@@ -97,6 +103,7 @@ pub fn mixed() -> History {
         entry("9c0d1e", &["nginx", "lighttpd"], vec![wide]),
         several,
         run,
+        scenario,
         imported,
         entry("e4f5a6", &["nginx", "lighttpd"], Vec::new()),
     ]);

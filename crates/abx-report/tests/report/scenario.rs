@@ -1,11 +1,12 @@
 //! The report of a scenario.
 
+use abx_evidence::record::Machine;
 use abx_evidence::scenario::{
     SCENARIO_SCHEMA, ScenarioCost, ScenarioEnd, ScenarioRecord, ScenarioTally, SessionCounts,
     StepFailure, StepRecord,
 };
 use abx_evidence::{Outcome, Times};
-use abx_report::{Style, scenario_text};
+use abx_report::{Style, scenario_html, scenario_text};
 use insta::assert_snapshot;
 
 /// A login and what follows: so many sessions, of which some fail in each step and some are
@@ -67,6 +68,7 @@ fn record(begun: u64, [first, second]: [u64; 2], cut_off: u64) -> ScenarioRecord
             cpu_s: 0.42,
             busy: 0.042,
         },
+        machine: Machine::default(),
         server_cpu_s: Some(3.2),
     }
 }
@@ -87,4 +89,23 @@ fn a_scenario_with_failures_and_limits() {
     record.interrupted = true;
     record.server_cpu_s = None;
     assert_snapshot!(scenario_text(&record, &Style::plain()));
+}
+
+#[test]
+fn a_page_has_the_report_and_the_record() {
+    // Method: the page of a scenario whose file has a name that is no HTML.
+    let mut record = record(2_000, [3, 0], 50);
+    record.scenario = "<log>&.toml".to_owned();
+    let page = scenario_html(&record);
+    let text = scenario_text(&record, &Style::plain());
+    let first = text.lines().next().unwrap();
+    for part in [
+        first,
+        "&lt;log&gt;&amp;.toml",
+        "login",
+        "\"abx.scenario/1\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("<log>"));
 }

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use abx_audit::ImportedRecord;
+use abx_evidence::scenario::ScenarioRecord;
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use abx_lab::Target;
 use abx_report::{ReportExtent, Style};
@@ -239,6 +240,15 @@ impl<'a> Outputs<'a> {
         conclude(write(report, &self.documents(text), self.flags))
     }
 
+    /// Prints the report of a scenario, which has two formats.
+    pub fn print_scenario(&self, report: &str, record: &ScenarioRecord) -> Result<(), Failure> {
+        let text = |format| match format {
+            Format::Html => abx_report::scenario_html(record),
+            _ => abx_report::scenario_json(record),
+        };
+        conclude(write(report, &self.documents(text), self.flags))
+    }
+
     fn documents(&self, text: impl Fn(Format) -> String) -> Vec<Document> {
         let document =
             |(format, place): (Format, &str)| Document::new(format.flag(), place, text(format));
@@ -321,7 +331,7 @@ impl FormatFlags {
     }
 
     /// The first flag of them that was given and asks for another format than HTML.
-    fn first_but_html(&self) -> Option<&'static str> {
+    pub fn first_but_html(&self) -> Option<&'static str> {
         let mut all = self.given().map(|(format, _)| format);
         let first = all.find(|format| *format != Format::Html);
         let otlp = self.otlp.as_ref().map(|_| "--otlp");

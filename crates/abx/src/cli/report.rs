@@ -91,9 +91,10 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             Ok(End::Done)
         }
         SavedRecord::Scenario(record) => {
-            let given = report.formats.first().or(report.of_studies());
-            report.refuse("a scenario, which has text and --json", given)?;
-            scenario::print(&record, flags)
+            let given = report.formats.first_but_html().or(report.of_studies());
+            report.refuse("a scenario, which has text, --html and --json", given)?;
+            let outputs = Outputs::of_run(flags, &report.formats)?;
+            scenario::print(&record, &outputs, flags)
         }
         SavedRecord::Machine(record) => {
             let given = report.formats.first().or(report.of_studies());

@@ -6,14 +6,14 @@ use std::time::Duration;
 use abx_engine::Stopper;
 use abx_evidence::scenario::{ScenarioEnd, ScenarioRecord};
 use abx_lab::{
-    PrepareError, ScenarioError, ScenarioRun, Scheme, Target, WaitChoice, run_scenario,
+    PrepareError, ScenarioError, ScenarioRun, Scheme, Store, Target, WaitChoice, run_scenario,
     scenario_file,
 };
 use abx_sys::Nanos;
 
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::{self, FormatFlags, OutputFlags};
-use super::{command_line, signals};
+use super::output::{self, FormatFlags, OutputFlags, Outputs};
+use super::{command_line, compare, history, signals};
 use crate::end::{End, Failure, tell};
 
 /// What the command line says of a scenario.
@@ -32,17 +32,18 @@ pub struct ScenarioWords<'a> {
     pub generator: &'a GeneratorFlags,
     /// Where the report goes.
     pub output: &'a OutputFlags,
-    /// Formats, of which none applies.
+    /// Formats, of which only HTML applies.
     pub formats: &'a FormatFlags,
 }
 
 /// Has users make sessions, and prints what came of it.
 pub fn run(words: ScenarioWords) -> Result<End, Failure> {
-    if let Some(flag) = words.formats.first() {
+    if let Some(flag) = words.formats.first_but_html() {
         return Err(Failure::usage(format!(
-            "a scenario has a report as text and with --json, so {flag} does not apply: leave it out"
+            "a scenario has a report as text, --html and --json, so {flag} does not apply: leave it out"
         )));
     }
+    let outputs = Outputs::of_run(words.output, words.formats)?;
     if words.target.scheme != Scheme::Http {
         return Err(Failure::usage(
             "a scenario is of HTTP requests: give a URL of http:// or https://",
@@ -80,13 +81,31 @@ pub fn run(words: ScenarioWords) -> Result<End, Failure> {
     let stopper = Stopper::default();
     signals::stop_on_signals(&stopper);
     let record = run_scenario(planned, &stopper).map_err(failure)?;
-    print(&record, words.output)
+    keep(&record, words.output);
+    print(&record, &outputs, words.output)
+}
+
+/// Saves a record, and says where it is; what was measured is printed all the same.
+fn keep(record: &ScenarioRecord, flags: &OutputFlags) {
+    let mut store = Store::for_new_record("scenario", record.seed);
+    if let Err(error) = store.save_somewhere(record) {
+        tell(&format!("abx: {error}"));
+        return;
+    }
+    history::note(&store);
+    if !flags.quiet || store.moved().is_some() {
+        compare::tell_where(&store);
+    }
 }
 
 /// Prints a scenario's record, and says how a command ends that did.
-pub fn print(record: &ScenarioRecord, flags: &OutputFlags) -> Result<End, Failure> {
+pub fn print(
+    record: &ScenarioRecord,
+    outputs: &Outputs,
+    flags: &OutputFlags,
+) -> Result<End, Failure> {
     let text = abx_report::scenario_text(record, &output::style(flags));
-    output::print(&text, record, flags)?;
+    outputs.print_scenario(&text, record)?;
     Ok(match record.sessions.completed {
         _ if record.interrupted => End::Interrupted,
         0 => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use abx_lab::history::HistoryError;
 use abx_report::{
-    AnyRecord, Listed, NamedRecord, NotShown, imported_html, index_html, run_html,
+    AnyRecord, Listed, NamedRecord, NotShown, imported_html, index_html, run_html, scenario_html,
     side_by_side_html, study_html,
 };
 
@@ -56,13 +56,12 @@ fn record(records: &RecordIndex, id: &str) -> Response {
         Ok(SavedRecord::Study(record)) => Response::page(study_html(&record)),
         Ok(SavedRecord::Run(record)) => Response::page(run_html(&record)),
         Ok(SavedRecord::Imported(record)) => Response::page(imported_html(&record)),
-        Ok(SavedRecord::Machine(_) | SavedRecord::Scenario(_) | SavedRecord::Timer(_)) => {
-            Response::notice(
-                ResponseStatus::NotFound,
-                "This record has no page",
-                WITHOUT_A_PAGE,
-            )
-        }
+        Ok(SavedRecord::Scenario(record)) => Response::page(scenario_html(&record)),
+        Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => Response::notice(
+            ResponseStatus::NotFound,
+            "This record has no page",
+            WITHOUT_A_PAGE,
+        ),
         Err(Unavailable { status, why }) => {
             let title = match status {
                 ResponseStatus::NotFound => "There is no such record",
@@ -87,12 +86,14 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
     let mut not_shown = Vec::new();
     for id in ids {
         match open(records, &id) {
-            Ok(SavedRecord::Machine(_) | SavedRecord::Scenario(_) | SavedRecord::Timer(_)) => {
-                not_shown.push(NotShown {
-                    id,
-                    why: WITHOUT_A_PAGE.to_owned(),
-                })
-            }
+            Ok(SavedRecord::Scenario(_)) => not_shown.push(NotShown {
+                id,
+                why: SESSIONS.to_owned(),
+            }),
+            Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => not_shown.push(NotShown {
+                id,
+                why: WITHOUT_A_PAGE.to_owned(),
+            }),
             Ok(kept) => opened.push((id, kept)),
             Err(Unavailable { why, .. }) => not_shown.push(NotShown { id, why }),
         }
@@ -200,8 +201,10 @@ fn hex(digit: u8) -> Option<u8> {
     u8::try_from(value).ok()
 }
 
-const WITHOUT_A_PAGE: &str = "It is what `abx doctor` saw of a machine, `abx timer` of a command, \
-    or what came of a scenario: `abx report FILE` prints that.";
+const WITHOUT_A_PAGE: &str = "It is what `abx doctor` saw of a machine, or `abx timer` of a command: \
+    `abx report FILE` prints that.";
+const SESSIONS: &str =
+    "It is of a scenario, whose sessions are no requests: it has a page of its own.";
 
 #[cfg(test)]
 mod tests {

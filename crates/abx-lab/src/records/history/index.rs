@@ -19,7 +19,7 @@ use super::{HistoryError, Query};
 /// The file's name.
 const NAME: &str = "history.sqlite3";
 /// To be raised with every change of [`TABLES`] or of what is written into them.
-const VERSION: i64 = 6;
+const VERSION: i64 = 7;
 /// How long another process may write; each does so for moments only.
 const BUSY: Duration = Duration::from_secs(20);
 

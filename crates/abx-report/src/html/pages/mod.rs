@@ -4,6 +4,7 @@ pub(crate) mod imported;
 pub(crate) mod index;
 pub(crate) mod page;
 pub(crate) mod run;
+pub(crate) mod scenario;
 pub(crate) mod side_by_side;
 pub(crate) mod study;
 pub(crate) mod svg;
