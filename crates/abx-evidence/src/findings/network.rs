@@ -58,15 +58,22 @@ impl<'a> ConnectionReadings<'a> {
 
     /// Connections that a listener did not take, and whose queue was full.
     fn turned_away(&self) -> (u64, String) {
-        let own: Option<u64> = self.sides.iter().map(|side| side.own_listen_drops).sum();
-        if let Some(own) = own.filter(|_| !self.sides.is_empty()) {
-            return (own, "its listen queue was full".to_owned());
-        }
         let overflows = self.sum(|side| side.listen_overflows);
         let drops = self.sum(|side| side.strain?.listen_drops);
         let half_open = self.sum(|side| side.strain?.half_open_drops);
         // Drops hold the overflows, and those of queues of half open ones.
         let all = overflows.max(drops).max(half_open);
+        let own: Option<u64> = self.sides.iter().map(|side| side.own_listen_drops).sum();
+        if let Some(own) = own.filter(|_| !self.sides.is_empty()) {
+            // A listener's socket also counts late packets of connections that are gone; what
+            // is no connection is in none of the machine's counters.
+            let own = if self.knows_turned_away() {
+                own.min(all)
+            } else {
+                own
+            };
+            return (own, "its listen queue was full".to_owned());
+        }
         let why = format!(
             "a listen queue of this machine was full ({overflows} when complete, {half_open} when \
              half open)"
@@ -79,6 +86,14 @@ impl<'a> ConnectionReadings<'a> {
             true => (0, why),
             false => (all, why),
         }
+    }
+
+    /// Whether the machine's counters of connections that were turned away could be read.
+    fn knows_turned_away(&self) -> bool {
+        self.sides.iter().all(|side| {
+            let strain = side.strain.as_ref();
+            strain.is_some_and(|strain| strain.listen_drops.is_some())
+        })
     }
 
     fn listen_overflows(&self) -> Option<Finding> {
@@ -144,8 +159,8 @@ impl<'a> ConnectionReadings<'a> {
             Finding::new(
                 FindingId::LostPackets,
                 format!(
-                    "TCP lost packets on this machine while {} was loaded ({}), this load's or \
-                     another program's; one may cost 0.2 s or more",
+                    "TCP took packets for lost on this machine while {} was loaded ({}), this \
+                     load's or another program's; one that is lost may cost 0.2 s or more",
                     self.subject,
                     seen.join(", ")
                 ),

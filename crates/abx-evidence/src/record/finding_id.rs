@@ -303,7 +303,7 @@ finding_ids! {
          a thousand",
         "raise the subject's backlog and `net.core.somaxconn`, or offer fewer connections";
     LostPackets: "lost_packets", [Note],
-        "TCP lost packets on this machine; each may cost 0.2 s or more",
+        "TCP took packets for lost on this machine; one that is lost may cost 0.2 s or more",
         "end other programs that use the network; else raise the subject's backlog, and look at \
          `nstat -az` for what drops them";
     PacketsDropped: "packets_dropped", [Note],

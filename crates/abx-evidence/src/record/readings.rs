@@ -67,7 +67,8 @@ pub struct HostCounters {
     pub timeouts: Option<u64>,
     /// First packets of a connection that were sent again.
     pub syn_retransmits: Option<u64>,
-    /// Packets of TCP that were sent again for any reason.
+    /// Packets of TCP that were sent again because one was lost or taken for lost; not the
+    /// kernel's probes that found nothing amiss.
     pub retransmits: Option<u64>,
     /// Packets dropped because a processor's queue of received ones was full.
     pub packets_dropped: Option<u64>,

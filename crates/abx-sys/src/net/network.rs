@@ -23,8 +23,13 @@ pub struct NetworkCounters {
     pub timeouts: Option<u64>,
     /// First packets of a connection that were sent again: each cost a second or more.
     pub syn_retransmits: Option<u64>,
-    /// Packets sent again for any reason.
+    /// Packets sent again for any reason, probes for lost ends included.
     pub retransmits: Option<u64>,
+    /// Probes for lost ends: the last packet sent again some milliseconds after it, since
+    /// nothing was acknowledged yet. On loopback a busy receiver brings them about.
+    pub loss_probes: Option<u64>,
+    /// Probes that found something lost.
+    pub loss_probe_recoveries: Option<u64>,
     /// Packets dropped because a CPU's queue of received ones was full.
     pub packets_dropped: Option<u64>,
     /// How often a CPU had packets left when its turn to receive was over.
@@ -45,6 +50,8 @@ impl NetworkCounters {
                 "TCPRcvQDrop" => &mut found.receive_queue_drops,
                 "TCPTimeouts" => &mut found.timeouts,
                 "TCPSynRetrans" => &mut found.syn_retransmits,
+                "TCPLossProbes" => &mut found.loss_probes,
+                "TCPLossProbeRecovery" => &mut found.loss_probe_recoveries,
                 _ => return,
             };
             *place = number.parse().ok();
@@ -73,9 +80,20 @@ impl NetworkCounters {
             timeouts: added(self.timeouts, earlier.timeouts),
             syn_retransmits: added(self.syn_retransmits, earlier.syn_retransmits),
             retransmits: added(self.retransmits, earlier.retransmits),
+            loss_probes: added(self.loss_probes, earlier.loss_probes),
+            loss_probe_recoveries: added(self.loss_probe_recoveries, earlier.loss_probe_recoveries),
             packets_dropped: added(self.packets_dropped, earlier.packets_dropped),
             squeezes: added(self.squeezes, earlier.squeezes),
         }
+    }
+
+    /// Packets sent again because one was lost, or taken for lost: without probes that found
+    /// nothing amiss.
+    #[must_use]
+    pub fn retransmits_of_losses(&self) -> Option<u64> {
+        let recoveries = self.loss_probe_recoveries.unwrap_or(0);
+        let in_vain = self.loss_probes.unwrap_or(0).saturating_sub(recoveries);
+        Some(self.retransmits?.saturating_sub(in_vain))
     }
 }
 
@@ -190,6 +208,32 @@ mod tests {
         assert_eq!(added.timeouts, Some(0));
         assert_eq!(added.half_open_drops, None);
         assert_eq!(added.packets_dropped, None);
+    }
+
+    #[test]
+    fn probes_that_find_nothing_amiss_are_no_losses() {
+        // Method: kernels with and without the counters, and more probes than packets sent
+        // again, since a probe may be a packet that is new.
+        let table = [
+            ((Some(7), None, None), Some(7)),
+            ((Some(7), Some(5), None), Some(2)),
+            ((Some(7), Some(5), Some(1)), Some(3)),
+            ((Some(7), Some(9), Some(1)), Some(0)),
+            ((None, Some(9), Some(1)), None),
+        ];
+        for ((retransmits, loss_probes, loss_probe_recoveries), expected) in table {
+            let counters = NetworkCounters {
+                retransmits,
+                loss_probes,
+                loss_probe_recoveries,
+                ..NetworkCounters::default()
+            };
+            let found = counters.retransmits_of_losses();
+            assert_eq!(found, expected, "{counters:?}");
+        }
+        let names = "TcpExt: TCPLossProbes TCPLossProbeRecovery\nTcpExt: 5 1\n";
+        let counters = NetworkCounters::parse(names, SNMP, "");
+        assert_eq!(counters.retransmits_of_losses(), Some(3));
     }
 
     #[test]

@@ -117,6 +117,25 @@ fn a_full_queue_is_a_subjects_own_or_nobodys() {
 }
 
 #[test]
+fn late_packets_of_connections_that_are_gone_turn_nobody_away() {
+    // Method: a listener's socket that counts 5,000 drops in each block, while the machine
+    // counts none, some or more connections that were turned away.
+    let own = |machine: u64| {
+        let found = found(
+            |side| {
+                side.own_listen_drops = Some(5_000);
+                strain(side).listen_drops = Some(machine);
+            },
+            |slice| slice.connects = 1_000,
+        );
+        only(&found).map(|(_, _, message)| message.to_owned())
+    };
+    assert_eq!(own(0), None);
+    assert!(own(2).unwrap().contains("12 connections"));
+    assert!(own(9_000).unwrap().contains("30000 connections"));
+}
+
+#[test]
 fn any_lost_packet_is_noted_with_its_kind() {
     // Method: one event in each block, of each kind alone.
     type Change = fn(&mut HostCounters);

@@ -32,7 +32,7 @@ impl Troubles {
                 receive_queue_drops: network.receive_queue_drops,
                 timeouts: network.timeouts,
                 syn_retransmits: network.syn_retransmits,
-                retransmits: network.retransmits,
+                retransmits: network.retransmits_of_losses(),
                 packets_dropped: network.packets_dropped,
                 squeezes: network.squeezes,
                 cpu_pressure_us: pressure.cpu_some_us,
@@ -61,7 +61,8 @@ mod tests {
         added.network.listen_overflows = Some(1);
         added.network.listen_drops = Some(2);
         added.network.syn_retransmits = Some(3);
-        added.network.retransmits = Some(4);
+        added.network.retransmits = Some(9);
+        added.network.loss_probes = Some(5);
         added.pressure.memory_full_us = Some(6);
         added.throttling.time_us = Some(7);
         let troubles = Troubles::of(added);
