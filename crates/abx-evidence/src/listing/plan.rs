@@ -82,9 +82,9 @@ pub struct StudyPlan {
     pub blocks_most: usize,
 }
 
-/// A block's time for each subject and load where nothing is known: 2 s of load, warm-up
+/// A block's time for each subject and load where nothing is known: 1.5 s of load, warm-up
 /// and start.
-const SECONDS_USUAL: f64 = 4.0;
+const SECONDS_USUAL: f64 = 3.5;
 
 #[derive(Deserialize)]
 struct Keys {

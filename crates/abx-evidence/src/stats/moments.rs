@@ -6,7 +6,7 @@
 /// of squares would miss by rounding. Source: Welford, Technometrics 4 (1962).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Moments {
-    count: usize,
+    pub(super) count: usize,
     pub(super) mean: f64,
     /// Sum of the squared deviations from the mean.
     pub(super) squares: f64,

@@ -36,7 +36,7 @@ const TRIAL_MAX_NS: u64 = 60_000_000_000;
 /// A slice holds this many response times of the slowest subject.
 pub const TURNS: f64 = 5.0;
 /// Load of one subject in one block, shared out in rounds.
-const BLOCK_NS: u64 = 2_000_000_000;
+const BLOCK_NS: u64 = 1_500_000_000;
 pub const ROUNDS_MIN: u64 = 2;
 const ROUNDS_MAX: u64 = 20;
 /// The same where slices may be shorter than usual and load for as long.
@@ -290,7 +290,7 @@ mod tests {
     fn slices_hold_five_answers_of_the_slowest_subject() {
         // Method: 50 connections at 5,000/s take 10 ms, at 250/s 200 ms, at 1/s 50 s.
         let usual = found(5_000.0, 0.0, SliceLength::Usual);
-        assert_eq!((usual.slice_ns, usual.rounds), (SLICE_NS, 20));
+        assert_eq!((usual.slice_ns, usual.rounds), (SLICE_NS, 15));
         assert_eq!(usual.slice_reason, None);
         let slow = found(250.0, 0.0, SliceLength::Usual);
         assert_eq!((slow.slice_ns, slow.rounds), (1_000_000_000, 2));
