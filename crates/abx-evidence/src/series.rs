@@ -221,8 +221,8 @@ pub fn fault_course(
     let moment = |(place, [in_time, failed]): (i64, [Vec<f64>; 2])| {
         Some(FaultMoment {
             since_ns: place * stretch_ns,
-            in_time: median(in_time.into_iter())?,
-            failed: median(failed.into_iter())?,
+            in_time: median(in_time)?,
+            failed: median(failed)?,
         })
     };
     shares.into_iter().filter_map(moment).collect()

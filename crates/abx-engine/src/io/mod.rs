@@ -33,6 +33,15 @@ pub(crate) use tls::{Tls, TlsClient, remedy};
 /// since the last reading does not make it end late.
 const NEAR: Nanos = Nanos(20_000_000);
 
+/// How a TLS connection came to stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Handshake {
+    /// From when its socket was connected to when the last of the handshake had come.
+    pub(crate) span: Nanos,
+    /// Whether it resumed the session of an earlier connection.
+    pub(crate) is_resumed: bool,
+}
+
 /// Names one connection of a back end: a place, and which of the place's
 /// connections in turn.
 ///
@@ -178,9 +187,8 @@ pub(crate) trait Io {
         None
     }
 
-    /// How long the TLS handshake of a connection took that stands: from when its socket
-    /// was connected to when the last of it had come; `None` without one.
-    fn handshake(&self, _: Token) -> Option<Nanos> {
+    /// The TLS handshake of a connection that stands; `None` without one.
+    fn handshake(&self, _: Token) -> Option<Handshake> {
         None
     }
 

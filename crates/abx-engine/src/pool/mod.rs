@@ -331,9 +331,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     fn connected(&mut self, index: usize, now: Nanos) {
         let slot = &self.slots[index];
         if slot.flights.iter().any(|flight| flight.counted)
-            && let Some(span) = self.io.handshake(slot.token(index))
+            && let Some(handshake) = self.io.handshake(slot.token(index))
         {
-            self.tally.handshake.record_ns(span.0);
+            self.tally.handshake.record_ns(handshake.span.0);
+            self.tally.resumed += u64::from(handshake.is_resumed);
             if let Some(log) = &mut self.tally.log {
                 log.agrees(|| self.io.tls_terms(slot.token(index)));
             }

@@ -206,12 +206,35 @@ fn each_request_may_bring_its_own_connection() {
             }
             let [full, resumed] = peer.handshakes();
             assert_eq!(full + resumed, 50);
+            assert_eq!(slice.tally.resumed, resumed);
             match resumption {
                 true => assert!(resumed >= 40, "{resumed} of 50 were resumed"),
                 false => assert_eq!(resumed, 0),
             }
         }
     }
+}
+
+#[test]
+fn connections_that_are_opened_together_all_have_something_to_resume() {
+    // Method: twenty at a time, of a server that gives two tickets with each handshake. In
+    // the first slice the first twenty have none; in the next one everybody has.
+    let peer = TlsPeer::start(BOTH, false);
+    let tls = TlsPlan {
+        version: Some(TlsVersion::Tls13),
+        resumption: true,
+        ..believing()
+    };
+    let load = LoadPlan {
+        keep_alive: false,
+        ..over_tls(peer.address, 20, tls)
+    };
+    let mut engine = crate::engine(1);
+    let (pool, _) = engine.open(&load).unwrap();
+    let first = engine.slice(pool, &crate::requests(60)).unwrap().tally;
+    assert!((40..60).contains(&first.resumed), "{} of 60", first.resumed);
+    let next = engine.slice(pool, &crate::requests(60)).unwrap().tally;
+    assert_eq!((next.handshake.count(), next.resumed), (60, 60));
 }
 
 #[test]

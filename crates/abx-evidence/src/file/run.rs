@@ -67,6 +67,9 @@ pub struct RunRecord {
     /// The TLS handshakes of connections opened after the start; `None` when there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handshake_us: Option<Times>,
+    /// The share of these that resumed an earlier session; `None` when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshakes_resumed: Option<f64>,
     /// What the server said of its own time in the same sample, in `Server-Timing`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_times: Vec<ServerTime>,
@@ -187,6 +190,7 @@ impl RunRecord {
             service_time_us: summary.service_time_us.clone(),
             phases: summary.phases.clone(),
             handshake_us: summary.handshake_us.clone(),
+            handshakes_resumed: summary.handshakes_resumed,
             server_times: conclusions.server_times.clone(),
             bytes: slice.bytes,
             body_bytes: slice.body_bytes,

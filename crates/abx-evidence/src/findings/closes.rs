@@ -1,5 +1,5 @@
-//! Findings about connections that were to be kept and that the server closed, the same
-//! for a run and for a study.
+//! Findings about connections that were to be kept and that the server closed, and about
+//! sessions that it did not resume, the same for a run and for a study.
 
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::share::share;
@@ -11,6 +11,9 @@ use crate::record::finding_id::FindingId;
 const CLOSING_MIN: f64 = 0.01;
 /// From this share of requests on it matters that they are sent again.
 const RESENT_MIN: f64 = 0.001;
+/// Below this share of handshakes a load of resumed ones is a mixture. The first one of each
+/// connection has nothing to resume.
+const RESUMED_MIN: f64 = 0.98;
 
 /// `closing` of all the whole answers of `who` ended their connections.
 pub(crate) fn not_kept(who: &str, closing: u64, completed: u64) -> Option<Finding> {
@@ -23,6 +26,16 @@ pub(crate) fn not_kept(who: &str, closing: u64, completed: u64) -> Option<Findin
             100.0 * part
         ),
     ))
+}
+
+/// Handshakes with `who` of which only this share was resumed.
+pub(crate) fn not_resumed(who: &str, resumed: f64) -> Option<Finding> {
+    let message = format!(
+        "{:.1} % of the TLS handshakes with {who} resumed a session, as all were to do; the others \
+         were full ones",
+        100.0 * resumed
+    );
+    (resumed < RESUMED_MIN).then(|| Finding::new(FindingId::NotResumed, message))
 }
 
 /// Requests that `who` closed a reused connection under.

@@ -139,6 +139,7 @@ fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<F
         false => Saturation::HadTime,
     };
     found.extend(strain(own, saturation));
+    found.extend(not_resumed(summary, load));
     found.extend(delayed(summary, load));
     found.extend(missed(summary));
     found.extend(pace(summary, pace_limits(own, limit)));
@@ -178,6 +179,14 @@ fn delayed(summary: &Summary, load: &LoadRecord) -> Option<Finding> {
         server_busy: summary.server_busy,
     };
     let found = echoes.delayed().or_else(|| parts.delayed());
+    found.map(|finding| finding.about(&summary.subject))
+}
+
+/// Whether one subject's sessions were not resumed, as they should have been.
+fn not_resumed(summary: &Summary, load: &LoadRecord) -> Option<Finding> {
+    let tls = load.settings.tls.as_ref();
+    tls.filter(|tls| tls.resumption)?;
+    let found = closes::not_resumed(&summary.subject, summary.handshakes_resumed?);
     found.map(|finding| finding.about(&summary.subject))
 }
 

@@ -10,6 +10,7 @@ use crate::judge::metric::{Metric, Sense};
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;
 use crate::measure::exchange::LoadShape;
+use crate::measure::quantile::median;
 use crate::record::{LoadRecord, LoadSettings, Measured};
 use crate::stats::crossing::{Crossing, Side, crossings};
 use crate::stats::stop::BLOCKS_ORDERED;
@@ -329,12 +330,6 @@ fn law(subject: &str, numbers: &[(f64, Values)]) -> Option<Scalability> {
         peak_connections: middle(ScalabilityLaw::peak),
         r2: middle(|law| law.r2),
     })
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len().checked_sub(1)? / 2;
-    Some(f64::midpoint(values[middle], values[values.len() / 2]))
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Quantiles of times of which some are only known as "at least".
 
-use std::cmp::Ordering;
-
 use crate::measure::histogram::Histogram;
 
 /// A quantile of times.
@@ -43,11 +41,19 @@ impl Quantile {
     }
 }
 
-/// The lower median.
-pub(crate) fn median<T: Copy + PartialOrd>(values: impl Iterator<Item = T>) -> Option<T> {
-    let mut values: Vec<T> = values.collect();
-    values.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
-    values.get(values.len().saturating_sub(1) / 2).copied()
+/// The median; of an even number, the mean of the middle two.
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    let (low, high) = (values[last / 2], values[last.div_ceil(2)]);
+    Some(f64::midpoint(low, high))
+}
+
+/// The same of counts, to the nearest one.
+pub(crate) fn median_count(values: impl IntoIterator<Item = u64>) -> Option<u64> {
+    let middle = median(values.into_iter().map(|value| value as f64))?;
+    Some(middle.round() as u64)
 }
 
 #[cfg(test)]
@@ -153,11 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_one_of_the_values() {
-        // Method: none, one, even and odd counts.
-        assert_eq!(median::<u64>([].into_iter()), None);
-        assert_eq!(median([7].into_iter()), Some(7));
-        assert_eq!(median([9, 1, 5].into_iter()), Some(5));
-        assert_eq!(median([9, 1, 5, 3].into_iter()), Some(3));
+    fn the_median_is_in_the_middle() {
+        // Method: none, one, odd and even numbers of values.
+        assert_eq!(median([]), None);
+        assert_eq!(median([7.0]), Some(7.0));
+        assert_eq!(median([9.0, 1.0, 5.0]), Some(5.0));
+        assert_eq!(median([9.0, 1.0, 5.0, 3.0]), Some(4.0));
+        assert_eq!(median_count([9, 1, 6, 3]), Some(5));
     }
 }

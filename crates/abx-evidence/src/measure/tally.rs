@@ -91,6 +91,9 @@ pub struct Tally {
     /// socket was connected to when the last of the handshake had come.
     #[serde(default)]
     pub handshake: Histogram,
+    /// Those of `handshake` that resumed an earlier session.
+    #[serde(default)]
+    pub resumed: u64,
     /// Of broadcasts that all listeners got: from the intended send to when the
     /// first one had it.
     pub first_listener: Histogram,
@@ -202,6 +205,7 @@ impl Tally {
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
         self.handshake.merge(&other.handshake);
+        self.resumed += other.resumed;
         self.first_listener.merge(&other.first_listener);
         self.median_listener.merge(&other.median_listener);
         self.lost += other.lost;
@@ -258,6 +262,7 @@ impl Tally {
         self.lateness.clear();
         self.loop_lag.clear();
         self.handshake.clear();
+        self.resumed = 0;
         self.first_listener.clear();
         self.median_listener.clear();
         self.lost = 0;
@@ -384,6 +389,7 @@ mod tests {
             tally.closing += u64::from(*kind % 6);
             tally.loop_lag.record_ns(span / 7);
             tally.handshake.record_ns(span / 4);
+            tally.resumed += u64::from(*kind % 2);
             tally.first_listener.record_ns(span / 3);
             tally.median_listener.record_ns(span / 2);
             tally.lost += u64::from(*kind % 3);

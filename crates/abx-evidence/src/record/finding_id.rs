@@ -91,6 +91,10 @@ finding_ids! {
          does, and connections were opened anew",
         "have the server keep connections (keep-alive, and its limit of requests for each), or \
          measure without (`--no-keepalive`)";
+    NotResumed: "not_resumed", [Note],
+        "sessions of TLS were to be resumed, and connections made full handshakes",
+        "have the server give out tickets, and remember sessions for as long as the load lasts; \
+         look at its session cache and the lifetime of its tickets";
     RequestsResent: "requests_resent", [Note],
         "the server closed reused connections while requests were under way on them, and one in \
          a thousand or more was sent again",
@@ -332,8 +336,9 @@ finding_ids! {
     SupervisorGone: "supervisor_gone", [Note],
         "the supervisor of a subject was killed and did not come back",
         "have a service manager start the server again, or take it as it is";
-    FaultUnfelt: "fault_unfelt", [Note],
-        "a fault cost no request anything",
+    FaultUnfelt: "fault_unfelt", [Note, Bound, Void],
+        "a fault cost no request anything, so that the recovery is at most the time between two \
+         requests: a bound where that is the faster one's, no claim where it is the slower one's",
         "raise the rate, or take it as it is: the fault cannot be felt";
     DisturbedBeforeFault: "disturbed_before_fault", [Note],
         "requests were lost or delayed before a fault was done",

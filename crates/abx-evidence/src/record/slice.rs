@@ -45,6 +45,9 @@ pub struct SliceRecord {
     pub body_bytes: u64,
     /// Connections opened within the slice.
     pub connects: u64,
+    /// TLS handshakes that resumed an earlier session, of those that requests waited for
+    /// which count; `None` where no such request waited for one.
+    pub resumed: Option<u64>,
     /// Whole answers that ended a connection which was to be kept, wherever in the slice.
     pub closing: u64,
     /// Connections that had died since the last slice and were opened again before this one.
@@ -116,6 +119,7 @@ impl SliceRecord {
             bytes: tally.bytes,
             body_bytes: tally.body_bytes,
             connects: tally.connects,
+            resumed: (!tally.handshake.is_empty()).then_some(tally.resumed),
             closing: tally.closing,
             reopened: 0,
             hashed: tally.hashed,

@@ -12,7 +12,7 @@ use crate::measure::held::{Held, HeldFigures};
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phase_times::PhaseTimes;
-use crate::measure::quantile::median;
+use crate::measure::quantile::{median, median_count};
 use crate::measure::share::share;
 use crate::measure::statuses::Statuses;
 use crate::measure::steps::StepTimes;
@@ -40,6 +40,10 @@ pub struct Summary {
     /// when there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handshake_us: Option<Times>,
+    /// The share of these handshakes that resumed an earlier session; `None` when there
+    /// was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshakes_resumed: Option<f64>,
     /// The subject's processor time for each whole answer; `None` when not readable.
     pub server_cpu_us_per_request: Option<f64>,
     /// Context switches of the subject for each whole answer; `None` when not readable.
@@ -144,6 +148,7 @@ fn summary(view: &SubjectView) -> Summary {
     let cpu = sums.server_cpu_ns.filter(|_| sums.slices > 0);
     let completed = sums.outcomes.completed();
     let all_completed = sums.all_completed();
+    let handshakes = view.times(|all| &all.handshake);
     let held: Vec<Held> = view.readings().filter_map(|side| side.held).collect();
     Summary {
         subject: (*subject).to_owned(),
@@ -158,7 +163,9 @@ fn summary(view: &SubjectView) -> Summary {
             view.times(|all| &all.service_at_least),
         )),
         phases: PhaseTimes::of(&view.phases()),
-        handshake_us: view.times(|all| &all.handshake).as_ref().map(Times::of),
+        handshakes_resumed: { sums.resumed.zip(handshakes.as_ref()) }
+            .and_then(|(resumed, all)| share(resumed, all.count())),
+        handshake_us: handshakes.as_ref().map(Times::of),
         server_cpu_us_per_request: cpu
             .and_then(|cpu| share(cpu, all_completed))
             .map(|ns| ns / 1e3),
@@ -168,15 +175,9 @@ fn summary(view: &SubjectView) -> Summary {
         server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
         services: services(view),
         generator_busy: share(sums.busiest_worker_ns, sums.wall_ns),
-        rss_bytes: median(lives.iter().filter_map(|life| life.rss_bytes_max)),
-        pss_bytes: median(view.readings().filter_map(|side| side.pss_bytes)),
-        ready_s: median(
-            lives
-                .iter()
-                .filter_map(|life| life.ready_s)
-                .map(|seconds| (seconds * 1e6) as u64),
-        )
-        .map(|micros| micros as f64 / 1e6),
+        rss_bytes: median_count(lives.iter().filter_map(|life| life.rss_bytes_max)),
+        pss_bytes: median_count(view.readings().filter_map(|side| side.pss_bytes)),
+        ready_s: median(lives.iter().filter_map(|life| life.ready_s)),
         loaded_s: sums.wall_ns as f64 / 1e9,
         sent: sums.outcomes.sent(),
         offered: view.offered(),
@@ -207,7 +208,7 @@ fn services(view: &SubjectView) -> Vec<ServiceUse> {
                 .and_then(|cpu| share(cpu, sums.all_completed()))
                 .map(|ns| ns / 1e3),
             busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
-            rss_bytes: median(lives.filter_map(|life| life.rss_bytes_max)),
+            rss_bytes: median_count(lives.filter_map(|life| life.rss_bytes_max)),
         }
     })
     .collect()

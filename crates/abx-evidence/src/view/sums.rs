@@ -28,6 +28,7 @@ pub(crate) struct Sums {
     pub(crate) response_ns_sum: u64,
     /// Connections opened within slices and between them.
     pub(crate) connects: u64,
+    pub(crate) resumed: Option<u64>,
     pub(crate) closing: u64,
     pub(crate) server_cpu_ns: Option<u64>,
     pub(crate) server_switches: Option<u64>,
@@ -66,6 +67,7 @@ impl From<&SliceRecord> for Sums {
             silent: slice.silent,
             response_ns_sum: slice.response_ns_sum,
             connects: slice.connects + slice.reopened,
+            resumed: slice.resumed,
             closing: slice.closing,
             server_cpu_ns: slice.server_cpu_ns,
             server_switches: slice.server_switches,
@@ -132,6 +134,9 @@ impl Sums {
             silent: self.silent + other.silent,
             response_ns_sum: self.response_ns_sum + other.response_ns_sum,
             connects: self.connects + other.connects,
+            resumed: { self.resumed.iter().chain(&other.resumed) }
+                .copied()
+                .reduce(|one, other| one + other),
             closing: self.closing + other.closing,
             server_cpu_ns: both(self.server_cpu_ns, other.server_cpu_ns),
             server_switches: both(self.server_switches, other.server_switches),

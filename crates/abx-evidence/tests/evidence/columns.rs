@@ -76,6 +76,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 bytes: numbers[10],
                 body_bytes: numbers[11],
                 connects: numbers[12],
+                resumed: readings[2],
                 closing: numbers[20],
                 reopened: numbers[13],
                 hashed: numbers[14],

@@ -54,7 +54,7 @@ fn at_a_glance(record: &RunRecord, style: &Style) -> String {
         }
         let handshakes = record.handshake_us.as_ref().map(|us| glance(us, style));
         if let Some(line) = handshakes.and_then(|lines| lines.into_iter().next()) {
-            add("TLS handshake", &line);
+            add("TLS handshake", &(line + &resumed(record)));
         }
         if record.settings.exchange.shape == LoadShape::Request {
             add("status", &statuses(record));
@@ -73,6 +73,17 @@ fn at_a_glance(record: &RunRecord, style: &Style) -> String {
     out.push_str(&by_cause(&record.findings, style));
     let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
     out + &style.paragraph(rest)
+}
+
+/// How many handshakes resumed a session, where all were to.
+fn resumed(record: &RunRecord) -> String {
+    let tls = record.settings.tls.as_ref();
+    let share = record
+        .handshakes_resumed
+        .filter(|_| tls.is_some_and(|tls| tls.resumption));
+    share.map_or_else(String::new, |share| {
+        format!("; {:.1} % resumed", 100.0 * share)
+    })
 }
 
 fn all_sections(record: &RunRecord, style: &Style) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The report of a run.
 
-use abx_evidence::record::RequestSettings;
+use abx_evidence::record::{RequestSettings, TlsSettings, TlsTrustKind};
 use abx_evidence::{
     ArrivalKind, Finding, FindingId, Level, MeanInterval, RunRecord, ServerTime, Times,
 };
@@ -50,6 +50,20 @@ fn handshakes_have_a_line_where_there_were_any() {
     record.handshake_us = Some(times(1_234));
     let [brief, full, explained] = shown(&record);
     assert!(brief.contains("TLS handshake  p50 1.23 ms, p99"), "{brief}");
+    assert!(!brief.contains("resumed"), "{brief}");
+    record.handshakes_resumed = Some(0.66);
+    record.settings.tls = Some(TlsSettings {
+        trust: TlsTrustKind::System,
+        version: None,
+        resumption: true,
+        shows_certificate: false,
+    });
+    let [resumed, ..] = shown(&record);
+    let words: Vec<&str> = resumed.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("; 66.0 % resumed status"),
+        "{resumed}"
+    );
     assert!(
         full.contains("\nhandshake µs") || full.contains("\nhandshake ms"),
         "{full}"

@@ -7,11 +7,9 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{CipherSuite, ClientConfig, Error, RootCertStore, SupportedCipherSuite, version};
 
+use super::tickets::Tickets;
 use super::verifiers::{Given, Unverified};
 use crate::plan::{TlsPlan, TlsSuite, TlsTrust, TlsVersion};
-
-/// Sessions that are kept to be resumed.
-const SESSIONS_MAX: usize = 1024;
 
 /// What all connections of a load have in common.
 #[derive(Clone)]
@@ -73,7 +71,7 @@ impl TlsClient {
         let protocols = plan.protocols.iter();
         config.alpn_protocols = protocols.map(|name| name.clone().into_bytes()).collect();
         config.resumption = match plan.resumption {
-            true => Resumption::in_memory_sessions(SESSIONS_MAX),
+            true => Resumption::store(Arc::new(Tickets::default())),
             false => Resumption::disabled(),
         };
         Ok(TlsClient {

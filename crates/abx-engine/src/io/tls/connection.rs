@@ -5,13 +5,14 @@ use std::io;
 use abx_evidence::TlsTerms;
 use abx_evidence::record::TlsSession;
 use abx_sys::Nanos;
+use rustls::HandshakeKind;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptError};
 
 use super::config::TlsClient;
 use super::key_bits::key_bits;
 use super::remedy::HandshakeFault;
-use crate::io::{Io, Token};
+use crate::io::{Handshake, Io, Token};
 
 /// What a record's head, tag and padding take at most (RFC 8446, section 5.2, and
 /// RFC 5246, section 6.2.3).
@@ -28,8 +29,8 @@ pub(super) struct TlsConnection {
     outgoing: Vec<u8>,
     /// When its socket was connected.
     pub(super) connected: Nanos,
-    /// How long the handshake took; `None` before its end.
-    pub(super) handshake: Option<Nanos>,
+    /// What the handshake was; `None` before its end.
+    pub(super) handshake: Option<Handshake>,
     /// Whether the handshake is over.
     pub(super) is_open: bool,
     /// Whether a plain byte of the peer's has come: in TLS 1.3 it may still refuse before.
@@ -102,6 +103,14 @@ impl TlsConnection {
         };
         self.incoming.drain(..done);
         end
+    }
+
+    /// The handshake is over, now.
+    pub(super) fn shaken(&mut self, now: Nanos) {
+        self.handshake = Some(Handshake {
+            span: now.since(self.connected),
+            is_resumed: self.session.handshake_kind() == Some(HandshakeKind::Resumed),
+        });
     }
 
     /// What the peer is told of an error.

@@ -8,6 +8,7 @@ mod config;
 mod connection;
 mod key_bits;
 mod remedy;
+mod tickets;
 mod verifiers;
 
 use std::io;
@@ -17,7 +18,7 @@ use abx_evidence::TlsTerms;
 use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
-use super::{Awaits, Awake, Io, Ready, Received, Token};
+use super::{Awaits, Awake, Handshake, Io, Ready, Received, Token};
 use connection::TlsConnection;
 
 pub(crate) use config::TlsClient;
@@ -98,7 +99,7 @@ impl<I: Io> Tls<I> {
             }
             if connection.is_open {
                 connection.behind = early;
-                connection.handshake = Some(now.since(connection.connected));
+                connection.shaken(now);
                 ready.push(Ready::Connected(token));
                 // More may have come, which the back end below tells nothing of any more.
                 ready.push(Ready::Receivable(token));
@@ -242,7 +243,7 @@ impl<I: Io> Io for Tls<I> {
         Some(io::Error::new(io::ErrorKind::InvalidData, fault))
     }
 
-    fn handshake(&self, token: Token) -> Option<Nanos> {
+    fn handshake(&self, token: Token) -> Option<Handshake> {
         let connection = self.connections.get(token.slot as usize)?;
         connection.as_ref()?.handshake
     }

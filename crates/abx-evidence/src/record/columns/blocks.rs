@@ -39,6 +39,7 @@ columns! {
         bytes: u64,
         body_bytes: u64,
         connects: u64,
+        resumed: Option<u64>,
         closing: u64,
         reopened: u64,
         hashed: u64,

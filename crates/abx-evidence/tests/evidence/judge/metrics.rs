@@ -8,8 +8,8 @@ use abx_evidence::{
 };
 
 use abx_fixtures::{
-    MS, OK, assert_close, each_slice, find, ids, judged, limits, longer, pair, primary, sides,
-    study, two_loads,
+    MS, OK, all_slices, assert_close, each_slice, find, ids, judged, limits, longer, pair, primary,
+    sides, study, two_loads,
 };
 
 /// The comparison by one metric.
@@ -274,4 +274,47 @@ fn a_cold_start_is_read_where_a_load_was_the_first_of_its_block() {
     assert_eq!(cold.load, "small");
     assert_eq!(cold.verdict, Verdict::Slower);
     assert!((cold.ratio.unwrap() - 0.5).abs() < 0.01, "{cold:?}");
+}
+
+#[test]
+fn sessions_that_were_not_resumed_are_noted_where_all_were_to_be() {
+    // Method: one handshake for each of 100 answers, of which 97, 98 and all were resumed;
+    // 97 of a load that asked for full ones; and a slice in which nobody waited for one.
+    let resumed = |count: Option<u64>, resumption: bool| {
+        let mut record = pair();
+        record.loads[0].settings.tls = Some(TlsSettings {
+            trust: TlsTrustKind::Anyone,
+            version: None,
+            resumption,
+            shows_certificate: false,
+        });
+        let slices = all_slices(&mut record).filter(|slice| slice.subject == "new");
+        let mut all = 0;
+        for slice in slices {
+            slice.resumed = count;
+            all += 100 * u64::from(count.is_some());
+        }
+        let mut times = Histograms::default();
+        fill(&mut times.handshake, all, 300);
+        record.blocks[0].loads[0]
+            .histograms
+            .insert("new".to_owned(), times);
+        let found = judged(record);
+        let new = { found.summaries.iter() }.find(|one| one.subject == "new");
+        let told = find(&found.validity.findings, FindingId::NotResumed);
+        (
+            new.unwrap().handshakes_resumed,
+            told.map(|one| one.message.clone()),
+        )
+    };
+    let (share, told) = resumed(Some(97), true);
+    assert_eq!(share, Some(0.97));
+    assert!(
+        told.unwrap()
+            .starts_with("97.0 % of the TLS handshakes with new resumed")
+    );
+    assert_eq!(resumed(Some(98), true), (Some(0.98), None));
+    assert_eq!(resumed(Some(100), true), (Some(1.0), None));
+    assert_eq!(resumed(Some(97), false), (Some(0.97), None));
+    assert_eq!(resumed(None, true), (None, None));
 }

@@ -414,7 +414,8 @@ fn a_ceiling_that_encrypts_is_one_where_the_generator_was_at_its_limit() {
 #[test]
 fn a_summary_tells_switches_memory_and_bytes() {
     // Method: two switches and 170 bytes for each answer, discarded ones switched
-    // for as well; memory differs from block to block, and the median counts.
+    // for as well; memory differs from block to block, by one byte each from 1,000 on, and
+    // the median counts.
     let mut record = pair();
     all_slices(&mut record).for_each(|slice| {
         slice.bytes = 170 * slice.completed;
@@ -429,7 +430,7 @@ fn a_summary_tells_switches_memory_and_bytes() {
     assert_eq!(found.subject, "new");
     assert_eq!(found.server_switches_per_request, Some(2.0));
     assert_eq!(found.bytes_per_request, Some(170.0));
-    assert_eq!(found.pss_bytes, Some(1_002));
+    assert_eq!(found.pss_bytes, Some(1_003));
     all_slices(&mut record).nth(1).unwrap().server_switches = None;
     assert_eq!(summary(&record).server_switches_per_request, None);
 }

@@ -60,7 +60,7 @@ fn held_connections_are_compared_by_the_memory_of_each() {
     assert_eq!(record.validity.findings, []);
     let held = record.summaries[0].held.expect("figures");
     assert_eq!((held.asked, held.standing, held.lost), (6_000, 6_000, 0));
-    assert_eq!(held.memory_per_connection, Some(20_020.0));
+    assert_eq!(held.memory_per_connection, Some(20_025.0));
 }
 
 #[test]
