@@ -50,7 +50,7 @@ use machine::{disturbed, machine};
 use network::ConnectionReadings;
 use opening::{lacked, not_opened};
 use pace::{Pace, PaceLimits};
-use slices::{little, silent};
+use slices::{little, silent, uneven};
 use steady::{never_steady, unsettled};
 use strain::{Saturation, strain};
 use unread::unread;
@@ -127,6 +127,7 @@ fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<F
     if load.settings.arrivals.is_saturating() {
         found.extend(little(own));
         found.extend(silent(own));
+        found.extend(uneven(own));
         found.extend(never_steady(own));
     }
     found.extend(not_opened(own));

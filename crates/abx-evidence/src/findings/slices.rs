@@ -1,5 +1,6 @@
 //! Findings about the slices of one subject under one load.
 
+use crate::measure::exchange::LoadShape;
 use crate::measure::share::share;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
@@ -14,6 +15,8 @@ const LITTLE_TURNS_MIN: f64 = 10.0;
 /// Connections without an answer in a slice, as a share.
 const SILENT_NOTE: f64 = 0.01;
 const SILENT_VOID: f64 = 0.10;
+/// By so much two ways to count the same responses may differ from block to block.
+const UNEVEN_MIN: f64 = 0.10;
 /// So many answers on each of the others are no matter of a slice's length.
 const LEFT_OUT_TURNS_MIN: f64 = 10.0;
 
@@ -58,6 +61,37 @@ pub(super) fn little(own: &SubjectView) -> Option<Finding> {
         .at(level)
         .about(subject)
     })
+}
+
+/// Whether a block's responses over its counted time are another throughput than what the
+/// connections' own clocks say, as where a subject serves one connection for long and then
+/// the others: a slice then holds parts of such turns, by chance.
+///
+/// Method: the absolute difference of the two logarithms, a mean over blocks. Source:
+/// docs/statistics.md, "The completion clock".
+pub(super) fn uneven(own: &SubjectView) -> Option<Finding> {
+    let (load, subject) = (own.load, own.subject);
+    if ends_by_number(load) || load.settings.exchange.shape == LoadShape::Scenario {
+        return None;
+    }
+    let each = own.blocks.iter().map(|block| {
+        let counted = share(block.sums.outcomes.ok(), block.sums.measured_ns)? * 1e9;
+        let differs = (block.throughput()? / counted).ln().abs();
+        differs
+            .is_finite()
+            .then_some((differs, counted, block.throughput()?))
+    });
+    let each: Vec<(f64, f64, f64)> = each.collect::<Option<_>>()?;
+    let sum: f64 = each.iter().map(|(differs, ..)| differs).sum();
+    let (_, counted, clocked) = { each.iter() }.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let message = format!(
+        "what {subject} serves depends on how it is counted: in one block {counted:.0} {}/s came \
+         in the counted time, and the connections' own time gives {clocked:.0}/s, as where a \
+         server takes its connections in long turns",
+        load.settings.exchange.shape.units()
+    );
+    let finding = Finding::new(FindingId::UnevenService, message).about(subject);
+    (sum / each.len() as f64 > UNEVEN_MIN).then_some(finding)
 }
 
 /// Connections on which no request ended in a slice. Where the others had many, the

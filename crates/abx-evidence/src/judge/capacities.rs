@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::values::{BlockValue, Values};
+use crate::judge::values::{BlockValue, Known, Values};
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::objective::{Goal, Kept, Objective};
@@ -157,7 +157,10 @@ impl<'a> RateGrid<'a> {
             let value = |one: &BlockCapacity| {
                 Some(BlockValue {
                     amount: one.rate(),
-                    at_least: matches!(one, BlockCapacity::AtLeast(_)),
+                    known: match one {
+                        BlockCapacity::AtLeast(_) => Known::AtLeast,
+                        _ => Known::Exactly,
+                    },
                 })
             };
             (subject, found.iter().map(value).collect())

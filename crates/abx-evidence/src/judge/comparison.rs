@@ -9,7 +9,7 @@ use crate::findings::pace::has_kept_up;
 use crate::judge::capacities::RateGrid;
 use crate::judge::cpu_fallback::why_not;
 use crate::judge::metric::Metric;
-use crate::judge::values::{BlockValue, Rounds, Values};
+use crate::judge::values::{BlockValue, Known, Rounds, Values};
 use crate::judge::verdict::{
     Assessment, ClaimFamily, Required, Verdict, assess_as, assess_together,
 };
@@ -72,14 +72,15 @@ pub struct Comparison {
     pub p_adjusted: Option<f64>,
     /// What it means.
     pub verdict: Verdict,
-    /// Whether the true ratio may lie further from 1 than measured, as the
-    /// faster subject was held back by the generator.
+    /// Whether the true ratio may lie further from 1 than measured: the faster subject was
+    /// held back by something else, or a time is only known as a bound.
     pub at_least: bool,
     /// Whether another honest way of reading the same blocks gives another verdict.
     pub fragile: bool,
     /// How many blocks more would settle it, when it is inconclusive.
     pub blocks_more: Option<u32>,
-    /// The smallest difference that as many blocks show in 4 of 5 studies, as a share.
+    /// The smallest difference that as many blocks show in 4 of 5 studies by this comparison
+    /// alone, as a share.
     pub detectable: Option<f64>,
     /// The Hodges-Lehmann ratio and its interval.
     pub hodges_lehmann: Option<Bounds>,
@@ -337,6 +338,9 @@ impl<'a> ComparisonFamily<'a> {
             .collect();
         let mean = PairedMean::of(log_ratios).ok();
         let ratio = mean.map(|mean| mean.mean().exp());
+        if let Ground::Fault(view) = self.ground {
+            findings.extend(self.recovered_unseen(view, pair, ratio));
+        }
         if let (Ground::Grid(grid), Some(ratio)) = (self.ground, ratio) {
             let [subject, baseline] = pair;
             let by_size = if ratio >= 1.0 {
@@ -449,6 +453,35 @@ impl<'a> ComparisonFamily<'a> {
         Some(finding.about(subject).under(&view.load.name))
     }
 
+    /// Whether a recovery is only known to be over before the next request. When only the
+    /// faster one's is, the direction stands.
+    fn recovered_unseen(
+        &self,
+        view: &FaultView,
+        [subject, baseline]: [&str; 2],
+        ratio: Option<f64>,
+    ) -> Option<Finding> {
+        let (slower, faster) = match ratio? >= 1.0 {
+            true => (subject, baseline),
+            false => (baseline, subject),
+        };
+        let unseen = |who: &str| self.values.count(who, Known::AtMost);
+        let (level, who) = match (unseen(slower), unseen(faster)) {
+            (0, 0) => return None,
+            (0, _) => (Level::Bound, faster),
+            _ => (Level::Void, slower),
+        };
+        let fault = &view.fault.name;
+        let message = format!(
+            "{who} had recovered before the next request in {} of {} blocks under {fault}: its \
+             recovery there is at most the time between two",
+            unseen(who),
+            self.values.blocks()
+        );
+        let finding = Finding::new(FindingId::FaultUnfelt, message).at(level);
+        Some(finding.about(who).under(fault))
+    }
+
     /// Whether a quantile rests on requests without an answer. When only the
     /// slower one's does, the direction stands.
     fn times_at_least(
@@ -541,7 +574,11 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
         p_adjusted: Some(one.p_adjusted),
         verdict,
         fragile,
-        blocks_more: one.blocks_more,
+        // What is a bound is never called equivalent, so only a direction settles it.
+        blocks_more: match empty.at_least {
+            true => one.blocks_to_direction,
+            false => one.blocks_more,
+        },
         detectable: detectable(one),
         hodges_lehmann: one.hodges_lehmann.map(Bounds::from),
         undisturbed,

@@ -7,7 +7,7 @@
 use crate::judge::capacities::grids;
 use crate::judge::comparison::{Ground, Role, both_kept_up};
 use crate::judge::cpu_fallback::CpuFallback;
-use crate::judge::faults::recoveries;
+use crate::judge::faults::{recoveries, seen};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::ClaimFamily;
@@ -90,7 +90,7 @@ impl<'a> ComparisonPlan<'a> {
         for view in FaultView::all(measured) {
             let values = recoveries(&view);
             let pairs = measured.pairs_of_fault(&view.fault.name);
-            let whole = whole(&values, pairs.iter()).into_iter();
+            let whole = seen(&values, whole(&values, pairs.iter())).into_iter();
             let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
             questions.ask(Ground::Fault(view), Metric::Recovery, (values, pairs));
         }
@@ -114,6 +114,7 @@ impl<'a> ComparisonPlan<'a> {
         let fallback = CpuFallback::of(view);
         let first = self.asked.len();
         let (mut by_speed, mut by_time, mut by_cpu) = (Vec::new(), Vec::new(), Vec::new());
+        let mut void = Vec::new();
         for pair in pairs {
             let sound = (!is_void(*pair)).then_some(*pair);
             if sound.is_some() && is_by_session_time(load) {
@@ -126,6 +127,9 @@ impl<'a> ComparisonPlan<'a> {
                 self.fallbacks.push(reason);
                 by_cpu.push(*pair);
             } else {
+                if sound.is_none() || fallback.is_void(*pair, &speed) {
+                    void.push(*pair);
+                }
                 by_speed.push((*pair, Role::Primary));
             }
         }
@@ -174,7 +178,7 @@ impl<'a> ComparisonPlan<'a> {
         let primary = by_cpu.into_iter().map(|pair| (pair, Role::Primary));
         let cpu = (fallback.values(), primary.collect());
         self.ask(Ground::Load(view), Metric::ServerCpu, cpu);
-        share_among(&mut self.asked[first..]);
+        share_among(&mut self.asked[first..], &void);
     }
 
     /// How long each step of a scenario took.
@@ -212,7 +216,7 @@ impl<'a> ComparisonPlan<'a> {
         let pairs = whole(&rate, pairs.iter());
         let pairs = pairs.into_iter().map(|pair| (pair, role(&pair))).collect();
         self.ask(ground(), Metric::ConnectRate, (rate, pairs));
-        share_among(&mut self.asked[first..]);
+        share_among(&mut self.asked[first..], &[]);
     }
 
     fn ask(&mut self, ground: Ground<'a>, metric: Metric, (values, pairs): MetricPairs<'a>) {
@@ -269,11 +273,12 @@ const COSTS: [Metric; 5] = [
     Metric::ColdStart,
 ];
 
-/// Gives each question of a load its share of the load's primary pairs.
-fn share_among(asked: &mut [Question]) {
+/// Gives each question of a load its share of the load's primary pairs. Those that are void
+/// claim nothing, and take nothing from the others.
+fn share_among(asked: &mut [Question], void: &[[&str; 2]]) {
     let primary = |one: &Question| {
-        let roles = one.pairs.iter().map(|(_, role)| *role);
-        roles.filter(|role| *role == Role::Primary).count()
+        let primary = one.pairs.iter().filter(|(_, role)| *role == Role::Primary);
+        primary.filter(|(pair, _)| !void.contains(pair)).count()
     };
     let all: usize = asked.iter().map(primary).sum();
     for one in asked {

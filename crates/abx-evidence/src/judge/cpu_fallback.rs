@@ -24,15 +24,26 @@ impl<'a> CpuFallback<'a> {
         }
     }
 
+    /// Whether this pair's throughput tells nothing: it is the generator's, or there is none
+    /// in some block.
+    pub(crate) fn is_void(&self, pair: [&str; 2], speed: &Values) -> bool {
+        let limit = self.limit_of(pair, speed);
+        !speed.are_whole(pair) || limit.is_some_and(|found| found.level == Level::Void)
+    }
+
+    /// Who held this pair back; `None` where nobody did, or where one has no throughput in
+    /// some block.
+    fn limit_of(&self, pair: [&str; 2], speed: &Values) -> Option<Finding> {
+        let logs = speed.are_whole(pair).then(|| speed.log_ratios(pair))?;
+        let ratio = PairedMean::of(&logs).ok()?.mean().exp();
+        self.limit.finding(pair, Some(ratio))
+    }
+
     /// Why this pair is compared by processor time; `None` where its throughput is, or
     /// where that time is not known of both in every block.
     pub(crate) fn reason(&self, pair: [&str; 2], speed: &Values) -> Option<Finding> {
-        if !speed.are_whole(pair) || !self.cpu.are_whole(pair) {
-            return None;
-        }
-        let ratio = PairedMean::of(&speed.log_ratios(pair)).ok()?.mean().exp();
-        let found = self.limit.finding(pair, Some(ratio))?;
-        if found.level != Level::Void {
+        let found = self.limit_of(pair, speed)?;
+        if found.level != Level::Void || !self.cpu.are_whole(pair) {
             return None;
         }
         let message = format!(

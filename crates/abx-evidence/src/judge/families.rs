@@ -6,12 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::comparison::{Comparison, Role};
+use crate::judge::faults::LostDifference;
 use crate::judge::ranking::Ranking;
 use crate::judge::verdict::Verdict;
 use crate::stats::student::Confidence;
 
-/// The claims that are judged together: all of one load, which are wrong in their
-/// directions no more often than one comparison alone may be.
+/// The claims that are judged together, which are wrong in their directions no more often
+/// than one comparison alone may be: all of one load, how fast subjects recover from one
+/// fault, and how many requests they lose to it.
 ///
 /// Source: docs/statistics.md, "Several subjects".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,13 +29,18 @@ pub struct Families {
 
 impl Families {
     /// Those of a study.
-    pub(crate) fn of(comparisons: &[Comparison], rankings: &[Ranking]) -> Families {
+    pub(crate) fn of(
+        comparisons: &[Comparison],
+        rankings: &[Ranking],
+        lost: &[LostDifference],
+    ) -> Families {
         let primary = comparisons.iter().filter(|one| one.role == Role::Primary);
         let ranked = rankings.iter().flat_map(|ranking| &ranking.pairs);
         let claims = primary.chain(ranked);
         let claims = claims.filter(|one| one.verdict != Verdict::Invalid);
         let loads: BTreeSet<&str> = claims.map(|one| one.load.as_str()).collect();
-        Families::with(loads.len())
+        let faults: BTreeSet<&str> = lost.iter().map(|one| one.fault.as_str()).collect();
+        Families::with(loads.len() + faults.len())
     }
 
     /// So many of them.

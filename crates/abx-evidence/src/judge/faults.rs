@@ -4,12 +4,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::values::{BlockValue, Values};
+use crate::judge::values::{BlockValue, Known, Values};
 use crate::judge::verdict::{ClaimFamily, Verdict};
 use crate::record::Measured;
 use crate::stats::paired::{LogInterval, PairedMean};
 use crate::stats::student::Confidence;
-use crate::view::faults::{FaultToll, FaultView};
+use crate::view::faults::{FaultToll, FaultView, Recovery};
 
 /// What a fault cost one subject, over all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -121,18 +121,30 @@ fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
     }
 }
 
+/// Those of these pairs of which somebody's recovery was seen in some block: else there is
+/// nothing to compare.
+pub(crate) fn seen<'a>(values: &Values, pairs: Vec<[&'a str; 2]>) -> Vec<[&'a str; 2]> {
+    let is_seen = |name: &&str| values.count(name, Known::Exactly) > 0;
+    let seen = pairs.into_iter().filter(|pair| pair.iter().any(is_seen));
+    seen.collect()
+}
+
 /// How long each subject took to recover, in seconds: a number for each block, `None` where
 /// it did not.
 pub(crate) fn recoveries<'a>(view: &FaultView<'a>) -> Values<'a> {
     let subjects = view.study.subjects.iter().map(|one| one.name.as_str());
     Values::each(subjects.map(|subject| {
-        let exact = |amount| BlockValue {
-            amount,
-            at_least: false,
+        let value = |toll: FaultToll| {
+            Some(BlockValue {
+                amount: toll.recovery.s()?,
+                known: match toll.recovery {
+                    Recovery::Unseen(_) => Known::AtMost,
+                    Recovery::After(_) | Recovery::NotWithin => Known::Exactly,
+                },
+            })
         };
         let tolls = view.tolls(subject).into_iter();
-        let each = tolls.map(|toll| toll?.recovery.s().map(exact));
-        (subject, each.collect())
+        (subject, tolls.map(|toll| value(toll?)).collect())
     }))
 }
 

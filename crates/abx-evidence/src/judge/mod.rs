@@ -68,9 +68,10 @@ fn conclude(study: &StudyView) -> Conclusions {
     let numbered = comparisons.into_iter().map(|one| one.numbered(&validity));
     let comparisons: Vec<Comparison> = numbered.collect();
     let rankings = rankings(study, &comparisons, &found, &validity);
+    let lost_to_faults = lost_differences(study.study);
     Conclusions {
         scope: Scope::of(study.study),
-        families: Families::of(&comparisons, &rankings),
+        families: Families::of(&comparisons, &rankings, &lost_to_faults),
         sweeps: sweeps(study, &comparisons),
         capacities: capacities(study),
         server_times: server_times(study),
@@ -80,7 +81,7 @@ fn conclude(study: &StudyView) -> Conclusions {
         ceilings,
         summaries,
         faults: fault_summaries(study.study),
-        lost_to_faults: lost_differences(study.study),
+        lost_to_faults,
         past_comparisons: beside_past.numbered(&validity),
         validity,
     }

@@ -11,7 +11,7 @@ use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::{ClaimFamily, ERROR, Verdict};
 use crate::measure::exchange::LoadShape;
-use crate::record::finding::{Finding, Validity};
+use crate::record::finding::{Finding, Level, Limits, Validity};
 use crate::view::{LoadView, StudyView};
 
 /// The subjects of a study under one load, the best first.
@@ -21,7 +21,8 @@ pub struct Ranking {
     pub metric: Metric,
     /// The load's name.
     pub load: String,
-    /// One for each subject that has not failed, in the order of their averages.
+    /// One for each subject that has not failed and is not void by itself, in the order of
+    /// their averages.
     pub places: Vec<Place>,
     /// Every pair: those that the study asks for, as they are there, and behind them all
     /// others, the later named beside the earlier.
@@ -138,7 +139,8 @@ pub(crate) fn rankings(
         .collect()
 }
 
-/// The ranking of those that have not failed under a load.
+/// The ranking of those under a load that have not failed, and of which something can be
+/// claimed.
 fn rank(
     view: &LoadView,
     asked: &[Comparison],
@@ -146,8 +148,17 @@ fn rank(
     validity: &Validity,
 ) -> Option<Ranking> {
     let load = view.load;
+    let is_void = |name: &str| {
+        let own = found
+            .iter()
+            .filter(|one| one.subject.as_deref() == Some(name));
+        let mut own = own.filter(|one| one.touches(&load.name, [name; 2]));
+        own.any(|one| one.level == Level::Void && one.limits == Limits::All)
+    };
     let ranked = view.subjects.iter().filter(|own| !own.has_failed());
-    let names: Vec<&str> = ranked.map(|own| own.subject).collect();
+    let names: Vec<&str> = { ranked.map(|own| own.subject) }
+        .filter(|name| !is_void(name))
+        .collect();
     if names.len() < 3 {
         return None;
     }
@@ -182,9 +193,10 @@ fn rank(
     let mut compared: Vec<Comparison> = by_metric.map(|one| (*one).clone()).collect();
     let behind = behind(&names, &compared);
     // Those asked for by other metrics have their share of what may be wrong.
-    let share = match asked.is_empty() {
-        true => 1.0,
-        false => compared.len() as f64 / asked.len() as f64,
+    let sound = |one: &Comparison| one.verdict != Verdict::Invalid;
+    let share = match asked.iter().filter(|one| sound(one)).count() {
+        0 => 1.0,
+        all => compared.iter().filter(|one| sound(one)).count() as f64 / all as f64,
     };
     let gate = ClaimFamily::gate(names.len() - 1).part(share);
     let together = behind_gate(&compared, gate.ordered(view.study.is_ordered()));

@@ -15,8 +15,17 @@ use crate::view::{BlockView, LoadView, Pick};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BlockValue {
     pub(crate) amount: f64,
-    /// Whether the true one may be larger.
-    pub(crate) at_least: bool,
+    pub(crate) known: Known,
+}
+
+/// What is known of the true number beside an amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    Exactly,
+    /// It may be larger.
+    AtLeast,
+    /// It may be smaller.
+    AtMost,
 }
 
 /// Which rounds of a block count.
@@ -88,10 +97,15 @@ impl<'a> Values<'a> {
         self.0.values().map(Vec::len).max().unwrap_or_default()
     }
 
+    /// In how many blocks only this is known of a subject's number.
+    pub(crate) fn count(&self, subject: &str, known: Known) -> usize {
+        let numbers = self.of(subject).iter().flatten();
+        numbers.filter(|number| number.known == known).count()
+    }
+
     /// Whether the true number of a subject may be larger in some block.
     pub(crate) fn are_at_least(&self, subject: &str) -> bool {
-        let mut numbers = self.of(subject).iter().flatten();
-        numbers.any(|number| number.at_least)
+        self.count(subject, Known::AtLeast) > 0
     }
 
     /// The logarithm of the first over the second in each block; infinite or
@@ -109,7 +123,7 @@ impl<'a> Values<'a> {
 fn exact(amount: f64) -> BlockValue {
     BlockValue {
         amount,
-        at_least: false,
+        known: Known::Exactly,
     }
 }
 
@@ -178,7 +192,10 @@ fn of_times([times, at_least]: [&Histogram; 2], metric: Metric) -> Option<BlockV
     Some(BlockValue {
         // Below the resolution of the histogram all is one.
         amount: found.us.max(1) as f64,
-        at_least: found.at_least,
+        known: match found.at_least {
+            true => Known::AtLeast,
+            false => Known::Exactly,
+        },
     })
 }
 

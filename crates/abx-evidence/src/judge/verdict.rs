@@ -44,6 +44,8 @@ pub struct Assessment {
     pub hodges_lehmann: Option<RatioInterval>,
     /// How many blocks more would settle it, for an inconclusive verdict.
     pub blocks_more: Option<u32>,
+    /// The same where it cannot be called equivalent: until a direction shows.
+    pub blocks_to_direction: Option<u32>,
 }
 
 impl Assessment {
@@ -296,6 +298,11 @@ fn describe(
         true => Verdict::Inconclusive,
         false => required.verdict(|confidence| mean.interval(confidence), margin),
     };
+    let is_open = verdict == Verdict::Inconclusive;
+    let to_direction = is_open
+        .then(|| blocks_to_direction(mean, required))
+        .flatten();
+    let to_precision = is_open.then(|| blocks_to_precision(mean, required, margin));
     let RatioInterval {
         ratio,
         low,
@@ -316,8 +323,8 @@ fn describe(
         }),
         is_pulled: pull > interval.half_width() / 2.0,
         hodges_lehmann: second.map(|second| second.interval.ratios(second.coverage)),
-        blocks_more: (verdict == Verdict::Inconclusive)
-            .then(|| blocks_more(mean, required, margin)),
+        blocks_more: to_precision.into_iter().chain(to_direction).min(),
+        blocks_to_direction: to_direction,
     })
 }
 
@@ -336,26 +343,26 @@ pub(crate) fn second_verdict(
     (can_claim || verdict != Verdict::Inconclusive).then_some(second)
 }
 
-/// How many blocks more would settle it: as many as the precision that the margin
-/// asks for takes, or fewer where a direction shows before.
-fn blocks_more(mean: &PairedMean, required: Required, margin: Margin) -> u32 {
-    let blocks = mean.blocks();
+/// How many blocks more it takes for the precision that the margin asks for.
+fn blocks_to_precision(mean: &PairedMean, required: Required, margin: Margin) -> u32 {
     let half_width = mean.half_width(required.equivalence);
-    let precise = blocks_needed(blocks, required.blocks, half_width, margin);
-    if blocks < BLOCKS_ORDERED {
-        return precise;
-    }
-    let most = blocks.saturating_add(precise as usize);
-    let confidence = required.direction;
-    let direction = confidence.and_then(|it| mean.blocks_to_direction(it, most));
-    direction.map_or(precise, |found| {
-        found
-            .saturating_sub(blocks)
-            .max(1)
-            .try_into()
-            .unwrap_or(precise)
-    })
+    blocks_needed(mean.blocks(), required.blocks, half_width, margin)
 }
+
+/// How many blocks more it takes until a direction shows; `None` when no number that
+/// anybody would wait for does.
+fn blocks_to_direction(mean: &PairedMean, required: Required) -> Option<u32> {
+    let blocks = mean.blocks();
+    if blocks < BLOCKS_ORDERED {
+        // Too few for a spread to go by.
+        return Some(required.blocks.saturating_sub(blocks) as u32);
+    }
+    let found = mean.blocks_to_direction(required.direction?, BLOCKS_MOST)?;
+    Some(found.saturating_sub(blocks).max(1) as u32)
+}
+
+/// Blocks that nobody waits for: at a minute each they take two years.
+const BLOCKS_MOST: usize = 1_000_000;
 
 /// Reads an interval of log ratios of a metric of which more is better:
 /// equivalent when it lies inside the margin, else faster or slower when it

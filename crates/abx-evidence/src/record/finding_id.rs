@@ -183,6 +183,11 @@ finding_ids! {
         "connections had no response in a slice, and the others only a few; above one in ten \
          there is no claim",
         "use longer slices (`--slice`)";
+    UnevenService: "uneven_service", [Note],
+        "the responses that came in the counted time give another throughput than the connections' \
+         own time, by a tenth or more from block to block",
+        "use longer slices (`--slice`), which hold more of a server's turns, or trials \
+         (`--interleave trials`)";
     LittleLaw: "little_law", [Note, Void],
         "rate times mean response time differs from the requested number in flight (Little's \
          law); when a fifth is missing, there is no claim",

@@ -27,9 +27,11 @@ pub(crate) struct FaultToll {
 /// How long until all was well.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Recovery {
-    /// From the fault to the last request that was lost or delayed, in seconds: at least
-    /// the time between two requests, since nothing is seen in between.
+    /// From the fault to the last request that was lost or delayed, in seconds.
     After(f64),
+    /// Before the next request: at most the time between two, in seconds, since nothing is
+    /// seen in between.
+    Unseen(f64),
     /// Longer than the slice.
     NotWithin,
 }
@@ -38,7 +40,7 @@ impl Recovery {
     /// In seconds.
     pub(crate) fn s(self) -> Option<f64> {
         match self {
-            Recovery::After(s) => Some(s),
+            Recovery::After(s) | Recovery::Unseen(s) => Some(s),
             Recovery::NotWithin => None,
         }
     }
@@ -118,9 +120,12 @@ impl<'a> FaultView<'a> {
         let took_ns = last.saturating_sub(struck_ns) as f64;
         let room_ns = self.fault.within_ns.saturating_sub(struck_ns) as f64;
         let calm_ns = (CALM_PART * room_ns).max(CALM_REQUESTS * self.interval_ns);
-        match took_ns > room_ns - calm_ns {
-            true => Recovery::NotWithin,
-            false => Recovery::After(took_ns.max(self.interval_ns) / 1e9),
+        if took_ns > room_ns - calm_ns {
+            Recovery::NotWithin
+        } else if took_ns > self.interval_ns {
+            Recovery::After(took_ns / 1e9)
+        } else {
+            Recovery::Unseen(self.interval_ns / 1e9)
         }
     }
 }

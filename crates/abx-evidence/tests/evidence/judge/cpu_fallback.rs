@@ -230,7 +230,8 @@ fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
 #[test]
 fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
     // Method: one of three is compared by throughput, two by processor time: its p-value
-    // is multiplied by three, as the last of three would be at first, and not by one.
+    // is multiplied by three, as the last of three would be at first, and not by one. When
+    // one of the two is void, it claims nothing and takes nothing.
     let mut three = four(&["a", "b", "c"]);
     let noisy = [8_000, 8_900, 8_300, 8_800, 8_100, 8_700];
     for (block, ok) in three.blocks.iter_mut().zip(noisy) {
@@ -253,8 +254,13 @@ fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
         assert_eq!(one.metric, Metric::Throughput);
         one.p_adjusted.expect("an interval")
     };
-    let (three, alone) = (p(three), p(alone));
+    let mut one_void = three.clone();
+    each_slice(&mut one_void, "c", |slice| {
+        answer(slice, &[(Outcome::Ok, OK - 100), (Outcome::Reset, 100)]);
+    });
+    let [three, one_void, alone] = [three, one_void, alone].map(p);
     assert!((three / alone - 3.0).abs() < 1e-9, "{three} {alone}");
+    assert!((one_void / alone - 2.0).abs() < 1e-9, "{one_void} {alone}");
 }
 
 #[test]

@@ -85,6 +85,30 @@ fn equivalent_does_not_stand_when_the_truth_may_lie_further_out() {
 }
 
 #[test]
+fn only_a_direction_settles_a_bound() {
+    // Method: blocks so wide apart that the precision of the margin takes fewer than a
+    // direction; the same as a bound, and as one that has no direction at all.
+    let more_blocks = |blocks: [u64; 6], is_bound: bool| {
+        let mut record = study(&[("old", &[OK; 6]), ("new", &blocks)]);
+        if is_bound {
+            busy(&mut record, "new", 60, 97);
+        }
+        let found = compared(record);
+        assert_eq!(
+            (found.verdict, found.at_least),
+            (Verdict::Inconclusive, is_bound)
+        );
+        found.blocks_more
+    };
+    let wide = [9_300, 8_700, 9_250, 8_760, 9_280, 8_800];
+    let [plain, bound] = [false, true].map(|is_bound| more_blocks(wide, is_bound).unwrap());
+    assert!(plain < bound, "{plain} {bound}");
+    let level = [9_300, 8_710, 9_300, 8_710, 9_300, 8_710];
+    assert!(more_blocks(level, false).is_some());
+    assert_eq!(more_blocks(level, true), None);
+}
+
+#[test]
 fn a_generator_that_limits_both_or_the_slower_voids() {
     // Method: both at 97 %, then only the slower one; the processor time of `old` was not
     // read in one slice, so nothing stands in for throughput.

@@ -67,6 +67,38 @@ fn a_window_that_is_refilled_by_halves_is_half_full_at_least() {
 }
 
 #[test]
+fn two_ways_to_count_that_differ_by_a_tenth_from_block_to_block_are_noted() {
+    // Method: the connections' own time is so many thousandths of what it was, of `new` in
+    // three blocks, and the inverse in the others, so that the mean stays; and of a slice
+    // that ends by a number of requests, where only the former counts.
+    let noted = |per_mille: f64, by_number: bool| {
+        let mut record = pair();
+        let pilot = record.loads[0].pilot.as_mut().unwrap();
+        pilot.slice_requests = by_number.then_some(1_000);
+        for (index, block) in record.blocks.iter_mut().enumerate() {
+            let factor = (per_mille / 1_000.0).powi(if index % 2 == 0 { 1 } else { -1 });
+            let slices = block.loads[0].rounds.iter_mut();
+            for slice in slices.flat_map(|round| &mut round.slices) {
+                if slice.subject == "new" {
+                    slice.connection_ns = (slice.connection_ns as f64 * factor) as u64;
+                }
+            }
+        }
+        let found = compared(record).findings;
+        let told = find(&found, FindingId::UnevenService).cloned();
+        told.map(|one| (one.level, one.subject, one.message))
+    };
+    let (level, subject, message) = noted(1_120.0, false).unwrap();
+    assert_eq!((level, subject.as_deref()), (Level::Note, Some("new")));
+    assert!(
+        message.contains("requests/s came in the counted time"),
+        "{message}"
+    );
+    assert_eq!(noted(1_100.0, false), None);
+    assert_eq!(noted(1_120.0, true), None);
+}
+
+#[test]
 fn little_s_law_is_not_checked_where_it_says_nothing() {
     // Method: far off in each case. Slices of 9 answers for each connection are
     // too short for it, and so are those of 10 when one request had no answer.

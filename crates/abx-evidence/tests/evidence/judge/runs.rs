@@ -254,6 +254,7 @@ fn a_saved_run_is_judged_again_by_what_was_measured() {
     let mut failing = saved.clone();
     let slices = &mut failing["measured"]["blocks"][0]["loads"][0]["slices"];
     slices["outcomes"] = json!({ "ok": [9_000], "reset": [1_000] });
+    slices["clocked"] = json!([9_000]);
     let found = read(failing).findings;
     assert_eq!(ids(&found), [(FindingId::FailedRequests, Level::Void)]);
 

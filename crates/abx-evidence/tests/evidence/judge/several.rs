@@ -194,8 +194,9 @@ fn what_limits_a_pair_alone_stands_in_it_and_all_else_is_a_number() {
 }
 
 #[test]
-fn a_pair_that_is_void_orders_nobody() {
-    // Method: `c` answers wrongly in one of a hundred: nothing is said of it.
+fn who_is_void_has_no_place() {
+    // Method: `c` answers wrongly in one of a hundred: nothing is said of it, and the others
+    // are ranked as if it were not there.
     let mut record = four();
     for slice in all_slices(&mut record).filter(|slice| slice.subject == "c") {
         let wrong = slice.ok / 100;
@@ -206,17 +207,15 @@ fn a_pair_that_is_void_orders_nobody() {
         answer(slice, &counts);
     }
     let found = ranking(record);
-    assert!(found.places.iter().all(|place| place.text() == "1-4"));
-    let voids = found
-        .pairs
-        .iter()
-        .filter(|one| one.verdict == Verdict::Invalid);
-    assert_eq!(voids.count(), 3);
-    let others = found
-        .pairs
-        .iter()
-        .find(|one| one.verdict != Verdict::Invalid);
-    assert_eq!(others.unwrap().together, 2);
+    assert_eq!((found.places.len(), found.pairs.len()), (3, 3));
+    assert!(found.places.iter().all(|place| place.text() == "1-3"));
+    assert!(
+        found
+            .pairs
+            .iter()
+            .all(|one| one.verdict != Verdict::Invalid)
+    );
+    assert_eq!(found.pairs[0].together, 2);
 }
 
 #[test]
@@ -371,8 +370,9 @@ fn a_ranking_has_the_pairs_of_its_load_in_short() {
 #[test]
 fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
     // Method: three that answer all that an open loop offers; then one that leaves a fifth
-    // unsent; and one that keeps up with failures, so that its pairs are void.
-    let mut open = study(&[("a", &[OK; 6]), ("b", &[OK; 6]), ("c", &[OK; 6])]);
+    // unsent; and one of four that fails, so that it is void and decides nothing.
+    let all: [(&str, &[u64]); 4] = ["a", "b", "c", "d"].map(|name| (name, &[OK; 6][..]));
+    let mut open = study(&all[..3]);
     open.loads[0].settings.arrivals.kind = abx_evidence::ArrivalKind::Constant;
     open.loads[0].settings.arrivals.rate_per_s = Some(100_000.0);
     assert_eq!(ranking(open.clone()).metric, Metric::ResponseP99);
@@ -385,14 +385,18 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
     // Nor where nobody asked about the one that is behind.
     one_behind.settings.contrasts = vec![contrast("b", "a", &[])];
     assert_eq!(ranking(one_behind).metric, Metric::Throughput);
+    let arrivals = open.loads[0].settings.arrivals.clone();
+    open = study(&all);
+    open.loads[0].settings.arrivals = arrivals;
     for slice in all_slices(&mut open).filter(|slice| slice.subject == "c") {
         let counts = [
-            (abx_evidence::Outcome::Ok, OK - 45),
-            (abx_evidence::Outcome::Reset, 45),
+            (abx_evidence::Outcome::Ok, OK - OK / 5),
+            (abx_evidence::Outcome::Timeout, OK / 5),
         ];
         answer(slice, &counts);
     }
-    assert_eq!(ranking(open).metric, Metric::Throughput);
+    let found = ranking(open);
+    assert_eq!((found.metric, found.places.len()), (Metric::ResponseP99, 3));
 }
 
 #[test]
