@@ -1,6 +1,6 @@
 //! What can still be concluded, and the study that would settle the rest.
 
-use crate::checks::{LOUD, QUIET, differ, in_flight, ratio, rounded, runs, share};
+use crate::checks::{QUIET, TOLD_APART, differ, in_flight, ratio, rounded, runs, share};
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
@@ -180,20 +180,20 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
              show on a quiet machine, too.",
             names(reports)
         ),
-        some if some < LOUD => format!(
+        some if some < TOLD_APART => format!(
             "{}: not told apart. The largest difference ({spread}) is one that identical servers \
-             show on a shared machine, too.",
+             may show on a shared machine.",
             names(reports)
         ),
         large => format!(
-            "{}: {} had {} times the rate of {} in one run each, which is more than identical \
-             servers show. If machine and settings were the same, it is probably faster; by how \
-             much is not shown. Pairs that differ by less than {} are not told apart.",
+            "{}: {} had {} times the rate of {} in one run each. If machine and settings were the \
+             same, it is probably faster; by how much is not shown. Pairs that differ by less than \
+             {} are not told apart.",
             names(reports),
             most.name,
             rounded(large),
             least.name,
-            share(LOUD - 1.0)
+            share(TOLD_APART - 1.0)
         ),
     })
 }
