@@ -275,6 +275,10 @@ const ROUNDINGS: f64 = 32.0;
 
 #[cfg(test)]
 mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::super::paired::{LogInterval, PairedMean};
     use super::*;
 
     const AT: [f64; 4] = [10.0, 100.0, 1_000.0, 10_000.0];
@@ -286,13 +290,33 @@ mod tests {
             .iter()
             .map(|mean| [mean - 0.01, *mean, mean + 0.01])
             .collect();
+        of_blocks(&blocks)
+    }
+
+    fn of_blocks<B: AsRef<[f64]>>(blocks: &[B]) -> Vec<Crossing> {
         let sweep: Vec<Position<'_>> = AT
             .iter()
-            .zip(&blocks)
-            .map(|(&at, blocks)| Position { at, blocks })
+            .zip(blocks)
+            .map(|(&at, blocks)| Position {
+                at,
+                blocks: blocks.as_ref(),
+            })
             .collect();
         crossings(&sweep, Confidence::PRINTED).unwrap()
     }
+
+    /// The interval of the blocks themselves.
+    fn interval(blocks: &[f64]) -> LogInterval {
+        let mean = PairedMean::of(blocks).expect("blocks");
+        mean.interval(Confidence::PRINTED)
+    }
+
+    /// Four blocks whose deviations differ between the positions: both ends are
+    /// certain; then the second is so uncertain that the slope may have any sign.
+    const UNEQUAL: [[[f64; 4]; 2]; 2] = [
+        [[0.10, 0.14, 0.09, 0.13], [-0.05, -0.12, -0.07, -0.15]],
+        [[0.020, 0.021, 0.019, 0.020], [-0.30, 0.25, 0.10, -0.20]],
+    ];
 
     fn is_close(one: Option<f64>, other: f64) -> bool {
         one.is_some_and(|one| (one / other - 1.0).abs() < 1e-4)
@@ -393,6 +417,7 @@ mod tests {
     fn means_of_zero_change_nothing_by_themselves() {
         // Method: a mean of 0 at the start, in the middle, everywhere.
         assert_eq!(found(&[0.0, 0.1, 0.1]), []);
+        assert_eq!(found(&[0.0, -0.1, -0.1]), []);
         assert_eq!(found(&[0.1, 0.0, 0.1]), []);
         assert_eq!(found(&[0.0, 0.0, 0.0]), []);
         assert_eq!(found(&[0.1, 0.0, -0.1])[0].at, 100.0);
@@ -428,5 +453,126 @@ mod tests {
             crossings(&infinite, Confidence::PRINTED),
             Err(StatsError::NoLogRatio { block: 1, .. })
         ));
+    }
+
+    #[test]
+    fn doubt_ends_where_the_interval_of_interpolated_blocks_leaves_zero() {
+        // Method: from the place where the means cross towards each certain position, by
+        // halving: the interval of the blocks there holds 0, or does not.
+        for [near, far] in UNEQUAL {
+            let crossing = of_blocks(&[near, far])[0];
+            let is_certain = |share: f64| {
+                let blocks = [0, 1, 2, 3].map(|it| near[it] + share * (far[it] - near[it]));
+                interval(&blocks).excludes_zero()
+            };
+            let middle = crossing.at.log10() - 1.0;
+            for (position, end) in [(0.0, crossing.low), (1.0, crossing.high)] {
+                assert_eq!(end.is_some(), is_certain(position), "{crossing:?}");
+                let (mut doubt, mut certain) = (middle, position);
+                for _ in 0..60 {
+                    let between = f64::midpoint(doubt, certain);
+                    match is_certain(between) {
+                        true => certain = between,
+                        false => doubt = between,
+                    }
+                }
+                let expected = 10.0_f64.powf(1.0 + doubt);
+                assert!(end.is_none() || is_close(end, expected), "{crossing:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn differences_of_any_size_cross_at_the_same_places() {
+        // Method: all log ratios times powers of two, which loses no digit: about a
+        // millionth of a millionth of what they were, and as many times more.
+        for sweep in UNEQUAL {
+            let expected = of_blocks(&sweep);
+            for factor in [2.0_f64.powi(-40), 2.0_f64.powi(40)] {
+                let scaled = sweep.map(|blocks| blocks.map(|block| block * factor));
+                assert_eq!(of_blocks(&scaled), expected, "{factor}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_that_are_multiples_of_each_other_leave_doubt_everywhere() {
+        // Method: each block has a factor of its own, with an interval that holds 0, times
+        // one number for each position: so does the interval at every place, or it is the
+        // point where all blocks are 0.
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        for blocks in 2..12 {
+            for _ in 0..300 {
+                let own: Vec<f64> = (0..blocks)
+                    .map(|_| random.random_range(-1.0..1.5))
+                    .collect();
+                let positions = [-1.0, 1.0].map(|sign| sign * random.random_range(0.001..0.5));
+                let sweep = positions
+                    .map(|factor| own.iter().map(|own| own * factor).collect::<Vec<f64>>());
+                if interval(&own).excludes_zero() {
+                    continue;
+                }
+                let crossing = of_blocks(&sweep)[0];
+                assert_eq!((crossing.low, crossing.high), (None, None), "{sweep:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn doubt_ends_no_later_than_at_the_first_certain_position() {
+        // Method: the smallest mean that is certain to the last bit, by halving, and the
+        // ones behind it, where what is left of doubt rounds to all of the way.
+        let mut random = ChaCha8Rng::seed_from_u64(8);
+        for _ in 0..300 {
+            let apart: [f64; 4] = std::array::from_fn(|_| random.random_range(-0.02..0.02));
+            let first: [f64; 4] = std::array::from_fn(|_| random.random_range(-0.3..-0.2));
+            let crossing = |mean: u64| {
+                let mean = f64::from_bits(mean);
+                of_blocks(&[first, apart.map(|apart| mean + apart)]).pop()
+            };
+            let is_certain = |mean: u64| crossing(mean).is_some_and(|it| it.ahead_from.is_some());
+            let (mut doubt, mut certain) = (0.0_f64.to_bits(), 1.0_f64.to_bits());
+            while certain - doubt > 1 {
+                let between = doubt.midpoint(certain);
+                match is_certain(between) {
+                    true => certain = between,
+                    false => doubt = between,
+                }
+            }
+            for mean in certain..certain + 8 {
+                let crossing = crossing(mean).expect("from below to above");
+                let is_within = crossing.high.is_some_and(|high| high < 100.0 + 1e-9);
+                assert!(is_within || !is_certain(mean), "{crossing:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_interval_that_widens_as_fast_as_the_mean_moves_has_an_end() {
+        // Method: by hand. The rise r has deviations of k · (1, -2, 1), across those of the
+        // position, with k so that g · 6 k² is r² or, by rounding, next to it: nothing is left
+        // of the square, and (m + λ r)² ≤ g · (S + λ² · 6 k²) is m² + 2 m r λ ≤ g · S.
+        let reach = t_quantile(Confidence::PRINTED, 2).powi(2) / 6.0;
+        let (mean, rise) = (0.01, 0.09);
+        let share = (reach * 2.0 * 0.01_f64.powi(2) - mean * mean) / (2.0 * mean * rise);
+        let width = (rise * rise / (6.0 * reach)).sqrt();
+        for step in 0..40 {
+            let width = f64::from_bits(width.to_bits() - 20 + step);
+            let uncertain = [mean - 0.01, mean, mean + 0.01];
+            let rises = [rise + width, rise - 2.0 * width, rise + width];
+            let certain = [0, 1, 2].map(|it| uncertain[it] + rises[it]);
+            let crossing = of_blocks(&[[-0.1, -0.1, -0.1], uncertain, certain])[0];
+            assert!(
+                is_close(crossing.high, 100.0 * 10.0_f64.powf(share)),
+                "{crossing:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn subjects_that_are_equal_over_a_stretch_may_change_places_anywhere_in_it() {
+        // Method: blocks without spread that are 0 at two positions.
+        let crossing = of_blocks(&[[0.1; 3], [0.0; 3], [0.0; 3], [-0.1; 3]])[0];
+        assert_eq!((crossing.low, crossing.high), (Some(100.0), Some(1_000.0)));
     }
 }
