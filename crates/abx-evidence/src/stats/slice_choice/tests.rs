@@ -130,6 +130,139 @@ fn rates_that_tell_nothing_are_refused() {
     assert!(matches!(refused(&silent), StatsError::BadRate { .. }));
 }
 
+#[test]
+fn a_slice_without_answers_and_the_fewest_rounds_are_accepted() {
+    // Method: twenty rounds, in one of which nothing came.
+    let mut few = rounds(|_| 500.0)[..ROUNDS_MIN].to_vec();
+    assert_eq!(choose(&few, 0).unwrap().slice_ns, LENGTHS.usual_ns);
+    few[7].rates[1] = 0.0;
+    assert!(choose(&few, 0).is_ok());
+}
+
+#[test]
+fn a_saving_of_more_than_five_percent_is_worth_another_length() {
+    // Method: by hand. Without noise, switching that takes s makes slices of 500 ms cost
+    // (1 + s / 500) / (1 + s / 100) of those of 100 ms: 0.95 at s = 6.67 ms.
+    let calm = rounds(|_| 500.0);
+    let chosen = |switch_ns: u64| {
+        let series = ShortRounds {
+            rounds: &calm,
+            slice_ns: SHORT_NS,
+            switch_ns,
+        };
+        let lengths = Lengths {
+            usual_ns: 100_000_000,
+            others_ns: &[500_000_000],
+        };
+        slice_choice(&series, &lengths).unwrap()
+    };
+    assert_eq!(chosen(6_600_000).slice_ns, 100_000_000);
+    let longer = chosen(6_700_000);
+    assert_eq!(longer.slice_ns, 500_000_000);
+    let share = longer.promise().unwrap().time_share;
+    assert!((share / (506.7 / 500.0 / (106.7 / 100.0)) - 1.0).abs() < 1e-12);
+}
+
+fn estimated(variance: f64, freedom: f64, pool: usize) -> Estimate {
+    Estimate {
+        stretch: Stretch::One,
+        variance,
+        freedom,
+        pool,
+    }
+}
+
+#[test]
+fn a_saving_must_be_beyond_the_error_of_both_variances() {
+    // Method: by hand. 1.645 · √(2/10 + 2/40) is half of 1.645; 5 % are left where the
+    // variances are known well, and where they are one and the same.
+    let usual = estimated(1.0, 40.0, 1);
+    let doubt = |freedom, pool| estimated(1.0, freedom, pool).doubt_beside(&usual);
+    assert!((doubt(10.0, 0) - 0.8225).abs() < 1e-9);
+    let five_percent = -(0.95_f64.ln());
+    assert_eq!(doubt(10.0, 1), five_percent);
+    let known = estimated(1.0, 1e9, 1);
+    assert_eq!(estimated(1.0, 1e9, 0).doubt_beside(&known), five_percent);
+}
+
+#[test]
+fn variances_that_fall_with_the_length_become_one_by_their_weight() {
+    // Method: by hand. 4 with 10 degrees and 2 with 30 are 2.5 with 40; 3 and 2 are 2.5 with
+    // 2, and with 1 of 2 more 1.75.
+    let pooled = |all: &[(f64, f64)]| -> Vec<(f64, usize)> {
+        let estimates = all.iter().map(|one| estimated(one.0, one.1, 9));
+        let mut estimates: Vec<Estimate> = estimates.collect();
+        pool(&mut estimates);
+        let each = estimates.iter().map(|one| (one.variance, one.pool));
+        each.collect()
+    };
+    let two = pooled(&[(4.0, 10.0), (2.0, 30.0), (8.0, 5.0)]);
+    assert_eq!(two, [(2.5, 0), (2.5, 0), (8.0, 1)]);
+    let three = pooled(&[(3.0, 1.0), (2.0, 1.0), (1.0, 2.0)]);
+    assert_eq!(three, [(1.75, 0); 3]);
+}
+
+fn deviation(subject: usize, above: f64) -> Deviation {
+    Deviation { subject, above }
+}
+
+#[test]
+fn neighbours_are_those_of_one_subject_and_both_count_alike() {
+    // Method: by hand. The second follows itself twice, by 0.3 and by 0.2, and the first
+    // once, by 0.1: (0.13 / 2 + 0.01) / 2 of three.
+    let [forth, back] = [[0, 1], [1, 0]];
+    let in_time = |subjects: [usize; 2], above: [f64; 2]| {
+        [0, 1].map(|slice| deviation(subjects[slice], above[slice]))
+    };
+    let mixed = Deviations {
+        rounds: vec![
+            in_time(forth, [0.1, 0.2]),
+            in_time(back, [0.5, 0.3]),
+            in_time(forth, [0.4, 0.0]),
+            in_time(back, [0.2, 0.0]),
+        ],
+    };
+    let (mean, count) = mixed.neighbours().unwrap();
+    assert!((mean - 0.0375).abs() < 1e-12, "{mean}");
+    assert_eq!(count, 3.0);
+}
+
+#[test]
+fn rounds_in_one_order_do_not_tell_of_the_shortest_length() {
+    // Method: the first subject is always first, so that none follows itself.
+    let mut forth = rounds(|_| 500.0);
+    for round in &mut forth {
+        round.order = SliceOrder::Forth;
+    }
+    let promises = choose(&forth, 0).unwrap().promises;
+    let lengths: Vec<u64> = promises.iter().map(|one| one.slice_ns).collect();
+    assert_eq!(lengths, [50, 100, 250, 500].map(|ms| ms * 1_000_000));
+}
+
+#[test]
+fn stretches_differ_wherever_they_begin() {
+    // Method: by hand. Rounds of 0, 0.2 and 0.6 differ by 0.1 and by 0.2 for each slice.
+    let three = Deviations {
+        rounds: vec![
+            [deviation(0, 0.1), deviation(1, -0.1)],
+            [deviation(0, 0.0), deviation(1, 0.2)],
+            [deviation(0, 0.4), deviation(1, 0.2)],
+        ],
+    };
+    assert!((three.stretches(1).0 - 0.025).abs() < 1e-12);
+}
+
+#[test]
+fn degrees_of_freedom_are_those_of_the_handbook() {
+    // Method: Riley (2008) prints 146.177 for the overlapping Allan deviation of his 1,000
+    // frequencies at ten times their distance.
+    let level = Deviations {
+        rounds: vec![[deviation(0, 0.0), deviation(1, 0.0)]; 1_000],
+    };
+    let degrees = level.stretches(10).1;
+    assert!((degrees - 146.177).abs() < 5e-4, "{degrees}");
+}
+
 fn any_rounds() -> impl Strategy<Value = Vec<ShortRound>> {
     let round = (1.0..1e6_f64, 1.0..1e6_f64, any::<bool>());
     let round = round.prop_map(|(one, other, is_forth)| ShortRound {
