@@ -181,10 +181,26 @@ mod tests {
             error: 0.01,
         }];
         assert_eq!(RandomEffects::of(&one, Confidence::PRINTED), None);
-        for error in [0.0, -0.01, f64::INFINITY, f64::NAN] {
+        // The last two are sound themselves, but their squares are not.
+        for error in [0.0, -0.01, f64::INFINITY, f64::NAN, 1e-200, 1e200] {
             let bad = [one[0], StudyEstimate { center: 0.1, error }];
             assert_eq!(RandomEffects::of(&bad, Confidence::PRINTED), None);
         }
+    }
+
+    #[test]
+    fn a_scatter_within_chance_narrows_and_widens_nothing() {
+        // Method: by hand. Five estimates whose weighted squares are 3, fewer than their 4
+        // degrees: no variance between them, and an error of 0.01 / √5 on 4 degrees (2.7764).
+        let apart = 0.01 * 0.75_f64.sqrt();
+        let centers = [0.1 - apart, 0.1 + apart, 0.1, 0.1 + apart, 0.1 - apart];
+        let found = pooled(&centers.map(|center| (center, 0.01)));
+        assert_eq!(found.between, 0.0);
+        let expected = 2.776_445 * 0.01 / 5.0_f64.sqrt();
+        assert!(
+            (found.mean.half_width() - expected).abs() < 1e-7,
+            "{found:?}"
+        );
     }
 
     proptest! {

@@ -292,4 +292,28 @@ mod tests {
             assert_eq!(found, Err(StatsError::NoLogRate { bin: 2, value }));
         }
     }
+
+    #[test]
+    fn the_spread_of_a_bin_is_that_of_the_median_step() {
+        // Method: by hand. Steps of 1, 2, 3 and 4 and of 1, 2 and 3 over √2 · 0.6745; and
+        // where most are 0, the mean step times √π / 2.
+        let is_near = |logs: &[f64], expected: f64| (spread(logs) - expected).abs() < 1e-4;
+        let (four, three) = ([0.0, 1.0, 3.0, 6.0, 10.0], [0.0, 3.0, 1.0, 2.0]);
+        assert!(is_near(&four, 2.6209), "{}", spread(&four));
+        assert!(is_near(&three, 2.0967), "{}", spread(&three));
+        let few = [0.0, 0.0, 0.0, 0.0, 1.0];
+        assert!(is_near(&few, 0.2216), "{}", spread(&few));
+    }
+
+    #[test]
+    fn a_drift_is_from_the_first_bin_to_the_last() {
+        // Method: a straight line by hand, of 1 % for each of nine steps; and a single wild
+        // bin, which has no other to drift to.
+        let line: Vec<f64> = (0..10).map(|bin| (0.01 * f64::from(bin)).exp()).collect();
+        assert!((rise(&line).unwrap() - 0.09).abs() < 1e-12);
+        let wild = rates(100, |bin| if bin == 50 { 0.5 } else { 1.0 });
+        let found = Segments::of(&wild).unwrap();
+        assert_eq!(lengths(&found), [50, 1, 49]);
+        assert_eq!(found.segments[1].drift, 0.0);
+    }
 }

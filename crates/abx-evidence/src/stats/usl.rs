@@ -305,14 +305,22 @@ mod tests {
         assert_close(law.lambda, 5.2125 / 4.55, 1e-12);
         assert_eq!((law.sigma, law.kappa), (0.0, 0.0));
         assert_eq!(law.peak(), None);
+        // Around their mean of 4.5 the squares are 47.88, around the line 0.774362.
+        assert_close(law.r2.unwrap(), 1.0 - 0.774_362 / 47.88, 1e-7);
     }
 
     #[test]
     fn a_subject_that_is_full_with_one_connection_has_no_more_to_give() {
-        // Method: the same throughput everywhere, then less with each one.
+        // Method: the same throughput everywhere, which falls nowhere, then less with each one.
         let level = ScalabilityLaw::fit(&block(&[1.0, 2.0, 4.0, 8.0].map(|n| (n, 50.0)))).unwrap();
         assert_close(level.sigma, 1.0, 1e-12);
         assert_eq!(level.r2, None);
+        let exact = ScalabilityLaw {
+            sigma: 1.0,
+            kappa: 0.0,
+            ..level
+        };
+        assert_eq!(exact.peak(), None);
 
         let falling =
             ScalabilityLaw::fit(&block(&[1.0, 2.0, 4.0, 8.0].map(|n| (n, 50.0 / n)))).unwrap();

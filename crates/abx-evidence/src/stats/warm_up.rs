@@ -144,12 +144,13 @@ mod tests {
 
     #[test]
     fn what_is_dropped_has_another_level() {
-        // Method: a level a little nearer than 5 % and a little further away, beside a rest
-        // that is all noise; and a little less than four standard errors and a little more.
+        // Method: a level a little nearer than 5 %, as far, and a little further away, beside a
+        // rest that is all noise; and a little less than four standard errors and a little more.
         let differs =
             |dropped: f64, rest: &[f64]| differ(&Moments::of(&[dropped]), &Moments::of(rest));
         let wild = [70.0, 130.0, 100.0, 100.0];
         assert!(!differs(95.1, &wild) && !differs(104.9, &wild));
+        assert!(!differs(95.0, &wild) && !differs(105.0, &wild));
         assert!(differs(94.9, &wild) && differs(105.1, &wild));
         // A spread of 1 in four of them: a standard error of 1.118 beside one.
         let rest = [99.0, 101.0, 100.0 - 0.5f64.sqrt(), 100.0 + 0.5f64.sqrt()];
@@ -179,5 +180,20 @@ mod tests {
             warm_up(&series),
             Err(StatsError::BadBin { bin: 3, .. })
         ));
+    }
+
+    #[test]
+    fn a_start_that_only_scatters_around_the_level_is_kept() {
+        // Method: five bins below and five as far above a rest without any spread, which alone
+        // has no error at all.
+        let series: Vec<f64> = (0..40)
+            .map(|bin| match bin / 5 {
+                0 => 900.0,
+                1 => 1100.0,
+                _ => 1000.0,
+            })
+            .collect();
+        let found = warm_up(&series).unwrap();
+        assert_eq!((found.bins, found.is_settled), (0, true));
     }
 }
