@@ -161,7 +161,7 @@ impl Stretch {
     fn nearest(ns: u64, short_ns: u64) -> Stretch {
         let short_slices = ns as f64 / short_ns.max(1) as f64;
         match (short_slices / 2.0).round() as usize {
-            rounds if short_slices >= 1.5 && rounds > 0 => Stretch::Rounds(rounds),
+            rounds if short_slices >= 1.5 => Stretch::Rounds(rounds),
             _ => Stretch::One,
         }
     }
