@@ -19,6 +19,7 @@ mod pooled;
 mod properties;
 mod readings;
 mod runs;
+mod scenarios;
 mod scope;
 mod series;
 mod services;
