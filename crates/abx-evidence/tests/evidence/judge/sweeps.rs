@@ -8,7 +8,11 @@ use abx_evidence::{
     Objective, Outcome, Verdict, may_stop,
 };
 
-use abx_fixtures::{CONNECTIONS, Compared, MS, answer, find, judged, longer, primary, study};
+use abx_fixtures::{
+    CONNECTIONS, Compared, MS, answer, assert_close, find, judged, longer, primary, study,
+};
+
+use crate::judge::scenarios::{by_users, sessions};
 
 /// `old` and `new` at these numbers of connections, with these verified answers
 /// of a slice, a little different in each of six blocks.
@@ -126,6 +130,130 @@ fn what_is_not_certain_on_both_sides_is_no_change_of_places() {
         }
     }
     assert_eq!(judged(void).sweeps[0].crossovers, []);
+}
+
+#[test]
+fn a_load_that_is_void_voids_no_other_of_its_sweep() {
+    // Method: ahead at 10, behind at 250, and a load between them that is void.
+    let mut record = over_connections(&[
+        (10, [9_000, 9_900]),
+        (50, [9_900, 9_000]),
+        (250, [9_900, 9_000]),
+    ]);
+    let until = |record: &Measured| {
+        let sweep = judged(record.clone()).sweeps.remove(0);
+        let [one] = &sweep.crossovers[..] else {
+            panic!("{sweep:?}")
+        };
+        (one.ahead_until, one.ahead_from)
+    };
+    assert_eq!(until(&record), (10.0, 50.0));
+    for block in &mut record.blocks {
+        let rounds = block.loads[1].rounds.iter_mut();
+        for slice in rounds.flat_map(|round| &mut round.slices) {
+            let ok = slice.ok;
+            answer(slice, &[(Outcome::Ok, ok), (Outcome::Reset, ok / 10)]);
+        }
+    }
+    assert_eq!(until(&record), (10.0, 250.0));
+}
+
+#[test]
+fn places_change_in_as_many_blocks_as_carry_a_verdict() {
+    // Method: five blocks, six and eight.
+    let six = over_connections(&[(10, [9_000, 9_900]), (50, [9_900, 9_000])]);
+    let mut five = six.clone();
+    five.blocks.truncate(5);
+    let eight = longer(longer(six.clone()));
+    for (record, crossovers) in [(five, 0), (six, 1), (eight, 1)] {
+        assert_eq!(judged(record).sweeps[0].crossovers.len(), crossovers);
+    }
+}
+
+#[test]
+fn the_law_of_a_sweep_is_found_again() {
+    // Method: λ = 10⁶ answers a slice, σ = 0.05 and κ = 0.0002, of which docs/statistics.md,
+    // section 10, gives X(N), over three to five loads, whose least number of positions is
+    // four; the peak lies at √((1 − σ) ÷ κ) = 68.9.
+    let rows = [1, 4, 16, 64, 256].map(|connections: u32| {
+        let n = f64::from(connections);
+        let waits = 1.0 + 0.05 * (n - 1.0) + 0.0002 * n * (n - 1.0);
+        let answers = (1e6 * n / waits).round() as u64;
+        (connections, [answers, answers / 2])
+    });
+    for loads in 3..=5 {
+        let sweep = judged(over_connections(&rows[..loads])).sweeps.remove(0);
+        let laws = &sweep.scalability;
+        assert_eq!(laws.len(), if loads < 4 { 0 } else { 2 }, "{loads}");
+        for (law, part) in laws.iter().zip([1.0, 0.5]) {
+            let is_close = |found: f64, truth: f64| (found / truth - 1.0).abs() < 0.02;
+            // A slice counts for 90 ms.
+            assert!(is_close(law.lambda, part * 1e6 / 0.09), "{law:?}");
+            assert!(is_close(law.sigma, 0.05), "{law:?}");
+            assert!(is_close(law.kappa, 0.0002), "{law:?}");
+            assert!(is_close(law.peak_connections.unwrap(), 68.92), "{law:?}");
+            assert!(law.r2.unwrap() > 0.999, "{law:?}");
+        }
+    }
+}
+
+#[test]
+fn one_server_has_a_knee_of_medians_over_blocks() {
+    // Method: one subject, whose blocks have 0, 5, 10, 20, 30 and 40 answers more, in their
+    // middle 15; and without the one of 5, so that 20 is the middle one. Two have none.
+    let both = over_connections(&[
+        (1, [1_000, 1_000]),
+        (10, [9_600, 9_600]),
+        (100, [10_000, 10_000]),
+    ]);
+    assert_eq!(judged(both.clone()).sweeps[0].knees, []);
+    let mut alone = both;
+    alone.subjects.truncate(1);
+    let mut five = alone.clone();
+    five.blocks.pop();
+    for (record, more) in [(alone, 15.0), (five, 20.0)] {
+        let sweep = judged(record).sweeps.remove(0);
+        let [knee] = &sweep.knees[..] else {
+            panic!("{sweep:?}")
+        };
+        assert_eq!((&*knee.subject, knee.connections), ("old", Some(10.0)));
+        assert_close(knee.highest_per_s, (10_000.0 + more) / 0.09);
+    }
+}
+
+#[test]
+fn where_users_pause_a_sweep_is_read_by_session_time() {
+    // Method: the same users with and without pauses, of two servers and of one; sessions of
+    // `new` are the shorter ones at 10 users and the longer ones from 20 on. With pauses,
+    // sessions/s grow with the users, and say nothing of how a server grows.
+    let sweep = |pauses: bool, subjects: usize| {
+        let mut record = over_connections(&[10, 20, 40, 80].map(|users| (users, [9_000; 2])));
+        by_users(&mut record, pauses);
+        sessions(&mut record, "old", 300, [5_000, 100, 200]);
+        sessions(&mut record, "new", 300, [6_000, 100, 200]);
+        for block in &mut record.blocks {
+            let times = &mut block.loads[0].histograms.get_mut("new").unwrap().response;
+            *times = Histogram::new();
+            fill(times, 300, 4_000 + u64::from(block.index));
+        }
+        record.subjects.truncate(subjects);
+        judged(record).sweeps.remove(0)
+    };
+    let both = sweep(true, 2);
+    assert_eq!(both.metric, Metric::ResponseP50);
+    let [one] = &both.crossovers[..] else {
+        panic!("{both:?}")
+    };
+    assert_eq!((&*one.before, &*one.after), ("new", "old"));
+    assert_eq!((one.ahead_until, one.ahead_from), (10.0, 20.0));
+    for subjects in [1, 2] {
+        let paused = sweep(true, subjects);
+        assert_eq!((paused.scalability, paused.knees), (vec![], vec![]));
+        let busy = sweep(false, subjects);
+        assert_eq!(busy.metric, Metric::Throughput);
+        assert_eq!(busy.scalability.len(), subjects);
+        assert_eq!(busy.knees.len(), 2 - subjects);
+    }
 }
 
 #[test]
