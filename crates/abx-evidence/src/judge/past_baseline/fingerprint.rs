@@ -204,6 +204,7 @@ mod tests {
         assert_eq!(differing(|one| one.cpus = 4), ["cpus"]);
         let more = |one: &mut Machine| one.memory_bytes = Some(9_000_000_000);
         assert_eq!(differing(more), ["memory_bytes"]);
+        assert_eq!(differing(|one| one.memory_bytes = None), ["memory_bytes"]);
         let older = |one: &mut Machine| one.kernel = Some("6.1.0".to_owned());
         assert_eq!(differing(older), ["kernel"]);
         assert_eq!(
@@ -212,6 +213,27 @@ mod tests {
         );
         let threads = then.differences(&Fingerprint::of_machine(&machine(), 2));
         assert_eq!(threads[0].to_string(), "`threads` was 1 and is 2");
+    }
+
+    #[test]
+    fn a_machine_is_the_same_however_it_was_divided() {
+        // Method: other threads, other processors for either side, and another way to wait;
+        // then another processor.
+        let whole = Fingerprint::of_machine(&machine(), 1);
+        let divided = Fingerprint {
+            threads: 2,
+            subject_cpus: vec![0],
+            generator_cpus: vec![1],
+            wait: Wait::Awake,
+            ..whole.clone()
+        };
+        assert_eq!(whole.differences(&divided).len(), 4);
+        assert!(whole.is_same_machine(&divided));
+        let other = Fingerprint {
+            cpu_model: Some("B".to_owned()),
+            ..whole.clone()
+        };
+        assert!(!whole.is_same_machine(&other));
     }
 
     #[test]

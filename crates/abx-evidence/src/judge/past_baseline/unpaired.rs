@@ -519,4 +519,50 @@ mod tests {
             assert_eq!(apart(span), text);
         }
     }
+
+    fn empty() -> Unpaired {
+        Unpaired {
+            metric: Metric::Throughput,
+            load: String::new(),
+            subject: String::new(),
+            baseline: String::new(),
+            ratio: None,
+            low: None,
+            high: None,
+            confidence: 0.95,
+            blocks: 6,
+            blocks_then: 6,
+            reference: None,
+            degrees: None,
+            together: 0,
+            p_adjusted: None,
+            verdict: Verdict::Inconclusive,
+            at_least: false,
+            fragile: false,
+            hodges_lehmann: None,
+            blocks_more: None,
+            findings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_interval_without_an_end_is_not_told() {
+        // Method: logarithms around so many: e^±640 is a number, e^±760 is 0 or none.
+        let filled = |around: f64| {
+            let sides = Sides {
+                now: [around - 60.0, around + 60.0].repeat(3),
+                then: vec![0.0; 6],
+                between: Some(0.0),
+            };
+            let found = fill(empty(), claims(&[&sides], Margin::DEFAULT).remove(0));
+            let ranks = found.hodges_lehmann.is_some();
+            (
+                [found.ratio, found.low, found.high].map(|one| one.is_some()),
+                ranks,
+            )
+        };
+        assert_eq!(filled(0.0), ([true; 3], true));
+        assert_eq!(filled(-700.0), ([false; 3], false));
+        assert_eq!(filled(700.0), ([false; 3], false));
+    }
 }

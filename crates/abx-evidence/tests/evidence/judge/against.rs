@@ -14,9 +14,9 @@ use abx_fixtures::{
 };
 
 /// Six blocks of about 1.1 times the usual answers.
-const TENTH_MORE: [u64; 6] = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
+pub(crate) const TENTH_MORE: [u64; 6] = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
 
-fn past<'a>(study: &'a Measured, name: Option<&'a str>) -> PastSubject<'a> {
+pub(crate) fn past<'a>(study: &'a Measured, name: Option<&'a str>) -> PastSubject<'a> {
     PastSubject {
         record: "old.json",
         study,
@@ -25,21 +25,21 @@ fn past<'a>(study: &'a Measured, name: Option<&'a str>) -> PastSubject<'a> {
 }
 
 /// One subject measured now.
-fn alone(answers: &[u64]) -> Measured {
+pub(crate) fn alone(answers: &[u64]) -> Measured {
     let mut record = study(&[("fresh", answers)]);
     record.started_unix_ms += 3 * 24 * 3_600_000;
     record
 }
 
 /// The same with the subject `old` of another study.
-fn with_past(mut now: Measured, then: &Measured) -> Measured {
+pub(crate) fn with_past(mut now: Measured, then: &Measured) -> Measured {
     let old = past_baseline(&now, past(then, Some("old")));
     now.past_baseline = Some(old.expect("they can be compared"));
     now
 }
 
 /// What is concluded of them, with the same ceiling now and then.
-fn beside(now: Measured, then: &Measured) -> Conclusions {
+pub(crate) fn beside(now: Measured, then: &Measured) -> Conclusions {
     judge(&with_ceilings(now, then))
 }
 
@@ -48,13 +48,13 @@ fn with_ceilings(now: Measured, then: &Measured) -> Measured {
     with_past(with_ceiling(now, 1.0), &then)
 }
 
-fn compared(record: &Conclusions) -> &Unpaired {
+pub(crate) fn compared(record: &Conclusions) -> &Unpaired {
     let all = &record.past_comparisons;
     assert_eq!(all.len(), 1);
     &all[0]
 }
 
-fn refused(now: &Measured, then: &Measured, name: Option<&str>) -> String {
+pub(crate) fn refused(now: &Measured, then: &Measured, name: Option<&str>) -> String {
     let refused = past_baseline(now, past(then, name)).expect_err("it is refused");
     refused.to_string()
 }

@@ -12,6 +12,7 @@ mod faults;
 mod generator;
 mod machine;
 mod metrics;
+mod older_side;
 mod open_loop;
 mod pace;
 mod phases;
