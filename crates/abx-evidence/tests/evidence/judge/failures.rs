@@ -1,6 +1,6 @@
 //! Requests that failed, and what abx itself ran out of.
 
-use abx_evidence::{FindingId, Level, Outcome, Verdict};
+use abx_evidence::{FindingId, Level, Outcome, Verdict, judge};
 
 use abx_fixtures::{Compared, OK, answer, compared, each_slice, find, ids, judged, outcomes, pair};
 
@@ -190,4 +190,15 @@ fn failing_makes_no_subject_faster() {
     let rates = record.summaries.iter().map(|one| one.throughput_per_s);
     assert_eq!(rates.collect::<Vec<_>>(), [Some(100_000.0); 2]);
     assert_eq!(record.comparisons[0].verdict, Verdict::Invalid);
+}
+
+#[test]
+fn it_is_known_whether_anything_was_sent() {
+    // Method: to both, to one of them, and to nobody.
+    let mut record = pair();
+    assert!(judge(&record).any_sent());
+    each_slice(&mut record, "new", |slice| answer(slice, &[]));
+    assert!(judge(&record).any_sent());
+    each_slice(&mut record, "old", |slice| answer(slice, &[]));
+    assert!(!judge(&record).any_sent());
 }

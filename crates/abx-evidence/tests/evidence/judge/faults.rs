@@ -132,6 +132,19 @@ fn recoveries_are_ratios_and_losses_differences() {
 }
 
 #[test]
+fn who_loses_less_is_named_where_that_is_certain() {
+    // Method: the old one is down three times as long, and as long now and then.
+    let down = [100, 110, 120, 130, 140, 150, 160];
+    let lost = |down: [[u64; 7]; 2]| judged(crashes(down)).lost_to_faults[0].clone();
+    let less = lost([down.map(|down| 3 * down), down]);
+    assert_close(less.requests.mean, -130.0);
+    assert_eq!(less.verdict, Verdict::Less);
+    let open = lost([down, [160, 100, 150, 110, 140, 120, 130]]);
+    assert!(open.requests.low < Some(0.0) && open.requests.high > Some(0.0));
+    assert_eq!(open.verdict, Verdict::Inconclusive);
+}
+
+#[test]
 fn a_recovery_that_was_not_seen_makes_no_ratio() {
     // Method: the new one is down to the end of one slice: nothing of it is compared but
     // what it lost.
@@ -221,6 +234,16 @@ fn what_limits_a_fault_is_named() {
             .for_each(|block| block.faults.retain(|one| one.subject == "old"));
     };
     assert_eq!(told(&left_out), ([true, false, false, false], false));
+    // What was not done has no mean.
+    let mut record = crashes([[100; 7], [300; 7]]);
+    left_out(&mut record);
+    let found = judged(record);
+    let none = summary(&found, "new");
+    assert_eq!((none.times, none.recovered), (0, 0));
+    assert_eq!(
+        (none.lost, none.delayed, none.recovery_s),
+        (None, None, None)
+    );
     let missed = |record: &mut Measured| each_new(record, &|one| one.struck_ns = None);
     assert_eq!(told(&missed), ([false, true, false, false], false));
     let gone = |record: &mut Measured| each_new(record, &|one| one.processes_after = 1);

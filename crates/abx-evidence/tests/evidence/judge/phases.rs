@@ -1,9 +1,12 @@
 //! Where the time goes, over blocks.
 
 use abx_evidence::record::{BlockRecord, Histograms, Round, SliceRecord};
-use abx_evidence::{Measured, Phase, PhaseSplit, Phases, SliceTally, Timestamps, judge};
+use abx_evidence::{
+    ArrivalKind, ArrivalSettings, Measured, Phase, PhaseSplit, Phases, Role, SliceTally,
+    Timestamps, judge,
+};
 
-use abx_fixtures::pair;
+use abx_fixtures::{answer, pair};
 
 /// So many requests that took 10 µs to the first byte and this long for a body.
 fn phases(requests: u64, body_us: u64) -> Phases {
@@ -122,4 +125,43 @@ fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
     // In each block it is less by 1.
     let us = one.us;
     assert_eq!((us.mean, us.low, us.high), (-1.0, Some(-1.0), Some(-1.0)));
+}
+
+#[test]
+fn what_subjects_say_is_compared_where_the_study_compares_them() {
+    // Method: both say so in two blocks: at a rate that both kept up with, where nothing is
+    // compared that the study was made for, and what answers cost all the same; and where
+    // one gave no answer in another block, so that the two are compared by nothing else.
+    let said = |change: fn(&mut Measured)| {
+        let mut record = pair();
+        for (block, subject) in [(0, "old"), (0, "new"), (1, "old"), (1, "new")] {
+            let mut histograms = Histograms::default();
+            histograms.server_times.record("db", 1_000);
+            let part = &mut record.blocks[block].loads[0];
+            part.histograms.insert(subject.to_owned(), histograms);
+        }
+        change(&mut record);
+        let found = judge(&record);
+        let all = found.comparisons.iter().filter(|one| !one.load.is_empty());
+        let roles: Vec<Role> = all.map(|one| one.role).collect();
+        (roles, found.server_time_differences.len())
+    };
+    let (roles, differences) = said(|record| {
+        record.loads[0].settings.arrivals = ArrivalSettings {
+            kind: ArrivalKind::Constant,
+            rate_per_s: Some(90_000.0),
+            ..ArrivalSettings::default()
+        };
+    });
+    assert!(
+        !roles.is_empty() && !roles.contains(&Role::Primary),
+        "{roles:?}"
+    );
+    assert_eq!(differences, 0);
+    let (roles, differences) = said(|record| {
+        for round in &mut record.blocks[4].loads[0].rounds {
+            answer(&mut round.slices[1], &[]);
+        }
+    });
+    assert_eq!((&roles[..], differences), (&[Role::Primary][..], 1));
 }

@@ -19,6 +19,12 @@ fn a_study_of_servers_that_abx_started_is_on_loopback_with_processors_of_its_own
     assert_eq!((found.subject_cpus, found.generator_cpus), (Some(1), 1));
     assert_eq!((found.started, found.left_running), (2, 0));
     assert_eq!(found.cpu_sharing, None);
+    assert!(
+        serde_json::to_value(&found)
+            .unwrap()
+            .get("agents")
+            .is_none()
+    );
     for (cores, expected) in [
         (vec![vec![0], vec![1]], CpuSharing::Apart),
         (vec![vec![0, 1]], CpuSharing::Siblings),
@@ -193,6 +199,9 @@ fn load_from_agents_comes_over_the_network_unless_all_are_here() {
         let file = serde_json::to_string(&StudyRecord::judged(record.clone())).unwrap();
         let again: StudyRecord = serde_json::from_str(&file).unwrap();
         assert_eq!(again.measured.fleet, record.fleet);
+        let written: serde_json::Value = serde_json::from_str(&file).unwrap();
+        let scope_written = &written["conclusions"]["scope"];
+        assert_eq!(scope_written["agents"], are_here.len(), "{scope_written}");
         let found = scope(&record);
         assert_eq!(
             (found.routes, found.agents),
