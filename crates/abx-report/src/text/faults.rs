@@ -2,7 +2,7 @@
 
 use abx_evidence::StudyRecord;
 
-use crate::words::faults::{FAULT_LEGEND, fault_table, heading, lost_sentence};
+use crate::words::faults::{fault_legend, fault_table, heading, lost_sentence};
 use crate::words::style::Style;
 
 /// Every fault; empty without any.
@@ -19,5 +19,5 @@ pub(crate) fn faults(record: &StudyRecord, style: &Style) -> String {
         }
         out
     });
-    each.collect::<Vec<_>>().join("\n") + &style.note(FAULT_LEGEND)
+    each.collect::<Vec<_>>().join("\n") + &style.note(&fault_legend(record))
 }

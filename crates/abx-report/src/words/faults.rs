@@ -1,12 +1,12 @@
 //! Faults in words: what is done, what it costs each subject, and who loses more.
 
 use abx_evidence::record::{FaultAction, FaultRecord, Whom};
-use abx_evidence::{FaultSummary, LostDifference, MeanInterval, StudyRecord, Verdict};
+use abx_evidence::{FaultSummary, LostDifference, MeanInterval, StudyRecord};
 
 use super::load::arrivals;
 use super::style::Style;
 use super::table::Table;
-use super::units::{UNKNOWN, figure, nanos, or_unknown, plural, seconds};
+use super::units::{NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds};
 use super::verdict::{name, painted};
 use super::wrap::clean_name;
 
@@ -74,10 +74,20 @@ fn has_failed(fault: &FaultRecord, subject: &str) -> bool {
 }
 
 /// What the columns of that table mean.
-pub(crate) const FAULT_LEGEND: &str = "lost: requests without a right response for each fault \
-     (mean, 95% interval). delayed: those whose right response was late (mean). recovers in: from \
-     the fault to the last request that was lost or delayed (geometric mean). back: after how many \
-     faults as many processes ran as before.";
+pub(crate) fn fault_legend(record: &StudyRecord) -> String {
+    let mut all = record.conclusions.faults.iter();
+    let is_cut = all.any(|one| one.lost.and_then(|lost| lost.low) < Some(0.0));
+    let cut = match is_cut {
+        true => "; an end below 0 is given as 0",
+        false => "",
+    };
+    format!(
+        "lost: requests without a right response for each fault (mean, 95% interval{cut}). \
+         delayed: those whose right response was late (mean). recovers in: from the fault to the \
+         last request that was lost or delayed (geometric mean). back: after how many faults as \
+         many processes ran as before."
+    )
+}
 
 fn recovery(one: &FaultSummary, fault: &FaultRecord) -> String {
     match one.recovery_s {
@@ -95,7 +105,7 @@ fn recovery(one: &FaultSummary, fault: &FaultRecord) -> String {
 pub(crate) fn mean(one: &MeanInterval) -> String {
     match one.low.zip(one.high) {
         Some((low, high)) => {
-            // Fewer than none cannot be lost.
+            // Fewer than none cannot be lost; the legend says that this is cut.
             let ends = [one.mean, low.max(0.0), high].map(requests);
             let [mean, low, high] = ends;
             format!("{mean} ({low} to {high})")
@@ -123,22 +133,96 @@ pub(crate) fn lost_sentence(one: &LostDifference, style: &Style) -> String {
     let place = name(&one.fault);
     let MeanInterval { mean, low, high } = one.requests;
     let verdict = painted(one.verdict, style);
-    let [low, high] = [low, high].map(|end| end.unwrap_or(mean));
-    if [mean, low, high] == [0.0; 3] {
-        return format!("{subject} and {baseline} lose equally many requests for each {place}.");
+    let blocks = plural(one.blocks as u64, "block");
+    let ends = low.zip(high);
+    if (mean, ends) == (0.0, Some((0.0, 0.0))) {
+        return format!(
+            "Neither {subject} nor {baseline} lost more requests than the other after {place} in \
+             any of {blocks}: {verdict}."
+        );
     }
-    let (word, [center, low, high]) = match mean < 0.0 {
-        true => ("fewer", [-mean, -high, -low]),
-        false => ("more", [mean, low, high]),
+    let (word, ends) = match mean < 0.0 {
+        true => ("fewer", ends.map(|(low, high)| [-high, -low])),
+        false => ("more", ends.map(|(low, high)| [low, high])),
     };
+    let interval = match ends.map(|ends| ends.map(requests)) {
+        Some([low, high]) => format!("({low} to {high})"),
+        None => format!("in {blocks}, {NO_INTERVAL},"),
+    };
+    let is_open = !one.verdict.is_directed();
+    let size = requests(mean.abs());
+    if is_open && ["0", "0.0"].contains(&size.as_str()) {
+        return format!(
+            "Cannot tell whether {subject} or {baseline} loses more requests for each {place}: \
+             the difference is 0 {interval}: {verdict}."
+        );
+    }
     let said = format!(
-        "{subject} loses {} requests {word} than {baseline} ({} to {}) for each {place}",
-        requests(center),
-        requests(low),
-        requests(high)
+        "{subject} loses {size} requests {word} than {baseline} {interval} for each {place}"
     );
-    match one.verdict {
-        Verdict::Less | Verdict::More => format!("{said}: {verdict}."),
-        _ => format!("Cannot tell whether {said}: {verdict}."),
+    match is_open {
+        true => format!("Cannot tell whether {said}: {verdict}."),
+        false => format!("{said}: {verdict}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn what_is_open_is_never_told_as_equal() {
+        // Method: no difference in any block, one of nothing on average, one that is open and
+        // one that is not, and a single block.
+        let told = |requests, verdict| {
+            let MeanInterval { mean, low, high } = requests;
+            let one = LostDifference {
+                fault: "crash".to_owned(),
+                subject: "a".to_owned(),
+                baseline: "b".to_owned(),
+                requests: MeanInterval { mean, low, high },
+                confidence: 0.97,
+                blocks: if low.is_none() { 1 } else { 6 },
+                verdict,
+            };
+            lost_sentence(&one, &Style::plain())
+        };
+        let with = |mean, low, high| MeanInterval {
+            mean,
+            low: Some(low),
+            high: Some(high),
+        };
+        let open = Verdict::Inconclusive;
+        assert_eq!(
+            told(with(0.0, 0.0, 0.0), open),
+            "Neither a nor b lost more requests than the other after crash in any of 6 blocks: \
+             inconclusive."
+        );
+        assert_eq!(
+            told(with(0.0, -0.8, 0.8), open),
+            "Cannot tell whether a or b loses more requests for each crash: the difference is 0 \
+             (-0.8 to 0.8): inconclusive."
+        );
+        assert_eq!(
+            told(with(-0.7, -2.2, 0.8), open),
+            "Cannot tell whether a loses 0.7 requests fewer than b (-0.8 to 2.2) for each crash: \
+             inconclusive."
+        );
+        assert_eq!(
+            told(with(4.2, 3.0, 5.4), Verdict::More),
+            "a loses 4.2 requests more than b (3.0 to 5.4) for each crash: more."
+        );
+        let single = MeanInterval {
+            mean: 2.0,
+            low: None,
+            high: None,
+        };
+        assert_eq!(
+            told(single, open),
+            "Cannot tell whether a loses 2.0 requests more than b in 1 block, no interval yet, \
+             for each crash: inconclusive."
+        );
     }
 }

@@ -8,7 +8,7 @@ use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, plain, share_text,
 };
 use crate::html::markup::{CaptionedFigure, Grid, Markup, note, paragraphs};
-use crate::words::faults::{FAULT_LEGEND, fault_table, heading, lost_sentence};
+use crate::words::faults::{fault_legend, fault_table, heading, lost_sentence};
 use crate::words::style::Style;
 use crate::words::verdict::name;
 
@@ -29,7 +29,7 @@ pub(crate) fn faults(record: &StudyRecord, subjects: &Subjects) -> Markup {
         }
     }
     if !out.is_empty() {
-        out.push(note(FAULT_LEGEND));
+        out.push(note(&fault_legend(record)));
     }
     out
 }
