@@ -106,22 +106,32 @@ fn cpus(scope: &Scope) -> String {
 /// What holds for all comparisons of a study together: how often any of several families
 /// is wrong, and that comparisons share their spread.
 pub(crate) fn of_all(record: &StudyRecord) -> Vec<String> {
-    let families = families(&record.conclusions.families);
+    let families = families(&record.conclusions.families, each(record));
     let shared = shared_spread(record).map(str::to_owned);
     families.into_iter().chain(shared).collect()
 }
 
+/// What is a family of its own.
+fn each(record: &StudyRecord) -> &'static str {
+    let conclusions = &record.conclusions;
+    match (&record.measured.faults[..], &conclusions.lost_to_faults[..]) {
+        ([], _) => "Each load is a family of its own",
+        (_, []) => "Each load and each fault is a family of its own",
+        _ => {
+            "Each load is a family of its own, and so are the recoveries and the losses of each \
+             fault"
+        }
+    }
+}
+
 /// How often any direction is false over all families; `None` where there is but one.
-fn families(families: &Families) -> Option<String> {
+fn families(families: &Families, each: &str) -> Option<String> {
     let Families {
         count,
         false_if_independent,
         false_at_most,
     } = *families;
-    let over = format!(
-        "Each load is a family of its own: over all {count} families, at least one direction is \
-         false in"
-    );
+    let over = format!("{each}: over all {count} families, at least one direction is false in");
     let independent = percent(false_if_independent);
     match count {
         0 | 1 => None,
@@ -157,7 +167,10 @@ mod tests {
     #[test]
     fn families_are_told_from_two_on_and_by_what_bounds_them() {
         // Method: one, seven and forty; by hand 7 · 5 %, 1 − 0.95^7 and 1 − 0.95^40.
-        let told = |count| families(&Families::with(count)).map(|it| it.replace('\u{a0}', " "));
+        let told = |count| {
+            let told = families(&Families::with(count), "Each load is a family of its own");
+            told.map(|it| it.replace('\u{a0}', " "))
+        };
         assert_eq!(told(1), None);
         let seven = told(7).unwrap();
         assert!(
