@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use abx_evidence::{Comparison, Ranking, StudyRecord, Verdict};
+use abx_evidence::{Comparison, Metric, Ranking, StudyRecord, Verdict};
 
+use super::metrics::metric_under;
 use super::units::plural;
 use super::verdict::name;
 
@@ -59,35 +60,55 @@ pub(crate) fn largest(record: &StudyRecord) -> Vec<&Comparison> {
         .collect()
 }
 
-/// Who is first under which loads, and where nobody is.
+/// Who is first by what under which loads, and where nobody is.
 pub(crate) fn leaders(record: &StudyRecord) -> Vec<String> {
-    let mut groups: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
-    let mut open = Vec::new();
+    let mut groups: Vec<Leaders> = Vec::new();
     for ranking in &record.conclusions.rankings {
-        let load = name(&ranking.load);
         let first = tied(ranking);
-        if first.len() > LEADERS_MAX || first.len() == ranking.places.len() {
-            open.push(load);
+        let is_certain = first.len() <= LEADERS_MAX && first.len() < ranking.places.len();
+        let names = if is_certain { first } else { Vec::new() };
+        let by = by(record, ranking);
+        let load = name(&ranking.load);
+        let Some(group) = groups.iter_mut().find(|group| group.names == names) else {
+            let under = vec![(by, vec![load])];
+            groups.push(Leaders { names, under });
             continue;
-        }
-        match groups.iter_mut().find(|(names, _)| *names == first) {
+        };
+        match group.under.iter_mut().find(|(metric, _)| *metric == by) {
             Some((_, loads)) => loads.push(load),
-            None => groups.push((first, vec![load])),
+            None => group.under.push((by, vec![load])),
         }
     }
-    let leads = groups.iter().map(|(first, loads)| {
-        let names: Vec<String> = first.iter().map(|one| name(one)).collect();
+    groups.sort_by_key(|group| group.names.is_empty());
+    groups.iter().map(Leaders::line).collect()
+}
+
+/// Those who are first, nobody where none is certain; and by what under which loads.
+struct Leaders<'a> {
+    names: Vec<&'a str>,
+    under: Vec<(String, Vec<String>)>,
+}
+
+impl Leaders<'_> {
+    fn line(&self) -> String {
+        let names: Vec<String> = self.names.iter().map(|one| name(one)).collect();
         let leads = match names.as_slice() {
+            [] => "No leader is certain".to_owned(),
             [only] => format!("{only} leads"),
             several => format!("Tied for first: {}", several.join(", ")),
         };
-        format!("{leads} under {}.", loads.join(", "))
-    });
-    let mut lines: Vec<String> = leads.collect();
-    if !open.is_empty() {
-        lines.push(format!("No leader is certain under {}.", open.join(", ")));
+        let each = self.under.iter();
+        let each = each.map(|(by, loads)| format!("{by}under {}", loads.join(", ")));
+        format!("{leads} {}.", each.collect::<Vec<_>>().join("; "))
     }
-    lines
+}
+
+/// What a ranking is by, where that is not how much is served.
+fn by(record: &StudyRecord, ranking: &Ranking) -> String {
+    match ranking.metric {
+        Metric::Throughput => String::new(),
+        metric => format!("by {} ", metric_under(record, &ranking.load, metric)),
+    }
 }
 
 /// Those of a ranking who are not certainly behind the best, by name.
