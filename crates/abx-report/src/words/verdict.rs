@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use abx_evidence::stats::stop::BLOCKS_ORDERED;
 use abx_evidence::{
-    Bounds, Comparison, Finding, FindingId, Level, Limits, LoadShape, Metric, Sense, StudyRecord,
-    Verdict,
+    Bounds, Comparison, Finding, FindingId, Level, Limits, LoadShape, Metric, Role, Sense,
+    StudyRecord, Verdict,
 };
 
 use super::metrics::{metric_under, shape_under};
@@ -155,7 +155,7 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
         ));
     }
     remarks.extend(among_many(one));
-    remarks.extend(excluded_by_cost(record, one));
+    remarks.extend(settled_by_cost(record, one));
     if record.measured.settings.aa {
         remarks.extend(against_itself(one));
     }
@@ -351,30 +351,22 @@ pub(crate) fn more_blocks(record: &StudyRecord, more: u32) -> String {
     }
 }
 
-/// Which differences the cost of a response excludes, where the rates are open still.
-fn excluded_by_cost(record: &StudyRecord, one: &Comparison) -> Option<String> {
+/// What the cost of a response settles, where the rates are open still: by the verdict of that
+/// comparison, which is held to what is judged together.
+fn settled_by_cost(record: &StudyRecord, one: &Comparison) -> Option<String> {
     let is_open = one.verdict == Verdict::Inconclusive && one.metric == Metric::Throughput;
     let mut others = record.conclusions.comparisons.iter().filter(|_| is_open);
     let cost = others.find(|other| {
         other.metric == Metric::ServerCpu
-            && !other.at_least
             && (&other.subject, &other.baseline, &other.load)
                 == (&one.subject, &one.baseline, &one.load)
     })?;
-    let [_, low, high] = cost.bounds()?;
-    let margin = record.measured.settings.margin;
-    let sides = match (low > 1.0 / (1.0 + margin), high < 1.0 + margin) {
-        (true, true) => "more or less",
-        (false, true) => "more",
-        (true, false) => "less",
-        (false, false) => return None,
+    let is_settled = cost.verdict.is_directed() || cost.verdict == Verdict::Equivalent;
+    let role = match cost.role {
+        Role::Primary => "",
+        Role::Exploratory => "Exploratory: ",
     };
-    let [ratio, low, high] = bounds(cost)?;
-    let subject = name(&one.subject);
-    Some(format!(
-        "{subject}'s CPU per response, {ratio} times ({low} to {high}), already excludes {} {sides}.",
-        percent(margin)
-    ))
+    is_settled.then(|| format!("{role}{}", sentence(record, cost, &Style::plain())))
 }
 
 /// The first line of the first void finding; the list of findings has the rest.

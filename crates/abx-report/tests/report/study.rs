@@ -179,9 +179,9 @@ fn blocks_too_few_for_an_interval_give_a_ratio() {
 
 #[test]
 fn what_is_open_speaks_of_the_margin() {
-    // Method: a margin of 5 %, 6 blocks in 38.2 s, and a cost that excludes it one way,
-    // both ways, and no way.
-    let told = |cost: [f64; 3]| {
+    // Method: a margin of 5 %, 6 blocks in 38.2 s, and a cost that is settled one way, both
+    // ways, and not at all though its interval excludes 1.
+    let told = |cost: [f64; 3], verdict: Verdict| {
         let mut record = with(Comparison {
             blocks_more: Some(14),
             ..comparison("lighttpd", Some([1.02, 0.93, 1.12]), Verdict::Inconclusive)
@@ -190,18 +190,21 @@ fn what_is_open_speaks_of_the_margin() {
         record.conclusions.comparisons.push(Comparison {
             metric: Metric::ServerCpu,
             role: Role::Exploratory,
-            ..comparison("lighttpd", Some(cost), Verdict::Inconclusive)
+            ..comparison("lighttpd", Some(cost), verdict)
         });
         text(&record).replace("\n ", "")
     };
-    let both = told([1.01, 0.99, 1.03]);
+    let both = told([1.01, 0.99, 1.03], Verdict::Equivalent);
     let said = "about 14 more blocks (90 s) would settle it for a margin of 5 %";
     assert!(both.contains(said), "{both}");
-    let cost = "lighttpd's CPU per response, 1.01 times (0.99 to 1.03), already excludes 5 % more \
-                or less.";
+    let cost = "Exploratory: lighttpd needs 1.01 times nginx's CPU per response (0.99 to 1.03) at \
+                100 connections, no difference larger than 5 %: equivalent.";
     assert!(both.contains(cost), "{both}");
-    assert!(told([0.97, 0.91, 1.03]).contains("already excludes 5 % more."));
-    assert!(!told([1.0, 0.9, 1.1]).contains("already excludes"));
+    let less = told([0.91, 0.86, 0.97], Verdict::Less);
+    let cost = "needs 0.91 times nginx's CPU per response (0.86 to 0.97) at 100 connections: less.";
+    assert!(less.contains(cost), "{less}");
+    let open = told([0.91, 0.86, 0.97], Verdict::Inconclusive);
+    assert!(!open.contains("Exploratory"), "{open}");
 }
 
 #[test]
