@@ -37,20 +37,50 @@ fn tables(record: &StudyRecord, intervals: &str, style: &Style) -> String {
     );
     let mut out = style.paragraph(&heading);
     for (under, loads) in headings(record) {
-        let rows: Vec<[String; 4]> = { explored.iter() }
-            .filter(|one| loads.contains(&one.load.as_str()))
-            .map(|one| row(record, one))
-            .collect();
-        if rows.is_empty() {
+        let these = { explored.iter().copied() }.filter(|one| loads.contains(&one.load.as_str()));
+        let these: Vec<&Comparison> = these.collect();
+        if these.is_empty() {
             continue;
         }
+        let tables = tables_of(record, &these);
+        let tables: Vec<String> = { tables.iter() }
+            .map(|table| table.text(style.columns()))
+            .collect();
         if let Some(under) = under {
             out.push_str(&style.paragraph(&format!("{under}:")));
         }
-        let headers = ["metric", "ratio", "interval", "verdict"].map(str::to_owned);
-        out.push_str(&Table::new(headers, rows).text(style.columns()));
+        out.push_str(&tables.join("\n"));
     }
     out
+}
+
+/// One table; one for each metric where rows are of pairs, whose names leave no room for it.
+fn tables_of(record: &StudyRecord, these: &[&Comparison]) -> Vec<Table<4>> {
+    let table = |of: &str, rows: Vec<[String; 4]>| {
+        let headers = [of, "ratio", "interval", "verdict"].map(str::to_owned);
+        Table::new(headers, rows)
+    };
+    let metric = |one: &Comparison| metric_of(record, one);
+    let is_alone = record.measured.subjects.len() == 2;
+    if is_alone || record.measured.only_baseline().is_some() {
+        let rows = these.iter().map(|one| match is_alone {
+            true => row(metric(one), one),
+            false => row(format!("{}: {}", who(record, one), metric(one)), one),
+        });
+        return vec![table("metric", rows.collect())];
+    }
+    let mut metrics: Vec<String> = Vec::new();
+    for found in these.iter().map(|one| metric(one)) {
+        if !metrics.contains(&found) {
+            metrics.push(found);
+        }
+    }
+    let of_metric = |of: &String| {
+        let rows = these.iter().filter(|one| metric(one) == *of);
+        let rows = rows.map(|one| row(who(record, one), one));
+        table(&capitalized(of), rows.collect())
+    };
+    metrics.iter().map(of_metric).collect()
 }
 
 /// The heading of each table and the loads whose comparisons stand in it; those
@@ -70,18 +100,14 @@ fn headings(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
 /// The load of comparisons that are of no load.
 const STARTS: &str = "";
 
-fn row(record: &StudyRecord, one: &Comparison) -> [String; 4] {
-    let metric = metric_of(record, one);
-    let what = match record.measured.subjects.len() {
-        2 => metric,
-        _ => format!("{}: {metric}", who(record, one)),
-    };
+fn row(what: String, one: &Comparison) -> [String; 4] {
     let [ratio, interval] = ratio_cells(one);
+    let bound = if one.at_least { ", a bound" } else { "" };
     let fragile = if one.fragile { ", fragile" } else { "" };
     [
         what,
         ratio,
         interval,
-        format!("{}{fragile}", word(one.verdict)),
+        format!("{}{bound}{fragile}", word(one.verdict)),
     ]
 }

@@ -237,8 +237,8 @@ fn where_baselines_differ_every_row_says_its_own() {
         "  kept-c10:\n  lighttpd / nginx  ",
         "\n  caddy / lighttpd  ",
         "Also compared, relative to the baseline of each",
-        "lighttpd / nginx: CPU per response",
-        "caddy / lighttpd: CPU per response",
+        "CPU per response  ratio      interval  verdict\nlighttpd / nginx   1.12  ",
+        "\ncaddy / lighttpd   1.12  ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
