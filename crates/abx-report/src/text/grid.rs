@@ -86,10 +86,11 @@ impl Cell {
         let Some(figures) = figures else {
             return Cell::tinted(sign, one.verdict);
         };
-        let limit = match grid::further(one) {
-            Some(Further::AtLeast) => style.at_least(),
-            Some(Further::AtMost) => style.at_most(),
-            None => "",
+        let (limit, sign) = match grid::further(one) {
+            Some(Further::AtLeast) => (style.at_least(), sign),
+            Some(Further::AtMost) => (style.at_most(), sign),
+            Some(Further::Open) => ("", grid::OPEN_BOUND),
+            None => ("", sign),
         };
         let fragile = if one.fragile { "~" } else { "" };
         Cell::tinted(&format!("{limit}{figures} {fragile}{sign}"), one.verdict)
@@ -177,7 +178,7 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
     let has = |is: fn(&Comparison) -> bool| record.conclusions.primary().any(is);
     let margin = percent(record.measured.settings.margin);
     let equal = format!("= no difference larger than {margin}");
-    let bound = format!("{} a bound", style.at_least());
+    let bound = grid::bound_legend(record, style);
     let instead = format!(
         "{INSTEAD}: CPU per response where {} was the limit, with no claim of throughput",
         foreign_limits(record).words()
@@ -189,7 +190,7 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
         (has(|one| one.verdict == Verdict::Equivalent), &equal),
         (has(|one| one.verdict == Verdict::Inconclusive), "? open"),
         (has(|one| one.fragile), "~ fragile"),
-        (has(|one| one.at_least), &bound),
+        (bound.is_some(), bound.as_deref().unwrap_or_default()),
         (
             has(|one| one.verdict == Verdict::Invalid),
             "void: no claim can be made",
@@ -199,6 +200,7 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
             &alone,
         ),
         (grid::has_instead(record), &instead),
+        (grid::has_empty(record), grid::EMPTY_LEGEND),
     ];
     let said = signs.iter().filter(|(is_there, _)| *is_there);
     said.map(|(_, text)| *text).collect::<Vec<_>>().join(", ")

@@ -6,7 +6,7 @@ use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
 
 use crate::words::style::Style;
 use crate::words::units::{moment, percent, plural, ratios};
-use crate::words::verdict::{limit, name, painted, place, so_far, void_line};
+use crate::words::verdict::{limit, name, open_bound, painted, place, so_far, void_line};
 use crate::words::wrap::{clean_name, shorten, wrap};
 
 /// What a record says beside an older one; empty when there is none.
@@ -62,8 +62,9 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
     );
     let serves = bounds(one).map(|[ratio, low, high]| {
         let limit = limit(one.verdict, one.at_least, one.ratio);
+        let open = open_bound(one.verdict, one.at_least, one.ratio);
         format!(
-            "{subject} serves {limit}{ratio} times the requests of {then} ({low} to {high}; \
+            "{subject} serves {limit}{ratio} times the requests of {then} ({low} to {high}{open}; \
              {blocks}) {place}"
         )
     });

@@ -4,6 +4,7 @@
 
 use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
 
+use super::style::Style;
 use super::units::{figure, ratios};
 use super::wrap::clean_name;
 
@@ -174,20 +175,55 @@ fn short_ratios(found: [f64; 3]) -> [String; 3] {
     }
 }
 
-/// On which side of a ratio the truth may lie further out.
+/// Where the truth may lie further out than a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Further {
     AtLeast,
     AtMost,
+    /// On a side that no settled direction tells.
+    Open,
 }
 
-/// On which side the truth may lie further out than this; only a direction that is settled
-/// has such a side.
+/// Where the truth may lie further out than this; `None` for what is no bound.
 pub(crate) fn further(one: &Comparison) -> Option<Further> {
-    let ratio = one.ratio?;
-    let is_bound = one.at_least && one.verdict.is_directed();
-    is_bound.then_some(match ratio > 1.0 {
-        true => Further::AtLeast,
-        false => Further::AtMost,
+    let ratio = one.ratio.filter(|_| one.at_least)?;
+    Some(match one.verdict.is_directed() {
+        true if ratio > 1.0 => Further::AtLeast,
+        true => Further::AtMost,
+        false => Further::Open,
     })
 }
+
+/// The signs of the bounds in a grid, and what they mean; `None` without any.
+pub(crate) fn bound_legend(record: &StudyRecord, style: &Style) -> Option<String> {
+    let has = |side: Further| {
+        let mut primary = record.conclusions.primary();
+        primary.any(|one| one.verdict != Verdict::Invalid && further(one) == Some(side))
+    };
+    let directed = [
+        (Further::AtLeast, style.at_least()),
+        (Further::AtMost, style.at_most()),
+    ];
+    let there = directed.into_iter().filter(|(side, _)| has(*side));
+    let signs: Vec<&str> = there.map(|(_, sign)| sign).collect();
+    let settled = (!signs.is_empty()).then(|| format!("{}: a bound", signs.join(" ")));
+    let open = has(Further::Open).then(|| format!("{OPEN_BOUND}: an open bound"));
+    let said: Vec<String> = settled.into_iter().chain(open).collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// Whether anything in the grid is empty.
+pub(crate) fn has_empty(record: &StudyRecord) -> bool {
+    let columns = columns(record);
+    let is_empty = |row: GridRow| {
+        let mut cells = columns.iter().map(|column| cell(record, row, *column));
+        cells.any(|cell| matches!(cell, GridCell::Nothing))
+    };
+    rows(record).into_iter().any(is_empty)
+}
+
+/// What an empty cell says.
+pub(crate) const EMPTY_LEGEND: &str = "empty: not asked for, or no ratio";
+
+/// Marks a bound without a settled direction.
+pub(crate) const OPEN_BOUND: &str = "b";

@@ -50,6 +50,12 @@ fn verdict_terms(record: &StudyRecord) -> Vec<Term> {
             "another sound way to read the same blocks gives another verdict",
         ),
         (
+            any(|one| one.at_least && one.ratio.is_some()),
+            "a bound",
+            "the true ratio may lie further from 1 than the measured one; an open bound: nor is it \
+             settled on which side of 1",
+        ),
+        (
             any(|one| one.role == Role::Exploratory),
             "also compared",
             "what the study was not made for: with so many intervals, one may miss by chance",

@@ -61,8 +61,9 @@ fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = place(record, &one.load);
     let limit = limit(one.verdict, one.at_least, one.ratio);
+    let open = open_bound(one.verdict, one.at_least, one.ratio);
     let (ratio, interval) = match bounds(one) {
-        Some([ratio, low, high]) => (ratio, format!(" ({low} to {high})")),
+        Some([ratio, low, high]) => (ratio, format!(" ({low} to {high}{open})")),
         None => (figure(one.plain_ratio()?), String::new()),
     };
     let times = format!("{limit}{ratio} times {baseline}'s");
@@ -84,7 +85,7 @@ fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
         }
         Metric::Recovery => {
             let recovers = match one.bounds() {
-                Some(found) => recovers([&subject, &baseline], found),
+                Some(found) => recovers([&subject, &baseline], found, [limit, open]),
                 None => format!("{subject} takes {ratio} times as long as {baseline} to recover"),
             };
             format!("{recovers} {place}")
@@ -105,16 +106,23 @@ fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
     Some(said + &shifted + &alone)
 }
 
-/// How fast one of two recovers, with a ratio above 1.
-fn recovers([subject, baseline]: [&str; 2], [ratio, low, high]: [f64; 3]) -> String {
+/// How fast one of two recovers, with a ratio above 1, and so with "at least" where it is a
+/// bound.
+fn recovers(
+    [subject, baseline]: [&str; 2],
+    [ratio, low, high]: [f64; 3],
+    [limit, open]: [&str; 2],
+) -> String {
+    let limit = if limit.is_empty() { "" } else { "at least " };
     if ratio > 1.0 {
         let [ratio, low, high] = ratios([ratio, low, high]);
         return format!(
-            "{subject} takes {ratio} times as long as {baseline} ({low} to {high}) to recover"
+            "{subject} takes {limit}{ratio} times as long as {baseline} ({low} to {high}{open}) to \
+             recover"
         );
     }
     let [ratio, low, high] = ratios([1.0 / ratio, 1.0 / high, 1.0 / low]);
-    format!("{subject} recovers {ratio} times as fast as {baseline} ({low} to {high})")
+    format!("{subject} recovers {limit}{ratio} times as fast as {baseline} ({low} to {high}{open})")
 }
 
 /// What a comparison is to tell of one of two.
@@ -315,6 +323,15 @@ pub(crate) fn limit(verdict: Verdict, at_least: bool, ratio: Option<f64>) -> &'s
     }
 }
 
+/// Said of a bound without a settled direction: nobody knows on which side the truth may lie
+/// further out.
+pub(crate) fn open_bound(verdict: Verdict, at_least: bool, ratio: Option<f64>) -> &'static str {
+    match at_least && limit(verdict, at_least, ratio).is_empty() {
+        true => "; a bound",
+        false => "",
+    }
+}
+
 /// What would settle a comparison whose verdict is open, for the margin that it is held to.
 fn settling(record: &StudyRecord, one: &Comparison) -> String {
     match one.blocks_more {
@@ -417,3 +434,31 @@ fn against_itself(one: &Comparison) -> Vec<String> {
 }
 
 const BLOCKS_SHOWN_MAX: u32 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_of_how_fast_one_recovers_is_said_to_be_one() {
+        // Method: slower and faster with a settled direction, where both are "at least", and one
+        // that is open.
+        let told = |found: [f64; 3], verdict| {
+            let words = [limit, open_bound].map(|of| of(verdict, true, Some(found[0])));
+            recovers(["a", "b"], found, words)
+        };
+        let slower = told([183.0, 182.0, 184.0], Verdict::Slower);
+        assert_eq!(
+            slower,
+            "a takes at least 183 times as long as b (182 to 184) to recover"
+        );
+        let faster = told([0.025, 0.02, 0.04], Verdict::Faster);
+        assert_eq!(
+            faster,
+            "a recovers at least 40.0 times as fast as b (25.0 to 50.0)"
+        );
+        let open = told([1.5, 0.9, 2.5], Verdict::Inconclusive);
+        let said = "a takes 1.50 times as long as b (0.90 to 2.50; a bound) to recover";
+        assert_eq!(open, said);
+    }
+}

@@ -57,15 +57,11 @@ fn cell(record: &StudyRecord, row: GridRow, column: GridColumn) -> Element {
 /// Sign, ratio and interval of one comparison, which lead to its details.
 fn found(record: &StudyRecord, one: &Comparison, mark: &str) -> Element {
     let figures = grid::cell_figures(one).filter(|_| one.verdict != Verdict::Invalid);
-    let limit = match grid::further(one) {
-        Some(Further::AtLeast) => LINE.at_least(),
-        Some(Further::AtMost) => LINE.at_most(),
-        None => "",
-    };
-    // What is bound and open has no side on which it may lie further out.
-    let bound = match one.at_least && limit.is_empty() {
-        true => " b",
-        false => "",
+    let (limit, bound) = match grid::further(one).filter(|_| figures.is_some()) {
+        Some(Further::AtLeast) => (LINE.at_least(), String::new()),
+        Some(Further::AtMost) => (LINE.at_most(), String::new()),
+        Some(Further::Open) => ("", format!(" {}", grid::OPEN_BOUND)),
+        None => ("", String::new()),
     };
     let fragile = if one.fragile { "~" } else { "" };
     let (ratio, interval) = match &figures {
@@ -95,6 +91,8 @@ fn legend(record: &StudyRecord) -> String {
     let margin = percent(record.measured.settings.margin);
     let equal = format!("≈ no difference larger than {margin}");
     let alone = format!("a ratio alone: {NO_INTERVAL}");
+    let bound = grid::bound_legend(record, &LINE);
+    let bound = bound.map(|signs| format!("{signs}, the truth may lie further out"));
     let signs = [
         (
             true,
@@ -107,10 +105,7 @@ fn legend(record: &StudyRecord) -> String {
             has(|one| one.verdict == Verdict::Invalid),
             "✕ void: no claim can be made",
         ),
-        (
-            has(|one| one.at_least),
-            "≥ ≤ b: a bound, the truth may lie further out",
-        ),
+        (bound.is_some(), bound.as_deref().unwrap_or_default()),
         (has(|one| one.fragile), "~ fragile"),
         (
             has(|one| one.bounds().is_none() && one.plain_ratio().is_some()),
@@ -120,6 +115,7 @@ fn legend(record: &StudyRecord) -> String {
             grid::has_instead(record),
             "c: CPU per response where the generator was the limit, with no claim of throughput",
         ),
+        (grid::has_empty(record), grid::EMPTY_LEGEND),
     ];
     let said = signs.iter().filter(|(is_there, _)| *is_there);
     said.map(|(_, text)| *text).collect::<Vec<_>>().join(", ")

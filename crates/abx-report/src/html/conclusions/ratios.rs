@@ -13,7 +13,7 @@ use crate::words::metrics::{capitalized, metric_of, metric_under};
 use crate::words::units::{
     NO_INTERVAL, drawable, figure, is_drawable, percent, ratios as as_texts,
 };
-use crate::words::verdict::{limit, load_text, name, word};
+use crate::words::verdict::{limit, load_text, name, open_bound, word};
 
 /// A table for each metric that the study was made for, and one for each load
 /// of everything else that was compared.
@@ -220,7 +220,8 @@ pub(crate) fn interval(row: &RatioRow) -> String {
                 "at most " => "≤ ",
                 _ => "≥ ",
             };
-            format!("{sign}{ratio} ({low} to {high})")
+            let open = open_bound(row.one.verdict, row.one.at_least, row.one.ratio);
+            format!("{sign}{ratio} ({low} to {high}{open})")
         },
     )
 }
