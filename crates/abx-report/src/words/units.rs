@@ -108,7 +108,8 @@ pub(crate) fn moment(unix_ms: u64) -> String {
 
 /// A ratio with the ends of its interval, all with as many decimals as it
 /// takes to tell the ends from the ratio and from 1: a verdict must not look
-/// like a contradiction to its figures.
+/// like a contradiction to its figures. Nor is an end above 0 written as 0, if two
+/// decimals tell it.
 pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
     let [ratio, low, high] = values;
     let largest = ratio.max(high);
@@ -126,9 +127,9 @@ pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
     let decimals = (fewest..DECIMALS_MAX)
         .find(|decimals| {
             let apart = [(low, ratio), (ratio, high), (low, 1.0), (high, 1.0)];
-            apart
-                .iter()
-                .all(|(one, other)| differ(*one, *other, *decimals))
+            let is_told = *decimals >= 2 || differ(low, 0.0, *decimals);
+            let mut all = apart.iter();
+            is_told && all.all(|(one, other)| differ(*one, *other, *decimals))
         })
         .unwrap_or(DECIMALS_MAX);
     values.map(|value| format!("{value:.decimals$}"))
@@ -320,6 +321,8 @@ mod tests {
         assert_eq!(ratios([1.072, 1.071, 1.073]), ["1.072", "1.071", "1.073"]);
         assert_eq!(ratios([1.0, 1.0, 1.0]), ["1.00", "1.00", "1.00"]);
         assert_eq!(ratios([12.34, 11.0, 13.0]), ["12.3", "11.0", "13.0"]);
+        assert_eq!(ratios([15.1, 0.35, 652.9]), ["15.1", "0.3", "652.9"]);
+        assert_eq!(ratios([15.1, 0.001, 652.9]), ["15.10", "0.00", "652.90"]);
         assert_eq!(ratios([1e-5, 9e-6, 2e-5]), ["1.0e-5", "9.0e-6", "2.0e-5"]);
     }
 
