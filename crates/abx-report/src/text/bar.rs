@@ -2,6 +2,7 @@
 
 use abx_evidence::{Comparison, Metric, StudyRecord};
 
+use crate::words::labels::{label_lines, label_width};
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::style::Style;
 use crate::words::units::{drawable, percent, ratios};
@@ -26,11 +27,11 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
         return String::new();
     };
     let labels: Vec<String> = found.iter().map(|(one, _)| label(record, one)).collect();
-    let longest = labels.iter().map(|label| columns(label)).max();
     // Pairs of contrasts stand below their load, so they may take more.
     let is_grouped = is_grouped(record);
     let share = if is_grouped { 2 } else { 3 };
-    let label_width = longest.unwrap_or_default().min(style.columns() / share);
+    let most = style.columns() / share;
+    let label_width = label_width(labels.iter().map(String::as_str), most);
     let scale = RatioScale::of(
         found.iter().map(|(_, values)| *values),
         record.measured.settings.margin,
@@ -48,10 +49,13 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
             load = &one.load;
             out.push_str(&format!("  {}:\n", clean_name(load)));
         }
-        let label = shorten(label, label_width);
+        let lines = label_lines(label, label_width);
         let bar = scale.bar(*values, one.at_least);
-        out.push_str(format!("  {label:label_width$}  {bar}").trim_end());
+        out.push_str(format!("  {:label_width$}  {bar}", lines[0]).trim_end());
         out.push('\n');
+        for line in &lines[1..] {
+            out.push_str(&format!("  {line}\n"));
+        }
     }
     out.push_str(&format!("  {:label_width$}  {}\n", "", scale.axis()));
     let is_bound = found.iter().any(|(one, _)| one.at_least);

@@ -1,15 +1,14 @@
 //! Verdicts at a glance: the grid of a study, as many columns beside each other as fit.
 
-use std::collections::BTreeSet;
-
 use abx_evidence::{Comparison, StudyRecord, Verdict};
 
 use crate::words::grid::{self, Further, GridCell, GridColumn, GridRow, row_name};
+use crate::words::labels::label_lines;
 use crate::words::metrics::metric_under;
 use crate::words::style::{Style, Tint};
 use crate::words::units::{NO_INTERVAL, percent};
 use crate::words::verdict::{foreign_limits, tint};
-use crate::words::wrap::{clean_name, shorten};
+use crate::words::wrap::clean_name;
 
 /// The primary verdicts of a study, and what the signs mean.
 pub(crate) fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
@@ -19,16 +18,19 @@ pub(crate) fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
         .collect();
     let names: Vec<String> = rows.iter().map(|row| row_name(*row)).collect();
     let name_width = name_width(&names, &columns, style.columns());
+    let lines: Vec<Vec<String>> = { names.iter() }
+        .map(|name| label_lines(name, name_width))
+        .collect();
     let mut out = String::new();
     for together in abreast(&columns, style.columns() - name_width) {
-        out.push_str(&table(&names, name_width, together, style));
+        out.push_str(&table(&lines, name_width, together, style));
     }
     out + &style.note(&legend(record, style))
 }
 
-/// One column: two lines of header, and a cell for each row.
+/// One column: lines of its load and of its metric, and a cell for each row.
 struct Column {
-    headers: [String; 2],
+    headers: [Vec<String>; 2],
     cells: Vec<Cell>,
     width: usize,
 }
@@ -43,7 +45,11 @@ impl Column {
     fn new(record: &StudyRecord, column: GridColumn, rows: &[GridRow], style: &Style) -> Column {
         let metric = metric_under(record, column.load, column.metric);
         let metric = metric.trim_end_matches(" response time");
-        let headers = [column.load, metric].map(|text| shorten(&clean_name(text), HEADER_MAX));
+        let headers = [column.load, metric].map(|text| {
+            let lines = label_lines(&clean_name(text), HEADER_MAX).into_iter();
+            let lines = lines.map(|line| line.trim_start().to_owned());
+            lines.collect::<Vec<String>>()
+        });
         let cells: Vec<Cell> = { rows.iter() }
             .map(|row| match grid::cell(record, *row, column) {
                 GridCell::One => Cell::plain("1"),
@@ -52,7 +58,8 @@ impl Column {
                 GridCell::Nothing => Cell::plain(""),
             })
             .collect();
-        let texts = headers.iter().chain(cells.iter().map(|cell| &cell.text));
+        let texts = headers.iter().flatten();
+        let texts = texts.chain(cells.iter().map(|cell| &cell.text));
         let width = texts.map(|text| letters(text)).max().unwrap_or_default();
         Column {
             headers,
@@ -114,21 +121,22 @@ impl Cell {
     }
 }
 
-/// As wide as the longest name, where that costs no further table; else as narrow as names
-/// may be that still differ, if that leaves room for a column.
+/// So wide that all tables together take the fewest lines: names on one line each leave less
+/// room for columns, and so make more tables.
 fn name_width(names: &[String], columns: &[Column], width: usize) -> usize {
     let longest = names.iter().map(|name| letters(name)).max();
     let widest = columns.iter().map(|column| GAP.len() + column.width).max();
     let most = (width - widest.unwrap_or_default().min(width / 2)).min(longest.unwrap_or_default());
-    let differ = |room: &usize| {
-        let shortened: BTreeSet<String> = names.iter().map(|name| shorten(name, *room)).collect();
-        shortened.len() == names.len()
+    let least = most.min(width / 4);
+    let lines = |name_width: &usize| {
+        let tables = abreast(columns, width - name_width).into_iter();
+        let headers: usize = tables.clone().map(header_lines).sum();
+        let rows = names
+            .iter()
+            .map(|name| label_lines(name, *name_width).len());
+        headers + tables.len() * rows.sum::<usize>()
     };
-    let least = (most.min(width / 4)..most).find(differ).unwrap_or(most);
-    let tables = |name_width: usize| abreast(columns, width - name_width).len();
-    let mut wide_to_narrow = (least..=most).rev();
-    let free = wide_to_narrow.find(|name_width| tables(*name_width) == tables(least));
-    free.unwrap_or(least)
+    (least..=most).min_by_key(lines).unwrap_or(most)
 }
 
 /// As many columns beside each other as there is room for, at least one.
@@ -148,29 +156,52 @@ fn abreast(columns: &[Column], room: usize) -> Vec<&[Column]> {
     tables
 }
 
-fn table(names: &[String], name_width: usize, columns: &[Column], style: &Style) -> String {
-    let mut out = String::new();
-    for line in 0..2 {
-        let headers = { columns.iter() }.map(|column| {
-            format!(
-                "{GAP}{:>width$}",
-                column.headers[line],
-                width = column.width
-            )
-        });
-        let headers: String = headers.collect();
-        out.push_str(&format!("{:name_width$}{headers}\n", ""));
-    }
+/// The lines that the headers of a table take.
+fn header_lines(columns: &[Column]) -> usize {
+    let lines = |header: usize| {
+        columns
+            .iter()
+            .map(move |column| column.headers[header].len())
+    };
+    lines(0).max().unwrap_or_default() + lines(1).max().unwrap_or_default()
+}
+
+fn table(names: &[Vec<String>], name_width: usize, columns: &[Column], style: &Style) -> String {
+    let mut out = headers(name_width, columns);
     for (row, name) in names.iter().enumerate() {
-        out.push_str(&format!("{:name_width$}", shorten(name, name_width)));
-        for column in columns {
-            out.push_str(GAP);
-            out.push_str(&column.cells[row].right(column.width, style));
+        for (number, line) in name.iter().enumerate() {
+            out.push_str(&format!("{line:name_width$}"));
+            for column in columns.iter().filter(|_| number == 0) {
+                out.push_str(GAP);
+                out.push_str(&column.cells[row].right(column.width, style));
+            }
+            out.push('\n');
         }
-        out.push('\n');
     }
     let lines = out.lines().map(|line| format!("{}\n", line.trim_end()));
     lines.collect()
+}
+
+/// Loads end on one line, and metrics begin on the next one.
+fn headers(name_width: usize, columns: &[Column]) -> String {
+    let loads = columns.iter().map(|column| column.headers[0].len());
+    let of_loads = loads.max().unwrap_or_default();
+    let mut out = String::new();
+    for line in 0..header_lines(columns) {
+        out.push_str(&" ".repeat(name_width));
+        for Column { headers, width, .. } in columns {
+            let [load, metric] = headers;
+            let at = (line + load.len()).checked_sub(of_loads);
+            let text = match line < of_loads {
+                true => at.and_then(|at| load.get(at)),
+                false => metric.get(line - of_loads),
+            };
+            let text = text.map_or("", String::as_str);
+            out.push_str(&format!("{GAP}{text:>width$}"));
+        }
+        out.push('\n');
+    }
+    out
 }
 
 /// What the signs say, those that stand there.

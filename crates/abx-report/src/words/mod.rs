@@ -14,6 +14,7 @@ pub(crate) mod grid;
 pub(crate) mod held;
 pub(crate) mod history;
 pub(crate) mod how_measured;
+pub(crate) mod labels;
 pub(crate) mod load;
 pub(crate) mod metrics;
 pub(crate) mod overview;

@@ -1,7 +1,6 @@
 //! Columns that line up, or a list of figures for each row where they do not fit.
 
-use std::collections::BTreeSet;
-
+use super::labels::label_lines;
 use super::wrap::{shorten, wrap};
 
 /// Rows under headers. The first column holds names and stands on the left, the
@@ -23,25 +22,32 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// The table in lines of at most `width` columns. Long names are shortened
-    /// as long as they still differ.
+    /// The table in lines of at most `width` columns. Long names take several of them, as
+    /// long as a list takes no fewer.
     pub(crate) fn text(&self, width: usize) -> String {
         let figures: Vec<usize> = (1..N).map(|column| self.width(column)).collect();
         let taken: usize = figures.iter().map(|figure| figure + GAP.len()).sum();
         let longest = self.width(0);
         let room = width.saturating_sub(taken).min(longest);
-        let names: BTreeSet<String> = self.names().map(|name| shorten(name, room)).collect();
-        let whole: BTreeSet<&String> = self.names().collect();
-        if room < longest.min(NAME_MIN) || names.len() < whole.len() {
+        let lines = |row: &[String; N]| label_lines(&row[0], room);
+        // A list has a line for the name and one for each figure.
+        let is_tall = self.rows.iter().any(|row| lines(row).len() > N);
+        if room < longest.min(NAME_MIN) || is_tall {
             return self.list(width);
         }
         let mut out = String::new();
         for row in std::iter::once(&self.headers).chain(&self.rows) {
-            out.push_str(&format!("{:room$}", shorten(&row[0], room)));
-            for (cell, width) in row[1..].iter().zip(&figures) {
-                out.push_str(&format!("{GAP}{cell:>width$}"));
+            for (number, name) in lines(row).iter().enumerate() {
+                if number > 0 {
+                    out.push_str(&format!("{name}\n"));
+                    continue;
+                }
+                out.push_str(&format!("{name:room$}"));
+                for (cell, width) in row[1..].iter().zip(&figures) {
+                    out.push_str(&format!("{GAP}{cell:>width$}"));
+                }
+                out.push('\n');
             }
-            out.push('\n');
         }
         out
     }
@@ -63,10 +69,6 @@ impl<const N: usize> Table<N> {
         out
     }
 
-    fn names(&self) -> impl Iterator<Item = &String> {
-        self.rows.iter().map(|row| &row[0])
-    }
-
     fn width(&self, column: usize) -> usize {
         let rows = self.rows.iter().map(|row| letters(&row[column]));
         rows.max()
@@ -76,7 +78,7 @@ impl<const N: usize> Table<N> {
 }
 
 const GAP: &str = "  ";
-/// Names are not shortened below this.
+/// Names do not get less room than this.
 const NAME_MIN: usize = 8;
 
 fn letters(text: &str) -> usize {
@@ -96,19 +98,20 @@ mod tests {
 
     #[test]
     fn names_stand_left_and_figures_right() {
-        // Method: enough room, then room for a shortened name.
+        // Method: enough room, then room for a part of the name.
         assert_eq!(
             table(["a", "b"]).text(80),
             "name  requests/s\na         41,235\nb         41,235\n"
         );
         let narrow = table(["nginx-1.24.0", "nginx-1.24.1"]).text(21);
-        assert!(narrow.contains("ngin…24.0      41,235"), "{narrow}");
+        let row = "nginx-         41,235\n  1.24.0\n";
+        assert!(narrow.contains(row), "{narrow}");
     }
 
     #[test]
-    fn names_that_would_look_the_same_are_listed() {
-        // Method: two names that differ in the middle only.
-        let text = table(["aaaaaaaa-1-zzzzzzzz", "aaaaaaaa-2-zzzzzzzz"]).text(24);
+    fn names_that_would_take_more_lines_than_a_list_are_listed() {
+        // Method: two names of three parts, and room for one of them on a line.
+        let text = table(["aaaaaaaa-1-zzzzzzzz", "aaaaaaaa-2-zzzzzzzz"]).text(22);
         let first: Vec<&str> = text.lines().take(2).collect();
         assert_eq!(first, ["name:", "aaaaaaaa-1-zzzzzzzz"]);
         assert!(text.contains("\n  requests/s  41,235\n"));

@@ -1,9 +1,7 @@
 //! The first screen of studies that compare much.
 
-use std::collections::BTreeSet;
-
-use abx_evidence::StudyRecord;
-use abx_report::{ReportExtent, Style, study_text};
+use abx_evidence::{Metric, Place, Ranking, StudyRecord, Verdict};
+use abx_report::{ReportExtent, Style, study_html, study_text};
 
 use crate::readmes::record_of;
 
@@ -20,7 +18,8 @@ fn overview(record: &StudyRecord, style: &Style) -> String {
 #[test]
 fn the_largest_studies_fit_on_a_screen() {
     // Method: 9 subjects under 11 loads, and 19 under 7: no more than 60 lines of 100 columns
-    // for the first, and not wider anywhere, also where a terminal is narrow.
+    // for the first, and not wider anywhere, also where a terminal is narrow. The name of each
+    // row is whole, on one line or on several.
     let events = record_of("event-servers");
     let text = overview(&events, &WIDE);
     assert!(text.lines().count() <= 60, "{}", text.lines().count());
@@ -29,16 +28,31 @@ fn the_largest_studies_fit_on_a_screen() {
             let text = overview(&record, &Style { width, ..WIDE });
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(width), "{text}");
-            let pairs = record.measured.pairs().len();
-            let lines = text
-                .lines()
-                .filter(|line| line.contains(['+', '-', '=', '?']));
-            let rows = lines.filter(|line| line.contains('–') || line.contains("void"));
-            let names = rows.filter_map(|line| line.split("  ").next());
-            let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
-            assert!(names.len() >= pairs, "{} names: {text}", names.len());
+            let names = row_names(&text);
+            for [subject, baseline] in record.measured.pairs() {
+                let whole = format!("{subject}/{baseline}");
+                let has = names.iter().any(|name| name.starts_with(&whole));
+                assert!(has, "{whole}: {names:?}: {text}");
+            }
         }
     }
+}
+
+/// What begins the rows of a grid, without blanks; behind the last one stands the legend.
+fn row_names(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let begins = line.split("  ").next().unwrap_or_default();
+        let goes_on = line
+            .strip_prefix("  ")
+            .filter(|rest| !rest.starts_with(' '));
+        match (goes_on, names.last_mut()) {
+            (Some(rest), Some(last)) => last.push_str(&rest.replace(' ', "")),
+            _ if begins.is_empty() => {}
+            _ => names.push(begins.replace(' ', "")),
+        }
+    }
+    names
 }
 
 #[test]
@@ -62,4 +76,95 @@ fn what_compares_little_is_told_without_a_grid() {
         assert_eq!(text.contains("+ better"), is_large, "{text}");
         assert!(text.len() < study_text(&record, ReportExtent::Full, &WIDE).len());
     }
+}
+
+#[test]
+fn leaders_are_told_by_what_they_lead() {
+    // Method: one who leads two loads by what it serves and one by memory, and two loads of
+    // which all share the first place, by different metrics.
+    let mut record = record_of("websocket");
+    let ranking = |load: &str, metric, first: &[&str]| Ranking {
+        metric,
+        load: load.to_owned(),
+        places: ["abx", "ws"]
+            .map(|subject| Place {
+                subject: subject.to_owned(),
+                best: 1,
+                worst: 2,
+                tied_for_first: first.contains(&subject),
+            })
+            .into(),
+        pairs: Vec::new(),
+    };
+    record.conclusions.rankings = vec![
+        ranking("echo-b5", Metric::Throughput, &["abx"]),
+        ranking("echo-b5000", Metric::ServerCpu, &["abx", "ws"]),
+        ranking("held", Metric::MemoryPerConnection, &["abx"]),
+        ranking("echo-b20000", Metric::Throughput, &["abx"]),
+        ranking("room", Metric::Throughput, &["abx", "ws"]),
+    ];
+    let text = overview(&record, &WIDE);
+    let said = "abx leads under echo-b5, echo-b20000; by memory per connection under held.\n\
+                No leader is certain by CPU per response under echo-b5000; under room.\n";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_grid_marks_bounds_and_says_what_is_empty() {
+    // Method: no bound and nothing missing; then a bound on each side, one that is open, and
+    // one comparison that is not there.
+    let mut record = record_of("fastcgi");
+    let all = &mut record.conclusions.comparisons;
+    all.iter_mut().for_each(|one| one.at_least = false);
+    let told = |record: &StudyRecord| [overview(record, &WIDE), study_html(record)];
+    for report in told(&record) {
+        assert!(!report.contains("a bound"), "{report}");
+        assert!(!report.contains("empty: not asked for"), "{report}");
+    }
+    let all = &mut record.conclusions.comparisons;
+    let found = [
+        ([1.5, 1.4, 1.6], Verdict::Faster),
+        ([0.5, 0.4, 0.6], Verdict::Slower),
+        ([1.1, 0.9, 1.2], Verdict::Inconclusive),
+    ];
+    for (one, ([ratio, low, high], verdict)) in all.iter_mut().zip(found) {
+        one.at_least = true;
+        one.fragile = false;
+        (one.ratio, one.low, one.high) = (Some(ratio), Some(low), Some(high));
+        one.verdict = verdict;
+    }
+    all.remove(3);
+    let [text, page] = told(&record);
+    for part in [
+        "≥1.50 1.40–1.60 +",
+        "≤0.50 0.40–0.60 -",
+        " 1.10 0.90–1.20 b",
+        "≥ ≤: a bound, b: an open bound",
+        "empty: not asked for",
+    ] {
+        assert!(text.replace("\n ", "").contains(part), "{part}: {text}");
+    }
+    for part in [
+        "≥ ≤: a bound, b: an open bound",
+        "empty: not asked for",
+        "1.10 b<",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let full = study_text(&record, ReportExtent::Full, &WIDE);
+    assert!(full.contains("(0.90 to 1.20; a bound)"), "{full}");
+}
+
+#[test]
+fn families_of_faults_are_named() {
+    // Method: the study of broken workers, whose losses are compared, with and without them.
+    let mut record = record_of("worker-faults");
+    let text = overview(&record, &WIDE).replace("\n ", "");
+    let said = "Each load is a family of its own, and so are the recoveries and the losses of each \
+                fault: over all";
+    assert!(text.contains(said), "{text}");
+    record.conclusions.lost_to_faults.clear();
+    let text = overview(&record, &WIDE).replace("\n ", "");
+    let said = "Each load and each fault is a family of its own: over all";
+    assert!(text.contains(said), "{text}");
 }

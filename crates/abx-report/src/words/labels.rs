@@ -1,0 +1,106 @@
+//! Labels of rows and columns: whole, on as many lines as that takes, so that labels that
+//! differ never look alike.
+
+use super::wrap::columns;
+
+/// A label on lines of at most `width` columns, all but the first indented. Lines are broken
+/// at blanks, in a word that is longer than a line behind its marks, and anywhere in what has
+/// none.
+pub(crate) fn label_lines(label: &str, width: usize) -> Vec<String> {
+    let room = width.saturating_sub(INDENT.len()).max(1);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in label.split(' ') {
+        for (number, part) in parts(word, room).into_iter().enumerate() {
+            let gap = if line.is_empty() || number > 0 {
+                ""
+            } else {
+                " "
+            };
+            if !line.is_empty() && columns(&line) + gap.len() + columns(&part) > width {
+                let next = format!("{INDENT}{part}");
+                lines.push(std::mem::replace(&mut line, next));
+            } else {
+                line.push_str(gap);
+                line.push_str(&part);
+            }
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// The columns that these labels take where they may take `most`.
+pub(crate) fn label_width<'a>(labels: impl Iterator<Item = &'a str>, most: usize) -> usize {
+    let lines = labels.flat_map(|label| label_lines(label, most));
+    lines.map(|line| columns(&line)).max().unwrap_or_default()
+}
+
+/// A word that fits, or the parts of one that does not.
+fn parts(word: &str, room: usize) -> Vec<String> {
+    if columns(word) <= room {
+        return vec![word.to_owned()];
+    }
+    let between_marks = word.split_inclusive(['-', '_', '/']);
+    let each = between_marks.flat_map(|part| {
+        let letters: Vec<char> = part.chars().collect();
+        let pieces = letters.chunks(room).map(|piece| piece.iter().collect());
+        pieces.collect::<Vec<String>>()
+    });
+    each.collect()
+}
+
+/// Begins what goes on from the line above.
+const INDENT: &str = "  ";
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn labels_break_at_blanks_then_behind_marks_then_anywhere() {
+        // Method: a pair in ever fewer columns, down to one that holds no word of it.
+        let pair = "lighttpd-tls13 / nginx-fresh";
+        assert_eq!(label_lines(pair, 28), [pair]);
+        assert_eq!(label_lines(pair, 27), ["lighttpd-tls13 /", "  nginx-fresh"]);
+        let narrow = label_lines(pair, 13);
+        assert_eq!(narrow, ["lighttpd-", "  tls13 /", "  nginx-fresh"]);
+        let narrowest = label_lines("abcdef-g", 5);
+        assert_eq!(narrowest, ["abc", "  def", "  -g"]);
+        assert_eq!(label_width([pair, "php"].into_iter(), 20), 16);
+        assert_eq!(label_width([].into_iter(), 20), 0);
+    }
+
+    prop_compose! {
+        /// The name of a subject.
+        fn name()(words in prop::collection::vec("[ab]{1,6}", 1..4)) -> String {
+            words.join("-")
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn labels_that_differ_are_told_apart_at_any_width(
+            pairs in any::<[bool; 2]>(),
+            names in [name(), name(), name(), name()],
+            width in 3_usize..40,
+        ) {
+            // Method: names of few letters, so that they resemble each other, alone and in
+            // pairs. Without its indents a label is what it was, but for its blanks.
+            let [one, other] = [(pairs[0], &names[..2]), (pairs[1], &names[2..])]
+                .map(|(is_pair, names)| match is_pair {
+                    true => names.join(" / "),
+                    false => names[0].clone(),
+                });
+            let [lines, others] = [&one, &other].map(|label| label_lines(label, width));
+            prop_assert_eq!(one == other, lines == others);
+            for line in &lines {
+                prop_assert!(columns(line) <= width, "{}: {}", width, line);
+            }
+            let whole: String = lines.concat().replace(' ', "");
+            prop_assert_eq!(whole, one.replace(' ', ""));
+        }
+    }
+}
