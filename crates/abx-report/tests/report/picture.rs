@@ -8,6 +8,7 @@ use abx_report::study_svg;
 use proptest::prelude::*;
 
 use crate::html::{hostile, measured, tainted};
+use crate::readmes::record_of;
 use crate::support::{comparison, study};
 
 /// A line for each element, without the style, which is a file of its own.
@@ -39,6 +40,16 @@ fn a_picture_follows_light_and_dark_and_asks_for_nothing() {
     ] {
         assert!(!svg.contains(word), "{word}");
     }
+}
+
+#[test]
+fn long_names_go_on_below() {
+    // Method: a real study whose longest pair has 41 letters; both of its lines stand there.
+    let svg = study_svg(&record_of("websocket"));
+    for line in [">php-select-apart-nagle ÷<", ">php-select-apart<"] {
+        assert!(svg.contains(line), "{line}");
+    }
+    assert!(!svg.contains('…'));
 }
 
 #[test]

@@ -13,11 +13,12 @@ use crate::html::conclusions::verdicts::title;
 use crate::html::markup::{Element, LINE, Markup, element};
 use crate::words::figures::table;
 use crate::words::held::held_table;
+use crate::words::labels::label_lines;
 use crate::words::load::{alone, offer};
 use crate::words::table::Table;
 use crate::words::units::{count, plural, seconds};
 use crate::words::verdict::{sentence, word};
-use crate::words::wrap::{clean_name, shorten, wrap};
+use crate::words::wrap::{clean_name, wrap};
 
 /// The verdicts of a study as an SVG picture: what was decided, the intervals
 /// beside 1.00 and the margin, and the figures of each subject.
@@ -165,16 +166,16 @@ fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
         let y = canvas.y;
         let sign = format!("sign {}", word(row.one.verdict));
         canvas.text(&sign, EDGE, y + 16.0, letter(row.one.verdict));
-        let pair = shorten(&row.pair(), NAME_LETTERS);
-        canvas.text("name", EDGE + SIGN, y + 16.0, &pair);
+        let at = [EDGE + SIGN, y + 16.0];
+        let mut below = names("name", at, (&row.pair(), NAME_LETTERS), canvas);
         let mut said = format!("{}, {}", row.verdict(), interval(row));
         if is_many {
             said = format!("{said}, {}", clean_name(&row.one.load));
         }
-        let said = shorten(&said, ROW_LETTERS);
-        canvas.text("note", EDGE + SIGN, y + 32.0, &said);
+        let at = [EDGE + SIGN, y + 32.0 + below];
+        below += names("note", at, (&said, ROW_LETTERS), canvas);
         canvas.place(picture_of(row, scale), y + 4.0);
-        canvas.y += ROW;
+        canvas.y += ROW + below;
     }
     canvas.place(axis(scale, plain), canvas.y);
     canvas.y += 26.0;
@@ -210,11 +211,13 @@ fn rows<const N: usize>(table: &Table<N>, canvas: &mut Canvas) {
         let [name, figures @ ..] = &cells[..] else {
             return;
         };
-        canvas.text(class, EDGE, canvas.y - 4.0, &shorten(name, NAME_LETTERS));
+        let at = [EDGE, canvas.y - 4.0];
+        let below = names(class, at, (name, NAME_LETTERS), canvas);
         for (index, figure) in figures.iter().enumerate() {
             let x = EDGE + NAMES + column * (index + 1) as f64;
             canvas.text(&format!("{class} figure"), x, canvas.y - 4.0, figure);
         }
+        canvas.y += below;
     };
     line("head", &table.headers);
     for cells in &table.rows {
@@ -222,6 +225,18 @@ fn rows<const N: usize>(table: &Table<N>, canvas: &mut Canvas) {
     }
     canvas.y += 4.0;
     canvas.rule();
+}
+
+/// A name on lines of so many letters; how far the last one is below the first.
+fn names(class: &str, at: [f64; 2], (name, letters): (&str, usize), canvas: &mut Canvas) -> f64 {
+    let [x, y] = at;
+    let lines = label_lines(name, letters);
+    for (number, line) in lines.iter().enumerate() {
+        let indent = if number == 0 { 0.0 } else { INDENT };
+        let y = y + LINE_HEIGHT * number as f64;
+        canvas.text(class, x + indent, y, line.trim_start());
+    }
+    LINE_HEIGHT * (lines.len() - 1) as f64
 }
 
 /// What the signs mean, and what it was measured with.
@@ -273,5 +288,8 @@ const NAMES: f64 = 170.0;
 /// Letters that have room in a name, and below one.
 const NAME_LETTERS: usize = 30;
 const ROW_LETTERS: usize = 45;
+/// How far below its first line, and to the right of it, a name goes on.
+const LINE_HEIGHT: f64 = 16.0;
+const INDENT: f64 = 8.0;
 
 const STYLE: &str = include_str!("svg.css");
