@@ -105,34 +105,16 @@ impl<'a> ComparisonPlan<'a> {
 
     fn ask_under(&mut self, view: &'a LoadView<'a>, pairs: &[[&'a str; 2]], found: &[Finding]) {
         let load = view.load;
-        let is_void = |pair| {
-            let mut touching = found.iter().filter(|one| one.touches(&load.name, pair));
-            touching.any(|one| one.level == Level::Void)
-        };
         let under = |metric| Values::under(view, metric, Rounds::All);
         let speed = under(Metric::Throughput);
         let fallback = CpuFallback::of(view);
         let first = self.asked.len();
-        let (mut by_speed, mut by_time, mut by_cpu) = (Vec::new(), Vec::new(), Vec::new());
-        let mut void = Vec::new();
-        for pair in pairs {
-            let sound = (!is_void(*pair)).then_some(*pair);
-            if sound.is_some() && is_by_session_time(load) {
-                by_time.push(*pair);
-                by_speed.push((*pair, Role::Exploratory));
-            } else if let Some(finding) = sound.and_then(|pair| both_kept_up(view, pair)) {
-                self.findings.push(finding);
-                by_time.push(*pair);
-            } else if let Some(reason) = sound.and_then(|pair| fallback.reason(pair, &speed)) {
-                self.fallbacks.push(reason);
-                by_cpu.push(*pair);
-            } else {
-                if sound.is_none() || fallback.is_void(*pair, &speed) {
-                    void.push(*pair);
-                }
-                by_speed.push((*pair, Role::Primary));
-            }
-        }
+        let Sorted {
+            by_speed,
+            by_time,
+            by_cpu,
+            void,
+        } = self.sort(view, pairs, found, (&speed, &fallback));
         // Whoever answers nothing in a block has no cost of an answer either.
         let answering = whole(&speed, pairs.iter());
         self.ask(Ground::Load(view), Metric::Throughput, (speed, by_speed));
@@ -179,6 +161,41 @@ impl<'a> ComparisonPlan<'a> {
         let cpu = (fallback.values(), primary.collect());
         self.ask(Ground::Load(view), Metric::ServerCpu, cpu);
         share_among(&mut self.asked[first..], &void);
+    }
+
+    /// By what each pair is compared that the study asks for.
+    fn sort(
+        &mut self,
+        view: &'a LoadView<'a>,
+        pairs: &[[&'a str; 2]],
+        found: &[Finding],
+        (speed, fallback): (&Values<'a>, &CpuFallback<'a>),
+    ) -> Sorted<'a> {
+        let load = view.load;
+        let is_void = |pair| {
+            let mut touching = found.iter().filter(|one| one.touches(&load.name, pair));
+            touching.any(|one| one.level == Level::Void)
+        };
+        let mut sorted = Sorted::default();
+        for pair in pairs {
+            let sound = (!is_void(*pair)).then_some(*pair);
+            if sound.is_some() && is_by_session_time(load) {
+                sorted.by_time.push(*pair);
+                sorted.by_speed.push((*pair, Role::Exploratory));
+            } else if let Some(finding) = sound.and_then(|pair| both_kept_up(view, pair)) {
+                self.findings.push(finding);
+                sorted.by_time.push(*pair);
+            } else if let Some(reason) = sound.and_then(|pair| fallback.reason(pair, speed)) {
+                self.fallbacks.push(reason);
+                sorted.by_cpu.push(*pair);
+            } else {
+                if sound.is_none() || fallback.is_void(*pair, speed) {
+                    sorted.void.push(*pair);
+                }
+                sorted.by_speed.push((*pair, Role::Primary));
+            }
+        }
+        sorted
     }
 
     /// How long each step of a scenario took.
@@ -260,6 +277,16 @@ impl<'a> ComparisonPlan<'a> {
         });
         each.filter(|(family, _)| !family.is_empty()).collect()
     }
+}
+
+/// The pairs of a load, by what they are compared.
+#[derive(Default)]
+struct Sorted<'a> {
+    by_speed: Vec<([&'a str; 2], Role)>,
+    by_time: Vec<[&'a str; 2]>,
+    by_cpu: Vec<[&'a str; 2]>,
+    /// Those of the former of which nothing can be claimed.
+    void: Vec<[&'a str; 2]>,
 }
 
 type MetricPairs<'a> = (Values<'a>, Vec<([&'a str; 2], Role)>);
