@@ -10,8 +10,9 @@ use crate::view::SubjectView;
 /// Little's law may be off by this much before it is noted, and before it voids.
 const LITTLE_NOTE: f64 = 0.03;
 const LITTLE_VOID: f64 = 0.20;
-/// Little's law needs slices of this many response times.
-const LITTLE_TURNS_MIN: f64 = 10.0;
+/// Little's law, and a count beside the connections' own time, need slices of this many
+/// response times.
+const TURNS_MIN: f64 = 10.0;
 /// Connections without an answer in a slice, as a share.
 const SILENT_NOTE: f64 = 0.01;
 const SILENT_VOID: f64 = 0.10;
@@ -28,8 +29,7 @@ pub(super) fn little(own: &SubjectView) -> Option<Finding> {
         return None;
     }
     let asked = load.settings.exchange.in_flight(load.settings.connections) as f64;
-    let turns = sums.outcomes.completed() as f64 / (asked * sums.slices.max(1) as f64);
-    if turns < LITTLE_TURNS_MIN || sums.outcomes.completed() < sums.outcomes.sent() {
+    if turns(own) < TURNS_MIN || sums.outcomes.completed() < sums.outcomes.sent() {
         return None;
     }
     // All requests that were sent within the window, over the window: what was
@@ -71,7 +71,8 @@ pub(super) fn little(own: &SubjectView) -> Option<Finding> {
 /// docs/statistics.md, "The completion clock".
 pub(super) fn uneven(own: &SubjectView) -> Option<Finding> {
     let (load, subject) = (own.load, own.subject);
-    if ends_by_number(load) || load.settings.exchange.shape == LoadShape::Scenario {
+    let is_of_users = load.settings.exchange.shape == LoadShape::Scenario;
+    if is_of_users || ends_by_number(load) || turns(own) < TURNS_MIN {
         return None;
     }
     let each = own.blocks.iter().map(|block| {
@@ -133,6 +134,13 @@ pub(super) fn silent(own: &SubjectView) -> Option<Finding> {
         false => Level::Note,
     };
     Some(finding.at(level).about(subject))
+}
+
+/// How many response times a slice holds: responses for each that may be in flight.
+fn turns(own: &SubjectView) -> f64 {
+    let settings = &own.load.settings;
+    let asked = settings.exchange.in_flight(settings.connections) as f64;
+    own.sums.outcomes.completed() as f64 / (asked * own.sums.slices.max(1) as f64)
 }
 
 /// Whether its end comes when connections have nothing more to send, each at its own time.

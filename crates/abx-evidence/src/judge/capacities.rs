@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::values::{BlockValue, Known, Values};
+use crate::judge::values::{Values, exact};
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::objective::{Goal, Kept, Objective};
@@ -150,19 +150,12 @@ impl<'a> RateGrid<'a> {
         load.map_or_else(Vec::new, |load| study.pairs_under(load))
     }
 
-    /// The capacity of each subject in each block.
+    /// The capacity of each subject in each block; what is beyond the grid is a finding, see
+    /// [`RateGrid::beyond`].
     pub(crate) fn values(&self) -> Values<'a> {
         Values::each(self.subjects().map(|subject| {
             let found = self.in_blocks(subject).unwrap_or_default();
-            let value = |one: &BlockCapacity| {
-                Some(BlockValue {
-                    amount: one.rate(),
-                    known: match one {
-                        BlockCapacity::AtLeast(_) => Known::AtLeast,
-                        _ => Known::Exactly,
-                    },
-                })
-            };
+            let value = |one: &BlockCapacity| Some(exact(one.rate()));
             (subject, found.iter().map(value).collect())
         }))
     }

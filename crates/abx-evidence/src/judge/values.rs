@@ -120,7 +120,7 @@ impl<'a> Values<'a> {
     }
 }
 
-fn exact(amount: f64) -> BlockValue {
+pub(crate) fn exact(amount: f64) -> BlockValue {
     BlockValue {
         amount,
         known: Known::Exactly,

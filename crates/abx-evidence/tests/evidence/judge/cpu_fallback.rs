@@ -231,7 +231,9 @@ fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
 fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
     // Method: one of three is compared by throughput, two by processor time: its p-value
     // is multiplied by three, as the last of three would be at first, and not by one. When
-    // one of the two is void, it claims nothing and takes nothing.
+    // one of the two is void, it claims nothing and takes nothing: since it fails, since it
+    // is silent in a block, or since the generator limits it and its processor time is not
+    // known.
     let mut three = four(&["a", "b", "c"]);
     let noisy = [8_000, 8_900, 8_300, 8_800, 8_100, 8_700];
     for (block, ok) in three.blocks.iter_mut().zip(noisy) {
@@ -258,9 +260,50 @@ fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
     each_slice(&mut one_void, "c", |slice| {
         answer(slice, &[(Outcome::Ok, OK - 100), (Outcome::Reset, 100)]);
     });
-    let [three, one_void, alone] = [three, one_void, alone].map(p);
+    let mut silent = three.clone();
+    let slices = silent.blocks[2].loads[0].rounds.iter_mut();
+    for slice in slices.flat_map(|round| &mut round.slices) {
+        if slice.subject == "c" {
+            answer(slice, &[]);
+        }
+    }
+    let unread = without_processor_time(three.clone(), "c");
+    let [three, alone] = [three, alone].map(p);
     assert!((three / alone - 3.0).abs() < 1e-9, "{three} {alone}");
-    assert!((one_void / alone - 2.0).abs() < 1e-9, "{one_void} {alone}");
+    for void in [one_void, silent, unread].map(p) {
+        assert!((void / alone - 2.0).abs() < 1e-9, "{void} {alone}");
+    }
+}
+
+/// The same, as if it had not been read of one subject in a slice.
+fn without_processor_time(mut record: Measured, subject: &str) -> Measured {
+    let mut slices = abx_fixtures::all_slices(&mut record);
+    let unread = slices.find(|slice| slice.subject == subject);
+    unread.expect("a slice").server_cpu_ns = None;
+    drop(slices);
+    record
+}
+
+#[test]
+fn pairs_behind_the_gate_have_the_share_of_the_sound_ones_before_it() {
+    // Method: the generator limits `a`, `b` and `c`, of which `c` is void, and `d` is slower
+    // than all: one of two sound pairs is by throughput. Then `b` is void too, and it is the
+    // only one.
+    let mut record = four(&["a", "b", "c"]);
+    each_slice(&mut record, "d", |slice| {
+        answer(slice, &[(Outcome::Ok, slice.ok / 2)])
+    });
+    let one_void = without_processor_time(record, "c");
+    let two_void = without_processor_time(one_void.clone(), "b");
+    let p = |record: Measured| {
+        let ranking = judged(record).rankings.remove(0);
+        assert_eq!(ranking.metric, Metric::Throughput);
+        let mut pairs = ranking.pairs.iter();
+        let behind = pairs.find(|one| [&*one.subject, &*one.baseline] == ["d", "b"]);
+        behind.and_then(|one| one.p_adjusted).expect("an interval")
+    };
+    let (one, two) = (p(one_void), p(two_void));
+    assert!((one / two - 2.0).abs() < 1e-6, "{one} {two}");
 }
 
 #[test]

@@ -103,7 +103,8 @@ fn recoveries_are_ratios_and_losses_differences() {
     let logs = old.map(|down| ((3 * down - 2) as f64 / (down - 2) as f64).ln());
     let expected = (logs.iter().sum::<f64>() / 7.0).exp();
     assert_close(one.ratio.unwrap(), expected);
-    assert_eq!(one.verdict, Verdict::Slower);
+    assert_eq!((one.verdict, one.at_least), (Verdict::Slower, false));
+    assert!(one.findings.is_empty(), "{one:?}");
     assert_eq!(
         (one.role, one.load.as_str(), one.blocks),
         (Role::Primary, "crash", 7)
