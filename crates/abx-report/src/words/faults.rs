@@ -91,6 +91,8 @@ pub(crate) fn fault_legend(record: &StudyRecord) -> String {
 
 fn recovery(one: &FaultSummary, fault: &FaultRecord) -> String {
     match one.recovery_s {
+        // Before the next request, each time.
+        Some(span) if one.unfelt == one.times => format!("at most {}", seconds(span)),
         Some(span) => seconds(span),
         None if one.times == 0 => UNKNOWN.to_owned(),
         None => {
@@ -224,5 +226,37 @@ mod tests {
             "Cannot tell whether a loses 2.0 requests more than b in 1 block, no interval yet, \
              for each crash: inconclusive."
         );
+    }
+
+    #[test]
+    fn a_recovery_that_nobody_saw_is_at_most_what_is_said() {
+        // Method: felt in one fault of six, in none, and beyond the slice in one.
+        let fault = FaultRecord {
+            name: "crash".to_owned(),
+            load: "steady".to_owned(),
+            action: FaultAction::Restart,
+            at_ns: 500_000_000,
+            within_ns: 3_500_000_000,
+            delayed_after_ns: 100_000_000,
+            left_out: Vec::new(),
+        };
+        let told = |unfelt, recovered| {
+            let one = FaultSummary {
+                fault: "crash".to_owned(),
+                subject: "a".to_owned(),
+                left_out: None,
+                times: 6,
+                lost: None,
+                delayed: None,
+                recovery_s: (recovered == 6).then_some(0.001),
+                recovered,
+                back: 6,
+                unfelt,
+            };
+            recovery(&one, &fault).replace('\u{a0}', " ")
+        };
+        assert_eq!(told(5, 6), "1 ms");
+        assert_eq!(told(6, 6), "at most 1 ms");
+        assert_eq!(told(5, 5), "not within 3 s (1 of 6)");
     }
 }
