@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use abx_evidence::{Comparison, StudyRecord};
-use abx_report::verdict_matrix;
+use abx_report::{ReportExtent, Style, study_text, verdict_matrix};
 
 /// `record.json.zst` of a study of the catalog, judged anew.
 pub fn record_of(study: &str) -> StudyRecord {
@@ -58,6 +58,21 @@ fn a_page_of_a_study_has_the_verdicts_of_its_record() {
         }
     }
     assert!(found.len() >= 2, "{} studies have a record", found.len());
+}
+
+#[test]
+fn the_report_of_the_tour_has_its_record_beside_it() {
+    // Method: the record judged anew; the tour has its report word for word, and the page
+    // that everybody reads first has what stands before the second table.
+    let root = catalog().join("..");
+    let record = read(&root.join("docs/tour.json.zst"));
+    let report = study_text(&record, ReportExtent::Brief, &Style::plain());
+    let (first, _) = report.split_once("\n\nAlso compared").expect("two tables");
+    for (page, printed) in [("docs/tour.md", report.trim_end()), ("README.md", first)] {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        let block = format!("```\n{printed}\n```\n");
+        assert!(text.contains(&block), "{page} has not this:\n\n{block}");
+    }
 }
 
 #[test]

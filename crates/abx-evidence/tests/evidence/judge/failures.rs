@@ -2,7 +2,9 @@
 
 use abx_evidence::{FindingId, Level, Outcome, Verdict, judge};
 
-use abx_fixtures::{Compared, OK, answer, compared, each_slice, find, ids, judged, outcomes, pair};
+use abx_fixtures::{
+    Compared, OK, answer, compared, each_slice, find, ids, judged, outcomes, pair, two_loads,
+};
 
 /// `new` with other outcomes in each of its 12 slices, of which 100 bodies were hashed.
 fn with_outcomes(counts: &[(Outcome, u64)]) -> Compared {
@@ -201,4 +203,19 @@ fn it_is_known_whether_anything_was_sent() {
     assert!(judge(&record).any_sent());
     each_slice(&mut record, "old", |slice| answer(slice, &[]));
     assert!(!judge(&record).any_sent());
+}
+
+#[test]
+fn what_was_seen_under_a_load_is_found_by_its_name() {
+    // Method: two loads of two subjects, and a third one that nobody offered.
+    let found = judge(&two_loads());
+    let names = |load: &str| -> Vec<String> {
+        let under = found.under(load);
+        under.map(|one| one.subject.clone()).collect()
+    };
+    for load in ["small", "large"] {
+        assert_eq!(names(load), ["old", "new"]);
+        assert!(found.under(load).all(|one| one.load == load));
+    }
+    assert!(names("none").is_empty());
 }
