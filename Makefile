@@ -98,7 +98,7 @@ truth: setup build simulations
 	./scripts/faults ./target/release/abx
 
 # Studies of real processes, each repeated: how often intervals hold the truth, how
-# often verdicts are right, and how long they take. Two hours; it measures.
+# often verdicts are right, and how long they take. An hour; it measures.
 planted: setup build
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
 	./target/bench/release/planted --abx ./target/release/abx

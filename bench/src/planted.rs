@@ -12,11 +12,11 @@
 //! 3. nginx and lighttpd, 3 N times within a minute. Nobody knows the truth; in its
 //!    place stands the mean of all studies, each weighted by its precision.
 //! 4. A server that stalls for a twentieth of the time against one whose requests cost
-//!    as much more, N / 2 times six blocks at half of what they can do: their means are
+//!    as much more, N / 2 times seven blocks at half of what they can do: their means are
 //!    alike, p50 nearly so, and p99 tells them apart.
 //!
 //! Work is planted in turns of a loop, which are the same in every process. Takes
-//! two hours; with `--quick`, two runs of each within 45 s, which shows that it works and
+//! an hour; with `--quick`, two runs of each within 45 s, which shows that it works and
 //! little more. With words, only rows whose name has one of them. A row is printed as
 //! soon as it is done, as Markdown; progress goes to standard error.
 
