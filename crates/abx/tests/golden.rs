@@ -25,11 +25,18 @@ const RECORDS: [&str; 8] = [
     "imported-ab",
 ];
 
-/// The formats that a record has.
+/// The records whose pages are kept: one study and one run hold every part of a page.
+const PAGES: [&str; 2] = ["study-many-metrics", "run-stages"];
+
+/// The formats that are kept of a record.
 fn formats(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_imported = name.starts_with("imported");
-    let all = FORMATS.into_iter();
-    all.filter(move |(flag, _)| !(is_imported && *flag == "--markdown"))
+    let is_page = PAGES.contains(&name);
+    FORMATS.into_iter().filter(move |(flag, _)| match *flag {
+        "--markdown" => !is_imported,
+        "--html" => is_page,
+        _ => true,
+    })
 }
 
 fn folder(name: &str) -> PathBuf {
