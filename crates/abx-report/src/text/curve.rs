@@ -1,13 +1,12 @@
-//! One subject alone under several loads: a line for each, and throughputs as bars.
+//! One subject alone under several loads: a line per load, and bars of what changes with them.
 
 use abx_evidence::{Figure, StudyRecord, Summary};
 
 use crate::words::alone::sentences;
-use crate::words::metrics::rate_name;
+use crate::words::curve::{CURVE_LEGEND, along_rates, curve_table, curve_unit};
 use crate::words::style::Style;
-use crate::words::table::Table;
-use crate::words::times::time;
-use crate::words::units::{TimeUnit, count, figure, or_unknown, whole_percent};
+use crate::words::times::time_with_unit;
+use crate::words::units::figure;
 use crate::words::wrap::clean_name;
 
 /// Columns of the longest bar.
@@ -15,68 +14,78 @@ const BAR: f64 = 40.0;
 
 /// What was found out of the subject, in sentences; that nothing was when that is so.
 pub(crate) fn found(record: &StudyRecord, style: &Style) -> String {
-    let said = sentences(record);
-    if said.is_empty() && !record.conclusions.any_sent() {
+    let sentences = sentences(record);
+    if sentences.is_empty() && !record.conclusions.any_sent() {
         return "Nothing was measured.\n".to_owned();
     }
-    said.iter().map(|text| style.paragraph(text)).collect()
+    sentences.iter().map(|text| style.paragraph(text)).collect()
 }
 
-/// A line for each load, then a bar for each; empty where that says nothing, as of
-/// connections that are only held.
+/// A line per load, then a bar per load; empty if no requests were counted.
 pub(crate) fn curve(record: &StudyRecord, style: &Style) -> String {
-    let all = &record.conclusions.summaries;
-    if all.iter().any(|one| one.held.is_some()) || !record.conclusions.any_sent() {
+    let Some(table) = curve_table(record, style) else {
         return String::new();
-    }
-    let shape = record.measured.loads.first();
-    let unit = rate_name(shape.map_or_else(Default::default, |load| load.settings.exchange.shape));
-    let times = TimeUnit::of(all.iter().map(|one| one.response_time_us.p50));
-    let headers = [
-        "load".to_owned(),
-        unit.to_owned(),
-        format!("p50 {}", times.sign()),
-        format!("p99 {}", times.sign()),
-        "CPU µs".to_owned(),
-        "busy".to_owned(),
-        "ok".to_owned(),
-        "failed".to_owned(),
-    ];
-    let row = |one: &Summary| {
-        [
-            clean_name(&one.load),
-            or_unknown(one.throughput_per_s, figure),
-            time(&one.response_time_us, Figure::P50, times, style),
-            time(&one.response_time_us, Figure::P99, times, style),
-            or_unknown(one.server_cpu_us_per_request, figure),
-            or_unknown(one.server_busy, whole_percent),
-            count(one.ok),
-            count(one.outcomes.failed()),
-        ]
     };
-    let table = Table::new(headers, all.iter().map(row)).text(style.columns());
-    let legend = "load: c10 is 10 connections, r500 a rate of 500 per second, r25pct 25 % of what the \
-                  server can do.";
-    format!("{table}{}\n{}", style.note(legend), bars(all, unit, style))
+    let bars = match along_rates(record) {
+        Some(along) => bars_of_times(&along, style),
+        None => bars_of_throughput(record, style),
+    };
+    let table = table.text(style.columns());
+    format!("{table}{}\n{bars}", style.note(CURVE_LEGEND))
 }
 
-/// Throughputs on one scale from zero.
-fn bars(all: &[Summary], unit: &str, style: &Style) -> String {
-    let highest = { all.iter() }
-        .filter_map(|one| one.throughput_per_s)
-        .fold(0.0, f64::max);
-    if highest <= 0.0 {
+/// One load's bar.
+struct LoadBar {
+    label: String,
+    length: f64,
+    text: String,
+}
+
+/// The 99 % quantiles of response times by offered rate: throughput would only repeat the rate.
+fn bars_of_times(along: &[(f64, &Summary)], style: &Style) -> String {
+    let bar = |(rate, summary): &(f64, &Summary)| {
+        let times = &summary.response_time_us;
+        LoadBar {
+            label: format!("{}/s", figure(*rate)),
+            length: times.figure(Figure::P99).unwrap_or_default(),
+            text: time_with_unit(times, Figure::P99, style),
+        }
+    };
+    let heading = "p99 response time by offered rate, from zero:";
+    bars(heading, &along.iter().map(bar).collect::<Vec<_>>(), style)
+}
+
+fn bars_of_throughput(record: &StudyRecord, style: &Style) -> String {
+    let bar = |summary: &Summary| {
+        let rate = summary.throughput_per_s.unwrap_or_default();
+        LoadBar {
+            label: clean_name(&summary.load),
+            length: rate,
+            text: figure(rate),
+        }
+    };
+    let all = record.conclusions.summaries.iter().map(bar);
+    let heading = format!("{}, from zero:", curve_unit(record));
+    bars(&heading, &all.collect::<Vec<_>>(), style)
+}
+
+/// Bars on one scale from zero; empty if all are zero.
+fn bars(heading: &str, all: &[LoadBar], style: &Style) -> String {
+    let longest = all.iter().map(|bar| bar.length).fold(0.0, f64::max);
+    if longest <= 0.0 {
         return String::new();
     }
-    let longest = all.iter().map(|one| clean_name(&one.load).chars().count());
-    let width = longest.max().unwrap_or_default();
+    let labels = all.iter().map(|bar| bar.label.chars().count());
+    let width = labels.max().unwrap_or_default();
     let sign = if style.unicode { "█" } else { "#" };
-    let mut out = style.paragraph(&format!("{unit}, from zero:"));
-    for one in all {
-        let rate = one.throughput_per_s.unwrap_or_default();
-        let bar = sign.repeat((BAR * rate / highest).round() as usize);
-        let load = clean_name(&one.load);
-        out.push_str(&format!("  {load:width$}  {bar} {}\n", figure(rate)));
+    let mut out = style.paragraph(heading);
+    for bar in all {
+        let drawn = sign.repeat((BAR * bar.length / longest).round() as usize);
+        let gap = if drawn.is_empty() { "" } else { " " };
+        out.push_str(&format!(
+            "  {:>width$}  {drawn}{gap}{}\n",
+            bar.label, bar.text
+        ));
     }
     out
 }

@@ -2,6 +2,7 @@
 
 use abx_evidence::{Capacity, KNEE_SHARE, Knee, StudyRecord};
 
+use super::curve::ends_of_rates;
 use super::sweeps::rate_of;
 use super::units::{count, figure, percent};
 use super::verdict::name;
@@ -11,12 +12,13 @@ pub(crate) fn is_alone(record: &StudyRecord) -> bool {
     !record.measured.is_comparison()
 }
 
-/// What was found out of it, a sentence each: capacities, then knees.
+/// What was found out of it, a sentence each: capacities, the ends of curves over rates, knees.
 pub(crate) fn sentences(record: &StudyRecord) -> Vec<String> {
     let found = &record.conclusions;
     let knees = found.sweeps.iter().flat_map(|sweep| &sweep.knees);
+    let rates = { found.sweeps.iter() }.filter_map(|sweep| ends_of_rates(record, sweep));
     let capacities = found.capacities.iter().map(|one| capacity(record, one));
-    capacities.chain(knees.map(knee)).collect()
+    capacities.chain(rates).chain(knees.map(knee)).collect()
 }
 
 fn capacity(record: &StudyRecord, one: &Capacity) -> String {

@@ -3,6 +3,7 @@
 
 pub(crate) mod alone;
 pub(crate) mod audit;
+pub(crate) mod curve;
 pub(crate) mod described;
 pub(crate) mod expectations;
 pub(crate) mod failures;
@@ -20,6 +21,7 @@ pub(crate) mod metrics;
 pub(crate) mod overview;
 pub(crate) mod phases;
 pub(crate) mod run;
+pub(crate) mod scenario;
 pub(crate) mod scope;
 pub(crate) mod server_times;
 pub(crate) mod services;

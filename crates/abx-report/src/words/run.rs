@@ -9,7 +9,7 @@ use super::failures::by_class;
 use super::held::held_text;
 use super::load::{arrivals, exchange, keep_alive, rate, requests_briefly};
 use super::style::{Style, Tint};
-use super::times::time;
+use super::times::time_with_unit;
 use super::units::{
     GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
 };
@@ -90,10 +90,9 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
 /// any time.
 pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
     let named = |figure: Figure| {
-        let us = times.figure(figure)?;
-        let unit = TimeUnit::of([Some(us.round() as u64)]);
-        let text = time(times, figure, unit, style);
-        Some(format!("{} {text}{GLUE}{}", figure.name(), unit.sign()))
+        times.figure(figure)?;
+        let text = time_with_unit(times, figure, style);
+        Some(format!("{} {text}", figure.name()))
     };
     let line = |figures: &[Figure], more: Option<String>| {
         let parts: Vec<String> = { figures.iter() }

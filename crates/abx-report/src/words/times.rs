@@ -3,7 +3,7 @@
 use abx_evidence::{Figure, Times};
 
 use super::style::Style;
-use super::units::{TimeUnit, UNKNOWN};
+use super::units::{GLUE, TimeUnit, UNKNOWN};
 
 /// A figure of these times, with the sign for "at least" where that is all that is known.
 pub(crate) fn time(times: &Times, figure: Figure, unit: TimeUnit, style: &Style) -> String {
@@ -14,6 +14,32 @@ pub(crate) fn time(times: &Times, figure: Figure, unit: TimeUnit, style: &Style)
     } else {
         text
     }
+}
+
+/// The same with a unit of its own, for times that are of different sizes.
+pub(crate) fn time_with_unit(times: &Times, figure: Figure, style: &Style) -> String {
+    let Some(us) = times.figure(figure) else {
+        return UNKNOWN.to_owned();
+    };
+    let unit = TimeUnit::of([Some(us.round() as u64)]);
+    let text = time(times, figure, unit, style);
+    format!("{text}{GLUE}{}", unit.sign())
+}
+
+/// The same within a sentence. `None` without such a time.
+pub(crate) fn time_in_words(times: &Times, figure: Figure) -> Option<String> {
+    let us = times.figure(figure)?.round() as u64;
+    let unit = TimeUnit::of([Some(us)]);
+    let limit = if times.is_at_least(figure) {
+        "at least "
+    } else {
+        ""
+    };
+    Some(format!(
+        "{limit}{}{GLUE}{}",
+        unit.show(Some(us)),
+        unit.sign()
+    ))
 }
 
 /// What the sign means, where one of these figures has it; empty where none has.

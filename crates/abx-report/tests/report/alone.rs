@@ -69,6 +69,84 @@ fn a_curve_has_a_line_and_a_bar_for_each_load_and_its_knee() {
     assert!(text(&record).contains("with the most connections that were tried"));
 }
 
+/// The same server under three rates, of which it does not keep up with the last.
+fn along_rates() -> StudyRecord {
+    let mut record = alone();
+    let rates = [("r100", 100.0), ("r200", 200.0), ("r400", 400.0)];
+    record.measured.loads = rates
+        .map(|(name, rate)| {
+            let mut load = load(name, 10);
+            load.settings.arrivals.rate_per_s = Some(rate);
+            load
+        })
+        .into();
+    let times = [(58.0, 134.0), (25.0, 7_047.0), (26.0, 30_495.0)];
+    record.conclusions.summaries = rates
+        .iter()
+        .zip(times)
+        .map(|((name, rate), (p50, p99))| {
+            let mut summary = summary("nginx", name, *rate);
+            summary.response_time_us.p50 = Some(p50 as u64);
+            summary.response_time_us.p99 = Some(p99 as u64);
+            summary
+        })
+        .collect();
+    let sweep = &mut record.conclusions.sweeps[0];
+    sweep.axis = Axis::Rate;
+    sweep.metric = Metric::ResponseP99;
+    sweep.loads = rates.map(|(name, _)| name.to_owned()).into();
+    sweep.at = rates.map(|(_, rate)| rate).into();
+    sweep.knees.clear();
+    record
+}
+
+#[test]
+fn along_rates_bars_show_response_times_and_not_the_rates_that_were_offered() {
+    // Method: three rates of one server, whose p99 grows 228-fold; each time has the unit of
+    // its size, and the ends of the curve are a sentence in every output.
+    let record = along_rates();
+    let terminal = text(&record);
+    for part in [
+        format!("400/s {} 30.50\u{a0}ms", "█".repeat(40)),
+        format!("200/s {} 7.05\u{a0}ms", "█".repeat(9)),
+        "100/s 134\u{a0}µs".to_owned(),
+    ] {
+        let part = part.replace('\u{a0}', " ");
+        assert!(terminal.contains(&part), "{part}: {terminal}");
+    }
+    assert!(!terminal.contains("requests/s, from zero"), "{terminal}");
+    let sentence = "is 134 µs at 100 requests/s and 30.50 ms at 400 requests/s.";
+    for page in [terminal, study_markdown(&record, &[]), study_html(&record)] {
+        let page = page.replace('\u{a0}', " ");
+        assert!(page.contains(sentence), "{page}");
+    }
+}
+
+#[test]
+fn the_page_of_one_server_begins_with_its_curve_and_has_a_row_per_load() {
+    // Method: the order of the page's parts, one table for all loads, and no column in which
+    // nothing is known.
+    let mut record = along_rates();
+    for summary in &mut record.conclusions.summaries {
+        summary.ready_s = None;
+    }
+    let page = study_html(&record);
+    let place = |id: &str| {
+        page.find(&format!("id=\"{id}\""))
+            .unwrap_or_else(|| panic!("{id}"))
+    };
+    assert!(place("verdicts") < place("sweep") && place("sweep") < place("figures"));
+    assert!(page.contains(">Result</h2>"), "{page}");
+    let figures = &page[place("figures")..];
+    let figures = &figures[..figures.find("</section>").unwrap()];
+    assert_eq!(figures.matches("<table").count(), 1, "{figures}");
+    for load in ["r100", "r200", "r400"] {
+        assert!(figures.contains(load), "{load}: {figures}");
+    }
+    assert!(!figures.contains(">ready<"), "{figures}");
+    assert!(!page.contains("<small>baseline</small>"));
+}
+
 #[test]
 fn a_capacity_is_told_as_far_as_it_is_known() {
     // Method: with both ends, with one, and outside of what was tried.

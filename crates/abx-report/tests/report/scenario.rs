@@ -92,20 +92,38 @@ fn a_scenario_with_failures_and_limits() {
 }
 
 #[test]
-fn a_page_has_the_report_and_the_record() {
-    // Method: the page of a scenario whose file has a name that is no HTML.
+fn the_page_has_the_result_each_step_its_failures_and_how_it_was_measured() {
+    // Method: the page of a scenario with failures, whose file has a name that is no HTML.
     let mut record = record(2_000, [3, 0], 50);
     record.scenario = "<log>&.toml".to_owned();
-    let page = scenario_html(&record);
-    let text = scenario_text(&record, &Style::plain());
-    let first = text.lines().next().unwrap();
+    record.command = ["abx", "run", "--scenario", "<log>&.toml"]
+        .map(str::to_owned)
+        .into();
+    let page = scenario_html(&record).replace('\u{a0}', " ");
+    let terminal = scenario_text(&record, &Style::plain());
+    let headline = terminal.lines().next().unwrap();
     for part in [
-        first,
-        "&lt;log&gt;&amp;.toml",
-        "login",
+        headline,
+        "&lt;log&gt;&amp;.toml: 50 users at",
+        "1970-01-01 00:00:00 UTC, 10 s, abx 0.1.0.",
+        "<caption>Response time by step</caption>",
+        "aria-label=\"login: 20.02 ms (p99 39.62 ms)\"",
+        "<bdi>39.62 ms</bdi>",
+        "login failed: missing_value 2, wrong_status 1. The first: session 1",
+        "abx run --scenario &#39;&lt;log&gt;&amp;.toml&#39;",
         "\"abx.scenario/1\"",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("<log>"));
+}
+
+#[test]
+fn the_page_of_a_scenario_without_a_response_has_no_picture() {
+    // Method: users began sessions and no step had a response.
+    let mut record = record(0, [0, 0], 0);
+    record.sessions_per_s = None;
+    let page = scenario_html(&record);
+    assert!(!page.contains("Response time by step"), "{page}");
+    assert!(page.contains("<caption>Each step</caption>"), "{page}");
 }

@@ -13,6 +13,7 @@ use crate::text::study::how_measured;
 use crate::text::sweeps::{capacities, sweeps};
 use crate::text::{ReportExtent, run_text};
 use crate::words::alone::{is_alone, sentences};
+use crate::words::curve::{CURVE_LEGEND, curve_table};
 use crate::words::expectations::reason;
 use crate::words::figures::{neither, table, unsent};
 use crate::words::findings::{Cause, LoadCount, Told, causes, told};
@@ -220,8 +221,13 @@ fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
     ]
 }
 
-/// Every subject under each load.
+/// Every subject under each load; if there is one subject, each load in one table.
 fn figures(record: &StudyRecord) -> String {
+    let is_curve = is_alone(record) && record.measured.loads.len() > 1;
+    if let Some(table) = curve_table(record, &STYLE).filter(|_| is_curve) {
+        let legend = escape(CURVE_LEGEND);
+        return format!("{}\n{legend}\n", of_figures(&table));
+    }
     let each = record.measured.loads.iter().map(|load| under(record, load));
     each.collect::<Vec<_>>().join("\n")
 }

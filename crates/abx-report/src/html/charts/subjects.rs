@@ -10,6 +10,7 @@ use crate::words::verdict::name;
 /// The subjects, in the record's order.
 pub(crate) struct Subjects<'a> {
     names: Vec<&'a str>,
+    /// The one that all others are compared with; `None` if nothing is compared.
     baseline: Option<&'a str>,
 }
 
@@ -23,7 +24,8 @@ impl<'a> Subjects<'a> {
                 .iter()
                 .map(|one| one.name.as_str())
                 .collect(),
-            baseline: record.measured.only_baseline(),
+            baseline: { record.measured.only_baseline() }
+                .filter(|_| record.measured.is_comparison()),
         }
     }
 

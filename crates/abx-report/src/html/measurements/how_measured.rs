@@ -3,7 +3,7 @@
 use abx_evidence::record::{Contrast, LoadRecord, Machine, SubjectRecord};
 use abx_evidence::{StudyRecord, Waiting};
 
-use crate::html::markup::{Grid, Markup, element, folded, note};
+use crate::html::markup::{Element, Grid, Markup, element, folded, note};
 use crate::words::fleet::agents;
 use crate::words::how_measured::{ended, repeating, turns};
 use crate::words::load::{arrivals, exchange, keep_alive, requests};
@@ -49,12 +49,17 @@ pub(crate) fn how_measured(record: &StudyRecord) -> Markup {
 
 /// What to type to have it again, with the seed that it had.
 fn command(record: &StudyRecord) -> Markup {
-    let block = element("pre")
-        .with("tabindex", 0)
-        .add(element("code").text(&repeating(record)));
+    let block = command_block(&repeating(record));
     let text = "With the seed the order of slices is the same again; what the machine does is \
                 not.";
     [block, note(text)].into_iter().collect()
+}
+
+/// A command line in a block that can be scrolled and copied.
+pub(crate) fn command_block(command: &str) -> Element {
+    element("pre")
+        .with("tabindex", 0)
+        .add(element("code").text(command))
 }
 
 fn subjects(record: &StudyRecord) -> Markup {

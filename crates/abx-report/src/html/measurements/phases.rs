@@ -8,17 +8,18 @@ use crate::html::charts::{
     Scale, axis, bar_table, cell, legend, name_cell, percent as share, picture_cell, plain, px,
 };
 use crate::html::markup::{CaptionedFigure, Element, Grid, Markup, element, paragraphs, with_unit};
+use crate::html::measurements::each_load::each_load;
 use crate::words::phases::{LEGEND, NOT_RECORDED, cells};
 use crate::words::units::{UNKNOWN, count, figure as number};
 use crate::words::verdict::{name, place};
 
 /// A figure for each load; that nothing was recorded when there was anything to see.
 pub(crate) fn phases(record: &StudyRecord) -> Markup {
-    let figures = record.measured.loads.iter().filter_map(|load| {
+    let out = each_load(record, |load| {
         let title = format!("Mean response time {}", place(record, &load.name));
-        figure(title, &rows(record, load))
+        let figure = figure(title, &rows(record, load));
+        figure.map(CaptionedFigure::markup).into_iter().collect()
     });
-    let out: Markup = figures.map(CaptionedFigure::markup).collect();
     match out.is_empty() && record.conclusions.any_sent() {
         true => paragraphs(NOT_RECORDED),
         false => out,

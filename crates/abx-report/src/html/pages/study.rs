@@ -19,6 +19,7 @@ use crate::html::measurements::phases::phases;
 use crate::html::measurements::slices::slices;
 use crate::html::measurements::summaries::summaries;
 use crate::html::measurements::times::times;
+use crate::words::alone::is_alone;
 
 /// The report of a study as an HTML page, ready to be written to a file.
 ///
@@ -28,20 +29,25 @@ pub fn study_html(record: &StudyRecord) -> String {
     let subjects = Subjects::of(record);
     let found = &record.conclusions.validity.findings;
     let loads = record.measured.loads.len();
+    let first = if is_alone(record) {
+        "Result"
+    } else {
+        "Verdicts"
+    };
     let page = Page::new(
         title(record),
         &subtitle(record),
         [
-            ("verdicts", "Verdicts", verdicts(record)),
+            ("verdicts", first, verdicts(record)),
             ("order", "Ranking", rankings(record)),
             ("ratios", "Ratios", ratios(record)),
+            ("capacity", "Capacity", capacities(record)),
+            ("sweep", "Sweeps", sweeps(record, &subjects)),
             ("figures", "Figures", summaries(record)),
             ("blocks", "Block by block", block_ratios(record, &subjects)),
             ("slices", "Slices over time", slices(record, &subjects)),
             ("times", "Response times", times(record, &subjects)),
             ("phases", "Where the time goes", phases(record)),
-            ("sweep", "Sweeps", sweeps(record, &subjects)),
-            ("capacity", "Capacity", capacities(record)),
             ("faults", "Faults", faults(record, &subjects)),
             ("cost", "CPU and memory", cost(record, &subjects)),
             ("outcomes", "Outcomes", outcomes(record)),
