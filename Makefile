@@ -93,15 +93,15 @@ simulations:
 # no part of the tests, since it measures.
 truth: setup build simulations
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
-	./target/bench/release/known --abx ./target/release/abx --capacity ./target/bench/release/capacity
-	./target/bench/release/equal --abx ./target/release/abx
+	./target/bench/release/truth known --abx ./target/release/abx --capacity ./target/bench/release/capacity
+	./target/bench/release/truth equal --abx ./target/release/abx
 	./scripts/faults ./target/release/abx
 
 # Studies of real processes, each repeated: how often intervals hold the truth, how
 # often verdicts are right, and how long they take. An hour; it measures.
 planted: setup build
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
-	./target/bench/release/planted --abx ./target/release/abx
+	./target/bench/release/truth planted --abx ./target/release/abx
 
 # What abx costs beside other load generators, on one nginx. Ten minutes, no
 # test: it measures.
@@ -116,13 +116,13 @@ bench: build
 self-check: build
 	./scripts/install-bench-tools
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
-	./target/bench/release/stall --abx ./target/release/abx --oha ./target/bench-tools/bin/oha
+	./target/bench/release/truth stall --abx ./target/release/abx --oha ./target/bench-tools/bin/oha
 
 # What the length of slices does to the spread of blocks, quiet and beside a
 # neighbour. A quarter of an hour; it measures.
 spread: build
 	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
-	./target/bench/release/spread --abx ./target/release/abx
+	./target/bench/release/truth spread --abx ./target/release/abx
 
 # What no test notices: what decides verdicts is changed one place at a time, as
 # .cargo/mutants.toml says, and the fast tests run. Needs `cargo install cargo-mutants`;

@@ -1,6 +1,6 @@
-//! What the programs of this folder share: children on a processor of their own, the
-//! exchanges of bare loops, and comparisons by abx.
+//! What the programs of this folder share: children on a processor of their own, temporary
+//! folders, and command lines.
 
 pub mod child;
-pub mod exchange;
-pub mod study;
+pub mod command_line;
+pub mod folder;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::child;
+use abx_bench::child;
 
 /// What a study cost, and its record.
 #[derive(Debug)]

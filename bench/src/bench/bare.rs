@@ -1,6 +1,6 @@
 //! The bare loop: the least that a client on epoll can do, as the limit for real ones.
 //!
-//!     bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE asleep|awake
+//!     bench bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE asleep|awake
 //!
 //! It knows beforehand how many bytes each answer has, head included, counts
 //! them and looks at nothing. It reads no clock per request, keeps no times and
@@ -15,8 +15,9 @@ use std::io::Write;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
-use abx_bench::exchange::{Answer, Connection, Exchange};
 use rustix::event::{Timespec, epoll};
+
+use crate::exchange::{Answer, Connection, Exchange};
 
 const EVENTS_MAX: usize = 512;
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -41,8 +42,8 @@ struct Bare {
     awake: Duration,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+/// Loads the server and prints one line of counts.
+pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let [
         address,
         path,
@@ -52,10 +53,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         mode,
         pipeline,
         waits,
-    ] = arguments.as_slice()
+    ] = arguments
     else {
         return Err(
-            "usage: bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE \
+            "usage: bench bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE \
              asleep|awake"
                 .into(),
         );

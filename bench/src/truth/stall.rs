@@ -1,7 +1,7 @@
 //! Response times with a known answer: what load generators say of a server
 //! that does nothing for 100 ms in every second.
 //!
-//!     stall --abx FILE [--oha FILE] [--seconds N]
+//!     truth stall --abx FILE [--oha FILE] [--seconds N]
 //!
 //! A tenth of all users who come at any moment meets a stall, and waits for what
 //! is left of it, anything up to 100 ms. So of all response times half is near
@@ -9,7 +9,6 @@
 //! 100 ms. The server runs on the first processor, one generator at a time on the
 //! last, 2,000 requests a second over 50 connections where it can do that.
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -17,7 +16,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use abx_bench::child;
+use abx_bench::command_line::CommandLine;
+use abx_bench::folder::Folder;
 use serde_json::Value;
+
+use crate::Outcome;
 
 const CONNECTIONS: &str = "50";
 const RATE: &str = "2000";
@@ -37,24 +40,27 @@ struct Options {
     seconds: u64,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let options = options()?;
+/// Has each generator load the stalling server.
+pub fn run(words: impl Iterator<Item = String>) -> Outcome {
+    const USAGE: &str = "usage: truth stall --abx FILE [--oha FILE] [--seconds N]";
+    let line = CommandLine::read(words, USAGE, &["--abx", "--oha", "--seconds"], &[])?;
+    let options = Options {
+        abx: line.program("--abx")?,
+        oha: line.value("--oha", PathBuf::from("oha"))?,
+        seconds: line.value("--seconds", 30)?,
+    };
     let cpus = child::processors()?;
     let (Some(first), Some(last)) = (cpus.first(), cpus.last()) else {
         return Err("no processor may be used".into());
     };
-    let folder = std::env::temp_dir().join(format!("abx-stall-{}", std::process::id()));
-    std::fs::create_dir(&folder)?;
+    let folder = Folder::new("stall")?;
     child::pin(*first)?;
     let server = Server::start(&options.abx)?;
     child::pin(*last)?;
-    let told = measure(&options, &server, &folder);
-    // What cannot be removed is two small files.
-    let _ = std::fs::remove_dir_all(&folder);
-    told
+    measure(&options, &server, folder.path())
 }
 
-fn measure(options: &Options, server: &Server, folder: &Path) -> Result<(), Box<dyn Error>> {
+fn measure(options: &Options, server: &Server, folder: &Path) -> Outcome {
     let mut stdout = io::stdout().lock();
     let head = "ms                             p50     p95     p99   p99.9     max";
     writeln!(stdout, "{head}\n{}", row("what is true", &TRUTH))?;
@@ -185,28 +191,6 @@ fn wrk_ms(text: &str) -> Option<f64> {
     Some(number * factor)
 }
 
-fn options() -> Result<Options, Box<dyn Error>> {
-    let mut options = Options {
-        abx: PathBuf::new(),
-        oha: "oha".into(),
-        seconds: 30,
-    };
-    let mut arguments = std::env::args().skip(1);
-    while let Some(flag) = arguments.next() {
-        let value = arguments.next().ok_or(format!("{flag} needs a value"))?;
-        match flag.as_str() {
-            "--abx" => options.abx = value.into(),
-            "--oha" => options.oha = value.into(),
-            "--seconds" => options.seconds = value.parse()?,
-            _ => return Err(format!("{flag} is not known: --abx --oha --seconds").into()),
-        }
-    }
-    if !options.abx.is_file() {
-        return Err("--abx FILE names no binary: build it with `make build`".into());
-    }
-    Ok(options)
-}
-
 /// The built-in server, stalling; it ends when this is dropped.
 struct Server {
     child: Child,
@@ -214,7 +198,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(abx: &Path) -> Result<Server, Box<dyn Error>> {
+    fn start(abx: &Path) -> Outcome<Server> {
         // Free a moment ago; if it is taken meanwhile the server says so and ends.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let port = address.port().to_string();

@@ -1,6 +1,6 @@
 //! Equal answers: what `abx compare` says of a server beside itself, by every metric.
 //!
-//!     equal --abx FILE [--seeds N]
+//!     truth equal --abx FILE [--seeds N]
 //!
 //! One server under two names, in one study for each seed: requests in a closed and an
 //! open loop, broadcasts, connections that say nothing, an objective and a fault. Whatever
@@ -9,12 +9,15 @@
 //! Prints a Markdown table; ends with 1 when either is more than chance.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use abx_bench::study::{Claim, Study};
+use abx_bench::command_line::CommandLine;
+use abx_bench::folder::Folder;
+
+use crate::Outcome;
+use crate::study::{Claim, Study};
 
 /// Studies, unless it is said otherwise.
 const SEEDS: u64 = 20;
@@ -90,26 +93,17 @@ struct Tally {
     log_sum: f64,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut words = std::env::args().skip(1);
-    let (mut abx, mut seeds) = (None, SEEDS);
-    while let Some(word) = words.next() {
-        match (word.as_str(), words.next()) {
-            ("--abx", Some(file)) => abx = Some(PathBuf::from(file)),
-            ("--seeds", Some(count)) => seeds = count.parse()?,
-            _ => return Err("usage: equal --abx FILE [--seeds N]".into()),
-        }
+/// Runs every seed.
+pub fn run(words: impl Iterator<Item = String>) -> Outcome {
+    const USAGE: &str = "usage: truth equal --abx FILE [--seeds N]";
+    let line = CommandLine::read(words, USAGE, &["--abx", "--seeds"], &[])?;
+    let folder = Folder::new("equal")?;
+    let abx = line.program("--abx")?;
+    let tallies = compare_all(&abx, folder.path(), line.value("--seeds", SEEDS)?)?;
+    if print(&tallies)? {
+        return Ok(());
     }
-    let abx = std::fs::canonicalize(abx.ok_or("usage: equal --abx FILE [--seeds N]")?)?;
-    let folder = std::env::temp_dir().join(format!("abx-equal-{}", std::process::id()));
-    std::fs::create_dir(&folder)?;
-    let tallies = compare_all(&abx, &folder, seeds);
-    // What cannot be removed is some records.
-    let _ = std::fs::remove_dir_all(&folder);
-    match print(&tallies?)? {
-        true => Ok(()),
-        false => Err("equal servers were told apart".into()),
-    }
+    Err("equal servers were called different".into())
 }
 
 /// One study for each seed; what all say, by metric and load.
@@ -117,7 +111,7 @@ fn compare_all(
     abx: &Path,
     folder: &Path,
     seeds: u64,
-) -> Result<BTreeMap<(String, String), Tally>, Box<dyn Error>> {
+) -> Outcome<BTreeMap<(String, String), Tally>> {
     let command = COMMAND.replace("ABX", &abx.display().to_string());
     let study = folder.join("study.toml");
     std::fs::write(&study, STUDY.replace("COMMAND", &command))?;

@@ -1,7 +1,7 @@
 //! Studies repeated on real processes: how often their intervals hold the truth, how
 //! often a verdict is right, and how long it takes.
 //!
-//!     planted --abx FILE [--runs N] [--quick] [WORD...]
+//!     truth planted --abx FILE [--runs N] [--quick] [WORD...]
 //!
 //! 1. What a request costs `abx serve` is measured, with work that makes the server the
 //!    limit and not the generator. Then it is compared with itself doing 3, 5 and 10 %
@@ -20,12 +20,15 @@
 //! little more. With words, only rows whose name has one of them. A row is printed as
 //! soon as it is done, as Markdown; progress goes to standard error.
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use abx_bench::study::{Comparison, Study};
+use abx_bench::command_line::CommandLine;
+use abx_bench::folder::Folder;
+
+use crate::Outcome;
+use crate::study::{Comparison, Study};
 
 /// Turns of work that make the server the limit: about 10 µs.
 const BASE_TURNS: u64 = 6_000;
@@ -34,13 +37,11 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The share of its time that the stalling server stands still.
 const STALLED: f64 = 0.05;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
 struct Options {
     abx: PathBuf,
     runs: usize,
     quick: bool,
-    words: Vec<String>,
+    line: CommandLine,
 }
 
 /// Where the truth of a pair comes from.
@@ -72,24 +73,21 @@ struct Runs {
     costs: Vec<f64>,
 }
 
-fn main() -> Outcome<()> {
-    let options = options(std::env::args().skip(1))?;
-    let folder = std::env::temp_dir().join(format!("abx-planted-{}", std::process::id()));
-    std::fs::create_dir(&folder)?;
-    let done = print_all(&options, &folder);
-    // What cannot be removed is some records.
-    let _ = std::fs::remove_dir_all(&folder);
-    done
+/// Repeats each selected pair.
+pub fn run(words: impl Iterator<Item = String>) -> Outcome {
+    const USAGE: &str = "usage: truth planted --abx FILE [--runs N] [--quick] [WORD...]";
+    let line = CommandLine::read(words, USAGE, &["--abx", "--runs"], &["--quick"])?;
+    let quick = line.has("--quick");
+    let options = Options {
+        abx: line.program("--abx")?,
+        runs: line.value("--runs", if quick { 2 } else { 10 })?,
+        quick,
+        line,
+    };
+    print_all(&options, Folder::new("planted")?.path())
 }
 
-fn print_all(options: &Options, folder: &Path) -> Outcome<()> {
-    let is_wanted = |name: &str| {
-        options.words.is_empty()
-            || options
-                .words
-                .iter()
-                .any(|word| name.contains(word.as_str()))
-    };
+fn print_all(options: &Options, folder: &Path) -> Outcome {
     let turns = turns_of_all(options, folder)?;
     let mut out = io::stdout();
     writeln!(
@@ -99,16 +97,16 @@ fn print_all(options: &Options, folder: &Path) -> Outcome<()> {
     )?;
     for pair in pairs(options, turns)
         .iter()
-        .filter(|pair| is_wanted(&pair.name))
+        .filter(|pair| options.line.selects(&pair.name))
     {
         let runs = repeat(options, folder, pair)?;
         writeln!(out, "{}", runs.row(pair))?;
         out.flush()?;
     }
-    match is_wanted("stalls") {
-        true => print_stalls(options, folder, turns, &mut out),
-        false => Ok(()),
+    if options.line.selects("stalls") {
+        print_stalls(options, folder, turns, &mut out)?;
     }
+    Ok(())
 }
 
 /// Turns that are all of what a request costs.
@@ -261,7 +259,7 @@ fn print_stalls(
     folder: &Path,
     turns_of_all: f64,
     out: &mut impl Write,
-) -> Outcome<()> {
+) -> Outcome {
     // Who stands still for a twentieth of the time does 1 / 0.95 of the work in the rest.
     let more = ((1.0 / (1.0 - STALLED) - 1.0) * turns_of_all).round() as u64;
     writeln!(
@@ -300,31 +298,8 @@ impl Options {
     }
 
     fn budget(&self, usual_s: u64) -> u64 {
-        match self.quick {
-            true => usual_s.min(45),
-            false => usual_s,
-        }
+        if self.quick { usual_s.min(45) } else { usual_s }
     }
-}
-
-fn options(arguments: impl Iterator<Item = String>) -> Outcome<Options> {
-    const USAGE: &str = "usage: planted --abx FILE [--runs N] [--quick] [WORD...]";
-    let mut words = arguments;
-    let (mut abx, mut runs, mut quick, mut wanted) = (None, None, false, Vec::new());
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--abx" => abx = words.next(),
-            "--runs" => runs = Some(words.next().ok_or(USAGE)?.parse()?),
-            "--quick" => quick = true,
-            _ => wanted.push(word),
-        }
-    }
-    Ok(Options {
-        abx: std::fs::canonicalize(abx.ok_or(USAGE)?)?,
-        runs: runs.unwrap_or(if quick { 2 } else { 10 }),
-        quick,
-        words: wanted,
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Known answers: what `abx compare` says of servers whose capacity is known and that
 //! count what they serve.
 //!
-//!     known --abx FILE --capacity FILE [WORD...]
+//!     truth known --abx FILE --capacity FILE [WORD...]
 //!
 //! Compares pairs of servers of different kinds, which have the same capacity where
 //! nothing else is said. Of each, abx's throughput has to be within 1 % of the server's
@@ -10,12 +10,15 @@
 //! claimed. With words, only cases whose name has one of them.
 //! Prints a Markdown table; ends with 1 when an answer is wrong.
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use abx_bench::study::Study;
+use abx_bench::command_line::CommandLine;
+use abx_bench::folder::Folder;
+
+use crate::Outcome;
+use crate::study::Study;
 
 /// How far from the truth a figure may be.
 const OFF_MAX: f64 = 0.01;
@@ -188,47 +191,25 @@ struct Answer {
     verdict: String,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut words = std::env::args().skip(1);
-    let (mut abx, mut capacity, mut wanted) = (None, None, Vec::new());
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--abx" => abx = words.next().map(PathBuf::from),
-            "--capacity" => capacity = words.next().map(PathBuf::from),
-            _ => wanted.push(word),
-        }
+/// Compares each selected pair.
+pub fn run(words: impl Iterator<Item = String>) -> Outcome {
+    const USAGE: &str = "usage: truth known --abx FILE --capacity FILE [WORD...]";
+    let line = CommandLine::read(words, USAGE, &["--abx", "--capacity"], &[])?;
+    let programs = [line.program("--abx")?, line.program("--capacity")?];
+    let folder = Folder::new("known")?;
+    if compare_all(&programs, folder.path(), &line)? {
+        return Ok(());
     }
-    let (Some(abx), Some(capacity)) = (abx, capacity) else {
-        return Err("usage: known --abx FILE --capacity FILE [WORD...]".into());
-    };
-    let programs = [
-        std::fs::canonicalize(abx)?,
-        std::fs::canonicalize(capacity)?,
-    ];
-    let folder = std::env::temp_dir().join(format!("abx-known-{}", std::process::id()));
-    std::fs::create_dir(&folder)?;
-    let all_right = compare_all(&programs, &folder, &wanted);
-    // What cannot be removed is some records.
-    let _ = std::fs::remove_dir_all(&folder);
-    match all_right? {
-        true => Ok(()),
-        false => Err("an answer is wrong".into()),
-    }
+    Err("an answer is wrong".into())
 }
 
-fn compare_all(
-    programs: &[PathBuf; 2],
-    folder: &Path,
-    wanted: &[String],
-) -> Result<bool, Box<dyn Error>> {
+fn compare_all(programs: &[PathBuf; 2], folder: &Path, line: &CommandLine) -> Outcome<bool> {
     let mut out = io::stdout();
     let heading = "| servers | own count | abx | off | own ratio | abx | verdict | |";
     writeln!(out, "{heading}\n|---|---|---|---|---|---|---|---|")?;
     let mut all_right = true;
-    let is_wanted = |case: &&Case| {
-        wanted.is_empty() || wanted.iter().any(|word| case.name.contains(word.as_str()))
-    };
-    for (place, case) in CASES.iter().filter(is_wanted).enumerate() {
+    let selected = CASES.iter().filter(|case| line.selects(case.name));
+    for (place, case) in selected.enumerate() {
         let own = folder.join(place.to_string());
         std::fs::create_dir(&own)?;
         let answer = compare(programs, &own, case)?;
@@ -240,11 +221,7 @@ fn compare_all(
     Ok(all_right)
 }
 
-fn compare(
-    [abx, capacity]: &[PathBuf; 2],
-    folder: &Path,
-    case: &Case,
-) -> Result<Answer, Box<dyn Error>> {
+fn compare([abx, capacity]: &[PathBuf; 2], folder: &Path, case: &Case) -> Outcome<Answer> {
     let log = |name: &str| folder.join(format!("{name}.log"));
     let subject = |name: &str, flags: &str| {
         let (program, log) = (capacity.display(), log(name));
@@ -271,7 +248,7 @@ fn compare(
 }
 
 /// Sums the lines of a log: what was served, and for how many ns there was work.
-fn count(log: &Path) -> Result<Count, Box<dyn Error>> {
+fn count(log: &Path) -> Outcome<Count> {
     let text = std::fs::read_to_string(log)?;
     let mut sum = Count {
         served: 0.0,

@@ -2,6 +2,7 @@
 //!
 //!     bench --abx FILE [--oha FILE] [--json FILE] [--alternations N] [--load NAME]
 //!           [--only NAME]... [--quick]
+//!     bench bare|paced ...
 //!
 //! nginx runs on the first processor, one generator at a time on the last. In
 //! each alternation every generator runs once, and the next alternation starts
@@ -12,7 +13,10 @@
 //! out the other generators, so that many alternations take little time. This measures
 //! and is no test: it ends well whatever the figures are.
 
+mod bare;
+mod exchange;
 mod generators;
+mod paced;
 mod peers;
 mod reports;
 mod server;
@@ -25,6 +29,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use abx_bench::child;
+use abx_bench::command_line::CommandLine;
+use abx_bench::folder::Folder;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
@@ -48,7 +54,16 @@ struct Options {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let options = options()?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.split_first() {
+        Some((name, rest)) if name == "bare" => bare::run(rest),
+        Some((name, rest)) if name == "paced" => paced::run(rest),
+        _ => compare(options(arguments)?),
+    }
+}
+
+/// Every generator under every load, as tables and as JSON.
+fn compare(options: Options) -> Result<(), Box<dyn Error>> {
     let cpus = child::processors()?;
     let (Some(first), Some(last)) = (cpus.first(), cpus.last()) else {
         return Err("no processor may be used".into());
@@ -57,21 +72,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("only one processor may be used: the generators need one of their own".into());
     }
     let descriptors = raise_descriptors()?;
-    let folder = Folder::new()?;
+    let folder = Folder::new("bench")?;
 
     child::pin(*first)?;
     let sizes: Vec<usize> = LOADS.iter().map(|load| load.body_bytes).collect();
-    let server = Server::start(&folder.0, &sizes, descriptors)?;
+    let server = Server::start(folder.path(), &sizes, descriptors)?;
     child::pin(*last)?;
     let setup = Setup {
         abx: options.abx.clone(),
-        own: std::env::current_exe()?.with_file_name(""),
+        own: std::env::current_exe()?,
         oha: options.oha.clone(),
-        folder: folder.0.clone(),
+        folder: folder.path().to_owned(),
         address: server.address(),
         http2_address: server.http2_address(),
     };
-    let versions = versions(&setup, &folder.0);
+    let versions = versions(&setup, folder.path());
     say(&format!(
         "nginx on processor {first}, generators on processor {last}\n"
     ))?;
@@ -101,46 +116,35 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn options() -> Result<Options, Box<dyn Error>> {
-    let mut options = Options {
-        abx: PathBuf::new(),
-        oha: "oha".into(),
-        json: None,
-        alternations: 7,
-        loads: LOADS.to_vec(),
-        only: Vec::new(),
-    };
-    let mut is_quick = false;
-    let mut arguments = std::env::args().skip(1);
-    while let Some(flag) = arguments.next() {
-        let mut value = || arguments.next().ok_or(format!("{flag} needs a value"));
-        match flag.as_str() {
-            "--abx" => options.abx = value()?.into(),
-            "--oha" => options.oha = value()?.into(),
-            "--json" => options.json = Some(value()?.into()),
-            "--alternations" => options.alternations = value()?.parse()?,
-            "--quick" => is_quick = true,
-            "--only" => options.only.push(known_generator(value()?)?),
-            "--load" => {
-                let part = value()?;
-                options.loads.retain(|load| load.name.contains(&part));
-            }
-            _ => {
-                return Err(format!(
-                    "{flag} is not known: --abx --oha --json --alternations --load --only --quick"
-                )
-                .into());
-            }
-        }
+fn options(arguments: Vec<String>) -> Result<Options, Box<dyn Error>> {
+    const USAGE: &str = "usage: bench --abx FILE [--oha FILE] [--json FILE] [--alternations N] \
+                         [--load NAME] [--only NAME]... [--quick]";
+    let flags = [
+        "--abx",
+        "--oha",
+        "--json",
+        "--alternations",
+        "--load",
+        "--only",
+    ];
+    let line = CommandLine::read(arguments, USAGE, &flags, &["--quick"])?;
+    let is_quick = line.has("--quick");
+    let only = line.all("--only").iter().cloned().map(known_generator);
+    let mut loads = LOADS.to_vec();
+    for part in line.all("--load") {
+        loads.retain(|load| load.name.contains(part.as_str()));
     }
     if is_quick {
-        options.loads.truncate(1);
-        options.alternations = 3;
+        loads.truncate(1);
     }
-    if !options.abx.is_file() {
-        return Err("--abx FILE names no binary: build it with `make build`".into());
-    }
-    Ok(options)
+    Ok(Options {
+        abx: line.program("--abx")?,
+        oha: line.value("--oha", PathBuf::from("oha"))?,
+        json: line.all("--json").last().map(PathBuf::from),
+        alternations: line.value("--alternations", if is_quick { 3 } else { 7 })?,
+        loads,
+        only: only.collect::<Result<_, _>>()?,
+    })
 }
 
 /// The name of a generator that is here.
@@ -266,22 +270,4 @@ fn say(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
-}
-
-/// A folder that goes away with its value.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> io::Result<Folder> {
-        let path = std::env::temp_dir().join(format!("abx-bench-{}", std::process::id()));
-        std::fs::create_dir(&path)?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed is files of a few hundred kilobytes.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

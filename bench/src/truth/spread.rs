@@ -2,7 +2,7 @@
 //! loaded in turns of several lengths for the same time, with and without a
 //! neighbour that wants their processor.
 //!
-//!     spread --abx FILE [--passes N] [--quick]
+//!     truth spread --abx FILE [--passes N] [--quick]
 //!
 //! Both servers are abx's own, so every log ratio of a block should be 0, and its
 //! spread is what the machine adds. The neighbour is this program again: it burns
@@ -10,15 +10,18 @@
 //! turns in several passes, so that a change of the machine meets all of them. A
 //! Markdown table comes at the end, or as far as it got.
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use abx_bench::child;
-use abx_bench::study::Study;
+use abx_bench::command_line::CommandLine;
+use abx_bench::folder::Folder;
 use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::Outcome;
+use crate::study::Study;
 
 const LENGTHS_MS: [u64; 5] = [50, 100, 250, 1_000, 4_000];
 const LENGTHS_QUICK_MS: [u64; 3] = [100, 1_000, 4_000];
@@ -50,44 +53,49 @@ struct Row {
 
 struct Options {
     abx: PathBuf,
-    lengths_ms: Vec<u64>,
     passes: usize,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.first().is_some_and(|word| word == NEIGHBOUR) {
-        return neighbour();
-    }
-    let options = options(&arguments)?;
-    let folder = std::env::temp_dir().join(format!("abx-spread-{}", std::process::id()));
-    std::fs::create_dir(&folder)?;
-    let mut rows: Vec<Row> = { options.lengths_ms.iter() }
+/// Measures every length, in several passes.
+pub fn run(words: impl Iterator<Item = String>) -> Outcome {
+    const USAGE: &str = "usage: truth spread --abx FILE [--passes N] [--quick]";
+    let line = CommandLine::read(words, USAGE, &["--abx", "--passes"], &["--quick"])?;
+    let is_quick = line.has("--quick");
+    let lengths_ms: &[u64] = if is_quick {
+        &LENGTHS_QUICK_MS
+    } else {
+        &LENGTHS_MS
+    };
+    let options = Options {
+        abx: line.program("--abx")?,
+        passes: line.value("--passes", if is_quick { 1 } else { PASSES })?,
+    };
+    let folder = Folder::new("spread")?;
+    let mut rows: Vec<Row> = { lengths_ms.iter() }
         .map(|slice_ms| Row {
             slice_ms: *slice_ms,
             quiet: Vec::new(),
             beside_neighbour: Vec::new(),
         })
         .collect();
-    let measured = measure(&options, &folder, &mut rows);
-    // What cannot be removed is some records.
-    let _ = std::fs::remove_dir_all(&folder);
+    let measured = measure(&options, folder.path(), &mut rows);
     io::stdout().lock().write_all(table(&rows).as_bytes())?;
     measured
 }
 
 /// The word that makes this program the neighbour.
-const NEIGHBOUR: &str = "--as-neighbour";
+pub const NEIGHBOUR: &str = "as-neighbour";
 
-fn measure(options: &Options, folder: &Path, rows: &mut [Row]) -> Result<(), Box<dyn Error>> {
+fn measure(options: &Options, folder: &Path, rows: &mut [Row]) -> Outcome {
     let count = options.passes * rows.len() * 2;
     let mut done = 0;
     for pass in 0..options.passes {
         for place in 0..rows.len() {
             // The other way round in every second pass: no length is always first.
-            let place = match pass % 2 {
-                0 => place,
-                _ => rows.len() - 1 - place,
+            let place = if pass % 2 == 0 {
+                place
+            } else {
+                rows.len() - 1 - place
             };
             for around in [Around::Quiet, Around::Neighbour] {
                 let row = &mut rows[place];
@@ -105,12 +113,7 @@ fn measure(options: &Options, folder: &Path, rows: &mut [Row]) -> Result<(), Box
 }
 
 /// Compares two identical servers, and answers the log ratio of each block.
-fn study(
-    options: &Options,
-    folder: &Path,
-    slice_ms: u64,
-    around: Around,
-) -> Result<Vec<f64>, Box<dyn Error>> {
+fn study(options: &Options, folder: &Path, slice_ms: u64, around: Around) -> Outcome<Vec<f64>> {
     let abx = options.abx.display();
     let words = format!(
         "--blocks {BLOCKS} --slice {slice_ms}ms --rounds {}",
@@ -125,19 +128,21 @@ fn study(
     let study = Study::run(&options.abx, folder, arguments, PATIENCE);
     drop(neighbour);
     let ratios = study?.comparison("throughput")?.per_block;
-    match ratios.len() as u64 == BLOCKS {
-        true => Ok(ratios.iter().map(|ratio| ratio.ln()).collect()),
-        false => Err(format!("{} of {BLOCKS} blocks have a ratio", ratios.len()).into()),
+    if ratios.len() as u64 != BLOCKS {
+        return Err(format!("{} of {BLOCKS} blocks have a ratio", ratios.len()).into());
     }
+    Ok(ratios.iter().map(|ratio| ratio.ln()).collect())
 }
 
 fn table(rows: &[Row]) -> String {
     let mut text =
         "| slice | quiet | beside a neighbour | blocks of each |\n|---|---|---|---|\n".to_owned();
     for row in rows {
-        let blocks = match row.quiet.len() == row.beside_neighbour.len() {
-            true => row.quiet.len().to_string(),
-            false => format!("{}, {}", row.quiet.len(), row.beside_neighbour.len()),
+        let [quiet, beside] = [row.quiet.len(), row.beside_neighbour.len()];
+        let blocks = if quiet == beside {
+            quiet.to_string()
+        } else {
+            format!("{quiet}, {beside}")
         };
         text.push_str(&format!(
             "| {} s | {} | {} | {blocks} |\n",
@@ -186,7 +191,7 @@ impl Drop for Neighbour {
 }
 
 /// Burns the first processor, which is the subjects', in bursts.
-fn neighbour() -> Result<(), Box<dyn Error>> {
+pub fn neighbour() -> Outcome {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let first = child::processors()?.first().copied();
     child::pin(first.ok_or("no processor may be used")?)?;
@@ -213,33 +218,6 @@ impl Draw {
         self.0 ^= self.0 << 17;
         Duration::from_millis(least + self.0 % (most - least + 1))
     }
-}
-
-fn options(arguments: &[String]) -> Result<Options, Box<dyn Error>> {
-    let mut options = Options {
-        abx: PathBuf::new(),
-        lengths_ms: LENGTHS_MS.into(),
-        passes: PASSES,
-    };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--abx" => options.abx = words.next().ok_or("--abx needs a value")?.into(),
-            "--quick" => {
-                options.lengths_ms = LENGTHS_QUICK_MS.into();
-                options.passes = 1;
-            }
-            "--passes" => {
-                options.passes = words.next().ok_or("--passes needs a value")?.parse()?;
-            }
-            _ => return Err(format!("{word} is not known: --abx --passes --quick").into()),
-        }
-    }
-    if !options.abx.is_file() {
-        return Err("--abx FILE names no binary: build it with `make build`".into());
-    }
-    options.abx = options.abx.canonicalize()?;
-    Ok(options)
 }
 
 #[cfg(test)]

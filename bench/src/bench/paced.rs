@@ -1,7 +1,7 @@
 //! The paced bare loop: the least that a client on epoll can do that sends each
 //! request at its own moment, as the limit for loads at a constant rate.
 //!
-//!     paced ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES RATE AWAKE_US
+//!     bench paced ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES RATE AWAKE_US
 //!
 //! It sleeps until the next request is due or an answer comes, but for the last
 //! `AWAKE_US` microseconds before a request is due, in which it looks for answers
@@ -16,8 +16,9 @@ use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-use abx_bench::exchange::{Answer, Connection, Exchange};
 use rustix::event::epoll;
+
+use crate::exchange::{Answer, Connection, Exchange};
 
 const EVENTS_MAX: usize = 512;
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -42,8 +43,8 @@ struct Paced {
     lateness: Vec<u128>,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+/// Loads the server and prints one line of counts.
+pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let [
         address,
         path,
@@ -52,10 +53,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         answer_bytes,
         rate,
         awake_us,
-    ] = arguments.as_slice()
+    ] = arguments
     else {
         return Err(
-            "usage: paced ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES RATE AWAKE_US".into(),
+            "usage: bench paced ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES RATE AWAKE_US".into(),
         );
     };
     let rate: u32 = rate.parse()?;

@@ -111,7 +111,7 @@ const AWAKE_US: &str = "30";
 pub struct Setup {
     /// The abx binary.
     pub abx: PathBuf,
-    /// Where the binaries of the bare loops are.
+    /// This program, which has the bare loops.
     pub own: PathBuf,
     /// The oha binary.
     pub oha: PathBuf,
@@ -290,7 +290,8 @@ impl Generator {
                 ("bare", [mode.to_owned(), load.pipeline.to_string()])
             }
         };
-        let mut command = Command::new(setup.own.join(program));
+        let mut command = Command::new(&setup.own);
+        command.arg(program);
         command.args([setup.address.to_string(), format!("/{}", load.body_bytes)]);
         command.args([load.connections.to_string(), load.seconds.to_string()]);
         command.args([answer_bytes.to_string(), last, more]);
