@@ -6,19 +6,16 @@
 //! Start at [`audit`].
 //!
 //! The way of the data: `text` makes text readable, `read` finds reports in it, `checks`
-//! asks them, `conclude` and `study` say what is left. `imported` keeps a report as a record,
-//! and `side_by_side` shows such records beside those of abx.
+//! asks them, `conclude` and `study` say what is left.
 
 mod checks;
 mod conclude;
 mod figure;
 mod finding;
 pub mod fuzz;
-mod imported;
 mod naming;
 mod read;
 mod report;
-mod side_by_side;
 mod study;
 mod text;
 
@@ -26,10 +23,8 @@ use serde::Serialize;
 
 pub use figure::PrintedFigure;
 pub use finding::{AuditFinding, AuditFindingId, FileLine};
-pub use imported::{ImportedRecord, imported};
 pub use read::Unread;
 pub use report::{FigureKey, LoadTool, PrintedQuantile, PrintedWord, ToolReport, WordKey};
-pub use side_by_side::{SideBySide, SideBySideRows, SideRow};
 pub use text::text_of;
 
 /// A text and what its file is called.
@@ -103,7 +98,7 @@ impl Audit {
         Audit {
             schema: "abx.audit/1",
             conclusions: conclude::conclusions(&reports, &findings),
-            study: study::command(&reports, &[]),
+            study: study::command(&reports),
             files,
             reports,
             findings,

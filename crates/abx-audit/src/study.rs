@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crate::checks::runs;
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
-/// A call of `abx compare` under the load of these reports, with further subjects beside
-/// theirs; what starts each server is for the person to fill in.
-pub(crate) fn command(reports: &[ToolReport], beside: &[SubjectWord]) -> Option<String> {
+/// A call of `abx compare` under the load of these reports; what starts each server is for the
+/// person to fill in.
+pub(crate) fn command(reports: &[ToolReport]) -> Option<String> {
     let own = runs(reports);
     let all: Vec<&ToolReport> = match own.is_empty() {
         true => reports.iter().collect(),
@@ -15,14 +15,13 @@ pub(crate) fn command(reports: &[ToolReport], beside: &[SubjectWord]) -> Option<
     };
     let first = all.first()?;
     let mut seen = BTreeSet::new();
-    let names = all.iter().map(|report| SubjectWord::started(&report.name));
-    let names = names.chain(beside.iter().cloned());
-    let mut words: Vec<SubjectWord> = names.filter(|one| seen.insert(one.clone())).collect();
+    let names = all.iter().map(|report| started(&report.name));
+    let mut words: Vec<String> = names.filter(|word| seen.insert(word.clone())).collect();
     if words.len() == 1 {
-        words.push(SubjectWord::started("other"));
+        words.push(started("other"));
     }
     let mut command = "abx compare".to_owned();
-    for SubjectWord(word) in words {
+    for word in words {
         command.push_str(&format!(" {word}"));
     }
     if let Some(connections) = connections(first) {
@@ -40,20 +39,9 @@ pub(crate) fn command(reports: &[ToolReport], beside: &[SubjectWord]) -> Option<
     Some(command)
 }
 
-/// A subject as `abx compare` takes it, quoted for a shell.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SubjectWord(String);
-
-impl SubjectWord {
-    /// One that a command starts.
-    pub(crate) fn started(name: &str) -> SubjectWord {
-        SubjectWord(format!("'{}=COMMAND {{port}}'", subject(name)))
-    }
-
-    /// One that runs at an address.
-    pub(crate) fn running(url: &str) -> SubjectWord {
-        SubjectWord(quoted(url))
-    }
+/// A subject that a command starts, as `abx compare` takes it, quoted for a shell.
+fn started(name: &str) -> String {
+    format!("'{}=COMMAND {{port}}'", subject(name))
 }
 
 fn connections(report: &ToolReport) -> Option<u64> {

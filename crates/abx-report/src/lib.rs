@@ -13,20 +13,19 @@ mod text;
 mod words;
 
 pub use formats::{
-    Percentiles, comparisons_csv, imported_json, run_json, run_markdown, run_openmetrics, run_otlp,
-    scenario_json, slices_csv, study_hgrm, study_hlog, study_json, study_junit, study_markdown,
-    study_openmetrics, study_otlp, verdict_matrix,
+    Percentiles, comparisons_csv, run_json, run_markdown, run_openmetrics, run_otlp, scenario_json,
+    slices_csv, study_hgrm, study_hlog, study_json, study_junit, study_markdown, study_openmetrics,
+    study_otlp, verdict_matrix,
 };
 pub use html::{
-    AnyRecord, Listed, NamedRecord, NotShown, imported_html, index_html, notice_html, page_policy,
-    run_html, scenario_html, side_by_side_html, study_html, study_svg,
+    AnyRecord, Listed, NamedRecord, NotShown, index_html, notice_html, page_policy, run_html,
+    scenario_html, side_by_side_html, study_html, study_svg,
 };
 pub use text::{
     ReportExtent, RunGoal, RunNow, TimeLeft, audit_text, capacities_line, check_text, doctor_text,
-    expectations_text, failures_line, files_line, history_text, imported_line, imported_text,
-    left_out_line, no_claim_line, not_imported_text, opening_line, piloted_line, plan_text,
-    pooled_text, progress_line, ready_line, responses_line, run_line, run_text, scenario_text,
-    seed_line, service_died_line, side_by_side_text, study_text, time_left_line, timer_text,
-    try_line, verification_line,
+    expectations_text, failures_line, files_line, history_text, left_out_line, no_claim_line,
+    opening_line, piloted_line, plan_text, pooled_text, progress_line, ready_line, responses_line,
+    run_line, run_text, scenario_text, seed_line, service_died_line, study_text, time_left_line,
+    timer_text, try_line, verification_line,
 };
 pub use words::style::Style;

@@ -26,7 +26,6 @@ fn main() -> ExitCode {
         Command::Ab(words) => cli::ab::ab(&words),
         Command::Audit(audit) => end::finish(cli::audit::audit(&audit)),
         Command::Httperf(httperf) => end::finish(cli::httperf::httperf(&httperf)),
-        Command::Import(import) => end::finish(cli::import::import(&import)),
         Command::Timer(timer) => end::finish(cli::timer::timer(&timer)),
         Command::Completions(shell) => end::finish(cli::manual::completions(&shell)),
         Command::Manual(manual) => end::finish(cli::manual::manual(&manual)),

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use abx_audit::ImportedRecord;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
-use abx_evidence::history::IMPORTED_SCHEMA;
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::scenario::{SCENARIO_SCHEMA, ScenarioRecord};
 use abx_evidence::timer::{TIMER_SCHEMA, TimerRecord, TimerRuns};
@@ -19,8 +17,6 @@ pub enum SavedRecord {
     Study(Box<StudyRecord>),
     /// That of a run, judged.
     Run(Box<RunRecord>),
-    /// The report of another tool, audited.
-    Imported(Box<ImportedRecord>),
     /// What came of a scenario.
     Scenario(Box<ScenarioRecord>),
     /// What was seen of a machine, concluded from.
@@ -56,10 +52,6 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
             let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
             Ok(SavedRecord::Run(record))
         }
-        Some(IMPORTED_SCHEMA) => {
-            let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-            Ok(SavedRecord::Imported(record))
-        }
         Some(SCENARIO_SCHEMA) => {
             let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
             Ok(SavedRecord::Scenario(record))
@@ -87,7 +79,6 @@ fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
         STUDY_SCHEMA,
         RUN_SCHEMA,
         SCENARIO_SCHEMA,
-        IMPORTED_SCHEMA,
         DOCTOR_SCHEMA,
         TIMER_SCHEMA,
     ];

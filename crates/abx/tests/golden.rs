@@ -10,7 +10,7 @@ use crate::support::Home;
 const FORMATS: [(&str, &str); 3] = [("", "txt"), ("--markdown", "md"), ("--html", "html")];
 
 /// The records, each of a study or run of another make.
-const RECORDS: [&str; 8] = [
+const RECORDS: [&str; 7] = [
     // One request, a closed loop.
     "study-one-request",
     "study-one-request-slices",
@@ -21,8 +21,6 @@ const RECORDS: [&str; 8] = [
     // Many metrics, what the machine counts of its troubles, a rate in stages.
     "study-many-metrics",
     "run-stages",
-    // What another tool printed.
-    "imported-ab",
 ];
 
 /// The records whose pages are kept: one study and one run hold every part of a page.
@@ -30,13 +28,8 @@ const PAGES: [&str; 2] = ["study-many-metrics", "run-stages"];
 
 /// The formats that are kept of a record.
 fn formats(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let is_imported = name.starts_with("imported");
     let is_page = PAGES.contains(&name);
-    FORMATS.into_iter().filter(move |(flag, _)| match *flag {
-        "--markdown" => !is_imported,
-        "--html" => is_page,
-        _ => true,
-    })
+    { FORMATS.into_iter() }.filter(move |(flag, _)| *flag != "--html" || is_page)
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -111,7 +104,6 @@ fn a_record_of_a_later_schema_is_refused_with_the_remedy() {
     for (name, schema) in [
         ("study-many-metrics", "abx.study/2"),
         ("run-stages", "abx.run/2"),
-        ("imported-ab", "abx.imported/2"),
     ] {
         let text = fs::read_to_string(folder("records").join(format!("{name}.json"))).unwrap();
         let earlier = schema.replace("/2", "/1");

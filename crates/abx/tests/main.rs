@@ -27,7 +27,6 @@ mod http2_served;
 mod httperf;
 mod httperf_options;
 mod httperf_sessions;
-mod imported;
 mod killed;
 mod kubernetes;
 mod layers;

@@ -211,32 +211,6 @@ fn records_are_listed_shown_and_put_side_by_side() {
 }
 
 #[test]
-fn a_report_of_another_tool_has_a_page_and_stands_beside_others() {
-    // Method: an imported report and a run of abx; the list, its page beside what `abx report`
-    // writes, and both on one page.
-    let home = Home::new();
-    let [_, run] = two_records(&home);
-    let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abx-audit/tests/reports");
-    let report = reports.join("wrk.txt");
-    let imported = home.run_abx(&["import", report.to_str().unwrap()]);
-    let id = imported.expect(0, &[]).stdout[..6].to_owned();
-    home.run_abx(&["report", &id, "--html", "page.html"]);
-    let page = fs::read_to_string(home.join("page.html")).unwrap();
-    let view = View::start(&home, &[]);
-    let link = format!("href=\"/record/{id}\"");
-    view.get("/").expect(200, &[&link, "/s imported"]);
-    assert!(view.get(&format!("/record/{id}")).expect(200, &[]).body == page);
-    let side = format!("/side?ids={id},{run}");
-    let parts = [
-        "Reports of other tools",
-        "this is no comparison",
-        &link,
-        &run,
-    ];
-    view.get(&side).expect(200, &parts);
-}
-
-#[test]
 fn named_records_alone_are_shown() {
     // Method: two records of a history under paths of their own, one of them
     // damaged after the start; the other records are not found.

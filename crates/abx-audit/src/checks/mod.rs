@@ -14,7 +14,6 @@ use crate::report::ToolReport;
 pub(crate) use figures::{rounded, share};
 pub(crate) use generator::in_flight;
 pub(crate) use pairs::{QUIET, TOLD_APART, differ, ratio, runs};
-pub(crate) use responses::wrong_status;
 
 /// All findings, the weightiest first.
 pub(crate) fn findings(reports: &[ToolReport]) -> Vec<AuditFinding> {

@@ -54,13 +54,6 @@ fn wrong_statuses(report: &ToolReport) -> Option<(f64, Vec<usize>, &'static str)
     (sum > 0.0).then_some((sum, lines, "other than 2xx"))
 }
 
-/// How many responses had a wrong status; `None` where that is not said.
-pub(crate) fn wrong_status(report: &ToolReport) -> Option<f64> {
-    let says = !report.statuses.is_empty() || report.figure(FigureKey::Status2xx).is_some();
-    let wrong = wrong_statuses(report).map(|(wrong, _, _)| wrong);
-    wrong.or(says.then_some(0.0))
-}
-
 /// All responses that came.
 fn responses(report: &ToolReport) -> Option<f64> {
     let listed: f64 = report.statuses.values().map(|figure| figure.value).sum();

@@ -4,7 +4,6 @@
 
 mod damaged;
 mod findings;
-mod imported;
 mod layouts;
 mod properties;
 mod shared;

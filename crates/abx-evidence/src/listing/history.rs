@@ -1,8 +1,6 @@
 //! What a list of records says of each: read from its JSON without what was
 //! measured, which is most of it.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::file::run::RUN_SCHEMA;
@@ -15,8 +13,6 @@ use crate::scenario::SCENARIO_SCHEMA;
 
 /// The schema of the list, as JSON.
 pub const HISTORY_SCHEMA: &str = "abx.history/1";
-/// The schema of the report of another tool that is kept as a record.
-pub const IMPORTED_SCHEMA: &str = "abx.imported/1";
 
 /// A list of records, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,16 +55,15 @@ pub struct UnreadFile {
 /// What a record is, in short.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outline {
-    /// A study, a run, a scenario, or the report of another tool.
+    /// A study, a run, or a scenario.
     pub kind: RecordKind,
-    /// When it started, in milliseconds since 1970-01-01 UTC; when it was imported.
+    /// When it started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
-    /// How long it took, in seconds; `None` where another tool does not say.
+    /// How long it took, in seconds.
     pub elapsed_s: Option<f64>,
     /// Who was measured.
     pub subjects: Vec<OutlineSubject>,
-    /// The names of the loads; of a run, its connections; of a scenario, its file;
-    /// behind them, another tool.
+    /// The names of the loads; of a run, its connections; of a scenario, its file.
     pub loads: Vec<String>,
     /// What was concluded of what the study was made for; nothing in others.
     pub comparisons: Vec<OutlineComparison>,
@@ -76,14 +71,13 @@ pub struct Outline {
     pub blocks: usize,
     /// Whether anything was measured: a block was begun, or it is no study.
     pub is_measured: bool,
-    /// Verified answers per second of a run, sessions per second of a scenario; the rate that
-    /// another tool printed.
+    /// Verified responses per second of a run, sessions per second of a scenario.
     pub throughput_per_s: Option<f64>,
     /// Where it was measured.
     pub machine: Fingerprint,
     /// What its randomness was drawn from; `None` where that was not kept.
     pub seed: Option<u64>,
-    /// The version of abx that measured or imported.
+    /// The version of abx that measured.
     pub abx_version: String,
 }
 
@@ -97,8 +91,6 @@ pub enum RecordKind {
     Run,
     /// One server, and users who made sessions.
     Scenario,
-    /// One server, loaded once by another tool.
-    Imported,
 }
 
 /// Who was measured.
@@ -148,8 +140,8 @@ pub enum OutlineError {
     Json(#[from] serde_json::Error),
     /// It is of another kind or of a later version.
     #[error(
-        "its schema is `{0}`, and this version knows `{STUDY_SCHEMA}`, `{RUN_SCHEMA}`, \
-         `{SCENARIO_SCHEMA}` and `{IMPORTED_SCHEMA}`: read it with the version of abx that wrote it"
+        "its schema is `{0}`, and this version knows `{STUDY_SCHEMA}`, `{RUN_SCHEMA}` \
+         and `{SCENARIO_SCHEMA}`: read it with the version of abx that wrote it"
     )]
     Schema(String),
 }
@@ -165,7 +157,6 @@ impl Outline {
             STUDY_SCHEMA => Ok(serde_json::from_str::<StudyOutline>(json)?.outline()),
             RUN_SCHEMA => Ok(serde_json::from_str::<RunOutline>(json)?.outline()),
             SCENARIO_SCHEMA => Ok(serde_json::from_str::<ScenarioOutline>(json)?.outline()),
-            IMPORTED_SCHEMA => Ok(serde_json::from_str::<ImportedOutline>(json)?.outline()),
             _ => Err(OutlineError::Schema(schema)),
         }
     }
@@ -352,69 +343,6 @@ impl ScenarioOutline {
             throughput_per_s: self.sessions_per_s,
             machine: Fingerprint::of_machine(&self.machine, self.generator.threads),
             seed: Some(self.seed),
-            abx_version: self.abx_version,
-        }
-    }
-}
-
-/// The keys of an imported report that count here.
-#[derive(Deserialize)]
-struct ImportedOutline {
-    abx_version: String,
-    imported_unix_ms: u64,
-    report: ReportOutline,
-}
-
-#[derive(Deserialize)]
-struct ReportOutline {
-    name: String,
-    tool: String,
-    figures: BTreeMap<String, FigureOutline>,
-    words: BTreeMap<String, WordOutline>,
-}
-
-#[derive(Deserialize)]
-struct FigureOutline {
-    value: f64,
-}
-
-#[derive(Deserialize)]
-struct WordOutline {
-    word: String,
-}
-
-impl ImportedOutline {
-    fn outline(self) -> Outline {
-        let ReportOutline {
-            name,
-            tool,
-            figures,
-            mut words,
-        } = self.report;
-        let value = |key: &str| figures.get(key).map(|figure| figure.value);
-        let keys = ["connections", "connections_most", "asked_connections"];
-        let load = match keys.into_iter().find_map(value) {
-            Some(connections) => format!("c{connections} ({tool})"),
-            None => tool,
-        };
-        let mut word = |key: &str| words.remove(key).map(|one| one.word);
-        Outline {
-            kind: RecordKind::Imported,
-            started_unix_ms: self.imported_unix_ms,
-            elapsed_s: value("elapsed"),
-            subjects: vec![OutlineSubject {
-                name,
-                version: word("software"),
-                command: Vec::new(),
-                address: word("url"),
-            }],
-            loads: vec![load],
-            comparisons: Vec::new(),
-            blocks: 0,
-            is_measured: true,
-            throughput_per_s: value("rate"),
-            machine: Fingerprint::default(),
-            seed: None,
             abx_version: self.abx_version,
         }
     }

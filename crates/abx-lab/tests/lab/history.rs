@@ -46,12 +46,6 @@ const SCENARIO: &str = r#"{"schema":"abx.scenario/1","abx_version":"0.1.0","star
     "sessions_per_s":81.5,"steps":[],"generator":{"threads":2,"cpu_s":0.1,"busy":0.1},
     "machine":{"cpus":2}}"#;
 
-/// The report of another tool.
-const IMPORTED: &str = r#"{"schema":"abx.imported/1","abx_version":"0.1.0","imported_unix_ms":4,
-    "runs":1,"is_paired":false,"report":{"name":"shortfin","tool":"ab",
-    "figures":{"rate":{"printed":"5240.77","value":5240.77},"connections":{"value":500.0},
-    "elapsed":{"value":0.954}},"words":{"software":{"word":"Shortfin/0.9","line":9}}}}"#;
-
 /// A folder with three records and a file that is none.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -139,29 +133,6 @@ fn a_scenario_is_listed_with_its_file() {
     assert_eq!(figures, (Some(81.5), Some(2.5), Some(9), 0));
     assert_eq!(one.machine.threads, 2);
     assert_eq!(search(folder.path(), "LOGIN"), ["scenario.json"]);
-}
-
-#[test]
-fn the_report_of_another_tool_is_listed_as_that() {
-    // Method: a report with all that a list shows, and one that printed nothing but its mean;
-    // each read from the file and from the index.
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("import.json"), IMPORTED).unwrap();
-    let bare = r#"{"schema":"abx.imported/1","abx_version":"0.1.0","imported_unix_ms":3,
-        "report":{"name":"x","tool":"wrk","figures":{"mean":{"value":0.1}},"words":{}}}"#;
-    fs::write(folder.path().join("bare.json"), bare).unwrap();
-    let first = all(folder.path());
-    assert_eq!(all(folder.path()), first);
-    assert_eq!(files(&first), ["import.json", "bare.json"]);
-    let [import, bare] = [0, 1].map(|place| &first.entries[place].outline);
-    assert_eq!(import.kind, RecordKind::Imported);
-    assert_eq!(import.loads, ["c500 (ab)"]);
-    assert_eq!(import.subjects[0].version.as_deref(), Some("Shortfin/0.9"));
-    let figures = (import.throughput_per_s, import.elapsed_s, import.blocks);
-    assert_eq!(figures, (Some(5240.77), Some(0.954), 0));
-    assert_eq!(bare.loads, ["wrk"]);
-    assert_eq!((bare.throughput_per_s, bare.elapsed_s), (None, None));
-    assert_eq!(search(folder.path(), "shortfin/0.9"), ["import.json"]);
 }
 
 #[test]

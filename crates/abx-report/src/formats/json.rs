@@ -1,6 +1,5 @@
 //! JSON: the saved record itself.
 
-use abx_audit::ImportedRecord;
 use abx_evidence::scenario::ScenarioRecord;
 use abx_evidence::{RunRecord, StudyRecord};
 
@@ -21,13 +20,6 @@ pub fn run_json(record: &RunRecord) -> String {
 /// A scenario as one line of JSON: the saved record, nothing left out.
 #[must_use]
 pub fn scenario_json(record: &ScenarioRecord) -> String {
-    let text = serde_json::to_string(record).expect("every key of a record is a string");
-    text + "\n"
-}
-
-/// The report of another tool as one line of JSON: the saved record, nothing left out.
-#[must_use]
-pub fn imported_json(record: &ImportedRecord) -> String {
     let text = serde_json::to_string(record).expect("every key of a record is a string");
     text + "\n"
 }

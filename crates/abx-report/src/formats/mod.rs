@@ -12,7 +12,7 @@ mod series;
 
 pub use self::csv::{comparisons_csv, slices_csv};
 pub use self::hgrm::{Percentiles, study_hgrm, study_hlog};
-pub use self::json::{imported_json, run_json, scenario_json, study_json};
+pub use self::json::{run_json, scenario_json, study_json};
 pub use self::junit::study_junit;
 pub use self::markdown::{run_markdown, study_markdown, verdict_matrix};
 pub use self::otlp::{run_otlp, study_otlp};

@@ -11,7 +11,6 @@ mod markup;
 mod measurements;
 mod pages;
 
-pub use self::pages::imported::imported_html;
 pub use self::pages::index::{Listed, index_html, notice_html};
 pub use self::pages::page::page_policy;
 pub use self::pages::run::run_html;

@@ -48,7 +48,7 @@ fn headline(audit: &Audit, style: &Style) -> String {
     out
 }
 
-pub(super) fn unread(file: &AuditedFile, style: &Style) -> String {
+fn unread(file: &AuditedFile, style: &Style) -> String {
     let name = clean_name(&file.file);
     let mut out = String::new();
     let why = match (file.is_text, file.reports) {
@@ -73,7 +73,7 @@ pub(super) fn unread(file: &AuditedFile, style: &Style) -> String {
 }
 
 /// The figures as they were printed, and where they stand.
-pub(super) fn figures(audit: &Audit, style: &Style) -> String {
+fn figures(audit: &Audit, style: &Style) -> String {
     let rows = audit.reports.iter().map(figure_cells);
     let mut out = Table::new(FIGURE_HEADERS, rows).text(style.columns());
     let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -93,7 +93,7 @@ pub(super) fn figures(audit: &Audit, style: &Style) -> String {
 }
 
 /// All findings, those of one kind together.
-pub(super) fn findings(audit: &Audit, style: &Style) -> String {
+fn findings(audit: &Audit, style: &Style) -> String {
     let mut out = String::new();
     for of_a_kind in audit
         .findings
@@ -120,7 +120,7 @@ pub(super) fn findings(audit: &Audit, style: &Style) -> String {
     out
 }
 
-pub(super) fn conclusions(audit: &Audit, style: &Style) -> String {
+fn conclusions(audit: &Audit, style: &Style) -> String {
     let mut out = style.paragraph("What can be concluded:");
     for sentence in &audit.conclusions {
         out.push_str(&wrap(&clean(sentence), "  - ", "    ", style.columns()));
@@ -129,7 +129,7 @@ pub(super) fn conclusions(audit: &Audit, style: &Style) -> String {
 }
 
 /// The study that would settle what is left open.
-pub(super) fn settling(study: &str, style: &Style) -> String {
+fn settling(study: &str, style: &Style) -> String {
     let words = "What would settle it, with COMMAND for what starts each server:";
     let command = wrap(&clean(study), "  $ ", "      ", style.columns());
     style.paragraph(words) + &command

@@ -2,27 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use abx_audit::{
-    Audit, AuditFinding, AuditFindingId, FigureKey, ImportedRecord, LoadTool, ToolReport,
-};
+use abx_audit::{Audit, AuditFinding, AuditFindingId, FigureKey, LoadTool, ToolReport};
 
-use super::units::{UNKNOWN, date};
+use super::units::UNKNOWN;
 use super::wrap::clean_name;
-
-/// What an imported record is.
-pub(crate) fn imported_headline(record: &ImportedRecord) -> String {
-    let tool = record.report.tool.name();
-    format!("Imported from a report of {tool}; one run, so no interval and no verdict.")
-}
-
-/// Where it comes from.
-pub(crate) fn imported_from(record: &ImportedRecord) -> String {
-    format!(
-        "{}, imported {}. When and where it was measured is not in it.",
-        place(&record.report),
-        date(record.imported_unix_ms)
-    )
-}
 
 /// What the cells of a report are called.
 pub(crate) const FIGURE_HEADERS: [&str; 6] = [
@@ -52,70 +35,6 @@ pub(crate) fn figure_cells(report: &ToolReport) -> [String; 6] {
         seconds(report),
         mean(report),
     ]
-}
-
-/// A report's times of a request in ms, from the shortest to the longest, and how they spread.
-pub(crate) fn time_cells(report: &ToolReport) -> Vec<[String; 2]> {
-    use FigureKey::{ConnectMean, Max, Mean, Median, Min, ProcessingMean, Spread, WaitingMean};
-    let ms = |seconds: f64| trimmed(1e3 * seconds);
-    let named = |(key, name): (FigureKey, &str)| {
-        let figure = report.figures.get(&key)?;
-        Some([name.to_owned(), ms(figure.value)])
-    };
-    let before = [
-        (ConnectMean, "connecting, mean"),
-        (WaitingMean, "until the first byte, mean"),
-        (ProcessingMean, "after connecting, mean"),
-        (Mean, "mean"),
-        (Spread, "standard deviation"),
-        (Min, "shortest"),
-        (Median, "median"),
-    ];
-    let quantiles = report.quantiles.iter().map(|one| {
-        let percent = trimmed(one.percent);
-        [format!("p{percent}"), ms(one.time.value)]
-    });
-    let mut out: Vec<[String; 2]> = before.into_iter().filter_map(named).collect();
-    out.extend(quantiles);
-    out.extend(named((Max, "longest")));
-    out
-}
-
-/// What became of a report's requests, as far as that was printed.
-pub(crate) fn outcome_cells(report: &ToolReport) -> Vec<[String; 2]> {
-    use FigureKey::{
-        Completed, Failed, FailedConnect, FailedExceptions, FailedLength, FailedReceive, Not2xx,
-        Sent, Status1xx, Status2xx, Status3xx, Status4xx, Status5xx, Succeeded, TimedOut,
-    };
-    let wrong_status = match report.tool {
-        LoadTool::Ab => "status other than 2xx",
-        _ => "status of 4xx or 5xx",
-    };
-    let named = [
-        (Sent, "requests sent"),
-        (Completed, "responses"),
-        (Succeeded, "called a success"),
-        (Failed, "called failed"),
-        (FailedConnect, "failed to connect"),
-        (FailedReceive, "broke off"),
-        (FailedLength, "of another length"),
-        (FailedExceptions, "failed otherwise"),
-        (TimedOut, "timed out"),
-        (Not2xx, wrong_status),
-        (Status1xx, "status 1xx"),
-        (Status2xx, "status 2xx"),
-        (Status3xx, "status 3xx"),
-        (Status4xx, "status 4xx"),
-        (Status5xx, "status 5xx"),
-    ];
-    let figures = named.into_iter().filter_map(|(key, name)| {
-        let figure = report.figures.get(&key)?;
-        Some([name.to_owned(), clean_name(&figure.printed)])
-    });
-    let statuses = report.statuses.iter();
-    let statuses =
-        statuses.map(|(status, figure)| [format!("status {status}"), clean_name(&figure.printed)]);
-    figures.chain(statuses).collect()
 }
 
 /// Where a report stands.

@@ -24,7 +24,7 @@ pub(crate) fn cells(entry: &Entry) -> Cells {
     };
     let blocks = match outline.kind {
         RecordKind::Study => count(outline.blocks as u64),
-        RecordKind::Run | RecordKind::Scenario | RecordKind::Imported => UNKNOWN.to_owned(),
+        RecordKind::Run | RecordKind::Scenario => UNKNOWN.to_owned(),
     };
     [
         entry.id.clone(),
@@ -36,8 +36,7 @@ pub(crate) fn cells(entry: &Entry) -> Cells {
     ]
 }
 
-/// What came of it, in short: a run and a scenario have their throughput for a verdict, and
-/// the report of another tool the rate that it printed.
+/// What came of it, in short: a run and a scenario have their throughput for a verdict.
 fn verdict(entry: &Entry) -> String {
     let outline = &entry.outline;
     match (&outline.comparisons[..], outline.kind) {
@@ -46,9 +45,6 @@ fn verdict(entry: &Entry) -> String {
         }),
         ([], RecordKind::Scenario) => or_unknown(outline.throughput_per_s, |rate| {
             format!("{} sessions/s", figure(rate))
-        }),
-        ([], RecordKind::Imported) => or_unknown(outline.throughput_per_s, |rate| {
-            format!("{}/s imported", figure(rate))
         }),
         ([], RecordKind::Study) => UNKNOWN.to_owned(),
         ([only], _) => one_verdict(only),

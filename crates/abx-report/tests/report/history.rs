@@ -86,12 +86,6 @@ pub fn mixed() -> History {
     scenario.outline.loads = vec!["login.toml".to_owned()];
     scenario.outline.throughput_per_s = Some(812.4);
     scenario.file = "scenario-1750000000-1-77.json".to_owned();
-    let mut imported = entry("a0b1c2", &["shortfin"], Vec::new());
-    imported.outline.kind = RecordKind::Imported;
-    imported.outline.blocks = 0;
-    imported.outline.loads = vec!["c500 (ab)".to_owned()];
-    imported.outline.throughput_per_s = Some(5_240.77);
-    imported.file = "import-1750000000-1-77.json".to_owned();
     let wide = comparison(Some(1.02), Verdict::Inconclusive);
     let dearer = OutlineComparison {
         metric: Metric::ServerCpu,
@@ -104,7 +98,6 @@ pub fn mixed() -> History {
         several,
         run,
         scenario,
-        imported,
         entry("e4f5a6", &["nginx", "lighttpd"], Vec::new()),
     ]);
     history.left_out = 1_234;

@@ -7,7 +7,6 @@ mod doctor;
 mod formats;
 mod history;
 mod html;
-mod imported;
 mod lists;
 mod overview;
 mod page;

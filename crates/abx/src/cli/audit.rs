@@ -20,7 +20,6 @@ use crate::end::{End, Failure};
     abx audit nginx.txt node.txt summary.txt\n  \
     ab -n 5000 -c 50 http://127.0.0.1:8080/ | abx audit -\n  \
     abx audit post.html --json audit.json\n\n\
-    `abx import` keeps such reports as records.\n\n\
     Exit codes: 0 when there was a report; 2 when a file cannot be read; 3 without a report.")]
 pub struct AuditArgs {
     /// Text with reports; - reads standard input.

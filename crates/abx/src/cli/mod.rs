@@ -16,7 +16,6 @@ mod expect;
 pub mod habits;
 pub mod history;
 pub mod httperf;
-pub mod import;
 mod install;
 mod load;
 pub mod manual;
@@ -92,8 +91,6 @@ pub enum Command {
     Ab(ab::AbWords),
     /// Load a server by httperf's options, and print its report.
     Httperf(httperf::HttperfArgs),
-    /// Save reports of ab, httperf, wrk and others as records, for `abx report`.
-    Import(import::ImportArgs),
     /// Run a command and show where its time goes, by the markers that it prints.
     Timer(timer::TimerArgs),
     /// List saved records.

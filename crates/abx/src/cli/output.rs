@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use abx_audit::ImportedRecord;
 use abx_evidence::scenario::ScenarioRecord;
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use abx_lab::Target;
@@ -223,21 +222,6 @@ impl<'a> Outputs<'a> {
         };
         let metrics = || abx_report::run_otlp(record);
         self.write(report, self.documents(text), metrics)
-    }
-
-    /// Prints the report of another tool, which has two formats.
-    pub fn print_imported(&self, report: &str, record: &ImportedRecord) -> Result<(), Failure> {
-        if let Some(flag) = self.formats.first_but_html() {
-            return Err(Failure::usage(format!(
-                "a report of another tool has one run and no interval, so {flag} does not apply: \
-                 take --html or --json"
-            )));
-        }
-        let text = |format| match format {
-            Format::Html => abx_report::imported_html(record),
-            _ => abx_report::imported_json(record),
-        };
-        conclude(write(report, &self.documents(text), self.flags))
     }
 
     /// Prints the report of a scenario, which has two formats.

@@ -1,6 +1,5 @@
 //! `abx report`: a saved record, judged again.
 
-use abx_audit::SideBySideRows;
 use clap::Args;
 
 use super::expect::ExpectFlags;
@@ -22,8 +21,7 @@ use crate::saved::{SavedRecord, read};
     abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -")]
 pub struct Report {
     /// The record: a file, an id from `abx history`, or last (last~1: the one before it);
-    /// several of one study, from other days or machines, are read together; beside one from
-    /// `abx import`, all are shown side by side.
+    /// several of one study, from other days or machines, are read together.
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<String>,
     #[command(flatten)]
@@ -80,16 +78,6 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             outputs.print_run(&text, &record)?;
             Ok(run::ended(&record, flags))
         }
-        SavedRecord::Imported(record) => {
-            report.refuse(
-                "another tool's report, which compares nothing",
-                report.of_studies(),
-            )?;
-            let outputs = Outputs::of_run(flags, &report.formats)?;
-            let text = abx_report::imported_text(&record, &style);
-            outputs.print_imported(&text, &record)?;
-            Ok(End::Done)
-        }
         SavedRecord::Scenario(record) => {
             let given = report.formats.first_but_html().or(report.of_studies());
             report.refuse("a scenario, which has text, --html and --json", given)?;
@@ -113,7 +101,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
     }
 }
 
-/// Reads several records of one study together, or shows them beside imported ones.
+/// Reads several records of one study together.
 fn several(report: &Report) -> Result<End, Failure> {
     if let Some(flag) = report.formats.first().or(report.of_studies()) {
         return Err(Failure::usage(format!(
@@ -121,18 +109,10 @@ fn several(report: &Report) -> Result<End, Failure> {
              leave it out, or give one record"
         )));
     }
-    let mut all: Vec<(&str, SavedRecord)> = Vec::new();
-    for word in &report.records {
-        all.push((word, read(&record_path(word)?)?));
-    }
-    let is_imported = |(_, one): &(&str, SavedRecord)| matches!(one, SavedRecord::Imported(_));
-    if all.iter().any(is_imported) {
-        return beside(&all, report);
-    }
     let mut records = Vec::new();
-    for (word, record) in all {
-        match record {
-            SavedRecord::Study(record) => records.push((word.to_owned(), *record)),
+    for word in &report.records {
+        match read(&record_path(word)?)? {
+            SavedRecord::Study(record) => records.push((word.clone(), *record)),
             _ => {
                 return Err(Failure::usage(format!(
                     "{word} is no record of `abx compare`, and only those of one study are read \
@@ -144,37 +124,5 @@ fn several(report: &Report) -> Result<End, Failure> {
     let pooled = abx_evidence::pooled(&records).map_err(Failure::usage)?;
     let text = abx_report::pooled_text(&pooled, &output::style(&report.output));
     output::print(&text, &pooled, &report.output)?;
-    Ok(End::Done)
-}
-
-/// Shows records beside reports of other tools, which compares nothing.
-fn beside(all: &[(&str, SavedRecord)], report: &Report) -> Result<End, Failure> {
-    let mut rows = SideBySideRows::default();
-    for (word, record) in all {
-        match record {
-            SavedRecord::Imported(record) => rows.add_imported(word, record),
-            SavedRecord::Run(record) => rows.add_run(word, record),
-            SavedRecord::Study(record) => rows.add_study(word, record),
-            SavedRecord::Scenario(_) => {
-                return Err(Failure::usage(format!(
-                    "{word} is the record of a scenario, whose sessions are no requests: leave it out"
-                )));
-            }
-            SavedRecord::Machine(_) => {
-                return Err(Failure::usage(format!(
-                    "{word} is what `abx doctor` saw of a machine, which loads nothing: leave it out"
-                )));
-            }
-            SavedRecord::Timer(_) => {
-                return Err(Failure::usage(format!(
-                    "{word} is what `abx timer` measured of a command, which loads nothing: leave it \
-                     out"
-                )));
-            }
-        }
-    }
-    let side_by_side = rows.finish();
-    let text = abx_report::side_by_side_text(&side_by_side, &output::style(&report.output));
-    output::print(&text, &side_by_side, &report.output)?;
     Ok(End::Done)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use abx_lab::history::HistoryError;
 use abx_report::{
-    AnyRecord, Listed, NamedRecord, NotShown, imported_html, index_html, run_html, scenario_html,
+    AnyRecord, Listed, NamedRecord, NotShown, index_html, run_html, scenario_html,
     side_by_side_html, study_html,
 };
 
@@ -55,7 +55,6 @@ fn record(records: &RecordIndex, id: &str) -> Response {
     match open(records, id) {
         Ok(SavedRecord::Study(record)) => Response::page(study_html(&record)),
         Ok(SavedRecord::Run(record)) => Response::page(run_html(&record)),
-        Ok(SavedRecord::Imported(record)) => Response::page(imported_html(&record)),
         Ok(SavedRecord::Scenario(record)) => Response::page(scenario_html(&record)),
         Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => Response::notice(
             ResponseStatus::NotFound,
@@ -103,7 +102,6 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
             let record = match kept {
                 SavedRecord::Study(record) => AnyRecord::Study(record),
                 SavedRecord::Run(record) => AnyRecord::Run(record),
-                SavedRecord::Imported(record) => AnyRecord::Imported(record),
                 SavedRecord::Machine(_) | SavedRecord::Scenario(_) | SavedRecord::Timer(_) => {
                     return None;
                 }

@@ -1,6 +1,5 @@
 //! Whole pages. `page` is what all of them have; each other file is one of them.
 
-pub(crate) mod imported;
 pub(crate) mod index;
 pub(crate) mod page;
 pub(crate) mod run;

@@ -1,7 +1,6 @@
 //! Several records side by side: every ratio on one axis, and a table of what
 //! was measured of each subject.
 
-use abx_audit::{ImportedRecord, WordKey};
 use abx_evidence::record::Machine;
 use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecord};
 
@@ -9,7 +8,6 @@ use crate::html::conclusions::ratios::{RatioRow, table};
 use crate::html::conclusions::verdicts::title;
 use crate::html::markup::{Grid, LINE, Markup, element, missing, note};
 use crate::html::pages::page::Page;
-use crate::words::audit::{FIGURE_HEADERS, figure_cells, imported_headline, place};
 use crate::words::described::Described;
 use crate::words::metrics::metric_name;
 use crate::words::times::{at_least_legend, time};
@@ -33,8 +31,6 @@ pub enum AnyRecord<'a> {
     Study(&'a StudyRecord),
     /// Of one server.
     Run(&'a RunRecord),
-    /// Of one server, loaded by another tool.
-    Imported(&'a ImportedRecord),
 }
 
 /// A record that was asked for and is not shown.
@@ -53,7 +49,6 @@ pub fn side_by_side_html(records: &[NamedRecord<'_>], not_shown: &[NotShown]) ->
         ("unread", "Not shown", unread(not_shown)),
         ("ratios", "Ratios", ratios(records)),
         ("figures", "Figures", figures(records)),
-        ("imported", "Reports of other tools", imported(records)),
         ("subjects", "Subjects", subjects(records)),
         ("records", "Records", about(records)),
     ];
@@ -131,31 +126,7 @@ fn lines<'a>(one: &NamedRecord<'a>) -> Vec<([String; 3], Described<'a>)> {
             let load = plural(record.settings.connections.into(), "connection");
             vec![(names(&record.settings.url, load), record.into())]
         }
-        // It has other figures, in a table of their own.
-        AnyRecord::Imported(_) => Vec::new(),
     }
-}
-
-/// What other tools printed.
-fn imported(records: &[NamedRecord<'_>]) -> Markup {
-    let rows = records.iter().filter_map(|one| match one.record {
-        AnyRecord::Imported(record) => {
-            let tool = record.report.tool.name().to_owned();
-            let mut cells = vec![one.id.to_owned(), tool];
-            cells.extend(figure_cells(&record.report));
-            Some(cells)
-        }
-        AnyRecord::Study(_) | AnyRecord::Run(_) => None,
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
-    if rows.is_empty() {
-        return Markup::new();
-    }
-    let headers = ["record", "tool"].into_iter().chain(FIGURE_HEADERS);
-    let grid = Grid::figures("As printed, of one run each", headers, rows).named_by(3);
-    let text = "Each tool counts and times in its own way, and one run has no interval: this is no \
-                comparison.";
-    [grid.markup(), note(text)].into_iter().collect()
 }
 
 fn figures(records: &[NamedRecord<'_>]) -> Markup {
@@ -210,13 +181,6 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
             let how = format!("was running at {}", record.settings.url);
             vec![row(one.id, &record.settings.url, None, how)]
         }
-        AnyRecord::Imported(record) => {
-            let report = &record.report;
-            let how = format!("was loaded by {}: {}", report.tool.name(), place(report));
-            let version = report.words.get(&WordKey::Software);
-            let version = version.map(|one| clean_name(&one.word));
-            vec![row(one.id, &report.name, version.as_deref(), how)]
-        }
     };
     let grid = Grid::words(
         "Subjects of each record",
@@ -252,13 +216,6 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
                 UNKNOWN.to_owned(),
                 machine(&record.machine),
             ),
-            AnyRecord::Imported(record) => (
-                record.imported_unix_ms,
-                &record.abx_version,
-                UNKNOWN.to_owned(),
-                UNKNOWN.to_owned(),
-                [UNKNOWN; 3].map(str::to_owned),
-            ),
         };
         let [model, cpus, kernel] = on;
         let (id, version) = (one.id.to_owned(), version.clone());
@@ -266,7 +223,7 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
     };
     let headers = [
         "record",
-        "started or imported",
+        "started",
         "abx",
         "blocks",
         "margin",
@@ -286,7 +243,6 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
             AnyRecord::Run(record) => {
                 format!("One run against {}", clean_name(&record.settings.url))
             }
-            AnyRecord::Imported(record) => imported_headline(record),
         };
         element("li")
             .add(link.text(one.id))

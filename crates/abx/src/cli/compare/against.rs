@@ -18,12 +18,6 @@ pub fn past(word: &str) -> Result<OlderRecord, Failure> {
             path: path.display().to_string(),
             subject: subject.map(str::to_owned),
         }),
-        SavedRecord::Imported(record) => Err(Failure::usage(format!(
-            "{} is a report of {} that was imported: it has one run and no blocks to compare with. \
-             Give a record that `abx compare` saved",
-            path.display(),
-            record.report.tool.name()
-        ))),
         SavedRecord::Run(_)
         | SavedRecord::Scenario(_)
         | SavedRecord::Machine(_)
