@@ -118,7 +118,7 @@ fn client_steps_at_once(
         } else {
             match client.receive_with(memo, &mut input) {
                 None => break,
-                Some(Event::Head { .. }) => {}
+                Some(Event::Interim | Event::Head { .. }) => {}
                 Some(event) => note(&mut steps, event),
             }
         }
@@ -182,6 +182,7 @@ fn one_by_one_steps(kinds: &[AnswerKind], mut input: &[u8]) -> Vec<ClientStep> {
 
 fn note(steps: &mut Vec<ClientStep>, event: Event<'_>) {
     match event {
+        Event::Interim => {}
         Event::Head {
             status,
             content_length,

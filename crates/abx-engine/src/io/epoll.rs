@@ -14,11 +14,14 @@ use abx_evidence::Wait;
 
 use super::busy_wait::{BusyWait, Look};
 use super::wake::Wake;
-use super::{Awaits, Awake, Io, NEAR, Ready, Received, Token, number, token};
+use super::turn::TURN_BYTES;
+use super::{
+    Awaits, Awake, CutTurns, Io, NEAR, Ready, Received, Token, Turn, number, token,
+};
 
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
 /// Its memory comes when it is used: small answers touch its first page only.
-const BUFFER_BYTES: usize = 256 * 1024;
+const BUFFER_BYTES: usize = TURN_BYTES;
 /// One wait gives so many events; more wait for the next one.
 const EVENTS_MAX: usize = 512;
 
@@ -32,6 +35,7 @@ pub(crate) struct EpollIo {
     alarm: Alarm,
     events: Events,
     connections: Vec<Option<EpollConnection>>,
+    cut: CutTurns,
     buffer: Vec<u8>,
     /// What it takes to wake up.
     wake: Wake,
@@ -49,8 +53,10 @@ struct EpollConnection {
     is_connecting: bool,
     /// A send was cut short, so that room in the send buffer is news.
     is_blocked: bool,
-    /// A receive would find nothing, and an edge will tell when it does.
-    is_drained: bool,
+    /// Nothing is received until it is listed again: an edge will tell of more, or it is among
+    /// those whose turn was cut.
+    has_had_turn: bool,
+    turn: Turn,
     /// The peer's end or an error is known: only reading on shows it.
     has_ended: bool,
     /// Bytes of no interest that are still to come.
@@ -76,6 +82,7 @@ impl EpollIo {
             alarm,
             events: Events::with_capacity(EVENTS_MAX),
             connections: Vec::new(),
+            cut: CutTurns::default(),
             buffer: vec![0; BUFFER_BYTES],
             wake,
             busy_wait,
@@ -181,7 +188,8 @@ impl Io for EpollIo {
             generation: token.generation,
             is_connecting: true,
             is_blocked: false,
-            is_drained: true,
+            has_had_turn: true,
+            turn: Turn::whole(),
             has_ended: false,
             to_skip: 0,
             most: BUFFER_BYTES,
@@ -208,6 +216,7 @@ impl Io for EpollIo {
 
     fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         ready.clear();
+        let until = if self.cut.is_empty() { until } else { self.last };
         let is_over = awaits == Awaits::Answers && until > self.last && self.stay_awake(until);
         match until.since(self.last) < NEAR {
             _ if is_over => {}
@@ -230,6 +239,16 @@ impl Io for EpollIo {
                 *place = None;
             }
         }
+        let connections = &mut self.connections;
+        self.cut.list(ready, |token| {
+            let place = connections.get_mut(token.slot as usize);
+            let connection = place.and_then(Option::as_mut);
+            // An event of this list may have begun its turn already.
+            let connection = connection.filter(|connection| {
+                connection.generation == token.generation && connection.has_had_turn
+            });
+            connection.map(EpollConnection::begin_turn).is_some()
+        });
         self.last
     }
 
@@ -244,7 +263,7 @@ impl Io for EpollIo {
 
     fn receive(&mut self, token: Token) -> Received<'_> {
         let connection = current(&mut self.connections, token);
-        if connection.is_drained {
+        if connection.has_had_turn {
             return Received::Nothing;
         }
         let skips = connection.to_skip > 0;
@@ -262,7 +281,11 @@ impl Io for EpollIo {
             Ok(count) => {
                 // SUBTLE: A short read has emptied the socket, and the next bytes
                 // make a new edge. Not so an end that is known already.
-                connection.is_drained = count < asked && !connection.has_ended;
+                connection.has_had_turn = count < asked && !connection.has_ended;
+                if !connection.has_had_turn && connection.turn.spend(count) {
+                    connection.has_had_turn = true;
+                    self.cut.add(token);
+                }
                 if skips {
                     connection.to_skip -= count as u64;
                     Received::Skipped(count as u64)
@@ -271,7 +294,7 @@ impl Io for EpollIo {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                connection.is_drained = true;
+                connection.has_had_turn = true;
                 Received::Nothing
             }
             Err(_) => Received::Failed,
@@ -304,6 +327,10 @@ impl EpollConnection {
         Ok(taken)
     }
 
+    fn begin_turn(&mut self) {
+        (self.has_had_turn, self.turn) = (false, Turn::whole());
+    }
+
     /// Turns one event into what it means for the engine.
     fn take(&mut self, event: SocketEvent, token: Token, ready: &mut Vec<Ready>) -> Keeps {
         if self.is_connecting {
@@ -321,7 +348,7 @@ impl EpollConnection {
             ready.push(Ready::MaySend(token));
         }
         if event.readable() {
-            self.is_drained = false;
+            self.begin_turn();
             self.has_ended |= event.ended();
             ready.push(Ready::Receivable(token));
         }

@@ -16,6 +16,7 @@
 mod busy_wait;
 mod epoll;
 mod tls;
+mod turn;
 mod wake;
 
 use std::io;
@@ -28,6 +29,9 @@ use abx_sys::{Nanos, ServerAddress};
 pub(crate) use epoll::EpollIo;
 pub use tls::TlsPlanError;
 pub(crate) use tls::{Tls, TlsClient, remedy};
+#[cfg(test)]
+pub(crate) use turn::TURN_BYTES;
+pub(crate) use turn::{CutTurns, Turn};
 
 /// Below this span the clock is read again before a wait, so that what was done
 /// since the last reading does not make it end late.
@@ -101,7 +105,7 @@ pub(crate) enum Received<'a> {
     Bytes(&'a [u8]),
     /// So many bytes, at least one, were discarded as [`Io::skip`] had asked.
     Skipped(u64),
-    /// No more for now; another [`Ready::Receivable`] will tell.
+    /// No more in this turn; another [`Ready::Receivable`] follows when there is more.
     Nothing,
     /// The peer will send no more.
     Ended,
@@ -125,6 +129,9 @@ pub(crate) enum Received<'a> {
 ///   `Failed`, or closes the connection. Until then no other `Receivable` need
 ///   come; afterwards it comes for whatever is new. After `Ended` and `Failed` the
 ///   engine closes.
+/// - **Turns.** A peer that sends without end must not keep the engine in one list: `Nothing`
+///   also ends a turn of [`turn::TURN_BYTES`]. Then the next `wait` lists the connection
+///   again, and does not sleep. The engine does not see the difference.
 /// - **Bytes** come exactly once and in order, those before an end or a failure
 ///   before it, as far as the kernel still has them.
 /// - **Sending.** What was taken goes out in order. A short count is followed by `MaySend`.

@@ -5,7 +5,10 @@ use std::collections::VecDeque;
 use super::chunked::{Chunk, Chunks};
 use super::head::{AnswerKind, Framing, Head, parse_head};
 use super::memo::HeadMemo;
-use super::{Fault, HEAD_BYTES_MAX, head_view, other_protocol, skip_empty_lines, take, unfinished};
+use super::{
+    Fault, HEAD_BYTES_MAX, INTERIM_MAX, head_view, other_protocol, skip_empty_lines, take,
+    unfinished,
+};
 
 /// Parses the answers of one connection, in the order of their requests.
 ///
@@ -25,6 +28,8 @@ pub struct Client {
     /// The kinds of those behind it.
     behind: VecDeque<AnswerKind>,
     has_started: bool,
+    /// Interim heads that came before the final one that is awaited.
+    interim: u32,
     /// The part of a head that has come so far.
     stash: Vec<u8>,
     done: Done,
@@ -33,7 +38,9 @@ pub struct Client {
 /// One step of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The final head; interim heads (1xx, but for 101) are skipped.
+    /// A whole interim head (1xx, except 101), at most [`INTERIM_MAX`] per response.
+    Interim,
+    /// The final head.
     Head {
         /// The status code.
         status: u16,
@@ -86,6 +93,7 @@ impl Client {
             kind: AnswerKind::WithBody,
             behind: VecDeque::new(),
             has_started: false,
+            interim: 0,
             stash: Vec::new(),
             done: Done {
                 status: 0,
@@ -278,45 +286,53 @@ impl Client {
 
     fn receive_head<'a>(
         &mut self,
-        mut memo: Option<&mut HeadMemo>,
+        memo: Option<&mut HeadMemo>,
         input: &mut &'a [u8],
     ) -> Option<Event<'a>> {
-        loop {
-            if self.stash.is_empty() {
-                skip_empty_lines(input);
-            }
-            if input.is_empty() {
-                return None;
-            }
-            if !self.has_started
-                && let Some(fault) = other_protocol(input)
-            {
-                self.has_started = true;
-                return Some(self.fail(fault));
-            }
-            self.has_started = true;
-            let head = match self.take_head(memo.as_deref_mut(), input) {
-                Ok(head) => head?,
-                Err(fault) => return Some(self.fail(fault)),
-            };
-            if head.is_interim() {
-                continue;
-            }
-            self.state = match head.framing {
-                Framing::Sized(length) => ClientState::Sized(length),
-                Framing::Chunked => ClientState::Chunked(Chunks::new()),
-                Framing::UntilClose => ClientState::UntilClose,
-            };
-            self.done = Done {
-                status: head.status,
-                body_bytes: 0,
-                reusable: head.reusable,
-            };
-            return Some(Event::Head {
-                status: head.status,
-                content_length: head.content_length,
-            });
+        if self.stash.is_empty() {
+            skip_empty_lines(input);
         }
+        if input.is_empty() {
+            return None;
+        }
+        if !self.has_started
+            && let Some(fault) = other_protocol(input)
+        {
+            self.has_started = true;
+            return Some(self.fail(fault));
+        }
+        self.has_started = true;
+        let head = match self.take_head(memo, input) {
+            Ok(head) => head?,
+            Err(fault) => return Some(self.fail(fault)),
+        };
+        if head.is_interim() {
+            return Some(self.take_interim());
+        }
+        self.state = match head.framing {
+            Framing::Sized(length) => ClientState::Sized(length),
+            Framing::Chunked => ClientState::Chunked(Chunks::new()),
+            Framing::UntilClose => ClientState::UntilClose,
+        };
+        self.done = Done {
+            status: head.status,
+            body_bytes: 0,
+            reusable: head.reusable,
+        };
+        Some(Event::Head {
+            status: head.status,
+            content_length: head.content_length,
+        })
+    }
+
+    /// A peer that sends nothing else must not keep its reader busy.
+    #[cold]
+    fn take_interim(&mut self) -> Event<'static> {
+        if self.interim == INTERIM_MAX {
+            return self.fail(Fault::TooManyInterim);
+        }
+        self.interim += 1;
+        Event::Interim
     }
 
     /// Takes one head, or all of `input` into the stash when the head goes on.
@@ -374,6 +390,7 @@ impl Client {
         self.state = ClientState::Head;
         self.kind = kind;
         self.has_started = false;
+        self.interim = 0;
     }
 
     fn finish(&mut self) -> Event<'static> {

@@ -46,6 +46,9 @@ pub enum Fault {
     /// `Content-Length` is no number, or there are several that differ.
     #[error("its Content-Length is no number, or there are several that differ")]
     BadContentLength,
+    /// More than [`INTERIM_MAX`] interim heads (1xx) came before a final one.
+    #[error("more than 32 interim heads (1xx) came before its final one")]
+    TooManyInterim,
     /// The body is transferred in another way than `chunked`.
     #[error("its Transfer-Encoding is not `chunked`")]
     UnknownTransferEncoding,
@@ -74,6 +77,9 @@ pub const HEAD_BYTES_MAX: usize = 256 * 1024;
 
 /// The largest number of header fields that is read.
 pub const HEADERS_MAX: usize = 256;
+
+/// So many interim heads (1xx, except 101) may come before a final one, in every version of HTTP.
+pub const INTERIM_MAX: u32 = 32;
 
 /// Room for the headers of one head on the stack, not even cleared.
 type HeaderRoom<'a> = [std::mem::MaybeUninit<httparse::Header<'a>>; HEADERS_MAX];

@@ -8,11 +8,9 @@ use super::frame::{self, FrameHeader, HEAD_BYTES, PAYLOAD_BYTES_MAX};
 use super::head::HeadReader;
 use super::settings::{self, PeerSettings, WINDOW};
 use super::streams::Streams;
-use super::{Fault, QUIET_FRAMES_MAX, StreamFault};
-use crate::http1::{Done, HEAD_BYTES_MAX};
+use super::{Fault, QUIET_FRAMES_MAX, StreamFault, UNREAD_REPLIES_BYTES_MAX};
+use crate::http1::{Done, HEAD_BYTES_MAX, INTERIM_MAX};
 
-/// So many heads may say that an answer is under way (1xx).
-const INTERIM_MAX: u32 = 32;
 /// The codes of errors that streams are reset with (RFC 9113, section 7).
 const PROTOCOL_ERROR: u32 = 0x1;
 const CANCEL: u32 = 0x8;
@@ -36,6 +34,8 @@ pub struct Client {
     resets: u64,
     /// Frames since the last one that was part of an answer.
     quiet: u32,
+    /// Bytes of replies since all that had to be sent was sent.
+    replies: usize,
     /// The last stream that the server will answer, once it has said so.
     pub(super) last_stream: Option<u32>,
     pub(super) streams: Streams,
@@ -99,6 +99,7 @@ impl Client {
             taken: 0,
             resets: 0,
             quiet: 0,
+            replies: 0,
             last_stream: None,
             streams: Streams::default(),
             next: 1,
@@ -154,8 +155,11 @@ impl Client {
 
     /// Takes bytes from the front of `input` and gives the next event; `None` when it is
     /// empty and nothing more follows from what came. What the server must be told at once
-    /// is appended to `out`.
+    /// is appended to `out`, which is empty when all of it was sent.
     pub fn receive<'b>(&mut self, input: &mut &'b [u8], out: &mut Vec<u8>) -> Option<Event<'b>> {
+        if out.is_empty() {
+            self.replies = 0;
+        }
         loop {
             if let Some(stream) = self.ended.take() {
                 return Some(self.end_stream(stream, out));
@@ -550,6 +554,15 @@ impl Client {
         let is_unsent = stream.as_ref().is_some_and(|one| one.unsent.is_some());
         self.unsent -= usize::from(is_unsent);
         stream.is_some()
+    }
+
+    /// So many bytes of a reply are to be sent.
+    pub(super) fn note_reply(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.replies += bytes;
+        match self.replies > UNREAD_REPLIES_BYTES_MAX {
+            true => Err(Fault::UnreadReplies),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn note_quiet(&mut self) -> Result<(), Fault> {

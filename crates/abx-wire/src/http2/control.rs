@@ -3,7 +3,7 @@
 
 use super::client::{Client, FrameStep};
 use super::event::Event;
-use super::frame::{self, FrameHeader};
+use super::frame::{self, FrameHeader, HEAD_BYTES};
 use super::settings::WINDOW_MAX;
 use super::{Fault, StreamFault};
 
@@ -48,6 +48,7 @@ impl Client {
                 return Err(Fault::FlowControl);
             }
         }
+        self.note_reply(HEAD_BYTES)?;
         frame::head(out, 0, frame::SETTINGS, frame::ACK, 0);
         self.send_bodies(out);
         match std::mem::replace(&mut self.is_open, true) {
@@ -68,6 +69,7 @@ impl Client {
             return Err(Fault::FrameSize);
         }
         if !head.has(frame::ACK) {
+            self.note_reply(HEAD_BYTES + payload.len())?;
             frame::head(out, 8, frame::PING, frame::ACK, 0);
             out.extend_from_slice(payload);
         }

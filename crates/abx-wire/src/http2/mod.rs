@@ -63,6 +63,10 @@ pub enum Fault {
     /// streams without an answer.
     #[error("10,000 frames came that answer nothing")]
     Flood,
+    /// More than [`UNREAD_REPLIES_BYTES_MAX`] of replies, pongs above all, wait for a peer that
+    /// does not read them.
+    #[error("1 MiB of replies to its pings and settings wait, and it reads none of them")]
+    UnreadReplies,
 }
 
 /// Why one stream has no right answer; the others go on.
@@ -78,6 +82,9 @@ pub enum StreamFault {
 
 /// So many frames may come without anything of an answer.
 pub const QUIET_FRAMES_MAX: u32 = 10_000;
+
+/// So many bytes of replies may wait to be sent, except for those that one receive adds.
+pub const UNREAD_REPLIES_BYTES_MAX: usize = 1024 * 1024;
 
 /// The name of an error code (section 7).
 #[must_use]
@@ -111,7 +118,7 @@ impl Fault {
             Fault::StreamClosed => 0x5,
             Fault::FrameSize => 0x6,
             Fault::Compression => 0x9,
-            Fault::HeadTooLarge | Fault::Flood => 0xb,
+            Fault::HeadTooLarge | Fault::Flood | Fault::UnreadReplies => 0xb,
         }
     }
 }

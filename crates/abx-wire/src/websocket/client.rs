@@ -59,6 +59,7 @@ impl Client {
             stage: ClientStage::Opening(Awaited {
                 accept,
                 protocols: Arc::clone(&protocols),
+                interim: 0,
                 stash: Vec::new(),
             }),
             endpoint: Endpoint::client(options.limits, options.masking),

@@ -13,6 +13,9 @@ pub enum Fault {
     /// The handshake's answer is longer than [`crate::http1::HEAD_BYTES_MAX`].
     #[error("the handshake's answer is longer than 256 KiB")]
     HeadTooLarge,
+    /// More than [`crate::http1::INTERIM_MAX`] interim heads (1xx) came before the final one.
+    #[error("the handshake's response has more than 32 interim heads (1xx) before its final one")]
+    TooManyInterim,
     /// The handshake's answer is of another protocol than HTTP/1.
     #[error("the handshake was not answered in HTTP/1.1: {0}")]
     OtherProtocol(crate::http1::Fault),
@@ -86,6 +89,7 @@ impl Fault {
         match self {
             Fault::Malformed
             | Fault::HeadTooLarge
+            | Fault::TooManyInterim
             | Fault::OtherProtocol(_)
             | Fault::Refused(_)
             | Fault::NotUpgraded

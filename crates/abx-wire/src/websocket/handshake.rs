@@ -8,7 +8,7 @@ use sha1::{Digest, Sha1};
 
 use super::fault::Fault;
 use crate::http1::{
-    HEAD_BYTES_MAX, HEADERS_MAX, Persistence, Request, RequestError, Version, other_protocol,
+    HEAD_BYTES_MAX, HEADERS_MAX, INTERIM_MAX, Persistence, Request, RequestError, Version, other_protocol,
 };
 
 /// What a client asks for when it opens a WebSocket. Encoded once and sent many times.
@@ -142,6 +142,8 @@ pub(super) fn accept_of(key: &[u8]) -> Accept {
 pub(super) struct Awaited {
     pub(super) accept: Accept,
     pub(super) protocols: Arc<[String]>,
+    /// Interim heads that came before it.
+    pub(super) interim: u32,
     /// The part of the head that has come so far.
     pub(super) stash: Vec<u8>,
 }
@@ -173,7 +175,10 @@ impl Awaited {
             *input = &input[length - before..];
             self.stash.clear();
             match answer {
-                HandshakeAnswer::Interim => {}
+                HandshakeAnswer::Interim if self.interim == INTERIM_MAX => {
+                    return Err(Fault::TooManyInterim);
+                }
+                HandshakeAnswer::Interim => self.interim += 1,
                 HandshakeAnswer::Agreed(agreed) => return Ok(Some(agreed)),
             }
         }

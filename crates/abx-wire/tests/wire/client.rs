@@ -1,6 +1,6 @@
 //! The client's side: cases by table, each as one answer of a fresh connection.
 
-use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, answer_header};
+use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, INTERIM_MAX, answer_header};
 
 /// What one answer led to: the whole of it with its body, or the fault.
 type Outcome = Result<(Done, Vec<u8>), Fault>;
@@ -93,6 +93,38 @@ fn the_length_is_told_with_the_head() {
     assert_eq!(client.receive(&mut input), Some(expected));
     assert_eq!(client.receive(&mut input), None);
     assert!(client.has_answer_started() && !client.is_idle());
+}
+
+#[test]
+fn interim_heads_are_events_and_more_than_32_end_the_connection() {
+    // Method: heads of several sizes and statuses before a final one, at the limit and one
+    // above it, whole and in pieces. The next response of the connection counts from zero.
+    for early in [
+        "HTTP/1.1 100 Continue\r\n\r\n",
+        "\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n",
+    ] {
+        let response = |interim: u32| {
+            let early = early.repeat(interim as usize);
+            format!("{early}HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na")
+        };
+        let kind = AnswerKind::WithBody;
+        let most = response(INTERIM_MAX);
+        assert_eq!(outcome(kind, most.as_bytes()), whole(200, "a", true));
+        let more = response(INTERIM_MAX + 1);
+        assert_eq!(outcome(kind, more.as_bytes()), Err(Fault::TooManyInterim));
+        let endless = early.repeat(100_000);
+        assert_eq!(outcome(kind, endless.as_bytes()), Err(Fault::TooManyInterim));
+
+        let twice = most.repeat(2);
+        let mut client = Client::new();
+        (0..2).for_each(|_| client.expect(kind));
+        let (mut input, mut interim, mut done) = (twice.as_bytes(), 0, 0);
+        while let Some(event) = client.receive(&mut input) {
+            interim += u32::from(event == Event::Interim);
+            done += u32::from(matches!(event, Event::Done(_)));
+        }
+        assert_eq!((interim, done), (2 * INTERIM_MAX, 2));
+    }
 }
 
 #[test]

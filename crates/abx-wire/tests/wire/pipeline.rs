@@ -17,6 +17,7 @@ enum Step {
 
 fn note(steps: &mut Vec<Step>, event: Event<'_>) {
     match event {
+        Event::Interim => {}
         Event::Head { status, .. } => steps.push(Step::Head(status)),
         Event::Body(body) => match steps.last_mut() {
             Some(Step::Body(before)) => before.extend_from_slice(body),

@@ -1,5 +1,7 @@
 //! Answers that break a rule, and connections that do.
 
+use abx_wire::http2::UNREAD_REPLIES_BYTES_MAX;
+
 use super::*;
 
 type Case = (Vec<u8>, &'static str);
@@ -291,6 +293,27 @@ fn floods_end() {
     talk.said(&frame(HEADERS, 0, 1, OK));
     let said = talk.said(&frame(CONTINUATION, 0, 1, b"").repeat(10_001));
     assert_eq!(said, "failed: 10,000 frames came that answer nothing");
+}
+
+#[test]
+fn replies_that_the_peer_does_not_read_end_the_connection() {
+    // Method: pings and settings between parts of a body, so that they are no flood. Replies
+    // that are sent may be any number; those that wait reach 1 MiB and end the connection.
+    for asks in [frame(PING, 0, 0, &[0; 8]), settings(&[])] {
+        let round = [asks.repeat(1_000), data(1, 0, b"x")].concat();
+        let mut reading = Talk::begun(1);
+        reading.said(&head(1, 0, OK));
+        for _ in 0..200 {
+            assert_eq!(reading.said(&round), "1 body x");
+            reading.out.clear();
+        }
+        let mut deaf = Talk::begun(1);
+        deaf.said(&head(1, 0, OK));
+        let last = (0..200).map(|_| deaf.said(&round)).find(|said| said.contains("failed"));
+        let last = last.expect("the replies pile up");
+        assert!(last.contains("it reads none of them"), "{last}");
+        assert!(deaf.out.len() < UNREAD_REPLIES_BYTES_MAX + 100, "{}", deaf.out.len());
+    }
 }
 
 #[test]

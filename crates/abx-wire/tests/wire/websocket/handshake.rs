@@ -1,6 +1,6 @@
 //! The opening handshake of both sides.
 
-use abx_wire::http1::{self, HEAD_BYTES_MAX, ServerEvent};
+use abx_wire::http1::{self, HEAD_BYTES_MAX, INTERIM_MAX, ServerEvent};
 use abx_wire::websocket::{
     Client, Fault, MessageKind, NotOpen, Offer, OfferFault, OpeningError, Server, SizeLimits,
 };
@@ -114,6 +114,16 @@ fn an_agreement_opens_the_client_and_frames_may_follow_at_once() {
         assert_eq!(client.protocol(), protocol);
         assert!(client.is_open());
     }
+}
+
+#[test]
+fn more_than_32_interim_heads_refuse_the_handshake() {
+    // Method: as many as may come before an agreement, and one more.
+    let early = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
+    let most = INTERIM_MAX as usize;
+    let steps_of = |interim: usize| answered(&format!("{}{}", early.repeat(interim), agreement(""))).1;
+    assert_eq!(steps_of(most), [Step::Open]);
+    assert_eq!(steps_of(most + 1), [Step::Failed(Fault::TooManyInterim)]);
 }
 
 #[test]

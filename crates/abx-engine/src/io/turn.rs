@@ -1,0 +1,50 @@
+//! How much one connection may bring before the others have their turn.
+//!
+//! A peer that sends faster than its bytes are parsed always has more. If one connection were
+//! pulled until it is empty, the loop would look at no clock, no stop flag and no other connection.
+
+use super::{Ready, Token};
+
+/// A turn ends with the pull that brings it to so many bytes: one full buffer of `epoll.rs`. Parsing
+/// so much takes milliseconds at most, even if each event is two bytes long.
+pub(crate) const TURN_BYTES: usize = 256 * 1024;
+
+/// What is left of one connection's turn.
+pub(crate) struct Turn {
+    bytes: usize,
+}
+
+impl Turn {
+    pub(crate) fn whole() -> Turn {
+        Turn { bytes: TURN_BYTES }
+    }
+
+    /// A pull brought so many bytes. Returns whether the turn is over.
+    pub(crate) fn spend(&mut self, bytes: usize) -> bool {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.bytes == 0
+    }
+}
+
+/// Connections whose turn ended with bytes left. Readiness is told by edges, so no event of the
+/// kernel lists them again: the next wait does, and does not sleep.
+#[derive(Default)]
+pub(crate) struct CutTurns {
+    tokens: Vec<Token>,
+}
+
+impl CutTurns {
+    pub(crate) fn add(&mut self, token: Token) {
+        self.tokens.push(token);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// Lists those for which `begins` starts the next turn.
+    pub(crate) fn list(&mut self, ready: &mut Vec<Ready>, mut begins: impl FnMut(Token) -> bool) {
+        let tokens = self.tokens.drain(..).filter(|token| begins(*token));
+        ready.extend(tokens.map(Ready::Receivable));
+    }
+}
