@@ -32,7 +32,7 @@ mod stopper;
 mod users;
 mod workers;
 
-pub use io::TlsPlanError;
+pub use io::{TlsPlanError, tls_fuzz};
 pub use load_generator::LoadGenerator;
 pub use plan::{
     ASKED_BEFORE_LOAD, Asked, BodyIdentity, EnginePlan, ExpectedAnswer, Extraction, HttpVersion,

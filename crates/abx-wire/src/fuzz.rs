@@ -236,7 +236,7 @@ fn server_steps(pieces: &[&[u8]]) -> Vec<ServerStep> {
 }
 
 /// Cuts `bytes` in pieces of 1 to 64 bytes; the same seed gives the same cuts.
-pub(crate) fn pieces(mut bytes: &[u8], seed: u8) -> Vec<&[u8]> {
+pub fn pieces(mut bytes: &[u8], seed: u8) -> Vec<&[u8]> {
     let largest = 1_u32 << (seed % 7);
     let mut random = u32::from(seed);
     let mut pieces = Vec::new();

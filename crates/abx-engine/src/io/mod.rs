@@ -27,7 +27,7 @@ use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
 pub(crate) use epoll::EpollIo;
-pub use tls::TlsPlanError;
+pub use tls::{TlsPlanError, fuzz as tls_fuzz};
 pub(crate) use tls::{Tls, TlsClient, remedy};
 #[cfg(test)]
 pub(crate) use turn::TURN_BYTES;
@@ -130,7 +130,7 @@ pub(crate) enum Received<'a> {
 ///   come; afterwards it comes for whatever is new. After `Ended` and `Failed` the
 ///   engine closes.
 /// - **Turns.** A peer that sends without end must not keep the engine in one list: `Nothing`
-///   also ends a turn of [`turn::TURN_BYTES`]. Then the next `wait` lists the connection
+///   also ends a turn of `TURN_BYTES`. Then the next `wait` lists the connection
 ///   again, and does not sleep. The engine does not see the difference.
 /// - **Bytes** come exactly once and in order, those before an end or a failure
 ///   before it, as far as the kernel still has them.
@@ -188,9 +188,10 @@ pub(crate) trait Io {
     /// Gives what comes next on a connection.
     fn receive(&mut self, token: Token) -> Received<'_>;
 
-    /// Why a connection failed that stood, where that was its peer's refusal: in TLS 1.3 it may
-    /// refuse a client when the handshake is over on this side. Answers once.
-    fn take_refusal(&mut self, _: Token) -> Option<io::Error> {
+    /// Why TLS failed on a connection that stood: its peer sent a record that breaks a rule, or an
+    /// alert. In TLS 1.3 the latter may refuse a client after the handshake is over on this side.
+    /// Gives it once.
+    fn take_fault(&mut self, _: Token) -> Option<io::Error> {
         None
     }
 

@@ -99,14 +99,12 @@ impl Audience {
         now: Nanos,
         tally: &mut Tally,
     ) -> Option<Ended> {
-        let number = received
-            .number
-            .filter(|number| *number < self.next_number());
-        let Some(number) = number else {
-            // Nobody of this pool has said it.
+        let number = received.number;
+        if number >= self.next_number() {
+            // No speaker of this pool has sent it.
             tally.out_of_order += 1;
             return None;
-        };
+        }
         let next = &mut self.next[received.listener];
         let is_late = number < *next;
         *next = (*next).max(number + 1);

@@ -224,7 +224,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 }
                 Received::Ended => C::end(&mut intake),
                 Received::Failed | Received::Nothing => {
-                    StreamState::Broken(match self.io.take_refusal(token) {
+                    StreamState::Broken(match self.io.take_fault(token) {
                         None => Outcome::Reset,
                         Some(_) => Outcome::TlsFailed,
                     })

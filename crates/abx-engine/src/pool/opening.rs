@@ -94,11 +94,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// until each try has ended. Answers how many connections stand, and how many of them
     /// are new.
     pub(crate) fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize) {
-        // One wait gives so many events at most; more connections may have died.
-        self.take_ready(Nanos(0), Awaits::Nothing);
-        while self.took_any() {
-            self.take_ready(Nanos(0), Awaits::Nothing);
-        }
+        self.take_what_came(stop);
         if !self.plan.keep_alive {
             // Each request brings its own connection.
             return (self.slots.len(), 0);
@@ -127,6 +123,16 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.end_opening(&opening);
         let standing = self.census.standing;
         (standing, standing.saturating_sub(stood))
+    }
+
+    /// Takes what has come since the last slice. One wait gives so many events at most, and more
+    /// connections may have died; a peer that sends without end is not waited for.
+    fn take_what_came(&mut self, stop: &AtomicBool) {
+        let end = self.io.now().plus(WAIT_MAX);
+        let mut now = self.take_ready(Nanos(0), Awaits::Nothing);
+        while self.took_any() && now < end && !stop.load(Ordering::Relaxed) {
+            now = self.take_ready(Nanos(0), Awaits::Nothing);
+        }
     }
 
     /// Closes connections that were idle for so long that their servers may be about to end

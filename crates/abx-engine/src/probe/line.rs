@@ -25,6 +25,8 @@ const TOKEN: Token = Token {
 pub(super) struct ProbeConnection<'a> {
     io: Box<dyn Io>,
     ready: Vec<Ready>,
+    /// Whether a byte of the peer's has come.
+    has_received: bool,
     begun: Instant,
     patience: Patience<'a>,
 }
@@ -47,6 +49,7 @@ impl<'a> ProbeConnection<'a> {
         let mut connection = ProbeConnection {
             io,
             ready: Vec::new(),
+            has_received: false,
             begun,
             patience,
         };
@@ -92,12 +95,14 @@ impl<'a> ProbeConnection<'a> {
             self.left()?;
             match self.io.receive(TOKEN) {
                 Received::Bytes(bytes) => {
+                    self.has_received = true;
                     buffer.extend_from_slice(bytes);
                     return Ok(());
                 }
                 Received::Ended => return Ok(()),
                 Received::Failed => {
-                    return Err(match self.io.take_refusal(TOKEN) {
+                    return Err(match self.io.take_fault(TOKEN) {
+                        Some(fault) if self.has_received => ProbeError::Broken(fault),
                         Some(refusal) => ProbeError::Handshake(refusal),
                         None => ProbeError::Broken(io::ErrorKind::ConnectionReset.into()),
                     });

@@ -156,7 +156,7 @@ pub fn probe<'a>(
             match event {
                 None if has_ended => return Err(ProbeError::Fault(http1::Fault::ClosedEarly)),
                 None => break,
-                Some(http1::Event::Head { .. }) => {}
+                Some(http1::Event::Interim | http1::Event::Head { .. }) => {}
                 Some(http1::Event::Body(part)) => {
                     sha256.update(part);
                     xxh3.update(part);

@@ -117,7 +117,7 @@ impl Intake<'_, Http> {
         }
         while let Some(event) = self.next(input) {
             match event {
-                Event::Head { .. } => {}
+                Event::Interim | Event::Head { .. } => {}
                 Event::Body(bytes) => self.hash(bytes),
                 Event::Done(done) => return Some(Ok(done)),
                 Event::Failed(fault) => return Some(Err(fault)),

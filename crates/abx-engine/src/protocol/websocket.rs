@@ -49,8 +49,8 @@ pub(crate) enum Messages {
 pub(crate) struct ReceivedMessage {
     /// The place in the pool of the connection that received it.
     pub(crate) listener: usize,
-    /// Its number; `None` when there is none in its beginning.
-    pub(crate) number: Option<u64>,
+    /// Its number.
+    pub(crate) number: u64,
     pub(crate) kind: MessageKind,
     /// Length of the payload.
     pub(crate) bytes: u64,
@@ -276,9 +276,15 @@ impl Intake<'_, WebSocket> {
         match self.protocol.messages {
             Messages::Ignored => Ok(()),
             Messages::Received => {
+                let Some(number) = message::number(message.beginning()) else {
+                    // The speaker sends none without a number. Kept until the end of the turn,
+                    // messages of two bytes would take many times their size.
+                    self.tally.out_of_order += 1;
+                    return Ok(());
+                };
                 self.protocol.received.push(ReceivedMessage {
                     listener: self.slot.client.index,
-                    number: message::number(message.beginning()),
+                    number,
                     kind: message.kind,
                     bytes: message.bytes,
                     received: came_before + received,

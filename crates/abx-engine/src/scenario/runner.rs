@@ -319,14 +319,17 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                     has_ended = true;
                     user.end()
                 }
-                Received::Failed => LineNews::ClosedIdle,
+                Received::Failed => LineNews::Failed(match self.io.take_fault(token) {
+                    None => StepFault::from_outcome(Outcome::Reset, "reset by the server"),
+                    Some(fault) => StepFault::from_outcome(Outcome::TlsFailed, fault.to_string()),
+                }),
             };
             let asks = user.activity == Activity::Asks;
             match news {
                 LineNews::More => {}
                 LineNews::Answered(done) => self.answered(index, done, now),
                 // What comes while nothing is awaited ends the connection, and no step.
-                LineNews::Broken(_) | LineNews::ClosedIdle if !asks => self.close(index),
+                _ if !asks => self.close(index),
                 LineNews::Broken(Fault::ClosedIdle) if has_ended => {
                     let fault = match self.io.is_acknowledged(token) {
                         true => StepFault::from_outcome(Outcome::EmptyResponse, NO_BYTE),
@@ -335,11 +338,9 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                     self.lost(index, fault, now);
                 }
                 LineNews::Broken(fault) => self.lost(index, StepFault::of(fault), now),
+                LineNews::Failed(fault) => self.lost(index, fault, now),
                 LineNews::ClosedIdle => {
-                    let fault = match has_ended {
-                        true => StepFault::from_outcome(Outcome::EarlyClose, NO_BYTE),
-                        false => StepFault::from_outcome(Outcome::Reset, "reset by the server"),
-                    };
+                    let fault = StepFault::from_outcome(Outcome::EarlyClose, NO_BYTE);
                     self.lost(index, fault, now);
                 }
             }

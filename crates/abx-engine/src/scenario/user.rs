@@ -91,6 +91,8 @@ pub(super) enum LineNews {
     Broken(Fault),
     /// It was closed while nothing was awaited.
     ClosedIdle,
+    /// It is broken.
+    Failed(StepFault),
 }
 
 impl ScenarioUser {
@@ -222,6 +224,8 @@ impl ScenarioUser {
             }
             match event {
                 None => return news,
+                // Only the final head is read later.
+                Some(Event::Interim) => self.head.clear(),
                 Some(Event::Head { .. }) => self.has_head = true,
                 Some(Event::Body(part)) => self.keep(part, plan.body_max),
                 Some(Event::Done(done)) => news = LineNews::Answered(done),
@@ -359,7 +363,31 @@ fn target(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use abx_evidence::scenario::ScenarioEnd;
+
     use super::*;
+    use crate::simulation::scenarios::plan;
+
+    #[test]
+    fn of_the_heads_only_the_final_one_is_kept() {
+        // Method: as many interim heads as may come, of 1 KiB each, before a final head, whole and
+        // byte by byte.
+        let early = format!("HTTP/1.1 103 Early Hints\r\nSet-Cookie: {}\r\n\r\n", "a".repeat(1024));
+        let last = "HTTP/1.1 200 OK\r\nSet-Cookie: b=c\r\n\r\n";
+        let all = format!("{}{last}", early.repeat(32));
+        for piece in [all.len(), 1] {
+            let plan = plan(1, ScenarioEnd::AfterSessions(1));
+            let mut user = ScenarioUser::new(0, &plan);
+            user.connects();
+            user.sends(1, Nanos(0), AnswerKind::WithBody);
+            for bytes in all.as_bytes().chunks(piece) {
+                let news = user.take(bytes, &plan);
+                assert!(matches!(news, LineNews::More));
+                assert!(user.head.len() <= early.len(), "{}", user.head.len());
+            }
+            assert_eq!(user.head, last.as_bytes());
+        }
+    }
 
     #[test]
     fn paths_are_sent_as_a_request_line_may_have_them() {

@@ -174,7 +174,10 @@ impl<I: Io> SessionConnections<I> {
             Received::Skipped(_) => SessionProgress::GoesOn,
             Received::Ended | Received::Failed if session.rests() => SessionProgress::IsOver,
             Received::Ended => session.end(at, listener),
-            Received::Failed => SessionProgress::Failed(SessionFailure::Reset),
+            Received::Failed => SessionProgress::Failed(match self.io.take_fault(token) {
+                None => SessionFailure::Reset,
+                Some(fault) => SessionFailure::Other(format!("TLS failed: {fault}")),
+            }),
         };
         if matches!(
             progress,

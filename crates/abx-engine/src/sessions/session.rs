@@ -240,6 +240,7 @@ impl Session {
             self.count(taken, at, listener);
             match event {
                 None => break,
+                Some(Event::Interim) => {}
                 Some(Event::Head { status, .. }) => {
                     (self.coming.has_head, self.coming.status) = (true, status);
                 }

@@ -13,7 +13,7 @@ use super::certificate;
 use super::network::{Network, Sim};
 use super::script::{Loopback, NOBODY, PeerScript, PeerStep};
 use super::sealed::{Sealed, sealed};
-use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token};
+use crate::io::{Awaits, EpollIo, Io, Ready, Received, TURN_BYTES, Tls, TlsClient, Token};
 use crate::plan::{TlsPlan, TlsVersion};
 use crate::random::Random;
 
@@ -411,6 +411,32 @@ fn many_connections_have_each_their_answer<I: Io>(maker: Maker<I>) {
     }
 }
 
+fn a_turn_ends_and_the_rest_is_listed_again<I: Io>(maker: Maker<I>) {
+    // Method: two peers send 5 MB each as fast as they can. Between two waits each connection
+    // brings no more than a turn and one pull, and all of it comes in the end.
+    const BYTES: usize = 5_000_000;
+    let sent = pattern(BYTES);
+    let mut user = User::new(maker, move |_| vec![PeerStep::Send(Arc::clone(&sent))]);
+    let tokens = [token(0, 0), token(1, 0)];
+    tokens.iter().for_each(|token| user.connect(*token));
+    let mut came = [0; 2];
+    let mut ready: Vec<Ready> = tokens.map(Ready::Receivable).into();
+    while came != [BYTES; 2] {
+        for one in ready {
+            let Ready::Receivable(which) = one else {
+                panic!("{one:?}");
+            };
+            let (before, place) = (came[which.slot as usize], which.slot as usize);
+            while let Received::Bytes(bytes) = user.io.receive(which) {
+                came[place] += bytes.len();
+            }
+            let turn = came[place] - before;
+            assert!(turn <= 2 * TURN_BYTES, "{turn} bytes in one turn");
+        }
+        ready = if came == [BYTES; 2] { Vec::new() } else { user.wait() };
+    }
+}
+
 fn a_wait_ends_at_its_time_and_time_goes_on<I: Io>(maker: Maker<I>) {
     // Method: nothing happens; moments in the past, and ones that are no whole
     // milliseconds away.
@@ -458,6 +484,7 @@ macro_rules! contract {
                 a_stream_that_ends_while_it_is_skipped_ends
                 a_closed_connection_is_not_heard_of_again
                 many_connections_have_each_their_answer
+                a_turn_ends_and_the_rest_is_listed_again
                 a_wait_ends_at_its_time_and_time_goes_on
             );
     };

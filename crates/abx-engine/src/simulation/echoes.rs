@@ -45,7 +45,7 @@ pub(super) fn talking(network: Network, plan: &LoadPlan, hub: Hub) -> Pool<Sim, 
     Pool::new(sim, websocket, plan, encoded, 0, connections)
 }
 
-fn connected(network: Network, plan: &LoadPlan, hub: Hub) -> Pool<Sim, WebSocket> {
+pub(super) fn connected(network: Network, plan: &LoadPlan, hub: Hub) -> Pool<Sim, WebSocket> {
     let mut pool = talking(network, plan, hub);
     let all = plan.connections as usize;
     assert_eq!(pool.connect_all(&AtomicBool::new(false)), (all, all));

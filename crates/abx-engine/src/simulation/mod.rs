@@ -5,12 +5,13 @@
 
 mod broadcasts;
 mod broken_peers;
-mod certificate;
+pub(crate) mod certificate;
 mod closes;
 mod contract;
 mod counted;
 mod courses;
 mod echoes;
+mod endless;
 pub(crate) mod network;
 mod opened;
 mod paced;
@@ -18,7 +19,7 @@ mod phased;
 mod pipelined;
 mod replays;
 mod rests;
-mod scenarios;
+pub(crate) mod scenarios;
 pub(crate) mod script;
 pub(crate) mod sealed;
 mod sessions;

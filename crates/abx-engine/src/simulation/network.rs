@@ -5,18 +5,22 @@
 //! said by [`Network`]; what the peer's connections do, by a [`PeerScript`].
 
 pub(crate) mod hub;
+mod inbox;
 mod peer;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use abx_sys::{Nanos, ServerAddress};
 
 use super::script::{NOBODY, PeerScript, PeerStep};
-use crate::io::{Awaits, Io, Ready, Received, Token};
+use crate::io::{Awaits, CutTurns, Io, Ready, Received, Token};
 use crate::random::Random;
+use inbox::{Inbox, Pull, TcpSegment};
 
 /// How long a worker of the peer serves one request.
 #[derive(Clone, Copy)]
@@ -157,17 +161,22 @@ pub(crate) struct Sim {
     accepted_at: Nanos,
     /// From when and until when the peer is not there.
     away: (Nanos, Nanos),
+    cut: CutTurns,
+    /// Pulls since the last wait.
+    pulls: usize,
+    /// What is set at which moment.
+    stop: Option<(Nanos, Arc<AtomicBool>)>,
 }
+
+/// An engine that pulls more often than this before it waits again never does.
+const PULLS_MAX: usize = 100_000;
 
 /// Both ends of one connection.
 struct SimulatedConnection {
     generation: u32,
     is_slow: bool,
-    /// Arrived and not pulled.
-    inbox: VecDeque<TcpSegment>,
+    inbox: Inbox,
     is_broken: bool,
-    to_skip: u64,
-    most: usize,
     /// No piece arrives before an earlier one.
     last_arrival: Nanos,
     steps: Vec<PeerStep>,
@@ -180,12 +189,6 @@ struct SimulatedConnection {
     /// When the peer last sent anything, or was asked for the connection.
     idle_since: Nanos,
     peer_closed: bool,
-}
-
-enum TcpSegment {
-    Bytes(Vec<u8>),
-    End,
-    Break,
 }
 
 /// Something that will happen, ordered by time and then by cause.
@@ -245,7 +248,15 @@ impl Sim {
             is_accepting: false,
             accepted_at: Nanos(0),
             away: (Nanos(0), Nanos(0)),
+            cut: CutTurns::default(),
+            pulls: 0,
+            stop: None,
         }
+    }
+
+    /// Sets a flag at a moment, as a person does who stops a load.
+    pub(crate) fn stops_at(&mut self, moment: Nanos, flag: &Arc<AtomicBool>) {
+        self.stop = Some((moment, Arc::clone(flag)));
     }
 
     /// The peer is away from one moment until before another: connects are refused, and
@@ -356,7 +367,7 @@ impl Sim {
             What::Arrives(piece) => {
                 let connection = self.connection(token);
                 connection.is_broken |= matches!(piece, TcpSegment::Break);
-                connection.inbox.push_back(piece);
+                connection.inbox.arrives(piece);
                 ready.push(Ready::Receivable(token));
             }
             What::Room => ready.push(Ready::MaySend(token)),
@@ -425,10 +436,8 @@ impl Io for Sim {
         self.connections[place] = Some(SimulatedConnection {
             generation: token.generation,
             is_slow: self.chance(faults.slow),
-            inbox: VecDeque::new(),
+            inbox: Inbox::new(),
             is_broken: false,
-            to_skip: 0,
-            most: usize::MAX,
             last_arrival: Nanos(0),
             steps,
             place: 0,
@@ -471,30 +480,42 @@ impl Io for Sim {
     }
 
     fn skip(&mut self, token: Token, bytes: u64) {
-        let connection = self.connection(token);
-        assert_eq!(connection.to_skip, 0, "one skip at a time");
-        connection.to_skip = bytes;
+        self.connection(token).inbox.skip(bytes);
     }
 
     fn limit_receive(&mut self, token: Token, most: usize) {
-        self.connection(token).most = most.max(1);
+        self.connection(token).inbox.limit(most);
     }
 
     fn wait(&mut self, until: Nanos, _: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         ready.clear();
-        let until = until.max(self.now);
+        self.pulls = 0;
+        if let Some((_, flag)) = self.stop.take_if(|(moment, _)| *moment <= self.now) {
+            flag.store(true, Ordering::Relaxed);
+        }
+        let until = match self.cut.is_empty() {
+            true => until.max(self.now),
+            false => self.now,
+        };
         while let Some(Reverse(next)) = self.events.peek() {
             let is_over = !ready.is_empty() && next.at > self.now;
             if next.at > until || is_over {
                 break;
             }
             let Reverse(event) = self.events.pop().expect("one was seen");
-            self.now = event.at;
+            // Receiving may have taken time meanwhile.
+            self.now = self.now.max(event.at);
             self.happen(event, ready);
         }
         if ready.is_empty() {
             self.now = until;
         }
+        let connections = &mut self.connections;
+        self.cut.list(ready, |token| {
+            let inbox = alive(connections, token).map(|connection| &mut connection.inbox);
+            let inbox = inbox.filter(|inbox| inbox.has_had_turn());
+            inbox.map(Inbox::begin_turn).is_some()
+        });
         self.arrange(ready);
         // What was refused or closed since it was noted must not be told.
         let connections = &mut self.connections;
@@ -514,27 +535,24 @@ impl Io for Sim {
     fn receive(&mut self, token: Token) -> Received<'_> {
         let connection = alive(&mut self.connections, token)
             .expect("the engine names only connections that it has not closed");
-        let bytes = match connection.inbox.front_mut() {
-            None => return Received::Nothing,
-            Some(TcpSegment::End) => return Received::Ended,
-            Some(TcpSegment::Break) => return Received::Failed,
-            Some(TcpSegment::Bytes(bytes)) => bytes,
+        let pulled = match connection.inbox.pull() {
+            Pull::Bytes(pulled) => pulled,
+            Pull::Nothing => return Received::Nothing,
+            Pull::Ended => return Received::Ended,
+            Pull::Failed => return Received::Failed,
         };
-        let skips = connection.to_skip > 0;
-        let most = match skips {
-            true => usize::try_from(connection.to_skip).unwrap_or(usize::MAX),
-            false => connection.most,
-        };
-        let rest = bytes.split_off(most.min(bytes.len()));
-        self.handed = std::mem::replace(bytes, rest);
-        if bytes.is_empty() {
-            connection.inbox.pop_front();
+        if pulled.end_turn {
+            self.cut.add(token);
         }
-        if skips {
-            connection.to_skip -= self.handed.len() as u64;
-            self.skipped += self.handed.len() as u64;
-            return Received::Skipped(self.handed.len() as u64);
+        let count = pulled.bytes.len() as u64;
+        self.pulls += 1;
+        assert!(self.pulls < PULLS_MAX, "the engine never comes back");
+        self.now = self.now.plus(pulled.took);
+        if pulled.are_skipped {
+            self.skipped += count;
+            return Received::Skipped(count);
         }
+        self.handed = pulled.bytes;
         Received::Bytes(&self.handed)
     }
 }

@@ -12,6 +12,7 @@ use abx_wire::http1::{Persistence, Request, Version};
 use super::network::{Network, Sim};
 use super::script::PeerStep;
 use super::simulated::{MS, SECOND};
+use crate::io::Io;
 use crate::plan::{
     Extraction, LoadPlan, ScenarioLoad, ScenarioScript, ScenarioStep, TextTemplate, ThinkTime,
     ValueSource,
@@ -67,7 +68,7 @@ fn steps() -> Vec<ScenarioStep> {
     ]
 }
 
-fn plan(users: u32, end: ScenarioEnd) -> ScenarioPlan {
+pub(crate) fn plan(users: u32, end: ScenarioEnd) -> ScenarioPlan {
     ScenarioPlan {
         address: Sim::ADDRESS.into(),
         tls: None,
@@ -422,4 +423,58 @@ fn a_slice_ends_when_no_user_has_an_answer_any_more() {
     assert!(ran.stopped_answering);
     assert!(ran.end < start.plus(Nanos(2 * SECOND)), "{ran:?}");
     assert_eq!(pool.tally().outcomes.ok(), 0);
+}
+
+/// The first connection's login is answered like this, and then by more of the same without end;
+/// the others are served.
+fn endless(begins: &'static str, piece: &'static str) -> impl Fn(usize) -> Vec<PeerStep> {
+    move |connection| match connection {
+        0 => vec![
+            PeerStep::Await(10),
+            PeerStep::Send(begins.as_bytes().into()),
+            PeerStep::Flood(piece.as_bytes().into()),
+        ],
+        _ => vec![choices("t"), PeerStep::Again],
+    }
+}
+
+#[test]
+fn an_endless_answer_fails_its_step_and_leaves_the_others_their_turns() {
+    // Method: one of two users logs in to each kind of endless response; the timeout is 200 ms,
+    // and the load 300 ms.
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (begins, piece, failure) in [
+        (chunked, "1\r\nx\r\n", "timeout"),
+        (chunked, "10\r\ndata: 123456789\n\n\r\n", "timeout"),
+        ("HTTP/1.1 200 OK\r\n\r\n", "x", "timeout"),
+        ("", "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n", "malformed"),
+        ("", "\r\n", "head_too_large"),
+        ("HTTP/1.1 200 OK\r\n", "A: b\r\n", "head_too_large"),
+    ] {
+        let mut plan = plan(2, ScenarioEnd::AfterNs(300 * MS));
+        plan.timeout = Nanos(200 * MS);
+        let (tally, took) = ran(Network::faultless(1), &plan, endless(begins, piece));
+        let login = &tally.steps[0];
+        assert_eq!(login.failed.get(failure), Some(&1), "{piece}: {login:?}");
+        assert_eq!(tally.sessions.failed, 1, "{piece}");
+        assert!(tally.sessions.completed > 40, "{piece}: {:?}", tally.sessions);
+        assert!(took < Nanos(320 * MS), "{piece}: {took:?}");
+    }
+}
+
+#[test]
+fn a_stop_is_noticed_while_an_answer_does_not_end() {
+    // Method: a user whose login is answered without end, stopped at 50 ms of its minute.
+    let mut plan = plan(1, ScenarioEnd::AfterSessions(1));
+    plan.timeout = Nanos(60 * SECOND);
+    let begins = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let mut sim = Sim::new(Network::faultless(1), Box::new(endless(begins, "1\r\nx\r\n")));
+    let stop = Arc::default();
+    let at = sim.now().plus(Nanos(50 * MS));
+    sim.stops_at(at, &stop);
+    let next = AtomicU64::new(1);
+    let runner = ScenarioRunner::new(sim, &plan, (0, 1), (&next, 1));
+    let ((tally, took), _) = runner.run(&Stopper::of(&stop));
+    assert!(took < Nanos(70 * MS), "{took:?}");
+    assert_eq!(tally.sessions.cut_off, 1);
 }

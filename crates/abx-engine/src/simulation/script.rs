@@ -28,6 +28,8 @@ pub(crate) enum PeerStep {
     Work,
     /// Sends.
     Send(Arc<[u8]>),
+    /// Sends this again and again, always faster than it is received.
+    Flood(Arc<[u8]>),
     /// Closes as one does.
     Close,
     /// Breaks the connection.
@@ -230,6 +232,11 @@ fn follow(mut stream: impl PeerStream, steps: &[PeerStep], stopping: &AtomicBool
             }
             PeerStep::Work => {}
             PeerStep::Send(bytes) => stream.write_all(bytes).ok()?,
+            PeerStep::Flood(bytes) => {
+                while !stopping.load(Ordering::SeqCst) {
+                    stream.write_all(bytes).ok()?;
+                }
+            }
             PeerStep::Close => {
                 stream.say_goodbye();
                 return Some(());

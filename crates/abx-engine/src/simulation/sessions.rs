@@ -7,6 +7,7 @@ use abx_sys::{Nanos, SocketTuning};
 use super::network::{Network, Sim};
 use super::script::PeerStep;
 use super::simulated::{MS, SECOND};
+use crate::io::Io;
 use crate::sessions::{
     SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionRunner,
     SessionStep, SessionTerms,
@@ -314,4 +315,49 @@ fn a_session_that_nothing_is_left_for_ends() {
         .map(|(_, answers)| *answers)
         .collect();
     assert_eq!((answers, hearer.failures), (vec![2, 1, 0], Vec::new()));
+}
+
+/// What a peer sends without end: parts of a body, and lines of a head that ends nothing.
+pub(super) fn endless(piece: &str) -> Vec<PeerStep> {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    vec![READ, send(head), PeerStep::Flood(piece.as_bytes().into())]
+}
+
+pub(super) const ENDLESS: [&str; 2] = ["1\r\nx\r\n", "10\r\ndata: 123456789\n\n\r\n"];
+
+#[test]
+fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
+    // Method: sessions whose only answer does not end, stopped at 50 ms, and ended there.
+    for piece in ENDLESS {
+        for is_stopped in [false, true] {
+            let mut load = load(2, 1);
+            let end = Nanos(50 * MS);
+            load.terms.ends_after = (!is_stopped).then_some(end);
+            let mut sim = Sim::new(Network::faultless(1), Box::new(move |_| endless(piece)));
+            let stop = Arc::default();
+            let start = sim.now();
+            sim.stops_at(if is_stopped { start.plus(end) } else { Nanos::MAX }, &stop);
+            let mut hearer = Hearer {
+                left: u64::MAX,
+                ..Hearer::default()
+            };
+            let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::of(&stop));
+            assert!((end..end.plus(Nanos(20 * MS))).contains(&took), "{piece}: {took:?}");
+            assert!(hearer.answers.is_empty() && !hearer.bodies.is_empty());
+        }
+    }
+}
+
+#[test]
+fn interim_heads_without_end_fail_their_session() {
+    // Method: each of three sessions gets nothing but interim heads.
+    let early = PeerStep::Flood(b"HTTP/1.1 103 Early Hints\r\n\r\n"[..].into());
+    let heard = heard(load(3, 1), &[READ, early]);
+    assert_eq!(heard.failures.len(), 3);
+    for (_, failure) in heard.failures {
+        let SessionFailure::Other(why) = failure else {
+            panic!("{failure:?}");
+        };
+        assert!(why.contains("more than 32 interim heads"), "{why}");
+    }
 }

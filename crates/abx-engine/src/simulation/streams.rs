@@ -13,7 +13,7 @@ use crate::plan::{HttpVersion, LoadPlan};
 use crate::pool::Pool;
 use crate::protocol::Http2;
 use crate::simulation::network::{Discipline, Network, Service, Sim};
-use crate::simulation::script::PeerStep;
+use crate::simulation::script::{PeerScript, PeerStep};
 
 const BODY: &[u8] = b"hello";
 /// What a connection begins with on the server's side.
@@ -23,14 +23,14 @@ const ACKNOWLEDGEMENT_BYTES: usize = 9;
 const END_STREAM: u8 = 1;
 const FRAME_BYTES_MAX: usize = 16_384;
 
-fn streams_plan(connections: u32, body: &[u8], streams: u32, seed: u64) -> LoadPlan {
+pub(super) fn streams_plan(connections: u32, body: &[u8], streams: u32, seed: u64) -> LoadPlan {
     let mut plan = plan(connections, body, seed);
     plan.pipeline = streams;
     plan.requests[0].request.version = HttpVersion::Http2;
     plan
 }
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let stream = stream.to_be_bytes();
     [&length[1..], &[kind, flags], &stream, payload].concat()
@@ -57,14 +57,14 @@ fn stream(place: u32) -> u32 {
 }
 
 /// What a connection is opened with, the first request, and each other one, in bytes.
-struct Lengths {
+pub(super) struct Lengths {
     opening: usize,
     first: usize,
     other: usize,
 }
 
 impl Lengths {
-    fn of(plan: &LoadPlan) -> Lengths {
+    pub(super) fn of(plan: &LoadPlan) -> Lengths {
         let request = plan.requests[0].request.encode_stream(false).unwrap();
         let mut out = Vec::new();
         let mut client = http2::Client::open(&mut out);
@@ -82,7 +82,7 @@ impl Lengths {
 
     /// The steps of a connection that awaits so many requests in turn; `then` says what it
     /// does behind each.
-    fn steps(&self, requests: u32, then: impl Fn(u32) -> Vec<PeerStep>) -> Vec<PeerStep> {
+    pub(super) fn steps(&self, requests: u32, then: impl Fn(u32) -> Vec<PeerStep>) -> Vec<PeerStep> {
         let opening = [
             PeerStep::Await(self.opening),
             PeerStep::Send(SETTINGS.into()),
@@ -100,9 +100,18 @@ impl Lengths {
 
 /// A pool whose connections all have these steps.
 fn pool_of(network: Network, plan: LoadPlan, steps: Vec<PeerStep>) -> Pool<Sim, Http2> {
-    let request = plan.requests[0].request.encode_stream(false).unwrap();
     let steps: Arc<[PeerStep]> = steps.into();
-    let sim = Sim::new(network, Box::new(move |_| steps.to_vec()));
+    pool_of_script(network, plan, Box::new(move |_| steps.to_vec()))
+}
+
+/// A pool whose connections follow a script.
+pub(super) fn pool_of_script(
+    network: Network,
+    plan: LoadPlan,
+    script: PeerScript,
+) -> Pool<Sim, Http2> {
+    let request = plan.requests[0].request.encode_stream(false).unwrap();
+    let sim = Sim::new(network, script);
     let connections = plan.connections as usize;
     let http2 = Http2::new(vec![request]);
     let mut pool = Pool::new(sim, http2, plan, vec![Vec::new()], 0, connections);

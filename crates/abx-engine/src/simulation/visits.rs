@@ -1,12 +1,15 @@
 //! Visits over the simulated network: what is asked when and over which connection, and how
 //! they end. What is expected of failures is what httperf 0.9.0 did with such servers.
 
+use std::sync::Arc;
+
 use abx_sys::Nanos;
 
 use super::network::{Network, Sim};
 use super::script::{PeerScript, PeerStep};
-use super::sessions::{HELLO, READ, REQUEST, send, serving, terms};
+use super::sessions::{ENDLESS, HELLO, READ, REQUEST, endless, send, serving, terms};
 use super::simulated::{MS, SECOND};
+use crate::io::Io;
 use crate::sessions::{
     SessionFailure, SessionListener, SessionStep, SessionTerms, VisitBurst, VisitCall, VisitClient,
     VisitEnd, VisitLoad, VisitRunner,
@@ -299,5 +302,37 @@ fn visits_that_find_nobody_fail_and_the_next_ones_begin() {
         assert_eq!(heard.failures, vec![SessionFailure::Refused; 4]);
         assert_eq!(heard.ends.len(), 4);
         assert!({ heard.ends.iter() }.all(|end| end.answers == 0 && !end.is_whole));
+    }
+}
+
+#[test]
+fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
+    // Method: a visit whose first call's answer does not end, beside visits that begin every
+    // 10 ms and are served; stopped at 50 ms, and ended there.
+    for piece in ENDLESS {
+        for is_stopped in [false, true] {
+            let moments = [0, 10, 20, 30].map(|ms| Nanos(ms * MS));
+            let mut load = VisitLoad {
+                begins: Some(Box::new(moments.into_iter())),
+                ..load(4)
+            };
+            let end = Nanos(50 * MS);
+            load.terms.ends_after = (!is_stopped).then_some(end);
+            let script: PeerScript = Box::new(move |number| match number {
+                0 => endless(piece),
+                _ => serving(),
+            });
+            let mut sim = Sim::new(Network::faultless(1), script);
+            let stop = Arc::default();
+            let start = sim.now();
+            sim.stops_at(if is_stopped { start.plus(end) } else { Nanos::MAX }, &stop);
+            let mut visitor = Visitor {
+                bursts: bursts(&[1], 0),
+                ..Visitor::default()
+            };
+            let took = VisitRunner::new(sim, load, &mut visitor).run(&Stopper::of(&stop));
+            assert!((end..end.plus(Nanos(20 * MS))).contains(&took), "{piece}: {took:?}");
+            assert_eq!(visitor.answered.len(), 3, "{piece}");
+        }
     }
 }

@@ -30,6 +30,8 @@ pub struct Client {
     has_started: bool,
     /// Interim heads that came before the final one that is awaited.
     interim: u32,
+    /// Bytes of empty lines since the last response was announced.
+    empty_bytes: usize,
     /// The part of a head that has come so far.
     stash: Vec<u8>,
     done: Done,
@@ -94,6 +96,7 @@ impl Client {
             behind: VecDeque::new(),
             has_started: false,
             interim: 0,
+            empty_bytes: 0,
             stash: Vec::new(),
             done: Done {
                 status: 0,
@@ -189,13 +192,10 @@ impl Client {
                 *input = &[];
                 None
             }
-            ClientState::Idle => {
-                skip_empty_lines(input);
-                match input.is_empty() {
-                    true => None,
-                    false => Some(self.fail(Fault::Unasked)),
-                }
-            }
+            ClientState::Idle => match self.skip_empty_lines(input) {
+                Ok(()) if input.is_empty() => None,
+                _ => Some(self.fail(Fault::Unasked)),
+            },
             ClientState::Head => self.receive_head(memo, input),
             ClientState::Sized(0) => Some(self.finish()),
             ClientState::Sized(left) => {
@@ -289,8 +289,10 @@ impl Client {
         memo: Option<&mut HeadMemo>,
         input: &mut &'a [u8],
     ) -> Option<Event<'a>> {
-        if self.stash.is_empty() {
-            skip_empty_lines(input);
+        if self.stash.is_empty()
+            && let Err(fault) = self.skip_empty_lines(input)
+        {
+            return Some(self.fail(fault));
         }
         if input.is_empty() {
             return None;
@@ -323,6 +325,17 @@ impl Client {
             status: head.status,
             content_length: head.content_length,
         })
+    }
+
+    /// Drops empty lines, which some peers send after a body. They count as a head of their own.
+    fn skip_empty_lines(&mut self, input: &mut &[u8]) -> Result<(), Fault> {
+        let before = input.len();
+        skip_empty_lines(input);
+        self.empty_bytes += before - input.len();
+        match self.empty_bytes > HEAD_BYTES_MAX {
+            true => Err(Fault::HeadTooLarge),
+            false => Ok(()),
+        }
     }
 
     /// A peer that sends nothing else must not keep its reader busy.
@@ -391,6 +404,7 @@ impl Client {
         self.kind = kind;
         self.has_started = false;
         self.interim = 0;
+        self.empty_bytes = 0;
     }
 
     fn finish(&mut self) -> Event<'static> {

@@ -160,6 +160,20 @@ fn limits_hold_for_heads_headers_and_trailers() {
         Err(Fault::TooManyHeaders)
     );
 
+    let empty = |bytes: usize| format!("{}{}", "\r\n".repeat(bytes / 2), head(100));
+    assert_eq!(
+        outcome(AnswerKind::WithBody, empty(256 * 1024).as_bytes()),
+        whole(204, "", true)
+    );
+    assert_eq!(
+        outcome(AnswerKind::WithBody, empty(256 * 1024 + 2).as_bytes()),
+        Err(Fault::HeadTooLarge)
+    );
+    let mut idle = Client::new();
+    let lines = "\r\n".repeat(50_000);
+    let mut fed = (0..10).map(|_| idle.receive(&mut lines.as_bytes()));
+    assert_eq!(fed.find_map(|event| event), Some(Event::Failed(Fault::Unasked)));
+
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0";
     for endless in [
         "0".repeat(270_000),

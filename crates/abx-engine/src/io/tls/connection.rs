@@ -11,7 +11,7 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptErr
 
 use super::config::TlsClient;
 use super::key_bits::key_bits;
-use super::remedy::HandshakeFault;
+use super::remedy::TlsFault;
 use crate::io::{Handshake, Io, Token};
 
 /// What a record's head, tag and padding take at most (RFC 8446, section 5.2, and
@@ -26,17 +26,17 @@ pub(super) struct TlsConnection {
     /// What came of records that are not whole yet.
     incoming: Vec<u8>,
     /// Records that the back end below has not taken yet.
-    outgoing: Vec<u8>,
+    pub(super) outgoing: Vec<u8>,
     /// When its socket was connected.
     pub(super) connected: Nanos,
     /// What the handshake was; `None` before its end.
     pub(super) handshake: Option<Handshake>,
     /// Whether the handshake is over.
     pub(super) is_open: bool,
-    /// Whether a plain byte of the peer's has come: in TLS 1.3 it may still refuse before.
-    pub(super) has_heard: bool,
-    /// Why it gave the connection up before it said anything.
-    pub(super) refusal: Option<HandshakeFault>,
+    /// Whether it is of no further use: nothing is asked of the session any more.
+    pub(super) has_failed: bool,
+    /// Why, if what came broke a rule of TLS.
+    pub(super) fault: Option<TlsFault>,
     /// Whether the peer has said that it will send no more.
     pub(super) has_ended: bool,
     /// Whether the engine waits for room.
@@ -56,8 +56,8 @@ impl TlsConnection {
             connected: Nanos(0),
             handshake: None,
             is_open: false,
-            has_heard: false,
-            refusal: None,
+            has_failed: false,
+            fault: None,
             has_ended: false,
             awaits_room: false,
             skipping: 0,
@@ -70,8 +70,8 @@ impl TlsConnection {
     ///
     /// # Errors
     /// The peer refused, broke a rule, or is not whom it should be; an alert that says so
-    /// waits to be sent.
-    pub(super) fn take(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), HandshakeFault> {
+    /// waits to be sent, and nothing more may be taken.
+    pub(super) fn take(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), TlsFault> {
         self.incoming.extend_from_slice(bytes);
         let mut done = 0;
         let end = loop {
@@ -79,7 +79,6 @@ impl TlsConnection {
             done += status.discard;
             match status.state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                    self.has_heard = true;
                     while let Some(record) = traffic.next_record() {
                         let record = record.map_err(fault_behind)?;
                         done += record.discard;
@@ -96,8 +95,9 @@ impl TlsConnection {
                 Ok(_) => break Ok(()),
                 Err(error) => {
                     let had_chosen = self.session.protocol_version().is_some();
-                    self.encode_alert();
-                    break Err(HandshakeFault { error, had_chosen });
+                    self.encode_alert(done);
+                    self.has_failed = true;
+                    break Err(TlsFault { error, had_chosen });
                 }
             }
         };
@@ -113,9 +113,10 @@ impl TlsConnection {
         });
     }
 
-    /// What the peer is told of an error.
-    fn encode_alert(&mut self) {
-        let status = self.session.process_tls_records(&mut []);
+    /// What the peer is told of an error. SUBTLE: the session remembers where in these bytes a
+    /// message goes on that is not whole, so it has to see those again that are not done.
+    fn encode_alert(&mut self, done: usize) {
+        let status = self.session.process_tls_records(&mut self.incoming[done..]);
         if let Ok(ConnectionState::EncodeTlsData(data)) = status.state {
             encode(data, &mut self.outgoing);
         }
@@ -141,7 +142,10 @@ impl TlsConnection {
         Ok(taken)
     }
 
-    fn encrypt(&mut self, plain: &[u8]) -> io::Result<()> {
+    pub(super) fn encrypt(&mut self, plain: &[u8]) -> io::Result<()> {
+        if self.has_failed {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
         let status = self.session.process_tls_records(&mut self.incoming);
         let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state else {
             return Err(io::ErrorKind::NotConnected.into());
@@ -175,7 +179,7 @@ impl TlsConnection {
 
     /// Tells the peer that nothing more comes, if there is room for it now.
     pub(super) fn say_goodbye<I: Io>(&mut self, under: &mut I, token: Token) {
-        if !self.is_open || !self.outgoing.is_empty() {
+        if !self.is_open || self.has_failed || !self.outgoing.is_empty() {
             return;
         }
         let status = self.session.process_tls_records(&mut self.incoming);
@@ -218,8 +222,8 @@ impl TlsConnection {
 }
 
 /// One that came behind the handshake.
-fn fault_behind(error: rustls::Error) -> HandshakeFault {
-    HandshakeFault {
+fn fault_behind(error: rustls::Error) -> TlsFault {
+    TlsFault {
         error,
         had_chosen: true,
     }

@@ -6,6 +6,7 @@
 
 mod config;
 mod connection;
+pub mod fuzz;
 mod key_bits;
 mod remedy;
 mod tickets;
@@ -121,7 +122,8 @@ impl<I: Io> Tls<I> {
         ready.push(Ready::Unconnected(token, error));
     }
 
-    /// Decrypts until there is something to be handed over, into `received`.
+    /// Decrypts until there is something to be handed over, into `received`. Bytes that came before
+    /// a fault are handed over before it.
     fn pull(&mut self, token: Token) -> Pull {
         let connection = current(&mut self.connections, token);
         self.received.clear();
@@ -129,6 +131,9 @@ impl<I: Io> Tls<I> {
         while self.received.is_empty() {
             if connection.has_ended {
                 return Pull::Ended;
+            }
+            if connection.has_failed {
+                return Pull::Failed;
             }
             let taken = match self.under.receive(token) {
                 Received::Bytes(bytes) => connection.take(bytes, &mut self.received),
@@ -140,13 +145,8 @@ impl<I: Io> Tls<I> {
             };
             // An update of keys, or an alert.
             let flushed = connection.flush(&mut self.under, token);
-            if let Err(fault) = taken {
-                connection.refusal = (!connection.has_heard).then_some(fault);
-                return Pull::Failed;
-            }
-            if flushed.is_err() {
-                return Pull::Failed;
-            }
+            connection.has_failed |= flushed.is_err();
+            connection.fault = taken.err();
         }
         let skipped = connection.skipping.min(self.received.len() as u64);
         if skipped == 0 {
@@ -237,9 +237,9 @@ impl<I: Io> Io for Tls<I> {
         }
     }
 
-    fn take_refusal(&mut self, token: Token) -> Option<io::Error> {
+    fn take_fault(&mut self, token: Token) -> Option<io::Error> {
         let connection = self.connections.get_mut(token.slot as usize)?;
-        let fault = connection.as_mut()?.refusal.take()?;
+        let fault = connection.as_mut()?.fault.take()?;
         Some(io::Error::new(io::ErrorKind::InvalidData, fault))
     }
 

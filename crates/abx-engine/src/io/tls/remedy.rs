@@ -1,19 +1,19 @@
-//! What helps when a handshake fails.
+//! Why TLS fails, and what helps when a handshake does.
 
 use std::fmt;
 use std::io;
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
-/// Why a handshake failed, and how far it had come.
+/// Why a handshake failed, and how far it had come; or what broke a connection after it.
 #[derive(Debug)]
-pub(super) struct HandshakeFault {
+pub(super) struct TlsFault {
     pub(super) error: Error,
     /// Whether the server had chosen a version, and with it a cipher.
     pub(super) had_chosen: bool,
 }
 
-impl fmt::Display for HandshakeFault {
+impl fmt::Display for TlsFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error {
             Error::AlertReceived(alert) => write!(f, "the server refused with alert {alert:?}"),
@@ -22,16 +22,16 @@ impl fmt::Display for HandshakeFault {
     }
 }
 
-impl std::error::Error for HandshakeFault {}
+impl std::error::Error for TlsFault {}
 
 /// Words to be put behind an error of a handshake; empty where nothing is known to help.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     let inner = error.get_ref();
-    let Some(fault) = inner.and_then(|inner| inner.downcast_ref::<HandshakeFault>()) else {
+    let Some(fault) = inner.and_then(|inner| inner.downcast_ref::<TlsFault>()) else {
         return NO_WORD;
     };
     match &fault.error {
-        Error::InvalidMessage(_) => "; it seems not to speak TLS: use http:// or ws://",
+        Error::InvalidMessage(_) if !fault.had_chosen => "; it seems not to speak TLS: use http:// or ws://",
         Error::InvalidCertificate(error) => of_certificate(error),
         Error::PeerIncompatible(
             PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig

@@ -4,6 +4,7 @@ use abx_sys::Nanos;
 use abx_wire::http1::{self, ServerEvent};
 use abx_wire::websocket::{Event, MessageKind, Offer, Server, SizeLimits};
 
+use super::inbox::TcpSegment;
 use super::{Sim, Token, What};
 
 /// A message that the server got.
@@ -24,6 +25,8 @@ pub(crate) struct HubMessage {
 pub(crate) enum Act {
     /// Sends bytes on the connection at this place, after a while.
     Send(usize, Vec<u8>, Nanos),
+    /// Sends bytes again and again on the connection at this place.
+    Flood(usize, &'static [u8]),
     /// Closes the connection at this place, after a while.
     Close(usize, Nanos),
 }
@@ -207,6 +210,7 @@ impl Sim {
                     }
                 }
                 Act::Send(..) => {}
+                Act::Flood(to, bytes) => self.hub_floods(to, bytes),
                 Act::Close(to, after) => {
                     if let Some(token) = self.token_at(to) {
                         self.cause(self.now.plus(after), token, What::IdleClose);
@@ -230,6 +234,13 @@ impl Sim {
     pub(crate) fn hub_says(&mut self, place: usize, bytes: Vec<u8>) {
         let token = self.token_at(place).expect("it stands");
         self.cause(self.now, token, What::Says(bytes));
+    }
+
+    /// The server sends the same bytes again and again on the connection at this place.
+    pub(crate) fn hub_floods(&mut self, place: usize, bytes: &[u8]) {
+        let token = self.token_at(place).expect("it stands");
+        let bytes = bytes.into();
+        self.arrives(token, self.now, TcpSegment::Endless { bytes, place: 0 });
     }
 
     /// The server closes the connection at this place.

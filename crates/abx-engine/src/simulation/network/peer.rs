@@ -2,7 +2,8 @@
 
 use abx_sys::Nanos;
 
-use super::{Discipline, PeerStep, Service, Sim, TcpSegment, Token, What};
+use super::inbox::TcpSegment;
+use super::{Discipline, PeerStep, Service, Sim, Token, What};
 
 /// Between the pieces of an answer that comes in several.
 const PIECE_GAP: Nanos = Nanos(20_000);
@@ -96,6 +97,10 @@ impl Sim {
                     return self.pass(token);
                 }
                 PeerStep::Send(bytes) => self.answer(token, bytes.to_vec()),
+                PeerStep::Flood(bytes) => {
+                    let endless = TcpSegment::Endless { bytes, place: 0 };
+                    return self.arrives(token, self.now, endless);
+                }
                 PeerStep::Close => return self.peer_closes(token),
                 PeerStep::Reset => return self.breaks(token, self.now),
                 PeerStep::Again => {
@@ -260,7 +265,7 @@ impl Sim {
     }
 
     /// What is sent at `sent` arrives after all that was sent before.
-    fn arrives(&mut self, token: Token, sent: Nanos, piece: TcpSegment) {
+    pub(super) fn arrives(&mut self, token: Token, sent: Nanos, piece: TcpSegment) {
         let at = sent.plus(self.network.delay);
         let now = self.now;
         let connection = self.connection(token);
