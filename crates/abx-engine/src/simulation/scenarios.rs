@@ -445,7 +445,7 @@ fn an_endless_answer_fails_its_step_and_leaves_the_others_their_turns() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (begins, piece, failure) in [
         (chunked, "1\r\nx\r\n", "timeout"),
-        (chunked, "10\r\ndata: 123456789\n\n\r\n", "timeout"),
+        (chunked, "11\r\ndata: 123456789\n\n\r\n", "timeout"),
         ("HTTP/1.1 200 OK\r\n\r\n", "x", "timeout"),
         ("", "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n", "malformed"),
         ("", "\r\n", "head_too_large"),

@@ -323,7 +323,7 @@ pub(super) fn endless(piece: &str) -> Vec<PeerStep> {
     vec![READ, send(head), PeerStep::Flood(piece.as_bytes().into())]
 }
 
-pub(super) const ENDLESS: [&str; 2] = ["1\r\nx\r\n", "10\r\ndata: 123456789\n\n\r\n"];
+pub(super) const ENDLESS: [&str; 2] = ["1\r\nx\r\n", "11\r\ndata: 123456789\n\n\r\n"];
 
 #[test]
 fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {

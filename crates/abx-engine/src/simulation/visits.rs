@@ -308,7 +308,7 @@ fn visits_that_find_nobody_fail_and_the_next_ones_begin() {
 #[test]
 fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
     // Method: a visit whose first call's answer does not end, beside visits that begin every
-    // 10 ms and are served; stopped at 50 ms, and ended there.
+    // 10 ms and are served; stopped at 100 ms, and ended there.
     for piece in ENDLESS {
         for is_stopped in [false, true] {
             let moments = [0, 10, 20, 30].map(|ms| Nanos(ms * MS));
@@ -316,7 +316,7 @@ fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
                 begins: Some(Box::new(moments.into_iter())),
                 ..load(4)
             };
-            let end = Nanos(50 * MS);
+            let end = Nanos(100 * MS);
             load.terms.ends_after = (!is_stopped).then_some(end);
             let script: PeerScript = Box::new(move |number| match number {
                 0 => endless(piece),

@@ -236,11 +236,14 @@ impl Sim {
         self.cause(self.now, token, What::Says(bytes));
     }
 
-    /// The server sends the same bytes again and again on the connection at this place.
+    /// The server sends the same bytes again and again on the connection at this place, behind
+    /// all that it sends now.
     pub(crate) fn hub_floods(&mut self, place: usize, bytes: &[u8]) {
         let token = self.token_at(place).expect("it stands");
         let bytes = bytes.into();
-        self.arrives(token, self.now, TcpSegment::Endless { bytes, place: 0 });
+        let at = self.now.plus(self.network.delay).plus(Nanos(1));
+        let endless = TcpSegment::Endless { bytes, place: 0 };
+        self.cause(at, token, What::Arrives(endless));
     }
 
     /// The server closes the connection at this place.

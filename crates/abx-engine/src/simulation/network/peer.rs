@@ -265,7 +265,7 @@ impl Sim {
     }
 
     /// What is sent at `sent` arrives after all that was sent before.
-    pub(super) fn arrives(&mut self, token: Token, sent: Nanos, piece: TcpSegment) {
+    fn arrives(&mut self, token: Token, sent: Nanos, piece: TcpSegment) {
         let at = sent.plus(self.network.delay);
         let now = self.now;
         let connection = self.connection(token);
