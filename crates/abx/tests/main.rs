@@ -13,6 +13,7 @@ mod catalog;
 mod containers;
 mod disturbed;
 mod doctor;
+mod endless;
 mod expectations;
 mod faults;
 mod fleet;
