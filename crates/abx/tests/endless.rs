@@ -52,8 +52,14 @@ fn a_run_ends_by_its_timeout_whatever_comes_without_end() {
             _ => url,
         };
         let outcomes = outcomes_of(&url, words);
-        assert!(outcomes[outcome].as_u64() > Some(0), "{kind} {words}: {outcomes}");
-        assert!(outcomes["ok"].as_u64() > Some(0), "{kind} {words}: {outcomes}");
+        assert!(
+            outcomes[outcome].as_u64() > Some(0),
+            "{kind} {words}: {outcomes}"
+        );
+        assert!(
+            outcomes["ok"].as_u64() > Some(0),
+            "{kind} {words}: {outcomes}"
+        );
     }
 }
 
@@ -74,14 +80,35 @@ fn a_run_over_tls_ends_by_its_timeout_too() {
 fn a_comparison_names_who_sends_without_end_and_keeps_to_its_budget() {
     // Method: a server that sends chunks without end beside a sound one.
     let home = Home::new();
-    let subject = |name: &str, after: &str| format!("{name}=python3 {SCRIPT} {{port}} chunks --after {after}");
+    let subject = |name: &str, after: &str| {
+        format!("{name}=python3 {SCRIPT} {{port}} chunks --after {after}")
+    };
     let (good, bad) = (subject("good", "1000000000"), subject("bad", "50"));
     let ended = home.run_abx(&[
-        "compare", &good, &bad, "--blocks", "1", "--rounds", "2", "--slice", "20ms", "--pilot", "brief",
-        "--no-ceiling", "--timeout", "1s", "--budget", "60s", "--json", "study.json",
+        "compare",
+        &good,
+        &bad,
+        "--blocks",
+        "1",
+        "--rounds",
+        "2",
+        "--slice",
+        "20ms",
+        "--pilot",
+        "brief",
+        "--no-ceiling",
+        "--timeout",
+        "1s",
+        "--budget",
+        "60s",
+        "--json",
+        "study.json",
     ]);
     assert_eq!(ended.status.code(), Some(3), "{ended:#?}");
-    assert!((ended.stdout.clone() + &ended.stderr).contains("bad"), "{ended:#?}");
+    assert!(
+        (ended.stdout.clone() + &ended.stderr).contains("bad"),
+        "{ended:#?}"
+    );
     let record: Value = crate::support::read_json(&home.join("study.json"));
     let served = { outcomes(&record, "good").into_iter() }.find(|(name, _)| name == "ok");
     assert!(served.is_some_and(|(_, count)| count > 0), "{ended:#?}");
@@ -96,7 +123,19 @@ fn a_scenario_fails_the_step_whose_response_does_not_end() {
         let file = home.write("s.toml", SCENARIO);
         let url = server.url();
         let ended = home.run_abx(&[
-            "run", &url, "--scenario", &file, "-c", "2", "-d", "1s", "--timeout", "1s", "-q", "--json", "-",
+            "run",
+            &url,
+            "--scenario",
+            &file,
+            "-c",
+            "2",
+            "-d",
+            "1s",
+            "--timeout",
+            "1s",
+            "-q",
+            "--json",
+            "-",
         ]);
         let record = ended.json();
         let failed = &record["steps"][0]["failed"];
@@ -122,7 +161,11 @@ fn stopped(kind: &str, words: &dyn Fn(&Home, &str) -> Vec<String>) -> Ended {
 #[test]
 fn the_first_ctrl_c_ends_every_command() {
     // Method: one SIGINT while responses go on without end, with an hour for each.
-    let split = |line: String| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let split = |line: String| {
+        line.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let run = |_: &Home, url: &str| split(format!("run {url} -d 1h -c 2 --timeout 1h"));
     stopped("chunks", &run).expect(130, &[]);
     let streams = |_: &Home, url: &str| split(format!("run {url} --http2 -d 1h -c 2 --timeout 1h"));
@@ -134,19 +177,33 @@ fn the_first_ctrl_c_ends_every_command() {
     stopped("pongs", &echo).expect(130, &[]);
     let scenario = |home: &Home, url: &str| {
         let file = home.write("s.toml", SCENARIO);
-        split(format!("run {url} --scenario {file} -d 1h -c 2 --timeout 1h"))
+        split(format!(
+            "run {url} --scenario {file} -d 1h -c 2 --timeout 1h"
+        ))
     };
     stopped("chunks", &scenario).expect(130, &[]);
     let ab = |_: &Home, url: &str| split(format!("ab -k -n 1000 -c 2 {url}"));
     assert!(stopped("chunks", &ab).stdout.contains("Complete requests:"));
     let httperf = |_: &Home, url: &str| {
         let port = url.trim_end_matches('/').rsplit(':').next().unwrap();
-        split(format!("httperf --server=127.0.0.1 --port={port} --num-conns=2 --num-calls=50"))
+        split(format!(
+            "httperf --server=127.0.0.1 --port={port} --num-conns=2 --num-calls=50"
+        ))
     };
-    assert!(stopped("chunks", &httperf).stdout.contains("Total: connections 1"));
+    assert!(
+        stopped("chunks", &httperf)
+            .stdout
+            .contains("Total: connections 1")
+    );
     let visits = |_: &Home, url: &str| {
         let port = url.trim_end_matches('/').rsplit(':').next().unwrap();
-        split(format!("httperf --server=127.0.0.1 --port={port} --wsess=2,50,0"))
+        split(format!(
+            "httperf --server=127.0.0.1 --port={port} --wsess=2,50,0"
+        ))
     };
-    assert!(stopped("chunks", &visits).stdout.contains("Total: connections 1"));
+    assert!(
+        stopped("chunks", &visits)
+            .stdout
+            .contains("Total: connections 1")
+    );
 }

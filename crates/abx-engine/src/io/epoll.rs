@@ -13,11 +13,9 @@ use abx_sys::{
 use abx_evidence::Wait;
 
 use super::busy_wait::{BusyWait, Look};
-use super::wake::Wake;
 use super::turn::TURN_BYTES;
-use super::{
-    Awaits, Awake, CutTurns, Io, NEAR, Ready, Received, Token, Turn, number, token,
-};
+use super::wake::Wake;
+use super::{Awaits, Awake, CutTurns, Io, NEAR, Ready, Received, Token, Turn, number, token};
 
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
 /// Its memory comes when it is used: small answers touch its first page only.
@@ -216,7 +214,11 @@ impl Io for EpollIo {
 
     fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         ready.clear();
-        let until = if self.cut.is_empty() { until } else { self.last };
+        let until = if self.cut.is_empty() {
+            until
+        } else {
+            self.last
+        };
         let is_over = awaits == Awaits::Answers && until > self.last && self.stay_awake(until);
         match until.since(self.last) < NEAR {
             _ if is_over => {}

@@ -27,8 +27,8 @@ use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
 pub(crate) use epoll::EpollIo;
-pub use tls::{TlsPlanError, fuzz as tls_fuzz};
 pub(crate) use tls::{Tls, TlsClient, remedy};
+pub use tls::{TlsPlanError, fuzz as tls_fuzz};
 #[cfg(test)]
 pub(crate) use turn::TURN_BYTES;
 pub(crate) use turn::{CutTurns, Turn};

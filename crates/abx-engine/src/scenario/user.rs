@@ -372,7 +372,10 @@ mod tests {
     fn of_the_heads_only_the_final_one_is_kept() {
         // Method: as many interim heads as may come, of 1 KiB each, before a final head, whole and
         // byte by byte.
-        let early = format!("HTTP/1.1 103 Early Hints\r\nSet-Cookie: {}\r\n\r\n", "a".repeat(1024));
+        let early = format!(
+            "HTTP/1.1 103 Early Hints\r\nSet-Cookie: {}\r\n\r\n",
+            "a".repeat(1024)
+        );
         let last = "HTTP/1.1 200 OK\r\nSet-Cookie: b=c\r\n\r\n";
         let all = format!("{}{last}", early.repeat(32));
         for piece in [all.len(), 1] {

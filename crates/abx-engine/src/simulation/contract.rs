@@ -433,7 +433,11 @@ fn a_turn_ends_and_the_rest_is_listed_again<I: Io>(maker: Maker<I>) {
             let turn = came[place] - before;
             assert!(turn <= 2 * TURN_BYTES, "{turn} bytes in one turn");
         }
-        ready = if came == [BYTES; 2] { Vec::new() } else { user.wait() };
+        ready = if came == [BYTES; 2] {
+            Vec::new()
+        } else {
+            user.wait()
+        };
     }
 }
 

@@ -45,9 +45,21 @@ const PIECES: &[(&str, &str, Outcome)] = &[
     ("", "\r\n", Outcome::HeadTooLarge),
     (PLAIN, "A: b\r\n", Outcome::HeadTooLarge),
     (PLAIN, "A", Outcome::HeadTooLarge),
-    ("", "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n", Outcome::Malformed),
-    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "x", Outcome::Malformed),
-    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "A: b\r\n", Outcome::Malformed),
+    (
+        "",
+        "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n",
+        Outcome::Malformed,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+        "x",
+        Outcome::Malformed,
+    ),
+    (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+        "A: b\r\n",
+        Outcome::Malformed,
+    ),
 ];
 
 /// A pool whose first connection is answered without end; each other one is served.
@@ -59,7 +71,10 @@ fn pool(head: &str, piece: &str) -> Pool<Sim, Http> {
     let script = move |number: usize| {
         let asked = [PeerStep::Await(bytes), PeerStep::Work];
         let answer = match number {
-            0 => [PeerStep::Send(Arc::clone(&head)), PeerStep::Flood(Arc::clone(&piece))],
+            0 => [
+                PeerStep::Send(Arc::clone(&head)),
+                PeerStep::Flood(Arc::clone(&piece)),
+            ],
             _ => [PeerStep::Send(SERVES.into()), PeerStep::Again],
         };
         asked.into_iter().chain(answer).collect()
@@ -83,8 +98,14 @@ fn assert_shared(ran: &SliceOutcome, start: Nanos, tally: &Tally, outcome: Outco
     let mut outcomes = tally.outcomes.clone();
     outcomes.merge(&tally.discarded);
     let failed = outcomes.count(outcome);
-    assert!(ran.end.since(start).0 <= SLICE + TIMEOUT + LATE, "{what}: {ran:?}");
-    assert!(failed > 0 && outcomes.failed() == failed, "{what}: {outcomes:?}");
+    assert!(
+        ran.end.since(start).0 <= SLICE + TIMEOUT + LATE,
+        "{what}: {ran:?}"
+    );
+    assert!(
+        failed > 0 && outcomes.failed() == failed,
+        "{what}: {outcomes:?}"
+    );
     assert!(outcomes.ok() >= SERVED, "{what}: {outcomes:?}");
 }
 
@@ -121,7 +142,9 @@ fn an_endless_response_leaves_the_others_their_turns_and_times_out() {
 #[test]
 fn a_stop_is_noticed_while_a_response_does_not_end() {
     // Method: the kinds that only a timeout ends, which is a minute away.
-    let endless = PIECES.iter().filter(|(_, _, outcome)| *outcome == Outcome::Timeout);
+    let endless = PIECES
+        .iter()
+        .filter(|(_, _, outcome)| *outcome == Outcome::Timeout);
     for (head, piece, _) in endless {
         assert_stops(&mut pool(head, piece), piece);
     }
@@ -200,7 +223,13 @@ fn endless_frames_of_websocket_end_in_time() {
         let mut loaded = pool();
         let start = loaded.now();
         let ran = run(&mut loaded, SLICE, 0);
-        assert_shared(&ran, start, loaded.tally(), Outcome::Timeout, &format!("{piece:?}"));
+        assert_shared(
+            &ran,
+            start,
+            loaded.tally(),
+            Outcome::Timeout,
+            &format!("{piece:?}"),
+        );
         assert_stops(&mut pool(), &format!("{piece:?}"));
     }
 }

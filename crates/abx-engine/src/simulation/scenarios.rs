@@ -457,7 +457,11 @@ fn an_endless_answer_fails_its_step_and_leaves_the_others_their_turns() {
         let login = &tally.steps[0];
         assert_eq!(login.failed.get(failure), Some(&1), "{piece}: {login:?}");
         assert_eq!(tally.sessions.failed, 1, "{piece}");
-        assert!(tally.sessions.completed > 40, "{piece}: {:?}", tally.sessions);
+        assert!(
+            tally.sessions.completed > 40,
+            "{piece}: {:?}",
+            tally.sessions
+        );
         assert!(took < Nanos(320 * MS), "{piece}: {took:?}");
     }
 }
@@ -468,7 +472,10 @@ fn a_stop_is_noticed_while_an_answer_does_not_end() {
     let mut plan = plan(1, ScenarioEnd::AfterSessions(1));
     plan.timeout = Nanos(60 * SECOND);
     let begins = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    let mut sim = Sim::new(Network::faultless(1), Box::new(endless(begins, "1\r\nx\r\n")));
+    let mut sim = Sim::new(
+        Network::faultless(1),
+        Box::new(endless(begins, "1\r\nx\r\n")),
+    );
     let stop = Arc::default();
     let at = sim.now().plus(Nanos(50 * MS));
     sim.stops_at(at, &stop);

@@ -336,13 +336,23 @@ fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
             let mut sim = Sim::new(Network::faultless(1), Box::new(move |_| endless(piece)));
             let stop = Arc::default();
             let start = sim.now();
-            sim.stops_at(if is_stopped { start.plus(end) } else { Nanos::MAX }, &stop);
+            sim.stops_at(
+                if is_stopped {
+                    start.plus(end)
+                } else {
+                    Nanos::MAX
+                },
+                &stop,
+            );
             let mut hearer = Hearer {
                 left: u64::MAX,
                 ..Hearer::default()
             };
             let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::of(&stop));
-            assert!((end..end.plus(Nanos(20 * MS))).contains(&took), "{piece}: {took:?}");
+            assert!(
+                (end..end.plus(Nanos(20 * MS))).contains(&took),
+                "{piece}: {took:?}"
+            );
             assert!(hearer.answers.is_empty() && !hearer.bodies.is_empty());
         }
     }

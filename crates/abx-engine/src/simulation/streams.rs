@@ -82,7 +82,11 @@ impl Lengths {
 
     /// The steps of a connection that awaits so many requests in turn; `then` says what it
     /// does behind each.
-    pub(super) fn steps(&self, requests: u32, then: impl Fn(u32) -> Vec<PeerStep>) -> Vec<PeerStep> {
+    pub(super) fn steps(
+        &self,
+        requests: u32,
+        then: impl Fn(u32) -> Vec<PeerStep>,
+    ) -> Vec<PeerStep> {
         let opening = [
             PeerStep::Await(self.opening),
             PeerStep::Send(SETTINGS.into()),

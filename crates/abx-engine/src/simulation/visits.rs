@@ -325,13 +325,23 @@ fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
             let mut sim = Sim::new(Network::faultless(1), script);
             let stop = Arc::default();
             let start = sim.now();
-            sim.stops_at(if is_stopped { start.plus(end) } else { Nanos::MAX }, &stop);
+            sim.stops_at(
+                if is_stopped {
+                    start.plus(end)
+                } else {
+                    Nanos::MAX
+                },
+                &stop,
+            );
             let mut visitor = Visitor {
                 bursts: bursts(&[1], 0),
                 ..Visitor::default()
             };
             let took = VisitRunner::new(sim, load, &mut visitor).run(&Stopper::of(&stop));
-            assert!((end..end.plus(Nanos(20 * MS))).contains(&took), "{piece}: {took:?}");
+            assert!(
+                (end..end.plus(Nanos(20 * MS))).contains(&took),
+                "{piece}: {took:?}"
+            );
             assert_eq!(visitor.answered.len(), 3, "{piece}");
         }
     }

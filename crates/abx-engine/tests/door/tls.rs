@@ -47,8 +47,17 @@ struct Seen {
     resumed: AtomicU64,
     /// Connections that said whom they want.
     named: AtomicU64,
+    /// Responses of a connection before a record that cannot be decrypted; 0 for none.
+    breaks_after: AtomicU64,
     stopping: AtomicBool,
 }
+
+/// A record of data that was encrypted with no key of the connection.
+const BROKEN_RECORD: [u8; 37] = {
+    let mut record = [0xaa; 37];
+    (record[0], record[1], record[2], record[3], record[4]) = (0x17, 3, 3, 0, 32);
+    record
+};
 
 impl TlsPeer {
     /// `asks` for a certificate of the client's, or not.
@@ -120,13 +129,22 @@ fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> O
     kind.fetch_add(1, Ordering::SeqCst);
     let is_named = stream.conn.server_name().is_some();
     seen.named.fetch_add(u64::from(is_named), Ordering::SeqCst);
+    let mut answered = 0;
     loop {
         let got = stream.read(&mut buffer).ok().filter(|got| *got > 0)?;
         asked.extend_from_slice(&buffer[..got]);
         while let Some(end) = asked.windows(4).position(|part| part == b"\r\n\r\n") {
             asked.drain(..end + 4);
             seen.requests.fetch_add(1, Ordering::SeqCst);
-            stream.write_all(HELLO).ok()?;
+            answered += 1;
+            stream.conn.writer().write_all(HELLO).ok()?;
+            let mut records = Vec::new();
+            stream.conn.write_tls(&mut records).ok()?;
+            if answered == seen.breaks_after.load(Ordering::SeqCst) {
+                // In the same segment as the response.
+                records.extend(BROKEN_RECORD);
+            }
+            stream.sock.write_all(&records).ok()?;
         }
     }
 }
@@ -279,6 +297,69 @@ fn a_server_without_tls_is_told_apart() {
     for (address, tls) in [(plain.address(), believing()), (old.address, new)] {
         let slice = run(&over_tls(address, 2, tls), 4);
         assert_eq!(crate::outcomes(&slice), [(Outcome::TlsFailed, 4)]);
+    }
+}
+
+#[test]
+fn a_server_that_breaks_the_handshake_fails_its_requests() {
+    // Method: beginnings of handshake messages that are none, whole and cut, which once stopped the
+    // program, an alert, and records of no handshake; each is all that the peer sends.
+    for bytes in [
+        &b"\x16\x03\x03\x00\x04\x02\xff\xff\xff"[..],
+        b"\x16\x03\x03\x00\x04\x02\x01\x00\x00",
+        b"\x16\x03\x03\x00\x04\x02\xff\xff\xff\x16\x03\x03\x00\x04\x02\xff\xff\xff",
+        b"\x16\x03\x03\x00\x01\x02\x15\x03\x03\x00\x02\x02\x28",
+        b"\x15\x03\x03\x00\x02\x02\x28",
+        b"\x17\x03\x03\x00\x05hello",
+        b"\x16\x03\x03\xff\xff",
+    ] {
+        let peer = Peer::start(move |mut connection| {
+            connection.send(bytes);
+            connection.hold();
+        });
+        let slice = run(&over_tls(peer.address(), 2, believing()), 4);
+        assert_eq!(
+            crate::outcomes(&slice),
+            [(Outcome::TlsFailed, 4)],
+            "{bytes:x?}"
+        );
+        let request = load(peer.address(), 1).requests.remove(0).request;
+        let asked = probe(
+            peer.address(),
+            Some(&believing()),
+            &request,
+            Duration::from_secs(30),
+        );
+        assert!(
+            matches!(asked, Err(ProbeError::Handshake(_))),
+            "{bytes:x?}: {asked:?}"
+        );
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_decrypted_fails_its_request_and_no_other() {
+    // Method: behind every third response of a connection comes a record with no right key, in
+    // the same segment. Each response counts, and so does each request that meets such a record.
+    for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
+        let peer = TlsPeer::start(BOTH, false);
+        peer.seen.breaks_after.store(3, Ordering::SeqCst);
+        let tls = TlsPlan {
+            version: Some(version),
+            ..believing()
+        };
+        let slice = run(&over_tls(peer.address, 1, tls.clone()), 30);
+        assert_eq!(crate::outcomes(&slice), [(Outcome::Ok, 30)]);
+        // Two at a time: the third of four is whole, and the fourth meets the record.
+        let pipelined = LoadPlan {
+            pipeline: 2,
+            ..over_tls(peer.address, 1, tls)
+        };
+        let slice = run(&pipelined, 40);
+        let failed = slice.tally.outcomes.count(Outcome::TlsFailed);
+        assert!(failed > 0, "{:?}", crate::outcomes(&slice));
+        assert_eq!(slice.tally.outcomes.failed(), failed);
+        assert_eq!(slice.tally.outcomes.ok() + failed, 40);
     }
 }
 

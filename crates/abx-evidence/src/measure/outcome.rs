@@ -33,8 +33,8 @@ pub enum Outcome {
     Refused,
     /// The connection could not be made for another reason, such as no route.
     Unreachable,
-    /// The TLS handshake failed: a certificate that is not believed, no version or cipher
-    /// in common, or no TLS.
+    /// TLS failed. In the handshake: a certificate that is not trusted, no version or cipher in
+    /// common, or no TLS. After it: a record that cannot be decrypted, or an alert.
     TlsFailed,
     /// The connection was reset.
     Reset,

@@ -8,7 +8,8 @@ use sha1::{Digest, Sha1};
 
 use super::fault::Fault;
 use crate::http1::{
-    HEAD_BYTES_MAX, HEADERS_MAX, INTERIM_MAX, Persistence, Request, RequestError, Version, other_protocol,
+    HEAD_BYTES_MAX, HEADERS_MAX, INTERIM_MAX, Persistence, Request, RequestError, Version,
+    other_protocol,
 };
 
 /// What a client asks for when it opens a WebSocket. Encoded once and sent many times.

@@ -113,7 +113,10 @@ fn interim_heads_are_events_and_more_than_32_end_the_connection() {
         let more = response(INTERIM_MAX + 1);
         assert_eq!(outcome(kind, more.as_bytes()), Err(Fault::TooManyInterim));
         let endless = early.repeat(100_000);
-        assert_eq!(outcome(kind, endless.as_bytes()), Err(Fault::TooManyInterim));
+        assert_eq!(
+            outcome(kind, endless.as_bytes()),
+            Err(Fault::TooManyInterim)
+        );
 
         let twice = most.repeat(2);
         let mut client = Client::new();
@@ -172,7 +175,10 @@ fn limits_hold_for_heads_headers_and_trailers() {
     let mut idle = Client::new();
     let lines = "\r\n".repeat(50_000);
     let mut fed = (0..10).map(|_| idle.receive(&mut lines.as_bytes()));
-    assert_eq!(fed.find_map(|event| event), Some(Event::Failed(Fault::Unasked)));
+    assert_eq!(
+        fed.find_map(|event| event),
+        Some(Event::Failed(Fault::Unasked))
+    );
 
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0";
     for endless in [

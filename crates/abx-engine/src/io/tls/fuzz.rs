@@ -29,9 +29,17 @@ fn has_failed(pieces: &[&[u8]]) -> bool {
     let mut plain = Vec::new();
     let begun = connection.take(&[], &mut plain);
     begun.expect("a connection begins with bytes of ours");
-    let has_failed = pieces.iter().any(|piece| connection.take(piece, &mut plain).is_err());
-    assert!(plain.is_empty(), "plain bytes came of what nobody encrypted");
-    assert!(!connection.is_open, "a handshake came to its end without a server");
+    let has_failed = pieces
+        .iter()
+        .any(|piece| connection.take(piece, &mut plain).is_err());
+    assert!(
+        plain.is_empty(),
+        "plain bytes came of what nobody encrypted"
+    );
+    assert!(
+        !connection.is_open,
+        "a handshake came to its end without a server"
+    );
     has_failed
 }
 
@@ -229,7 +237,10 @@ mod tests {
             let mut parts = pieces(&theirs, seed).into_iter();
             has_failed |= parts.any(|part| client.take(part, &mut plain).is_err());
             if has_failed {
-                assert!(client.encrypt(b"more").is_err(), "nothing is sent behind a fault");
+                assert!(
+                    client.encrypt(b"more").is_err(),
+                    "nothing is sent behind a fault"
+                );
                 break;
             }
         }
@@ -258,7 +269,12 @@ mod tests {
         // Method: the talk of the property test with a change behind its end.
         for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
             let [sent, plain] = changed(version, usize::MAX, &Change::Flip(1), 5);
-            assert!(sent.len() > 3_000 && sent == plain, "{} {}", sent.len(), plain.len());
+            assert!(
+                sent.len() > 3_000 && sent == plain,
+                "{} {}",
+                sent.len(),
+                plain.len()
+            );
         }
     }
 }

@@ -31,7 +31,9 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
         return NO_WORD;
     };
     match &fault.error {
-        Error::InvalidMessage(_) if !fault.had_chosen => "; it seems not to speak TLS: use http:// or ws://",
+        Error::InvalidMessage(_) if !fault.had_chosen => {
+            "; it seems not to speak TLS: use http:// or ws://"
+        }
         Error::InvalidCertificate(error) => of_certificate(error),
         Error::PeerIncompatible(
             PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig

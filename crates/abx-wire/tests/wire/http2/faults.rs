@@ -309,10 +309,16 @@ fn replies_that_the_peer_does_not_read_end_the_connection() {
         }
         let mut deaf = Talk::begun(1);
         deaf.said(&head(1, 0, OK));
-        let last = (0..200).map(|_| deaf.said(&round)).find(|said| said.contains("failed"));
+        let last = (0..200)
+            .map(|_| deaf.said(&round))
+            .find(|said| said.contains("failed"));
         let last = last.expect("the replies pile up");
         assert!(last.contains("it reads none of them"), "{last}");
-        assert!(deaf.out.len() < UNREAD_REPLIES_BYTES_MAX + 100, "{}", deaf.out.len());
+        assert!(
+            deaf.out.len() < UNREAD_REPLIES_BYTES_MAX + 100,
+            "{}",
+            deaf.out.len()
+        );
     }
 }
 

@@ -121,7 +121,8 @@ fn more_than_32_interim_heads_refuse_the_handshake() {
     // Method: as many as may come before an agreement, and one more.
     let early = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
     let most = INTERIM_MAX as usize;
-    let steps_of = |interim: usize| answered(&format!("{}{}", early.repeat(interim), agreement(""))).1;
+    let steps_of =
+        |interim: usize| answered(&format!("{}{}", early.repeat(interim), agreement(""))).1;
     assert_eq!(steps_of(most), [Step::Open]);
     assert_eq!(steps_of(most + 1), [Step::Failed(Fault::TooManyInterim)]);
 }
