@@ -144,7 +144,8 @@ fn run_part(
         source,
     };
     let io = EpollIo::new(plan.wait).map_err(system)?;
-    let tls = plan.tls.as_ref().map(TlsClient::of).transpose()?;
+    let tls = { plan.tls.as_ref() }.map(|tls| TlsClient::of(tls, plan.users as usize));
+    let tls = tls.transpose()?;
     let cpu = abx_sys::thread_cpu();
     let ((tally, elapsed), awake) = match tls {
         None => ScenarioRunner::new(io, plan, users, numbered).run(stopper),

@@ -43,7 +43,7 @@ impl<'a> ProbeConnection<'a> {
         let socket = EpollIo::new(Wait::Asleep).map_err(broken)?;
         let mut io: Box<dyn Io> = match tls {
             None => Box::new(socket),
-            Some(plan) => Box::new(Tls::over(socket, TlsClient::of(plan)?)),
+            Some(plan) => Box::new(Tls::over(socket, TlsClient::of(plan, 1)?)),
         };
         io.connect(TOKEN, &address, None).map_err(broken)?;
         let mut connection = ProbeConnection {

@@ -32,6 +32,9 @@ pub(crate) use runner::SessionRunner;
 pub use visit::{VisitBurst, VisitCall, VisitClient, VisitEnd, VisitLoad};
 pub(crate) use visits::VisitRunner;
 
+/// So many connections find a TLS session to resume, of those that are opened at a time.
+const CONNECTIONS: usize = 1024;
+
 /// What holds for every session of a load.
 pub struct SessionTerms {
     /// Where the server listens.
@@ -249,6 +252,7 @@ fn prepared(terms: &SessionTerms) -> Result<(EpollIo, Option<TlsClient>), Engine
     let io = io.tuned(terms.tuning);
     // With the usual slack sessions only begin some microseconds later.
     let _ = abx_sys::clock::sharpen_timers();
-    let tls = terms.tls.as_ref().map(TlsClient::of).transpose()?;
+    let tls = { terms.tls.as_ref() }.map(|tls| TlsClient::of(tls, CONNECTIONS));
+    let tls = tls.transpose()?;
     Ok((io, tls))
 }

@@ -61,7 +61,7 @@ fn on_tls(version: TlsVersion, script: PeerScript) -> Made<Tls<EpollIo>> {
         version: Some(version),
         ..certificate::plan()
     };
-    let client = TlsClient::of(&plan).unwrap();
+    let client = TlsClient::of(&plan, 1).unwrap();
     let io = Tls::over(EpollIo::new(Wait::Asleep).unwrap(), client);
     Made(io, peer.server_address(), Box::new(peer))
 }

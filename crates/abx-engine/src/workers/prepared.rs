@@ -152,7 +152,9 @@ fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
 }
 
 fn tls_of(plan: &LoadPlan) -> Result<Option<TlsClient>, EngineError> {
-    Ok(plan.tls.as_ref().map(TlsClient::of).transpose()?)
+    let connections = plan.connections as usize;
+    let tls = plan.tls.as_ref();
+    Ok(tls.map(|tls| TlsClient::of(tls, connections)).transpose()?)
 }
 
 impl RequestPlan {

@@ -18,6 +18,7 @@ pub(crate) mod replaced;
 pub(crate) mod streams_peer;
 pub(crate) mod talker;
 pub(crate) mod tls;
+pub(crate) mod tls_records;
 pub(crate) mod websocket;
 
 use std::net::SocketAddr;

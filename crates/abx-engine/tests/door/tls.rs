@@ -34,21 +34,21 @@ fn key_of(certified: &CertifiedKey<KeyPair>) -> PrivateKeyDer<'static> {
 }
 
 /// Answers `hello` to whatever ends with an empty line, for as long as it is asked.
-struct TlsPeer {
-    address: SocketAddr,
-    seen: Arc<Seen>,
+pub(crate) struct TlsPeer {
+    pub(crate) address: SocketAddr,
+    pub(crate) seen: Arc<Seen>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Seen {
+pub(crate) struct Seen {
     requests: AtomicU64,
     full: AtomicU64,
     resumed: AtomicU64,
     /// Connections that said whom they want.
     named: AtomicU64,
     /// Responses of a connection before a record that cannot be decrypted; 0 for none.
-    breaks_after: AtomicU64,
+    pub(crate) breaks_after: AtomicU64,
     stopping: AtomicBool,
 }
 
@@ -61,7 +61,10 @@ const BROKEN_RECORD: [u8; 37] = {
 
 impl TlsPeer {
     /// `asks` for a certificate of the client's, or not.
-    fn start(versions: &[&'static rustls::SupportedProtocolVersion], asks: bool) -> TlsPeer {
+    pub(crate) fn start(
+        versions: &[&'static rustls::SupportedProtocolVersion],
+        asks: bool,
+    ) -> TlsPeer {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions)
@@ -150,7 +153,7 @@ fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> O
 }
 
 /// Whom the server's certificate convinces.
-fn believing() -> TlsPlan {
+pub(crate) fn believing() -> TlsPlan {
     TlsPlan {
         server_name: NAME.to_owned(),
         hides_name: false,
@@ -175,7 +178,7 @@ fn run(load: &LoadPlan, requests: u64) -> SliceTally {
     crate::run(2, load, &crate::requests(requests))
 }
 
-const BOTH: &[&rustls::SupportedProtocolVersion] = rustls::ALL_VERSIONS;
+pub(crate) const BOTH: &[&rustls::SupportedProtocolVersion] = rustls::ALL_VERSIONS;
 
 #[test]
 fn a_load_is_verified_and_the_server_counts_the_same() {

@@ -33,11 +33,11 @@ pub enum TlsPlanError {
 }
 
 impl TlsClient {
-    /// Reads certificates and keys of a plan.
+    /// Reads certificates and keys of a plan, for a load of so many connections.
     ///
     /// # Errors
     /// One [`TlsPlanError`] for each thing in it that cannot be used.
-    pub(crate) fn of(plan: &TlsPlan) -> Result<TlsClient, TlsPlanError> {
+    pub(crate) fn of(plan: &TlsPlan, connections: usize) -> Result<TlsClient, TlsPlanError> {
         let name = ServerName::try_from(plan.server_name.clone())
             .map_err(|_| TlsPlanError::Name(plan.server_name.clone()))?;
         let provider = Arc::new(offering(&plan.suites));
@@ -71,7 +71,7 @@ impl TlsClient {
         let protocols = plan.protocols.iter();
         config.alpn_protocols = protocols.map(|name| name.clone().into_bytes()).collect();
         config.resumption = match plan.resumption {
-            true => Resumption::store(Arc::new(Tickets::default())),
+            true => Resumption::store(Arc::new(Tickets::for_connections(connections))),
             false => Resumption::disabled(),
         };
         Ok(TlsClient {

@@ -54,7 +54,7 @@ static CLIENT: LazyLock<TlsClient> = LazyLock::new(|| {
         protocols: Vec::new(),
         identity: None,
     };
-    TlsClient::of(&plan).expect("the plan is usable")
+    TlsClient::of(&plan, 1).expect("the plan is usable")
 });
 
 #[cfg(test)]
@@ -207,7 +207,7 @@ mod tests {
             version: Some(version),
             ..certificate::plan()
         };
-        let mut client = TlsConnection::new(&TlsClient::of(&plan).unwrap()).unwrap();
+        let mut client = TlsConnection::new(&TlsClient::of(&plan, 1).unwrap()).unwrap();
         let mut server = ServerConnection::new(certificate::server()).unwrap();
         let (mut sent, mut plain) = (Vec::new(), Vec::new());
         let (mut position, mut has_failed) = (0, client.take(&[], &mut plain).is_err());

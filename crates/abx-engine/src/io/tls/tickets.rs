@@ -12,12 +12,17 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Tickets that are kept at most, the newest ones; each takes about a kilobyte.
+/// Tickets that are kept per connection of the load, the newest ones. A usual ticket takes about a
+/// kilobyte, and the largest 64: more connections must not mean more room for those of a hostile
+/// server than they need.
+const TICKETS_PER_CONNECTION: usize = 2;
+/// Tickets that are kept at most.
 const TICKETS_MAX: usize = 16 * 1024;
 
 /// The sessions of one server, whatever its name.
-#[derive(Default)]
 pub(super) struct Tickets {
+    /// How many of TLS 1.3 are kept.
+    most: usize,
     kept: Mutex<Kept>,
 }
 
@@ -31,6 +36,15 @@ struct Kept {
 }
 
 impl Tickets {
+    /// Enough for so many connections.
+    pub(super) fn for_connections(connections: usize) -> Tickets {
+        let most = connections.saturating_mul(TICKETS_PER_CONNECTION);
+        Tickets {
+            most: most.clamp(1, TICKETS_MAX),
+            kept: Mutex::default(),
+        }
+    }
+
     /// What is kept is whole between any two statements, so a panic elsewhere spoils nothing.
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
@@ -71,7 +85,7 @@ impl ClientSessionStore for Tickets {
 
     fn insert_tls13_ticket(&self, _: ServerName<'static>, ticket: Tls13ClientSessionValue) {
         let mut kept = self.kept();
-        if kept.tickets.len() == TICKETS_MAX {
+        if kept.tickets.len() == self.most {
             kept.tickets.pop_front();
         }
         kept.tickets.push_back(ticket);
@@ -79,5 +93,48 @@ impl ClientSessionStore for Tickets {
 
     fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
         self.kept().tickets.pop_back()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::client::{ClientConnection, Resumption};
+    use rustls::{ClientConfig, ServerConnection};
+
+    use super::*;
+    use crate::io::TlsClient;
+    use crate::simulation::certificate;
+
+    #[test]
+    fn a_server_that_gives_many_tickets_fills_no_more_than_the_room_of_its_connections() {
+        // Method: a handshake with a server that gives twelve, where room is for 1, 3 and 100
+        // connections.
+        for (connections, kept) in [(1, 2), (3, 6), (100, 12)] {
+            let tickets = Arc::new(Tickets::for_connections(connections));
+            let client = TlsClient::of(&certificate::plan(), 1).unwrap();
+            let mut config = ClientConfig::clone(&client.config);
+            config.resumption = Resumption::store(Arc::clone(&tickets) as Arc<_>);
+            let mut generous = rustls::ServerConfig::clone(&certificate::server());
+            generous.send_tls13_tickets = 12;
+            let mut client = ClientConnection::new(Arc::new(config), client.name).unwrap();
+            let mut server = ServerConnection::new(Arc::new(generous)).unwrap();
+            for _ in 0..4 {
+                let mut bytes = Vec::new();
+                while client.wants_write() {
+                    client.write_tls(&mut bytes).unwrap();
+                }
+                server.read_tls(&mut &bytes[..]).unwrap();
+                server.process_new_packets().unwrap();
+                let mut bytes = Vec::new();
+                while server.wants_write() {
+                    server.write_tls(&mut bytes).unwrap();
+                }
+                client.read_tls(&mut &bytes[..]).unwrap();
+                client.process_new_packets().unwrap();
+            }
+            assert_eq!(tickets.kept().tickets.len(), kept);
+        }
     }
 }
