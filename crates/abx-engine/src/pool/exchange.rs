@@ -175,7 +175,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     pub(super) fn cannot_send(&mut self, index: usize, now: Nanos) {
-        self.broken(index, Outcome::Reset, now);
+        let slot = &self.slots[index];
+        let outcome = broken_by(&mut self.io, slot, slot.token(index));
+        self.broken(index, outcome, now);
         self.freed(index, now);
     }
 
@@ -224,17 +226,17 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 }
                 Received::Ended => C::end(&mut intake),
                 Received::Failed | Received::Nothing => {
-                    StreamState::Broken(match self.io.take_fault(token) {
-                        None => Outcome::Reset,
-                        Some(_) => Outcome::TlsFailed,
-                    })
+                    StreamState::Broken(broken_by(&mut self.io, intake.slot, token))
                 }
             };
             let is_next = intake.answers > 0;
             has_room |= is_next;
             let parsed = match self.flush_outbox(index) {
                 Ok(()) => parsed,
-                Err(_) => StreamState::Broken(Outcome::Reset),
+                Err(_) => {
+                    let slot = &self.slots[index];
+                    StreamState::Broken(broken_by(&mut self.io, slot, token))
+                }
             };
             match parsed {
                 StreamState::Broken(Outcome::EarlyClose)
@@ -284,6 +286,17 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         if ahead >= SKIP_MIN + TAIL && !slot.is_hashing() {
             self.io.skip(token, ahead - TAIL);
         }
+    }
+}
+
+/// What broke a connection, as the back end says. A broken record of TLS is the server's doing,
+/// whether a receive or a later send meets it.
+#[cold]
+fn broken_by<I: Io, T>(io: &mut I, slot: &Slot<T>, token: Token) -> Outcome {
+    match io.take_fault(token) {
+        None => Outcome::Reset,
+        Some(_) if slot.is_idle() => Outcome::Unsolicited,
+        Some(_) => Outcome::TlsFailed,
     }
 }
 

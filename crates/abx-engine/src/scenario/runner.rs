@@ -300,7 +300,10 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                 tally.sent += u64::from(is_first);
             }
             Err(error) => {
-                let fault = StepFault::from_outcome(Outcome::Reset, error.to_string());
+                let fault = match self.io.take_fault(token) {
+                    None => StepFault::from_outcome(Outcome::Reset, error.to_string()),
+                    Some(fault) => StepFault::from_outcome(Outcome::TlsFailed, fault.to_string()),
+                };
                 self.lost(index, fault, now);
             }
         }

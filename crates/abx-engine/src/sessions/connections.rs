@@ -136,26 +136,36 @@ impl<I: Io> SessionConnections<I> {
     }
 
     /// Sends what is unsent, as far as there is room; `is_heard` says whether answers can come.
-    /// False when the connection is broken.
+    ///
+    /// # Errors
+    /// Why the connection is broken.
     pub(super) fn send(
         &mut self,
         index: usize,
         is_heard: bool,
         listener: &mut dyn SessionListener,
-    ) -> bool {
+    ) -> Result<(), SessionFailure> {
         let sent = self.io.now();
         let token = self.token(index);
         let session = &mut self.sessions[index];
         if session.unsent().is_empty() {
-            return true;
+            return Ok(());
         }
         let Ok(bytes) = self.io.send(token, session.unsent()) else {
-            return false;
+            return Err(self.failure(token));
         };
         session.sends(bytes, sent.since(self.start), is_heard, listener);
         session.progress = sent;
         self.watch(index);
-        true
+        Ok(())
+    }
+
+    /// Why the back end calls a connection broken.
+    fn failure(&mut self, token: Token) -> SessionFailure {
+        match self.io.take_fault(token) {
+            None => SessionFailure::Reset,
+            Some(fault) => SessionFailure::Other(format!("TLS failed: {fault}")),
+        }
     }
 
     /// Takes the next that has come over a connection; `None` when that was all for now.
@@ -174,10 +184,7 @@ impl<I: Io> SessionConnections<I> {
             Received::Skipped(_) => SessionProgress::GoesOn,
             Received::Ended | Received::Failed if session.rests() => SessionProgress::IsOver,
             Received::Ended => session.end(at, listener),
-            Received::Failed => SessionProgress::Failed(match self.io.take_fault(token) {
-                None => SessionFailure::Reset,
-                Some(fault) => SessionFailure::Other(format!("TLS failed: {fault}")),
-            }),
+            Received::Failed => SessionProgress::Failed(self.failure(token)),
         };
         if matches!(
             progress,

@@ -114,8 +114,8 @@ impl<'a, I: Io> SessionRunner<'a, I> {
     }
 
     fn send(&mut self, index: usize, now: Nanos) {
-        if !self.connections.send(index, true, &mut *self.client) {
-            self.fail(index, SessionFailure::Reset, now);
+        if let Err(failure) = self.connections.send(index, true, &mut *self.client) {
+            self.fail(index, failure, now);
         }
     }
 

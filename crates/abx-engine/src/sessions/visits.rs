@@ -261,8 +261,8 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             session.sends(bytes, at, false, &mut *self.client);
             return self.lost(index, SessionFailure::Reset, now);
         }
-        if !self.connections.send(index, true, &mut *self.client) {
-            self.lost(index, SessionFailure::Reset, now);
+        if let Err(failure) = self.connections.send(index, true, &mut *self.client) {
+            self.lost(index, failure, now);
         }
     }
 

@@ -192,6 +192,7 @@ impl Client {
                 *input = &[];
                 None
             }
+            ClientState::Idle if input.is_empty() => None,
             ClientState::Idle => match self.skip_empty_lines(input) {
                 Ok(()) if input.is_empty() => None,
                 _ => Some(self.fail(Fault::Unasked)),
@@ -290,6 +291,7 @@ impl Client {
         input: &mut &'a [u8],
     ) -> Option<Event<'a>> {
         if self.stash.is_empty()
+            && let [b'\r' | b'\n', ..] = *input
             && let Err(fault) = self.skip_empty_lines(input)
         {
             return Some(self.fail(fault));
@@ -328,6 +330,7 @@ impl Client {
     }
 
     /// Drops empty lines, which some peers send after a body. They count as a head of their own.
+    #[cold]
     fn skip_empty_lines(&mut self, input: &mut &[u8]) -> Result<(), Fault> {
         let before = input.len();
         skip_empty_lines(input);
