@@ -130,8 +130,6 @@ mod tests {
     };
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
-
         #[test]
         fn any_records_end_a_connection_and_nothing_else(
             seed in any::<u8>(),
