@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 use super::figures::{HttperfReply, HttperfSample};
 use super::options::{HttperfOptions, PrintedParts};
 
+/// Calls whose last line is kept; more are under way on no usual machine.
+const PARTS_MAX: usize = 1024;
+
 /// Prints requests and replies, each line with the number of its call.
 #[derive(Debug, Clone, Default)]
 pub struct HttperfPrinter {
@@ -70,6 +73,10 @@ impl HttperfPrinter {
         if !rest.is_empty() {
             self.parts.insert(call, rest);
         }
+        if self.parts.len() > PARTS_MAX {
+            // A call whose connection failed gets no further part.
+            self.parts.pop_first();
+        }
     }
 
     /// A part of its body has come.
@@ -132,6 +139,25 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_never_end_take_little_memory() {
+        // Method: ten times as many calls as are kept, each with a line that does not end.
+        let mut printer = HttperfPrinter {
+            reply: Some(PrintedParts {
+                head: true,
+                body: false,
+            }),
+            ..HttperfPrinter::default()
+        };
+        for call in 0..10 * PARTS_MAX as u64 {
+            printer.head(call, b"HTTP/1.1 200 O");
+        }
+        assert_eq!(printer.parts.len(), PARTS_MAX);
+        let last = 10 * PARTS_MAX as u64 - 1;
+        printer.head(last, b"K\r\n");
+        assert_eq!(printer.take(), format!("RH{last}:HTTP/1.1 200 OK\n"));
+    }
 
     #[test]
     fn each_line_has_its_call() {

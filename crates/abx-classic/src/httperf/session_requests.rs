@@ -82,6 +82,10 @@ impl HttperfSessionRequests {
     pub fn head(&mut self, call: u64, bytes: &[u8]) {
         if let Some(cookies) = &mut self.cookies {
             let head = cookies.heads.entry(call).or_default();
+            if head.len() + bytes.len() > HEAD_BYTES_MAX {
+                // Heads of earlier attempts, or interim ones.
+                head.clear();
+            }
             head.extend_from_slice(bytes);
         }
     }
@@ -97,7 +101,14 @@ impl HttperfSessionRequests {
     pub fn ends(&mut self, session: u64) {
         if let Some(cookies) = &mut self.cookies {
             cookies.of.remove(&session);
-            cookies.sessions.retain(|_, of| *of != session);
+            let heads = &mut cookies.heads;
+            cookies.sessions.retain(|call, of| {
+                let stays = *of != session;
+                if !stays {
+                    heads.remove(call);
+                }
+                stays
+            });
         }
     }
 
@@ -110,6 +121,9 @@ impl HttperfSessionRequests {
         &self.scripts[self.index(session)]
     }
 }
+
+/// What is kept of a call's heads: twice the longest head that is read.
+const HEAD_BYTES_MAX: usize = 512 * 1024;
 
 /// The cookie of each session: as httperf's, the last one that came.
 #[derive(Debug, Clone, Default)]
@@ -179,6 +193,28 @@ mod tests {
         assert_eq!(parsed(line).unwrap().echo(), said);
         let log = parsed("--wsesslog=3,0.25,file --num-conns 8").unwrap();
         assert!(log.echo().ends_with("--wsesslog=3,0.250,file"));
+    }
+
+    #[test]
+    fn heads_of_calls_that_are_never_answered_take_little_memory() {
+        // Method: a session whose call gets heads without end and fails, a hundred times; and one
+        // call that gets megabytes of them before its own.
+        let mut requests = requests("--wsess=100,1,0 --session-cookies", "");
+        for session in 0..100 {
+            written(&mut requests, session, 0);
+            requests.head(100 * session, &[b'x'; 1000]);
+            requests.ends(session);
+        }
+        assert!(requests.cookies.as_ref().unwrap().heads.is_empty());
+        written(&mut requests, 100, 0);
+        for _ in 0..10_000 {
+            requests.head(10_000, &[b'x'; 1000]);
+        }
+        let kept = requests.cookies.as_ref().unwrap().heads[&10_000].len();
+        assert!(kept <= HEAD_BYTES_MAX, "{kept}");
+        requests.head(10_000, b"\r\nSet-Cookie: a=b\r\n\r\n");
+        requests.answered(10_000);
+        assert!(written(&mut requests, 100, 1).contains("Cookie: a=b"));
     }
 
     #[test]
