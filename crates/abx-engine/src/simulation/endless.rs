@@ -13,7 +13,7 @@ use super::network::hub::{Act, Hub, frame as echo, to_all};
 use super::network::{Network, Service, Sim};
 use super::script::PeerStep;
 use super::simulated::{MS, SECOND, count, plan, pool_of_steps, run};
-use super::streams::{Lengths, frame, pool_of_script, streams_plan};
+use super::streams::{RequestLengths, frame, pool_of_script, streams_plan};
 use crate::plan::LoadPlan;
 use crate::pool::{Broadcast, Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
@@ -167,7 +167,7 @@ fn endless_frames_of_http2_end_in_time() {
         let pool = || {
             let mut plan = streams_plan(CONNECTIONS, b"right", 1, 1);
             plan.timeout_ns = TIMEOUT;
-            let lengths = Lengths::of(&plan);
+            let lengths = RequestLengths::of(&plan);
             let serves = lengths.steps(1_000, |place| {
                 let stream = 2 * place + 1;
                 let answer = [frame(1, 4, stream, &[0x88]), frame(0, 1, stream, b"right")];

@@ -57,14 +57,14 @@ fn stream(place: u32) -> u32 {
 }
 
 /// What a connection is opened with, the first request, and each other one, in bytes.
-pub(super) struct Lengths {
+pub(super) struct RequestLengths {
     opening: usize,
     first: usize,
     other: usize,
 }
 
-impl Lengths {
-    pub(super) fn of(plan: &LoadPlan) -> Lengths {
+impl RequestLengths {
+    pub(super) fn of(plan: &LoadPlan) -> RequestLengths {
         let request = plan.requests[0].request.encode_stream(false).unwrap();
         let mut out = Vec::new();
         let mut client = http2::Client::open(&mut out);
@@ -73,7 +73,7 @@ impl Lengths {
             client.begin(&request, out).unwrap();
             out.len()
         };
-        Lengths {
+        RequestLengths {
             opening: out.len(),
             first: write(&mut out),
             other: write(&mut out),
@@ -134,7 +134,7 @@ fn a_closed_loop_of_streams_gets_what_the_server_serves() {
                 let mut plan = streams_plan(5, BODY, 4, 5);
                 plan.verify_every = 3;
                 plan.timeout_ns = 3_000 * MS;
-                let steps = Lengths::of(&plan).steps(4_000, |place| match is_reversed {
+                let steps = RequestLengths::of(&plan).steps(4_000, |place| match is_reversed {
                     false => vec![PeerStep::Work, answer(stream(place), BODY)],
                     true if place % 2 == 0 => Vec::new(),
                     true => vec![
@@ -181,7 +181,7 @@ fn phases_of_streams_run_side_by_side() {
     let head = |stream| PeerStep::Send(frame(1, 4, stream, &[0x88]).into());
     let body = |stream| PeerStep::Send(frame(0, END_STREAM, stream, BODY).into());
     let work = || PeerStep::Work;
-    let steps = Lengths::of(&plan).steps(2, |place| match place {
+    let steps = RequestLengths::of(&plan).steps(2, |place| match place {
         0 => Vec::new(),
         _ => vec![
             work(),
@@ -221,7 +221,7 @@ fn no_stream_is_lost_or_counted_twice() {
         let width = [4, 16][usize::try_from(seed / 2 % 2).unwrap()];
         let mut plan = streams_plan(8, body, width, seed);
         plan.timeout_ns = 50 * MS;
-        let steps = Lengths::of(&plan).steps(60, |place| {
+        let steps = RequestLengths::of(&plan).steps(60, |place| {
             let mut steps = vec![PeerStep::Work, answer(stream(place), body)];
             if place == 59 {
                 let last = [&stream(place).to_be_bytes()[..], &[0; 4]].concat();
