@@ -57,6 +57,8 @@ pub(crate) struct Slot<T> {
     pub(crate) unsent_bytes: usize,
     /// The last one, when it was put together for this time and the kernel did not take all.
     pub(crate) unsent: Vec<u8>,
+    /// The peer takes no more bytes. What it has sent before is still received.
+    pub(crate) is_cut_off: bool,
     pub(crate) usage: ConnectionUse,
     /// Connects in a row that failed.
     pub(crate) refusals: u32,
@@ -84,6 +86,7 @@ impl<T> Slot<T> {
             sending: 0,
             unsent_bytes: 0,
             unsent: Vec::new(),
+            is_cut_off: false,
             usage: ConnectionUse::New,
             refusals: 0,
             calls: 0,
@@ -123,6 +126,7 @@ impl<T> Slot<T> {
     pub(crate) fn may_hand_over(&self) -> bool {
         self.handed < self.flights.len()
             && self.unsent_bytes == 0
+            && !self.is_cut_off
             && self.state == SlotState::Standing
     }
 
@@ -195,6 +199,7 @@ impl<T> Slot<T> {
         self.state = SlotState::Closed;
         self.handed = 0;
         self.unsent_bytes = 0;
+        self.is_cut_off = false;
         self.generation = self.generation.wrapping_add(1);
         if let Some(hasher) = &mut self.hasher {
             hasher.reset();

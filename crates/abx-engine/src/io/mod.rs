@@ -33,6 +33,15 @@ pub use tls::{TlsPlanError, fuzz as tls_fuzz};
 pub(crate) use turn::TURN_BYTES;
 pub(crate) use turn::{CutTurns, Turn};
 
+/// Whether a send failed because the peer takes no more bytes. What it sent before that, which
+/// may be a whole response, can still be received: an event follows, and the end comes after it.
+pub(crate) fn is_cut_off(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
+}
+
 /// Below this span the clock is read again before a wait, so that what was done
 /// since the last reading does not make it end late.
 const NEAR: Nanos = Nanos(20_000_000);

@@ -8,7 +8,7 @@ use abx_sys::Nanos;
 use super::Pool;
 use super::outbox::has_outbox;
 use crate::connection::slot::{ConnectionUse, Slot, SlotState};
-use crate::io::{Io, Received, Token};
+use crate::io::{Io, Received, Token, is_cut_off};
 use crate::plan::{Asked, LoadPlan};
 use crate::protocol::Protocol;
 use crate::protocol::intake::{Intake, StreamState};
@@ -97,8 +97,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
         match send_rest(&mut self.io, token, slot, &encoded.copies) {
             Ok(()) => slot.handed < slot.flights.len(),
-            Err(_) => {
-                self.cannot_send(index, now);
+            Err(error) => {
+                self.cannot_send(index, &error, now);
                 false
             }
         }
@@ -123,8 +123,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
         let taken = match self.io.send(token, &self.written) {
             Ok(taken) => taken,
-            Err(_) => {
-                self.cannot_send(index, now);
+            Err(error) => {
+                // None of it was taken, so a response to it ends the connection.
+                slot.unsent_bytes = self.written.len();
+                self.cannot_send(index, &error, now);
                 return false;
             }
         };
@@ -138,7 +140,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// There is room for the rest of what was handed over.
     pub(super) fn send_on(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        if slot.unsent_bytes == 0 && !has_outbox::<C>(slot) {
+        if (slot.unsent_bytes == 0 && !has_outbox::<C>(slot)) || slot.is_cut_off {
             return;
         }
         let token = slot.token(index);
@@ -153,13 +155,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     sent
                 }
             };
-            if sent.is_err() {
-                return self.cannot_send(index, now);
+            if let Err(error) = sent {
+                return self.cannot_send(index, &error, now);
             }
         }
         if slot.unsent_bytes == 0 {
-            if self.flush_outbox(index).is_err() {
-                return self.cannot_send(index, now);
+            if let Err(error) = self.flush_outbox(index) {
+                return self.cannot_send(index, &error, now);
             }
             self.resume(index, now);
         }
@@ -174,7 +176,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.hand_over(index, now);
     }
 
-    pub(super) fn cannot_send(&mut self, index: usize, now: Nanos) {
+    /// A server may respond before it has read all of a request, and close. So what it sent is
+    /// received first, and the end of it decides what became of the request.
+    pub(super) fn cannot_send(&mut self, index: usize, error: &io::Error, now: Nanos) {
+        if is_cut_off(error) {
+            self.slots[index].is_cut_off = true;
+            return;
+        }
         let slot = &self.slots[index];
         let outcome = broken_by(&mut self.io, slot, slot.token(index));
         self.broken(index, outcome, now);
@@ -233,6 +241,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             has_room |= is_next;
             let parsed = match self.flush_outbox(index) {
                 Ok(()) => parsed,
+                Err(error) if is_cut_off(&error) => {
+                    self.slots[index].is_cut_off = true;
+                    parsed
+                }
                 Err(_) => {
                     let slot = &self.slots[index];
                     StreamState::Broken(broken_by(&mut self.io, slot, token))
@@ -254,6 +266,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     self.skip_rest(token);
                 }
                 StreamState::Over => self.over(index, now),
+                StreamState::Broken(Outcome::EarlyClose) if self.slots[index].is_cut_off => {
+                    has_room |= !self.slots[index].flights.is_empty();
+                    self.broken(index, Outcome::Reset, now);
+                }
                 StreamState::Broken(outcome) => {
                     // A connection that did nothing is lost without anyone's turn.
                     has_room |= !self.slots[index].flights.is_empty();

@@ -24,7 +24,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             return Ok(());
         }
         let slot = &mut self.slots[index];
-        if !has_outbox::<C>(slot) || slot.unsent_bytes > 0 {
+        if !has_outbox::<C>(slot) || slot.unsent_bytes > 0 || slot.is_cut_off {
             return Ok(());
         }
         let token = slot.token(index);

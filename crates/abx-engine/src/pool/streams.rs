@@ -35,8 +35,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             flight.stream = stream;
             slot.handed += 1;
         }
-        if self.flush_outbox(index).is_err() {
-            self.cannot_send(index, now);
+        if let Err(error) = self.flush_outbox(index) {
+            self.cannot_send(index, &error, now);
         }
     }
 

@@ -9,7 +9,7 @@ use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
 use super::{Patience, ProbeError};
-use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token};
+use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token, is_cut_off};
 use crate::plan::TlsPlan;
 use crate::stopper::Stopper;
 
@@ -24,6 +24,8 @@ const TOKEN: Token = Token {
 /// A connection with a deadline for all of it.
 pub(super) struct ProbeConnection<'a> {
     io: Box<dyn Io>,
+    /// What the peer has not taken yet.
+    unsent: Vec<u8>,
     ready: Vec<Ready>,
     /// Whether a byte of the peer's has come.
     has_received: bool,
@@ -48,6 +50,7 @@ impl<'a> ProbeConnection<'a> {
         io.connect(TOKEN, &address, None).map_err(broken)?;
         let mut connection = ProbeConnection {
             io,
+            unsent: Vec::new(),
             ready: Vec::new(),
             has_received: false,
             begun,
@@ -75,13 +78,22 @@ impl<'a> ProbeConnection<'a> {
         self.io.tls_session(TOKEN)
     }
 
-    pub(super) fn send(&mut self, mut bytes: &[u8]) -> Result<(), ProbeError> {
-        while !bytes.is_empty() {
+    /// Sends as much as the peer takes now; the rest goes out while it is received from, since a
+    /// server may respond before it has read all of a request.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), ProbeError> {
+        self.unsent.extend_from_slice(bytes);
+        self.send_rest()
+    }
+
+    fn send_rest(&mut self) -> Result<(), ProbeError> {
+        while !self.unsent.is_empty() {
             self.left()?;
-            let sent = self.io.send(TOKEN, bytes);
-            bytes = &bytes[sent.map_err(|error| broken(error, self.patience.timeout))?..];
-            if !bytes.is_empty() {
-                self.wait()?;
+            match self.io.send(TOKEN, &self.unsent) {
+                Ok(0) => break,
+                Ok(sent) => drop(self.unsent.drain(..sent)),
+                // What it sent before it closed is received, and then its end.
+                Err(error) if is_cut_off(&error) => self.unsent.clear(),
+                Err(error) => return Err(broken(error, self.patience.timeout)),
             }
         }
         Ok(())
@@ -93,6 +105,7 @@ impl<'a> ProbeConnection<'a> {
         loop {
             // A peer that always has more to say must not keep it busy for ever.
             self.left()?;
+            self.send_rest()?;
             match self.io.receive(TOKEN) {
                 Received::Bytes(bytes) => {
                     self.has_received = true;

@@ -12,7 +12,7 @@ use abx_wire::http1::{Done, Fault};
 use super::count::{LoadNeed, RanSlice, SessionCount};
 use super::plan::ScenarioPlan;
 use super::user::{Activity, LineNews, LineState, ScenarioUser, StepFault};
-use crate::io::{Awaits, Io, Ready, Received, Token, remedy};
+use crate::io::{Awaits, Io, Ready, Received, Token, is_cut_off, remedy};
 use crate::pool::connect_outcome;
 use crate::stopper::Stopper;
 
@@ -299,6 +299,8 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                 let tally = step_of(&mut self.tally, &mut self.uncounted, user);
                 tally.sent += u64::from(is_first);
             }
+            // The server may have responded before it closed, which an event shows.
+            Err(error) if is_cut_off(&error) => {}
             Err(error) => {
                 let fault = match self.io.take_fault(token) {
                     None => StepFault::from_outcome(Outcome::Reset, error.to_string()),
@@ -328,6 +330,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                 }),
             };
             let asks = user.activity == Activity::Asks;
+            let is_cut_short = !user.unsent().is_empty();
             match news {
                 LineNews::More => {}
                 LineNews::Answered(done) => self.answered(index, done, now),
@@ -335,6 +338,9 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                 _ if !asks => self.close(index),
                 LineNews::Broken(Fault::ClosedIdle) if has_ended => {
                     let fault = match self.io.is_acknowledged(token) {
+                        _ if is_cut_short => {
+                            StepFault::from_outcome(Outcome::Reset, "reset by the server")
+                        }
                         true => StepFault::from_outcome(Outcome::EmptyResponse, NO_BYTE),
                         false => StepFault::from_outcome(Outcome::EarlyClose, NO_BYTE),
                     };

@@ -5,6 +5,7 @@
 pub(crate) mod answers;
 pub(crate) mod counts;
 pub(crate) mod course;
+pub(crate) mod early;
 pub(crate) mod failures;
 pub(crate) mod http10;
 pub(crate) mod http2;

@@ -208,6 +208,23 @@ impl RunRecord {
 }
 
 impl RunRecord {
+    /// The time in seconds over which throughput is counted: at a rate, that of the counted
+    /// responses; in a closed loop, all of the run.
+    #[must_use]
+    pub fn counted_s(&self) -> f64 {
+        let is_open = self.settings.arrivals.is_open();
+        let blocks = self.measured.blocks.iter().flat_map(|block| &block.loads);
+        let rounds = blocks.flat_map(|load| &load.rounds);
+        let clocked: u64 = rounds
+            .flat_map(|round| &round.slices)
+            .map(|slice| slice.clocked)
+            .sum();
+        match self.throughput_per_s {
+            Some(per_s) if is_open && per_s > 0.0 => clocked as f64 / per_s,
+            _ => self.elapsed_s,
+        }
+    }
+
     /// The load's settings.
     #[must_use]
     pub fn load(&self) -> Option<&LoadSettings> {

@@ -125,13 +125,46 @@ pub(crate) fn throughput_per_s(
     } else {
         (connections, spans.connection_ns)
     };
-    (ns > 0).then(|| weight as f64 * ok as f64 / (ns as f64 / 1e9))
+    let per_s = (ns > 0).then(|| weight as f64 * ok as f64 / (ns as f64 / 1e9))?;
+    // The last of N requests is due N - 1 intervals after the first, so a short time would show
+    // more than was offered: N responses count over N intervals at least.
+    let offered = arrivals
+        .rate_per_s
+        .filter(|_| arrivals.kind == ArrivalKind::Constant);
+    Some(offered.map_or(per_s, |offered| per_s.min(offered)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::measure::tally::Tally;
+
+    #[test]
+    fn no_more_responses_per_second_are_counted_than_were_offered() {
+        // Method: requests at a constant rate, of which the last is due one interval before the
+        // end of their time; a server that falls behind; random arrivals, which may crowd.
+        let constant = ArrivalSettings {
+            kind: ArrivalKind::Constant,
+            rate_per_s: Some(2.0),
+            ..ArrivalSettings::default()
+        };
+        let over = |arrivals: &ArrivalSettings, ok, measured_ns| {
+            let spans = Spans {
+                connection_ns: 0,
+                measured_ns,
+            };
+            throughput_per_s(arrivals, 5, ok, spans)
+        };
+        assert_eq!(over(&constant, 2, 500_000_000), Some(2.0));
+        assert_eq!(over(&constant, 1, 300_000), Some(2.0));
+        assert_eq!(over(&constant, 3, 2_000_000_000), Some(1.5));
+        assert_eq!(over(&constant, 3, 0), None);
+        let poisson = ArrivalSettings {
+            kind: ArrivalKind::Poisson,
+            ..constant
+        };
+        assert_eq!(over(&poisson, 5, 2_000_000_000), Some(2.5));
+    }
 
     #[test]
     fn a_request_that_was_tried_twice_was_due_once() {

@@ -81,7 +81,7 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
     let text = format!(
         "Throughput: {limit}{}{counted}{asked}, measured for {}.{claim}",
         figure(achieved),
-        seconds(record.elapsed_s)
+        seconds(record.counted_s())
     );
     style.paragraph(&text)
 }

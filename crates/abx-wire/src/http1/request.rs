@@ -90,6 +90,13 @@ pub enum RequestError {
         /// Length of the body.
         body_bytes: usize,
     },
+    /// A header asks the server to close connections that are to be kept.
+    #[error(
+        "header Connection: {0} has the server close connections that the load keeps: leave it \
+         out, and use `--no-keepalive` (`keep_alive = false` in a study file) for a connection per \
+         request"
+    )]
+    Close(String),
     /// A header that speaks of the connection, of which HTTP/2 has its own way to speak.
     #[error("header {0} is of HTTP/1 connections and has no meaning in HTTP/2: leave it out")]
     OfConnection(String),
@@ -206,6 +213,14 @@ impl Request {
                 name: name.to_owned(),
                 value: value.to_owned(),
             });
+        }
+        if self.connection == Persistence::KeepAlive
+            && name.eq_ignore_ascii_case("connection")
+            && value
+                .split(',')
+                .any(|option| option.trim().eq_ignore_ascii_case("close"))
+        {
+            return Err(RequestError::Close(value.to_owned()));
         }
         let is_other_length = name.eq_ignore_ascii_case("content-length")
             && value.trim() != self.body.len().to_string();

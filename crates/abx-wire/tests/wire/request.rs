@@ -142,6 +142,15 @@ fn what_would_break_the_grammar_is_refused() {
             Err(RequestError::Framing { .. })
         ));
     }
+    for close in ["close", "Close", "x-other, close"] {
+        let error = header("connection", close).encode().unwrap_err();
+        assert_eq!(error, RequestError::Close(close.to_owned()));
+        assert!(error.to_string().contains("--no-keepalive"), "{error}");
+        let mut once = header("Connection", close);
+        once.connection = Persistence::Close;
+        assert!(once.encode().is_ok(), "{close}");
+    }
+    assert!(header("Connection", "keep-alive").encode().is_ok());
     for good in ["*", "/", "http://a/b", "/%20?q=[1]"] {
         assert!(target(good).encode().is_ok(), "{good}");
     }

@@ -27,6 +27,11 @@ pub enum TlsPlanError {
     /// The machine has no list of authorities.
     #[error("this machine has no list of certificate authorities ({0}): name one by --ca FILE")]
     System(String),
+    /// The certificates to be trusted have expired, or are none.
+    #[error(
+        "the certificates to trust (--ca) cannot be used: {0}: renew them, or accept any with --insecure"
+    )]
+    Trust(Error),
     /// A certificate or a key that does not serve.
     #[error("a certificate or key cannot be used: {0}")]
     Material(#[from] Error),
@@ -50,9 +55,12 @@ impl TlsClient {
             .with_protocol_versions(versions)?;
         let builder = match &plan.trust {
             TlsTrust::System => builder.with_root_certificates(system_authorities()?),
-            TlsTrust::Given(given) => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Given::of(given, provider)?)),
+            TlsTrust::Given(given) => {
+                let given = Given::of(given, provider).map_err(TlsPlanError::Trust)?;
+                builder
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::new(given))
+            }
             TlsTrust::Anyone => builder
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(Unverified(provider))),

@@ -1,4 +1,4 @@
-//! Whose certificates are believed, where it is not the machine's authorities that say so.
+//! Which certificates are trusted, if not those of the machine's authorities.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Believes given certificates and those that they signed. One that is given itself need
-/// not be signed by anybody: a server's own, as people make them to try things out.
+/// Trusts given certificates and those that they signed, except expired ones. A given one needs no
+/// signature: it may be the server's own, as people make them to try things out.
 #[derive(Debug)]
 pub(super) struct Given {
     certificates: Vec<CertificateDer<'static>>,
@@ -19,21 +19,59 @@ pub(super) struct Given {
 
 impl Given {
     /// # Errors
-    /// One of them is no certificate.
+    /// One of them is no certificate, or none of them is valid now: the error of the first.
     pub(super) fn of(given: &[Vec<u8>], provider: Arc<CryptoProvider>) -> Result<Given, Error> {
-        let certificates: Vec<CertificateDer> =
+        let mut certificates: Vec<CertificateDer> =
             given.iter().cloned().map(CertificateDer::from).collect();
-        let mut store = RootCertStore::empty();
-        for one in &certificates {
-            store.add(one.clone())?;
+        let all = signed_by(&certificates, &provider)?;
+        let now = UnixTime::now();
+        let outdated = |certificate: &CertificateDer| outdated(&all, certificate, now);
+        let first = certificates.first().and_then(outdated);
+        certificates.retain(|certificate| outdated(certificate).is_none());
+        if let Some(error) = first.filter(|_| certificates.is_empty()) {
+            return Err(error);
         }
-        let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider);
-        let signed = signed.build();
+        let signed = signed_by(&certificates, &provider)?;
         Ok(Given {
             certificates,
-            signed: signed.map_err(|error| Error::General(error.to_string()))?,
+            signed,
         })
     }
+}
+
+/// Trusts what these have signed, whether they have expired or not.
+fn signed_by(
+    certificates: &[CertificateDer<'static>],
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<WebPkiServerVerifier>, Error> {
+    let mut store = RootCertStore::empty();
+    for certificate in certificates {
+        store.add(certificate.clone())?;
+    }
+    let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider));
+    let signed = signed.build();
+    signed.map_err(|error| Error::General(error.to_string()))
+}
+
+/// Why a certificate is not valid at this moment. SUBTLE: it is shown as a server's, whose dates
+/// are looked at before anything else; other errors say nothing of an authority.
+fn outdated(
+    verifier: &WebPkiServerVerifier,
+    certificate: &CertificateDer<'_>,
+    now: UnixTime,
+) -> Option<Error> {
+    use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
+    let name = ServerName::try_from("localhost").expect("a name");
+    let shown = verifier.verify_server_cert(certificate, &[], &name, &[], now);
+    let is_of_dates = |error: &Error| {
+        matches!(
+            error,
+            Error::InvalidCertificate(
+                Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. }
+            )
+        )
+    };
+    shown.err().filter(is_of_dates)
 }
 
 impl ServerCertVerifier for Given {
@@ -117,5 +155,81 @@ impl ServerCertVerifier for Unverified {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         let algorithms = &self.0.signature_verification_algorithms;
         algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+    use rustls::crypto::ring::default_provider;
+
+    use super::*;
+
+    const NAME: &str = "server.test";
+
+    fn params(last_year: i32) -> CertificateParams {
+        let mut params = CertificateParams::new([NAME.to_owned()]).unwrap();
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(last_year, 1, 1);
+        params
+    }
+
+    /// A server's own certificate.
+    fn own(last_year: i32) -> CertificateDer<'static> {
+        let key = KeyPair::generate().unwrap();
+        params(last_year).self_signed(&key).unwrap().der().clone()
+    }
+
+    /// An authority, and a server's certificate that it signed.
+    fn signed(last_year: [i32; 2]) -> [CertificateDer<'static>; 2] {
+        let [authority_key, key] = [KeyPair::generate().unwrap(), KeyPair::generate().unwrap()];
+        let mut authority = params(last_year[0]);
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = authority.self_signed(&authority_key).unwrap().der().clone();
+        let issuer = Issuer::new(authority, authority_key);
+        let shown = params(last_year[1]).signed_by(&key, &issuer).unwrap();
+        [certificate, shown.der().clone()]
+    }
+
+    /// Whether a server that shows this is trusted.
+    fn is_trusted(trusted: &[&CertificateDer], shown: &CertificateDer<'_>) -> Result<(), String> {
+        let trusted: Vec<Vec<u8>> = trusted.iter().map(|one| one.to_vec()).collect();
+        let given = Given::of(&trusted, Arc::new(default_provider()));
+        let given = given.map_err(|error| error.to_string())?;
+        let name = ServerName::try_from(NAME).unwrap();
+        let verified = given.verify_server_cert(shown, &[], &name, &[], UnixTime::now());
+        verified.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn expired_certificates_are_not_trusted() {
+        // Method: a server's own certificate, one that an authority signed, and a file with
+        // several, each before and after its last day.
+        let [old, good] = [own(2021), own(2999)];
+        assert_eq!(is_trusted(&[&good], &good), Ok(()));
+        for trusted in [vec![&old], vec![&old, &good]] {
+            assert!(
+                is_trusted(&trusted, &old)
+                    .unwrap_err()
+                    .contains("certificate")
+            );
+        }
+        assert!(is_trusted(&[&old], &old).unwrap_err().contains("expired"));
+        assert_eq!(is_trusted(&[&old, &good], &good), Ok(()));
+        let [authority, shown] = signed([2999, 2999]);
+        assert_eq!(is_trusted(&[&authority], &shown), Ok(()));
+        assert_eq!(is_trusted(&[&old, &authority], &shown), Ok(()));
+        let [authority, shown] = signed([2999, 2021]);
+        assert!(
+            is_trusted(&[&authority], &shown)
+                .unwrap_err()
+                .contains("expired")
+        );
+        let [authority, shown] = signed([2021, 2999]);
+        assert!(
+            is_trusted(&[&authority], &shown)
+                .unwrap_err()
+                .contains("expired")
+        );
     }
 }
