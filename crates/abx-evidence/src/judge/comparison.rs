@@ -79,6 +79,10 @@ pub struct Comparison {
     pub fragile: bool,
     /// How many blocks more would settle it, when it is inconclusive.
     pub blocks_more: Option<u32>,
+    /// Whether it is inconclusive because it has fewer blocks than a verdict needs, whatever
+    /// they show. Absent when it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub too_few_blocks: bool,
     /// The smallest difference that as many blocks show in 4 of 5 studies by this comparison
     /// alone, as a share.
     pub detectable: Option<f64>,
@@ -306,6 +310,7 @@ impl<'a> ComparisonFamily<'a> {
             at_least: false,
             fragile: false,
             blocks_more: None,
+            too_few_blocks: false,
             detectable: None,
             hodges_lehmann: None,
             undisturbed: None,
@@ -381,14 +386,18 @@ impl<'a> ComparisonFamily<'a> {
         assessed: Result<Assessment, StatsError>,
         findings: &[Finding],
     ) -> Comparison {
-        let Ok(mut one) = assessed else {
-            // Fewer than two blocks have no spread, so there is no interval at all.
-            let fewest = blocks_for_verdict(self.study.is_ordered());
-            let more = blocks_needed(draft.blocks, fewest, f64::INFINITY, self.margin());
-            return Comparison {
-                blocks_more: Some(more),
-                ..draft
-            };
+        let mut one = match assessed {
+            Ok(one) => one,
+            Err(error) => {
+                // Fewer than two blocks have no spread, so there is no interval at all.
+                let fewest = blocks_for_verdict(self.study.is_ordered());
+                let more = blocks_needed(draft.blocks, fewest, f64::INFINITY, self.margin());
+                return Comparison {
+                    blocks_more: Some(more),
+                    too_few_blocks: matches!(error, StatsError::TooFewBlocks { .. }),
+                    ..draft
+                };
+            }
         };
         let sense = self.metric.sense();
         one.verdict = one.verdict.in_sense(sense);
@@ -579,6 +588,7 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
             true => one.blocks_to_direction,
             false => one.blocks_more,
         },
+        too_few_blocks: one.blocks < one.required.blocks,
         detectable: detectable(one),
         hodges_lehmann: one.hodges_lehmann.map(Bounds::from),
         undisturbed,
