@@ -327,10 +327,7 @@ fn not_slower_answers(
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: one.baseline.clone(),
-        ..answer(
-            one.metric,
-            straight(Figures::of(one, record, confidence)),
-        )
+        ..answer(one.metric, straight(Figures::of(one, record, confidence)))
     });
     let beside = &record.conclusions.past_comparisons;
     let then = beside.iter().map(|one| ExpectationResult {

@@ -74,6 +74,7 @@ pub fn conduct(
             watch: &mut |progress| watch.see(&progress),
             on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
             version: env!("CARGO_PKG_VERSION"),
+            limits: &expectations,
             generator,
         },
     );
