@@ -49,3 +49,4 @@ pub use self::scenario::scenario_text;
 pub use self::side_by_side::side_by_side_text;
 pub use self::study::{ReportExtent, study_text};
 pub use self::timer::timer_text;
+pub use crate::words::expectations::settling_flag;
