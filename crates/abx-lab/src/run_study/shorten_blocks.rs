@@ -68,7 +68,7 @@ impl StudyRunner<'_> {
 /// Which time is to hold how many blocks; `None` if they take what they take.
 ///
 /// A budget has to hold the blocks that a verdict needs: with fewer, all of it is spent and
-/// nothing is known.
+/// nothing is known. It is made to hold one more, since blocks take longer now and then.
 fn planned(study: &Study) -> Option<(OrderedTime, u32)> {
     if study.rounds.is_some() {
         // They were asked for, so they stay.
@@ -78,7 +78,7 @@ fn planned(study: &Study) -> Option<(OrderedTime, u32)> {
         Some(blocks) => Some((study.ordered_time?, blocks)),
         None => {
             let budget = OrderedTime::Whole(study.budget());
-            Some((budget, BLOCKS_FOR_VERDICT as u32))
+            Some((budget, BLOCKS_FOR_VERDICT as u32 + 1))
         }
     }
 }
@@ -251,10 +251,10 @@ mod tests {
             budget: Some(minute),
             ..study(SliceLength::Usual)
         };
-        assert_eq!(planned(&usual), Some((OrderedTime::Whole(minute), 7)));
+        assert_eq!(planned(&usual), Some((OrderedTime::Whole(minute), 8)));
         let by_default = study(SliceLength::Usual);
         let whole = OrderedTime::Whole(by_default.budget());
-        assert_eq!(planned(&by_default), Some((whole, 7)));
+        assert_eq!(planned(&by_default), Some((whole, 8)));
         let rounds = Study {
             rounds: Some(9),
             ..usual.clone()

@@ -9,7 +9,7 @@ use abx_evidence::{
     StudyRecord, Verdict,
 };
 
-use super::metrics::{metric_under, shape_under};
+use super::metrics::{capitalized, metric_under, shape_under};
 use super::style::{Style, Tint};
 use super::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
 use super::wrap::{clean, clean_name, shorten};
@@ -43,6 +43,11 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
                  {because}."
             )
         }
+        (_, Some(serves)) if one.too_few_blocks => format!(
+            "Cannot tell yet whether {subject} or {baseline} {}: {serves}: {verdict}. {}.",
+            asked(one),
+            capitalized(&lacking(record, one))
+        ),
         (_, Some(serves)) => format!(
             "Cannot tell yet whether {subject} or {baseline} {}: {serves}; {}: {verdict}.",
             asked(one),
@@ -50,10 +55,13 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
         ),
         (_, None) => format!(
             "Cannot tell yet whether {subject} or {baseline} {} {place}: {} measured, too few for \
-             an interval; {}: {verdict}.",
+             an interval: {verdict}.{}",
             asked(one),
             plural(one.blocks as u64, "block"),
-            settling(record, one)
+            match one.too_few_blocks {
+                true => format!(" {}.", capitalized(&lacking(record, one))),
+                false => String::new(),
+            }
         ),
     }
 }

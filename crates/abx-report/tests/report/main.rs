@@ -8,6 +8,7 @@ mod formats;
 mod history;
 mod html;
 mod imported;
+mod limits;
 mod lists;
 mod overview;
 mod page;

@@ -116,7 +116,7 @@ pub fn remark(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<Str
     let flag = abx_report::settling_flag(record, answers);
     let what = match too_little.map(|one| &one.standing) {
         Some(Standing::Unsettled(Doubt::FewBlocks(fewest))) => format!(
-            "too little was measured to tell who is slower, run at least {fewest} blocks: {}",
+            "too little was measured to tell who is slower, run at least {fewest} blocks (`{}`)",
             flag.as_deref().unwrap_or("--budget")
         ),
         Some(Standing::Unsettled(Doubt::NoInterval)) => {

@@ -233,7 +233,12 @@ impl Watch {
             LimitState::Open => blocks_until_settled(record, &self.limits).unwrap_or(0),
             LimitState::OutOfReach => blocks_until_verdicts(record),
         };
-        self.is_estimated = done >= BLOCKS_ORDERED as u32;
+        // Before that, limits are not compared with any interval.
+        let fewest = match self.limits.is_empty() {
+            true => BLOCKS_ORDERED,
+            false => BLOCKS_FOR_VERDICT,
+        };
+        self.is_estimated = done >= fewest as u32;
         let needed = done.saturating_add(more);
         self.expected = self
             .ordered
