@@ -65,6 +65,10 @@ const CASES: &[(&str, fn())] = &[
         blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds,
     ),
     (
+        "a_short_budget_gets_blocks_of_fewer_rounds",
+        a_short_budget_gets_blocks_of_fewer_rounds,
+    ),
+    (
         "each_load_is_measured_for_as_long_as_asked",
         each_load_is_measured_for_as_long_as_asked,
     ),
@@ -459,6 +463,24 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
         assert_eq!((pilot.rounds, pilot.shortened), expected);
         let block = &outcome.record.measured.blocks[0];
         assert_eq!(block.loads[0].rounds.len(), expected.0 as usize);
+    }
+}
+
+fn a_short_budget_gets_blocks_of_fewer_rounds() {
+    // Method: four seconds, which hold no seven usual blocks of two subjects, each loaded for
+    // 1.5 s; and a number of rounds that was asked for, which stays.
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("record.json");
+    for (rounds, is_shortened) in [(None, true), (Some(3), false)] {
+        let study = Study {
+            budget: Some(Duration::from_secs(4)),
+            slice: SliceLength::Usual,
+            rounds,
+            ..study(None)
+        };
+        let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+        let pilot = outcome.record.measured.loads[0].pilot.clone().unwrap();
+        assert_eq!(pilot.shortened, is_shortened, "{pilot:?}");
     }
 }
 

@@ -96,8 +96,8 @@ impl Cell {
         let (limit, sign) = match grid::further(one) {
             Some(Further::AtLeast) => (style.at_least(), sign),
             Some(Further::AtMost) => (style.at_most(), sign),
-            Some(Further::Open) if !one.too_few_blocks => ("", grid::OPEN_BOUND),
-            Some(Further::Open) | None => ("", sign),
+            Some(Further::Open) => ("", grid::OPEN_BOUND),
+            None => ("", sign),
         };
         let fragile = if one.fragile { "~" } else { "" };
         Cell::tinted(&format!("{limit}{figures} {fragile}{sign}"), one.verdict)

@@ -187,7 +187,7 @@ pub(crate) enum Further {
 
 /// Where the truth may lie further out than this; `None` for what is no bound.
 pub(crate) fn further(one: &Comparison) -> Option<Further> {
-    let ratio = one.ratio.filter(|_| one.at_least)?;
+    let ratio = one.ratio.filter(|_| one.at_least && !one.too_few_blocks)?;
     Some(match one.verdict.is_directed() {
         true if ratio > 1.0 => Further::AtLeast,
         true => Further::AtMost,

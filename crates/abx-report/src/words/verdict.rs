@@ -9,6 +9,7 @@ use abx_evidence::{
     StudyRecord, Verdict,
 };
 
+use super::grid::is_open;
 use super::metrics::{capitalized, metric_under, shape_under};
 use super::style::{Style, Tint};
 use super::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
@@ -458,7 +459,7 @@ pub(crate) fn void_line(void: Option<&Finding>) -> String {
 /// That a difference would stand alone, and may be chance among many.
 fn among_many(one: &Comparison) -> Option<String> {
     let excludes = one.low? > 1.0 || one.high? < 1.0;
-    (excludes && one.together > 1 && one.verdict == Verdict::Inconclusive).then(|| {
+    (excludes && one.together > 1 && is_open(one)).then(|| {
         format!(
             "On its own this would be a difference; among {} comparisons it may be chance.",
             one.together

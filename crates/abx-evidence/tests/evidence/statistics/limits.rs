@@ -15,7 +15,7 @@ use super::noise::{Extent, Noise, World};
 use super::simulation::BLOCKS_MAX;
 
 /// Studies of each cell.
-const STUDIES: usize = 2_000;
+const STUDIES: usize = 5_000;
 /// The most blocks of a study with a generous budget.
 const BLOCKS_GENEROUS: usize = 60;
 /// How far the truth lies above the limit.
