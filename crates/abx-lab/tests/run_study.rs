@@ -489,7 +489,7 @@ fn each_load_is_measured_for_as_long_as_asked() {
     // of all slices that were measured, and that a number of rounds that was asked for stays.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
-    for (rounds, asked) in [(None, true), (Some(3), false)] {
+    for (rounds, asked) in [(None, true), (Some(4), false)] {
         let mut study = Study {
             ordered_time: Some(OrderedTime::EachLoad(Duration::from_millis(600))),
             slice: SliceLength::Usual,

@@ -13,11 +13,13 @@ use crate::end::{End, Failure};
 #[derive(Debug, Clone, Default, Args)]
 pub struct ExpectFlags {
     /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as 'new >= 0.97
-    /// * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated.
+    /// * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated. `abx compare` measures
+    /// until it is settled, or until the budget is used up.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Exit with 1 if a subject is certainly slower than the baseline (or than the subject of
     /// --against) by more than this, such as 3%, and with 3 if too little was measured to tell.
+    /// `abx compare` measures until it is settled, or until the budget is used up.
     #[arg(long, value_name = "PCT", value_parser = slack)]
     pub fail_if_slower: Option<Expectation>,
 }
