@@ -467,13 +467,13 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
 }
 
 fn a_short_budget_gets_blocks_of_fewer_rounds() {
-    // Method: four seconds, which hold no seven usual blocks of two subjects, each loaded for
+    // Method: six seconds, which hold no seven usual blocks of two subjects, each loaded for
     // 1.5 s; and a number of rounds that was asked for, which stays.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
     for (rounds, is_shortened) in [(None, true), (Some(3), false)] {
         let study = Study {
-            budget: Some(Duration::from_secs(4)),
+            budget: Some(Duration::from_secs(6)),
             slice: SliceLength::Usual,
             rounds,
             ..study(None)

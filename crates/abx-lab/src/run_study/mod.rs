@@ -6,6 +6,7 @@ mod ceiling;
 pub mod context;
 mod fault_slice;
 mod faults;
+mod fit_blocks;
 mod load_of_block;
 pub mod load_once;
 mod load_time;
@@ -151,11 +152,12 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
     let ended = runner.run();
     runner.context.services.stop();
     let saved = runner.conclude(&ended);
-    let error = ended.err();
-    let is_budget = |error: &StudyError| matches!(error, StudyError::Abort(Abort::Budget));
     // A block that is cut takes nothing from those before it.
     let has_blocks = runner.record.measured.complete_blocks().next().is_some();
-    let error = error.filter(|error| !(has_blocks && is_budget(error)));
+    let is_budget = |error: &StudyError| matches!(error, StudyError::Abort(Abort::Budget));
+    let error = ended
+        .err()
+        .filter(|error| !(has_blocks && is_budget(error)));
     Ok(StudyOutcome {
         record: runner.record,
         error: error.or(saved.err().map(StudyError::Store)),
@@ -262,12 +264,8 @@ impl StudyRunner<'_> {
 
     /// Replaces loads whose rate depends on the subjects by what is found.
     fn find_rates(&mut self) -> Result<(), Abort> {
-        if !self
-            .context
-            .loads
-            .iter()
-            .any(|load| load.rate.is_unresolved())
-        {
+        let mut loads = self.context.loads.iter();
+        if !loads.any(|load| load.rate.is_unresolved()) {
             return Ok(());
         }
         let mut random = self.random(u64::MAX - 1);

@@ -12,9 +12,9 @@ use crate::end::{End, Failure};
 /// What must hold.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ExpectFlags {
-    /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as 'new >= 0.97
-    /// * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated. `abx compare` measures
-    /// until it is settled, or until the budget is used up.
+    /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as
+    /// 'new >= 0.97 * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated. `abx
+    /// compare` measures until it is settled, or until the budget is used up.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Exit with 1 if a subject is certainly slower than the baseline (or than the subject of
