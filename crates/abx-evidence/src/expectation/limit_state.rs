@@ -22,12 +22,12 @@ pub enum LimitState {
 /// Source: docs/statistics.md, "A limit".
 #[must_use]
 pub fn limit_state(record: &StudyRecord, expectations: &[Expectation]) -> LimitState {
-    let found = answers_at(record, expectations, Confidence::CERTAIN);
+    let results = answers_at(record, expectations, Confidence::CERTAIN);
     let is_settled =
-        |one: &ExpectationResult| matches!(one.standing, Standing::Holds | Standing::Fails);
-    if found.iter().any(is_open) {
+        |result: &ExpectationResult| matches!(result.standing, Standing::Holds | Standing::Fails);
+    if results.iter().any(is_open) {
         LimitState::Open
-    } else if !found.is_empty() && found.iter().all(is_settled) {
+    } else if !results.is_empty() && results.iter().all(is_settled) {
         LimitState::Settled
     } else {
         LimitState::OutOfReach
@@ -38,14 +38,14 @@ pub fn limit_state(record: &StudyRecord, expectations: &[Expectation]) -> LimitS
 /// is open, or before there is a spread to go by.
 #[must_use]
 pub fn blocks_until_settled(record: &StudyRecord, expectations: &[Expectation]) -> Option<u32> {
-    let found = answers_at(record, expectations, Confidence::CERTAIN);
-    found.iter().filter_map(|one| one.blocks_more).max()
+    let results = answers_at(record, expectations, Confidence::CERTAIN);
+    results.iter().filter_map(|result| result.blocks_more).max()
 }
 
 /// Whether more blocks may settle it.
-fn is_open(found: &ExpectationResult) -> bool {
+fn is_open(result: &ExpectationResult) -> bool {
     matches!(
-        found.standing,
+        result.standing,
         Standing::Unsettled(Doubt::Straddles | Doubt::FewBlocks(_))
     )
 }

@@ -87,21 +87,21 @@ mod tests {
         #[test]
         fn what_a_block_measures_adds_up_to_its_span(span_ms in 50_u64..100_000) {
             // Method: any span against slices of 100 ms and a quick server.
-            let found = filled(usual(1), Duration::from_millis(span_ms));
-            let measured_ns = found.slice_ns * u64::from(found.rounds);
-            prop_assert!(measured_ns.abs_diff(span_ms * MS) < u64::from(found.rounds));
-            prop_assert!(found.rounds <= 10);
-            prop_assert!(found.discard_ns >= found.slice_ns / 10);
-            prop_assert!(found.discard_ns <= found.slice_ns * 2 / 5);
+            let after = filled(usual(1), Duration::from_millis(span_ms));
+            let measured_ns = after.slice_ns * u64::from(after.rounds);
+            prop_assert!(measured_ns.abs_diff(span_ms * MS) < u64::from(after.rounds));
+            prop_assert!(after.rounds <= 10);
+            prop_assert!(after.discard_ns >= after.slice_ns / 10);
+            prop_assert!(after.discard_ns <= after.slice_ns * 2 / 5);
         }
     }
 
     #[test]
     fn a_span_too_short_for_a_slow_server_keeps_two_of_its_responses() {
         // Method: 100 ms for a server that takes 200 ms for a response.
-        let found = filled(usual(200), Duration::from_millis(100));
-        assert_eq!((found.slice_ns, found.rounds), (400 * MS, 1));
-        assert!(found.shortened);
+        let after = filled(usual(200), Duration::from_millis(100));
+        assert_eq!((after.slice_ns, after.rounds), (400 * MS, 1));
+        assert!(after.shortened);
     }
 
     #[test]
@@ -112,8 +112,8 @@ mod tests {
             rounds: 1,
             ..pilot(Interleave::Trials)
         };
-        let found = filled(trial, Duration::from_secs(10));
-        assert_eq!((found.slice_ns, found.rounds), (10_000 * MS, 1));
+        let after = filled(trial, Duration::from_secs(10));
+        assert_eq!((after.slice_ns, after.rounds), (10_000 * MS, 1));
         let cold = PilotRecord {
             discard_ns: 0,
             ..usual(1)

@@ -17,10 +17,10 @@ pub fn expectations_text(
     extent: ReportExtent,
     style: &Style,
 ) -> String {
-    let is_passed = |one: &&ExpectationResult| one.standing == Standing::Holds;
+    let is_passed = |answer: &&ExpectationResult| answer.standing == Standing::Holds;
     let is_long = answers.len() > SENTENCES_MAX && extent != ReportExtent::Full;
     let shown: Vec<&ExpectationResult> = { answers.iter() }
-        .filter(|one| !(is_long && is_passed(one)))
+        .filter(|answer| !(is_long && is_passed(answer)))
         .collect();
     let mut text = match (headline(answers), answers) {
         (None, _) | (_, [_]) => String::new(),

@@ -56,9 +56,10 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
         moment(older.started_unix_ms)
     );
     let place = place(record, &one.load);
-    let verdict = match is_of_too_few_blocks(one) {
-        true => style.paint(TOO_FEW_BLOCKS, tint(one.verdict)),
-        false => painted(one.verdict, style),
+    let verdict = if is_of_too_few_blocks(one) {
+        style.paint(TOO_FEW_BLOCKS, tint(one.verdict))
+    } else {
+        painted(one.verdict, style)
     };
     let blocks = format!(
         "{} now, {} then",

@@ -14,15 +14,19 @@ pub(crate) fn headline(answers: &[ExpectationResult]) -> Option<String> {
     if let [only] = answers {
         return Some(format!("{overall}: {}", clean_name(&only.expected)));
     }
-    let count = |is: fn(&Standing) -> bool| answers.iter().filter(|one| is(&one.standing)).count();
+    let count =
+        |is: fn(&Standing) -> bool| answers.iter().filter(|answer| is(&answer.standing)).count();
     let kinds = [
-        (count(|one| *one == Standing::Fails), "failed"),
+        (count(|standing| *standing == Standing::Fails), "failed"),
         (
-            count(|one| matches!(one, Standing::Unsettled(_))),
+            count(|standing| matches!(standing, Standing::Unsettled(_))),
             "unsettled",
         ),
-        (count(|one| matches!(one, Standing::Invalid(_))), "invalid"),
-        (count(|one| *one == Standing::Holds), "passed"),
+        (
+            count(|standing| matches!(standing, Standing::Invalid(_))),
+            "invalid",
+        ),
+        (count(|standing| *standing == Standing::Holds), "passed"),
     ];
     let there = kinds.iter().filter(|(count, _)| *count > 0);
     let each: Vec<String> = there
@@ -34,13 +38,16 @@ pub(crate) fn headline(answers: &[ExpectationResult]) -> Option<String> {
 
 /// The standing that decides for all: the worst one.
 pub(crate) fn overall(answers: &[ExpectationResult]) -> Option<&Standing> {
-    let badness = |one: &&Standing| match one {
+    let badness = |standing: &&Standing| match standing {
         Standing::Holds => 0,
         Standing::Unsettled(_) => 1,
         Standing::Invalid(_) => 2,
         Standing::Fails => 3,
     };
-    answers.iter().map(|one| &one.standing).max_by_key(badness)
+    answers
+        .iter()
+        .map(|answer| &answer.standing)
+        .max_by_key(badness)
 }
 
 /// A standing as a reader's word.
@@ -80,9 +87,9 @@ pub(crate) fn sentence(record: &StudyRecord, answer: &ExpectationResult) -> Stri
 /// open that more blocks settle, or no usual number of them does.
 #[must_use]
 pub fn settling_flag(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<String> {
-    let more = answers.iter().filter_map(|one| match one.standing {
+    let more = answers.iter().filter_map(|answer| match answer.standing {
         Standing::Unsettled(Doubt::FewBlocks(fewest)) => Some(missing(record, fewest)),
-        _ => one.blocks_more,
+        _ => answer.blocks_more,
     });
     more_flag(record, more.max()?)
 }

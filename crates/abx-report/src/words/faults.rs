@@ -134,9 +134,10 @@ pub(crate) fn lost_sentence(one: &LostDifference, style: &Style) -> String {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = name(&one.fault);
     let MeanInterval { mean, low, high } = one.requests;
-    let verdict = match one.too_few_blocks {
-        true => style.paint(TOO_FEW_BLOCKS, tint(one.verdict)),
-        false => painted(one.verdict, style),
+    let verdict = if one.too_few_blocks {
+        style.paint(TOO_FEW_BLOCKS, tint(one.verdict))
+    } else {
+        painted(one.verdict, style)
     };
     let blocks = plural(one.blocks as u64, "block");
     let ends = low.zip(high);

@@ -59,9 +59,10 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
              an interval: {verdict}.{}",
             asked(one),
             plural(one.blocks as u64, "block"),
-            match one.too_few_blocks {
-                true => format!(" {}.", capitalized(&lacking(record, one))),
-                false => String::new(),
+            if one.too_few_blocks {
+                format!(" {}.", capitalized(&lacking(record, one)))
+            } else {
+                String::new()
             }
         ),
     }
@@ -373,9 +374,10 @@ fn settling(record: &StudyRecord, one: &Comparison) -> String {
 
 /// What a comparison lacks that has fewer blocks than a verdict needs.
 pub(crate) fn lacking(record: &StudyRecord, one: &Comparison) -> String {
-    let fewest = match one.metric.is_counted() {
-        true => BLOCKS_MIN,
-        false => blocks_for_verdict(record.measured.is_ordered()),
+    let fewest = if one.metric.is_counted() {
+        BLOCKS_MIN
+    } else {
+        blocks_for_verdict(record.measured.is_ordered())
     };
     let more = fewest.saturating_sub(one.blocks).max(1) as u32;
     let flag = more_flag(record, more).map_or_else(String::new, |flag| format!(": use `{flag}`"));

@@ -106,17 +106,19 @@ pub fn end(answers: &[ExpectationResult], end: End) -> End {
 /// What to do about expectations that are unsettled, since the exit code does not say why, or
 /// does not show it at all.
 pub fn remark(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<String> {
-    let is_open = |one: &&ExpectationResult| matches!(one.standing, Standing::Unsettled(_));
+    let is_open = |answer: &&ExpectationResult| matches!(answer.standing, Standing::Unsettled(_));
     let open: Vec<&ExpectationResult> = answers.iter().filter(is_open).collect();
-    let flags = match open.iter().filter(|one| one.is_demanded).count() {
+    let flags = match open.iter().filter(|answer| answer.is_demanded).count() {
         _ if open.is_empty() => return None,
         0 => "--fail-if-slower",
         demanded if demanded == open.len() => "--expect",
         _ => "--expect and --fail-if-slower",
     };
-    let too_little = open.iter().find(|one| one.standing.is_of_too_little());
+    let too_little = open
+        .iter()
+        .find(|answer| answer.standing.is_of_too_little());
     let flag = abx_report::settling_flag(record, answers);
-    let what = match too_little.map(|one| &one.standing) {
+    let what = match too_little.map(|answer| &answer.standing) {
         Some(Standing::Unsettled(Doubt::FewBlocks(fewest))) => format!(
             "too little was measured to tell who is slower, run at least {fewest} blocks (`{}`)",
             flag.as_deref().unwrap_or("--budget")
@@ -143,7 +145,7 @@ pub fn remark(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<Str
 
 /// What would settle these.
 fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
-    let are = |doubt| { open.iter() }.all(|one| one.standing == Standing::Unsettled(doubt));
+    let are = |doubt| { open.iter() }.all(|answer| answer.standing == Standing::Unsettled(doubt));
     if are(Doubt::NoReference) {
         return "measure both in one study, or keep the ceiling on in both".to_owned();
     }
@@ -154,7 +156,7 @@ fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
     }
     match flag {
         Some(flag) => format!("measure longer (`{flag}`)"),
-        None if open.iter().any(|one| one.blocks_more.is_some()) => {
+        None if open.iter().any(|answer| answer.blocks_more.is_some()) => {
             "no usual number of blocks settles a ratio so close to its limit, so move the limit \
              away from it"
                 .to_owned()

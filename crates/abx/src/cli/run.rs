@@ -297,9 +297,10 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
         wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
         local_addresses: run.generator.local_address.clone(),
         blocks: Some(BLOCKS),
-        ordered_time: Some(match is_search {
-            true => OrderedTime::Whole(each.saturating_mul(count)),
-            false => OrderedTime::EachLoad(each),
+        ordered_time: Some(if is_search {
+            OrderedTime::Whole(each.saturating_mul(count))
+        } else {
+            OrderedTime::EachLoad(each)
         }),
         ..Study::of_one(subject, loads, run.generator.seed(), command)
     })

@@ -234,9 +234,10 @@ impl Watch {
             LimitState::OutOfReach => blocks_until_verdicts(record),
         };
         // Before that, limits are not compared with any interval.
-        let fewest = match self.limits.is_empty() {
-            true => BLOCKS_ORDERED,
-            false => BLOCKS_FOR_VERDICT,
+        let fewest = if self.limits.is_empty() {
+            BLOCKS_ORDERED
+        } else {
+            BLOCKS_FOR_VERDICT
         };
         self.is_estimated = done >= fewest as u32;
         let needed = done.saturating_add(more);
