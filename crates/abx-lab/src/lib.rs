@@ -64,6 +64,6 @@ pub use study::tls::TlsSpec;
 pub use study::url_list::{UrlListError, listed_paths};
 pub use study::user_scenario::UserScenario;
 pub use study::{
-    CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, PilotEffort, Pin, RequestSpec,
-    SliceLength, Study, WaitChoice, credentials, study_file, units, usual_method,
+    CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, OrderedTime, PilotEffort, Pin,
+    RequestSpec, SliceLength, Study, WaitChoice, credentials, study_file, units, usual_method,
 };

@@ -19,8 +19,9 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
 use abx_evidence::stats::Margin;
 use abx_lab::{
-    Abort, GeneratedFile, Launch, Load, PilotEffort, Pin, SliceLength, Source, Store, Study,
-    StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice, run_study,
+    Abort, GeneratedFile, Launch, Load, OrderedTime, PilotEffort, Pin, SliceLength, Source, Store,
+    Study, StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice,
+    run_study,
 };
 use abx_server::{Model, ServerConfig, serve};
 use abx_sys::tree::descendants;
@@ -62,6 +63,14 @@ const CASES: &[(&str, fn())] = &[
     (
         "blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds",
         blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds,
+    ),
+    (
+        "a_short_budget_gets_blocks_of_fewer_rounds",
+        a_short_budget_gets_blocks_of_fewer_rounds,
+    ),
+    (
+        "each_load_is_measured_for_as_long_as_asked",
+        each_load_is_measured_for_as_long_as_asked,
     ),
     (
         "a_budget_that_is_used_up_starts_no_slice",
@@ -157,7 +166,7 @@ fn study(blocks: Option<u32>) -> Study {
         against: None,
         services: Vec::new(),
         skipped: Vec::new(),
-        blocks_within: None,
+        ordered_time: None,
         pilot: PilotEffort::Brief,
     }
 }
@@ -178,6 +187,7 @@ fn run_into(
         watch,
         on_stopper,
         version: "0",
+        limits: &[],
         generator: None,
     };
     let outcome = run_study(study, around);
@@ -438,7 +448,7 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
     let file = folder.path().join("record.json");
     for (rounds, expected) in [(None, (2, true)), (Some(3), (3, false))] {
         let study = Study {
-            blocks_within: Some(Duration::from_millis(1)),
+            ordered_time: Some(OrderedTime::Whole(Duration::from_millis(1))),
             slice: SliceLength::Usual,
             rounds,
             ..study(Some(1))
@@ -453,6 +463,59 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
         assert_eq!((pilot.rounds, pilot.shortened), expected);
         let block = &outcome.record.measured.blocks[0];
         assert_eq!(block.loads[0].rounds.len(), expected.0 as usize);
+    }
+}
+
+fn a_short_budget_gets_blocks_of_fewer_rounds() {
+    // Method: six seconds, which hold no seven usual blocks of two subjects, each loaded for
+    // 1.5 s; and a number of rounds that was asked for, which stays.
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("record.json");
+    for (rounds, is_shortened) in [(None, true), (Some(3), false)] {
+        let study = Study {
+            budget: Some(Duration::from_secs(6)),
+            slice: SliceLength::Usual,
+            rounds,
+            ..study(None)
+        };
+        let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+        let pilot = outcome.record.measured.loads[0].pilot.clone().unwrap();
+        assert_eq!(pilot.shortened, is_shortened, "{pilot:?}");
+    }
+}
+
+fn each_load_is_measured_for_as_long_as_asked() {
+    // Method: two loads of different connections, 600 ms each in two blocks; the planned length
+    // of all slices that were measured, and that a number of rounds that was asked for stays.
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("record.json");
+    for (rounds, asked) in [(None, true), (Some(4), false)] {
+        let mut study = Study {
+            ordered_time: Some(OrderedTime::EachLoad(Duration::from_millis(600))),
+            slice: SliceLength::Usual,
+            rounds,
+            ..study(Some(2))
+        };
+        let more = Load {
+            name: "c8".to_owned(),
+            connections: 8,
+            ..study.loads[0].clone()
+        };
+        study.loads.push(more);
+        let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
+        let measured = outcome.record.measured;
+        for load in ["c4", "c8"] {
+            let pilot = measured.load(load).unwrap().pilot.clone().unwrap();
+            let rounds = measured
+                .block_loads(load)
+                .map(|part| part.rounds.len() as u64);
+            let planned_ns = rounds.sum::<u64>() * pilot.slice_ns;
+            assert_eq!(
+                planned_ns.abs_diff(600_000_000) < 20,
+                asked,
+                "{planned_ns} ns"
+            );
+        }
     }
 }
 

@@ -19,13 +19,13 @@ pub use formats::{
 };
 pub use html::{
     AnyRecord, Listed, NamedRecord, NotShown, index_html, notice_html, page_policy, run_html,
-    scenario_html, side_by_side_html, study_html, study_svg,
+    scenario_html, side_by_side_html, study_html, study_html_with, study_svg,
 };
 pub use text::{
     ReportExtent, RunGoal, RunNow, TimeLeft, audit_text, capacities_line, check_text, doctor_text,
     expectations_text, failures_line, files_line, history_text, left_out_line, no_claim_line,
     opening_line, piloted_line, plan_text, pooled_text, progress_line, ready_line, responses_line,
-    run_line, run_text, scenario_text, seed_line, service_died_line, study_text, time_left_line,
-    timer_text, try_line, verification_line,
+    run_line, run_text, scenario_text, seed_line, service_died_line, settling_flag, study_text,
+    time_left_line, timer_text, try_line, verification_line,
 };
 pub use words::style::Style;

@@ -157,9 +157,15 @@ fn alone(server: &Server, words: &[&str]) -> (Value, String) {
 #[test]
 fn one_server_alone_has_a_curve_over_connections() {
     // Method: a server of 2 ms for each answer gives eight connections eight times what it
-    // gives one, so that its highest throughput may lie beyond.
+    // gives one, so that its highest throughput may lie beyond. The time is announced.
     let server = Server::start(&["--delay", "2ms"]);
     let (record, report) = alone(&server, &["-c", "8,1", "-d", "2s"]);
+    // Each load is measured for as long as asked, in six blocks.
+    for load in list(&record, "loads") {
+        let of_pilot = |key: &str| load["pilot"][key].as_u64().unwrap();
+        let planned_ns = 6 * of_pilot("rounds") * of_pilot("slice_ns");
+        assert!(planned_ns.abs_diff(2_000_000_000) < 100, "{load}");
+    }
     let sweep = &record["conclusions"]["sweeps"][0];
     assert_eq!(sweep["at"], serde_json::json!([1.0, 8.0]));
     let knee = &list(sweep, "knees")[0];

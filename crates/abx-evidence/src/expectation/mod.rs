@@ -3,6 +3,7 @@
 //! [`Expectation::parse`] for the words, at [`answers`] for the answer.
 
 pub mod fuzz;
+mod limit_state;
 mod reading;
 mod words;
 
@@ -12,7 +13,9 @@ use self::reading::{Figures, Orientation, Reading};
 use crate::file::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison, Role};
 use crate::judge::metric::{Metric, Sense};
+use crate::stats::student::Confidence;
 
+pub use limit_state::{LimitState, blocks_until_settled, limit_state};
 pub use words::{ExpectationError, KnownNames};
 
 /// On which side of its factor a ratio is expected.
@@ -224,10 +227,19 @@ impl ExpectationResult {
 /// measured. Source: docs/ci.md.
 #[must_use]
 pub fn answers(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
+    answers_at(record, expectations, Confidence::COMPUTED)
+}
+
+/// The same, held to intervals that are computed at this confidence.
+fn answers_at(
+    record: &StudyRecord,
+    expectations: &[Expectation],
+    confidence: Confidence,
+) -> Vec<ExpectationResult> {
     let each = expectations.iter().flat_map(|expectation| {
         let mut answers = match expectation {
-            Expectation::Ratio(ratio) => ratio_answers(record, ratio),
-            Expectation::NotSlower { share } => not_slower_answers(record, *share),
+            Expectation::Ratio(ratio) => ratio_answers(record, ratio, confidence),
+            Expectation::NotSlower { share } => not_slower_answers(record, *share, confidence),
         };
         for answer in &mut answers {
             answer.expected = expectation.to_string();
@@ -239,7 +251,11 @@ pub fn answers(record: &StudyRecord, expectations: &[Expectation]) -> Vec<Expect
 }
 
 /// One answer for each load, or one alone for what is of no load.
-fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<ExpectationResult> {
+fn ratio_answers(
+    record: &StudyRecord,
+    wanted: &RatioExpectation,
+    confidence: Confidence,
+) -> Vec<ExpectationResult> {
     let loads: Vec<&str> = match (&wanted.load, wanted.metric) {
         (_, Some(metric)) if metric.is_of_a_start() => vec![""],
         (Some(load), _) => vec![load],
@@ -266,7 +282,7 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Expecta
             (Orientation::Straight, false) | (Orientation::Mirrored, true) => Orientation::Straight,
             _ => Orientation::Mirrored,
         };
-        let figures = Reading::of(Figures::of(one, record), reading);
+        let figures = Reading::of(Figures::of(one, record, confidence), reading);
         ExpectationResult {
             metric: Some(one.metric),
             bounds: figures.bounds(),
@@ -284,7 +300,11 @@ fn ratio_answers(record: &StudyRecord, wanted: &RatioExpectation) -> Vec<Expecta
 }
 
 /// One answer for each primary comparison, then one for each with an older record.
-fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<ExpectationResult> {
+fn not_slower_answers(
+    record: &StudyRecord,
+    share: f64,
+    confidence: Confidence,
+) -> Vec<ExpectationResult> {
     let answer = |metric: Metric, figures: Reading| {
         let (sign, factor) = match metric.sense() {
             Sense::Speed => (Sign::AtLeast, 1.0 - share),
@@ -307,14 +327,17 @@ fn not_slower_answers(record: &StudyRecord, share: f64) -> Vec<ExpectationResult
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: one.baseline.clone(),
-        ..answer(one.metric, straight(Figures::of(one, record)))
+        ..answer(one.metric, straight(Figures::of(one, record, confidence)))
     });
     let beside = &record.conclusions.past_comparisons;
     let then = beside.iter().map(|one| ExpectationResult {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: format!("{} of then", one.baseline),
-        ..answer(one.metric, straight(Figures::of_unpaired(one, record)))
+        ..answer(
+            one.metric,
+            straight(Figures::of_unpaired(one, record, confidence)),
+        )
     });
     let answers: Vec<ExpectationResult> = now.chain(then).collect();
     match answers.is_empty() {

@@ -7,6 +7,7 @@ use crate::judge::past_baseline::Unpaired;
 use crate::judge::verdict::Verdict;
 use crate::record::finding::{Finding, Level};
 use crate::stats::stop::{BLOCKS_ORDERED, blocks_for_verdict, blocks_to_narrow};
+use crate::stats::student::{Confidence, t_quantile_between};
 
 /// What an answer rests on, whether its blocks were measured side by side or not.
 pub(super) struct Figures<'a> {
@@ -29,9 +30,15 @@ fn first_void<'a>(mut findings: impl Iterator<Item = &'a Finding>) -> Option<&'a
 }
 
 impl<'a> Figures<'a> {
-    pub(super) fn of(one: &'a Comparison, record: &'a StudyRecord) -> Figures<'a> {
+    pub(super) fn of(
+        one: &'a Comparison,
+        record: &'a StudyRecord,
+        confidence: Confidence,
+    ) -> Figures<'a> {
+        let degrees = one.blocks.saturating_sub(1) as f64;
         Figures {
-            bounds: bounds(one.ratio, one.low, one.high),
+            bounds: bounds(one.ratio, one.low, one.high)
+                .map(|bounds| recomputed(bounds, degrees, confidence)),
             verdict: one.verdict,
             at_least: one.at_least,
             blocks: one.blocks,
@@ -41,9 +48,15 @@ impl<'a> Figures<'a> {
         }
     }
 
-    pub(super) fn of_unpaired(one: &'a Unpaired, record: &'a StudyRecord) -> Figures<'a> {
+    pub(super) fn of_unpaired(
+        one: &'a Unpaired,
+        record: &'a StudyRecord,
+        confidence: Confidence,
+    ) -> Figures<'a> {
+        let degrees = one.degrees.unwrap_or_default();
         Figures {
-            bounds: bounds(one.ratio, one.low, one.high),
+            bounds: bounds(one.ratio, one.low, one.high)
+                .map(|bounds| recomputed(bounds, degrees, confidence)),
             verdict: one.verdict,
             at_least: one.at_least,
             blocks: one.blocks.min(one.blocks_then),
@@ -57,6 +70,24 @@ impl<'a> Figures<'a> {
 fn bounds(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Bounds> {
     let (ratio, (low, high)) = ratio.zip(low.zip(high))?;
     Some(Bounds { ratio, low, high })
+}
+
+/// The same interval at another confidence than [`Confidence::COMPUTED`].
+///
+/// `degrees` are those of its spread. Comparisons of an ordered number of blocks share their
+/// spread and have more, but nothing they measure ends such a study.
+fn recomputed(bounds: Bounds, degrees: f64, confidence: Confidence) -> Bounds {
+    if confidence == Confidence::COMPUTED || degrees < 1.0 {
+        return bounds;
+    }
+    let reach = |confidence| t_quantile_between(confidence, degrees);
+    let wider = reach(confidence) / reach(Confidence::COMPUTED);
+    let Bounds { ratio, low, high } = bounds;
+    Bounds {
+        ratio,
+        low: ratio * (low / ratio).powf(wider),
+        high: ratio * (high / ratio).powf(wider),
+    }
 }
 
 /// Which of two is over which.

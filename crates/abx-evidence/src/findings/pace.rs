@@ -8,6 +8,7 @@ use crate::measure::share::share;
 use crate::measure::times::{Figure, Times};
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
+use crate::view::{LoadView, SubjectView};
 
 /// The share of what was due that may be missing.
 const MISSED_MAX: f64 = 0.01;
@@ -220,9 +221,33 @@ impl Cause {
     }
 }
 
+/// In an open loop: that both of these subjects answered all that was offered,
+/// so that their throughput is the load's and not theirs, and is not compared.
+pub(crate) fn both_kept_up(view: &LoadView, [subject, baseline]: [&str; 2]) -> Option<Finding> {
+    let load = view.load;
+    let [one, other] = [subject, baseline].map(|name| view.subject(name).and_then(kept_up));
+    let offered = one.zip(other)?.0;
+    let rate = match load.settings.arrivals.rate_per_s {
+        Some(rate) => format!("{rate}/s"),
+        None => format!("all {} requests that were due", offered.planned),
+    };
+    let message = format!(
+        "{subject} and {baseline} both kept up with {rate}: throughput tells nothing about them \
+         here"
+    );
+    let finding = Finding::new(FindingId::BothKeptUp, message);
+    Some(finding.about(subject).under(&load.name))
+}
+
+/// What an open loop offered to a subject that answered it; `None` when it did not.
+pub(crate) fn kept_up(view: &SubjectView) -> Option<Offered> {
+    let offered = view.offered()?;
+    has_kept_up(&offered, view.sums.outcomes.ok()).then_some(offered)
+}
+
 /// Whether a server answered what was offered, but for what may be missing.
 /// `ok` are its verified answers. False when nothing was due.
-pub(crate) fn has_kept_up(offered: &Offered, ok: u64) -> bool {
+fn has_kept_up(offered: &Offered, ok: u64) -> bool {
     // What was in flight at the end was not refused to anybody.
     let missed = offered.planned.saturating_sub(ok + offered.unfinished);
     share(missed, offered.planned).is_some_and(|missed| missed <= MISSED_MAX)

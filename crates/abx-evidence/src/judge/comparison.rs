@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::findings::Bottleneck;
-use crate::findings::pace::has_kept_up;
+use crate::findings::pace::kept_up;
 use crate::judge::capacities::RateGrid;
 use crate::judge::cpu_fallback::why_not;
 use crate::judge::metric::Metric;
@@ -13,7 +13,6 @@ use crate::judge::values::{BlockValue, Known, Rounds, Values};
 use crate::judge::verdict::{
     Assessment, ClaimFamily, Required, Verdict, assess_as, assess_together,
 };
-use crate::measure::arrivals::Offered;
 use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Measured};
@@ -21,8 +20,8 @@ use crate::stats::paired::{BLOCKS_MIN, PairedMean, RatioInterval};
 use crate::stats::stop::{blocks_for_verdict, blocks_needed};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError, power};
+use crate::view::LoadView;
 use crate::view::faults::FaultView;
-use crate::view::{LoadView, SubjectView};
 
 /// What a comparison is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -79,6 +78,10 @@ pub struct Comparison {
     pub fragile: bool,
     /// How many blocks more would settle it, when it is inconclusive.
     pub blocks_more: Option<u32>,
+    /// Whether it is inconclusive because it has fewer blocks than a verdict needs, whatever
+    /// they show. Absent when it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub too_few_blocks: bool,
     /// The smallest difference that as many blocks show in 4 of 5 studies by this comparison
     /// alone, as a share.
     pub detectable: Option<f64>,
@@ -306,6 +309,7 @@ impl<'a> ComparisonFamily<'a> {
             at_least: false,
             fragile: false,
             blocks_more: None,
+            too_few_blocks: false,
             detectable: None,
             hodges_lehmann: None,
             undisturbed: None,
@@ -381,14 +385,18 @@ impl<'a> ComparisonFamily<'a> {
         assessed: Result<Assessment, StatsError>,
         findings: &[Finding],
     ) -> Comparison {
-        let Ok(mut one) = assessed else {
-            // Fewer than two blocks have no spread, so there is no interval at all.
-            let fewest = blocks_for_verdict(self.study.is_ordered());
-            let more = blocks_needed(draft.blocks, fewest, f64::INFINITY, self.margin());
-            return Comparison {
-                blocks_more: Some(more),
-                ..draft
-            };
+        let mut one = match assessed {
+            Ok(one) => one,
+            Err(error) => {
+                // Fewer than two blocks have no spread, so there is no interval at all.
+                let fewest = blocks_for_verdict(self.study.is_ordered());
+                let more = blocks_needed(draft.blocks, fewest, f64::INFINITY, self.margin());
+                return Comparison {
+                    blocks_more: Some(more),
+                    too_few_blocks: matches!(error, StatsError::TooFewBlocks { .. }),
+                    ..draft
+                };
+            }
         };
         let sense = self.metric.sense();
         one.verdict = one.verdict.in_sense(sense);
@@ -512,30 +520,6 @@ impl<'a> ComparisonFamily<'a> {
     }
 }
 
-/// In an open loop: that both of these subjects answered all that was offered,
-/// so that their throughput is the load's and not theirs, and is not compared.
-pub(crate) fn both_kept_up(view: &LoadView, [subject, baseline]: [&str; 2]) -> Option<Finding> {
-    let load = view.load;
-    let [one, other] = [subject, baseline].map(|name| view.subject(name).and_then(kept_up));
-    let offered = one.zip(other)?.0;
-    let rate = match load.settings.arrivals.rate_per_s {
-        Some(rate) => format!("{rate}/s"),
-        None => format!("all {} requests that were due", offered.planned),
-    };
-    let message = format!(
-        "{subject} and {baseline} both kept up with {rate}: throughput tells nothing about them \
-         here"
-    );
-    let finding = Finding::new(FindingId::BothKeptUp, message);
-    Some(finding.about(subject).under(&load.name))
-}
-
-/// What an open loop offered to a subject that answered it; `None` when it did not.
-pub(crate) fn kept_up(view: &SubjectView) -> Option<Offered> {
-    let offered = view.offered()?;
-    has_kept_up(&offered, view.sums.outcomes.ok()).then_some(offered)
-}
-
 /// In an open loop: that the faster of two subjects answered all that was
 /// offered, and may be able to answer more.
 fn held_by_rate(
@@ -579,6 +563,7 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
             true => one.blocks_to_direction,
             false => one.blocks_more,
         },
+        too_few_blocks: one.blocks < one.required.blocks,
         detectable: detectable(one),
         hodges_lehmann: one.hodges_lehmann.map(Bounds::from),
         undisturbed,

@@ -4,8 +4,9 @@
 //! the load's, and where the generator was the limit it is the generator's, so it is
 //! not compared.
 
+use crate::findings::pace::both_kept_up;
 use crate::judge::capacities::grids;
-use crate::judge::comparison::{Ground, Role, both_kept_up};
+use crate::judge::comparison::{Ground, Role};
 use crate::judge::cpu_fallback::CpuFallback;
 use crate::judge::faults::{recoveries, seen};
 use crate::judge::metric::Metric;

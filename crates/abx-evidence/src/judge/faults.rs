@@ -66,6 +66,9 @@ pub struct LostDifference {
     pub blocks: usize,
     /// What it means: less, more or inconclusive.
     pub verdict: Verdict,
+    /// Whether it is inconclusive because a verdict needs more blocks. Absent when it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub too_few_blocks: bool,
 }
 
 impl MeanInterval {
@@ -180,9 +183,8 @@ fn differences(view: &FaultView) -> Vec<LostDifference> {
     judged
         .map(|(([subject, baseline], mean), (required, _))| {
             let shown = mean.interval(Confidence::COMPUTED);
-            let claims = required
-                .direction
-                .filter(|_| mean.blocks() >= required.blocks);
+            let too_few_blocks = mean.blocks() < required.blocks;
+            let claims = required.direction.filter(|_| !too_few_blocks);
             LostDifference {
                 fault: name.clone(),
                 subject: subject.to_owned(),
@@ -195,6 +197,7 @@ fn differences(view: &FaultView) -> Vec<LostDifference> {
                 confidence: Confidence::PRINTED.share(),
                 blocks: mean.blocks(),
                 verdict: claims.map_or(Verdict::Inconclusive, |it| direction(&mean.interval(it))),
+                too_few_blocks,
             }
         })
         .collect()

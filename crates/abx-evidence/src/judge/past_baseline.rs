@@ -13,7 +13,7 @@ mod simulation;
 mod unpaired;
 
 use crate::findings::Bottleneck;
-use crate::judge::comparison::kept_up;
+use crate::findings::pace::kept_up;
 use crate::judge::conclude;
 use crate::record::finding::{Finding, Level, Limits};
 use crate::record::finding_id::FindingId;

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::findings::Bottleneck;
-use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role, kept_up};
+use crate::findings::pace::kept_up;
+use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
 use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};

@@ -29,6 +29,8 @@ pub struct PlannedStudy {
     pub blocks: Option<u32>,
     /// Differences up to this do not matter.
     pub margin: Margin,
+    /// Whether limits decide when it ends (`--expect`, `--fail-if-slower`).
+    pub has_limits: bool,
     /// The machine; what is set for a study is not looked at.
     pub machine: Fingerprint,
 }
@@ -193,7 +195,8 @@ impl StudyPlan {
     }
 
     /// How many blocks it will have with this spread: as many as were ordered, else those
-    /// after which it ends by itself, or for which its budget has room.
+    /// after which it ends by itself, or for which its budget has room. With limits it may end
+    /// sooner.
     #[must_use]
     pub fn blocks(&self, spread: f64) -> usize {
         let PlannedStudy {
@@ -201,6 +204,8 @@ impl StudyPlan {
         } = self.study;
         match self.study.blocks {
             Some(ordered) => ordered as usize,
+            // A ratio close to its limit takes the whole budget.
+            None if self.study.has_limits => self.blocks_most,
             None => blocks_to_end(spread, margin, together, self.blocks_most),
         }
     }

@@ -310,6 +310,8 @@ pub enum StudyEnd {
     Precision,
     /// The interval at 99.9 % excludes 1.
     Certain,
+    /// Each interval at 99.9 % lies on one side of its limit (`--expect`, `--fail-if-slower`).
+    Settled,
     /// The number of blocks that was ordered is reached.
     Blocks,
     /// The budget is used up.

@@ -28,6 +28,7 @@ fn planned(names: &[&str]) -> PlannedStudy {
         budget_s: 120.0,
         blocks: None,
         margin: Margin::DEFAULT,
+        has_limits: false,
         machine: Fingerprint::of_machine(&Machine::default(), 0),
     }
 }

@@ -137,7 +137,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         aa: true,
         margin: Margin::DEFAULT,
         budget: None,
-        blocks_within: None,
+        ordered_time: None,
         blocks: None,
         slice: SliceLength::Usual,
         rounds: None,

@@ -46,6 +46,7 @@ pub(super) fn measure(
         watch: &mut |_| {},
         on_stopper: examination.on_stopper,
         version: examination.version,
+        limits: &[],
         generator: None,
     };
     let StudyOutcome { record, error } = run_study(&study, around)?;

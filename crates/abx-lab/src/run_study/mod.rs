@@ -6,8 +6,10 @@ mod ceiling;
 pub mod context;
 mod fault_slice;
 mod faults;
+mod fit_blocks;
 mod load_of_block;
 pub mod load_once;
+mod load_time;
 mod pilot_share;
 pub mod progress;
 pub mod run;
@@ -31,8 +33,8 @@ use abx_evidence::record::{
     ServiceRecord, Settings, StudyEnd, SubjectRecord, image_of,
 };
 use abx_evidence::{
-    Conclusions, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord, is_hopeless,
-    judge, past_baseline,
+    Conclusions, Expectation, Measured, PastBaseline, PastBaselineError, PastSubject, StudyRecord,
+    is_hopeless, judge, past_baseline,
 };
 use abx_sys::Nanos;
 use rand::{Rng, SeedableRng};
@@ -93,6 +95,8 @@ pub struct StudyEnvironment<'a> {
     pub on_stopper: &'a mut dyn FnMut(Stopper),
     /// The version of abx, for the record.
     pub version: &'a str,
+    /// What is expected of the ratios, which then decides when the study ends.
+    pub limits: &'a [Expectation],
     /// What makes the load; `None` for threads of this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
 }
@@ -138,6 +142,7 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
     context.deadline = study.blocks.is_none().then_some(ends);
     let mut runner = StudyRunner {
         study,
+        limits: around.limits,
         context,
         record,
         store: around.store,
@@ -147,11 +152,12 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
     let ended = runner.run();
     runner.context.services.stop();
     let saved = runner.conclude(&ended);
-    let error = ended.err();
-    let is_budget = |error: &StudyError| matches!(error, StudyError::Abort(Abort::Budget));
     // A block that is cut takes nothing from those before it.
     let has_blocks = runner.record.measured.complete_blocks().next().is_some();
-    let error = error.filter(|error| !(has_blocks && is_budget(error)));
+    let is_budget = |error: &StudyError| matches!(error, StudyError::Abort(Abort::Budget));
+    let error = ended
+        .err()
+        .filter(|error| !(has_blocks && is_budget(error)));
     Ok(StudyOutcome {
         record: runner.record,
         error: error.or(saved.err().map(StudyError::Store)),
@@ -163,6 +169,7 @@ const FEWEST_COMPARED: usize = 2;
 
 struct StudyRunner<'a> {
     study: &'a Study,
+    limits: &'a [Expectation],
     context: StudyContext<'a>,
     record: StudyRecord,
     store: &'a mut Store,
@@ -194,7 +201,7 @@ impl StudyRunner<'_> {
                 // The others have their figures now, and nobody to be compared with.
                 return Ok(StudyEnd::Invalid);
             }
-            if let Some(end) = reason_to_stop(self.study, &self.record, spent) {
+            if let Some(end) = reason_to_stop(self.study, self.limits, &self.record, spent) {
                 return Ok(end);
             }
         }
@@ -257,12 +264,8 @@ impl StudyRunner<'_> {
 
     /// Replaces loads whose rate depends on the subjects by what is found.
     fn find_rates(&mut self) -> Result<(), Abort> {
-        if !self
-            .context
-            .loads
-            .iter()
-            .any(|load| load.rate.is_unresolved())
-        {
+        let mut loads = self.context.loads.iter();
+        if !loads.any(|load| load.rate.is_unresolved()) {
             return Ok(());
         }
         let mut random = self.random(u64::MAX - 1);
@@ -333,11 +336,13 @@ impl StudyRunner<'_> {
             load.pilot = Some(found);
             load.settings.bodies_compared = started.bodies_compared;
         }
+        let stops = Instant::now();
         let _ = running.stop_all(None);
+        let around = starting + stops.elapsed();
         self.context.services.note_used();
         note_answers(&mut self.record.measured, &names, &loads);
-        self.shorten_blocks(starting);
-        self.tell_how_long(starting);
+        self.fit_blocks(around);
+        self.tell_how_long(around);
         self.failure_in_pilot().map_or(Ok(()), Err)
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abx_sys::Nanos;
 
-use crate::study::{Load, Study};
+use crate::study::{Load, OrderedTime, Study};
 
 /// The pilot may take this part of the time that a study has: a quarter.
 const PART: u32 = 4;
@@ -23,7 +23,12 @@ impl PilotShare {
     /// Of a study that has started so long ago.
     pub fn of(study: &Study, loads: &[Load], since_start: Duration) -> PilotShare {
         let whole = match study.blocks {
-            Some(_) => study.blocks_within,
+            Some(_) => study.ordered_time.map(|time| match time {
+                OrderedTime::Whole(whole) => whole,
+                OrderedTime::EachLoad(each) => {
+                    each.saturating_mul(u32::try_from(loads.len()).unwrap_or(u32::MAX))
+                }
+            }),
             None => Some(study.budget()),
         };
         let left = whole.map(|whole| whole.saturating_sub(since_start));
@@ -55,7 +60,7 @@ mod tests {
         // with no connections, the first of which leaves half of its part.
         let study = Study {
             blocks: Some(6),
-            blocks_within: Some(Duration::from_secs(17 * 60)),
+            ordered_time: Some(OrderedTime::Whole(Duration::from_secs(17 * 60))),
             ..study(SliceLength::Usual)
         };
         let load = |connections| Load {
@@ -68,8 +73,15 @@ mod tests {
         assert_eq!(seconds(0, minute), 220);
         assert_eq!(seconds(1, minute + Duration::from_secs(110)), 130);
         assert_eq!(seconds(1, 10 * minute), 0);
+        // A minute under each of two loads makes two minutes, of which a quarter is 30 s.
+        let each = Study {
+            ordered_time: Some(OrderedTime::EachLoad(minute)),
+            ..study.clone()
+        };
+        let share = PilotShare::of(&each, &[load(0), load(0)], Duration::ZERO);
+        assert_eq!(share.part(0, Duration::ZERO), Some(15_000_000_000));
         let ordered = Study {
-            blocks_within: None,
+            ordered_time: None,
             ..study
         };
         let free = PilotShare::of(&ordered, &[load(1)], minute);

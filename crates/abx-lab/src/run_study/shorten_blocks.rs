@@ -6,13 +6,9 @@ use std::time::Duration;
 
 use abx_evidence::ArrivalKind;
 use abx_evidence::record::{Interleave, LoadRecord, PilotRecord};
-use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
 
 use crate::measure::block::{CEILING_EVERY, CEILING_TRIAL_NS, CEILING_WARM_UP_NS};
 use crate::measure::pilot::{ROUNDS_MIN, TURNS, WARM_UP_MIN_NS, needed_ns};
-use crate::run_study::StudyRunner;
-use crate::run_study::progress::StudyProgress;
-use crate::study::{SliceLength, Study};
 
 /// The part of a block that is neither load nor what the pilot saw of connecting and of
 /// slices' edges: reading counters, stopping servers, a server that was slower than then.
@@ -21,54 +17,7 @@ const SPARE: f64 = 0.15;
 const TRIAL_MIN_NS: u64 = 1_000_000_000;
 const TRIAL_STEP_NS: u64 = 250_000_000;
 /// A slice that has to be short holds this many response times of the slowest subject.
-const TURNS_LEAST: f64 = 2.0;
-
-impl StudyRunner<'_> {
-    /// Shortens blocks where so many of them are to fit into a time, each of which
-    /// begins with so long a start of its subjects.
-    pub(super) fn shorten_blocks(&mut self, starting: Duration) {
-        let mut loads = self.record.measured.loads.iter();
-        let is_long = loads.any(|load| load.settings.objective.is_some() || is_replay(load));
-        let Some((whole, blocks)) = planned(self.study, is_long) else {
-            return;
-        };
-        let left = whole.saturating_sub(self.started.elapsed());
-        let terms = self.block_terms();
-        let others = starting + self.faults_take(starting);
-        let span = (left / blocks.max(1)).saturating_sub(others);
-        shorten_blocks(&mut self.record.measured.loads, terms, span);
-    }
-
-    fn block_terms(&self) -> BlockTerms {
-        BlockTerms {
-            has_ceiling: self.study.ceiling.is_some(),
-            is_length_fixed: matches!(self.study.slice, SliceLength::Fixed(_)),
-        }
-    }
-
-    /// Tells how long blocks will take, each of which begins with so long a start.
-    pub(super) fn tell_how_long(&self, starting: Duration) {
-        let loads = &self.record.measured.loads;
-        let loaded = block_time(loads, self.block_terms());
-        (self.watch)(StudyProgress::Piloted {
-            took: self.started.elapsed(),
-            each_block: starting + loaded + self.faults_take(starting),
-        });
-    }
-}
-
-/// How many blocks are to fit into which time; `None` where they take what they take.
-/// A grid of rates is offered for seconds each, a log for as long as it lasts, and either
-/// would leave a usual budget with too few blocks for any verdict.
-fn planned(study: &Study, is_long: bool) -> Option<(Duration, u32)> {
-    match (study.blocks_within, study.blocks) {
-        // Rounds that were asked for stay.
-        _ if study.rounds.is_some() => None,
-        (Some(whole), Some(blocks)) => Some((whole, blocks)),
-        (_, None) if is_long => Some((study.budget(), BLOCKS_FOR_VERDICT as u32)),
-        _ => None,
-    }
-}
+pub(super) const TURNS_LEAST: f64 = 2.0;
 
 /// What a block is made of.
 #[derive(Debug, Clone, Copy)]
@@ -166,15 +115,9 @@ fn of_fewer_turns(load: &LoadRecord, terms: BlockTerms) -> Option<Shortened> {
 /// slowest subject stay, and at least those of short trials.
 fn briefer(load: &LoadRecord, terms: BlockTerms, turns: f64) -> Option<Shortened> {
     let mut pilot = load.pilot.clone()?;
-    let settings = &load.settings;
-    let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
-    let turns_ns = match is_replay(load) {
-        // Between the requests of a log connections rest: how long tells nothing of answers.
-        true => 0,
-        false => (needed_ns(&pilot.subjects, in_flight) as f64 * turns / TURNS) as u64,
-    };
+    let turns_ns = turns_ns(load, &pilot, turns);
     let slice_ns = pilot.slice_ns.checked_sub(TRIAL_STEP_NS)?;
-    let is_held = settings.exchange.hold_ns.is_some();
+    let is_held = load.settings.exchange.hold_ns.is_some();
     if is_held || terms.is_length_fixed || slice_ns < turns_ns.max(TRIAL_MIN_NS) {
         return None;
     }
@@ -183,6 +126,17 @@ fn briefer(load: &LoadRecord, terms: BlockTerms, turns: f64) -> Option<Shortened
     pilot.discard_ns = (discarded * slice_ns as f64) as u64;
     pilot.slice_ns = slice_ns;
     Some(Shortened { pilot, longest_ns })
+}
+
+/// How long so many response times of the slowest subject last.
+pub(super) fn turns_ns(load: &LoadRecord, pilot: &PilotRecord, turns: f64) -> u64 {
+    let settings = &load.settings;
+    let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
+    match is_replay(load) {
+        // Connections rest between the requests of a log, so their number says nothing.
+        true => 0,
+        false => (needed_ns(&pilot.subjects, in_flight) as f64 * turns / TURNS) as u64,
+    }
 }
 
 /// The same with a tenth less of a warm-up; `None` where it is the shortest.
@@ -216,41 +170,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measure::simulation::scripted::study;
 
     const MS: u64 = 1_000_000;
     const TERMS: BlockTerms = BlockTerms {
         has_ceiling: true,
         is_length_fixed: false,
     };
-
-    #[test]
-    fn a_grid_of_rates_leaves_its_budget_enough_blocks() {
-        // Method: a study with a grid and one without, with a budget; blocks or rounds that
-        // were asked for are as they are.
-        let minute = Duration::from_secs(60);
-        let usual = Study {
-            budget: Some(minute),
-            ..study(SliceLength::Usual)
-        };
-        assert_eq!(planned(&usual, true), Some((minute, 7)));
-        assert_eq!(planned(&usual, false), None);
-        let rounds = Study {
-            rounds: Some(9),
-            ..usual.clone()
-        };
-        assert_eq!(planned(&rounds, true), None);
-        let ordered = Study {
-            blocks: Some(3),
-            ..usual
-        };
-        assert_eq!(planned(&ordered, true), None);
-        let within = Study {
-            blocks_within: Some(2 * minute),
-            ..ordered
-        };
-        assert_eq!(planned(&within, false), Some((2 * minute, 3)));
-    }
 
     fn settings(connections: u32) -> LoadSettings {
         LoadSettings {

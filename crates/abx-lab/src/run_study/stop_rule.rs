@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use abx_evidence::expectation::{LimitState, limit_state};
 use abx_evidence::record::StudyEnd;
 use abx_evidence::stats::stop::{Decision, Reason};
-use abx_evidence::{StudyRecord, is_hopeless, may_stop};
+use abx_evidence::{Expectation, StudyRecord, is_hopeless, may_stop};
 
 use crate::study::Study;
 
@@ -17,10 +18,17 @@ pub struct TimeSpent {
     pub last_block: Duration,
 }
 
-/// Why a study ends behind its last block; `None` when it goes on. Without an ordered
-/// number of blocks it ends when its verdicts are settled, when failures leave nothing to
-/// compare, or when one more block would not fit into its budget.
-pub fn reason_to_stop(study: &Study, record: &StudyRecord, spent: TimeSpent) -> Option<StudyEnd> {
+/// Why a study ends after its last block; `None` when it goes on. Pure.
+///
+/// Without an ordered number of blocks it ends when failures leave nothing to compare, or
+/// when one more block would not fit into its budget. Before that its limits decide, if it
+/// has any that blocks can settle, and else its verdicts.
+pub fn reason_to_stop(
+    study: &Study,
+    limits: &[Expectation],
+    record: &StudyRecord,
+    spent: TimeSpent,
+) -> Option<StudyEnd> {
     if let Some(ordered) = study.blocks {
         let done = record.measured.complete_blocks().count() >= ordered as usize;
         return done.then_some(StudyEnd::Blocks);
@@ -28,7 +36,12 @@ pub fn reason_to_stop(study: &Study, record: &StudyRecord, spent: TimeSpent) -> 
     if is_hopeless(&record.conclusions) {
         return Some(StudyEnd::Invalid);
     }
-    match may_stop(&record.measured) {
+    let decision = match limit_state(record, limits) {
+        LimitState::Settled => return Some(StudyEnd::Settled),
+        LimitState::Open => Decision::Continue,
+        LimitState::OutOfReach => may_stop(&record.measured),
+    };
+    match decision {
         Decision::Stop(Reason::Precise) => return Some(StudyEnd::Precision),
         Decision::Stop(Reason::Certain) => return Some(StudyEnd::Certain),
         Decision::Continue => {}
@@ -38,6 +51,7 @@ pub fn reason_to_stop(study: &Study, record: &StudyRecord, spent: TimeSpent) -> 
 
 #[cfg(test)]
 mod tests {
+    use abx_evidence::expectation::KnownNames;
     use abx_evidence::record::{Interleave, Machine, PilotRecord, Settings, SubjectRecord};
     use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
     use abx_evidence::{Conclusions, Measured, judge};
@@ -100,6 +114,15 @@ mod tests {
 
     /// Measures blocks of two subjects until there is a reason to stop; how many they were.
     fn blocks_until_stop(study: &Study, behaviours: [Behaviour; 2]) -> (StudyEnd, usize) {
+        blocks_until_settled(study, &[], behaviours)
+    }
+
+    /// The same of a study with limits.
+    fn blocks_until_settled(
+        study: &Study,
+        limits: &[Expectation],
+        behaviours: [Behaviour; 2],
+    ) -> (StudyEnd, usize) {
         let load = Load {
             name: "one".to_owned(),
             connections: CONNECTIONS,
@@ -144,7 +167,7 @@ mod tests {
                 whole,
                 last_block: BLOCK,
             };
-            if let Some(end) = reason_to_stop(study, &record, spent) {
+            if let Some(end) = reason_to_stop(study, limits, &record, spent) {
                 return (end, record.measured.blocks.len());
             }
         }
@@ -182,6 +205,42 @@ mod tests {
         };
         let ended = blocks_until_stop(&filled, [1_000.0, 1_000.0].map(noisy));
         assert_eq!(ended, (StudyEnd::Budget, 9));
+    }
+
+    #[test]
+    fn a_limit_decides_when_a_study_ends() {
+        // Method: `b` serves exactly half as much as `a`, with noise. The difference is certain
+        // with the fewest blocks: a limit far from it ends there too, and one at it takes the
+        // whole budget. So does one of several that is open, and one that no block can settle
+        // leaves the end to the verdicts.
+        let study = Study {
+            budget: Some(20 * BLOCK),
+            ..study(SliceLength::Usual)
+        };
+        let behaviours = [2_000.0, 1_000.0].map(noisy);
+        let known = KnownNames {
+            subjects: ["a", "b"].map(str::to_owned).into(),
+            loads: vec!["one".to_owned()],
+        };
+        let ends = |texts: &[&str]| {
+            let limits: Vec<Expectation> = { texts.iter() }
+                .map(|text| Expectation::parse(text, &known).unwrap())
+                .collect();
+            blocks_until_settled(&study, &limits, behaviours)
+        };
+        let fewest = BLOCKS_FOR_VERDICT;
+        assert_eq!(ends(&[]), (StudyEnd::Certain, fewest));
+        assert_eq!(ends(&["b >= 0.01 * a"]), (StudyEnd::Settled, fewest));
+        assert_eq!(ends(&["b >= 5 * a"]), (StudyEnd::Settled, fewest));
+        let open = "b >= 0.5 * a";
+        assert_eq!(ends(&[open]), (StudyEnd::Budget, 20));
+        assert_eq!(ends(&["b >= 0.01 * a", open]), (StudyEnd::Budget, 20));
+        let unknown = "recovery: b <= a";
+        assert_eq!(ends(&[unknown]), (StudyEnd::Certain, fewest));
+        assert_eq!(ends(&[unknown, open]), (StudyEnd::Budget, 20));
+        let not_slower = [Expectation::not_slower(0.5).unwrap()];
+        let ended = blocks_until_settled(&study, &not_slower, behaviours);
+        assert_eq!(ended, (StudyEnd::Budget, 20));
     }
 
     #[test]

@@ -67,9 +67,8 @@ pub struct Study {
     pub budget: Option<Duration>,
     /// A fixed number of blocks instead of a stop by precision.
     pub blocks: Option<u32>,
-    /// The wall time into which ordered blocks are fitted by less load in each;
-    /// `None`: they take what they take.
-    pub blocks_within: Option<Duration>,
+    /// The time that ordered blocks have; `None`: they take what they take.
+    pub ordered_time: Option<OrderedTime>,
     /// How long slices are.
     pub slice: SliceLength,
     /// A fixed number of rounds in a block instead of one from the slices' length.
@@ -102,6 +101,15 @@ pub struct Study {
     pub skipped: Vec<SkippedSubject>,
     /// How long the pilot looks at each subject.
     pub pilot: PilotEffort,
+}
+
+/// The time of blocks whose number was ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderedTime {
+    /// The wall time of the whole study: blocks that do not fit have less load.
+    Whole(Duration),
+    /// For how long all blocks together measure each subject under each load.
+    EachLoad(Duration),
 }
 
 /// How the server that does nothing is started.
@@ -333,7 +341,7 @@ impl Study {
             margin: Margin::DEFAULT,
             budget: None,
             blocks: None,
-            blocks_within: None,
+            ordered_time: None,
             slice: SliceLength::Usual,
             rounds: None,
             cold: None,

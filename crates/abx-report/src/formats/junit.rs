@@ -2,7 +2,7 @@
 
 use abx_evidence::{ExpectationResult, Standing, StudyRecord, Verdict};
 
-use crate::words::expectations::reason;
+use crate::words::expectations::{outcome, overall, reason};
 use crate::words::metrics::metric_under;
 use crate::words::style::Style;
 use crate::words::units::GLUE;
@@ -13,29 +13,25 @@ use crate::words::verdict::sentence;
 /// invalid and skipped when unsettled.
 #[must_use]
 pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
-    let mut cases: Vec<Case> = record
-        .conclusions
-        .primary()
-        .map(|one| {
-            let said = sentence(record, one, &Style::plain());
-            Case {
-                class: format!("abx.comparison.{}", one.load),
-                name: format!(
-                    "{} of {} beside {}",
-                    metric_under(record, &one.load, one.metric),
-                    one.subject,
-                    one.baseline
-                ),
-                result: match one.verdict {
-                    Verdict::Invalid => CaseResult::Error(said.clone()),
-                    Verdict::Inconclusive => CaseResult::Skipped(said.clone()),
-                    _ => CaseResult::Passed,
-                },
-                said,
-            }
-        })
-        .collect();
-    cases.extend(answers.iter().map(|answer| {
+    let comparisons = record.conclusions.primary().map(|one| {
+        let said = sentence(record, one, &Style::plain());
+        Case {
+            class: format!("abx.comparison.{}", one.load),
+            name: format!(
+                "{} of {} beside {}",
+                metric_under(record, &one.load, one.metric),
+                one.subject,
+                one.baseline
+            ),
+            result: match one.verdict {
+                Verdict::Invalid => CaseResult::Error(said.clone()),
+                Verdict::Inconclusive => CaseResult::Skipped(said.clone()),
+                _ => CaseResult::Passed,
+            },
+            said,
+        }
+    });
+    let expectations = answers.iter().map(|answer| {
         let said = reason(record, answer);
         Case {
             class: format!("abx.expectation.{}", answer.load),
@@ -51,8 +47,9 @@ pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> Strin
             },
             said,
         }
-    }));
-    document(record, &cases)
+    });
+    let cases: Vec<Case> = expectations.chain(comparisons).collect();
+    document(record, overall(answers), &cases)
 }
 
 /// One test case.
@@ -72,7 +69,7 @@ enum CaseResult {
     Error(String),
 }
 
-fn document(record: &StudyRecord, cases: &[Case]) -> String {
+fn document(record: &StudyRecord, expected: Option<&Standing>, cases: &[Case]) -> String {
     let count = |is_meant: fn(&CaseResult) -> bool| {
         cases.iter().filter(|one| is_meant(&one.result)).count()
     };
@@ -105,7 +102,8 @@ fn document(record: &StudyRecord, cases: &[Case]) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  \
          <testsuite name=\"abx\" {counts}>\n    <properties>\n"
     );
-    for (name, value) in properties {
+    let expected = expected.map(|standing| ("expectations", outcome(standing).to_owned()));
+    for (name, value) in expected.into_iter().chain(properties) {
         let value = escape(&value);
         out.push_str(&format!(
             "      <property name=\"{name}\" value=\"{value}\"/>\n"

@@ -16,5 +16,5 @@ pub use self::pages::page::page_policy;
 pub use self::pages::run::run_html;
 pub use self::pages::scenario::scenario_html;
 pub use self::pages::side_by_side::{AnyRecord, NamedRecord, NotShown, side_by_side_html};
-pub use self::pages::study::study_html;
+pub use self::pages::study::{study_html, study_html_with};
 pub use self::pages::svg::study_svg;

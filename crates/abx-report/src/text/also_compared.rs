@@ -7,7 +7,7 @@ use crate::words::metrics::{capitalized, metric_of};
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{percent, ratio_cells};
-use crate::words::verdict::{name, place, who, word};
+use crate::words::verdict::{name, place, who, word_of};
 
 /// A table for each load, and one for starts unless there is one load only; empty
 /// without such comparisons.
@@ -108,6 +108,6 @@ fn row(what: String, one: &Comparison) -> [String; 4] {
         what,
         ratio,
         interval,
-        format!("{}{bound}{fragile}", word(one.verdict)),
+        format!("{}{bound}{fragile}", word_of(one)),
     ]
 }

@@ -2,39 +2,40 @@
 
 use abx_evidence::{ExpectationResult, Standing, StudyRecord};
 
-use crate::words::expectations::reason;
-use crate::words::style::{Style, Tint};
-use crate::words::verdict::place;
-use crate::words::wrap::clean_name;
+use super::study::ReportExtent;
+use crate::words::expectations::{headline, like, outcome, sentence};
+use crate::words::metrics::capitalized;
+use crate::words::style::Style;
+use crate::words::verdict::tint;
 
-/// A sentence for each answer, ready to be printed; empty when nothing was expected.
+/// The head of a report: a sentence for each answer, after their counts if there are several.
+/// Empty when nothing was expected.
 #[must_use]
 pub fn expectations_text(
     record: &StudyRecord,
     answers: &[ExpectationResult],
+    extent: ReportExtent,
     style: &Style,
 ) -> String {
-    let sentence = |answer: &ExpectationResult| {
-        let standing = style.paint(answer.standing.word(), tint(&answer.standing));
-        let place = match answer.load.as_str() {
-            "" => String::new(),
-            load => format!(" {}", self::place(record, load)),
-        };
-        let text = format!(
-            "Expected {}{place}: {standing}: {}.",
-            clean_name(&answer.expected),
-            reason(record, answer)
-        );
-        style.paragraph(&text)
+    let is_passed = |answer: &&ExpectationResult| answer.standing == Standing::Holds;
+    let is_long = answers.len() > SENTENCES_MAX && extent != ReportExtent::Full;
+    let shown: Vec<&ExpectationResult> = { answers.iter() }
+        .filter(|answer| !(is_long && is_passed(answer)))
+        .collect();
+    let mut text = match (headline(answers), answers) {
+        (None, _) | (_, [_]) => String::new(),
+        (Some(headline), _) => style.paragraph(&format!("{headline}.")),
     };
-    let text: String = answers.iter().map(sentence).collect();
+    for answer in &shown {
+        let outcome = capitalized(outcome(&answer.standing));
+        let outcome = style.paint(&outcome, tint(like(&answer.standing)));
+        text.push_str(&style.paragraph(&format!("{outcome}: {}", sentence(record, answer))));
+    }
+    if shown.len() < answers.len() {
+        text.push_str(&style.note("--full prints those that passed, too."));
+    }
     style.finish(&text)
 }
 
-fn tint(standing: &Standing) -> Tint {
-    match standing {
-        Standing::Holds => Tint::Good,
-        Standing::Fails | Standing::Invalid(_) => Tint::Bad,
-        Standing::Unsettled(_) => Tint::Doubtful,
-    }
-}
+/// With more answers than this, those that passed are only counted.
+const SENTENCES_MAX: usize = 8;

@@ -88,7 +88,7 @@ impl Cell {
 
     /// Ratio, interval and the sign of its verdict.
     fn of(one: &Comparison, style: &Style) -> Cell {
-        let sign = grid::sign(one.verdict);
+        let sign = grid::sign(one);
         let figures = grid::cell_figures(one).filter(|_| one.verdict != Verdict::Invalid);
         let Some(figures) = figures else {
             return Cell::tinted(sign, one.verdict);
@@ -219,7 +219,8 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
         (true, "ratio, 95 % interval; + better"),
         (true, "- worse"),
         (has(|one| one.verdict == Verdict::Equivalent), &equal),
-        (has(|one| one.verdict == Verdict::Inconclusive), "? open"),
+        (has(grid::is_open), "? open"),
+        (has(|one| one.too_few_blocks), grid::TOO_FEW_LEGEND),
         (has(|one| one.fragile), "~ fragile"),
         (bound.is_some(), bound.as_deref().unwrap_or_default()),
         (

@@ -45,3 +45,4 @@ pub use self::run_progress::{RunGoal, RunNow, run_line};
 pub use self::scenario::scenario_text;
 pub use self::study::{ReportExtent, study_text};
 pub use self::timer::timer_text;
+pub use crate::words::expectations::settling_flag;

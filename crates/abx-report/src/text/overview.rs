@@ -4,13 +4,16 @@
 use abx_evidence::StudyRecord;
 
 use super::grid::verdict_grid;
-use crate::words::overview::{counts, largest, leaders};
+use crate::words::overview::{counts, lacking, largest, leaders};
 use crate::words::style::Style;
 use crate::words::verdict::sentence;
 
 /// What was found, without the figures behind it.
 pub(crate) fn found(record: &StudyRecord, style: &Style) -> String {
     let mut out = style.paragraph(&counts(record));
+    if let Some(text) = lacking(record) {
+        out.push_str(&style.paragraph(&text));
+    }
     for one in largest(record) {
         out.push_str(&style.paragraph(&sentence(record, one, style)));
     }

@@ -6,7 +6,9 @@ use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
 
 use crate::words::style::Style;
 use crate::words::units::{moment, percent, plural, ratios};
-use crate::words::verdict::{limit, name, open_bound, painted, place, so_far, void_line};
+use crate::words::verdict::{
+    TOO_FEW_BLOCKS, limit, name, open_bound, painted, place, so_far, tint, void_line,
+};
 use crate::words::wrap::{clean_name, shorten, wrap};
 
 /// What a record says beside an older one; empty when there is none.
@@ -54,7 +56,11 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
         moment(older.started_unix_ms)
     );
     let place = place(record, &one.load);
-    let verdict = painted(one.verdict, style);
+    let verdict = if is_of_too_few_blocks(one) {
+        style.paint(TOO_FEW_BLOCKS, tint(one.verdict))
+    } else {
+        painted(one.verdict, style)
+    };
     let blocks = format!(
         "{} now, {} then",
         plural(one.blocks as u64, "block"),
@@ -96,6 +102,11 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
              interval: {verdict}."
         ),
     }
+}
+
+/// Whether it is open because a side has fewer blocks than a verdict needs.
+fn is_of_too_few_blocks(one: &Unpaired) -> bool {
+    one.verdict == Verdict::Inconclusive && one.blocks.min(one.blocks_then) < BLOCKS_ORDERED
 }
 
 /// What follows a verdict that hangs on the choice of method.

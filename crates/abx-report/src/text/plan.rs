@@ -65,6 +65,10 @@ fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
         }
     };
     let found = match plan.detectable(known.spread) {
+        Some(share) if plan.study.has_limits => format!(
+            "; a ratio {} away from its limit would be settled 8 times in 10",
+            percent(share)
+        ),
         Some(share) => format!(
             "; a difference of {} would be found 8 times in 10",
             percent(share)
@@ -75,7 +79,12 @@ fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
         Some(_) => String::new(),
         None => {
             let blocks = plan.blocks(known.spread) as u64;
-            format!(": about {}", plural(blocks, "block"))
+            let about = if plan.study.has_limits {
+                "at most"
+            } else {
+                "about"
+            };
+            format!(": {about} {}", plural(blocks, "block"))
         }
     };
     format!(

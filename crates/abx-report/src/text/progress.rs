@@ -63,6 +63,8 @@ pub struct TimeLeft {
     pub blocks: u32,
     /// Whether that is known from the spread so far; else it is the fewest there may be.
     pub is_estimate: bool,
+    /// Whether it goes on until limits are settled, and not until intervals are narrow.
+    pub is_for_limits: bool,
     /// How long they take, about.
     pub wanted: Duration,
     /// What is left of the budget.
@@ -76,7 +78,14 @@ pub fn time_left_line(left: TimeLeft) -> String {
     let blocks = plural(left.blocks.into(), "block");
     match left.is_estimate {
         _ if left.wanted >= left.at_most => format!("the budget ends in {at_most}"),
-        true => format!("precise enough in about {blocks}, {wanted}; at the latest in {at_most}"),
+        true => {
+            let goal = if left.is_for_limits {
+                "settled"
+            } else {
+                "precise enough"
+            };
+            format!("{goal} in about {blocks}, {wanted}; at the latest in {at_most}")
+        }
         false => format!("at least {blocks} to go, {wanted}; at the latest in {at_most}"),
     }
 }
@@ -202,16 +211,21 @@ mod tests {
     #[test]
     fn a_study_says_why_it_goes_on_and_until_when() {
         // Method: an estimate, the fewest there may be, and a budget that ends before.
-        let line = |blocks, is_estimate, wanted| {
-            time_left_line(TimeLeft {
-                blocks,
-                is_estimate,
-                wanted: Duration::from_secs(wanted),
-                at_most: Duration::from_secs(80),
-            })
+        let left = |blocks, is_estimate, wanted| TimeLeft {
+            blocks,
+            is_estimate,
+            is_for_limits: false,
+            wanted: Duration::from_secs(wanted),
+            at_most: Duration::from_secs(80),
         };
+        let line = |blocks, is_estimate, wanted| time_left_line(left(blocks, is_estimate, wanted));
         let precise = "precise enough in about 4 blocks, 30 s; at the latest in 80 s";
         assert_eq!(line(4, true, 30).replace('\u{a0}', " "), precise);
+        let settled = time_left_line(TimeLeft {
+            is_for_limits: true,
+            ..left(4, true, 30)
+        });
+        assert!(settled.starts_with("settled in about 4"), "{settled}");
         let fewest = "at least 1 block to go, 9 s; at the latest in 80 s";
         assert_eq!(line(1, false, 9).replace('\u{a0}', " "), fewest);
         let cut = line(20, true, 300).replace('\u{a0}', " ");

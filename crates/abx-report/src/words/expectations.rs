@@ -1,11 +1,104 @@
 //! What a study says to what was expected, and why.
 
-use abx_evidence::{Doubt, ExpectationResult, Standing, StudyRecord};
+use abx_evidence::{Doubt, ExpectationResult, Standing, StudyRecord, Verdict};
 
-use super::metrics::metric_name;
+use super::metrics::{capitalized, metric_name};
 use super::units::{plural, ratios};
-use super::verdict::{more_blocks, name};
-use super::wrap::clean;
+use super::verdict::{more_blocks, more_flag, name, place};
+use super::wrap::{clean, clean_name};
+
+/// What all answers together amount to, which heads every report of a study with
+/// expectations; `None` without any.
+pub(crate) fn headline(answers: &[ExpectationResult]) -> Option<String> {
+    let overall = capitalized(outcome(overall(answers)?));
+    if let [only] = answers {
+        return Some(format!("{overall}: {}", clean_name(&only.expected)));
+    }
+    let count =
+        |is: fn(&Standing) -> bool| answers.iter().filter(|answer| is(&answer.standing)).count();
+    let kinds = [
+        (count(|standing| *standing == Standing::Fails), "failed"),
+        (
+            count(|standing| matches!(standing, Standing::Unsettled(_))),
+            "unsettled",
+        ),
+        (
+            count(|standing| matches!(standing, Standing::Invalid(_))),
+            "invalid",
+        ),
+        (count(|standing| *standing == Standing::Holds), "passed"),
+    ];
+    let there = kinds.iter().filter(|(count, _)| *count > 0);
+    let each: Vec<String> = there
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let checks = plural(answers.len() as u64, "check");
+    Some(format!("{overall}: {checks}, {}", each.join(", ")))
+}
+
+/// The standing that decides for all: the worst one.
+pub(crate) fn overall(answers: &[ExpectationResult]) -> Option<&Standing> {
+    let badness = |standing: &&Standing| match standing {
+        Standing::Holds => 0,
+        Standing::Unsettled(_) => 1,
+        Standing::Invalid(_) => 2,
+        Standing::Fails => 3,
+    };
+    answers
+        .iter()
+        .map(|answer| &answer.standing)
+        .max_by_key(badness)
+}
+
+/// A standing as a reader's word.
+pub(crate) fn outcome(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Holds => "passed",
+        Standing::Fails => "failed",
+        Standing::Unsettled(_) => "unsettled",
+        Standing::Invalid(_) => "invalid",
+    }
+}
+
+/// The verdict whose sign and colour a standing has.
+pub(crate) fn like(standing: &Standing) -> Verdict {
+    match standing {
+        Standing::Holds => Verdict::Faster,
+        Standing::Fails => Verdict::Slower,
+        Standing::Unsettled(_) => Verdict::Inconclusive,
+        Standing::Invalid(_) => Verdict::Invalid,
+    }
+}
+
+/// One answer after its outcome: what was expected, where, and the figures.
+pub(crate) fn sentence(record: &StudyRecord, answer: &ExpectationResult) -> String {
+    let place = match answer.load.as_str() {
+        "" => String::new(),
+        load => format!(" {}", place(record, load)),
+    };
+    format!(
+        "{}{place}; {}.",
+        clean_name(&answer.expected),
+        reason(record, answer)
+    )
+}
+
+/// The flag with which a study like this one would settle what is open; `None` if nothing is
+/// open that more blocks settle, or no usual number of them does.
+#[must_use]
+pub fn settling_flag(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<String> {
+    let more = answers.iter().filter_map(|answer| match answer.standing {
+        Standing::Unsettled(Doubt::FewBlocks(fewest)) => Some(missing(record, fewest)),
+        _ => answer.blocks_more,
+    });
+    more_flag(record, more.max()?)
+}
+
+/// How many blocks the study lacks to this many.
+fn missing(record: &StudyRecord, fewest: usize) -> u32 {
+    let done = record.measured.complete_blocks().count();
+    fewest.saturating_sub(done).max(1) as u32
+}
 
 /// The figures behind an answer, and what keeps them from settling it.
 pub(crate) fn reason(record: &StudyRecord, answer: &ExpectationResult) -> String {
@@ -39,7 +132,12 @@ fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> S
     match doubt {
         Doubt::Straddles => {
             let settling = answer.blocks_more.map_or_else(String::new, |more| {
-                format!(", about {} would settle it", more_blocks(record, more))
+                let flag = more_flag(record, more);
+                let flag = flag.map_or_else(String::new, |flag| format!(": use `{flag}`"));
+                format!(
+                    ", about {} would settle it{flag}",
+                    more_blocks(record, more)
+                )
             });
             // 1 + 0.03 has a long tail of digits.
             let factor = (factor * 1e9).round() / 1e9;
@@ -47,7 +145,13 @@ fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> S
         }
         Doubt::Bound => "the true ratio may lie further out, see the findings".to_owned(),
         Doubt::FewBlocks(fewest) => {
-            format!("it needs at least {}", plural(fewest as u64, "block"))
+            let more = missing(record, fewest);
+            let flag = more_flag(record, more);
+            let flag = flag.map_or_else(String::new, |flag| format!(": use `{flag}`"));
+            format!(
+                "too few blocks, it needs at least {fewest}, {}{flag}",
+                more_blocks(record, more)
+            )
         }
         Doubt::NoReference => "they were measured at different times and nothing beside both: \
                                measure both in one study, or keep the ceiling on in both"

@@ -7,7 +7,7 @@ use super::load::arrivals;
 use super::style::Style;
 use super::table::Table;
 use super::units::{NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds};
-use super::verdict::{name, painted};
+use super::verdict::{TOO_FEW_BLOCKS, name, painted, tint};
 use super::wrap::clean_name;
 
 /// What is done, when and under what.
@@ -134,7 +134,11 @@ pub(crate) fn lost_sentence(one: &LostDifference, style: &Style) -> String {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = name(&one.fault);
     let MeanInterval { mean, low, high } = one.requests;
-    let verdict = painted(one.verdict, style);
+    let verdict = if one.too_few_blocks {
+        style.paint(TOO_FEW_BLOCKS, tint(one.verdict))
+    } else {
+        painted(one.verdict, style)
+    };
     let blocks = plural(one.blocks as u64, "block");
     let ends = low.zip(high);
     if (mean, ends) == (0.0, Some((0.0, 0.0))) {
@@ -188,6 +192,7 @@ mod tests {
                 confidence: 0.97,
                 blocks: if low.is_none() { 1 } else { 6 },
                 verdict,
+                too_few_blocks: low.is_none(),
             };
             lost_sentence(&one, &Style::plain())
         };
@@ -224,7 +229,7 @@ mod tests {
         assert_eq!(
             told(single, open),
             "Cannot tell whether a loses 2.0 requests more than b in 1 block, no interval yet, \
-             for each crash: inconclusive."
+             for each crash: too few blocks."
         );
     }
 

@@ -140,12 +140,13 @@ pub(crate) fn row_name(row: GridRow) -> String {
     }
 }
 
-/// The sign of a verdict in a grid; `void` where no claim can be made.
-pub(crate) fn sign(verdict: Verdict) -> &'static str {
-    match verdict {
+/// The sign of a comparison in a grid; `void` where no claim can be made.
+pub(crate) fn sign(one: &Comparison) -> &'static str {
+    match one.verdict {
         Verdict::Faster | Verdict::Less => "+",
         Verdict::Slower | Verdict::More => "-",
         Verdict::Equivalent => "=",
+        Verdict::Inconclusive if one.too_few_blocks => TOO_FEW,
         Verdict::Inconclusive => "?",
         Verdict::Invalid => "void",
     }
@@ -186,7 +187,7 @@ pub(crate) enum Further {
 
 /// Where the truth may lie further out than this; `None` for what is no bound.
 pub(crate) fn further(one: &Comparison) -> Option<Further> {
-    let ratio = one.ratio.filter(|_| one.at_least)?;
+    let ratio = one.ratio.filter(|_| one.at_least && !one.too_few_blocks)?;
     Some(match one.verdict.is_directed() {
         true if ratio > 1.0 => Further::AtLeast,
         true => Further::AtMost,
@@ -224,6 +225,17 @@ pub(crate) fn has_empty(record: &StudyRecord) -> bool {
 
 /// What an empty cell says.
 pub(crate) const EMPTY_LEGEND: &str = "empty: not asked for, or no ratio";
+
+/// Marks a comparison that has fewer blocks than a verdict needs.
+pub(crate) const TOO_FEW: &str = "few";
+
+/// What that mark says.
+pub(crate) const TOO_FEW_LEGEND: &str = "few: too few blocks for a verdict";
+
+/// Whether a comparison is open although it had enough blocks.
+pub(crate) fn is_open(one: &Comparison) -> bool {
+    one.verdict == Verdict::Inconclusive && !one.too_few_blocks
+}
 
 /// Marks a bound without a settled direction.
 pub(crate) const OPEN_BOUND: &str = "b";

@@ -25,7 +25,7 @@ pub(crate) fn ended(record: &StudyRecord) -> String {
              {} at 97 %",
             percent(settings.margin)
         ),
-
+        StudyEnd::Settled => "Ended: each 99.9 % interval lies on one side of its limit".to_owned(),
         StudyEnd::Blocks => "Ended: the requested blocks are done".to_owned(),
         StudyEnd::Budget => format!(
             "Ended: the budget of {} is used up",

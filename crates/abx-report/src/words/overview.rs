@@ -6,27 +6,27 @@ use abx_evidence::{Comparison, Metric, Ranking, StudyRecord, Verdict};
 
 use super::metrics::metric_under;
 use super::units::plural;
-use super::verdict::name;
+use super::verdict::{name, word};
 
 /// How many verdicts there are of each kind.
 pub(crate) fn counts(record: &StudyRecord) -> String {
-    let all: Vec<Verdict> = { record.conclusions.primary() }
-        .map(|one| one.verdict)
-        .collect();
-    let count = |is: fn(Verdict) -> bool| all.iter().filter(|one| is(**one)).count();
+    let all: Vec<&Comparison> = record.conclusions.primary().collect();
+    let kind = |one: &Comparison| match one.verdict {
+        Verdict::Faster | Verdict::Less => "better",
+        Verdict::Slower | Verdict::More => "worse",
+        Verdict::Inconclusive if one.too_few_blocks => "with too few blocks",
+        verdict => word(verdict),
+    };
     let kinds = [
-        (
-            count(|one| matches!(one, Verdict::Faster | Verdict::Less)),
-            "better",
-        ),
-        (
-            count(|one| matches!(one, Verdict::Slower | Verdict::More)),
-            "worse",
-        ),
-        (count(|one| one == Verdict::Equivalent), "equivalent"),
-        (count(|one| one == Verdict::Inconclusive), "inconclusive"),
-        (count(|one| one == Verdict::Invalid), "invalid"),
+        "better",
+        "worse",
+        word(Verdict::Equivalent),
+        word(Verdict::Inconclusive),
+        "with too few blocks",
+        word(Verdict::Invalid),
     ];
+    let count = |word: &str| all.iter().filter(|one| kind(one) == word).count();
+    let kinds = kinds.map(|word| (count(word), word));
     let there = kinds.iter().filter(|(count, _)| *count > 0);
     let each: Vec<String> = there
         .map(|(count, word)| format!("{count} {word}"))
@@ -38,6 +38,14 @@ pub(crate) fn counts(record: &StudyRecord) -> String {
         plural(record.measured.loads.len() as u64, "load"),
         each.join(", ")
     )
+}
+
+/// What those comparisons lack that have fewer blocks than a verdict needs; `None` without any.
+pub(crate) fn lacking(record: &StudyRecord) -> Option<String> {
+    let mut primary = record.conclusions.primary();
+    let one = primary.find(|one| one.too_few_blocks)?;
+    let lacking = super::verdict::lacking(record, one);
+    Some(format!("Too few blocks: {lacking}."))
 }
 
 /// The largest difference that is settled, and the largest one the other way.

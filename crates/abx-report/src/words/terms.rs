@@ -2,7 +2,9 @@
 
 use abx_evidence::{Comparison, LoadShape, Metric, Role, RunRecord, StudyRecord, Verdict};
 
+use super::grid::is_open;
 use super::units::percent;
+use super::verdict::TOO_FEW_BLOCKS;
 
 /// A word and what it means.
 pub(crate) type Term = (&'static str, String);
@@ -35,9 +37,14 @@ fn verdict_terms(record: &StudyRecord) -> Vec<Term> {
             "the interval lies inside the margin",
         ),
         (
-            any(|one| one.verdict == Verdict::Inconclusive),
+            any(is_open),
             "inconclusive",
             "neither; it never means that there is no difference",
+        ),
+        (
+            any(|one| one.too_few_blocks),
+            TOO_FEW_BLOCKS,
+            "fewer than a verdict needs, whatever they show",
         ),
         (
             any(|one| one.verdict == Verdict::Invalid),

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use abx_evidence::stats::stop::BLOCKS_ORDERED;
+use abx_evidence::stats::paired::BLOCKS_MIN;
+use abx_evidence::stats::stop::blocks_for_verdict;
 use abx_evidence::{
     Bounds, Comparison, Finding, FindingId, Level, Limits, LoadShape, Metric, Role, Sense,
     StudyRecord, Verdict,
 };
 
-use super::metrics::{metric_under, shape_under};
+use super::grid::is_open;
+use super::metrics::{capitalized, metric_under, shape_under};
 use super::style::{Style, Tint};
 use super::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
 use super::wrap::{clean, clean_name, shorten};
@@ -27,7 +29,7 @@ pub(crate) fn who(record: &StudyRecord, one: &Comparison) -> String {
 pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) -> String {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = place(record, &one.load);
-    let verdict = painted(one.verdict, style);
+    let verdict = style.paint(word_of(one), tint(one.verdict));
     let serves = serves(record, one);
     match (one.verdict, serves) {
         (directed, Some(serves)) if directed.is_directed() => format!("{serves}: {verdict}."),
@@ -42,6 +44,11 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
                  {because}."
             )
         }
+        (_, Some(serves)) if one.too_few_blocks => format!(
+            "Cannot tell yet whether {subject} or {baseline} {}: {serves}: {verdict}. {}.",
+            asked(one),
+            capitalized(&lacking(record, one))
+        ),
         (_, Some(serves)) => format!(
             "Cannot tell yet whether {subject} or {baseline} {}: {serves}; {}: {verdict}.",
             asked(one),
@@ -49,9 +56,14 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
         ),
         (_, None) => format!(
             "Cannot tell yet whether {subject} or {baseline} {} {place}: {} measured, too few for \
-             an interval: {verdict}.",
+             an interval: {verdict}.{}",
             asked(one),
-            plural(one.blocks as u64, "block")
+            plural(one.blocks as u64, "block"),
+            if one.too_few_blocks {
+                format!(" {}.", capitalized(&lacking(record, one)))
+            } else {
+                String::new()
+            }
         ),
     }
 }
@@ -284,6 +296,17 @@ pub(crate) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
+/// The word for what one comparison says: `inconclusive` is for those that had enough blocks.
+pub(crate) fn word_of(one: &Comparison) -> &'static str {
+    if one.too_few_blocks {
+        return TOO_FEW_BLOCKS;
+    }
+    word(one.verdict)
+}
+
+/// What a comparison says that has fewer blocks than a verdict needs.
+pub(crate) const TOO_FEW_BLOCKS: &str = "too few blocks";
+
 pub(crate) fn tint(verdict: Verdict) -> Tint {
     match verdict {
         Verdict::Faster | Verdict::Less => Tint::Good,
@@ -335,9 +358,7 @@ pub(crate) fn open_bound(verdict: Verdict, at_least: bool, ratio: Option<f64>) -
 /// What would settle a comparison whose verdict is open, for the margin that it is held to.
 fn settling(record: &StudyRecord, one: &Comparison) -> String {
     match one.blocks_more {
-        Some(more) if one.blocks < BLOCKS_ORDERED => {
-            format!("a verdict needs at least {}", more_blocks(record, more))
-        }
+        _ if one.too_few_blocks => lacking(record, one),
         // The estimate has no end; beyond this its figures say nothing.
         Some(more) if more > BLOCKS_SHOWN_MAX => {
             format!("{} would be needed to settle it", more_blocks(record, more))
@@ -349,6 +370,41 @@ fn settling(record: &StudyRecord, one: &Comparison) -> String {
         ),
         None => "the true difference may be larger than what was measured".to_owned(),
     }
+}
+
+/// What a comparison lacks that has fewer blocks than a verdict needs.
+pub(crate) fn lacking(record: &StudyRecord, one: &Comparison) -> String {
+    let fewest = if one.metric.is_counted() {
+        BLOCKS_MIN
+    } else {
+        blocks_for_verdict(record.measured.is_ordered())
+    };
+    let more = fewest.saturating_sub(one.blocks).max(1) as u32;
+    let flag = more_flag(record, more).map_or_else(String::new, |flag| format!(": use `{flag}`"));
+    format!(
+        "a verdict needs at least {}{flag}",
+        more_blocks(record, more)
+    )
+}
+
+/// The flag that gives a study like this one so many blocks more; `None` if they are more
+/// than anyone waits for.
+pub(crate) fn more_flag(record: &StudyRecord, more: u32) -> Option<String> {
+    if more > BLOCKS_SHOWN_MAX {
+        return None;
+    }
+    let measured = &record.measured;
+    if measured.is_ordered() {
+        let blocks = measured.complete_blocks().count() + more as usize;
+        return Some(format!("--blocks {blocks}"));
+    }
+    let span = measured.elapsed_s + measured.seconds_per_block()? * f64::from(more);
+    // Blocks take a little longer now and then, and a budget is easier to read in round numbers.
+    Some(match (1.1 * span).ceil() as u64 {
+        seconds @ 0..120 => format!("--budget {}s", seconds.next_multiple_of(10)),
+        seconds @ 120..7_200 => format!("--budget {}m", seconds.div_ceil(60)),
+        seconds => format!("--budget {}h", seconds.div_ceil(3_600)),
+    })
 }
 
 /// So many blocks more, and for how long they would take at the pace of this study.
@@ -405,7 +461,7 @@ pub(crate) fn void_line(void: Option<&Finding>) -> String {
 /// That a difference would stand alone, and may be chance among many.
 fn among_many(one: &Comparison) -> Option<String> {
     let excludes = one.low? > 1.0 || one.high? < 1.0;
-    (excludes && one.together > 1 && one.verdict == Verdict::Inconclusive).then(|| {
+    (excludes && one.together > 1 && is_open(one)).then(|| {
         format!(
             "On its own this would be a difference; among {} comparisons it may be chance.",
             one.together

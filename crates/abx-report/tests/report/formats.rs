@@ -10,8 +10,9 @@ use abx_evidence::{
     SliceTally, StudyRecord, Validity, Verdict,
 };
 use abx_report::{
-    Style, comparisons_csv, expectations_text, run_markdown, run_openmetrics, run_otlp, slices_csv,
-    study_hgrm, study_hlog, study_junit, study_markdown, study_openmetrics, study_otlp,
+    ReportExtent, Style, comparisons_csv, expectations_text, run_markdown, run_openmetrics,
+    run_otlp, slices_csv, study_hgrm, study_hlog, study_junit, study_markdown, study_openmetrics,
+    study_otlp,
 };
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -112,16 +113,20 @@ fn outcomes(ok: u64) -> Outcomes {
 fn expectations_are_answered_in_sentences() {
     // Method: one of each standing, and one about a comparison that is invalid.
     let record = study();
-    let text = expectations_text(&record, &expected(&record), &Style::plain());
-    assert_snapshot!(text);
+    let text = |record: &StudyRecord, answers: &[ExpectationResult]| {
+        expectations_text(record, answers, ReportExtent::Brief, &Style::plain())
+    };
+    assert_snapshot!(text(&record, &expected(&record)));
     let record = hostile();
     let not_slower = Expectation::not_slower(0.03).expect("a share");
-    let text = expectations_text(&record, &answers(&record, &[not_slower]), &Style::plain());
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let said = "invalid: no claim can be made, because a|b `c`";
-    assert!(words.join(" ").contains(said), "{text}");
-    assert!(!text.contains('\u{1b}'), "{text}");
-    assert_eq!(expectations_text(&record, &[], &Style::plain()), "");
+    let text_of_hostile = text(&record, &answers(&record, &[not_slower]));
+    let words: Vec<&str> = text_of_hostile.split_whitespace().collect();
+    let words = words.join(" ");
+    assert!(words.starts_with("Invalid: "), "{words}");
+    let said = "; no claim can be made, because a|b `c`";
+    assert!(words.contains(said), "{words}");
+    assert!(!text_of_hostile.contains('\u{1b}'), "{words}");
+    assert_eq!(text(&record, &[]), "");
 }
 
 #[test]

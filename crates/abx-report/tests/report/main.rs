@@ -7,6 +7,7 @@ mod doctor;
 mod formats;
 mod history;
 mod html;
+mod limits;
 mod lists;
 mod overview;
 mod page;

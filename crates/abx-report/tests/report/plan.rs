@@ -15,6 +15,7 @@ fn plan(known: Option<KnownSpread>, blocks: Option<u32>, together: usize) -> Stu
             budget_s: 150.0,
             blocks,
             margin: Margin::DEFAULT,
+            has_limits: false,
             machine: Fingerprint::default(),
         },
         known,
@@ -22,10 +23,16 @@ fn plan(known: Option<KnownSpread>, blocks: Option<u32>, together: usize) -> Stu
     }
 }
 
+fn with_limits(mut plan: StudyPlan) -> StudyPlan {
+    plan.study.has_limits = true;
+    plan
+}
+
 #[test]
 fn what_a_budget_lets_a_study_find() {
     // Method: each source of a spread; several comparisons; a number of blocks that was
-    // ordered, and too few of them; and a machine of which nothing is known.
+    // ordered, and too few of them; a machine of which nothing is known; and limits, with which
+    // a study may take the whole budget.
     let known = |source, studies| {
         Some(KnownSpread {
             spread: 0.021,
@@ -41,6 +48,7 @@ fn what_a_budget_lets_a_study_find() {
         plan(known(SpreadSource::Doctor, 1), Some(30), 1),
         plan(same, Some(3), 1),
         plan(None, None, 1),
+        with_limits(plan(same, None, 1)),
     ];
     let texts = plans.map(|plan| plan_text(&plan, &Style::plain()));
     assert_snapshot!(texts.join("\n"));

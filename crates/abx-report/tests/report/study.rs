@@ -156,13 +156,14 @@ fn blocks_too_few_for_an_interval_give_a_ratio() {
     let one = Comparison {
         blocks: 1,
         per_block: vec![Some(1.25)],
-        blocks_more: Some(6),
+        blocks_more: Some(5),
+        too_few_blocks: true,
         ..comparison("lighttpd", None, Verdict::Inconclusive)
     };
     let mut record = with(one.clone());
     let told = text(&record).replace("\n ", "");
     let said = "lighttpd serves 1.25 times nginx's requests at 100 connections in 1 block, no \
-                interval yet; a verdict needs at least 6 more blocks";
+                interval yet: too few blocks. A verdict needs at least 5 more blocks";
     assert!(told.contains(said), "{told}");
     assert_eq!(
         progress_line(&record),
@@ -450,12 +451,14 @@ fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
     let mut one = comparison("lighttpd", ratio, Verdict::Inconclusive);
     one.blocks = 4;
     one.blocks_more = Some(2);
+    one.too_few_blocks = true;
     let report = text(&with(one.clone())).replace("\n ", "");
     assert!(
-        report.contains("needs at least 2 more blocks (13 s):"),
+        report.contains("needs at least 2 more blocks (13 s): use `--blocks 8`."),
         "{report}"
     );
     one.blocks = 12;
+    one.too_few_blocks = false;
     one.blocks_more = Some(u32::MAX);
     let report = text(&with(one)).replace("\n ", "");
     assert!(report.contains("more than 10,000 more blocks"), "{report}");

@@ -171,6 +171,7 @@ pub fn comparison(subject: &str, ratio: Option<[f64; 3]>, verdict: Verdict) -> C
         at_least: false,
         fragile: false,
         blocks_more: None,
+        too_few_blocks: false,
         detectable: Some(0.014),
         hodges_lehmann: None,
         undisturbed: None,

@@ -7,7 +7,7 @@ use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, SubjectStatus};
 use abx_lab::catalog::{self, CatalogEntry, CheckEnvironment, CheckedStudy};
 use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
-use abx_lab::{PilotEffort, SliceLength};
+use abx_lab::{OrderedTime, PilotEffort, SliceLength};
 use clap::{Args, Subcommand};
 
 use super::compare::{Absent, Extent, Loads, is_path, of_catalog};
@@ -245,7 +245,7 @@ fn run(flags: &StudyRun) -> Result<End, Failure> {
     };
     let mut study = of_catalog(&folder, &extent, &compare)?;
     if flags.quick {
-        study.blocks_within = compare.budget.or(Some(QUICK_TIME));
+        study.ordered_time = Some(OrderedTime::Whole(compare.budget.unwrap_or(QUICK_TIME)));
         study.pilot = PilotEffort::Quick;
     }
     if flags.tiny {

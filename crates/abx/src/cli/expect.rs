@@ -12,12 +12,14 @@ use crate::end::{End, Failure};
 /// What must hold.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ExpectFlags {
-    /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as 'new >= 0.97
-    /// * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated.
+    /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as
+    /// 'new >= 0.97 * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated. `abx
+    /// compare` measures until it is settled, or until the budget is used up.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Exit with 1 if a subject is certainly slower than the baseline (or than the subject of
     /// --against) by more than this, such as 3%, and with 3 if too little was measured to tell.
+    /// `abx compare` measures until it is settled, or until the budget is used up.
     #[arg(long, value_name = "PCT", value_parser = slack)]
     pub fail_if_slower: Option<Expectation>,
 }
@@ -101,49 +103,65 @@ pub fn end(answers: &[ExpectationResult], end: End) -> End {
     }
 }
 
-/// What is said of a regression that can be neither found nor ruled out, since
-/// the exit code does not say why, or does not say it at all.
-pub fn remark(answers: &[ExpectationResult]) -> Option<String> {
-    let is_silent = |one: &&ExpectationResult| {
-        !one.is_demanded && matches!(one.standing, Standing::Unsettled(_))
+/// What to do about expectations that are unsettled, since the exit code does not say why, or
+/// does not show it at all.
+pub fn remark(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<String> {
+    let is_open = |answer: &&ExpectationResult| matches!(answer.standing, Standing::Unsettled(_));
+    let open: Vec<&ExpectationResult> = answers.iter().filter(is_open).collect();
+    let flags = match open.iter().filter(|answer| answer.is_demanded).count() {
+        _ if open.is_empty() => return None,
+        0 => "--fail-if-slower",
+        demanded if demanded == open.len() => "--expect",
+        _ => "--expect and --fail-if-slower",
     };
-    let open: Vec<&ExpectationResult> = answers.iter().filter(is_silent).collect();
-    let too_little = open.iter().find(|one| one.standing.is_of_too_little());
-    match (&open[..], too_little) {
-        ([], _) => None,
-        (_, Some(one)) => {
-            let why = match one.standing {
-                Standing::Unsettled(Doubt::FewBlocks(fewest)) => format!(
-                    "too little was measured to tell who is slower: run at least {fewest} blocks \
-                     (`--blocks`, or a longer `--budget`)"
-                ),
-                Standing::Unsettled(Doubt::NoInterval) => {
-                    "a ratio has no interval, so who is slower is not known".to_owned()
-                }
-                _ => "nothing was compared, so nothing was checked".to_owned(),
-            };
-            Some(format!("abx: --fail-if-slower: {why}"))
+    let too_little = open
+        .iter()
+        .find(|answer| answer.standing.is_of_too_little());
+    let flag = abx_report::settling_flag(record, answers);
+    let what = match too_little.map(|answer| &answer.standing) {
+        Some(Standing::Unsettled(Doubt::FewBlocks(fewest))) => format!(
+            "too little was measured to tell who is slower, run at least {fewest} blocks (`{}`)",
+            flag.as_deref().unwrap_or("--budget")
+        ),
+        Some(Standing::Unsettled(Doubt::NoInterval)) => {
+            "a ratio has no interval, so who is slower is not known".to_owned()
         }
-        (all, None) => {
-            let are = |doubt| {
-                let standing = Standing::Unsettled(doubt);
-                all.iter().all(|one| one.standing == standing)
+        Some(_) => "nothing was compared, so nothing was checked".to_owned(),
+        None => {
+            let passes = match flags {
+                "--fail-if-slower" => ", which does not count as a failure",
+                _ => "",
             };
-            let remedy = if are(Doubt::NoReference) {
-                "measure both in one study, or keep the ceiling on in both"
-            } else if are(Doubt::GeneratorBound) {
-                "the generator or a service was the limit, so who is slower is not known; see the \
-                 findings for what it needs, or ask for `--expect 'server_cpu: ...'`"
-            } else {
-                "run more blocks (`--blocks`), or require an answer with --expect"
-            };
-            Some(format!(
-                "abx: --fail-if-slower: not settled in {} of {} comparisons, which does not count \
-                 as a failure: {remedy}",
-                all.len(),
-                answers.iter().filter(|one| !one.is_demanded).count()
-            ))
+            format!(
+                "not settled in {} of {} comparisons{passes}: {}",
+                open.len(),
+                answers.len(),
+                remedy(&open, flag)
+            )
         }
+    };
+    Some(format!("abx: {flags}: {what}"))
+}
+
+/// What would settle these.
+fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
+    let are = |doubt| { open.iter() }.all(|answer| answer.standing == Standing::Unsettled(doubt));
+    if are(Doubt::NoReference) {
+        return "measure both in one study, or keep the ceiling on in both".to_owned();
+    }
+    if are(Doubt::GeneratorBound) {
+        return "the generator or a service was the limit, so who is slower is not known; see the \
+                findings for what it needs, or ask for `--expect 'server_cpu: ...'`"
+            .to_owned();
+    }
+    match flag {
+        Some(flag) => format!("measure longer (`{flag}`)"),
+        None if open.iter().any(|answer| answer.blocks_more.is_some()) => {
+            "no usual number of blocks settles a ratio so close to its limit, so move the limit \
+             away from it"
+                .to_owned()
+        }
+        None => "the true ratio may lie further out, as the findings explain".to_owned(),
     }
 }
 

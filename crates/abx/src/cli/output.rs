@@ -184,7 +184,7 @@ impl<'a> Outputs<'a> {
     ) -> Result<(), Failure> {
         let text = |format| match format {
             Format::Json => abx_report::study_json(record),
-            Format::Html => abx_report::study_html(record),
+            Format::Html => abx_report::study_html_with(record, answers),
             Format::Markdown => abx_report::study_markdown(record, answers),
             Format::Prometheus => abx_report::study_openmetrics(record, answers),
         };

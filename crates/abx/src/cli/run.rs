@@ -7,8 +7,8 @@ use abx_engine::LoadGenerator;
 use abx_engine::schedule::Arrivals;
 use abx_evidence::{Level, RunRecord, Shape};
 use abx_lab::{
-    Abort, Load, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan, RunProgress,
-    Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
+    Abort, Load, OrderedTime, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan,
+    RunProgress, Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
 };
 use clap::Args;
 
@@ -43,8 +43,8 @@ pub struct Run {
     /// Connect to this Unix socket; the URL's host is only told, and not looked up.
     #[arg(long, value_name = "PATH", conflicts_with = "local_address")]
     unix_socket: Option<PathBuf>,
-    /// How long to send requests, in seconds or with a unit; of several loads each [default: 10s;
-    /// with --slo 2m].
+    /// How long to send requests, in seconds or with a unit; under each of several loads [default:
+    /// 10s]. With --slo, how long the whole search takes [default: 2m].
     #[arg(short, long, visible_short_alias = 'z', value_parser = units::seconds, value_name = "TIME")]
     duration: Option<Duration>,
     /// Stop after this many requests or messages, or sessions of a scenario, instead of after a
@@ -140,11 +140,25 @@ fn announcement(url: &str, load: &Load, end: RunEnd) -> String {
     }
 }
 
-/// What is about to be done under several loads, or to find one.
-fn announcement_of_several(url: &str, loads: usize) -> String {
-    match loads {
-        1 => format!("Finding out what {url} can do, then loading it by that"),
-        _ => format!("Loading {url} in {loads} ways, which take turns in each block"),
+/// What is about to be done under several loads, or to find one, and how long that takes.
+fn announcement_of_several(study: &Study, url: &str) -> String {
+    let loads = u32::try_from(study.loads.len()).unwrap_or(u32::MAX);
+    let time = |span: Duration| humantime::format_duration(span);
+    match study.ordered_time {
+        Some(OrderedTime::EachLoad(each)) if loads > 1 => format!(
+            "Loading {url} under {loads} loads, each for {}: {} of load, and before that a pilot",
+            time(each),
+            time(each.saturating_mul(loads))
+        ),
+        Some(OrderedTime::EachLoad(each)) => format!(
+            "Finding out how much load {url} can take, then loading it for {}",
+            time(each)
+        ),
+        Some(OrderedTime::Whole(whole)) => format!(
+            "Finding out how much load {url} can take, then loading it around that: about {} in all",
+            time(whole)
+        ),
+        None => format!("Loading {url}"),
     }
 }
 
@@ -160,10 +174,10 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,
         last => {
             loads.extend(last);
-            let text = announcement_of_several(&target.url, loads.len());
+            let url = target.url.clone();
             let study = curve(run, target, loads)?;
             if !run.output.quiet {
-                tell(&text);
+                tell(&announcement_of_several(&study, &url));
             }
             let nothing = ExpectFlags::default();
             let generator = run.generator.fleet.generator(run.output.quiet)?;
@@ -283,7 +297,11 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
         wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
         local_addresses: run.generator.local_address.clone(),
         blocks: Some(BLOCKS),
-        blocks_within: Some(each.saturating_mul(count)),
+        ordered_time: Some(if is_search {
+            OrderedTime::Whole(each.saturating_mul(count))
+        } else {
+            OrderedTime::EachLoad(each)
+        }),
         ..Study::of_one(subject, loads, run.generator.seed(), command)
     })
 }

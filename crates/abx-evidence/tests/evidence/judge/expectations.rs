@@ -4,14 +4,16 @@
 
 use std::sync::LazyLock;
 
-use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::expectation::{
+    KnownNames, LimitState, answers, blocks_until_settled, limit_state,
+};
 use abx_evidence::{
     Bounds, Doubt, Expectation, ExpectationResult, Finding, FindingId, Level, Metric, PastSubject,
     Role, Standing, StudyRecord, Validity, Verdict, past_baseline,
 };
 use proptest::prelude::*;
 
-use abx_fixtures::{OK, assert_close, pair, study, two_loads, with_ceiling};
+use abx_fixtures::{OK, assert_close, longer, pair, study, two_loads, with_ceiling};
 
 fn known(record: &StudyRecord) -> KnownNames {
     KnownNames {
@@ -278,4 +280,100 @@ fn a_regression_beside_an_older_record_is_one() {
         assert_eq!(all[0].standing, standing, "{now:?}");
         assert_eq!([&*all[0].subject, &*all[0].other], ["new", "old of then"]);
     }
+}
+
+/// How far a study of seven blocks is with these, which ends by what it measures.
+fn state(record: &StudyRecord, texts: &[&str]) -> LimitState {
+    let names = known(record);
+    let limits: Vec<Expectation> = { texts.iter() }
+        .map(|text| Expectation::parse(text, &names).unwrap())
+        .collect();
+    limit_state(record, &limits)
+}
+
+#[test]
+fn a_limit_is_settled_by_a_wider_interval_than_the_report_prints() {
+    // Method: seven blocks whose interval at 97 % is 0.98 to 1.02. With 6 degrees of freedom,
+    // 99.9 % reaches 5.959 / 2.829 = 2.106 times as far: from 0.9591 to 1.0426.
+    let mut record = with(Metric::Throughput, [1.0 / 1.02, 1.02]);
+    record.conclusions.comparisons[0].blocks = 7;
+    record.measured = longer(pair());
+    record.measured.settings.blocks = None;
+    assert_eq!(standing(&record, "new >= 0.97 * old"), Standing::Holds);
+    for (text, expected) in [
+        ("new >= 0.97 * old", LimitState::Open),
+        ("new >= 0.960 * old", LimitState::Open),
+        ("new >= 0.958 * old", LimitState::Settled),
+        ("new <= 1.042 * old", LimitState::Open),
+        ("new <= 1.043 * old", LimitState::Settled),
+        ("old <= 1.04 * new", LimitState::Open),
+        ("old <= 1.05 * new", LimitState::Settled),
+        ("new >= 1.05 * old", LimitState::Settled),
+    ] {
+        assert_eq!(state(&record, &[text]), expected, "{text}");
+    }
+    let open = [Expectation::not_slower(0.03).unwrap()];
+    assert_eq!(limit_state(&record, &open), LimitState::Open);
+    // 7 blocks reach 2.106 · ln 1.02 = 4.17 % and the limit is 3.05 % away: 7 · 1.87 = 13.1.
+    assert_eq!(blocks_until_settled(&record, &open), Some(7));
+    record.conclusions.comparisons[0].blocks = 6;
+    assert_eq!(limit_state(&record, &open), LimitState::Open);
+}
+
+#[test]
+fn all_limits_are_the_question_and_only_blocks_that_help_are_waited_for() {
+    // Method: two loads, one of whose intervals includes the limit; then limits that no block
+    // settles, alone and with others: a metric that was not measured, a bound on its far side,
+    // a void comparison, processor time instead of speed, and none.
+    let mut record = StudyRecord::judged(longer(two_loads()));
+    record.measured.settings.blocks = None;
+    let beyond = "new >= 1.05 * old";
+    assert_eq!(state(&record, &[beyond]), LimitState::Settled);
+    let mut large = { record.conclusions.comparisons.iter_mut() }
+        .filter(|one| one.role == Role::Primary && one.load == "large");
+    large.next().unwrap().low = Some(1.0);
+    for (texts, expected) in [
+        (&[beyond][..], LimitState::Open),
+        (&["new >= 1.05 * old @ small"], LimitState::Settled),
+        (
+            &["new >= 1.05 * old @ small", "new >= 1.05 * old @ large"],
+            LimitState::Open,
+        ),
+        (&["recovery: new <= old"], LimitState::OutOfReach),
+        (&["recovery: new <= old", beyond], LimitState::Open),
+        (
+            &["recovery: new <= old", "new >= old @ small"],
+            LimitState::OutOfReach,
+        ),
+        (&[], LimitState::OutOfReach),
+    ] {
+        assert_eq!(state(&record, texts), expected, "{texts:?}");
+    }
+    let mut bound = record.clone();
+    let small = &mut bound.conclusions.comparisons[0];
+    small.at_least = true;
+    assert_eq!(
+        state(&bound, &["new >= 1.05 * old @ small"]),
+        LimitState::Settled
+    );
+    assert_eq!(
+        state(&bound, &["new <= 2 * old @ small"]),
+        LimitState::OutOfReach
+    );
+    let mut void = record.clone();
+    void.conclusions.comparisons[0].verdict = Verdict::Invalid;
+    assert_eq!(
+        state(&void, &["new >= old @ small"]),
+        LimitState::OutOfReach
+    );
+    let mut by_cost = record;
+    by_cost.conclusions.comparisons[0].metric = Metric::ServerCpu;
+    assert_eq!(
+        state(&by_cost, &["new >= old @ small"]),
+        LimitState::OutOfReach
+    );
+    assert_eq!(
+        state(&by_cost, &["server_cpu: new <= 1.5 * old @ small"]),
+        LimitState::Settled
+    );
 }

@@ -134,7 +134,8 @@ fn recoveries_are_ratios_and_losses_differences() {
 
 #[test]
 fn who_loses_less_is_named_where_that_is_certain() {
-    // Method: the old one is down three times as long, and as long now and then.
+    // Method: the old one is down three times as long, and as long now and then; the former
+    // in four blocks, which are too few.
     let down = [100, 110, 120, 130, 140, 150, 160];
     let lost = |down: [[u64; 7]; 2]| judged(crashes(down)).lost_to_faults[0].clone();
     let less = lost([down.map(|down| 3 * down), down]);
@@ -143,6 +144,12 @@ fn who_loses_less_is_named_where_that_is_certain() {
     let open = lost([down, [160, 100, 150, 110, 140, 120, 130]]);
     assert!(open.requests.low < Some(0.0) && open.requests.high > Some(0.0));
     assert_eq!(open.verdict, Verdict::Inconclusive);
+    assert!(!open.too_few_blocks && !less.too_few_blocks);
+    let mut short = crashes([down.map(|down| 3 * down), down]);
+    short.blocks.truncate(4);
+    let short = judged(short).lost_to_faults[0].clone();
+    let open = Verdict::Inconclusive;
+    assert_eq!((short.verdict, short.too_few_blocks), (open, true));
 }
 
 #[test]

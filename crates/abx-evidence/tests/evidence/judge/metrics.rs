@@ -235,6 +235,8 @@ fn what_an_answer_costs_is_compared_beside_throughput() {
     assert!((cpu.ratio.unwrap() - 1.0 / 1.1).abs() < 1e-3);
     let bytes = by(&record, Metric::WireBytes).unwrap();
     assert_eq!(bytes.verdict, Verdict::More);
+    // What is counted needs no more blocks than have a spread.
+    assert!(!bytes.too_few_blocks);
     assert_close(bytes.ratio.unwrap(), 1.1);
     let memory = by(&record, Metric::Memory).unwrap();
     assert_eq!(memory.verdict, Verdict::Equivalent);

@@ -529,3 +529,26 @@ fn only_failures_make_a_study_hopeless() {
     assert_eq!(primary(&kept_up), []);
     assert!(!is_hopeless(&kept_up));
 }
+
+#[test]
+fn too_few_blocks_are_no_inconclusive_interval() {
+    // Method: differences that are clear in every block, over 1 to 7 blocks that were ordered or
+    // not; and blocks that say nothing, of which there are enough.
+    for (is_ordered, fewest) in [(true, 6), (false, 7)] {
+        for blocks in 1..=7_usize {
+            let mut record = study(&[("old", &vec![9_000; blocks]), ("new", &vec![4_500; blocks])]);
+            record.settings.blocks = is_ordered.then_some(blocks as u32);
+            let judged = judged(record);
+            let one = judged.primary().next().unwrap();
+            assert_eq!(one.too_few_blocks, blocks < fewest, "{blocks} {is_ordered}");
+            assert_eq!(one.verdict == Verdict::Inconclusive, blocks < fewest);
+        }
+    }
+    let wild = [3_000, 12_000, 8_000, 4_000, 10_000, 7_000];
+    let open = judged(study(&[("old", &[9_000; 6]), ("new", &wild)]));
+    let one = open.primary().next().unwrap();
+    assert_eq!(
+        (one.verdict, one.too_few_blocks),
+        (Verdict::Inconclusive, false)
+    );
+}

@@ -8,9 +8,9 @@
 )]
 
 mod extent;
-mod fail_if_slower;
 mod few_blocks;
 mod intervals;
+mod limits;
 mod noise;
 mod oracles;
 mod properties;

@@ -292,7 +292,7 @@ pub fn study(slice: SliceLength) -> Study {
         margin: Margin::DEFAULT,
         budget: None,
         blocks: None,
-        blocks_within: None,
+        ordered_time: None,
         slice,
         cold: None,
         rounds: None,

@@ -6,7 +6,7 @@ use super::{code, escape, row};
 use crate::words::grid::{self, GridCell, GridColumn, GridRow};
 use crate::words::metrics::metric_under;
 use crate::words::units::ratio_cells;
-use crate::words::verdict::word;
+use crate::words::verdict::word_of;
 
 /// A page is as wide as this; more columns make a further table.
 const COLUMNS_MAX: usize = 4;
@@ -67,7 +67,7 @@ fn cell(one: &Comparison) -> String {
     let [ratio, interval] = ratio_cells(one);
     let bound = if one.at_least { ", a bound" } else { "" };
     let fragile = if one.fragile { ", fragile" } else { "" };
-    let verdict = escape(&format!("{}{bound}{fragile}", word(one.verdict)));
+    let verdict = escape(&format!("{}{bound}{fragile}", word_of(one)));
     match one.verdict {
         Verdict::Invalid => verdict,
         Verdict::Inconclusive => format!("{ratio} ({interval}) {verdict}"),

@@ -14,7 +14,7 @@ use crate::text::sweeps::{capacities, sweeps};
 use crate::text::{ReportExtent, run_text};
 use crate::words::alone::{is_alone, sentences};
 use crate::words::curve::{CURVE_LEGEND, curve_table};
-use crate::words::expectations::reason;
+use crate::words::expectations::{headline, like, outcome, overall, reason};
 use crate::words::figures::{neither, table, unsent};
 use crate::words::findings::{Cause, LoadCount, Told, causes, told};
 use crate::words::grid;
@@ -22,6 +22,7 @@ use crate::words::held::held_table;
 use crate::words::how_measured::repeating;
 use crate::words::load::offer;
 use crate::words::metrics::{capitalized, metric_of};
+use crate::words::overview::lacking;
 use crate::words::phases;
 use crate::words::scope;
 use crate::words::server_times::server_times_table;
@@ -29,7 +30,7 @@ use crate::words::services::services_table;
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{figure, percent, ratio_cells};
-use crate::words::verdict::{instead_of_throughput, place, remarks, sentence, word};
+use crate::words::verdict::{instead_of_throughput, place, remarks, sentence, word_of};
 use crate::words::wrap::{clean, clean_name};
 
 pub use matrix::verdict_matrix;
@@ -49,14 +50,11 @@ pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> St
         _ => LoadCount::Several,
     };
     let sections = [
-        match is_alone(record) {
-            true => "### abx: how much can the server serve?\n".to_owned(),
-            false => "### abx: which server is faster?\n".to_owned(),
-        },
+        heading(record, answers),
+        expectations(record, answers),
         primary(record),
         beyond_pairs(record),
         scope(record),
-        expectations(record, answers),
         figures(record),
         where_time_goes(record),
         also_compared(record),
@@ -95,16 +93,31 @@ fn joined(sections: &[String]) -> String {
     STYLE.finish(&all.join("\n"))
 }
 
+/// The answer to what was expected, else the question that a study answers.
+fn heading(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
+    if let (Some(text), Some(standing)) = (headline(answers), overall(answers)) {
+        return format!("### {} abx: {}\n", sign(like(standing)), escape(&text));
+    }
+    if is_alone(record) {
+        return "### abx: how much can the server serve?\n".to_owned();
+    }
+    "### abx: which server is faster?\n".to_owned()
+}
+
+fn sign(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Invalid => "⛔",
+        Verdict::Inconclusive => "❔",
+        Verdict::Equivalent => "🟰",
+        Verdict::Faster | Verdict::Less => "🟢",
+        Verdict::Slower | Verdict::More => "🔴",
+    }
+}
+
 fn verdicts(record: &StudyRecord) -> String {
     let mut out = String::new();
     for one in record.conclusions.primary() {
-        let sign = match one.verdict {
-            Verdict::Invalid => "⛔",
-            Verdict::Inconclusive => "❔",
-            Verdict::Equivalent => "🟰",
-            Verdict::Faster | Verdict::Less => "🟢",
-            Verdict::Slower | Verdict::More => "🔴",
-        };
+        let sign = sign(one.verdict);
         let said = escape(&sentence(record, one, &STYLE));
         out.push_str(&format!("- {sign} **{said}**\n"));
         for remark in remarks(record, one) {
@@ -166,7 +179,7 @@ fn expectations(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
         [
             code(&answer.expected),
             escape(&place),
-            format!("**{}**", answer.standing.word()),
+            format!("**{}**", outcome(&answer.standing)),
             escape(&reason(record, answer)),
         ]
     }));
@@ -183,7 +196,12 @@ fn primary(record: &StudyRecord) -> String {
     );
     match verdict_matrix(record) {
         matrix if matrix.is_empty() => each,
-        matrix => format!("{matrix}\n{}", details("Each verdict in words", &each)),
+        matrix => {
+            let lacking =
+                lacking(record).map_or_else(String::new, |text| format!("\n{}\n", escape(&text)));
+            let each = details("Each verdict in words", &each);
+            format!("{matrix}{lacking}\n{each}")
+        }
     }
 }
 
@@ -217,7 +235,7 @@ fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
         escape(&metric_of(record, one)),
         ratio,
         interval,
-        format!("{}{bound}{fragile}", word(one.verdict)),
+        format!("{}{bound}{fragile}", word_of(one)),
     ]
 }
 

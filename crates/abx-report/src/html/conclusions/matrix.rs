@@ -64,14 +64,19 @@ fn found(record: &StudyRecord, one: &Comparison, mark: &str) -> Element {
         None => ("", String::new()),
     };
     let fragile = if one.fragile { "~" } else { "" };
+    let few = { one.too_few_blocks && figures.is_some() }.then(|| format!(" {}", grid::TOO_FEW));
     let (ratio, interval) = match &figures {
         Some(text) => text.split_once(' ').unwrap_or((text, "")),
         None => match one.verdict {
             Verdict::Invalid => ("void", ""),
+            _ if one.too_few_blocks => (grid::TOO_FEW, ""),
             _ => ("open", ""),
         },
     };
-    let ratio = element("b").text(&format!("{limit}{ratio}{fragile}{mark}{bound}"));
+    let ratio = element("b").text(&format!(
+        "{limit}{ratio}{fragile}{mark}{bound}{}",
+        few.unwrap_or_default()
+    ));
     let interval = element("small").text(interval);
     let link = element("a")
         .with("href", format!("#{}", ratio_id(record, one)))
@@ -100,7 +105,8 @@ fn legend(record: &StudyRecord) -> String {
         ),
         (true, "▼ slower (+ more)"),
         (has(|one| one.verdict == Verdict::Equivalent), &equal),
-        (has(|one| one.verdict == Verdict::Inconclusive), "? open"),
+        (has(grid::is_open), "? open"),
+        (has(|one| one.too_few_blocks), grid::TOO_FEW_LEGEND),
         (
             has(|one| one.verdict == Verdict::Invalid),
             "✕ void: no claim can be made",

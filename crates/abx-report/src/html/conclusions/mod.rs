@@ -2,6 +2,7 @@
 
 pub(crate) mod block_ratios;
 pub(crate) mod capacities;
+pub(crate) mod expectations;
 pub(crate) mod faults;
 pub(crate) mod findings;
 pub(crate) mod links;

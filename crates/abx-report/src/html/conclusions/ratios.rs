@@ -13,7 +13,7 @@ use crate::words::metrics::{capitalized, metric_of, metric_under};
 use crate::words::units::{
     NO_INTERVAL, drawable, figure, is_drawable, percent, ratios as as_texts,
 };
-use crate::words::verdict::{limit, load_text, name, open_bound, word};
+use crate::words::verdict::{limit, load_text, name, open_bound, word_of};
 
 /// A table for each metric that the study was made for, and one for each load
 /// of everything else that was compared.
@@ -146,7 +146,7 @@ impl<'a> RatioRow<'a> {
     /// What it says, in a few words.
     pub(crate) fn verdict(&self) -> String {
         let fragile = if self.one.fragile { ", fragile" } else { "" };
-        format!("{}{fragile}", word(self.one.verdict))
+        format!("{}{fragile}", word_of(self.one))
     }
 }
 

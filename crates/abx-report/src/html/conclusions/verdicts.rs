@@ -8,7 +8,7 @@ use crate::html::conclusions::signs::sign;
 use crate::html::markup::{Element, LINE, Markup, element, folded, note};
 use crate::words::alone::{is_alone, sentences};
 use crate::words::grid;
-use crate::words::overview::{counts, largest, leaders};
+use crate::words::overview::{counts, lacking, largest, leaders};
 use crate::words::scope;
 use crate::words::units::percent;
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence, word};
@@ -51,6 +51,7 @@ pub(crate) fn verdicts(record: &StudyRecord) -> Markup {
     if grid::is_needed(record) {
         out.push(matrix(record));
         out.push(element("p").text(&counts(record)));
+        out.push_all(lacking(record).map(|text| element("p").text(&text)));
         for one in largest(record) {
             out.push(element("p").text(&sentence(record, one, &LINE)));
         }

@@ -1,11 +1,12 @@
 //! The page of a study.
 
-use abx_evidence::StudyRecord;
+use abx_evidence::{ExpectationResult, StudyRecord};
 
 use super::page::Page;
 use crate::html::charts::Subjects;
 use crate::html::conclusions::block_ratios::block_ratios;
 use crate::html::conclusions::capacities::capacities;
+use crate::html::conclusions::expectations::expectations;
 use crate::html::conclusions::faults::faults;
 use crate::html::conclusions::findings::findings;
 use crate::html::conclusions::ranking::rankings;
@@ -20,12 +21,19 @@ use crate::html::measurements::slices::slices;
 use crate::html::measurements::summaries::summaries;
 use crate::html::measurements::times::times;
 use crate::words::alone::is_alone;
+use crate::words::expectations::headline;
 
 /// The report of a study as an HTML page, ready to be written to a file.
 ///
 /// The page needs no other file and asks for none; the record is in it.
 #[must_use]
 pub fn study_html(record: &StudyRecord) -> String {
+    study_html_with(record, &[])
+}
+
+/// The same headed by what the study says to expectations.
+#[must_use]
+pub fn study_html_with(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
     let subjects = Subjects::of(record);
     let found = &record.conclusions.validity.findings;
     let loads = record.measured.loads.len();
@@ -35,9 +43,10 @@ pub fn study_html(record: &StudyRecord) -> String {
         "Verdicts"
     };
     let page = Page::new(
-        title(record),
+        headline(answers).unwrap_or_else(|| title(record)),
         &subtitle(record),
         [
+            ("expected", "Expectations", expectations(record, answers)),
             ("verdicts", first, verdicts(record)),
             ("order", "Ranking", rankings(record)),
             ("ratios", "Ratios", ratios(record)),

@@ -17,7 +17,7 @@ use crate::words::labels::label_lines;
 use crate::words::load::{alone, offer};
 use crate::words::table::Table;
 use crate::words::units::{count, plural, seconds};
-use crate::words::verdict::{sentence, word};
+use crate::words::verdict::{TOO_FEW_BLOCKS, sentence, word, word_of};
 use crate::words::wrap::{clean_name, wrap};
 
 /// The verdicts of a study as an SVG picture: what was decided, the intervals
@@ -140,15 +140,13 @@ fn counts(record: &StudyRecord) -> String {
         Verdict::Inconclusive,
         Verdict::Invalid,
     ];
-    let times = |verdict| {
-        let number = record
-            .conclusions
-            .primary()
-            .filter(|one| one.verdict == verdict)
-            .count();
-        (number > 0).then(|| format!("{} {}", count(number as u64), word(verdict)))
+    let words = ALL.into_iter().map(word).chain([TOO_FEW_BLOCKS]);
+    let times = |word| {
+        let primary = record.conclusions.primary();
+        let number = primary.filter(|one| word_of(one) == word).count();
+        (number > 0).then(|| format!("{} {word}", count(number as u64)))
     };
-    let each: Vec<String> = ALL.into_iter().filter_map(times).collect();
+    let each: Vec<String> = words.filter_map(times).collect();
     let total = plural(record.conclusions.primary().count() as u64, "comparison");
     format!("{total}: {}.", each.join(", "))
 }

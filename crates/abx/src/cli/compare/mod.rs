@@ -64,7 +64,7 @@ pub fn conduct(
             .for_each(|line| tell(&line));
     }
     let mut store = Store::for_new_record(kind, study.seed);
-    let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks);
+    let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks, &expectations);
     let outcome = run_study(
         study,
         StudyEnvironment {
@@ -74,6 +74,7 @@ pub fn conduct(
             watch: &mut |progress| watch.see(&progress),
             on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
             version: env!("CARGO_PKG_VERSION"),
+            limits: &expectations,
             generator,
         },
     );
@@ -146,13 +147,15 @@ pub fn print(
     flags: &OutputFlags,
 ) -> Result<(), Failure> {
     let style = output::style(flags);
-    let mut report = abx_report::study_text(record, outputs.extent(), &style);
-    if !answers.is_empty() {
+    let extent = outputs.extent();
+    let mut report = abx_report::expectations_text(record, answers, extent, &style);
+    if !report.is_empty() {
         report.push('\n');
-        report.push_str(&abx_report::expectations_text(record, answers, &style));
     }
+    report.push_str(&abx_report::study_text(record, extent, &style));
     let printed = outputs.print_study(&report, record, answers);
-    if let Some(remark) = expect::remark(answers).filter(|_| !flags.quiet) {
+    // Without it a job that passes says nothing of what it could not settle.
+    if let Some(remark) = expect::remark(record, answers) {
         tell(&remark);
     }
     printed

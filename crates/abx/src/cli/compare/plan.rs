@@ -24,6 +24,7 @@ pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
         budget_s: study.budget().as_secs_f64(),
         blocks: study.blocks,
         margin: study.margin,
+        has_limits: compare.expect.is_given(),
         machine: Fingerprint::of_machine(&machine, 0),
     };
     let plan = StudyPlan::of(planned, &past_studies()?);

@@ -81,7 +81,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         against: None,
         services: Vec::new(),
         skipped: Vec::new(),
-        blocks_within: None,
+        ordered_time: None,
         pilot: pilot(compare),
     })
 }
@@ -188,7 +188,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         command: command_line::recorded(),
         against: None,
         skipped,
-        blocks_within: None,
+        ordered_time: None,
         pilot: pilot(compare),
     })
 }

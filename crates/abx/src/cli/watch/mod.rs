@@ -8,9 +8,10 @@ mod run;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use abx_evidence::expectation::{LimitState, blocks_until_settled, limit_state};
 use abx_evidence::record::{CEILING, SliceRecord};
 use abx_evidence::stats::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED};
-use abx_evidence::{Outcomes, StudyRecord};
+use abx_evidence::{Expectation, Outcomes, StudyRecord};
 use abx_lab::{Pending, StudyProgress};
 use abx_report::TimeLeft;
 
@@ -24,6 +25,8 @@ pub struct Watch {
     started: Instant,
     budget: Duration,
     ordered: Option<u32>,
+    /// What decides when the study ends, if there is any.
+    limits: Vec<Expectation>,
     /// What the blocks so far say.
     so_far: String,
     /// What became of each subject's requests so far, warm-up left out.
@@ -86,13 +89,19 @@ fn room(done: u32, took: Duration, left: Duration) -> u32 {
 }
 
 impl Watch {
-    /// Follows a study of this budget, or of this number of blocks.
-    pub fn new(quiet: bool, budget: Duration, ordered: Option<u32>) -> Watch {
+    /// Follows a study of this budget, or of this number of blocks, with these limits.
+    pub fn new(
+        quiet: bool,
+        budget: Duration,
+        ordered: Option<u32>,
+        limits: &[Expectation],
+    ) -> Watch {
         Watch {
             display: Display::of(quiet),
             started: Instant::now(),
             budget,
             ordered,
+            limits: limits.to_vec(),
             so_far: String::new(),
             came: BTreeMap::new(),
             expected: ordered.unwrap_or(BLOCKS_FOR_VERDICT as u32),
@@ -193,9 +202,10 @@ impl Watch {
         let needed = each_block * BLOCKS_FOR_VERDICT as u32;
         (self.ordered.is_none() && left < needed).then(|| {
             let more = (needed - left).as_secs() + 1;
+            let budget = (self.budget.as_secs() + more).next_multiple_of(10);
             format!(
-                "the budget ends before the {BLOCKS_FOR_VERDICT} blocks that a verdict takes: give \
-                 it {more} s more (`--budget`)"
+                "too few blocks: the budget ends before the {BLOCKS_FOR_VERDICT} blocks that a \
+                 verdict needs, by {more} s: use `--budget {budget}s`"
             )
         })
     }
@@ -218,15 +228,18 @@ impl Watch {
 
     fn learn(&mut self, record: &StudyRecord) {
         let done = u32::try_from(record.measured.complete_blocks().count()).unwrap_or(u32::MAX);
-        let more = record
-            .conclusions
-            .primary()
-            .map(|one| one.blocks_more.unwrap_or(0));
-        let beside = record.conclusions.past_comparisons.iter();
-        let more = more.chain(beside.map(|one| one.blocks_more.unwrap_or(0)));
-        let precise = abx_evidence::blocks_until_precise(&record.measured);
-        let more = more.chain(precise).max().unwrap_or(0);
-        self.is_estimated = done >= BLOCKS_ORDERED as u32;
+        let more = match limit_state(record, &self.limits) {
+            LimitState::Settled => 0,
+            LimitState::Open => blocks_until_settled(record, &self.limits).unwrap_or(0),
+            LimitState::OutOfReach => blocks_until_verdicts(record),
+        };
+        // Before that, limits are not compared with any interval.
+        let fewest = if self.limits.is_empty() {
+            BLOCKS_ORDERED
+        } else {
+            BLOCKS_FOR_VERDICT
+        };
+        self.is_estimated = done >= fewest as u32;
         let needed = done.saturating_add(more);
         self.expected = self
             .ordered
@@ -248,11 +261,22 @@ impl Watch {
             None => abx_report::time_left_line(TimeLeft {
                 blocks: blocks.ceil() as u32,
                 is_estimate: self.is_estimated,
+                is_for_limits: !self.limits.is_empty(),
                 wanted,
                 at_most: self.budget.saturating_sub(self.started.elapsed()),
             }),
         }
     }
+}
+
+/// How many blocks more it takes until each verdict stands, as far as one can tell.
+fn blocks_until_verdicts(record: &StudyRecord) -> u32 {
+    let conclusions = &record.conclusions;
+    let primary = conclusions.primary().map(|one| one.blocks_more);
+    let beside = { conclusions.past_comparisons.iter() }.map(|one| one.blocks_more);
+    let precise = abx_evidence::blocks_until_precise(&record.measured);
+    let each = primary.chain(beside).chain([precise]);
+    each.flatten().max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -263,14 +287,14 @@ mod tests {
     fn no_more_blocks_are_told_than_the_budget_has_room_for() {
         // Method: 848 blocks that precision takes, of which 14 can be had; and a number that
         // was ordered.
-        let mut watch = Watch::new(true, Duration::from_secs(120), None);
+        let mut watch = Watch::new(true, Duration::from_secs(120), None, &[]);
         watch.expected = 848;
         watch.room = Some(room(6, Duration::from_secs(48), Duration::from_secs(67)));
         assert_eq!(watch.block(6), "block 6 of about 14");
         assert_eq!(watch.block(15), "block 15 of about 15");
         watch.expected = 9;
         assert_eq!(watch.block(6), "block 6 of about 9");
-        let ordered = Watch::new(true, Duration::from_secs(1), Some(6));
+        let ordered = Watch::new(true, Duration::from_secs(1), Some(6), &[]);
         assert_eq!(ordered.block(2), "block 2 of 6");
     }
 
@@ -279,11 +303,15 @@ mod tests {
         // Method: blocks of 10 s, and 70 s left for them, then a second less; a number of
         // blocks that was ordered takes what it takes.
         let said = |left, ordered| {
-            let watch = Watch::new(true, Duration::from_secs(100), ordered);
+            let watch = Watch::new(true, Duration::from_secs(100), ordered, &[]);
             watch.too_short(Duration::from_secs(left), Duration::from_secs(10))
         };
         assert_eq!((said(70, None), said(1, Some(6))), (None, None));
         assert!(said(69, None).unwrap().contains("7 blocks"));
-        assert!(said(69, None).unwrap().contains("2 s more"));
+        assert!(
+            said(69, None)
+                .unwrap()
+                .contains("by 2 s: use `--budget 110s`")
+        );
     }
 }

@@ -1,0 +1,51 @@
+//! Whether a study has settled the limits that it was given, which then decide when it ends.
+
+use super::{Doubt, Expectation, ExpectationResult, Standing, answers_at};
+use crate::file::StudyRecord;
+use crate::stats::student::Confidence;
+
+/// How far a study is with its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitState {
+    /// More blocks may settle one of them.
+    Open,
+    /// Each interval lies on one side of its limit.
+    Settled,
+    /// There is no limit, or one that no number of blocks settles.
+    OutOfReach,
+}
+
+/// How far the blocks so far settle what is expected of a study. Pure.
+///
+/// Method: each interval is held to [`Confidence::CERTAIN`] instead of that of the report. A
+/// study looks after every block, and each look may err.
+/// Source: docs/statistics.md, "A limit".
+#[must_use]
+pub fn limit_state(record: &StudyRecord, expectations: &[Expectation]) -> LimitState {
+    let results = answers_at(record, expectations, Confidence::CERTAIN);
+    let is_settled =
+        |result: &ExpectationResult| matches!(result.standing, Standing::Holds | Standing::Fails);
+    if results.iter().any(is_open) {
+        LimitState::Open
+    } else if !results.is_empty() && results.iter().all(is_settled) {
+        LimitState::Settled
+    } else {
+        LimitState::OutOfReach
+    }
+}
+
+/// How many blocks more it takes, about, until each open limit is settled; `None` when none
+/// is open, or before there is a spread to go by.
+#[must_use]
+pub fn blocks_until_settled(record: &StudyRecord, expectations: &[Expectation]) -> Option<u32> {
+    let results = answers_at(record, expectations, Confidence::CERTAIN);
+    results.iter().filter_map(|result| result.blocks_more).max()
+}
+
+/// Whether more blocks may settle it.
+fn is_open(result: &ExpectationResult) -> bool {
+    matches!(
+        result.standing,
+        Standing::Unsettled(Doubt::Straddles | Doubt::FewBlocks(_))
+    )
+}

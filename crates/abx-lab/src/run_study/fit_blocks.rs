@@ -1,0 +1,108 @@
+//! How blocks are made to fit into the time of a study, once the pilot knows what they take.
+
+use std::time::Duration;
+
+use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
+
+use crate::run_study::StudyRunner;
+use crate::run_study::load_time::fill;
+use crate::run_study::progress::StudyProgress;
+use crate::run_study::shorten_blocks::{BlockTerms, block_time, shorten_blocks};
+use crate::study::{OrderedTime, SliceLength, Study};
+
+impl StudyRunner<'_> {
+    /// Makes blocks as long as the study's time wants them. Starting and stopping the
+    /// subjects takes `around` in each.
+    pub(super) fn fit_blocks(&mut self, around: Duration) {
+        let Some((time, blocks)) = planned(self.study) else {
+            return;
+        };
+        let terms = self.block_terms();
+        match time {
+            OrderedTime::Whole(whole) => {
+                let left = whole.saturating_sub(self.started.elapsed());
+                let others = around + self.faults_take(around);
+                let span = (left / blocks.max(1)).saturating_sub(others);
+                shorten_blocks(&mut self.record.measured.loads, terms, span);
+            }
+            OrderedTime::EachLoad(each) => {
+                for load in &mut self.record.measured.loads {
+                    fill(load, each / blocks.max(1));
+                }
+            }
+        }
+    }
+
+    fn block_terms(&self) -> BlockTerms {
+        BlockTerms {
+            has_ceiling: self.study.ceiling.is_some(),
+            is_length_fixed: matches!(self.study.slice, SliceLength::Fixed(_)),
+        }
+    }
+
+    /// Tells how long blocks will take, each of which begins with so long a start.
+    pub(super) fn tell_how_long(&self, starting: Duration) {
+        let loads = &self.record.measured.loads;
+        let loaded = block_time(loads, self.block_terms());
+        (self.watch)(StudyProgress::Piloted {
+            took: self.started.elapsed(),
+            each_block: starting + loaded + self.faults_take(starting),
+        });
+    }
+}
+
+/// Which time is to hold how many blocks; `None` if they take what they take.
+///
+/// A budget has to hold the blocks that a verdict needs: with fewer, all of it is spent and
+/// nothing is known. It is made to hold one more, since blocks take longer now and then.
+fn planned(study: &Study) -> Option<(OrderedTime, u32)> {
+    if study.rounds.is_some() {
+        // They were asked for, so they stay.
+        return None;
+    }
+    match study.blocks {
+        Some(blocks) => Some((study.ordered_time?, blocks)),
+        None => {
+            let budget = OrderedTime::Whole(study.budget());
+            Some((budget, BLOCKS_FOR_VERDICT as u32 + 1))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::simulation::scripted::study;
+
+    #[test]
+    fn a_budget_holds_the_blocks_that_a_verdict_needs() {
+        // Method: a budget, the usual one, blocks or rounds that were asked for, and ordered
+        // blocks with a time of their own.
+        let minute = Duration::from_secs(60);
+        let usual = Study {
+            budget: Some(minute),
+            ..study(SliceLength::Usual)
+        };
+        assert_eq!(planned(&usual), Some((OrderedTime::Whole(minute), 8)));
+        let by_default = study(SliceLength::Usual);
+        let whole = OrderedTime::Whole(by_default.budget());
+        assert_eq!(planned(&by_default), Some((whole, 8)));
+        let rounds = Study {
+            rounds: Some(9),
+            ..usual.clone()
+        };
+        assert_eq!(planned(&rounds), None);
+        let ordered = Study {
+            blocks: Some(3),
+            ..usual
+        };
+        assert_eq!(planned(&ordered), None);
+        for time in [OrderedTime::Whole(minute), OrderedTime::EachLoad(minute)] {
+            let timed = Study {
+                ordered_time: Some(time),
+                ..ordered.clone()
+            };
+            assert_eq!(planned(&timed), Some((time, 3)));
+        }
+    }
+}

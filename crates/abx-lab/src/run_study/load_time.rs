@@ -1,0 +1,123 @@
+//! How a load fills the time that it is to be measured for: `-d` of `abx run` with several loads.
+
+use std::time::Duration;
+
+use abx_evidence::record::{Interleave, LoadRecord};
+use abx_sys::Nanos;
+
+use crate::measure::running_subjects::WarmIn;
+use crate::run_study::shorten_blocks::{TURNS_LEAST, turns_ns};
+
+/// A block has no more rounds than this. Slices end a moment late, and many of those moments
+/// together are longer than a slice.
+const ROUNDS_MAX: u64 = 10;
+
+/// Gives a block's load as much time as `span`. A slice keeps the fewest response times of the
+/// slowest subject, so a very short span may be exceeded.
+pub(super) fn fill(load: &mut LoadRecord, span: Duration) {
+    let Some(mut pilot) = load.pilot.take() else {
+        return;
+    };
+    if load.settings.exchange.hold_ns.is_none() {
+        let span_ns = Nanos::from(span).0;
+        let rounds = match pilot.interleave {
+            Interleave::Slices => (span_ns / pilot.slice_ns.max(1)).clamp(1, ROUNDS_MAX),
+            Interleave::Trials => 1,
+        };
+        let before_ns = pilot.slice_ns * u64::from(pilot.rounds);
+        let least_ns = turns_ns(load, &pilot, TURNS_LEAST);
+        pilot.slice_ns = (span_ns / rounds).max(least_ns).max(1);
+        pilot.rounds = u32::try_from(rounds).expect("at most ROUNDS_MAX");
+        pilot.shortened = pilot.slice_ns * rounds < before_ns;
+        // Cold slices count from their beginning.
+        if pilot.discard_ns > 0 {
+            let response_ns = pilot.discard_ns as f64 / 2.0;
+            let warm_in = WarmIn::for_answers(response_ns, pilot.slice_ns);
+            pilot.discard_ns = warm_in.ns(pilot.slice_ns);
+        }
+    }
+    load.pilot = Some(pilot);
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::record::{LoadSettings, PilotRecord, PilotSubject};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::measure::simulation::blocks::pilot;
+
+    const MS: u64 = 1_000_000;
+
+    fn load(pilot: PilotRecord) -> LoadRecord {
+        LoadRecord {
+            name: "one".to_owned(),
+            settings: LoadSettings {
+                connections: 50,
+                ..LoadSettings::default()
+            },
+            answers: std::collections::BTreeMap::new(),
+            pilot: Some(pilot),
+        }
+    }
+
+    /// What the pilot set, after the load was given this span.
+    fn filled(before: PilotRecord, span: Duration) -> PilotRecord {
+        let mut load = load(before);
+        fill(&mut load, span);
+        load.pilot.unwrap()
+    }
+
+    /// Slices of 100 ms in 15 rounds; the slowest subject takes so long for a response.
+    fn usual(response_ms: u64) -> PilotRecord {
+        let slowest = PilotSubject {
+            throughput_per_s: 50.0 * 1e3 / response_ms as f64,
+            ..PilotSubject::default()
+        };
+        PilotRecord {
+            slice_ns: 100 * MS,
+            discard_ns: 10 * MS,
+            rounds: 15,
+            subjects: [("only".to_owned(), slowest)].into(),
+            ..pilot(Interleave::Slices)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_block_measures_adds_up_to_its_span(span_ms in 50_u64..100_000) {
+            // Method: any span against slices of 100 ms and a quick server.
+            let after = filled(usual(1), Duration::from_millis(span_ms));
+            let measured_ns = after.slice_ns * u64::from(after.rounds);
+            prop_assert!(measured_ns.abs_diff(span_ms * MS) < u64::from(after.rounds));
+            prop_assert!(after.rounds <= 10);
+            prop_assert!(after.discard_ns >= after.slice_ns / 10);
+            prop_assert!(after.discard_ns <= after.slice_ns * 2 / 5);
+        }
+    }
+
+    #[test]
+    fn a_span_too_short_for_a_slow_server_keeps_two_of_its_responses() {
+        // Method: 100 ms for a server that takes 200 ms for a response.
+        let after = filled(usual(200), Duration::from_millis(100));
+        assert_eq!((after.slice_ns, after.rounds), (400 * MS, 1));
+        assert!(after.shortened);
+    }
+
+    #[test]
+    fn trials_stay_single_and_cold_slices_count_from_their_beginning() {
+        // Method: a trial of four seconds into ten, and slices without a discarded part.
+        let trial = PilotRecord {
+            slice_ns: 4_000 * MS,
+            rounds: 1,
+            ..pilot(Interleave::Trials)
+        };
+        let after = filled(trial, Duration::from_secs(10));
+        assert_eq!((after.slice_ns, after.rounds), (10_000 * MS, 1));
+        let cold = PilotRecord {
+            discard_ns: 0,
+            ..usual(1)
+        };
+        assert_eq!(filled(cold, Duration::from_secs(10)).discard_ns, 0);
+    }
+}

@@ -1,0 +1,215 @@
+//! Reports of studies with expectations, which their answer heads, and of studies with fewer
+//! blocks than a verdict needs.
+
+use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::{Comparison, Expectation, ExpectationResult, StudyRecord, Verdict};
+use abx_report::{
+    ReportExtent, Style, expectations_text, settling_flag, study_html, study_html_with, study_json,
+    study_junit, study_markdown, study_svg, study_text,
+};
+
+use crate::support::{comparison, set_blocks, study, subject};
+
+/// What the usual study, whose ratio is 1.12 (1.08 to 1.16), says to these.
+fn asked(record: &StudyRecord, texts: &[&str]) -> Vec<ExpectationResult> {
+    let known = KnownNames {
+        subjects: ["nginx", "lighttpd"].map(str::to_owned).into(),
+        loads: vec!["c100".to_owned()],
+    };
+    let read = |text: &&str| Expectation::parse(text, &known).expect("the names are those above");
+    let all: Vec<Expectation> = texts.iter().map(read).collect();
+    answers(record, &all)
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn head(record: &StudyRecord, answers: &[ExpectationResult], extent: ReportExtent) -> String {
+    words(&expectations_text(record, answers, extent, &Style::plain()))
+}
+
+#[test]
+fn the_answer_to_what_was_expected_heads_every_report() {
+    // Method: one that passes although the verdict is `slower`, one that fails although it is
+    // `faster`, one that is open, and all three; the first words of each view.
+    let mut slower = study();
+    slower.conclusions.comparisons = vec![comparison(
+        "lighttpd",
+        Some([0.96, 0.95, 0.97]),
+        Verdict::Slower,
+    )];
+    let three = [
+        "lighttpd >= 1.05 * nginx",
+        "lighttpd > 1.1 * nginx",
+        "lighttpd <= nginx",
+    ];
+    let cases: [(StudyRecord, &[&str], &str, &str); 4] = [
+        (slower, &["lighttpd >= 0.9 * nginx"], "🟢", "Passed"),
+        (study(), &["lighttpd <= nginx"], "🔴", "Failed"),
+        (study(), &["lighttpd > 1.1 * nginx"], "❔", "Unsettled"),
+        (study(), &three, "🔴", "Failed"),
+    ];
+    for (record, texts, sign, word) in cases {
+        let answers = asked(&record, texts);
+        let headline = match texts {
+            [only] => format!("{word}: {only}"),
+            _ => format!("{word}: 3 checks, 1 failed, 1 unsettled, 1 passed"),
+        };
+        let text = head(&record, &answers, ReportExtent::Brief);
+        assert!(text.starts_with(&headline), "{text}");
+        let escaped = headline
+            .replace('>', "&gt;")
+            .replace('<', "&lt;")
+            .replace('*', "\\*");
+        let markdown = study_markdown(&record, &answers);
+        let first = markdown.lines().next().unwrap();
+        assert_eq!(first, format!("### {sign} abx: {escaped}"));
+        let html = study_html_with(&record, &answers);
+        let heading = headline.replace('<', "&lt;").replace('>', "&gt;");
+        assert!(html.contains(&format!("<h1>{heading}</h1>")), "{heading}");
+        let [expected, verdicts] = ["id=\"expected\"", "id=\"verdicts\""].map(|id| html.find(id));
+        assert!(expected.unwrap() < verdicts.unwrap());
+        let junit = study_junit(&record, &answers);
+        let property = format!("name=\"expectations\" value=\"{}\"", word.to_lowercase());
+        assert!(junit.contains(&property), "{junit}");
+        let [expected, compared] = ["abx.expectation", "abx.comparison"].map(|id| junit.find(id));
+        assert!(expected.unwrap() < compared.unwrap());
+    }
+    assert!(!study_html(&study()).contains("id=\"expected\""));
+    assert!(!study_junit(&study(), &[]).contains("name=\"expectations\""));
+}
+
+#[test]
+fn many_checks_that_passed_are_counted_and_full_has_them() {
+    // Method: ten that pass and one that fails.
+    let record = study();
+    let mut texts = vec!["lighttpd >= nginx"; 10];
+    texts.push("lighttpd <= nginx");
+    let answers = asked(&record, &texts);
+    let brief = head(&record, &answers, ReportExtent::Brief);
+    assert!(brief.starts_with("Failed: 11 checks, 1 failed, 10 passed. Failed: lighttpd <= nginx"));
+    assert!(
+        !brief.contains("Passed:") && brief.ends_with("passed, too."),
+        "{brief}"
+    );
+    let full = head(&record, &answers, ReportExtent::Full);
+    assert_eq!(
+        full.matches("Passed: lighttpd >= nginx").count(),
+        10,
+        "{full}"
+    );
+}
+
+#[test]
+fn what_is_open_names_the_flag_that_settles_it() {
+    // Method: a ratio of 1.12 in six blocks of 6 s, which is 1.8 % above the limit and reaches
+    // 3.6 % to each side: 6 · (3.57 / 1.80)² − 6 = 17.6, so 18 blocks more. 38 s and 18 blocks
+    // are 153 s, with a tenth more 3 minutes. A limit at the ratio itself has no such number.
+    let mut record = study();
+    let open = "lighttpd > 1.1 * nginx";
+    let ordered = asked(&record, &[open]);
+    assert_eq!(
+        settling_flag(&record, &ordered).as_deref(),
+        Some("--blocks 24")
+    );
+    record.measured.settings.blocks = None;
+    record.conclusions.comparisons[0].blocks = 7;
+    set_blocks(&mut record, 7);
+    let answers = asked(&record, &[open]);
+    let flag = settling_flag(&record, &answers).unwrap();
+    assert_eq!(flag, "--budget 3m");
+    let text = head(&record, &answers, ReportExtent::Brief);
+    assert!(
+        text.contains("would settle it: use `--budget 3m`."),
+        "{text}"
+    );
+    let at_limit = asked(&record, &["lighttpd > 1.12 * nginx"]);
+    assert_eq!(settling_flag(&record, &at_limit), None);
+    let passes = asked(&record, &["lighttpd > nginx"]);
+    assert_eq!(settling_flag(&record, &passes), None);
+    record.conclusions.comparisons[0].blocks = 5;
+    set_blocks(&mut record, 5);
+    let few = asked(&record, &["lighttpd > nginx"]);
+    // Two blocks of 7.6 s after 38 s.
+    assert_eq!(
+        settling_flag(&record, &few).as_deref(),
+        Some("--budget 60s")
+    );
+    let text = head(&record, &few, ReportExtent::Brief);
+    assert!(
+        text.contains("too few blocks, it needs at least 7, 2 more blocks"),
+        "{text}"
+    );
+}
+
+/// A study that its budget ended after four blocks, of so many subjects beside the baseline.
+fn short(others: usize) -> StudyRecord {
+    let mut record = study();
+    record.measured.settings.blocks = None;
+    set_blocks(&mut record, 4);
+    let names: Vec<String> = (0..others)
+        .map(|number| format!("server-{number}"))
+        .collect();
+    record.measured.subjects.truncate(1);
+    record
+        .measured
+        .subjects
+        .extend(names.iter().map(|name| subject(name)));
+    record.conclusions.summaries.truncate(1);
+    let compared = names.iter().map(|name| Comparison {
+        blocks: 4,
+        too_few_blocks: true,
+        blocks_more: Some(3),
+        ..comparison(name, Some([0.246, 0.241, 0.250]), Verdict::Inconclusive)
+    });
+    record.conclusions.comparisons = compared.collect();
+    record
+}
+
+#[test]
+fn too_few_blocks_are_called_so_in_every_view_with_the_time_that_is_missing() {
+    // Method: one comparison, and as many as a grid takes, over four blocks of 9.6 s each; no
+    // view says `inconclusive`, which is another thing, and each names what is missing.
+    for others in [1, 6] {
+        let record = short(others);
+        let text = |extent| study_text(&record, extent, &Style::plain());
+        let views = [
+            text(ReportExtent::Brief),
+            text(ReportExtent::Explained),
+            text(ReportExtent::Full),
+            study_markdown(&record, &[]).replace("\\`", "`"),
+            visible(&study_html(&record)),
+        ];
+        for view in &views {
+            let said = words(view);
+            for part in ["oo few blocks", "3 more blocks (29 s): use `--budget 80s`"] {
+                assert!(said.contains(part), "{others} {part}: {said}");
+            }
+            assert!(!said.contains("inconclusive"), "{said}");
+        }
+        assert!(visible(&study_svg(&record)).contains("too few blocks"));
+        let json: serde_json::Value = serde_json::from_str(&study_json(&record)).unwrap();
+        let one = &json["comparisons"][0];
+        assert_eq!(one["verdict"], "inconclusive");
+        assert_eq!(one["too_few_blocks"], true);
+    }
+    let json: serde_json::Value = serde_json::from_str(&study_json(&study())).unwrap();
+    assert_eq!(json["comparisons"][0].get("too_few_blocks"), None);
+}
+
+/// What a page shows: without its tags, styles and record.
+fn visible(page: &str) -> String {
+    let mut out = String::new();
+    let mut rest = page;
+    while let Some((before, tag)) = rest.split_once('<') {
+        out.push_str(before);
+        let end = { ["style", "script"].iter() }.find(|name| tag.starts_with(**name));
+        let tag = end.map_or(tag, |name| {
+            tag.split_once(&format!("</{name}")).map_or("", |two| two.1)
+        });
+        rest = tag.split_once('>').map_or("", |two| two.1);
+        out.push(' ');
+    }
+    out + rest
+}
