@@ -58,6 +58,7 @@ pub use study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService}
 pub use study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
 };
+pub use study::study_file::nearest::is_slip_of;
 pub use study::study_file::scenario as scenario_file;
 pub use study::subject::{Scheme, Source, Subject, SubjectError, Target, is_address, with_scheme};
 pub use study::tls::TlsSpec;

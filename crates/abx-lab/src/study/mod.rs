@@ -277,6 +277,7 @@ impl Default for RequestSpec {
             path: None,
             headers: Vec::new(),
             body: Vec::new(),
+            is_verbatim: false,
             is_form: false,
             weight: 1,
             status: None,
@@ -306,6 +307,8 @@ pub struct RequestSpec {
     pub headers: Vec<(String, String)>,
     /// The body, mostly empty.
     pub body: Vec<u8>,
+    /// Whether the body is sent as it is, so that nothing in it is a placeholder.
+    pub is_verbatim: bool,
     /// Whether the body is a form, whose text stays out of the record: a password may be in it.
     pub is_form: bool,
     /// How often it is asked, beside the weights of the others.

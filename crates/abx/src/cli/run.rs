@@ -45,7 +45,7 @@ pub struct Run {
     unix_socket: Option<PathBuf>,
     /// How long to send requests, in seconds or with a unit; of several loads each [default: 10s;
     /// with --slo 2m].
-    #[arg(short, long, visible_short_alias = 'z', value_parser = units::seconds, value_name = "TIME")]
+    #[arg(short, long, visible_short_alias = 'z', value_parser = units::run_time, value_name = "TIME")]
     duration: Option<Duration>,
     /// Stop after this many requests or messages, or sessions of a scenario, instead of after a
     /// time.
@@ -155,7 +155,11 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     if let Some(file) = &run.scenario {
         return scenario::run(run.scenario(file, target));
     }
+    let is_encrypted = target.is_encrypted;
     let mut loads = { &run.load }.loads(target.scheme, target.is_encrypted, Some(&target))?;
+    if !run.output.quiet {
+        run.load.hint(is_encrypted).into_iter().for_each(tell);
+    }
     let load = match loads.pop() {
         Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,
         last => {
