@@ -41,11 +41,17 @@ impl AbUrl {
         }
     }
 
+    /// The URL without its path.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority())
+    }
+
     /// The whole URL.
     #[must_use]
     pub fn text(&self) -> String {
-        let scheme = if self.is_encrypted { "https" } else { "http" };
-        format!("{scheme}://{}{}", self.authority(), self.path)
+        format!("{}{}", self.origin(), self.path)
     }
 }
 
@@ -92,6 +98,7 @@ mod tests {
             ("[::1]:8080/", "[::1]", 8080, "/", "http://[::1]:8080/"),
             ("[::1]/", "[::1]", 80, "/", "http://[::1]/"),
             ("a/b://c", "a", 80, "/b://c", "http://a/b://c"),
+            ("a/b c#d", "a", 80, "/b c#d", "http://a/b c#d"),
         ] {
             let url = AbUrl::read(text).unwrap();
             assert_eq!((&*url.host, url.port, &*url.path), (host, port, path));

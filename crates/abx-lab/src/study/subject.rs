@@ -92,8 +92,13 @@ fn unnamed(text: &str) -> SubjectError {
     let words = shell_words::split(text).unwrap_or_default();
     let program = words.iter().find(|word| !word.contains('='));
     let program = program.and_then(|word| word.rsplit('/').next());
+    // `a b=./server {port}` has a name that is none; an option or a variable is of a command.
+    let before = text.split('=').next().unwrap_or_default();
+    let last = before.split_whitespace().last().unwrap_or_default();
+    let is_option = last.starts_with('-') || !last.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_command = words.len() > 1 && (before.len() == text.len() || is_option);
     match program {
-        Some(program) if words.len() > 1 && text.contains(PORT) => SubjectError::UnnamedCommand {
+        Some(program) if is_command && text.contains(PORT) => SubjectError::UnnamedCommand {
             command: match is_variable(&words[0]) {
                 true => format!("env {text}"),
                 false => text.to_owned(),

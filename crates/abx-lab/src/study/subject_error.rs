@@ -105,6 +105,14 @@ pub enum SubjectError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// An address of IPv6 without brackets.
+    #[error("`{url}` has an IPv6 address without brackets: write `{right}` for its host and port")]
+    Brackets {
+        /// What was given.
+        url: String,
+        /// Host and port as they are to be written.
+        right: String,
+    },
     /// Not the path of a Unix socket.
     #[error("`{url}`: {why}: write http://unix:/SOCKET:/PATH")]
     Socket {

@@ -58,6 +58,19 @@ pub fn is_url_path(text: &str) -> bool {
     text.starts_with('/') && is_visible && !text.contains('#')
 }
 
+/// A path with its bytes outside ASCII as %xx, as curl writes them.
+#[must_use]
+pub fn percent_encoded(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte.is_ascii() {
+            true => encoded.push(char::from(byte)),
+            false => encoded.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    encoded
+}
+
 /// Whether a text may be a method or a header's name (RFC 9110, section 5.6.2).
 #[must_use]
 pub fn is_token(text: &str) -> bool {

@@ -87,7 +87,7 @@ pub fn path_in_list(
         text: shown(),
     };
     let path = match (text.starts_with('/'), server) {
-        (true, _) => text.to_owned(),
+        (true, _) => units::percent_encoded(text),
         (false, None) => url_path(text).map_err(|_| unknown())?,
         (false, Some(server)) => {
             let own = server.path_of(text).map_err(|_| unknown())?;
@@ -132,6 +132,7 @@ mod tests {
             ("/a\nb", "line 2: `b` is neither"),
             ("/a b", "line 1: `/a b` is neither"),
             ("ftp://127.0.0.1:81/", "neither"),
+            ("http://127.0.0.1:81/a b", "line 1: "),
             (
                 "http://127.0.0.1:82/",
                 "line 1: `http://127.0.0.1:82/` is of another server than 127.0.0.1:81",

@@ -268,8 +268,10 @@ fn explained(mut error: Error, command: &str) -> Error {
         ErrorKind::InvalidSubcommand => {
             let unknown = text(ContextKind::InvalidSubcommand).unwrap_or_default();
             let near = text(ContextKind::SuggestedSubcommand);
-            match near.filter(|near| is_slip_of(&unknown, near)) {
-                Some(_) => return error,
+            let near = near.is_some_and(|near| is_slip_of(&unknown, &near));
+            match known_command(&unknown) {
+                _ if near => return error,
+                Some(known) => Some(format!("a similar command exists: `abx {known}`")),
                 None if is_address(&unknown) || unknown.contains("://") => Some(format!(
                     "`abx run {unknown}` loads one server, and `abx compare` compares several"
                 )),
@@ -286,6 +288,14 @@ fn explained(mut error: Error, command: &str) -> Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     error
+}
+
+/// The command that was meant with a slip.
+fn known_command(unknown: &str) -> Option<String> {
+    let whole = Cli::command();
+    let visible = whole.get_subcommands().filter(|one| !one.is_hide_set());
+    let mut names = visible.map(|one| one.get_name().to_owned());
+    names.find(|name| is_slip_of(unknown, name))
 }
 
 /// Whether one flag may be the other with a slip.
@@ -424,7 +434,8 @@ mod tests {
             ("run --conections 5", "'--connections'"),
             ("compare --bugdet 5s", "'--budget'"),
             ("run --querry", "nothing close"),
-            ("repot last", "'report'"),
+            ("repot last", "`abx report`"),
+            ("conpare", "`abx compare`"),
         ] {
             let text = message(&format!("abx {words}"));
             assert!(text.contains(near), "{words}: {text}");

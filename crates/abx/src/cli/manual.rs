@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
 
 use super::Cli;
 use super::output::to_stdout;
@@ -110,9 +111,55 @@ fn page(command: &Command, name: String) -> io::Result<ManualPage> {
     let mut roff = Vec::new();
     let man = Man::new(command.clone()).title(&name);
     let man = man.source(concat!("abx ", env!("CARGO_PKG_VERSION")));
-    man.render(&mut roff)?;
+    man.render_title(&mut roff)?;
+    man.render_name_section(&mut roff)?;
+    man.render_synopsis_section(&mut roff)?;
+    man.render_description_section(&mut roff)?;
+    man.render_options_section(&mut roff)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut roff)?;
+    }
+    let after = command.get_after_help().map(ToString::to_string);
+    sections(&after.unwrap_or_default()).to_writer(&mut roff)?;
+    if command.get_version().is_some() {
+        man.render_version_section(&mut roff)?;
+    }
     Ok(ManualPage { name, roff })
 }
+
+/// What stands below the flags of a help text, in sections of a manual page.
+fn sections(after: &str) -> Roff {
+    let mut roff = Roff::default();
+    for part in after.split("\n\n").map(str::trim_end) {
+        if let Some(examples) = part.strip_prefix("Examples:\n") {
+            roff.control("SH", ["EXAMPLES"]).control("nf", []);
+            for line in examples.lines() {
+                roff.text([roman(line.trim_start())]);
+            }
+            roff.control("fi", []);
+            continue;
+        }
+        let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
+        match part.strip_prefix("Exit codes") {
+            Some(codes) => {
+                let codes = codes.trim_start_matches(':').trim_start();
+                roff.control("SH", ["EXIT STATUS"]).text([roman(codes)]);
+            }
+            None if part.is_empty() => {}
+            None => {
+                roff.control("SH", ["NOTES"]).text([roman(part)]);
+            }
+        }
+    }
+    let see_also =
+        format!("The documents that these pages name, as docs/NAME.md, are {DOCUMENTS}.");
+    roff.control("SH", ["SEE ALSO"]).text([roman(see_also)]);
+    roff
+}
+
+/// Where the documents are after an installation.
+const DOCUMENTS: &str = "in share/doc/abx/ below the folder that has bin/abx, such as \
+                         /usr/local/share/doc/abx/docs/flags.md";
 
 fn write_pages(folder: &Path) -> io::Result<usize> {
     fs::create_dir_all(folder)?;

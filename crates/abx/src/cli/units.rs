@@ -136,12 +136,14 @@ pub fn percent(text: &str) -> Result<f64, String> {
 
 /// Reads path and query of a request.
 pub fn path(text: &str) -> Result<String, String> {
-    if units::is_url_path(text) {
-        return Ok(text.to_owned());
+    let path = units::percent_encoded(text);
+    match units::is_url_path(&path) {
+        true => Ok(path),
+        false => Err(format!(
+            "`{text}` is not a path: a path begins with /, has no #, and encodes spaces and control \
+             characters as %XX"
+        )),
     }
-    Err(format!(
-        "`{text}` is not a path: a path begins with /, encodes all but visible ASCII as %XX, and has no #"
-    ))
 }
 
 /// Reads a method.
