@@ -28,8 +28,9 @@ fn main() -> ExitCode {
         Command::Httperf(httperf) => end::finish(cli::httperf::httperf(&httperf)),
         Command::Import(import) => end::finish(cli::import::import(&import)),
         Command::Timer(timer) => end::finish(cli::timer::timer(&timer)),
-        Command::Completions(shell) => end::finish(cli::manual::completions(&shell)),
+        Command::Completions(shell) => end::finish(cli::completions::completions(&shell)),
         Command::Manual(manual) => end::finish(cli::manual::manual(&manual)),
+        Command::Words(words) => end::finish(cli::completions::words(&words)),
         Command::Keeper => abx_lab::keeper::keep(),
     }
 }

@@ -95,7 +95,8 @@ fn unnamed(text: &str) -> SubjectError {
     // `a b=./server {port}` has a name that is none; an option or a variable is of a command.
     let before = text.split('=').next().unwrap_or_default();
     let last = before.split_whitespace().last().unwrap_or_default();
-    let is_option = last.starts_with('-') || !last.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_environment = is_variable(&format!("{last}=")) && last == last.to_uppercase();
+    let is_option = last.starts_with('-') || is_environment;
     let is_command = words.len() > 1 && (before.len() == text.len() || is_option);
     match program {
         Some(program) if is_command && text.contains(PORT) => SubjectError::UnnamedCommand {

@@ -1,29 +1,17 @@
-//! `abx completions` and `abx manual`: the words of the command line for shells
-//! and for `man`, made of the same definitions that read them.
+//! `abx manual`: the pages of the command line for `man`, made of the same definitions that read
+//! it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, CommandFactory};
-use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 use super::Cli;
 use super::output::to_stdout;
 use crate::end::{End, Failure, tell};
-
-/// Print shell completions.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    abx completions bash >~/.local/share/bash-completion/completions/abx\n  \
-    abx completions zsh >~/.zfunc/_abx\n  \
-    abx completions fish >~/.config/fish/completions/abx.fish")]
-pub struct Completions {
-    /// The shell.
-    shell: Shell,
-}
 
 /// Print or install the manual pages.
 #[derive(Debug, Args)]
@@ -38,14 +26,6 @@ pub struct Manual {
     /// Write all pages to this directory instead.
     #[arg(long)]
     folder: Option<PathBuf>,
-}
-
-/// Prints the completions of one shell.
-pub fn completions(completions: &Completions) -> Result<End, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(completions.shell, &mut shown(), "abx", &mut script);
-    to_stdout(&String::from_utf8_lossy(&script)).map_err(Failure::no_claim)?;
-    Ok(End::Done)
 }
 
 /// Prints one page, or writes them all.
@@ -171,7 +151,7 @@ fn write_pages(folder: &Path) -> io::Result<usize> {
 }
 
 /// The command line as people are to see it: what abx starts itself by is left out.
-fn shown() -> Command {
+pub fn shown() -> Command {
     let whole = Cli::command();
     let visible = whole.get_subcommands().filter(|one| !one.is_hide_set());
     let visible: Vec<Command> = visible.cloned().collect();
