@@ -36,7 +36,7 @@ pub enum SubjectError {
     /// A word that only a shell understands.
     #[error(
         "the command of `{name}` has `{word}`, which only a shell understands, and abx uses none: \
-         write `{name}=sh -c '{command}'`, with exec before the server's own command{}", in_folder(.word)
+         write `\"{name}=sh -c '{command}'\"`, with exec before the server's own command{}", in_folder(.word)
     )]
     Shell {
         /// The subject.

@@ -57,7 +57,10 @@ fn rows(entries: &[Entry], style: &Style) -> String {
     };
     let mut widths: [usize; COLUMNS] = std::array::from_fn(natural);
     let room = style.columns().saturating_sub(GAP.len() * (COLUMNS - 1));
-    let hosts = lines.iter().map(|cells| columns(host(&cells[SUBJECTS])));
+    let urls = { lines.iter() }.map(|cells| &cells[SUBJECTS]);
+    let hosts = urls
+        .filter(|text| text.contains("://"))
+        .map(|url| columns(host(url)));
     share_out(&mut widths, room, hosts.max().unwrap_or(1).min(HOST_WIDTH));
     let mut out = String::new();
     line(&mut out, &headers, &widths);

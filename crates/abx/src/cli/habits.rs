@@ -282,6 +282,13 @@ fn explained(mut error: Error, command: &str) -> Error {
     };
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::SuggestedSubcommand);
+    // The line of usage names the suggestion too.
+    let mut whole = Cli::command();
+    whole.build();
+    if let Some(command) = whole.find_subcommand_mut(command) {
+        let usage = ContextValue::StyledStr(command.render_usage());
+        error.insert(ContextKind::Usage, usage);
+    }
     error.remove(ContextKind::Suggested);
     if let Some(tip) = tip {
         let tips = vec![tip.into()];
@@ -426,7 +433,12 @@ mod tests {
             let (command, flag) = words.split_once(' ').unwrap();
             let text = message(&format!("abx {command} {flag}"));
             assert!(text.contains(part), "{words}: {text}");
-            for wrong in ["a similar argument exists", "as a value, use"] {
+            for wrong in [
+                "a similar argument exists",
+                "as a value, use",
+                "--insecure",
+                "--quiet",
+            ] {
                 assert!(!text.contains(wrong), "{words}: {text}");
             }
         }
@@ -435,7 +447,7 @@ mod tests {
             ("compare --bugdet 5s", "'--budget'"),
             ("run --querry", "nothing close"),
             ("repot last", "`abx report`"),
-            ("conpare", "`abx compare`"),
+            ("conpare", "'compare'"),
         ] {
             let text = message(&format!("abx {words}"));
             assert!(text.contains(near), "{words}: {text}");
