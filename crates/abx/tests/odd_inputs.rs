@@ -311,7 +311,7 @@ fn records_that_are_not_there_are_explained() {
     home.run_abx(&["run", &server.url, "-n", "1", "-q"])
         .expect(0, &[]);
     home.run_abx(&["report", "last~1"])
-        .expect(2, &["only 1 record"]);
+        .expect(2, &["only 1 is kept"]);
     home.run_abx(&["run", &server.url, "-n", "1", "-q"])
         .expect(0, &[]);
     home.run_abx(&["report", "last", "last~1"])

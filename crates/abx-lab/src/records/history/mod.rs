@@ -71,7 +71,7 @@ pub enum HistoryError {
     },
     /// There are not so many records.
     #[error(
-        "`{word}` does not exist, and {}: `abx history` lists them",
+        "there is no record `{word}`: {}. `abx history` lists what there is",
         kept(*.count)
     )]
     NotSoMany {
@@ -276,8 +276,8 @@ pub fn short_id_of_file(name: &str) -> String {
 
 fn kept(count: usize) -> String {
     match count {
-        1 => "there is only 1 record".to_owned(),
-        _ => format!("there are only {count} records"),
+        1 => "only 1 is kept".to_owned(),
+        _ => format!("only {count} are kept"),
     }
 }
 
