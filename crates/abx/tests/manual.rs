@@ -210,9 +210,11 @@ fn completions_know_the_records_and_the_studies_of_today() {
         ),
         ("fish", &["(abx words records", "(abx words studies"]),
     ] {
-        home.run_abx(&["completions", shell]).expect(0, parts);
+        let script = home.run_abx(&["completions", shell]).stdout;
+        for part in parts {
+            assert!(script.contains(part), "{shell}: {part}");
+        }
     }
-    home.run_abx(&["completions", "bash"]).expect(0, &["words"]);
 }
 
 #[test]

@@ -32,12 +32,22 @@ impl AbUrl {
         })
     }
 
-    /// The host, and the port where it is not the usual one.
+    /// The host, and the port where it is not the usual one, for `Host`. The zone of an IPv6
+    /// address is left out, as it means something on this machine only.
     #[must_use]
     pub fn authority(&self) -> String {
+        match self.host.split_once('%') {
+            Some((address, _)) if address.starts_with('[') => {
+                self.with_port(&format!("{address}]"))
+            }
+            _ => self.with_port(&self.host),
+        }
+    }
+
+    fn with_port(&self, host: &str) -> String {
         match self.port == usual_port(self.is_encrypted) {
-            true => self.host.clone(),
-            false => format!("{}:{}", self.host, self.port),
+            true => host.to_owned(),
+            false => format!("{host}:{}", self.port),
         }
     }
 
@@ -45,7 +55,7 @@ impl AbUrl {
     #[must_use]
     pub fn origin(&self) -> String {
         let scheme = if self.is_encrypted { "https" } else { "http" };
-        format!("{scheme}://{}", self.authority())
+        format!("{scheme}://{}", self.with_port(&self.host))
     }
 
     /// The whole URL.
@@ -105,6 +115,9 @@ mod tests {
             assert_eq!(url.text(), whole);
         }
         assert_eq!(AbUrl::read("a:81/").unwrap().authority(), "a:81");
+        let zone = AbUrl::read("[::1%25lo]:81/").unwrap();
+        assert_eq!(zone.authority(), "[::1]:81");
+        assert_eq!(zone.origin(), "http://[::1%25lo]:81");
     }
 
     #[test]

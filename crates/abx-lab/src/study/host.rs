@@ -11,8 +11,7 @@ const ZONE: &str = "%25";
 
 /// A host and a port, as `Host` has them: without a zone, which means something on this machine
 /// only.
-#[must_use]
-pub fn without_zone(authority: &str) -> String {
+pub(crate) fn without_zone(authority: &str) -> String {
     match (authority.find('%'), authority.find(']')) {
         (Some(zone), Some(end)) if zone < end => {
             format!("{}{}", &authority[..zone], &authority[end..])

@@ -20,7 +20,7 @@ use abx_engine::{
 use abx_evidence::{
     ExpectedStatus, Outcome, RequestCount, RequestLog, RequestLogPlan, Shape, SliceTally,
 };
-use abx_lab::{LoadOnce, LoadedOnce, Target, load_once, units, without_zone};
+use abx_lab::{LoadOnce, LoadedOnce, Target, load_once, units};
 use abx_sys::Nanos;
 use clap::Args;
 
@@ -236,7 +236,7 @@ fn plan(
             version: HttpVersion::Http10,
             method: request.method.clone(),
             path,
-            host: without_zone(&options.url.authority()),
+            host: options.url.authority(),
             headers: request.headers.clone(),
             body: request.body.clone(),
             placeholders,

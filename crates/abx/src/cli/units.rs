@@ -22,7 +22,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     match !text.is_empty() && text.bytes().all(is_of_number) {
         true => units::time(&format!("{text}s")).ok_or_else(|| {
             format!(
-                "`{text}` is not a time above zero: give a number of seconds, such as 10 or 0.5s"
+                "`{text}` is not a time above zero: give a number of seconds, such as 10, or one with a unit, such as 10s"
             )
         }),
         false => duration(text),
