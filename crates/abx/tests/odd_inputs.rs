@@ -319,6 +319,24 @@ fn records_that_are_not_there_are_explained() {
 }
 
 #[test]
+fn certificates_and_the_two_meanings_of_k_are_explained() {
+    // Method: a certificate that nothing trusts, with ab's -k, which curl has for --insecure; and
+    // a scenario in HTTP/2.
+    let home = Home::new();
+    let server = Server::start(&["--tls-self-signed"]);
+    let run = |more: &[&str]| home.run_abx(&[&["run", &server.url, "-n", "1"], more].concat());
+    let refused = run(&["-k"]);
+    refused.expect(
+        2,
+        &["-k keeps connections open", "the certificate", "--insecure"],
+    );
+    assert!(!refused.stderr.contains("Error"), "{refused:?}");
+    run(&["-k", "--insecure"]).expect(0, &[]);
+    home.write("s.toml", "[[step]]\npath = \"/\"\n");
+    run(&["--insecure", "--http2", "--scenario", "s.toml"]).expect(2, &["HTTP/1.1 only"]);
+}
+
+#[test]
 fn habits_of_other_tools_are_understood_or_explained() {
     // Method: flags and words as other tools take them, each with what must be said.
     let home = Home::new();
