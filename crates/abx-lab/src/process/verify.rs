@@ -56,8 +56,7 @@ pub enum VerifyError {
     },
     /// Another status than expected.
     #[error(
-        "{name} answers {path} with status {got}, not {expected}: {remedy}{}{}",
-        body_text::reason(.body), behind(.output)
+        "{name} answers {path} with status {got}, not {expected}: {remedy}{}", behind(.output)
     )]
     Status {
         /// The subject.
@@ -70,8 +69,6 @@ pub enum VerifyError {
         expected: ExpectedStatus,
         /// What to do about it.
         remedy: String,
-        /// The first bytes of the response's body, which may hold the reason.
-        body: Vec<u8>,
         /// The end of its output, where that may say why.
         output: String,
     },
@@ -110,8 +107,8 @@ pub enum VerifyError {
     },
     /// Two subjects answer differently.
     #[error(
-        "{one} and {other} answer different bodies ({one_bytes} and {other_bytes} bytes, SHA-256 \
-         {one_sha256:.12}… and {other_sha256:.12}…; {place}): they would be measured at different \
+        "{one} and {other} answer different bodies ({one_bytes} and {other_bytes} bytes, \
+         {difference}): they would be measured at different \
          work. If that is meant, say `--expect-body any` (`expect.body` in a study file)"
     )]
     Different {
@@ -119,16 +116,12 @@ pub enum VerifyError {
         one: String,
         /// Its body's length.
         one_bytes: u64,
-        /// Its body's hash.
-        one_sha256: String,
         /// The second subject.
         other: String,
         /// Its body's length.
         other_bytes: u64,
-        /// Its body's hash.
-        other_sha256: String,
-        /// Where the bodies differ first.
-        place: String,
+        /// The hashes of the bodies, and where the bodies differ first.
+        difference: String,
     },
     /// Not the body that was asked for by its hash.
     #[error("{name} answers a body of SHA-256 {got}, not {expected} as `--expect-body` says")]
@@ -279,7 +272,7 @@ fn wrong_status(name: &str, probe: &Probe, answer: &Answer) -> VerifyError {
         is_websocket: probe.is_websocket(),
         said: &answer.said,
     };
-    let remedy = wrong.remedy();
+    let remedy = wrong.remedy() + &body_text::reason(&answer.body_start);
     match wrong.is_websocket {
         true => VerifyError::NoWebSocket {
             name,
@@ -294,7 +287,6 @@ fn wrong_status(name: &str, probe: &Probe, answer: &Answer) -> VerifyError {
             got,
             expected: probe.status,
             remedy,
-            body: answer.body_start.clone(),
             output,
         },
     }
@@ -334,16 +326,15 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
 
 /// Two subjects with different bodies.
 fn different(first: &(&str, &Verified), second: &(&str, &Verified)) -> VerifyError {
-    let hash = |verified: &Verified| verified.sha256().cloned().unwrap_or_default();
     let [one, other] = [first.1, second.1];
+    let [one_hash, other_hash] = [one, other].map(|one| one.sha256().map_or("", String::as_str));
+    let place = body_text::first_difference(&one.body_start, &other.body_start);
     VerifyError::Different {
         one: first.0.to_owned(),
         one_bytes: one.body_bytes,
-        one_sha256: hash(one),
         other: second.0.to_owned(),
         other_bytes: other.body_bytes,
-        other_sha256: hash(other),
-        place: body_text::first_difference(&one.body_start, &other.body_start),
+        difference: format!("SHA-256 {one_hash:.12}… and {other_hash:.12}…; {place}"),
     }
 }
 
