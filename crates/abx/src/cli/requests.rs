@@ -245,11 +245,7 @@ fn file_in(word: &str) -> Option<&str> {
 /// What a flag's word means: itself, or by `@` what a file holds, as for curl.
 fn read_file_or(flag: &str, word: &str) -> Result<Vec<u8>, Failure> {
     let Some(file) = file_in(word) else {
-        let text = if word.starts_with('@') {
-            &word[1..]
-        } else {
-            word
-        };
+        let text = word.strip_prefix('@').unwrap_or(word);
         return Ok(text.as_bytes().to_vec());
     };
     fs::read(input(file)).map_err(|error| {
