@@ -43,7 +43,8 @@ pub use plan::{
 };
 pub use pool::{AwaitedConnections, AwaitedResponses, ToldStretch};
 pub use probe::{
-    Answer, Echo, HeadFields, Patience, ProbeError, WebSocketAnswer, probe, probe_websocket,
+    Answer, BODY_START_BYTES, Echo, HeadFields, Patience, ProbeError, WebSocketAnswer, probe,
+    probe_websocket,
 };
 pub use protocol::message::payload;
 pub use scenario::{ScenarioPlan, fuzz as scenario_fuzz};

@@ -45,6 +45,7 @@ pub use study::access_log::{
 };
 pub use study::fault::{Fault, Strike};
 pub use study::form::{Form, FormError};
+pub use study::host::look_up;
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
@@ -58,6 +59,7 @@ pub use study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService}
 pub use study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
 };
+pub use study::study_file::nearest::is_slip_of;
 pub use study::study_file::scenario as scenario_file;
 pub use study::subject::{Scheme, Source, Subject, SubjectError, Target, is_address, with_scheme};
 pub use study::tls::TlsSpec;

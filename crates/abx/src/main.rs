@@ -27,8 +27,9 @@ fn main() -> ExitCode {
         Command::Audit(audit) => end::finish(cli::audit::audit(&audit)),
         Command::Httperf(httperf) => end::finish(cli::httperf::httperf(&httperf)),
         Command::Timer(timer) => end::finish(cli::timer::timer(&timer)),
-        Command::Completions(shell) => end::finish(cli::manual::completions(&shell)),
+        Command::Completions(shell) => end::finish(cli::completions::completions(&shell)),
         Command::Manual(manual) => end::finish(cli::manual::manual(&manual)),
+        Command::Words(words) => end::finish(cli::completions::words(&words)),
         Command::Keeper => abx_lab::keeper::keep(),
     }
 }

@@ -18,7 +18,11 @@ fn compared(other: &str, more: &[&str]) -> Value {
     in_five_looks(|| {
         let ended = Home::new().run_abx(&[&usual[..], more].concat());
         // Who has little time to answer may meet a moment in which nobody runs.
-        let met = ["no whole answer within", "stopped answering under load"];
+        let met = [
+            "no connection within",
+            "no whole answer within",
+            "stopped answering under load",
+        ];
         if met.iter().any(|part| ended.stderr.contains(part)) {
             return Err(ended.stderr);
         }

@@ -34,6 +34,7 @@ mod layers;
 mod lost;
 mod machines;
 mod manual;
+mod odd_inputs;
 mod opened;
 mod packages;
 mod placeholders;

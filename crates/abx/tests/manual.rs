@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use crate::support::transcript::{Block, Kind, Transcript};
-use crate::support::{ABX, Ended, Home};
+use crate::support::{ABX, Ended, Home, Server};
 
 /// The project's root.
 fn root() -> PathBuf {
@@ -163,6 +163,61 @@ fn completions_know_every_command_and_flag() {
 }
 
 #[test]
+fn completions_know_the_records_and_the_studies_of_today() {
+    // Method: bash completes the beginnings of ids and names by its script, with abx in its
+    // PATH, before there is a record and with two; values of other flags and flags are as ever.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    home.run_abx(&["words", "records"]).expect(0, &[]);
+    let complete = |words: &[&str]| {
+        let (last, prev) = (words[words.len() - 1], words[words.len() - 2]);
+        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let script = format!(
+            "abx() {{ '{ABX}' \"$@\"; }}\neval \"$(abx completions bash)\"\nCOMP_WORDS=({})\n\
+             COMP_CWORD={}\n_abx abx '{last}' '{prev}'\necho ${{COMPREPLY[*]}}",
+            quoted.join(" "),
+            words.len() - 1
+        );
+        let mut bash = std::process::Command::new("bash");
+        home.settle(bash.args(["-ec", &script]));
+        let output = bash.output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(complete(&["abx", "report", "la"]), "");
+    for _ in 0..2 {
+        home.run_abx(&["run", &server.url, "-n", "1", "-q"])
+            .expect(0, &[]);
+    }
+    let listed = home.run_abx(&["words", "records"]).stdout;
+    let ids: Vec<&str> = listed.split_whitespace().collect();
+    assert_eq!((ids.len(), ids[0]), (3, "last"), "{listed}");
+    home.run_abx(&["report", ids[1]]).expect(0, &[]);
+    assert_eq!(complete(&["abx", "report", ""]), ids.join(" "));
+    assert_eq!(complete(&["abx", "view", "la"]), "last");
+    assert_eq!(complete(&["abx", "report", "--full", ids[1]]), ids[1]);
+    assert_eq!(complete(&["abx", "compare", "--against", ids[2]]), ids[2]);
+    assert_eq!(complete(&["abx", "report", "--html", "la"]), "");
+    assert_eq!(complete(&["abx", "report", "--explain"]), "--explain-terms");
+    assert_eq!(
+        complete(&["abx", "study", "run", "nginx-send"]),
+        "nginx-sendfile"
+    );
+    assert!(complete(&["abx", "study", "show", ""]).contains("event-servers"));
+    for (shell, parts) in [
+        (
+            "zsh",
+            &[":_abx_records'", ":_abx_studies'", "abx words records"][..],
+        ),
+        ("fish", &["(abx words records", "(abx words studies"]),
+    ] {
+        let script = home.run_abx(&["completions", shell]).stdout;
+        for part in parts {
+            assert!(script.contains(part), "{shell}: {part}");
+        }
+    }
+}
+
+#[test]
 fn each_command_has_a_manual_page() {
     // Method: the pages as files and printed, each with its name, its synopsis
     // and its examples; `man` itself is not needed to read them.
@@ -185,16 +240,23 @@ fn each_command_has_a_manual_page() {
         for part in [
             &format!(".TH {command} 1"),
             ".SH SYNOPSIS",
-            "Examples:\n  abx",
+            ".SH EXAMPLES\n.nf\nabx",
+            "share/doc/abx",
         ] {
             assert!(text.contains(part), "{name}: {part}");
         }
+        assert!(
+            !text.contains("EXTRA") && !text.contains("\nExit codes"),
+            "{name}"
+        );
         let words = match command.strip_prefix("abx-") {
             Some(command) => vec!["manual", command],
             None => vec!["manual"],
         };
         assert!(home.run_abx(&words).expect(0, &[]).stdout == text, "{name}");
     }
+    let own = fs::read_to_string(home.join("man/man1/abx.1")).unwrap();
+    assert!(own.contains(".SH \"EXIT STATUS\"\n0 done; 1"), "{own}");
     home.run_abx(&["manual", "keeper"])
         .expect(2, &["abx-keeper", "compare"]);
     home.write("taken", "");

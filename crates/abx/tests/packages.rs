@@ -117,6 +117,15 @@ fn what_make_install_puts_there_make_uninstall_takes_away() {
 
     make(&[&["uninstall"], &places[..]].concat(), &[]);
     assert_eq!(files(&prefix), [neighbour]);
+    for gone in [
+        "bin",
+        "share/zsh",
+        "share/fish",
+        "share/doc",
+        "share/bash-completion",
+    ] {
+        assert!(!prefix.join(gone).exists(), "{gone} remains and is empty");
+    }
 }
 
 #[test]

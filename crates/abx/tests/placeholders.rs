@@ -91,7 +91,7 @@ fn streams_of_http2_carry_them() {
         format!("{{seq}},{middle},{{line:words}}"),
     )
     .unwrap();
-    let words = "--http2 --streams 8 -c 2 -t 2 -n 200 -X PUT --path /{seq} -b @body";
+    let words = "--http2 --streams 8 -c 2 -t 2 -n 200 -X PUT --path /{seq} --template -b @body";
     let url = server.url();
     let mut all = vec!["run", url.as_str(), "--quiet", "--json", "-"];
     all.extend(words.split(' '));
@@ -152,7 +152,17 @@ fn a_body_that_the_kernel_takes_in_parts_arrives_whole() {
     fs::write(home.join("large"), format!("{{seq}},{middle},{{seq}}")).unwrap();
     let server = Listener::start();
     for kept in [&[][..], &["--no-keepalive"]] {
-        let words = ["-c", "2", "-n", "8", "-X", "PUT", "-b", "@large"];
+        let words = [
+            "-c",
+            "2",
+            "-n",
+            "8",
+            "-X",
+            "PUT",
+            "--template",
+            "-b",
+            "@large",
+        ];
         let asked = asked(&home, &server, &[&words[..], kept].concat());
         assert_eq!(asked.len(), 8 + BEFORE);
         for one in asked {

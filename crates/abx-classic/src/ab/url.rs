@@ -32,20 +32,36 @@ impl AbUrl {
         })
     }
 
-    /// The host, and the port where it is not the usual one.
+    /// The host, and the port where it is not the usual one, for `Host`. The zone of an IPv6
+    /// address is left out, as it means something on this machine only.
     #[must_use]
     pub fn authority(&self) -> String {
-        match self.port == usual_port(self.is_encrypted) {
-            true => self.host.clone(),
-            false => format!("{}:{}", self.host, self.port),
+        match self.host.split_once('%') {
+            Some((address, _)) if address.starts_with('[') => {
+                self.with_port(&format!("{address}]"))
+            }
+            _ => self.with_port(&self.host),
         }
+    }
+
+    fn with_port(&self, host: &str) -> String {
+        match self.port == usual_port(self.is_encrypted) {
+            true => host.to_owned(),
+            false => format!("{host}:{}", self.port),
+        }
+    }
+
+    /// The URL without its path.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        format!("{scheme}://{}", self.with_port(&self.host))
     }
 
     /// The whole URL.
     #[must_use]
     pub fn text(&self) -> String {
-        let scheme = if self.is_encrypted { "https" } else { "http" };
-        format!("{scheme}://{}{}", self.authority(), self.path)
+        format!("{}{}", self.origin(), self.path)
     }
 }
 
@@ -92,12 +108,16 @@ mod tests {
             ("[::1]:8080/", "[::1]", 8080, "/", "http://[::1]:8080/"),
             ("[::1]/", "[::1]", 80, "/", "http://[::1]/"),
             ("a/b://c", "a", 80, "/b://c", "http://a/b://c"),
+            ("a/b c#d", "a", 80, "/b c#d", "http://a/b c#d"),
         ] {
             let url = AbUrl::read(text).unwrap();
             assert_eq!((&*url.host, url.port, &*url.path), (host, port, path));
             assert_eq!(url.text(), whole);
         }
         assert_eq!(AbUrl::read("a:81/").unwrap().authority(), "a:81");
+        let zone = AbUrl::read("[::1%25lo]:81/").unwrap();
+        assert_eq!(zone.authority(), "[::1]:81");
+        assert_eq!(zone.origin(), "http://[::1%25lo]:81");
     }
 
     #[test]

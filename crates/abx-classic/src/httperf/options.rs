@@ -226,7 +226,7 @@ impl HttperfOptions {
             HttperfFlag::RecvBuffer => self.buffers.1 = number(value, "receive buffer size")?,
             HttperfFlag::Runtime => self.runtime_s = Some(runtime(value)?),
             HttperfFlag::SendBuffer => self.buffers.0 = number(value, "send buffer size")?,
-            HttperfFlag::Server => self.server = word(value, "server name")?,
+            HttperfFlag::Server => self.server = server(value)?,
             HttperfFlag::ServerName => self.server_name = Some(word(value, "server name")?),
             HttperfFlag::SessionCookies => self.session.cookies = true,
             HttperfFlag::Ssl => self.ssl = true,
@@ -234,7 +234,7 @@ impl HttperfOptions {
                 self.think_timeout_s = seconds(value, "think timeout value")?;
             }
             HttperfFlag::Timeout => self.timeout_s = seconds(value, "connect timeout")?,
-            HttperfFlag::Uri => self.uri = word(value, "URI")?,
+            HttperfFlag::Uri => self.uri = uri(value)?,
             HttperfFlag::Verbose => self.verbose = true,
             HttperfFlag::Wlog => self.uris = log(value)?,
             HttperfFlag::Wsess => self.session.load = Some(HttperfSessions::of_wsess(value)?),
@@ -282,10 +282,20 @@ impl HttperfOptions {
         }
     }
 
-    /// The name in `Host`.
+    /// The server's name, as its certificate has it.
     #[must_use]
-    pub fn host(&self) -> &str {
-        self.server_name.as_deref().unwrap_or(&self.server)
+    pub fn name(&self) -> &str {
+        let name = self.server_name.as_deref().unwrap_or(&self.server);
+        name.split('%').next().unwrap_or(name)
+    }
+
+    /// The same in `Host`: an IPv6 address in brackets.
+    #[must_use]
+    pub fn host(&self) -> String {
+        match self.name() {
+            name if name.contains(':') => format!("[{name}]"),
+            name => name.to_owned(),
+        }
     }
 
     /// The line above the report, which repeats the options in an order of their own.
@@ -398,6 +408,23 @@ fn echoed(parts: Option<PrintedParts>) -> &'static str {
         Some(PrintedParts { head: false, .. }) => "=body",
         _ => "",
     }
+}
+
+/// What is requested, which is sent byte for byte as httperf does.
+fn uri(value: &str) -> Result<String, HttperfRefusal> {
+    match !value.is_empty() && !value.contains(char::is_control) {
+        true => Ok(value.to_owned()),
+        false => Err(illegal("URI", &format!("`{value}`"))),
+    }
+}
+
+/// The address of IPv6 within brackets, or another name of a server.
+fn server(value: &str) -> Result<String, HttperfRefusal> {
+    let name = word(value, "server name")?;
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    Ok(bare.unwrap_or(&name).replace("%25", "%"))
 }
 
 /// Something that stands in a request's head as one word.

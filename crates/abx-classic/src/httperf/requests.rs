@@ -217,6 +217,16 @@ mod tests {
             "HEAD /x?y=1 HTTP/1.0\r\nUser-Agent: httperf/0.9.0\r\nConnection: keep-alive\r\n\
              Host: foo\r\n\r\n"
         );
+        for (uri, sent) in [
+            ("/ü?q=é", "GET /ü?q=é HTTP/1.1\r\n"),
+            ("/#x", "GET /#x HTTP/1.1\r\n"),
+        ] {
+            assert!(written(&format!("--uri {uri}")).starts_with(sent), "{uri}");
+        }
+        for server in ["::1", "[::1]", "[::1%25lo]"] {
+            let text = written(&format!("--server {server} --port 81"));
+            assert!(text.ends_with("\r\nHost: [::1]\r\n\r\n"), "{text}");
+        }
         assert_eq!(
             written("--no-host-hdr --add-header X-A:b\\nX-C:d\\n"),
             "GET / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nX-A:b\r\nX-C:d\r\n\r\n"

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::line::ProbeConnection;
-use super::{Answer, HeadFields, Patience, ProbeError, hex};
+use super::{Answer, HeadFields, Patience, ProbeError, hex, keep_start};
 use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
 
 /// Asks once, when the server's settings have come, and reads the answer to its end.
@@ -27,6 +27,7 @@ pub(super) fn probe_http2(
     let (mut sha256, mut xxh3) = (Sha256::new(), Xxh3::new());
     let mut buffer = Vec::new();
     let mut said = HeadFields::default();
+    let mut body_start = Vec::new();
     loop {
         line.send(&out)?;
         out.clear();
@@ -49,6 +50,7 @@ pub(super) fn probe_http2(
                 Event::Body { bytes, .. } => {
                     sha256.update(bytes);
                     xxh3.update(bytes);
+                    keep_start(&mut body_start, bytes);
                 }
                 Event::Done { done, .. } => {
                     return Ok(Answer {
@@ -59,6 +61,7 @@ pub(super) fn probe_http2(
                         },
                         said,
                         sha256: hex(&sha256.finalize()),
+                        body_start,
                         tls: line.tls_session(),
                     });
                 }

@@ -57,11 +57,11 @@ impl<'a> ProbeConnection<'a> {
             patience,
         };
         loop {
-            connection.wait()?;
+            connection.wait().map_err(unconnected)?;
             for ready in std::mem::take(&mut connection.ready) {
                 match ready {
                     Ready::Connected(_) => return Ok(connection),
-                    Ready::Unconnected(_, error) => return Err(broken(error)),
+                    Ready::Unconnected(_, error) => return Err(unconnected(broken(error))),
                     Ready::MaySend(_) | Ready::Receivable(_) => {}
                 }
             }
@@ -149,6 +149,14 @@ impl<'a> ProbeConnection<'a> {
             Duration::ZERO => Err(ProbeError::Timeout(self.patience.timeout)),
             left => Ok(left),
         }
+    }
+}
+
+/// The same error where the connection itself was waited for.
+fn unconnected(error: ProbeError) -> ProbeError {
+    match error {
+        ProbeError::Timeout(timeout) => ProbeError::Unconnected(timeout),
+        other => other,
     }
 }
 

@@ -26,6 +26,9 @@ use line::ProbeConnection;
 /// Bytes of an answer that are kept for a look at its headers.
 const START_BYTES: usize = 16 * 1024;
 
+/// The most bytes of a body that a probe keeps.
+pub const BODY_START_BYTES: usize = 4 * 1024;
+
 /// A whole answer, read to its end with every byte of its body hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -37,6 +40,8 @@ pub struct Answer {
     pub said: HeadFields,
     /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
     pub sha256: String,
+    /// The first bytes of the body, at most [`BODY_START_BYTES`], for messages.
+    pub body_start: Vec<u8>,
     /// What was agreed on in the TLS handshake; `None` without one.
     pub tls: Option<TlsSession>,
 }
@@ -68,6 +73,12 @@ pub enum ProbeError {
     /// Nobody listens.
     #[error("the connection was refused")]
     Refused,
+    /// No connection within the time.
+    #[error(
+        "no connection within {} ms: check the address, whether a firewall drops packets, and \
+         whether the server accepts connections", .0.as_millis()
+    )]
+    Unconnected(Duration),
     /// No answer within the time.
     #[error("no whole answer within {} ms", .0.as_millis())]
     Timeout(Duration),
@@ -140,6 +151,7 @@ pub fn probe<'a>(
     let mut buffer = Vec::new();
     // The first bytes, which mostly hold the whole head.
     let mut start: Vec<u8> = Vec::new();
+    let mut body_start = Vec::new();
     loop {
         line.receive(&mut buffer)?;
         let has_ended = buffer.is_empty();
@@ -160,6 +172,7 @@ pub fn probe<'a>(
                 Some(http1::Event::Body(part)) => {
                     sha256.update(part);
                     xxh3.update(part);
+                    keep_start(&mut body_start, part);
                 }
                 Some(http1::Event::Failed(fault)) => return Err(ProbeError::Fault(fault)),
                 Some(http1::Event::Done(done)) => {
@@ -171,12 +184,19 @@ pub fn probe<'a>(
                         },
                         said: HeadFields::of(&start),
                         sha256: hex(&sha256.finalize()),
+                        body_start,
                         tls: line.tls_session(),
                     });
                 }
             }
         }
     }
+}
+
+/// Adds a part of a body to its first bytes, as far as they are kept.
+fn keep_start(start: &mut Vec<u8>, part: &[u8]) {
+    let room = BODY_START_BYTES - start.len();
+    start.extend_from_slice(&part[..part.len().min(room)]);
 }
 
 fn hex(bytes: &[u8]) -> String {

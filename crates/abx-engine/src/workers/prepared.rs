@@ -157,14 +157,21 @@ fn tls_of(plan: &LoadPlan) -> Result<Option<TlsClient>, EngineError> {
     Ok(tls.map(|tls| TlsClient::of(tls, connections)).transpose()?)
 }
 
+/// The header by which a client offers subprotocols (RFC 6455, section 11.3.4).
+const SUBPROTOCOLS: &str = "Sec-WebSocket-Protocol";
+
 impl RequestPlan {
-    /// The WebSocket handshake that it stands for: its path, host and headers.
+    /// The WebSocket handshake that it stands for: its path, host, headers, and the subprotocols
+    /// that one of these offers, of which the server's choice has to be one.
     pub(crate) fn opening(&self) -> Opening {
+        let is_offer = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(SUBPROTOCOLS);
+        let (offers, headers): (Vec<_>, Vec<_>) = self.headers.iter().partition(is_offer);
+        let protocols = offers.iter().flat_map(|(_, value)| value.split(','));
         Opening {
             target: self.path.clone(),
             host: self.host.clone(),
-            headers: self.headers.clone(),
-            protocols: Vec::new(),
+            headers: headers.into_iter().cloned().collect(),
+            protocols: protocols.map(|one| one.trim().to_owned()).collect(),
         }
     }
 }

@@ -43,7 +43,68 @@ pub(crate) fn failed_requests(
             " ({wrong_bodies} of the {hashed} verified bodies were wrong)"
         ));
     }
-    (failed > 0).then(|| Finding::new(FindingId::FailedRequests, message).at(level))
+    let finding = Finding::new(FindingId::FailedRequests, message).at(level);
+    (failed > 0).then(|| finding.with_remedy(remedy(outcomes, statuses)))
+}
+
+/// What to do about the most frequent failure.
+fn remedy(outcomes: &Outcomes, statuses: &Statuses) -> String {
+    let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
+    let most = failures.max_by_key(|(_, count)| *count);
+    let most = most.map_or(Outcome::Reset, |(outcome, _)| outcome);
+    let remedy = match most {
+        Outcome::WrongStatus => return of_status(statuses.most_frequent(1).first().copied()),
+        Outcome::WrongLength | Outcome::WrongBody => {
+            "if the bodies differ on purpose, pass `--expect-body any`; otherwise correct the server"
+        }
+        Outcome::Refused => {
+            "check whether the server is still running, and look at its log; or use fewer \
+             connections (`-c`)"
+        }
+        Outcome::Unreachable => "check the address, and the network between abx and the server",
+        Outcome::TlsFailed => {
+            "check the server's certificate and TLS settings, and look at its log"
+        }
+        Outcome::OtherProtocol => {
+            "check the protocol of that port: http:// or https://, with `--http2` or without"
+        }
+        Outcome::Malformed | Outcome::HeadTooLarge => {
+            "correct the server's responses: `curl -v` shows one"
+        }
+        Outcome::Timeout if outcomes.completed() == 0 => {
+            "check whether the server accepts connections and responds, and look at its log"
+        }
+        Outcome::Timeout => {
+            "offer less load (`-c`, `-r`), or allow the server more workers and a longer backlog; \
+             only if it responds late, give requests more time (`--timeout`)"
+        }
+        _ => {
+            "look at the server's log for why it closed connections, or offer less load (`-c`, `-r`)"
+        }
+    };
+    remedy.to_owned()
+}
+
+/// What to do about a status that came instead of the expected one.
+fn of_status(status: Option<u16>) -> String {
+    match status {
+        Some(429) => {
+            "raise the server's limit of requests per client, or lower the rate (`-r`)".to_owned()
+        }
+        Some(status @ 500..=599) => format!(
+            "look at the server's log for the cause of status {status}, or offer less load (`-c`, \
+             `-r`)"
+        ),
+        Some(status @ 100..=499) => format!(
+            "give a path that has the expected status (`--path`), or expect this one \
+             (`--expect-status {status}`)"
+        ),
+        Some(status) => format!(
+            "correct the server: {status} is not a status of HTTP, which go from 100 to 599"
+        ),
+        None => "give a path that has the expected status (`--path`), or look at the server's log"
+            .to_owned(),
+    }
 }
 
 /// `who` left so much unanswered in `count` of its `slices` that it was not loaded any
@@ -54,8 +115,8 @@ pub(crate) fn stopped_answering(
     [unanswered, connections]: [u64; 2],
 ) -> Option<Finding> {
     let when = match slices {
-        1 => "its first slice".to_owned(),
-        _ => format!("{count} of {slices} slices"),
+        1 => String::new(),
+        _ => format!(" in {count} of {slices} slices"),
     };
     let message = match unanswered {
         // The other connections had answers.
@@ -63,7 +124,7 @@ pub(crate) fn stopped_answering(
             "{who} left {some} requests unanswered over {connections} connections and was not \
              loaded any further"
         ),
-        _ => format!("{who} stopped answering in {when}"),
+        _ => format!("{who} stopped answering{when}"),
     };
     (count > 0).then(|| Finding::new(FindingId::StoppedAnswering, message))
 }
@@ -144,6 +205,8 @@ mod tests {
         assert!(some.starts_with("a left 5 requests unanswered"), "{some}");
         let all = said([1, 2], [50, 50]).unwrap();
         assert_eq!(all, "a stopped answering in 1 of 2 slices");
+        let run = said([1, 1], [50, 50]).unwrap();
+        assert_eq!(run, "a stopped answering");
     }
 
     fn level(list: &[(Outcome, usize)], hashed: u64) -> Option<Level> {
@@ -171,6 +234,59 @@ mod tests {
         assert_eq!(said(&statuses), named);
         let bare = "4 of 11 requests to a failed: wrong_status 3, reset 1";
         assert_eq!(said(&Statuses::default()), bare);
+    }
+
+    #[test]
+    fn each_failure_has_the_remedy_of_its_cause() {
+        // Method: one frequent failure of each kind among others, with the words that its remedy
+        // must have; only bodies are to be expected to vary, and only what can be a status.
+        let remedy_of = |list: &[(Outcome, usize)], status: Option<u16>| {
+            let mut statuses = Statuses::default();
+            status.into_iter().for_each(|status| statuses.add(status));
+            failed(&outcomes(list), &statuses, 0).unwrap().remedy
+        };
+        for outcome in Outcome::ALL
+            .into_iter()
+            .filter(|outcome| outcome.is_failure())
+        {
+            let remedy = remedy_of(
+                &[(Outcome::Ok, 9), (Outcome::Malformed, 1), (outcome, 5)],
+                None,
+            );
+            let is_of_body = matches!(outcome, Outcome::WrongLength | Outcome::WrongBody);
+            assert_eq!(
+                remedy.contains("--expect-body"),
+                is_of_body,
+                "{outcome:?}: {remedy}"
+            );
+            let is_timeout = outcome == Outcome::Timeout;
+            assert_eq!(
+                remedy.contains("--timeout"),
+                is_timeout,
+                "{outcome:?}: {remedy}"
+            );
+        }
+        let refused = remedy_of(&[(Outcome::Ok, 9), (Outcome::Refused, 5)], None);
+        assert!(refused.contains("still running"), "{refused}");
+        let silent = remedy_of(&[(Outcome::Timeout, 5)], None);
+        assert!(
+            silent.contains("accepts connections") && !silent.contains("--timeout"),
+            "{silent}"
+        );
+        for (status, part) in [
+            (404, "--expect-status 404"),
+            (503, "log"),
+            (429, "limit"),
+            (999, "correct the server"),
+        ] {
+            let remedy = remedy_of(&[(Outcome::WrongStatus, 5)], Some(status));
+            assert!(remedy.contains(part), "{status}: {remedy}");
+            assert_eq!(
+                remedy.contains("--expect-status"),
+                status == 404,
+                "{remedy}"
+            );
+        }
     }
 
     #[test]

@@ -168,7 +168,13 @@ impl Pace<'_> {
             self.who,
             self.unanswered
         );
-        (!names.is_empty()).then(|| Finding::new(FindingId::TimesAtLeast, message).of_times())
+        let unsent = self.offered.map_or(0, |offered| offered.unsent);
+        let finding = Finding::new(FindingId::TimesAtLeast, message).of_times();
+        // More time for each request does not help those that were never sent.
+        (!names.is_empty()).then(|| match 2 * unsent > self.unanswered {
+            true => finding.with_remedy(ADD_CONNECTIONS),
+            false => finding,
+        })
     }
 
     /// The generator itself was away from its clock.

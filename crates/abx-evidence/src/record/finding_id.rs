@@ -61,10 +61,10 @@ finding_ids! {
     // What became of requests, messages and connections.
     FailedRequests: "failed_requests", [Note, Void],
         "requests or messages failed; above one in a thousand there is no claim",
-        "mend the server, or offer less load; where bodies vary rightly, say `--expect-body any`";
+        "look at the server's log, or offer less load (`-c`, `-r`)";
     StoppedAnswering: "stopped_answering", [Void],
         "the server left requests unanswered, or answered none correctly, and was not loaded any further",
-        "look at its log, and try it alone with `abx run`";
+        "check whether the server is still running, and look at its log";
     NoAnswers: "no_answers", [Void],
         "a subject gave no verified response in a whole block",
         "look at the outcomes of that block in the record, and try the subject alone with `abx run`";

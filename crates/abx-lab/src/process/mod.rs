@@ -1,5 +1,6 @@
 //! One server: how it is kept, found ready and verified.
 
+pub(crate) mod body_text;
 pub mod container;
 pub mod family_roles;
 pub mod generated_files;

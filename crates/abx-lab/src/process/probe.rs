@@ -187,6 +187,7 @@ fn reply(came: WebSocketAnswer, sent: Option<(Message, Vec<u8>)>) -> ProbeReply 
         said: came.said,
         tls: came.tls,
         sha256: hex(&Sha256::digest(body)),
+        body_start: Vec::new(),
     })
 }
 

@@ -7,6 +7,7 @@ use abx_evidence::ExpectedStatus;
 use abx_evidence::record::{AnswerRecord, TlsSession};
 use abx_sys::{Nanos, ServerAddress};
 
+use crate::process::body_text;
 use crate::process::log_tail::behind;
 use crate::process::probe::{Probe, ProbeReply};
 use crate::process::wrong_status::{WrongStatus, is_server_failure};
@@ -32,6 +33,8 @@ pub struct Verified {
     body_bytes: u64,
     /// `None` when the bodies varied from answer to answer.
     body: Option<(BodyIdentity, String)>,
+    /// The first bytes of the first answer's body.
+    body_start: Vec<u8>,
     /// What it says of itself.
     server: Option<String>,
     /// What was agreed on in the TLS handshake.
@@ -104,23 +107,21 @@ pub enum VerifyError {
     },
     /// Two subjects answer differently.
     #[error(
-        "{one} and {other} answer different bodies ({one_bytes} and {other_bytes} bytes, SHA-256 \
-         {one_sha256:.12}… and {other_sha256:.12}…): they would be measured at different work. \
-         If that is meant, say `--expect-body any` (`expect.body` in a study file)"
+        "{one} and {other} answer different bodies ({one_bytes} and {other_bytes} bytes, \
+         {difference}): they would be measured at different \
+         work. If that is meant, say `--expect-body any` (`expect.body` in a study file)"
     )]
     Different {
         /// The first subject.
         one: String,
         /// Its body's length.
         one_bytes: u64,
-        /// Its body's hash.
-        one_sha256: String,
         /// The second subject.
         other: String,
         /// Its body's length.
         other_bytes: u64,
-        /// Its body's hash.
-        other_sha256: String,
+        /// The hashes of the bodies, and where the bodies differ first.
+        difference: String,
     },
     /// Not the body that was asked for by its hash.
     #[error("{name} answers a body of SHA-256 {got}, not {expected} as `--expect-body` says")]
@@ -173,6 +174,11 @@ impl Verified {
                 .filter(|_| compare_bodies)
                 .map(|(body, _)| *body),
         }
+    }
+
+    /// The SHA-256 of the body; `None` if bodies vary.
+    fn sha256(&self) -> Option<&String> {
+        self.body.as_ref().map(|(_, sha256)| sha256)
     }
 
     /// Whether the bodies were the same every time.
@@ -231,6 +237,7 @@ pub fn verify(
         expected: probe.status,
         body_bytes: first.body.bytes,
         body: is_stable.then(|| (first.body, first.sha256.clone())),
+        body_start: first.body_start.clone(),
         server: first.said.server.clone(),
         tls: first.tls.clone(),
     })
@@ -265,7 +272,7 @@ fn wrong_status(name: &str, probe: &Probe, answer: &Answer) -> VerifyError {
         is_websocket: probe.is_websocket(),
         said: &answer.said,
     };
-    let remedy = wrong.remedy();
+    let remedy = wrong.remedy() + &body_text::reason(&answer.body_start);
     match wrong.is_websocket {
         true => VerifyError::NoWebSocket {
             name,
@@ -291,15 +298,12 @@ fn wrong_status(name: &str, probe: &Probe, answer: &Answer) -> VerifyError {
 /// # Errors
 /// [`VerifyError::Different`], [`VerifyError::Hash`].
 pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool, VerifyError> {
-    let bodies: Vec<_> = verified
-        .iter()
-        .map(|(name, one)| (*name, one.body_bytes, one.body.as_ref().map(|body| &body.1)))
-        .collect();
     match expect {
         ExpectBody::Any => return Ok(false),
         ExpectBody::Sha256(expected) => {
-            for (name, _, sha256) in &bodies {
-                if *sha256 != Some(expected) {
+            for (name, verified) in verified {
+                let sha256 = verified.sha256();
+                if sha256 != Some(expected) {
                     return Err(VerifyError::Hash {
                         name: (*name).to_owned(),
                         got: sha256.map_or("that varies".to_owned(), Clone::clone),
@@ -309,26 +313,29 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
             }
         }
         ExpectBody::Same => {
-            let stable: Vec<_> = bodies
-                .iter()
-                .filter_map(|(name, bytes, sha256)| sha256.map(|sha256| (*name, *bytes, sha256)))
-                .collect();
-            for two in stable.windows(2) {
-                let [one, other] = [two[0], two[1]];
-                if one.2 != other.2 {
-                    return Err(VerifyError::Different {
-                        one: one.0.to_owned(),
-                        one_bytes: one.1,
-                        one_sha256: one.2.clone(),
-                        other: other.0.to_owned(),
-                        other_bytes: other.1,
-                        other_sha256: other.2.clone(),
-                    });
-                }
+            let stable = verified.iter().filter(|(_, one)| one.is_stable());
+            let stable: Vec<_> = stable.collect();
+            let mut pairs = stable.windows(2);
+            if let Some(pair) = pairs.find(|pair| pair[0].1.sha256() != pair[1].1.sha256()) {
+                return Err(different(pair[0], pair[1]));
             }
         }
     }
     Ok(verified.iter().all(|(_, one)| one.is_stable()))
+}
+
+/// Two subjects with different bodies.
+fn different(first: &(&str, &Verified), second: &(&str, &Verified)) -> VerifyError {
+    let [one, other] = [first.1, second.1];
+    let [one_hash, other_hash] = [one, other].map(|one| one.sha256().map_or("", String::as_str));
+    let place = body_text::first_difference(&one.body_start, &other.body_start);
+    VerifyError::Different {
+        one: first.0.to_owned(),
+        one_bytes: one.body_bytes,
+        other: second.0.to_owned(),
+        other_bytes: other.body_bytes,
+        difference: format!("SHA-256 {one_hash:.12}… and {other_hash:.12}…; {place}"),
+    }
 }
 
 /// Whether a subject is ready to be verified.
@@ -437,6 +444,7 @@ mod tests {
             expected: 200_u16.into(),
             body_bytes: bytes,
             body: sha256.map(|text| (BodyIdentity { bytes, xxh3: 1 }, text.to_owned())),
+            body_start: sha256.unwrap_or_default().as_bytes().to_vec(),
             server: None,
             tls: None,
         }
@@ -475,6 +483,7 @@ mod tests {
         let pair = [("one", &one), ("other", &other)];
         let refused = agree(&pair, &ExpectBody::Same).unwrap_err().to_string();
         assert!(refused.contains("--expect-body any"), "{refused}");
+        assert!(refused.contains("byte 1: `aa` and `bb`"), "{refused}");
         assert!(!agree(&pair, &ExpectBody::Any).unwrap());
         assert!(agree(&pair, &ExpectBody::Sha256("aa".into())).is_err());
         assert!(agree(&pair[..1], &ExpectBody::Sha256("aa".into())).unwrap());

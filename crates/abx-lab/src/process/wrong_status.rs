@@ -2,6 +2,7 @@
 //! is wrong is never to be expected instead (RFC 9110, section 15).
 
 use abx_engine::HeadFields;
+use abx_evidence::ExpectedStatus;
 
 /// The status that came, with what it was an answer to.
 pub struct WrongStatus<'a> {
@@ -42,6 +43,17 @@ impl WrongStatus<'_> {
             (405, ..) => format!(
                 "it does not take {} there: give the method (`-m`, or `method` in a study file)",
                 self.method
+            ),
+            (426, ..) if !self.is_websocket => {
+                "it requires another protocol: for WebSocket, give the URL with ws:// or wss://"
+                    .to_owned()
+            }
+            (429, ..) => {
+                "it limits how often a client may ask: raise its limit, and then measure".to_owned()
+            }
+            (got, ..) if got.to_string().parse::<ExpectedStatus>().is_err() => format!(
+                "{got} is not a status of HTTP, which go from 100 to 599: correct the server, or \
+                 give the path of something else (`--path`, or `path` in a study file)"
             ),
             (status, ..) if is_server_failure(status) => {
                 "it failed to answer: its output or its log may say why".to_owned()
@@ -103,6 +115,11 @@ mod tests {
             (404, "`--path`", true),
             (204, "`--expect-status 204`", true),
             (304, "/new/", false),
+            (426, "ws://", false),
+            (429, "limit", false),
+            (999, "correct the server", false),
+            (600, "correct the server", false),
+            (99, "correct the server", false),
         ] {
             let text = remedy(got, &said, false);
             assert!(text.contains(word), "{got}: {text}");
@@ -116,6 +133,7 @@ mod tests {
         assert!(remedy(405, &nothing, false).contains("`-m`"));
         assert!(remedy(304, &nothing, false).contains("--expect-status 304"));
         assert!(remedy(404, &nothing, true).contains("speaks WebSocket"));
+        assert!(remedy(426, &nothing, true).contains("speaks WebSocket"));
         assert!(remedy(401, &nothing, true).contains("--bearer"));
     }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::study::numbered::BODIES_BYTES_MAX;
+use crate::study::request_placeholder::without_placeholders;
 use crate::study::units::hex;
 
 /// A form as it is sent.
@@ -66,22 +67,28 @@ enum FieldSource<'a> {
 struct Part {
     head: String,
     content: Vec<u8>,
+    is_of_file: bool,
 }
 
 impl Form {
-    /// Puts fields together in their order; `read` gives the content of a file.
+    /// Puts fields together in their order; `read` gives the content of a file, in which
+    /// placeholders count only if `has_templates`.
     ///
     /// # Errors
     /// [`FormError`].
     pub fn of<'a>(
         words: impl IntoIterator<Item = &'a str>,
         read: impl Fn(&str) -> io::Result<Vec<u8>>,
+        has_templates: bool,
     ) -> Result<Form, FormError> {
         let parts = words.into_iter().map(|word| {
             let field = FieldWord::of(word).ok_or(FormError::Field)?;
             field.part(&read)
         });
-        let parts = parts.collect::<Result<Vec<Part>, FormError>>()?;
+        let mut parts = parts.collect::<Result<Vec<Part>, FormError>>()?;
+        if !has_templates {
+            keep_files(&mut parts);
+        }
         let bytes: usize = parts.iter().map(Part::bytes).sum();
         if bytes > BODIES_BYTES_MAX {
             return Err(FormError::TooLarge);
@@ -137,6 +144,7 @@ impl FieldWord<'_> {
                 why,
             })
         };
+        let is_of_file = !matches!(self.source, FieldSource::Text(_));
         let (content, file_name, usual_type) = match self.source {
             FieldSource::Text(text) => (text.as_bytes().to_vec(), None, None),
             FieldSource::TextOf(file) => (read(file)?, None, None),
@@ -159,13 +167,32 @@ impl FieldWord<'_> {
             }
             head.push_str(&format!("Content-Type: {content_type}\r\n"));
         }
-        Ok(Part { head, content })
+        Ok(Part {
+            head,
+            content,
+            is_of_file,
+        })
     }
 }
 
 impl Part {
     fn bytes(&self) -> usize {
         self.head.len() + self.content.len()
+    }
+}
+
+/// Escapes the placeholders in files, so that they are sent byte for byte.
+fn keep_files(parts: &mut [Part]) {
+    // Nothing is filled in where one of the parts is no text.
+    let texts = parts.iter().map(|part| std::str::from_utf8(&part.content));
+    let Ok(texts) = texts.collect::<Result<Vec<&str>, _>>() else {
+        return;
+    };
+    let kept: Vec<String> = texts.into_iter().map(without_placeholders).collect();
+    for (part, kept) in parts.iter_mut().zip(kept) {
+        if part.is_of_file {
+            part.content = kept.into_bytes();
+        }
     }
 }
 
@@ -216,21 +243,61 @@ fn type_of(file: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study::RequestSpec;
+    use crate::study::request_placeholder::LineFiles;
 
     fn read(file: &str) -> io::Result<Vec<u8>> {
         match file {
             "d/a.PNG" => Ok(b"\x89P\r\n".to_vec()),
             "note" => Ok(b"text".to_vec()),
+            "braces" => Ok(b"{seq} {n} {{uuid}} {x}".to_vec()),
             _ => Err(io::ErrorKind::NotFound.into()),
         }
     }
 
     /// The body with `B` for its boundary.
     fn sent(words: &[&str]) -> String {
-        let form = Form::of(words.iter().copied(), read).unwrap();
+        let form = Form::of(words.iter().copied(), read, false).unwrap();
         let (_, boundary) = form.content_type.split_once("boundary=").unwrap();
         assert!(boundary.len() <= 70, "RFC 2046");
         String::from_utf8_lossy(&form.body).replace(boundary, "B")
+    }
+
+    #[test]
+    fn files_are_sent_byte_for_byte_unless_placeholders_are_asked_for() {
+        // Method: a file with placeholders beside a field with one, as they are after the
+        // search for placeholders; with templates, and beside a file that is no text.
+        let after = |words: &[&str], has_templates| {
+            let form = Form::of(words.iter().copied(), read, has_templates).unwrap();
+            let request = RequestSpec {
+                body: form.body,
+                is_form: true,
+                ..RequestSpec::default()
+            };
+            let request = request.numbered(None).unwrap();
+            let none = |_: &str| Err(io::ErrorKind::NotFound.into());
+            let request = request[0].clone();
+            let request = request.with_placeholders(&mut LineFiles::read_by(&none));
+            let request = request.unwrap();
+            let body = String::from_utf8_lossy(&request.body).into_owned();
+            (body, request.placeholders.len())
+        };
+        for (words, count) in [
+            (&["a={seq}", "f=@braces"][..], 1),
+            (&["a={seq}", "f=<braces"], 1),
+            (&["f=@braces", "g=@d/a.PNG"], 0),
+        ] {
+            let (body, found) = after(words, false);
+            assert!(body.contains("\r\n{seq} {n} {{uuid}} {x}\r\n"), "{body}");
+            assert_eq!(found, count, "{words:?}");
+        }
+        let form = Form::of(["f=@braces"], read, true).unwrap();
+        let request = RequestSpec {
+            body: form.body,
+            ..RequestSpec::default()
+        };
+        assert!(request.clone().numbered(None).is_err());
+        assert_eq!(request.numbered(Some(2)).unwrap().len(), 2);
     }
 
     #[test]
@@ -258,7 +325,7 @@ mod tests {
     #[test]
     fn the_same_form_is_the_same_body() {
         // Method: one form twice, another value, and the same bytes cut elsewhere.
-        let of = |words: &[&str]| Form::of(words.iter().copied(), read).unwrap();
+        let of = |words: &[&str]| Form::of(words.iter().copied(), read, false).unwrap();
         assert_eq!(of(&["a=1"]), of(&["a=1"]));
         for others in [&["a=2"][..], &["b=1"], &["a=", "a=1"], &["a=1", "a="]] {
             assert_ne!(of(&["a=1"]).content_type, of(others).content_type);
@@ -268,7 +335,7 @@ mod tests {
     #[test]
     fn what_is_no_form_says_what_is_wrong() {
         // Method: one wrong field for each error; a value is not repeated.
-        let said = |word: &str| Form::of([word], read).unwrap_err().to_string();
+        let said = |word: &str| Form::of([word], read, false).unwrap_err().to_string();
         for word in ["hunter2", "=hunter2"] {
             let said = said(word);
             assert!(said.contains("NAME=VALUE") && !said.contains("hunter2"));

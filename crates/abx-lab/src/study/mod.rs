@@ -6,6 +6,7 @@ pub mod container;
 pub mod credentials;
 pub mod fault;
 pub mod form;
+pub mod host;
 pub mod launch;
 pub mod numbered;
 pub mod placeholder;
@@ -285,6 +286,7 @@ impl Default for RequestSpec {
             path: None,
             headers: Vec::new(),
             body: Vec::new(),
+            is_verbatim: false,
             is_form: false,
             weight: 1,
             status: None,
@@ -314,6 +316,8 @@ pub struct RequestSpec {
     pub headers: Vec<(String, String)>,
     /// The body, mostly empty.
     pub body: Vec<u8>,
+    /// Whether the body is sent as it is, so that nothing in it is a placeholder.
+    pub is_verbatim: bool,
     /// Whether the body is a form, whose text stays out of the record: a password may be in it.
     pub is_form: bool,
     /// How often it is asked, beside the weights of the others.

@@ -78,7 +78,7 @@ impl RequestSpec {
                 None => Ok(vec![self]),
             };
         };
-        if self.numbered_part().is_none() && !contains(&self.body) {
+        if self.numbered_part().is_none() && !self.body_has_number() {
             let path = self.path.unwrap_or_else(|| "/".to_owned());
             return Err(NumberError::NoNumber { path });
         }
@@ -98,11 +98,15 @@ impl RequestSpec {
             Some(RequestPart::Path)
         } else if values.any(|value| contains(value.as_bytes())) {
             Some(RequestPart::Headers)
-        } else if contains(&self.body) && is_text() {
+        } else if self.body_has_number() && is_text() {
             Some(RequestPart::Body)
         } else {
             None
         }
+    }
+
+    fn body_has_number(&self) -> bool {
+        !self.is_verbatim && contains(&self.body)
     }
 
     fn with_number(&self, number: u32) -> RequestSpec {
@@ -116,7 +120,10 @@ impl RequestSpec {
             headers: { self.headers.iter() }
                 .map(|(name, value)| (name.clone(), filled(value)))
                 .collect(),
-            body: replace(&self.body, number.as_bytes()),
+            body: match self.body_has_number() {
+                true => replace(&self.body, number.as_bytes()),
+                false => self.body.clone(),
+            },
             ..self.clone()
         }
     }
@@ -167,6 +174,15 @@ mod tests {
         let all = all.numbered(Some(2)).unwrap();
         let second = request("/1{{n}}", "u1", b"{\"a\":1,\"b\":\"1\",\"c\":{}}");
         assert_eq!((all.len(), &all[1]), (2, &second));
+        let verbatim = RequestSpec {
+            is_verbatim: true,
+            ..request("/{n}", "", b"{n}{{n}}")
+        };
+        let second = verbatim.numbered(Some(2)).unwrap().remove(1);
+        assert_eq!(
+            (second.path.as_deref(), &*second.body),
+            (Some("/1"), &b"{n}{{n}}"[..])
+        );
     }
 
     #[test]

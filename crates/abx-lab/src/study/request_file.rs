@@ -114,7 +114,7 @@ pub fn requests_in(
 ) -> Result<Vec<RequestSpec>, RequestFileError> {
     let mut requests = Vec::new();
     let mut bytes = 0_usize;
-    let lines = text.lines().map(str::trim).enumerate();
+    let lines = units::without_mark(text).lines().map(str::trim).enumerate();
     for (index, text) in lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#')) {
         let line = index + 1;
         let at = |wrong| RequestFileError::Line { line, wrong };
@@ -153,6 +153,8 @@ fn on_one_line(text: &str) -> String {
 }
 
 fn request(line: RequestLine, path: Option<String>) -> Result<RequestSpec, RequestLineError> {
+    // Base64 stands for bytes, which placeholders would change.
+    let is_verbatim = line.body_base64.is_some();
     let body = match (line.body, line.body_base64) {
         (Some(_), Some(_)) => return Err(RequestLineError::TwoBodies),
         (Some(text), None) => Some(text.into_bytes()),
@@ -176,6 +178,7 @@ fn request(line: RequestLine, path: Option<String>) -> Result<RequestSpec, Reque
         path,
         headers: headers(line.headers)?,
         body: body.unwrap_or_default(),
+        is_verbatim,
         weight,
         status: line.expect_status.map(status).transpose()?,
         ..RequestSpec::default()

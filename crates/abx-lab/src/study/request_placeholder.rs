@@ -9,7 +9,7 @@ use std::io;
 
 use abx_engine::{LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder};
 
-use crate::study::RequestSpec;
+use crate::study::{RequestSpec, units};
 
 /// The longest file of lines, in bytes.
 pub const LINES_BYTES_MAX: usize = 64 << 20;
@@ -108,7 +108,8 @@ impl<'a> LineFiles<'a> {
                     file: file.to_owned(),
                     why: error.to_string(),
                 })?;
-                let lines = text.lines().filter(|line| !line.is_empty());
+                let lines = units::without_mark(&text).lines();
+                let lines = lines.filter(|line| !line.is_empty());
                 let lines = lines.map(|line| match is_path {
                     true => escaped(line),
                     false => line.to_owned(),
@@ -152,6 +153,7 @@ impl RequestSpec {
         }
         // A body that is no text is what it is.
         let text = std::str::from_utf8(&self.body).ok();
+        let text = text.filter(|_| !self.is_verbatim);
         if let Some(text) = text.filter(|text| words(text).next().is_some()) {
             let mut text = text.to_owned();
             find(&mut text, PlaceholderPart::Body, files, &mut found)?;
@@ -305,7 +307,7 @@ mod tests {
 
     fn read(file: &str) -> io::Result<String> {
         match file {
-            "words" => Ok("one\r\n\na b#\u{e4}\n".to_owned()),
+            "words" => Ok("\u{feff}one\r\n\na b#\u{e4}\n".to_owned()),
             "empty" => Ok("\n\n".to_owned()),
             "control" => Ok("a\u{7}b\n".to_owned()),
             _ => Err(io::Error::other("no such file")),
@@ -358,6 +360,13 @@ mod tests {
         );
         let body = "{\"a\":{\"b\":{uuid}}, {n} {n} {} { seq } {uuid {line:none}";
         assert_eq!(request.body, body.as_bytes());
+        let verbatim = RequestSpec {
+            body: b"{seq}{{seq}}".to_vec(),
+            is_verbatim: true,
+            ..RequestSpec::default()
+        };
+        let kept = { verbatim.clone() }.with_placeholders(&mut LineFiles::read_by(&read));
+        assert_eq!(kept, Ok(verbatim));
         let binary = found("/", "", b"\xff{seq}{{seq}}").unwrap();
         assert_eq!(binary.body, b"\xff{seq}{{seq}}");
         assert!(!binary.has_placeholders());

@@ -64,12 +64,14 @@ impl Subject {
                 http2: false,
             });
         }
-        let (name, rest) = text
-            .split_once('=')
-            .ok_or_else(|| SubjectError::Unnamed(text.to_owned()))?;
+        let (name, rest) = text.split_once('=').ok_or_else(|| unnamed(text))?;
         let name = name.trim();
-        if !units::is_name(name) {
-            return Err(SubjectError::BadName(name.to_owned()));
+        // `PORT={port} node server.js` has a variable and no name.
+        if !units::is_name(name) || rest.trim_start().starts_with(PORT) {
+            return Err(match unnamed(text) {
+                SubjectError::Unnamed(_) => SubjectError::BadName(name.to_owned()),
+                command => command,
+            });
         }
         let source = match (rest.trim_start().strip_prefix(IMAGE), url(rest)) {
             (Some(image), _) => Source::Command(container(name, image)?),
@@ -82,6 +84,32 @@ impl Subject {
             stand_in_for: None,
             http2: false,
         })
+    }
+}
+
+/// What is wrong with a text without a name, which may be a command as other tools take it.
+fn unnamed(text: &str) -> SubjectError {
+    let words = shell_words::split(text).unwrap_or_default();
+    let program = words.iter().find(|word| !word.contains('='));
+    let program = program.and_then(|word| word.rsplit('/').next());
+    // `a b=./server {port}` has a name that is none; an option or a variable is of a command.
+    let before = text.split('=').next().unwrap_or_default();
+    let last = before.split_whitespace().last().unwrap_or_default();
+    let is_environment = is_variable(&format!("{last}=")) && last == last.to_uppercase();
+    let is_option = last.starts_with('-') || is_environment;
+    let is_command = words.len() > 1 && (before.len() == text.len() || is_option);
+    match program {
+        Some(program) if is_command && text.contains(PORT) => SubjectError::UnnamedCommand {
+            command: match is_variable(&words[0]) {
+                true => format!("env {text}"),
+                false => text.to_owned(),
+            },
+            name: match units::is_name(program) {
+                true => program.to_owned(),
+                false => "a".to_owned(),
+            },
+        },
+        _ => SubjectError::Unnamed(text.to_owned()),
     }
 }
 
@@ -100,13 +128,49 @@ fn container(name: &str, text: &str) -> Result<Launch, SubjectError> {
 fn command(name: &str, text: &str) -> Result<Vec<String>, SubjectError> {
     let words = words(name, text)?;
     let name = name.to_owned();
-    if words.is_empty() {
+    let Some(first) = words.first() else {
         return Err(SubjectError::Empty { name });
+    };
+    if let Some(word) = { words.iter() }.find(|word| is_of_shell(word, text)) {
+        return Err(SubjectError::Shell {
+            name,
+            word: word.clone(),
+            command: text.to_owned(),
+        });
+    }
+    if is_variable(first) {
+        return Err(SubjectError::Variable {
+            name,
+            word: first.clone(),
+            command: text.to_owned(),
+        });
     }
     if !words.iter().any(|word| word.contains(PORT)) {
         return Err(SubjectError::NoPort { name });
     }
     Ok(words)
+}
+
+/// Whether a word of a command is one of a shell: a builtin in front, or an operator that is
+/// not in quotes.
+fn is_of_shell(word: &str, command: &str) -> bool {
+    let is_operator = matches!(
+        word,
+        "&&" | "||" | ";" | "|" | "&" | ">" | ">>" | "<" | "2>&1"
+    );
+    let is_quoted = ["'", "\""]
+        .iter()
+        .any(|quote| command.contains(&format!("{quote}{word}{quote}")));
+    let is_first = command.trim_start().starts_with(word);
+    let is_builtin = matches!(word, "cd" | "export" | "source" | "ulimit") || word.ends_with(';');
+    (is_operator && !is_quoted) || (is_first && is_builtin)
+}
+
+/// Whether a word sets a variable for the command after it, as shells read it.
+fn is_variable(word: &str) -> bool {
+    let name = word.split_once('=').map_or("", |(name, _)| name);
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    !name.is_empty() && !name.as_bytes()[0].is_ascii_digit() && name.bytes().all(fits)
 }
 
 fn words(name: &str, command: &str) -> Result<Vec<String>, SubjectError> {
@@ -253,6 +317,29 @@ mod tests {
             ("new=./server", "no {port}"),
             ("new=", "empty command"),
             ("new=./s '{port}", "quote"),
+            ("node server.js {port}", "`'node=node server.js {port}'`"),
+            (
+                "PORT={port} node server.js",
+                "`'node=env PORT={port} node server.js'`",
+            ),
+            (
+                "/opt/my server --port={port}",
+                "'my=/opt/my server --port={port}'",
+            ),
+            (
+                "x=PORT={port} node server.js",
+                "`'x=env PORT={port} node server.js'`",
+            ),
+            ("x=A=1 B=2 node {port}", "`'x=env A=1 B=2 node {port}'`"),
+            (
+                "main=cd x && node s.js {port}",
+                "main=sh -c 'cd x && node s.js {port}'",
+            ),
+            ("main=cd x", "sh -c"),
+            ("main=./build ; ./s {port}", "sh -c"),
+            ("main=./build; ./s {port}", "sh -c"),
+            ("main=./build && ./s {port}", "sh -c"),
+            ("main=./s {port} > log", "sh -c"),
         ] {
             let message = Subject::parse(text).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");

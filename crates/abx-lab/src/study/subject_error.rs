@@ -9,6 +9,43 @@ pub enum SubjectError {
          example `http://127.0.0.1:8081/` or `'new=./server --port {{port}}'`"
     )]
     Unnamed(String),
+    /// A command without its name.
+    #[error(
+        "the command `{command}` has no name: write it as in `'{name}={command}'`, and add a second \
+         one to compare it with"
+    )]
+    UnnamedCommand {
+        /// The command.
+        command: String,
+        /// A name that it may have.
+        name: String,
+    },
+    /// A variable where the program's name is expected.
+    #[error(
+        "the command of `{name}` begins with `{word}`, which only a shell understands: write \
+         `'{name}=env {command}'`"
+    )]
+    Variable {
+        /// The subject.
+        name: String,
+        /// The variable with its value.
+        word: String,
+        /// The command.
+        command: String,
+    },
+    /// A word that only a shell understands.
+    #[error(
+        "the command of `{name}` has `{word}`, which only a shell understands, and abx uses none: \
+         write `\"{name}=sh -c '{command}'\"`, with exec before the server's own command{}", in_folder(.word)
+    )]
+    Shell {
+        /// The subject.
+        name: String,
+        /// The word.
+        word: String,
+        /// The command.
+        command: String,
+    },
     /// A name that would not fit into tables, files and scripts.
     #[error(
         "`{0}` is not a valid name for a subject: use letters, digits, `-`, `_` and `.`, at most 40"
@@ -68,6 +105,14 @@ pub enum SubjectError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// An address of IPv6 without brackets.
+    #[error("`{url}` has an IPv6 address without brackets: write `{right}` for its host and port")]
+    Brackets {
+        /// What was given.
+        url: String,
+        /// Host and port as they are to be written.
+        right: String,
+    },
     /// Not the path of a Unix socket.
     #[error("`{url}`: {why}: write http://unix:/SOCKET:/PATH")]
     Socket {
@@ -84,4 +129,12 @@ pub enum SubjectError {
         /// What the resolver said.
         why: String,
     },
+}
+
+/// The other remedy for a command that changes its folder first.
+fn in_folder(word: &str) -> &'static str {
+    match word {
+        "cd" => "; or write the folder into its paths",
+        _ => "",
+    }
 }

@@ -5,9 +5,10 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use abx_sys::{ServerAddress, SocketPath, names};
+use abx_sys::{ServerAddress, SocketPath};
 
 use crate::study::subject_error::SubjectError;
+use crate::study::{host, units};
 
 /// What is spoken at a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,13 +126,17 @@ impl UrlParts<'_> {
                 host: SOCKET_HOST,
                 port: 0,
                 socket: Some(socket),
-                path: rooted(path),
+                path: sendable(path).ok_or_else(|| bad(UNSENDABLE))?,
             });
         }
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
         if authority.contains('@') {
             return Err(bad("a user in the URL; give it by `--user NAME:PASSWORD`"));
+        }
+        if let Some(right) = host::with_brackets(authority) {
+            let url = url.to_owned();
+            return Err(SubjectError::Brackets { url, right });
         }
         let (host, port) = split_port(authority).ok_or_else(|| bad("a port that is no number"))?;
         let port = port.unwrap_or(if is_encrypted { 443 } else { 80 });
@@ -145,12 +150,21 @@ impl UrlParts<'_> {
             host: host.trim_start_matches('[').trim_end_matches(']'),
             port,
             socket: None,
-            path: rooted(path),
+            path: sendable(path).ok_or_else(|| bad(UNSENDABLE))?,
         })
     }
 }
 
-/// What is asked for by what stands behind a URL's host.
+const UNSENDABLE: &str = "its path has a space or a control character; write a space as %20";
+
+/// What is asked for by what stands behind a URL's host, as curl sends it: bytes outside ASCII
+/// as %xx.
+fn sendable(path: &str) -> Option<String> {
+    let path = units::percent_encoded(&rooted(path));
+    units::is_url_path(&path).then_some(path)
+}
+
+/// What stands behind a URL's host, from its slash on.
 fn rooted(path: &str) -> String {
     match path.as_bytes().first() {
         None => "/".to_owned(),
@@ -177,14 +191,14 @@ impl Target {
             why,
         };
         let addresses =
-            names::look_up(parts.host, parts.port).map_err(|error| resolve(error.to_string()))?;
+            host::look_up(parts.host, parts.port).map_err(|error| resolve(error.to_string()))?;
         let (address, passed_over) =
             choose(&addresses, answers).ok_or_else(|| resolve("no address".to_owned()))?;
         Ok(Target {
             scheme: parts.scheme,
             is_encrypted: parts.is_encrypted,
             url: url.to_owned(),
-            host: parts.authority.to_owned(),
+            host: host::without_zone(parts.authority),
             address: address.into(),
             passed_over,
             path: parts.path,
@@ -345,6 +359,9 @@ mod tests {
         assert!(!plain.is_encrypted);
         assert_eq!(target("https://[::1]:90/").name(), "::1");
         assert_eq!(target("http://127.0.0.1:81/").name(), "127.0.0.1");
+        let zone = target("http://[::1%25lo]:90/");
+        assert_eq!((zone.host.as_str(), zone.name()), ("[::1]:90", "::1"));
+        assert_eq!(target("http://127.0.0.1/ü?q=é#ü").path, "/%c3%bc?q=%c3%a9");
         let six = target("http://[::1]:90/");
         assert_eq!(six.address, "[::1]:90".parse().unwrap());
         assert_eq!(six.host, "[::1]:90");
@@ -422,6 +439,11 @@ mod tests {
             ("http://127.0.0.1:x/", "no number"),
             ("http://127.0.0.1:70000/", "no number"),
             ("http://does-not-exist.invalid/", "does not resolve"),
+            ("http://127.0.0.1/a b", "%20"),
+            ("http://127.0.0.1/a\tb", "control character"),
+            ("http://::1:9002/", "write `[::1]:9002`"),
+            ("http://::1/", "write `[::1]`"),
+            ("http://[::1%25none0]/", "no network interface"),
         ] {
             let message = Target::parse(url).unwrap_err().to_string();
             assert!(message.contains(part), "{url}: {message}");

@@ -5,11 +5,27 @@ use std::time::Duration;
 
 use crate::study::{ExpectBody, SliceLength};
 
-/// Reads a time above zero, such as `10s`, `100ms`, `2m` or `50us`.
+/// Reads a time above zero, such as `10s`, `1.5s`, `100ms`, `2m` or `50us`.
 #[must_use]
 pub fn time(text: &str) -> Option<Duration> {
-    let time = humantime::parse_duration(text).ok()?;
+    let time = humantime::parse_duration(text).ok();
+    let time = time.or_else(|| decimal_time(text))?;
     (!time.is_zero()).then_some(time)
+}
+
+/// Reads one decimal number with one unit.
+fn decimal_time(text: &str) -> Option<Duration> {
+    let is_digit = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let (number, unit) = text.split_at(text.find(|letter| !is_digit(letter))?);
+    let unit = humantime::parse_duration(&format!("1{}", unit.trim_start())).ok()?;
+    let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// A text without the byte-order mark that some editors put at the beginning of files.
+#[must_use]
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// Reads how long slices are: a time, or `auto`.
@@ -40,6 +56,19 @@ pub fn is_name(text: &str) -> bool {
 pub fn is_url_path(text: &str) -> bool {
     let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
     text.starts_with('/') && is_visible && !text.contains('#')
+}
+
+/// A path with its bytes outside ASCII as %xx, as curl writes them.
+#[must_use]
+pub fn percent_encoded(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte.is_ascii() {
+            true => encoded.push(char::from(byte)),
+            false => encoded.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    encoded
 }
 
 /// Whether a text may be a method or a header's name (RFC 9110, section 5.6.2).
@@ -77,7 +106,30 @@ mod tests {
         // Method: right and wrong words of each kind.
         assert_eq!(time("100ms"), Some(Duration::from_millis(100)));
         assert_eq!(time("1m 30s"), Some(Duration::from_secs(90)));
-        for wrong in ["", "10", "s", "-1s", "0s", "1 parsec"] {
+        for (text, ms) in [
+            ("1.5s", 1_500),
+            ("0.5 m", 30_000),
+            (".25s", 250),
+            ("2.5ms", 2),
+        ] {
+            assert_eq!(time(text).map(|time| time.as_millis()), Some(ms), "{text}");
+        }
+        for wrong in [
+            "",
+            "10",
+            "1.5",
+            "s",
+            ".s",
+            "-1s",
+            "-1.5s",
+            "0s",
+            "0.0s",
+            "1 parsec",
+            "1..5s",
+            "1.5s 2",
+            "1e9999s",
+            "99999999999999999999.5h",
+        ] {
             assert_eq!(time(wrong), None, "{wrong}");
         }
         let quarter = SliceLength::Fixed(Duration::from_millis(250));
@@ -86,6 +138,14 @@ mod tests {
         assert_eq!((slice_length("Auto"), slice_length("0s")), (None, None));
         assert_eq!(share("3%"), Some(0.03));
         assert_eq!((share("3"), share("%"), share("x%")), (None, None, None));
+    }
+
+    #[test]
+    fn a_mark_counts_only_at_the_beginning() {
+        // Method: a text with a mark, without one, and with one elsewhere.
+        assert_eq!(without_mark("\u{feff}/a"), "/a");
+        assert_eq!(without_mark("/a"), "/a");
+        assert_eq!(without_mark("/a\u{feff}"), "/a\u{feff}");
     }
 
     #[test]

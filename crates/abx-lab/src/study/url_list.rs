@@ -50,7 +50,7 @@ pub enum UrlListError {
 pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPath>, UrlListError> {
     let mut paths: Vec<ListedPath> = Vec::new();
     let mut places = std::collections::HashMap::new();
-    let lines = text.lines().map(str::trim).enumerate();
+    let lines = units::without_mark(text).lines().map(str::trim).enumerate();
     for (index, text) in lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#')) {
         let path = path_in_list(text, index + 1, server)?;
         match places.get(&path) {
@@ -87,7 +87,7 @@ pub fn path_in_list(
         text: shown(),
     };
     let path = match (text.starts_with('/'), server) {
-        (true, _) => text.to_owned(),
+        (true, _) => units::percent_encoded(text),
         (false, None) => url_path(text).map_err(|_| unknown())?,
         (false, Some(server)) => {
             let own = server.path_of(text).map_err(|_| unknown())?;
@@ -111,12 +111,15 @@ mod tests {
 
     #[test]
     fn a_list_has_each_path_once_with_how_often_it_stands_there() {
-        // Method: paths and URLs, one of them thrice, among lines that say nothing.
+        // Method: paths and URLs, one of them thrice, among lines that say nothing; with a
+        // byte-order mark and without.
         let text = "# of Monday\n/a\n\n http://127.0.0.1:81/b?c \n/a\r\nhttp://127.0.0.1:81/a\n";
         let server = Target::parse("http://127.0.0.1:81/").unwrap();
         let paths = [("/a".to_owned(), 3), ("/b?c".to_owned(), 1)];
+        let marked = format!("\u{feff}{}", text.trim_start_matches("# of Monday\n"));
         for server in [None, Some(&server)] {
             assert_eq!(listed_paths(text, server).unwrap(), paths);
+            assert_eq!(listed_paths(&marked, server).unwrap(), paths);
         }
     }
 
@@ -129,6 +132,7 @@ mod tests {
             ("/a\nb", "line 2: `b` is neither"),
             ("/a b", "line 1: `/a b` is neither"),
             ("ftp://127.0.0.1:81/", "neither"),
+            ("http://127.0.0.1:81/a b", "line 1: "),
             (
                 "http://127.0.0.1:82/",
                 "line 1: `http://127.0.0.1:82/` is of another server than 127.0.0.1:81",

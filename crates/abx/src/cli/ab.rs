@@ -13,13 +13,14 @@ use abx_classic::ab::{
 };
 use abx_engine::schedule::StageList;
 use abx_engine::{
-    Asked, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan, SliceEnd, Stopper,
-    TlsIdentity, TlsPlan, TlsTrust, TlsVersion,
+    Asked, ExpectedAnswer, HttpVersion, LineList, LoadPlan, Pacing, PlaceholderKind,
+    PlaceholderPart, RequestPlaceholder, RequestPlan, SliceEnd, Stopper, TlsIdentity, TlsPlan,
+    TlsTrust, TlsVersion,
 };
 use abx_evidence::{
     ExpectedStatus, Outcome, RequestCount, RequestLog, RequestLogPlan, Shape, SliceTally,
 };
-use abx_lab::{LoadOnce, LoadedOnce, Target, load_once};
+use abx_lab::{LoadOnce, LoadedOnce, Target, load_once, units};
 use abx_sys::Nanos;
 use clap::Args;
 
@@ -207,7 +208,8 @@ fn read_body(options: &AbOptions) -> Result<Vec<u8>, AbRefusal> {
 fn target(options: &AbOptions) -> Result<Target, AbRefusal> {
     let url = match &options.proxy {
         Some((host, port)) => format!("http://{host}:{port}/"),
-        None => options.url.text(),
+        // What follows the authority is sent as it is, whatever it is.
+        None => options.url.origin(),
     };
     Target::parse(&url).map_err(|error| AbRefusal {
         message: format!("\nab: {error}"),
@@ -228,15 +230,16 @@ fn plan(
     target: &Target,
     count: &Arc<RequestCount>,
 ) -> Result<LoadPlan, AbRefusal> {
+    let (path, placeholders) = verbatim(&request.target);
     let asked = Asked {
         request: RequestPlan {
             version: HttpVersion::Http10,
             method: request.method.clone(),
-            path: request.target.clone(),
+            path,
             host: options.url.authority(),
             headers: request.headers.clone(),
             body: request.body.clone(),
-            placeholders: Vec::new(),
+            placeholders,
         },
         // Statuses and lengths are looked at in the log.
         expect: ExpectedAnswer {
@@ -269,6 +272,24 @@ fn plan(
         shape: Shape::Request,
         scenario: None,
     })
+}
+
+/// A path as it is sent, byte for byte, as ab does. One that the grammar of HTTP does not allow
+/// is filled in as a placeholder, whose value the engine does not check.
+fn verbatim(target: &str) -> (String, Vec<RequestPlaceholder>) {
+    let is_sendable = units::is_url_path(target) || target.starts_with("http");
+    if is_sendable && target.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return (target.to_owned(), Vec::new());
+    }
+    let path = "/target";
+    let lines = LineList::new("target", vec![target.to_owned()]).expect("it has one line");
+    let placeholder = RequestPlaceholder {
+        part: PlaceholderPart::Path,
+        start: 0,
+        end: path.len(),
+        kind: PlaceholderKind::Line(lines),
+    };
+    (path.to_owned(), vec![placeholder])
 }
 
 /// One connection after the other begins to send, by `-R`.

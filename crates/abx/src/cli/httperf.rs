@@ -14,8 +14,9 @@ use abx_engine::{
     SessionTerms, Stopper, TlsIdentity, TlsPlan, TlsTrust, TlsVersion, VisitBurst, VisitCall,
     VisitClient, VisitEnd, VisitLoad, run_sessions, run_visits,
 };
+use abx_lab::look_up;
 use abx_sys::process::{OwnCpu, own_cpu};
-use abx_sys::{Nanos, SocketTuning, limits, names};
+use abx_sys::{Nanos, SocketTuning, limits};
 use clap::Args;
 
 use super::output::to_stdout;
@@ -142,7 +143,7 @@ fn log(options: &HttperfOptions) -> Result<Vec<u8>, String> {
 /// Where the server is: of several addresses the first of IPv4, as httperf knows no other.
 fn address(options: &HttperfOptions) -> Result<SocketAddr, String> {
     let (server, port) = (&options.server, options.port);
-    let found = names::look_up(server, port).unwrap_or_default();
+    let found = look_up(server, port).unwrap_or_default();
     let mut all = found.iter();
     let first = all.find(|one| one.is_ipv4());
     let first = first.or(found.first()).copied();
@@ -165,7 +166,7 @@ fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
         (true, None) => Ok(TlsTrust::System),
         (true, Some(file)) => TlsTrust::read(Path::new(file)),
     };
-    let server_name = given.server_name.as_deref().unwrap_or(options.host());
+    let server_name = given.server_name.as_deref().unwrap_or(options.name());
     Ok(Some(TlsPlan {
         server_name: server_name.to_owned(),
         hides_name: false,

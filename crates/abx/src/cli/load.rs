@@ -87,9 +87,12 @@ pub struct LoadFlags {
     /// Keep connections alive, which is the default: `ab -k`.
     #[arg(short = 'k', hide = true, conflicts_with = "no_keepalive")]
     keepalive: bool,
+    /// Print percentiles, which abx always does: `wrk --latency`.
+    #[arg(long, hide = true)]
+    latency: bool,
     /// Timeout of a request, including connecting, and of each connection that is opened before
-    /// the load [default: 10s].
-    #[arg(long, value_parser = units::duration)]
+    /// the load, in seconds or with a unit [default: 10s].
+    #[arg(long, value_parser = units::seconds)]
     timeout: Option<Duration>,
     /// Connections opened per second before the load [default: as fast as the server takes them,
     /// at most 128 at a time for each thread].
@@ -178,12 +181,6 @@ impl LoadFlags {
         is_encrypted: bool,
         server: Option<&Target>,
     ) -> Result<Vec<Load>, Failure> {
-        if self.keepalive && is_encrypted {
-            return Err(Failure::usage(
-                "-k may mean two things: to believe every certificate (curl's -k) is --insecure; \
-                 connections are kept alive anyway (ab's -k)",
-            ));
-        }
         let kind = self.shape.kind(scheme)?;
         self.refuse_beside(kind)?;
         let log = self.replay.log(&self.requests)?;
@@ -252,6 +249,14 @@ impl LoadFlags {
         }
     }
 
+    /// What a flag means that has another meaning in other tools; `None` if none was given.
+    pub fn hint(&self, is_encrypted: bool) -> Option<&'static str> {
+        (self.keepalive && is_encrypted && !self.tls.trusts_any()).then_some(
+            "-k keeps connections open, which abx always does; to trust any certificate (curl's \
+             -k), write --insecure",
+        )
+    }
+
     /// What these flags say of a scenario.
     ///
     /// # Errors
@@ -260,10 +265,13 @@ impl LoadFlags {
         let says_nothing = |(is_given, flag, key): &(bool, &str, &str)| {
             *is_given && *key != "tls" && !["--connections", "--timeout"].contains(flag)
         };
-        if let Some((_, flag, _)) = self.all().into_iter().find(says_nothing) {
+        if let Some((_, flag, key)) = self.all().into_iter().find(says_nothing) {
+            let why = match key {
+                "protocol" | "streams" => "scenarios use HTTP/1.1 only",
+                _ => "the scenario file sets the requests and when they are sent",
+            };
             return Err(Failure::usage(format!(
-                "{flag} does not apply to a scenario, whose file says what is asked and when: leave \
-                 it out"
+                "{flag} does not apply to a scenario: {why}. Leave it out"
             )));
         }
         let users = match self.connections[..] {
@@ -320,6 +328,11 @@ impl LoadFlags {
         };
         match self.all().into_iter().find(says_nothing) {
             None => Ok(()),
+            Some((_, flag, "protocol" | "streams")) if kind == LoadShape::Scenario => {
+                Err(Failure::usage(format!(
+                    "{flag} does not apply to a scenario: scenarios use HTTP/1.1 only. Leave it out"
+                )))
+            }
             Some((_, flag, _)) => Err(Failure::usage(format!(
                 "{flag} does not apply to a load of shape `{}`: leave it out",
                 kind.id()

@@ -1,28 +1,17 @@
-//! `abx completions` and `abx manual`: the words of the command line for shells
-//! and for `man`, made of the same definitions that read them.
+//! `abx manual`: the pages of the command line for `man`, made of the same definitions that read
+//! it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, CommandFactory};
-use clap_complete::Shell;
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
 
 use super::Cli;
 use super::output::to_stdout;
 use crate::end::{End, Failure, tell};
-
-/// Print shell completions.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    abx completions bash >~/.local/share/bash-completion/completions/abx\n  \
-    abx completions zsh >~/.zfunc/_abx\n  \
-    abx completions fish >~/.config/fish/completions/abx.fish")]
-pub struct Completions {
-    /// The shell.
-    shell: Shell,
-}
 
 /// Print or install the manual pages.
 #[derive(Debug, Args)]
@@ -37,14 +26,6 @@ pub struct Manual {
     /// Write all pages to this directory instead.
     #[arg(long)]
     folder: Option<PathBuf>,
-}
-
-/// Prints the completions of one shell.
-pub fn completions(completions: &Completions) -> Result<End, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(completions.shell, &mut shown(), "abx", &mut script);
-    to_stdout(&String::from_utf8_lossy(&script)).map_err(Failure::no_claim)?;
-    Ok(End::Done)
 }
 
 /// Prints one page, or writes them all.
@@ -110,9 +91,55 @@ fn page(command: &Command, name: String) -> io::Result<ManualPage> {
     let mut roff = Vec::new();
     let man = Man::new(command.clone()).title(&name);
     let man = man.source(concat!("abx ", env!("CARGO_PKG_VERSION")));
-    man.render(&mut roff)?;
+    man.render_title(&mut roff)?;
+    man.render_name_section(&mut roff)?;
+    man.render_synopsis_section(&mut roff)?;
+    man.render_description_section(&mut roff)?;
+    man.render_options_section(&mut roff)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut roff)?;
+    }
+    let after = command.get_after_help().map(ToString::to_string);
+    sections(&after.unwrap_or_default()).to_writer(&mut roff)?;
+    if command.get_version().is_some() {
+        man.render_version_section(&mut roff)?;
+    }
     Ok(ManualPage { name, roff })
 }
+
+/// What stands below the flags of a help text, in sections of a manual page.
+fn sections(after: &str) -> Roff {
+    let mut roff = Roff::default();
+    for part in after.split("\n\n").map(str::trim_end) {
+        if let Some(examples) = part.strip_prefix("Examples:\n") {
+            roff.control("SH", ["EXAMPLES"]).control("nf", []);
+            for line in examples.lines() {
+                roff.text([roman(line.trim_start())]);
+            }
+            roff.control("fi", []);
+            continue;
+        }
+        let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
+        match part.strip_prefix("Exit codes") {
+            Some(codes) => {
+                let codes = codes.trim_start_matches(':').trim_start();
+                roff.control("SH", ["EXIT STATUS"]).text([roman(codes)]);
+            }
+            None if part.is_empty() => {}
+            None => {
+                roff.control("SH", ["NOTES"]).text([roman(part)]);
+            }
+        }
+    }
+    let see_also =
+        format!("The documents that these pages name, as docs/NAME.md, are {DOCUMENTS}.");
+    roff.control("SH", ["SEE ALSO"]).text([roman(see_also)]);
+    roff
+}
+
+/// Where the documents are after an installation.
+const DOCUMENTS: &str = "in share/doc/abx/ below the folder that has bin/abx, such as \
+                         /usr/local/share/doc/abx/docs/flags.md";
 
 fn write_pages(folder: &Path) -> io::Result<usize> {
     fs::create_dir_all(folder)?;
@@ -124,7 +151,7 @@ fn write_pages(folder: &Path) -> io::Result<usize> {
 }
 
 /// The command line as people are to see it: what abx starts itself by is left out.
-fn shown() -> Command {
+pub fn shown() -> Command {
     let whole = Cli::command();
     let visible = whole.get_subcommands().filter(|one| !one.is_hide_set());
     let visible: Vec<Command> = visible.cloned().collect();

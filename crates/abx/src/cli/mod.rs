@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod collect;
 mod command_line;
 pub mod compare;
+pub mod completions;
 mod curl;
 pub mod doctor;
 mod expect;
@@ -98,9 +99,12 @@ pub enum Command {
     /// View records in a browser.
     View(view::View),
     /// Print shell completions.
-    Completions(manual::Completions),
+    Completions(completions::Completions),
     /// Print or install the manual pages.
     Manual(manual::Manual),
+    /// List the words that shells complete: ids of records, names of studies.
+    #[command(hide = true)]
+    Words(completions::Words),
     /// Supervises one server under test; started by abx itself.
     #[command(hide = true)]
     Keeper,

@@ -18,7 +18,7 @@ use crate::end::{Failure, tell};
 pub struct OutputFlags {
     /// Also save the record to this file, compressed when it ends in .zst; - prints it to standard
     /// output instead of the report.
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, value_name = "FILE|-", value_parser = record_file)]
     pub json: Option<String>,
     /// Print only errors on standard error.
     #[arg(short, long)]
@@ -74,6 +74,18 @@ pub struct StudyFormatFlags {
     /// Write JUnit XML with a test case for each comparison and expectation; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub junit: Option<String>,
+}
+
+/// Reads the name of a record's file, and not a request's body.
+fn record_file(text: &str) -> Result<String, String> {
+    match text.trim_start().starts_with(['{', '[']) {
+        true => Err(
+            "--json saves the record to a file, and this is a body of JSON: send it by -b, with -H \
+             'Content-Type: application/json'"
+                .to_owned(),
+        ),
+        false => Ok(text.to_owned()),
+    }
 }
 
 /// What the flags of one command say, and that it can be done.

@@ -19,7 +19,7 @@ pub struct ReplayFlags {
         long, value_name = "FILE",
         conflicts_with_all = [
             "rate", "slo", "arrivals", "stages", "connection_stages", "think", "calls", "paths",
-            "urls", "request_file", "count", "method", "body", "form"
+            "urls", "request_file", "count", "method", "body", "form", "template"
         ]
     )]
     replay: Option<PathBuf>,

@@ -113,16 +113,21 @@ fn several(report: &Report) -> Result<End, Failure> {
     for word in &report.records {
         match read(&record_path(word)?)? {
             SavedRecord::Study(record) => records.push((word.clone(), *record)),
-            _ => {
-                return Err(Failure::usage(format!(
-                    "{word} is no record of `abx compare`, and only those of one study are read \
-                     together: leave it out"
-                )));
-            }
+            _ => return Err(not_of_a_study(word, &report.records)),
         }
     }
     let pooled = abx_evidence::pooled(&records).map_err(Failure::usage)?;
     let text = abx_report::pooled_text(&pooled, &output::style(&report.output));
     output::print(&text, &pooled, &report.output)?;
     Ok(End::Done)
+}
+
+/// Several records of which this one is none of a comparison.
+fn not_of_a_study(word: &str, words: &[String]) -> Failure {
+    Failure::usage(format!(
+        "{word} is not a record of `abx compare`, and `abx report` reads only records of one study \
+         together. To see these next to each other, use `abx view {}`; to learn which server is \
+         faster, measure them together: `abx compare URL URL`",
+        words.join(" ")
+    ))
 }

@@ -30,7 +30,7 @@ pub struct RequestFlags {
     /// method, headers, body or body_base64, weight and expect_status; - is standard input.
     #[arg(
         long, value_name = "FILE",
-        conflicts_with_all = ["paths", "urls", "count", "method", "body", "form"]
+        conflicts_with_all = ["paths", "urls", "count", "method", "body", "form", "template"]
     )]
     request_file: Option<PathBuf>,
     /// Make N requests of each one, where {n} in path, headers and body is a number from 0.
@@ -42,9 +42,12 @@ pub struct RequestFlags {
     /// Request method [default: GET, and POST with a body].
     #[arg(short, long, visible_short_alias = 'X', value_parser = units::method)]
     method: Option<String>,
-    /// Request body; @FILE sends what the file contains.
+    /// Request body; @FILE sends what the file contains, byte for byte.
     #[arg(short, long, value_name = "TEXT|@FILE")]
     body: Option<String>,
+    /// Fill in placeholders such as {seq} also in the files of -b @FILE and -F NAME=@FILE.
+    #[arg(long)]
+    template: bool,
     /// Send a form (multipart/form-data) with this field; may be repeated. @FILE sends a file,
     /// <FILE its text; ;type=TYPE and ;filename=NAME may follow.
     #[arg(
@@ -135,17 +138,19 @@ impl RequestFlags {
                     ));
                 }
                 let fields = fields.iter().map(String::as_str);
-                let form = Form::of(fields, |file| fs::read(input(file)));
+                let form = Form::of(fields, |file| fs::read(input(file)), self.template);
                 let form = form.map_err(|wrong| Failure::usage(format!("--form: {wrong}")))?;
                 headers.push(("Content-Type".to_owned(), form.content_type));
                 Some(form.body)
             }
         };
         let usual = usual_method(body.is_some());
+        let is_of_file = self.body.as_deref().and_then(file_in).is_some();
         Ok(RequestSpec {
             method: self.method.clone().unwrap_or_else(|| usual.to_owned()),
             headers,
             body: body.unwrap_or_default(),
+            is_verbatim: is_of_file && !self.template,
             is_form: !self.form.is_empty(),
             ..RequestSpec::default()
         })
@@ -195,7 +200,7 @@ impl RequestFlags {
 
     /// Each flag: whether it was given, its name, and the key of a study file that
     /// says the same.
-    pub fn given(&self) -> [(bool, &'static str, &'static str); 11] {
+    pub fn given(&self) -> [(bool, &'static str, &'static str); 12] {
         [
             (!self.paths.is_empty(), "--path", "requests.path"),
             (self.urls.is_some(), "--urls", "requests.urls"),
@@ -209,6 +214,7 @@ impl RequestFlags {
             (self.method.is_some(), "--method", "requests.method"),
             (self.body.is_some(), "--body", "requests.body"),
             (!self.form.is_empty(), "--form", "requests.form"),
+            (self.template, "--template", "requests.template"),
             (self.user.is_some(), "--user", "requests.user"),
             (self.bearer.is_some(), "--bearer", "requests.bearer"),
             (!self.cookies.is_empty(), "--cookie", "requests.cookie"),
@@ -230,14 +236,18 @@ pub fn input(file: &str) -> &str {
     }
 }
 
+/// The file that a flag's word names by `@`; `@@` stands for the letter.
+fn file_in(word: &str) -> Option<&str> {
+    let file = word.strip_prefix('@')?;
+    (!file.starts_with('@')).then_some(file)
+}
+
 /// What a flag's word means: itself, or by `@` what a file holds, as for curl.
 fn read_file_or(flag: &str, word: &str) -> Result<Vec<u8>, Failure> {
-    let Some(file) = word.strip_prefix('@') else {
-        return Ok(word.as_bytes().to_vec());
+    let Some(file) = file_in(word) else {
+        let text = word.strip_prefix('@').unwrap_or(word);
+        return Ok(text.as_bytes().to_vec());
     };
-    if file.starts_with('@') {
-        return Ok(file.as_bytes().to_vec());
-    }
     fs::read(input(file)).map_err(|error| {
         Failure::usage(format!(
             "{flag}: cannot read `{file}`: {error}. Give a file that can be read, or write `@@` \

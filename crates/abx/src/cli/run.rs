@@ -45,7 +45,7 @@ pub struct Run {
     unix_socket: Option<PathBuf>,
     /// How long to send requests, in seconds or with a unit; under each of several loads [default:
     /// 10s]. With --slo, how long the whole search takes [default: 2m].
-    #[arg(short, long, visible_short_alias = 'z', value_parser = units::seconds, value_name = "TIME")]
+    #[arg(short, long, visible_short_alias = 'z', value_parser = units::run_time, value_name = "TIME")]
     duration: Option<Duration>,
     /// Stop after this many requests or messages, or sessions of a scenario, instead of after a
     /// time.
@@ -169,7 +169,11 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     if let Some(file) = &run.scenario {
         return scenario::run(run.scenario(file, target));
     }
+    let is_encrypted = target.is_encrypted;
     let mut loads = { &run.load }.loads(target.scheme, target.is_encrypted, Some(&target))?;
+    if !run.output.quiet {
+        run.load.hint(is_encrypted).into_iter().for_each(tell);
+    }
     let load = match loads.pop() {
         Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,
         last => {

@@ -75,6 +75,11 @@ impl TlsFlags {
         })
     }
 
+    /// Whether any certificate is trusted.
+    pub fn trusts_any(&self) -> bool {
+        self.insecure
+    }
+
     /// Each flag: whether it was given, its name, and the key of a study file that
     /// says the same.
     pub fn given(&self) -> [(bool, &'static str, &'static str); 6] {

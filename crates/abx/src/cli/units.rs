@@ -17,16 +17,31 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     })
 }
 
-/// Reads a time such as `10s`, or a number of seconds such as `10`, as wrk takes it.
+/// Reads a time such as `10s`, or a number of seconds such as `10` or `0.5`, as wrk takes it.
 pub fn seconds(text: &str) -> Result<Duration, String> {
-    let is_number = |byte: u8| byte.is_ascii_digit();
-    match text.bytes().next() {
-        Some(first) if !is_number(first) => Err(format!(
-            "`{text}` is not a time: give a number of seconds, or a unit with it, such as 10s or              2m; a request's body is given by -b"
-        )),
-        _ if text.bytes().all(is_number) => duration(&format!("{text}s")),
-        _ => duration(text),
+    match !text.is_empty() && text.bytes().all(is_of_number) {
+        true => units::time(&format!("{text}s")).ok_or_else(|| {
+            format!(
+                "`{text}` is not a time above zero: give a number of seconds, such as 10, or one with a unit, such as 10s"
+            )
+        }),
+        false => duration(text),
     }
+}
+
+/// The same for the length of a run, whose flag other tools have for a request's body.
+pub fn run_time(text: &str) -> Result<Duration, String> {
+    match text.bytes().next() {
+        Some(first) if !is_of_number(first) => Err(format!(
+            "`{text}` is not a time: give a number of seconds, or one with a unit, such as 10s or \
+             2m; a request's body is given by -b"
+        )),
+        _ => seconds(text),
+    }
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || byte == b'.'
 }
 
 /// A number such as `10k` or `2.5M` in digits; any other text as it is.
@@ -94,7 +109,14 @@ pub fn rates(text: &str) -> Result<RateList, String> {
         return Ok(RateList(SHARES.map(Rate::Share).into()));
     }
     let rate = |text: &str| {
-        let text = &*in_digits(text.trim());
+        let given = text.trim();
+        let number = { given.strip_suffix("/s") }.or_else(|| given.strip_suffix("/1s"));
+        let text = &*in_digits(number.unwrap_or(given));
+        if text.contains('/') {
+            return Err(format!(
+                "`{given}` is not a rate: rates are per second, so give a number such as 1000"
+            ));
+        }
         Rate::parse(text).ok_or_else(|| match text.parse::<PerSecond>() {
             Err(error) if !text.contains('%') => error.to_string(),
             _ => format!("`{text}` is not a percentage: give a number above 0 and %, at most 200%"),
@@ -114,12 +136,14 @@ pub fn percent(text: &str) -> Result<f64, String> {
 
 /// Reads path and query of a request.
 pub fn path(text: &str) -> Result<String, String> {
-    if units::is_url_path(text) {
-        return Ok(text.to_owned());
+    let path = units::percent_encoded(text);
+    match units::is_url_path(&path) {
+        true => Ok(path),
+        false => Err(format!(
+            "`{text}` is not a path: a path begins with /, has no #, and encodes spaces and control \
+             characters as %XX"
+        )),
     }
-    Err(format!(
-        "`{text}` is not a path: a path begins with /, encodes all but visible ASCII as %XX, and has no #"
-    ))
 }
 
 /// Reads a method.
@@ -225,8 +249,27 @@ mod tests {
         assert_eq!(rate, "2500".parse().unwrap());
         assert_eq!(seconds("5"), Ok(Duration::from_secs(5)));
         assert_eq!(seconds("5ms"), Ok(Duration::from_millis(5)));
-        assert!(seconds("0").is_err() && seconds("5 parsecs").is_err() && seconds("").is_err());
-        assert!(seconds("{\"a\":1}").unwrap_err().contains("-b"));
+        for (text, ms) in [("0.5", 500), ("1.5", 1_500), (".25", 250), ("1.5s", 1_500)] {
+            assert_eq!(seconds(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for wrong in ["0", "0.0", ".", "1..5", "5 parsecs", "", "-1"] {
+            assert!(
+                seconds(wrong).is_err() && run_time(wrong).is_err(),
+                "{wrong}"
+            );
+        }
+        assert!(run_time("{\"a\":1}").unwrap_err().contains("-b"));
+        for (text, per_second) in [("1000/s", "1000"), ("2k/s", "2000"), ("50/1s", "50")] {
+            let Rate::Fixed(rate) = rates(text).unwrap().0[0] else {
+                panic!("{text} is a rate per second");
+            };
+            assert_eq!(rate, per_second.parse().unwrap(), "{text}");
+        }
+        assert!(
+            rates("60/m").unwrap_err().contains("per second"),
+            "{:?}",
+            rates("60/m")
+        );
         assert!(threads("10s").unwrap_err().contains("-d"));
         assert!(method("10").unwrap_err().contains("--pipeline"));
         assert!(method("a b").is_err() && method("127.0.0.1:80").unwrap_err().contains("proxy"));

@@ -166,6 +166,24 @@ fn our_client_and_the_servers_of_others_understand_each_other() {
 }
 
 #[test]
+fn subprotocols_are_offered_and_the_choice_of_the_server_is_checked() {
+    // Method: a server that takes one of those offered, and the tunnel of lighttpd, which names
+    // its own whether it was offered or not.
+    let home = Home::new();
+    let (_foreign, port) = start(&mut script("ws_server.cjs"));
+    let load = |port: &str, offer: &str| {
+        let header = format!("Sec-WebSocket-Protocol: {offer}");
+        let url = format!("ws://127.0.0.1:{port}/");
+        home.run_abx(&["run", &url, "-n", "20", "-c", "2", "-H", &header])
+    };
+    load(&port, "first, second").expect(0, &[]);
+    let behind = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (_lighttpd, port) = tunnel(&home, behind.local_addr().unwrap().port());
+    load(&port, "other").expect(2, &["subprotocol that was not offered"]);
+    load(&port, "a b").expect(2, &["subprotocol \"a b\""]);
+}
+
+#[test]
 fn a_load_ends_with_a_word_on_each_connection() {
     // Method: each shape over three connections; a foreign server
     // writes down the code of each close, also of the connections that looked first.

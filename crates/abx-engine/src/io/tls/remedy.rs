@@ -17,6 +17,10 @@ impl fmt::Display for TlsFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error {
             Error::AlertReceived(alert) => write!(f, "the server refused with alert {alert:?}"),
+            Error::InvalidCertificate(ref error) => match in_words(error) {
+                Some(words) => f.write_str(words),
+                None => write!(f, "the certificate cannot be verified ({error})"),
+            },
             ref error => write!(f, "{error}"),
         }
     }
@@ -44,18 +48,46 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
+/// What is wrong with a certificate, where an error's own text is not for people.
+fn in_words(error: &CertificateError) -> Option<&'static str> {
+    Some(match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "the certificate has expired"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the certificate is not valid yet"
+        }
+        CertificateError::NotValidForName => "the certificate is for another name",
+        CertificateError::UnknownIssuer => "the certificate's issuer is not trusted",
+        CertificateError::Revoked => "the certificate has been revoked",
+        CertificateError::BadEncoding => "the certificate cannot be read",
+        CertificateError::BadSignature => {
+            "the certificate's signature does not match its issuer's key"
+        }
+        // The verifier passes on its other errors without a type of their own.
+        CertificateError::Other(other) => match other.to_string().as_str() {
+            "CaUsedAsEndEntity" => {
+                "the certificate is its own authority (self-signed), and is not trusted"
+            }
+            "EndEntityUsedAsCa" => "the certificate was issued by one that is not an authority",
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
 fn of_certificate(error: &CertificateError) -> &'static str {
     match error {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "; use a name that the certificate is for, or take any by --insecure"
+            "; use a name that the certificate is for, or trust any certificate by --insecure"
         }
         CertificateError::Expired
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
         | CertificateError::NotValidYetContext { .. } => {
-            "; renew the certificate, set this machine's clock, or take any by --insecure"
+            "; renew the certificate, set this machine's clock, or trust any certificate by --insecure"
         }
-        _ => "; believe it or whoever signed it by --ca FILE, or take any by --insecure",
+        _ => "; trust it or its issuer by --ca FILE, or trust any certificate by --insecure",
     }
 }
 

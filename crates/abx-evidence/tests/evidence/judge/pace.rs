@@ -192,6 +192,9 @@ fn unsent_requests_are_among_those_without_an_answer() {
     });
     let finding = find(&found, FindingId::TimesAtLeast).unwrap();
     assert!(finding.message.contains("7 requests"), "{finding:?}");
+    // Most of them had no connection, and none of them would have needed more time.
+    assert!(!finding.remedy.contains("--timeout"), "{finding:?}");
+    assert!(finding.remedy.contains("-c"), "{finding:?}");
 }
 
 #[test]

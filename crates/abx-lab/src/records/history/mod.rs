@@ -51,21 +51,32 @@ pub enum HistoryError {
         /// Why not.
         source: std::io::Error,
     },
-    /// No record has this id.
-    #[error("there is no file `{word}`, and no record has this id: `abx history` lists them")]
+    /// No file has this name, and no record this id.
+    #[error(
+        "there is no file `{word}`, and no record has that id: `abx history` lists the ids, and \
+         `last` is the newest record"
+    )]
     NoRecord {
+        /// What was asked for.
+        word: String,
+    },
+    /// There are no records at all.
+    #[error(
+        "`{word}`: there are no records yet: `abx run URL` and `abx compare` save one each, and \
+         `abx history` lists them"
+    )]
+    Empty {
         /// What was asked for.
         word: String,
     },
     /// There are not so many records.
     #[error(
-        "`{word}` has {back} records after it, and only {count} are kept in all: `abx history` lists them"
+        "there is no record `{word}`: {}. `abx history` lists what there is",
+        kept(*.count)
     )]
     NotSoMany {
         /// What was asked for.
         word: String,
-        /// How many come after it.
-        back: usize,
         /// How many there are.
         count: usize,
     },
@@ -184,6 +195,10 @@ pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     match counted_back(word) {
         Some(back) => newest(word, back, folder),
         None if is_id(&word.to_ascii_lowercase()) => find(word, folder),
+        // What has neither a folder nor an ending may as well be meant as an id.
+        None if !word.contains(['/', '.']) => Err(HistoryError::NoRecord {
+            word: word.to_owned(),
+        }),
         None => Ok(path),
     }
 }
@@ -205,9 +220,11 @@ fn newest(word: &str, back: usize, folder: &Path) -> Result<PathBuf, HistoryErro
     let listed = Archive::open(folder)?.list(&query)?.entries;
     match listed.get(back) {
         Some(entry) => Ok(folder.join(&entry.file)),
+        None if listed.is_empty() => Err(HistoryError::Empty {
+            word: word.to_owned(),
+        }),
         None => Err(HistoryError::NotSoMany {
             word: word.to_owned(),
-            back,
             count: listed.len(),
         }),
     }
@@ -255,6 +272,13 @@ pub fn id_of_file(name: &str) -> String {
 #[must_use]
 pub fn short_id_of_file(name: &str) -> String {
     id_of(name)[..ID_LETTERS].to_owned()
+}
+
+fn kept(count: usize) -> String {
+    match count {
+        1 => "only 1 is kept".to_owned(),
+        _ => format!("only {count} are kept"),
+    }
 }
 
 /// What a person can do about an index that cannot be kept.

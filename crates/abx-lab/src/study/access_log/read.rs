@@ -81,9 +81,11 @@ mod tests {
 
     #[test]
     fn compressed_logs_are_read_as_what_they_hold() {
-        // Method: the same text plain, by gzip in two parts as rotation may append them, and
+        // Method: the same text plain, with a byte-order mark, by gzip in two parts as rotation may append them, and
         // by zstd.
         let text = LINE.repeat(3);
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(words(marked.as_bytes()), words(text.as_bytes()));
         let gzip = |text: &str| {
             let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             packer.write_all(text.as_bytes()).unwrap();

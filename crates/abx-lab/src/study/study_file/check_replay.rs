@@ -94,6 +94,7 @@ fn check_beside(request: &RawRequest, here: &KeyPosition) -> Result<(), Diagnost
         (request.method.is_some(), "method"),
         (request.body.is_some(), "body"),
         (request.form.is_some(), "form"),
+        (request.template.is_some(), "template"),
     ] {
         if is_given {
             return Err(here.key(key).fault(Mistake::BesideReplay(key)));

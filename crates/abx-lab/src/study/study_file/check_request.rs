@@ -54,6 +54,8 @@ fn as_written(
         return from_file(file, &raw, &more, here, files);
     }
     let paths = paths(&raw, here, files)?;
+    let has_templates = raw.template.unwrap_or(false);
+    let is_file = { raw.body.as_deref() }.is_some_and(is_file);
     let (body, is_form) = match form(&raw, here, files)? {
         Some(form) => {
             more.push(("Content-Type".to_owned(), form.content_type));
@@ -73,6 +75,7 @@ fn as_written(
         method,
         headers: more,
         body: body.unwrap_or_default(),
+        is_verbatim: is_file && !has_templates,
         is_form,
         ..RequestSpec::default()
     };
@@ -118,6 +121,7 @@ fn from_file(
         (raw.method.is_some(), "method"),
         (raw.body.is_some(), "body"),
         (raw.form.is_some(), "form"),
+        (raw.template.is_some(), "template"),
     ] {
         if is_given {
             return Err(here.key(key).fault(Mistake::InRequestFile(key)));
@@ -194,7 +198,8 @@ fn form(
         return Err(here.fault(Mistake::Either("body", "form")));
     }
     let read = |file: &str| read_below("form", file, files).map(String::into_bytes);
-    let form = Form::of(fields.iter().map(String::as_str), read);
+    let fields = fields.iter().map(String::as_str);
+    let form = Form::of(fields, read, raw.template.unwrap_or(false));
     form.map(Some).map_err(|wrong| {
         let why = wrong.to_string().replace(char::is_control, " ");
         let key = here.name();
@@ -255,6 +260,11 @@ fn unnumbered(wrong: NumberError, here: &KeyPosition) -> Diagnostic {
         key: here.name(),
         wrong,
     })
+}
+
+/// Whether a body's text names a file.
+fn is_file(text: &str) -> bool {
+    text.starts_with('@') && !text.starts_with("@@")
 }
 
 /// What a body's text means: itself, or by `@` what a file beside the study file holds.

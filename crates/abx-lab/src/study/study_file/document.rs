@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::mistake::{Diagnostic, Mistake, StudyFileError, short};
+use crate::study::units;
 
 /// A parsed file.
 pub struct TomlDocument<'t> {
@@ -44,6 +45,7 @@ impl<'t> TomlDocument<'t> {
     /// # Errors
     /// [`Mistake::Syntax`] with its line.
     pub fn parse(file: &'t Path, text: &'t str) -> Result<TomlDocument<'t>, StudyFileError> {
+        let text = units::without_mark(text);
         match DeTable::parse(text) {
             Ok(root) => Ok(TomlDocument {
                 file,

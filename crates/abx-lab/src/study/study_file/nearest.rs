@@ -12,6 +12,16 @@ pub fn meant(word: &str, known: &[&str]) -> String {
     }
 }
 
+/// Whether a word may be this known one with a slip: one letter of a short word, two of a long
+/// one, is missing, too many, another, or swapped with its neighbour.
+#[must_use]
+pub fn is_slip_of(word: &str, known: &str) -> bool {
+    const LONG: usize = 8;
+    let slips = if known.len() < LONG { 1 } else { 2 };
+    // A letter has at most four bytes; the bound on their number also bounds the work.
+    word.len().abs_diff(known.len()) <= 4 * slips && osa_distance(word, known) <= slips
+}
+
 /// The known word that is nearest to `word`, if one is near enough to be meant. A
 /// step changes, adds or removes a letter, or swaps two neighbours.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
@@ -30,6 +40,28 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slip_is_one_letter_of_a_short_word_and_two_of_a_long_one() {
+        // Method: words at the limit and beyond it, some with letters outside ASCII.
+        for (word, known) in [
+            ("blokcs", "blocks"),
+            ("conections", "connections"),
+            ("", "c"),
+        ] {
+            assert!(is_slip_of(word, known), "{word} {known}");
+        }
+        for (word, known) in [
+            ("csv", "slo"),
+            ("baseline", "pipeline"),
+            ("http-version", "tls-version"),
+            ("bisect", "insecure"),
+            ("\u{e9}\u{e9}", "c"),
+            ("expect", "expect-body"),
+        ] {
+            assert!(!is_slip_of(word, known), "{word} {known}");
+        }
+    }
 
     #[test]
     fn a_slip_of_the_hand_finds_its_word_and_another_word_finds_none() {

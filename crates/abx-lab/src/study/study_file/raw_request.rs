@@ -45,6 +45,9 @@ pub struct RawRequest {
     /// Instead of a body, the fields of a form: NAME=VALUE, or NAME=@FILE for a file beside the study file. Default: none.
     #[schemars(extend("examples" = [["name=value", "file=@picture.svg"]]))]
     pub form: Option<Vec<String>>,
+    /// Whether placeholders are also filled in in the files of `body` and `form`, which are otherwise sent byte for byte. Default: false.
+    #[schemars(extend("examples" = [true]))]
+    pub template: Option<bool>,
     /// Who asks, as NAME:PASSWORD (basic authentication). Default: nobody.
     #[schemars(extend("examples" = ["user:password"]))]
     pub user: Option<String>,

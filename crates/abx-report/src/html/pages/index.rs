@@ -115,12 +115,12 @@ fn row(entry: &Entry) -> Element {
     element("tr")
         .add(element("td").add(mark))
         .add(element("th").with("scope", "row").add(link))
-        .add(cell(&when))
+        .add(cell(&when).class("when"))
         .add(cell(&subjects))
         .add(cell(&loads))
         .add(signed(only, &verdicts(entry).unwrap_or(verdict)))
         .add(cell(&blocks).class("figure"))
-        .add(cell(&clean_name(&entry.file)))
+        .add(cell(&clean_name(&entry.file)).class("file"))
 }
 
 fn signed(verdict: Option<Verdict>, text: &str) -> Element {

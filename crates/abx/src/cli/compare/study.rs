@@ -100,6 +100,9 @@ fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> 
         return compare.load.of_users(file, is_encrypted);
     }
     let loads = compare.load.loads(scheme, is_encrypted, None)?;
+    if !compare.output.quiet {
+        compare.load.hint(is_encrypted).into_iter().for_each(tell);
+    }
     let mut requests = loads.iter().flat_map(|load| &load.requests);
     let takes_own_path = requests.any(|request| request.path.is_none());
     match subjects.iter().find(|one| has_placeholder(one)) {

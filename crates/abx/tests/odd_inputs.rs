@@ -1,0 +1,386 @@
+//! Inputs that are odd and still mean one thing: paths, addresses and files as other tools take
+//! them, and messages about what a server responds.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use crate::support::{Home, Server, findings};
+
+/// A server that keeps each request, and gives each the same response on a connection of its own.
+/// Its threads end with the test program.
+struct Logger {
+    address: SocketAddr,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Logger {
+    fn start(response: &str) -> Logger {
+        Logger::start_at("127.0.0.1:0", response)
+    }
+
+    fn start_at(address: &str, response: &str) -> Logger {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (kept, response) = (Arc::clone(&requests), response.to_owned());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (kept, response) = (Arc::clone(&kept), response.clone());
+                thread::spawn(move || respond(stream, &kept, &response));
+            }
+        });
+        Logger { address, requests }
+    }
+
+    /// Forgets what it has, runs this, and gives the requests that came.
+    fn during(&self, work: impl FnOnce()) -> Vec<String> {
+        self.requests.lock().unwrap().clear();
+        work();
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+fn respond(mut stream: TcpStream, kept: &Mutex<Vec<String>>, response: &str) {
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.split("Content-Length: ").nth(1);
+            let length = length.and_then(|rest| rest.split("\r\n").next()?.parse().ok());
+            if body.len() >= length.unwrap_or(0) {
+                break;
+            }
+        }
+        match stream.read(&mut buffer) {
+            Ok(read) if read > 0 => bytes.extend_from_slice(&buffer[..read]),
+            _ => return,
+        }
+    }
+    let request = String::from_utf8_lossy(&bytes).into_owned();
+    kept.lock().unwrap().push(request);
+    let _ = stream.write_all(response.as_bytes());
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+
+fn line(requests: &[String]) -> &str {
+    requests[0].split("\r\n").next().unwrap()
+}
+
+fn run(program: &str, words: &[&str]) {
+    let output = Command::new(program).args(words).output().unwrap();
+    assert!(output.status.success(), "{program} {words:?}: {output:?}");
+}
+
+#[test]
+fn odd_paths_are_sent_as_the_original_tools_send_them() {
+    // Method: the request lines of ab and httperf, which must be those of abx byte for byte.
+    let home = Home::new();
+    let logger = Logger::start(OK);
+    let port = logger.address.port().to_string();
+    for path in [
+        "/a b",
+        "/#x",
+        "/\u{fc}?q=\u{e9}",
+        "/a?b c#d",
+        "/{seq}\"<>|\\^`",
+    ] {
+        let url = format!("http://127.0.0.1:{port}{path}");
+        let ab = ["-n", "1", "-c", "1", &url];
+        let original = logger.during(|| run("ab", &ab));
+        let ours = logger.during(|| {
+            home.run_abx(&[&["ab"][..], &ab].concat()).expect(0, &[]);
+        });
+        assert_eq!(line(&ours), line(&original), "ab {path}");
+        let httperf = ["--server", "127.0.0.1", "--port", &port, "--uri", path];
+        let one = ["--num-conns", "1"];
+        let original = logger.during(|| run("httperf", &[&["--hog"], &httperf[..], &one].concat()));
+        let ours = logger.during(|| {
+            let words = [&["httperf"], &httperf[..], &one].concat();
+            home.run_abx(&words).expect(0, &[]);
+        });
+        assert_eq!(ours, original, "httperf {path}");
+    }
+}
+
+#[test]
+fn a_run_encodes_paths_as_curl_does() {
+    // Method: the request lines of curl for a URL beyond ASCII; by --path and by a list with a
+    // byte-order mark; and what curl refuses too.
+    let home = Home::new();
+    let logger = Logger::start(OK);
+    let server = format!("http://{}", logger.address);
+    let url = format!("{server}/\u{fc}/\u{1f980}");
+    let original = logger.during(|| run("curl", &["-s", &url]));
+    let list = home.write("list", "\u{feff}/\u{fc}/\u{1f980}\n");
+    let file = home.write("file", "\u{feff}{\"path\": \"/\u{fc}/\u{1f980}\"}\n");
+    let fixed = ["-n", "1", "-c", "1", "-q"];
+    for words in [
+        &[url.as_str()][..],
+        &[&server, "--path", "/\u{fc}/\u{1f980}"],
+        &[&server, "--urls", &list],
+        &[&server, "--request-file", &file],
+    ] {
+        let ours = logger.during(|| {
+            let words = [&["run"], words, &fixed].concat();
+            home.run_abx(&words).expect(0, &[]);
+        });
+        assert_eq!(line(&ours), line(&original), "{words:?}");
+    }
+    home.run_abx(&["run", &format!("{server}/a b")])
+        .expect(2, &["%20"]);
+}
+
+#[test]
+fn ipv6_addresses_have_brackets_everywhere() {
+    // Method: the host that arrives at a server on ::1, from each command, with a zone and
+    // without; and addresses without brackets where a port follows them.
+    let home = Home::new();
+    let logger = Logger::start_at("[::1]:0", OK);
+    let port = logger.address.port().to_string();
+    let one = ["-n", "1", "-c", "1"];
+    let [plain, zone] = ["[::1]", "[::1%25lo]"].map(|host| format!("http://{host}:{port}/"));
+    for url in [&plain, &zone] {
+        for command in ["run", "ab"] {
+            let words = [&[command][..], &one, &[url]].concat();
+            let came = logger.during(|| {
+                home.run_abx(&words).expect(0, &[]);
+            });
+            let host = format!("\r\nHost: [::1]:{port}\r\n");
+            assert!(came[0].contains(&host), "{words:?}: {came:?}");
+        }
+    }
+    for server in ["::1", "[::1]", "[::1%25lo]"] {
+        let words = [
+            "httperf",
+            "--server",
+            server,
+            "--port",
+            &port,
+            "--num-conns",
+            "1",
+        ];
+        let came = logger.during(|| {
+            home.run_abx(&words).expect(0, &[]);
+        });
+        assert!(
+            came[0].contains("\r\nHost: [::1]\r\n"),
+            "{server}: {came:?}"
+        );
+    }
+    let bare = format!("::1:{port}");
+    let right = format!("`[::1]:{port}`");
+    for words in [
+        &["run", &bare][..],
+        &["run", &format!("http://{bare}/")],
+        &["compare", &bare, &plain],
+    ] {
+        home.run_abx(words).expect(2, &["brackets", &right]);
+    }
+}
+
+#[test]
+fn a_file_is_sent_byte_for_byte_unless_it_is_a_template() {
+    // Method: a file with placeholders and one that is no text, as the server got them; with
+    // --template, with --count, in a form and in a command of curl.
+    let home = Home::new();
+    let logger = Logger::start(OK);
+    let url = format!("http://{}/", logger.address);
+    let text = "{\"t\":\"{seq}\",\"n\":\"{n}\",\"e\":\"{{uuid}}\"}\r\n";
+    home.write("b", text);
+    let fixed = ["-n", "1", "-c", "1", "-q"];
+    let bodies = |words: &[&str]| {
+        let came = logger.during(|| {
+            home.run_abx(&[&["run"], &fixed[..], words].concat())
+                .expect(0, &[]);
+        });
+        let bodies = came
+            .iter()
+            .map(|one| one.split_once("\r\n\r\n").unwrap().1.to_owned());
+        bodies.collect::<Vec<String>>()
+    };
+    for words in [
+        &[&url, "-b", "@b"][..],
+        &[&url, "-b", "@b", "--path", "/{n}", "--count", "2"],
+        &["curl", &url, "--data-binary", "@b"],
+    ] {
+        let came = bodies(words);
+        assert!(came.iter().all(|body| body == text), "{words:?}: {came:?}");
+    }
+    let form = bodies(&[&url, "-F", "user={seq}", "-F", "f=@b"]);
+    assert!(form.iter().all(|body| body.contains(text)), "{form:?}");
+    assert!(form[3].contains("\r\n\r\n3\r\n"), "{form:?}");
+    let filled = bodies(&[&url, "-b", "@b", "--template", "--count", "1"]);
+    let expected = "{\"t\":\"3\",\"n\":\"0\",\"e\":\"{uuid}\"}\r\n";
+    assert_eq!(filled[3], expected, "{filled:?}");
+}
+
+#[test]
+fn a_refused_response_says_why() {
+    // Method: servers that give a reason in the body, that want another protocol, and that have
+    // a status that is none; then two bodies that differ in one byte.
+    let home = Home::new();
+    let refusing = |status: &str, body: &str| {
+        let length = body.len();
+        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close");
+        Logger::start(&format!("{head}\r\n\r\n{body}"))
+    };
+    for (status, body, parts, is_to_expect) in [
+        (
+            "400 Bad",
+            "{\"error\":\n \"bad json\"}",
+            &["{\"error\": \"bad json\"}"][..],
+            true,
+        ),
+        (
+            "426 Upgrade",
+            "Upgrade Required",
+            &["ws://", "Upgrade Required"],
+            false,
+        ),
+        ("999 Denied", "", &["999", "correct the server"], false),
+        (
+            "404 No",
+            "\u{1b}[2Jnone of our pages has this address",
+            &["none of our"],
+            true,
+        ),
+    ] {
+        let logger = refusing(status, body);
+        let url = format!("http://{}/", logger.address);
+        let ended = home.run_abx(&["run", &url, "-n", "1"]);
+        ended.expect(2, parts);
+        assert_eq!(
+            ended.stderr.contains("--expect-status"),
+            is_to_expect,
+            "{ended:?}"
+        );
+        assert!(!ended.stderr.contains('\u{1b}'), "{ended:?}");
+    }
+    let [one, other] = ["price: 10", "price: 12"].map(|body| refusing("200 OK", body));
+    let urls = [one, other].map(|logger| format!("http://{}/", logger.address));
+    home.run_abx(&["compare", &urls[0], &urls[1]]).expect(
+        2,
+        &["byte 9: `price: 10` and `price: 12`", "--expect-body any"],
+    );
+}
+
+#[test]
+fn a_server_that_ends_during_a_run_is_the_cause_that_is_named() {
+    // Method: a server that is killed once it has load; what is said then is about it.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let url = server.url.clone();
+    let running = home.start(&mut home.abx(&["run", &url, "-c", "4", "-d", "60s"]));
+    server.wait_until_loaded();
+    drop(server);
+    let ended = running.wait();
+    ended.expect(3, &[]);
+    let record = home.record();
+    for id in ["stopped_answering", "failed_requests"] {
+        for finding in findings(&record, id) {
+            let remedy = finding["remedy"].as_str().unwrap();
+            assert!(remedy.contains("still running"), "{finding}");
+            assert!(
+                !finding["message"].as_str().unwrap().contains("slice"),
+                "{finding}"
+            );
+        }
+    }
+    assert!(!ended.stdout.contains("--expect-body"), "{}", ended.stdout);
+}
+
+#[test]
+fn records_that_are_not_there_are_explained() {
+    // Method: last without any record, an id that is none, two runs in one report, and last~1
+    // of one record.
+    let home = Home::new();
+    home.run_abx(&["report", "last"])
+        .expect(2, &["no records yet", "abx run"]);
+    home.run_abx(&["report", "zz99zz"])
+        .expect(2, &["`zz99zz`", "`abx history` lists"]);
+    let server = Server::start(&[]);
+    home.run_abx(&["run", &server.url, "-n", "1", "-q"])
+        .expect(0, &[]);
+    home.run_abx(&["report", "last~1"])
+        .expect(2, &["only 1 is kept"]);
+    home.run_abx(&["run", &server.url, "-n", "1", "-q"])
+        .expect(0, &[]);
+    home.run_abx(&["report", "last", "last~1"])
+        .expect(2, &["`abx view last last~1`", "abx compare URL URL"]);
+}
+
+#[test]
+fn certificates_and_the_two_meanings_of_k_are_explained() {
+    // Method: a certificate that nothing trusts, with ab's -k, which curl has for --insecure; and
+    // a scenario in HTTP/2.
+    let home = Home::new();
+    let server = Server::start(&["--tls-self-signed"]);
+    let run = |more: &[&str]| home.run_abx(&[&["run", &server.url, "-n", "1"], more].concat());
+    let refused = run(&["-k"]);
+    refused.expect(
+        2,
+        &["-k keeps connections open", "the certificate", "--insecure"],
+    );
+    assert!(!refused.stderr.contains("Error"), "{refused:?}");
+    run(&["-k", "--insecure"]).expect(0, &[]);
+    home.write("s.toml", "[[step]]\npath = \"/\"\n");
+    run(&["--insecure", "--http2", "--scenario", "s.toml"]).expect(2, &["HTTP/1.1 only"]);
+}
+
+#[test]
+fn habits_of_other_tools_are_understood_or_explained() {
+    // Method: flags and words as other tools take them, each with what must be said.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let url = server.url.as_str();
+    for words in [
+        &[
+            "run",
+            url,
+            "-d",
+            "0.2",
+            "--timeout",
+            "1.5",
+            "--latency",
+            "-q",
+        ][..],
+        &["run", url, "-r", "500/s", "-n", "5", "-q"],
+    ] {
+        home.run_abx(words).expect(0, &[]);
+    }
+    for (words, parts) in [
+        (
+            &["run", "-z", "2s", "-q", "100", "-c", "10", url][..],
+            &["-r RATE"][..],
+        ),
+        (&["run", url, "--json", "{\"name\":\"a\"}"], &["-b"]),
+        (&["run", url, "--json", " [1]"], &["-b"]),
+        (&["run", url, "-r", "60/m"], &["per second"]),
+        (
+            &["compare", "x=PORT={port} node s.js", "y=node s.js {port}"],
+            &["env PORT={port}"],
+        ),
+        (
+            &["compare", "x=cd a && node s.js {port}", "y=z {port}"],
+            &["sh -c"],
+        ),
+        (&["compare", "node s.js {port}"], &["node=node s.js {port}"]),
+        (&[url], &["abx run"]),
+    ] {
+        home.run_abx(words).expect(2, parts);
+    }
+    assert_eq!(
+        home.records_in("state/abx").len(),
+        2,
+        "only what ran has a record"
+    );
+}
