@@ -10,6 +10,7 @@ mod by_hand;
 mod cases;
 mod crowd;
 mod local_bus;
+mod hostile;
 mod losses;
 #[cfg(feature = "nats")]
 mod nats_server;
