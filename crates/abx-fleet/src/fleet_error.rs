@@ -1,6 +1,5 @@
 //! Why several machines make no load together.
 
-use std::io;
 use std::time::Duration;
 
 use abx_engine::EngineError;
@@ -86,15 +85,6 @@ pub enum FleetError {
         agent: String,
         /// How.
         how: String,
-    },
-    /// This process may not have another thread.
-    #[error(
-        "cannot start a thread to speak with an agent: {source}; raise the limit on processes \
-         (`ulimit -u`, or `pids.max` of the control group)"
-    )]
-    Thread {
-        /// What the kernel says.
-        source: io::Error,
     },
     /// An agent says what has no sense here.
     #[error("{agent} gave an answer that makes no sense: have the same version of abx everywhere")]

@@ -113,13 +113,8 @@ impl Driver {
         };
         let name = "abx-driver".to_owned();
         let thread = thread::Builder::new().name(name);
-        let thread =
-            thread
-                .spawn(move || work.go_on(&inbox))
-                .map_err(|source| EngineError::System {
-                    what: "a thread",
-                    source,
-                })?;
+        let thread = thread.spawn(move || work.go_on(&inbox));
+        let thread = thread.map_err(EngineError::no_thread)?;
         Ok(Driver {
             tasks: Some(tasks),
             desk,

@@ -116,7 +116,11 @@ fn size_refusal(plan: &LoadPlan, part: LoadPart) -> Option<String> {
             in_flight,
             IN_FLIGHT_MAX,
         ),
-        ("requests in one plan", plan.requests.len() as u64, REQUESTS_MAX),
+        (
+            "requests in one plan",
+            plan.requests.len() as u64,
+            REQUESTS_MAX,
+        ),
         (
             "source addresses in one plan",
             plan.sources.len() as u64,

@@ -100,12 +100,7 @@ impl<'a> Membership<'a> {
         Ok(Membership {
             // Other runs' controllers are to hear that this agent is busy.
             _control: bus.subscribe(&control_subject(ALL_RUNS), sender.clone())?,
-            driver: Driver::start(
-                &plan.engine,
-                plan.skew_ns,
-                plan.limits.rate_max,
-                finals,
-            )?,
+            driver: Driver::start(&plan.engine, plan.skew_ns, plan.limits.rate_max, finals)?,
             bus,
             plan,
             run,

@@ -156,7 +156,8 @@ impl Fleet {
                     let _ = reports.send(Report::Ended(slot, result));
                 };
                 if let Err(source) = thread::Builder::new().spawn_scoped(scope, work) {
-                    let _ = failed.send(Report::Ended(slot, Err(FleetError::Thread { source })));
+                    let error = EngineError::no_thread(source).into();
+                    let _ = failed.send(Report::Ended(slot, Err(error)));
                 }
             }
             drop(reports);

@@ -102,9 +102,7 @@ impl Gathering<'_> {
         };
         // Older and newer versions say it in other words.
         let answer = match read::<Introduction>(&message.payload) {
-            Some(other)
-                if message.subject != join_subject(&other.id) || !is_address(&other.id) =>
-            {
+            Some(other) if message.subject != join_subject(&other.id) || !is_address(&other.id) => {
                 JoinAnswer::Refused {
                     why: "it asks in the name of another agent, or its name is not valid"
                         .to_owned(),

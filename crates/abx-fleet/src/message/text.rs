@@ -85,10 +85,7 @@ mod tests {
     fn prose_cannot_steer_a_terminal() {
         // Method: an escape code, a bell, line ends, a reversal, and a text without end.
         let shown = printable("a\u{1b}[2Jb\u{7}\r\nabx: fake\u{202e}ü");
-        assert_eq!(
-            shown,
-            r"a\u{1b}[2Jb\u{7}\u{d}\u{a}abx: fake\u{202e}ü"
-        );
+        assert_eq!(shown, r"a\u{1b}[2Jb\u{7}\u{d}\u{a}abx: fake\u{202e}ü");
         assert_eq!(printable(&"x".repeat(9_999)).chars().count(), 501);
     }
 }

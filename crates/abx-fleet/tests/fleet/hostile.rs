@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use abx_engine::LoadPlan;
 use abx_evidence::{CoursePlan, Message, MessageKind, Shape, TimelinePlan};
-use abx_fleet::{AgentNews, Bus as _, FleetTiming};
+use abx_fleet::{AgentNews, FleetTiming};
 use serde_json::{Value, json};
 
 use crate::TestBus as _;
@@ -28,9 +28,7 @@ fn an_agent_joins_no_run_whose_name_leaves_its_folder() {
     // asks again after each, and takes the one that is valid.
     let bus = LocalTestBus::start();
     let server = Server::start();
-    let joined = |run: &str, slot: usize, slots: usize| {
-        json!({"Joined": {"run": run, "slot": slot, "slots": slots}})
-    };
+    let joined = |run: &str, slot: usize, slots: usize| json!({"Joined": {"run": run, "slot": slot, "slots": slots}});
     let answers = [
         joined("/../../x", 0, 1),
         joined("..", 0, 1),
@@ -72,16 +70,37 @@ fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
         load
     };
     let cases = [
-        (change(&|load| load.pipeline = u32::MAX), "at most 1,048,576"),
-        (change(&|load| load.connections = u32::MAX), "at most 1,000,000"),
-        (change(&|load| load.shape = Shape::Echo(message)), "at most 16,777,216"),
-        (change(&|load| load.shape = Shape::Broadcast(message)), "at most 16,777,216"),
-        (change(&|load| load.buffer_bytes = Some(u32::MAX)), "at most 1,073,741,824"),
-        (change(&|load| load.timeline = Some(timeline)), "at least 1,000,000 ns"),
+        (
+            change(&|load| load.pipeline = u32::MAX),
+            "at most 1,048,576",
+        ),
+        (
+            change(&|load| load.connections = u32::MAX),
+            "at most 1,000,000",
+        ),
+        (
+            change(&|load| load.shape = Shape::Echo(message)),
+            "at most 16,777,216",
+        ),
+        (
+            change(&|load| load.shape = Shape::Broadcast(message)),
+            "at most 16,777,216",
+        ),
+        (
+            change(&|load| load.buffer_bytes = Some(u32::MAX)),
+            "at most 1,073,741,824",
+        ),
+        (
+            change(&|load| load.timeline = Some(timeline)),
+            "at least 1,000,000 ns",
+        ),
     ];
     for (number, (load, limit)) in (1..).zip(&cases) {
         let response = controller.opens(number, load, &hash(load));
-        assert!(response.contains("Refused") && response.contains(limit), "{response}");
+        assert!(
+            response.contains("Refused") && response.contains(limit),
+            "{response}"
+        );
     }
     let load = server.load(1);
     assert_eq!(controller.opens(10, &load, &hash(&load)), "\"Accepted\"");
@@ -91,15 +110,30 @@ fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
         is_told: false,
     };
     let slices = [
-        (json!({"AfterRequests": 1}), json!(course), "at least 1,000,000 ns"),
-        (json!({"AfterRequests": u64::MAX}), Value::Null, "1,000,000,000,000 requests"),
-        (json!({"AfterNs": u64::MAX}), Value::Null, "2,678,400 seconds"),
+        (
+            json!({"AfterRequests": 1}),
+            json!(course),
+            "at least 1,000,000 ns",
+        ),
+        (
+            json!({"AfterRequests": u64::MAX}),
+            Value::Null,
+            "1,000,000,000,000 requests",
+        ),
+        (
+            json!({"AfterNs": u64::MAX}),
+            Value::Null,
+            "2,678,400 seconds",
+        ),
     ];
     for (number, (end, course, limit)) in (11..).zip(slices) {
         let slice = json!({"end": end, "discard_ns": 0, "course": course});
         let slice = json!({"Slice": {"pool": 1, "plan": slice, "starts_ns": 0}});
         let response = controller.orders(number, &slice);
-        assert!(response.contains("Refused") && response.contains(limit), "{response}");
+        assert!(
+            response.contains("Refused") && response.contains(limit),
+            "{response}"
+        );
     }
     let again = controller.opens(20, &load, &hash(&load));
     assert!(again.contains("pool 1 is open already"), "{again}");
@@ -122,7 +156,10 @@ fn connections_that_are_opened_count_as_requests() {
     let hash = hash(&load);
     assert_eq!(controller.opens(1, &load, &hash), "\"Accepted\"");
     assert!(controller.result(1).contains("Opened"));
-    assert_eq!(controller.orders(2, &json!({"Close": {"pool": 1}})), "\"Accepted\"");
+    assert_eq!(
+        controller.orders(2, &json!({"Close": {"pool": 1}})),
+        "\"Accepted\""
+    );
     assert!(controller.result(2).contains("Done"));
     assert_eq!(controller.opens(3, &load, &hash), "\"Accepted\"");
     for _ in 0..3 {
@@ -139,7 +176,10 @@ fn escape_codes_in_the_name_and_build_of_an_agent_are_printed_escaped() {
     let mut evil = plan("\u{1b}[2J\r\nabx: fake");
     evil.build = "\u{1b}]0;x\u{7}".to_owned();
     let _agent = Agent::start(&bus, evil);
-    let error = gather_within(&bus, 1, SHORT_JOIN).err().unwrap().to_string();
+    let error = gather_within(&bus, 1, SHORT_JOIN)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains(r"\u{1b}[2J\u{d}\u{a}abx: fake"), "{error}");
     assert!(!error.contains(char::is_control), "{error:?}");
 }

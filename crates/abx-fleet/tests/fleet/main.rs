@@ -9,8 +9,8 @@ mod agents;
 mod by_hand;
 mod cases;
 mod crowd;
-mod local_bus;
 mod hostile;
+mod local_bus;
 mod losses;
 #[cfg(feature = "nats")]
 mod nats_server;

@@ -46,7 +46,10 @@ pub enum CommandEnd {
 
 /// Has what is started make its temporary files in its own folder, which is removed after it.
 pub fn temporary_files(directory: &Path) -> (String, String) {
-    ("TMPDIR".to_owned(), directory.to_string_lossy().into_owned())
+    (
+        "TMPDIR".to_owned(),
+        directory.to_string_lossy().into_owned(),
+    )
 }
 
 impl Surroundings {

@@ -112,8 +112,8 @@ fn sweep(temporary: &Path) {
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let is_left = { name.to_str().and_then(scratch_process) }
-            .is_some_and(|process| !is_alive(process));
+        let is_left =
+            { name.to_str().and_then(scratch_process) }.is_some_and(|process| !is_alive(process));
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_left
             && is_folder
