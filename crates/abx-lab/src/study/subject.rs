@@ -9,6 +9,7 @@ use abx_sys::ServerAddress;
 use crate::study::container::ContainerImage;
 use crate::study::launch::Launch;
 pub use crate::study::subject_error::SubjectError;
+use crate::study::target::without_user;
 pub use crate::study::target::{Scheme, Target, is_address, url_path, with_scheme};
 use crate::study::units;
 
@@ -53,7 +54,7 @@ impl Subject {
     /// One [`SubjectError`] for each thing that can be wrong with it.
     pub fn parse(text: &str) -> Result<Subject, SubjectError> {
         if text.starts_with(IMAGE) {
-            return Err(SubjectError::Unnamed(text.to_owned()));
+            return Err(SubjectError::Unnamed(without_user(text)));
         }
         if let Some(url) = url(text) {
             let target = Target::parse(&url)?;
@@ -66,7 +67,7 @@ impl Subject {
         }
         let (name, rest) = text
             .split_once('=')
-            .ok_or_else(|| SubjectError::Unnamed(text.to_owned()))?;
+            .ok_or_else(|| SubjectError::Unnamed(without_user(text)))?;
         let name = name.trim();
         if !units::is_name(name) {
             return Err(SubjectError::BadName(name.to_owned()));

@@ -147,7 +147,10 @@ pub fn parse() -> Cli {
             .error(ErrorKind::ValueValidation, wrong)
             .exit()
     });
-    Cli::try_parse_from(&words).unwrap_or_else(|error| explained(error, &words).exit())
+    Cli::try_parse_from(&words).unwrap_or_else(|error| {
+        let error = command_line::hide_invalid(error);
+        explained(error, &words).exit()
+    })
 }
 
 /// The same error, with what to write instead of a flag that abx does not have.

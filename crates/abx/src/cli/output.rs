@@ -458,8 +458,9 @@ pub fn style(flags: &OutputFlags) -> Style {
             value.contains("utf-8") || value.contains("utf8")
         });
     let may_color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
     Style {
-        color: !flags.no_color && may_color && io::stdout().is_terminal(),
+        color: !flags.no_color && may_color && !is_dumb && io::stdout().is_terminal(),
         unicode: is_utf8,
         width: columns(
             std::env::var("COLUMNS").ok().as_deref(),
