@@ -6,6 +6,7 @@ pub mod container;
 pub mod credentials;
 pub mod fault;
 pub mod form;
+pub mod input_file;
 pub mod launch;
 pub mod numbered;
 pub mod placeholder;

@@ -19,7 +19,7 @@ use abx_engine::{
 use abx_evidence::{
     ExpectedStatus, Outcome, RequestCount, RequestLog, RequestLogPlan, Shape, SliceTally,
 };
-use abx_lab::{LoadOnce, LoadedOnce, Target, load_once};
+use abx_lab::{LoadOnce, LoadedOnce, Target, load_once, read_input};
 use abx_sys::Nanos;
 use clap::Args;
 
@@ -194,7 +194,7 @@ fn read_body(options: &AbOptions) -> Result<Vec<u8>, AbRefusal> {
     let Some(file) = &options.body_file else {
         return Ok(Vec::new());
     };
-    fs::read(file).map_err(|error| AbRefusal {
+    read_input(file.as_ref()).map_err(|error| AbRefusal {
         message: format!(
             "ab: Could not open POST data file ({file}): {}",
             why(&error)
