@@ -14,7 +14,7 @@ const GRACE: Duration = Duration::from_secs(20);
 
 /// How long an order may take.
 #[derive(Debug, Clone)]
-pub struct Patience {
+pub struct OrderAllowance {
     /// Ends the load.
     pub stopper: Stopper,
     /// How long all of it may take; `None` if nothing limits that.
@@ -25,11 +25,11 @@ pub struct Patience {
     pub connections: u64,
 }
 
-impl Patience {
+impl OrderAllowance {
     /// For an order that a load of this timeout is waiting for, and that may take so long.
-    pub fn new(stopper: &Stopper, within: Option<Duration>, timeout: Duration) -> Patience {
+    pub fn new(stopper: &Stopper, within: Option<Duration>, timeout: Duration) -> OrderAllowance {
         let pause = timeout.saturating_mul(2).saturating_add(GRACE);
-        Patience {
+        OrderAllowance {
             stopper: stopper.clone(),
             within: within.map(|within| within.saturating_mul(2).saturating_add(pause)),
             pause,
@@ -40,20 +40,20 @@ impl Patience {
 
 /// When an order is given up.
 #[derive(Debug)]
-pub struct Deadline<'a> {
-    patience: &'a Patience,
+pub struct OrderDeadline<'a> {
+    allowance: &'a OrderAllowance,
     at: Option<Instant>,
     has_stopped: bool,
     /// The most connections that the agent has reported.
     open: u64,
 }
 
-impl Deadline<'_> {
+impl OrderDeadline<'_> {
     /// Begins now.
-    pub fn begin(patience: &Patience) -> Deadline<'_> {
-        Deadline {
-            patience,
-            at: { patience.within }.and_then(|within| Instant::now().checked_add(within)),
+    pub fn begin(allowance: &OrderAllowance) -> OrderDeadline<'_> {
+        OrderDeadline {
+            allowance,
+            at: { allowance.within }.and_then(|within| Instant::now().checked_add(within)),
             has_stopped: false,
             open: 0,
         }
@@ -68,7 +68,7 @@ impl Deadline<'_> {
     pub fn note_stop(&mut self) {
         if !self.has_stopped {
             self.has_stopped = true;
-            let last = Instant::now().checked_add(self.patience.pause);
+            let last = Instant::now().checked_add(self.allowance.pause);
             self.at = [self.at, last].into_iter().flatten().min();
         }
     }
@@ -78,10 +78,10 @@ impl Deadline<'_> {
         if let TaskProgress::Opening { open, .. } = progress
             && !self.has_stopped
             && *open > self.open
-            && *open <= self.patience.connections
+            && *open <= self.allowance.connections
         {
             self.open = *open;
-            self.at = Instant::now().checked_add(self.patience.pause);
+            self.at = Instant::now().checked_add(self.allowance.pause);
         }
     }
 }
@@ -104,15 +104,15 @@ mod tests {
         // Method: deadlines that have passed at once, and a pause of an hour: the same number of
         // connections, more of them, and more than the load has.
         let hour = Duration::from_secs(3_600);
-        let patience = |connections| Patience {
+        let allowance = |connections| OrderAllowance {
             stopper: Stopper::default(),
             within: Some(Duration::ZERO),
             pause: hour,
             connections,
         };
         let moves = |connections, progress: TaskProgress| {
-            let patience = patience(connections);
-            let mut deadline = Deadline::begin(&patience);
+            let allowance = allowance(connections);
+            let mut deadline = OrderDeadline::begin(&allowance);
             deadline.open = 3;
             deadline.note_progress(&progress);
             !deadline.has_passed()
@@ -122,12 +122,12 @@ mod tests {
         assert!(!moves(3, opening(4)));
         assert!(!moves(9, TaskProgress::Nothing));
         // A stop sets a deadline if there is none, and progress does not move it.
-        let endless = Patience {
+        let endless = OrderAllowance {
             within: None,
             pause: Duration::ZERO,
-            ..patience(9)
+            ..allowance(9)
         };
-        let mut deadline = Deadline::begin(&endless);
+        let mut deadline = OrderDeadline::begin(&endless);
         assert!(!deadline.has_passed());
         deadline.note_stop();
         deadline.note_progress(&opening(4));
@@ -138,9 +138,9 @@ mod tests {
     fn a_slice_has_twice_its_time_and_some_more() {
         // Method: a slice of a second with a timeout of five; times beyond all clocks.
         let second = Duration::from_secs(1);
-        let patience = Patience::new(&Stopper::default(), Some(second), 5 * second);
-        assert_eq!(patience.within, Some(32 * second));
-        let longest = Patience::new(&Stopper::default(), Some(Duration::MAX), Duration::MAX);
-        assert!(!Deadline::begin(&longest).has_passed());
+        let allowance = OrderAllowance::new(&Stopper::default(), Some(second), 5 * second);
+        assert_eq!(allowance.within, Some(32 * second));
+        let longest = OrderAllowance::new(&Stopper::default(), Some(Duration::MAX), Duration::MAX);
+        assert!(!OrderDeadline::begin(&longest).has_passed());
     }
 }

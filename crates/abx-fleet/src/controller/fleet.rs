@@ -15,7 +15,7 @@ use abx_evidence::record::{FleetRecord, OnLoss};
 use abx_evidence::{Measured, SliceTally};
 use abx_sys::Nanos;
 
-use super::deadline::Patience;
+use super::deadline::OrderAllowance;
 use super::gathering::Gathering;
 use super::line::{Line, RunBus, now_ns};
 use super::member::{Member, SliceOfMember};
@@ -263,13 +263,13 @@ impl Fleet {
         self.check()?;
         let order = self.next_order();
         let timeout = load.timeout.saturating_add(load.opening_gap);
-        let patience = Patience {
+        let allowance = OrderAllowance {
             connections: load.connections,
-            ..Patience::new(&self.stopper, Some(Duration::ZERO), timeout)
+            ..OrderAllowance::new(&self.stopper, Some(Duration::ZERO), timeout)
         };
         let ask = |line: &Line, tell: &mut dyn FnMut(Working)| {
             line.deliver(order, task(line.slot))?;
-            match line.collect(order, &patience, tell)? {
+            match line.collect(order, &allowance, tell)? {
                 TaskResult::Opened {
                     standing,
                     opened,
@@ -443,9 +443,9 @@ impl LoadGenerator for Fleet {
             SliceEnd::AfterRequests(_) => None,
         };
         let within = length_ns.map(Duration::from_nanos);
-        let patience = Patience::new(&self.stopper, within, self.timeout(pool.number()));
+        let allowance = OrderAllowance::new(&self.stopper, within, self.timeout(pool.number()));
         let ask = |line: &Line, tell: &mut dyn FnMut(Working)| match line
-            .collect(order, &patience, tell)?
+            .collect(order, &allowance, tell)?
         {
             TaskResult::Tally { tally, late_ns } => Ok((tally, late_ns)),
             _ => Err(line.nonsense()),
@@ -498,11 +498,12 @@ impl LoadGenerator for Fleet {
         }
         let order = self.next_order();
         let pool = pool.number();
-        let patience = Patience::new(&self.stopper, Some(Duration::ZERO), self.timeout(pool));
+        let allowance =
+            OrderAllowance::new(&self.stopper, Some(Duration::ZERO), self.timeout(pool));
         let results = self.each(
             |line, tell| {
                 line.deliver(order, AgentTask::Close { pool })?;
-                line.collect(order, &patience, tell)
+                line.collect(order, &allowance, tell)
             },
             &mut |_, _| {},
         );
@@ -519,12 +520,12 @@ impl LoadGenerator for Fleet {
             return Ok(());
         }
         let order = self.next_order();
-        let patience = Patience::new(&self.stopper, Some(Duration::ZERO), Duration::ZERO);
+        let allowance = OrderAllowance::new(&self.stopper, Some(Duration::ZERO), Duration::ZERO);
         let results = self.each(
             |line, tell| {
                 let record = Box::new(record.clone());
                 line.deliver(order, AgentTask::Keep { record })?;
-                line.collect(order, &patience, tell)
+                line.collect(order, &allowance, tell)
             },
             &mut |_, _| {},
         );

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abx_sys::Nanos;
 
-use super::deadline::{Deadline, Patience, STILL_WORKING};
+use super::deadline::{OrderAllowance, OrderDeadline, STILL_WORKING};
 use super::roll_call::RollCall;
 use crate::bus::{Bus, BusError};
 use crate::clock::{CLOCK_READINGS, ClockOffset, ClockReading};
@@ -159,14 +159,14 @@ impl Line<'_> {
     pub fn collect(
         &self,
         number: u64,
-        patience: &Patience,
+        allowance: &OrderAllowance,
         on_progress: &mut dyn FnMut(Working),
     ) -> Result<TaskResult, FleetError> {
-        let mut deadline = Deadline::begin(patience);
+        let mut deadline = OrderDeadline::begin(allowance);
         let mut whole = String::new();
         let mut told = 0;
         loop {
-            if patience.stopper.is_stopped() {
+            if allowance.stopper.is_stopped() {
                 self.bus.tell(Control::Stop);
                 deadline.note_stop();
             }
