@@ -18,7 +18,7 @@ impl Scale {
     /// Equal distances for equal differences, between these ends.
     pub(crate) fn linear(low: f64, high: f64) -> Scale {
         let [low, high] = [low, high].map(within_range);
-        let width_least = low.abs().max(high.abs()) * CLOSE;
+        let width_least = (low.abs().max(high.abs()) * CLOSE).max(RANGE.recip());
         let high = if high - low > width_least {
             high
         } else {
