@@ -9,7 +9,7 @@ use abx_sys::ServerAddress;
 use crate::study::container::ContainerImage;
 use crate::study::launch::Launch;
 pub use crate::study::subject_error::SubjectError;
-use crate::study::target::without_user;
+use crate::study::target::without_password;
 pub use crate::study::target::{Scheme, Target, is_address, url_path, with_scheme};
 use crate::study::units;
 
@@ -54,7 +54,7 @@ impl Subject {
     /// One [`SubjectError`] for each thing that can be wrong with it.
     pub fn parse(text: &str) -> Result<Subject, SubjectError> {
         if text.starts_with(IMAGE) {
-            return Err(SubjectError::Unnamed(without_user(text)));
+            return Err(SubjectError::Unnamed(without_password(text)));
         }
         if let Some(url) = url(text) {
             let target = Target::parse(&url)?;
@@ -67,7 +67,7 @@ impl Subject {
         }
         let (name, rest) = text
             .split_once('=')
-            .ok_or_else(|| SubjectError::Unnamed(without_user(text)))?;
+            .ok_or_else(|| SubjectError::Unnamed(without_password(text)))?;
         let name = name.trim();
         if !units::is_name(name) {
             return Err(SubjectError::BadName(name.to_owned()));
