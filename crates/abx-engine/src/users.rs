@@ -93,9 +93,17 @@ pub fn run_scenario(plan: &ScenarioPlan, stopper: &Stopper) -> Result<RanScenari
     let next = AtomicU64::new(FIRST_SESSION);
     let numbered = (&next, FIRST_SESSION);
     let parts: Vec<Result<RanPart, EngineError>> = thread::scope(|scope| {
-        let part = |number| scope.spawn(move || run_part(plan, number, numbered, stopper));
+        let part = |number| {
+            let run = move || run_part(plan, number, numbered, stopper);
+            let thread = thread::Builder::new().spawn_scoped(scope, run);
+            thread.map_err(|source| {
+                // The others would make their part of a load that has no result.
+                stopper.stop();
+                EngineError::no_thread(source)
+            })
+        };
         let threads: Vec<_> = (0..plan.threads).map(part).collect();
-        let joined = threads.into_iter().map(|thread| match thread.join() {
+        let joined = threads.into_iter().map(|thread| match thread?.join() {
             Ok(part) => part,
             Err(panic) => std::panic::resume_unwind(panic),
         });

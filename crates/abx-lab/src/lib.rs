@@ -46,6 +46,7 @@ pub use study::access_log::{
 pub use study::fault::{Fault, Strike};
 pub use study::form::{Form, FormError};
 pub use study::host::look_up;
+pub use study::input_file::{open_input, read_input};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};

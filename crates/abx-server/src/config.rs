@@ -345,9 +345,6 @@ pub enum ServeError {
 /// Why a blog, or one page of it, cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BlogError {
-    /// There is no folder for its database.
-    #[error("no folder for its database: {0}")]
-    Folder(#[from] io::Error),
     /// What SQLite says.
     #[error("its database: {0}")]
     Database(#[from] rusqlite::Error),

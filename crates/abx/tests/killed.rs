@@ -101,6 +101,93 @@ fn whoever_is_killed_no_process_port_or_folder_stays() {
     }
 }
 
+#[test]
+fn temporary_files_of_a_subject_are_in_its_own_folder_and_go_with_it() {
+    // Method: a subject that makes one and never removes it, with its own `TMPDIR` and with one
+    // that the study sets; it writes both paths down.
+    for (set, place) in [
+        ("", "{dir}"),
+        ("env = { TMPDIR = \"/dev/shm\" }", "/dev/shm"),
+    ] {
+        let home = Home::new();
+        let script = format!(
+            "#!/bin/sh\necho \"$TMPDIR $2\" >{}\n\
+             [ \"$TMPDIR\" = /dev/shm ] || mktemp >/dev/null\n\
+             exec {ABX} serve --port \"$1\"\n",
+            home.join("seen").display()
+        );
+        let server = home.write("server", &script);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&server, mode).unwrap();
+        let study = study_of(&format!(r#"["{server}", "{{port}}", "{{dir}}"]"#), set);
+        home.write("study.toml", &study);
+        home.run_abx(&["study", "check", "study.toml"])
+            .expect(0, &[]);
+        let seen = fs::read_to_string(home.join("seen")).unwrap();
+        let (temporary, folder) = seen.trim().split_once(' ').unwrap();
+        assert_eq!(temporary, place.replace("{dir}", folder));
+        assert!(home.scratch().is_empty(), "{:?}", home.scratch());
+    }
+}
+
+#[test]
+fn a_later_run_sweeps_what_was_left_when_all_were_killed_at_once() {
+    // Method: SIGKILL for abx, its guardian and its keeper; the server goes on, and its folder
+    // stays. It is ended by its number, and the next run removes the folder.
+    let home = Home::new();
+    let study = study_of(&format!(r#"["{ABX}", "serve", "--port", "{{port}}"]"#), "");
+    // One that never listens, so that the check waits for it.
+    home.write(
+        "study.toml",
+        &study_of(r#"["sh", "-c", "exec sleep 1000 # {port}"]"#, ""),
+    );
+    let mut running = home.start(&mut home.abx(&["study", "check", "study.toml"]));
+    running.until("a server", |home| {
+        let all = home.processes();
+        all.iter()
+            .any(|(_, line)| line.starts_with("sleep"))
+            .then_some(())
+    });
+    let all = home.processes();
+    for (pid, _) in all {
+        if let Some(process) = Process::find(pid).unwrap() {
+            process.signal(Signal::Kill).unwrap();
+        }
+    }
+    running.wait_alone();
+    home.wait_until_empty();
+    assert_eq!(home.scratch().len(), 1, "{:?}", home.scratch());
+    home.write("study.toml", &study);
+    home.run_abx(&["study", "check", "study.toml"])
+        .expect(0, &[]);
+    assert!(home.scratch().is_empty(), "{:?}", home.scratch());
+}
+
+/// A study of one subject with this command.
+fn study_of(command: &str, more: &str) -> String {
+    format!(
+        "schema = \"abx.study_file/1\"\n[[subject]]\nname = \"one\"\ncommand = {command}\n{more}\n\
+         [[load]]\nname = \"page\"\nconnections = 1\nrequests = [{{ path = \"/\" }}]\n"
+    )
+}
+
+#[test]
+fn a_blog_is_served_without_a_folder_for_temporary_files() {
+    // Method: `TMPDIR` names no folder, so nothing can be left there however the server ends.
+    let home = Home::new();
+    let serve = ["serve", "--port", "0", "--workers", "2", "--blog"];
+    let missing = home.join("missing");
+    let mut running = home.start(home.abx(&serve).env("TMPDIR", missing));
+    running.until("an address", |home| {
+        let printed = fs::read_to_string(home.join("stderr")).unwrap_or_default();
+        printed.contains("http://").then_some(())
+    });
+    let process = Process::find(running.id()).unwrap().unwrap();
+    process.signal(Signal::Term).unwrap();
+    running.wait_alone();
+    home.wait_until_empty();
+}
+
 fn write_study(home: &Home) {
     home.write("study.toml", &STUDY.replace("ABX", ABX));
     home.write("n.conf.in", NGINX);

@@ -16,7 +16,7 @@ pub struct HeadFields {
 impl HeadFields {
     /// Those of an answer that begins with these bytes.
     pub(super) fn of(start: &[u8]) -> HeadFields {
-        let field = |name| answer_header(start, name);
+        let field = |name| answer_header(start, name).map(shortened);
         HeadFields {
             server: field("server"),
             location: field("location"),
@@ -25,9 +25,32 @@ impl HeadFields {
     }
 }
 
+/// The most characters of a field that are kept: reports show it on one line.
+const FIELD_MAX: usize = 200;
+
+/// The beginning of a long text.
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(FIELD_MAX) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_fields_are_shortened() {
+        // Method: a field of 20,000 bytes, one of the most characters, and characters of several bytes.
+        assert_eq!(
+            shortened("x".repeat(20_000)),
+            format!("{}…", "x".repeat(200))
+        );
+        assert_eq!(shortened("x".repeat(200)), "x".repeat(200));
+        assert_eq!(shortened("ü".repeat(201)), format!("{}…", "ü".repeat(200)));
+    }
 
     #[test]
     fn each_field_is_found_by_its_name_in_any_case() {

@@ -412,12 +412,8 @@ fn start_worker(
     let stop = Arc::clone(stop);
     let name = format!("abx-load-{number}");
     let body = move || work(&cpus, &inbox, &outbox, &stop);
-    let thread = abx_sys::limits::spawn_with_own_descriptors(name, body).map_err(|source| {
-        EngineError::System {
-            what: "a thread",
-            source,
-        }
-    })?;
+    let thread = abx_sys::limits::spawn_with_own_descriptors(name, body);
+    let thread = thread.map_err(EngineError::no_thread)?;
     Ok(Worker {
         orders: Some(orders),
         replies,

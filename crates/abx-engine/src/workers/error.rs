@@ -63,3 +63,14 @@ pub enum EngineError {
     #[error("a worker thread has died: this is a defect of abx, please report it")]
     WorkerDied,
 }
+
+impl EngineError {
+    /// The kernel gives no further thread.
+    #[must_use]
+    pub fn no_thread(source: io::Error) -> EngineError {
+        EngineError::System {
+            what: "a thread (raise `ulimit -u`, or `pids.max` of the control group)",
+            source,
+        }
+    }
+}

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use abx_engine::schedule::PerSecond;
 use abx_engine::{
     AwaitedConnections, AwaitedResponses, Engine, EngineError, EnginePlan, OpenReport, PoolId,
     SliceNews, Stopper, ToldStretch,
@@ -14,6 +15,7 @@ use abx_engine::{
 use abx_evidence::{Measured, SliceTally};
 use abx_sys::Nanos;
 
+use super::opening_pace::OpeningPace;
 use crate::finals::{Author, Counted, Final, save};
 use crate::message::{AgentTask, TaskProgress, TaskResult, Working, bytes};
 
@@ -73,6 +75,7 @@ struct Work {
     desk: Arc<Desk>,
     /// What the agent's clock says beyond this machine's.
     skew_ns: i64,
+    openings: OpeningPace,
 }
 
 /// A pool of the engine.
@@ -90,6 +93,7 @@ impl Driver {
     pub fn start(
         plan: &EnginePlan,
         skew_ns: i64,
+        rate_max: Option<PerSecond>,
         finals: Option<(PathBuf, Author)>,
     ) -> Result<Driver, EngineError> {
         let engine = Engine::start(plan)?;
@@ -105,16 +109,12 @@ impl Driver {
             to_save: None,
             desk: Arc::clone(&desk),
             skew_ns,
+            openings: OpeningPace::new(rate_max),
         };
         let name = "abx-driver".to_owned();
         let thread = thread::Builder::new().name(name);
-        let thread =
-            thread
-                .spawn(move || work.go_on(&inbox))
-                .map_err(|source| EngineError::System {
-                    what: "a thread",
-                    source,
-                })?;
+        let thread = thread.spawn(move || work.go_on(&inbox));
+        let thread = thread.map_err(EngineError::no_thread)?;
         Ok(Driver {
             tasks: Some(tasks),
             desk,
@@ -272,11 +272,15 @@ impl Work {
         match task {
             AgentTask::Open {
                 pool,
-                plan,
+                mut plan,
                 part,
                 sha256,
             } => {
+                self.openings.limit(&mut plan, part);
+                self.openings.wait(&self.stopper);
+                let began = Nanos::now();
                 let (id, report) = self.engine.open_part(&plan, part, &mut on_opening)?;
+                self.openings.note(began, &report);
                 self.pools.insert(pool, WorkPool { id, sha256 });
                 Ok(opened(report))
             }
@@ -288,7 +292,10 @@ impl Work {
                 let Some(id) = self.id(pool) else {
                     return Ok(unknown(pool));
                 };
+                self.openings.wait(&self.stopper);
+                let began = Nanos::now();
                 let report = self.engine.refresh_watched(id, &mut on_opening)?;
+                self.openings.note(began, &report);
                 Ok(opened(report))
             }
             AgentTask::Slice {

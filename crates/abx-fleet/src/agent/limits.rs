@@ -1,7 +1,7 @@
 //! What an agent refuses, whatever it is told: its machine's owner has the last word.
 
 use abx_engine::schedule::{Arrivals, PerSecond};
-use abx_engine::{LoadPart, LoadPlan, Pacing};
+use abx_engine::{LoadPart, LoadPlan, Pacing, SliceEnd, SlicePlan};
 
 use super::allowed_target::AllowedTarget;
 
@@ -15,6 +15,28 @@ pub struct AgentLimits {
     /// How many file descriptors each of its threads may have.
     pub descriptors: u64,
 }
+
+/// Connections of an agent's part of one load, at most.
+const CONNECTIONS_MAX: u64 = 1_000_000;
+/// Requests in flight of an agent's part of one load, at most: each takes some 100 bytes.
+const IN_FLIGHT_MAX: u64 = 1 << 20;
+/// Different requests of a load, at most.
+const REQUESTS_MAX: u64 = 100_000;
+/// Local addresses of a load, at most.
+const SOURCES_MAX: u64 = 10_000;
+/// Bytes of a WebSocket message, at most, as in study files.
+const MESSAGE_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of a socket's buffer, at most.
+const BUFFER_BYTES_MAX: u64 = 1 << 30;
+/// Requests that each worker keeps in a request log, at most.
+const LOG_MAX: u64 = 100_000_000;
+/// The shortest interval into which the time of a load is divided, in ns: 1 ms.
+const INTERVAL_NS_MIN: u64 = 1_000_000;
+/// The longest slice, in seconds: 31 days.
+const SLICE_SECONDS_MAX: u64 = 31 * 86_400;
+/// Requests of a slice, at most.
+const SLICE_REQUESTS_MAX: u64 = 1_000_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// Descriptors that an agent needs beside those of connections.
 const DESCRIPTORS_OWN: u64 = 64;
@@ -43,6 +65,9 @@ impl AgentLimits {
                 "there is no part {} of {}: have the same version of abx on both sides",
                 part.number, part.of
             ));
+        }
+        if let Some(why) = size_refusal(plan, part) {
+            return Some(why);
         }
         let (first, next) = part.connections(plan.connections.into());
         let connections = next.saturating_sub(first);
@@ -77,6 +102,96 @@ impl AgentLimits {
     }
 }
 
+/// Why a load would use up the memory of an agent.
+fn size_refusal(plan: &LoadPlan, part: LoadPart) -> Option<String> {
+    let (first, next) = part.connections(plan.connections.into());
+    let connections = next.saturating_sub(first);
+    let in_flight = connections.saturating_mul(u64::from(plan.pipeline.max(1)));
+    let message_bytes = plan.shape.message().map_or(0, |message| message.bytes);
+    let log = plan.log.as_ref().map_or(0, |log| log.most);
+    let most = [
+        ("connections", connections, CONNECTIONS_MAX),
+        (
+            "requests in flight (connections × pipeline)",
+            in_flight,
+            IN_FLIGHT_MAX,
+        ),
+        (
+            "requests in one plan",
+            plan.requests.len() as u64,
+            REQUESTS_MAX,
+        ),
+        (
+            "source addresses in one plan",
+            plan.sources.len() as u64,
+            SOURCES_MAX,
+        ),
+        (
+            "bytes in one message",
+            message_bytes.into(),
+            MESSAGE_BYTES_MAX,
+        ),
+        (
+            "bytes in one socket buffer",
+            plan.buffer_bytes.unwrap_or(0).into(),
+            BUFFER_BYTES_MAX,
+        ),
+        ("requests in the request log", log, LOG_MAX),
+    ];
+    let above = most.into_iter().find(|(_, asked, most)| asked > most);
+    above
+        .map(|(what, asked, most)| {
+            format!(
+                "the load has {} {what}, and an agent accepts at most {}",
+                grouped(asked),
+                grouped(most)
+            )
+        })
+        .or_else(|| interval_refusal("bucket", plan.timeline?.bucket_ns))
+}
+
+/// Why a slice would use up the memory of an agent, or never end.
+pub fn slice_refusal(plan: &SlicePlan) -> Option<String> {
+    let too_long = |what: &str, most: u64| {
+        let most = grouped(most);
+        format!("a slice has more than {most} {what}, the most that an agent accepts")
+    };
+    let length = match plan.end {
+        SliceEnd::AfterNs(ns) if ns / SECOND_NS > SLICE_SECONDS_MAX => {
+            Some(too_long("seconds", SLICE_SECONDS_MAX))
+        }
+        SliceEnd::AfterRequests(count) if count > SLICE_REQUESTS_MAX => {
+            Some(too_long("requests", SLICE_REQUESTS_MAX))
+        }
+        SliceEnd::AfterNs(_) | SliceEnd::AfterRequests(_) => None,
+    };
+    length.or_else(|| interval_refusal("stretch", plan.course?.stretch_ns))
+}
+
+fn interval_refusal(what: &str, length_ns: u64) -> Option<String> {
+    (length_ns < INTERVAL_NS_MIN).then(|| {
+        format!(
+            "the load divides its time into intervals of {} ns (`{what}_ns`), and an agent accepts \
+             at least {} ns",
+            grouped(length_ns),
+            grouped(INTERVAL_NS_MIN)
+        )
+    })
+}
+
+/// A number with its thousands separated.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// The highest rate of a load, in thousandths per second; `None` in a closed loop.
 fn rate(pacing: &Pacing) -> Option<u64> {
     let begins = match &pacing.arrivals {
@@ -91,4 +206,16 @@ fn rate(pacing: &Pacing) -> Option<u64> {
     // SUBTLE: of sessions the schedule says when each begins, and each sends so many.
     let calls = u64::from(pacing.session_calls.unwrap_or(1).max(1));
     Some(begins.thousandths().saturating_mul(calls))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        // Method: numbers on both sides of each separator.
+        let texts = [0, 999, 1_000, 65_536, 1_000_000].map(grouped);
+        assert_eq!(texts, ["0", "999", "1,000", "65,536", "1,000,000"]);
+    }
 }

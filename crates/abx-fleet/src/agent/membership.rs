@@ -10,6 +10,7 @@ use abx_engine::{SliceEnd, SlicePlan};
 use abx_sys::Nanos;
 
 use super::driver::{Driver, OrderState};
+use super::limits::slice_refusal;
 use super::{AgentNews, AgentPlan, LOOK_EVERY, reply};
 use crate::bus::{Bus, BusError, BusMessage, Subscription};
 use crate::finals::Author;
@@ -25,6 +26,8 @@ const RESULT_WITHIN: Duration = Duration::from_millis(100);
 const OVERDUE_AFTER: Nanos = Nanos(10_000_000_000);
 /// No slice is ordered so long before it begins.
 const BEGINS_WITHIN: Duration = Duration::from_secs(20);
+/// Pools that are open at the same time, at most: far more than the loads of a study.
+const POOLS_MAX: usize = 1_000;
 /// Bytes of a result's text in one message, at most.
 const PART_BYTES: usize = 256 << 10;
 
@@ -53,7 +56,7 @@ pub struct Membership<'a> {
     beats_at: Instant,
     /// When the slice that runs must have ended.
     overdue_at: Option<Nanos>,
-    /// How long requests of each pool may take.
+    /// How long requests of each open pool may take, in ns.
     timeouts: HashMap<u64, u64>,
     /// The controller has given it up.
     is_given_up: bool,
@@ -97,7 +100,7 @@ impl<'a> Membership<'a> {
         Ok(Membership {
             // Other runs' controllers are to hear that this agent is busy.
             _control: bus.subscribe(&control_subject(ALL_RUNS), sender.clone())?,
-            driver: Driver::start(&plan.engine, plan.skew_ns, finals)?,
+            driver: Driver::start(&plan.engine, plan.skew_ns, plan.limits.rate_max, finals)?,
             bus,
             plan,
             run,
@@ -257,11 +260,16 @@ impl<'a> Membership<'a> {
                 "order {number} came while order {last} was under way"
             ));
         }
-        let (plan, sha256, part) = match task {
+        let (pool, plan, sha256, part) = match task {
             AgentTask::Open {
-                plan, sha256, part, ..
-            } => (plan, sha256, part),
-            AgentTask::Slice { starts_ns, .. } => return self.too_late(*starts_ns),
+                pool,
+                plan,
+                sha256,
+                part,
+            } => (pool, plan, sha256, part),
+            AgentTask::Slice {
+                plan, starts_ns, ..
+            } => return self.too_late(*starts_ns).or_else(|| slice_refusal(plan)),
             AgentTask::Refresh { .. } | AgentTask::Keep { .. } | AgentTask::Close { .. } => {
                 return None;
             }
@@ -272,6 +280,12 @@ impl<'a> Membership<'a> {
                  of abx on both sides"
                     .to_owned(),
             );
+        }
+        if self.timeouts.contains_key(pool) || self.timeouts.len() >= POOLS_MAX {
+            return Some(format!(
+                "pool {pool} is open already, or {POOLS_MAX} pools are, which is the most that an \
+                 agent accepts: have the same version of abx on both sides"
+            ));
         }
         let threads = self.plan.engine.threads;
         self.plan.limits.refusal(plan, *part, threads)
@@ -301,7 +315,10 @@ impl<'a> Membership<'a> {
                 plan,
                 starts_ns,
             } => self.overdue_at = self.overdue_at(*pool, plan, *starts_ns),
-            AgentTask::Refresh { .. } | AgentTask::Keep { .. } | AgentTask::Close { .. } => {}
+            AgentTask::Close { pool } => {
+                self.timeouts.remove(pool);
+            }
+            AgentTask::Refresh { .. } | AgentTask::Keep { .. } => {}
         }
     }
 

@@ -4,6 +4,7 @@ pub mod allowed_target;
 mod driver;
 pub mod limits;
 mod membership;
+mod opening_pace;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,7 @@ use abx_sys::machine::{self, Machine};
 use crate::bus::{Bus, BusError, BusMessage};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{address, agent_subject, join_subject};
+use crate::message::text::{is_name, printable};
 use crate::message::{AgentAnswer, Introduction, JoinAnswer, PROTOCOL, bytes, read};
 use crate::timing::FleetTiming;
 
@@ -94,6 +96,11 @@ pub enum AgentNews {
 const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// How long a controller may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// The most agents of one run.
+const SLOTS_MAX: usize = 100_000;
+/// Why a slot is not taken whose run and number this version never gives.
+const INVALID_SLOT: &str = "its answer names a run or a slot that is not valid (a run has letters, \
+                            digits and `-`): have the same version of abx on both sides";
 /// How often an agent that waits looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -159,21 +166,31 @@ fn join(
             return Err(refusal);
         }
         match asked.ok().and_then(|answer| read(&answer)) {
-            Some(JoinAnswer::Joined { run, slot, slots }) => {
+            Some(JoinAnswer::Joined { run, slot, slots })
+                if is_name(&run) && slot < slots && slots <= SLOTS_MAX =>
+            {
                 tell(AgentNews::Joined { slot, slots });
                 return Ok(Some(GivenSlot { run, slot, slots }));
             }
-            Some(JoinAnswer::Refused { why }) if told.as_ref() != Some(&why) => {
-                tell(AgentNews::NotWanted { why: why.clone() });
-                told = Some(why);
+            Some(JoinAnswer::Joined { .. }) => {
+                tell_once(INVALID_SLOT.to_owned(), &mut told, tell);
             }
+            Some(JoinAnswer::Refused { why }) => tell_once(printable(&why), &mut told, tell),
             // Nobody was there, it had enough others, or the bus was away.
-            Some(JoinAnswer::Refused { .. } | JoinAnswer::Full) | None => {}
+            Some(JoinAnswer::Full) | None => {}
         }
         rest(pause, stop);
         pause = (pause * 2).min(longest);
     }
     Ok(None)
+}
+
+/// Reports why a controller does not want the agent, unless that was the last reason too.
+fn tell_once(why: String, told: &mut Option<String>, tell: &mut dyn FnMut(AgentNews)) {
+    if told.as_ref() != Some(&why) {
+        tell(AgentNews::NotWanted { why: why.clone() });
+        *told = Some(why);
+    }
 }
 
 fn introduction(plan: &AgentPlan) -> Introduction {

@@ -15,6 +15,7 @@ use abx_evidence::record::{FleetRecord, OnLoss};
 use abx_evidence::{Measured, SliceTally};
 use abx_sys::Nanos;
 
+use super::deadline::OrderAllowance;
 use super::gathering::Gathering;
 use super::line::{Line, RunBus, now_ns};
 use super::member::{Member, SliceOfMember};
@@ -34,8 +35,8 @@ pub struct Fleet {
     /// The number of the last order.
     orders: u64,
     pools: u64,
-    /// Whether requests of each pool come by a schedule.
-    are_open: HashMap<u64, bool>,
+    /// What later orders need to know of the loads of open pools.
+    loads: HashMap<u64, PoolLoad>,
     /// What is done when an agent is lost.
     on_loss: OnLoss,
     tell: TellFleet,
@@ -45,6 +46,17 @@ pub struct Fleet {
     lead: Duration,
     /// Why it makes no load any more.
     broken: Option<String>,
+}
+
+/// What is known of a pool's load.
+#[derive(Debug, Clone, Copy)]
+struct PoolLoad {
+    /// Whether its requests come by a schedule.
+    is_open: bool,
+    timeout: Duration,
+    connections: u64,
+    /// Between two connections that are opened by a rate.
+    opening_gap: Duration,
 }
 
 /// A slice that agents are ready for.
@@ -110,7 +122,7 @@ impl Fleet {
             stopper: Stopper::default(),
             orders: 0,
             pools: 0,
-            are_open: HashMap::new(),
+            loads: HashMap::new(),
             on_loss: plan.on_loss,
             tell: Arc::clone(tell),
             armed: None,
@@ -133,7 +145,8 @@ impl Fleet {
         thread::scope(|scope| {
             for slot in self.present() {
                 let (ask, reports) = (&ask, reports.clone());
-                scope.spawn(move || {
+                let failed = reports.clone();
+                let work = move || {
                     let line = self.line(slot);
                     let mut tell = |working| {
                         // It is heard as long as this scope lasts.
@@ -141,7 +154,11 @@ impl Fleet {
                     };
                     let result = ask(&line, &mut tell);
                     let _ = reports.send(Report::Ended(slot, result));
-                });
+                };
+                if let Err(source) = thread::Builder::new().spawn_scoped(scope, work) {
+                    let error = EngineError::no_thread(source).into();
+                    let _ = failed.send(Report::Ended(slot, Err(error)));
+                }
             }
             drop(reports);
             for report in heard {
@@ -226,6 +243,11 @@ impl Fleet {
         }
     }
 
+    /// How long requests of a pool may take.
+    fn timeout(&self, pool: u64) -> Duration {
+        { self.loads.get(&pool) }.map_or(Duration::ZERO, |load| load.timeout)
+    }
+
     fn next_order(&mut self) -> u64 {
         self.orders += 1;
         self.orders
@@ -235,14 +257,19 @@ impl Fleet {
     fn connect(
         &mut self,
         task: impl Fn(usize) -> AgentTask + Sync,
+        load: PoolLoad,
         on_wait: &mut dyn FnMut(AwaitedConnections),
     ) -> Result<OpenReport, EngineError> {
         self.check()?;
         let order = self.next_order();
-        let stopper = self.stopper.clone();
+        let timeout = load.timeout.saturating_add(load.opening_gap);
+        let allowance = OrderAllowance {
+            connections: load.connections,
+            ..OrderAllowance::new(&self.stopper, Some(Duration::ZERO), timeout)
+        };
         let ask = |line: &Line, tell: &mut dyn FnMut(Working)| {
             line.deliver(order, task(line.slot))?;
-            match line.collect(order, &stopper, tell)? {
+            match line.collect(order, &allowance, tell)? {
                 TaskResult::Opened {
                     standing,
                     opened,
@@ -329,10 +356,15 @@ impl LoadGenerator for Fleet {
         self.check_address(plan).map_err(elsewhere)?;
         self.pools += 1;
         let pool = self.pools;
-        let is_open = !matches!(plan.pacing.arrivals, Arrivals::Closed);
-        self.are_open.insert(pool, is_open);
-        let sha256 = sha256_of(plan);
         let of = u32::try_from(agents).unwrap_or(u32::MAX);
+        let load = PoolLoad {
+            is_open: !matches!(plan.pacing.arrivals, Arrivals::Closed),
+            timeout: Nanos(plan.timeout_ns).into(),
+            connections: plan.connections.into(),
+            opening_gap: opening_gap(plan, of),
+        };
+        self.loads.insert(pool, load);
+        let sha256 = sha256_of(plan);
         let task = |slot: usize| AgentTask::Open {
             pool,
             plan: Box::new(plan.clone()),
@@ -342,7 +374,7 @@ impl LoadGenerator for Fleet {
                 of,
             },
         };
-        let report = self.connect(task, on_wait)?;
+        let report = self.connect(task, load, on_wait)?;
         let id = PoolId::new(pool, plan.connections.into(), self.threads() as u64);
         Ok((id, report))
     }
@@ -353,7 +385,9 @@ impl LoadGenerator for Fleet {
         on_wait: &mut dyn FnMut(AwaitedConnections),
     ) -> Result<OpenReport, EngineError> {
         let pool = pool.number();
-        self.connect(|_| AgentTask::Refresh { pool }, on_wait)
+        let load = self.loads.get(&pool).copied();
+        let load = load.ok_or(EngineError::Zero { what: "pools" })?;
+        self.connect(|_| AgentTask::Refresh { pool }, load, on_wait)
     }
 
     /// Tells every agent when the slice begins by its own clock: nobody is ever told to
@@ -404,9 +438,14 @@ impl LoadGenerator for Fleet {
             self.arm(pool, plan)?;
         }
         let Armed { order, starts, .. } = self.armed.take().expect("it was armed just now");
-        let stopper = self.stopper.clone();
+        let length_ns = match plan.end {
+            SliceEnd::AfterNs(length_ns) => Some(length_ns),
+            SliceEnd::AfterRequests(_) => None,
+        };
+        let within = length_ns.map(Duration::from_nanos);
+        let allowance = OrderAllowance::new(&self.stopper, within, self.timeout(pool.number()));
         let ask = |line: &Line, tell: &mut dyn FnMut(Working)| match line
-            .collect(order, &stopper, tell)?
+            .collect(order, &allowance, tell)?
         {
             TaskResult::Tally { tally, late_ns } => Ok((tally, late_ns)),
             _ => Err(line.nonsense()),
@@ -418,13 +457,9 @@ impl LoadGenerator for Fleet {
                 on_news(SliceNews::Stretches(stretches));
             }
         });
-        let length_ns = match plan.end {
-            SliceEnd::AfterNs(length_ns) => Some(length_ns),
-            SliceEnd::AfterRequests(_) => None,
-        };
         let mut sum: Option<SliceTally> = None;
         let mut first_error = None;
-        let is_open = self.are_open.get(&pool.number()).copied();
+        let load = self.loads.get(&pool.number()).copied();
         for (slot, result) in results {
             match result {
                 Ok((mut tally, late_ns)) => {
@@ -432,7 +467,7 @@ impl LoadGenerator for Fleet {
                         tally: &tally,
                         late_ns,
                         length_ns,
-                        is_open: is_open.unwrap_or_default(),
+                        is_open: load.is_some_and(|load| load.is_open),
                     });
                     if let Some(timeline) = &mut tally.tally.timeline {
                         // In our own time, as all that it is laid beside.
@@ -462,12 +497,13 @@ impl LoadGenerator for Fleet {
             return;
         }
         let order = self.next_order();
-        let stopper = self.stopper.clone();
         let pool = pool.number();
+        let allowance =
+            OrderAllowance::new(&self.stopper, Some(Duration::ZERO), self.timeout(pool));
         let results = self.each(
             |line, tell| {
                 line.deliver(order, AgentTask::Close { pool })?;
-                line.collect(order, &stopper, tell)
+                line.collect(order, &allowance, tell)
             },
             &mut |_, _| {},
         );
@@ -484,12 +520,12 @@ impl LoadGenerator for Fleet {
             return Ok(());
         }
         let order = self.next_order();
-        let stopper = self.stopper.clone();
+        let allowance = OrderAllowance::new(&self.stopper, Some(Duration::ZERO), Duration::ZERO);
         let results = self.each(
             |line, tell| {
                 let record = Box::new(record.clone());
                 line.deliver(order, AgentTask::Keep { record })?;
-                line.collect(order, &stopper, tell)
+                line.collect(order, &allowance, tell)
             },
             &mut |_, _| {},
         );
@@ -528,6 +564,15 @@ impl Drop for Fleet {
 fn called(member: &Member, slot: usize, count: usize) -> String {
     let name = &member.introduction.name;
     format!("agent {name} ({} of {count})", slot + 1)
+}
+
+/// How long one of so many agents pauses between two connections that it opens.
+fn opening_gap(plan: &LoadPlan, agents: u32) -> Duration {
+    let Some(per_s) = plan.open_rate else {
+        return Duration::ZERO;
+    };
+    let seconds = 1_000.0 / per_s.amount().thousandths() as f64;
+    Duration::try_from_secs_f64(seconds * f64::from(agents)).unwrap_or(Duration::MAX)
 }
 
 fn elsewhere(error: FleetError) -> EngineError {

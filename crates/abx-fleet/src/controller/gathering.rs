@@ -9,6 +9,7 @@ use super::{FleetNews, FleetPlan, TellFleet};
 use crate::bus::{BusError, BusMessage};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_AGENTS, join_subject};
+use crate::message::text::{is_address, printable};
 use crate::message::{BusyAgent, Control, Introduction, JoinAnswer, PROTOCOL, bytes, read};
 
 /// How often a wait looks whether it is to end.
@@ -101,10 +102,13 @@ impl Gathering<'_> {
         };
         // Older and newer versions say it in other words.
         let answer = match read::<Introduction>(&message.payload) {
-            Some(other) if message.subject != join_subject(&other.id) => JoinAnswer::Refused {
-                why: "it asks in the name of another agent".to_owned(),
-            },
-            Some(introduction) => self.answer(introduction),
+            Some(other) if message.subject != join_subject(&other.id) || !is_address(&other.id) => {
+                JoinAnswer::Refused {
+                    why: "it asks in the name of another agent, or its name is not valid"
+                        .to_owned(),
+                }
+            }
+            Some(introduction) => self.answer(introduction.printable()),
             None => JoinAnswer::Refused {
                 why: "it speaks another version of the protocol".to_owned(),
             },
@@ -121,7 +125,7 @@ impl Gathering<'_> {
         if message.subject != join_subject(&one.id) || one.busy_with == self.bus.run {
             return;
         }
-        let agent = format!("agent {}", one.name);
+        let agent = format!("agent {}", printable(&one.name));
         let line = busy_line(&agent);
         if !self.refused.contains(&line) {
             self.refused.push(line);
@@ -169,7 +173,14 @@ impl Gathering<'_> {
 
     /// Why an agent cannot take part.
     fn refusal(&self, one: &Introduction) -> Option<String> {
-        if one.protocol != PROTOCOL || one.build != self.plan.build {
+        if one.protocol != PROTOCOL {
+            return Some(format!(
+                "it speaks protocol {}, and the controller speaks protocol {PROTOCOL}: have the \
+                 same version of abx everywhere",
+                one.protocol
+            ));
+        }
+        if one.build != self.plan.build {
             return Some(format!(
                 "it is another build of abx ({}; the controller is {}): have the same program \
                  everywhere",

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use abx_engine::Stopper;
 use abx_sys::Nanos;
 
+use super::deadline::{OrderAllowance, OrderDeadline, STILL_WORKING};
 use super::roll_call::RollCall;
 use crate::bus::{Bus, BusError};
 use crate::clock::{CLOCK_READINGS, ClockOffset, ClockReading};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{agent_subject, control_subject};
+use crate::message::text::printable;
 use crate::message::{
     AgentAnswer, AgentOrder, AgentTask, Control, TaskResult, Wanted, Working, bytes, read,
 };
@@ -158,18 +159,24 @@ impl Line<'_> {
     pub fn collect(
         &self,
         number: u64,
-        stopper: &Stopper,
+        allowance: &OrderAllowance,
         on_progress: &mut dyn FnMut(Working),
     ) -> Result<TaskResult, FleetError> {
+        let mut deadline = OrderDeadline::begin(allowance);
         let mut whole = String::new();
         let mut told = 0;
         loop {
-            if stopper.is_stopped() {
+            if allowance.stopper.is_stopped() {
                 self.bus.tell(Control::Stop);
+                deadline.note_stop();
             }
             let from = whole.len();
             match self.ask(&Wanted::Result { number, from, told })? {
+                AgentAnswer::Working(_) if deadline.has_passed() => {
+                    return Err(self.lost(STILL_WORKING.to_owned()));
+                }
                 AgentAnswer::Working(working) => {
+                    deadline.note_progress(&working.progress);
                     // Those that it had to forget are gone.
                     told = working.first + working.stretches.len() as u64;
                     on_progress(working);
@@ -190,7 +197,7 @@ impl Line<'_> {
         match read(whole.as_bytes()) {
             Some(TaskResult::Failed { why }) => Err(FleetError::Failed {
                 agent: self.agent.clone(),
-                why,
+                why: printable(&why),
             }),
             Some(result) => Ok(result),
             None => Err(self.nonsense()),
@@ -207,7 +214,7 @@ impl Line<'_> {
     fn refused(&self, why: String) -> FleetError {
         FleetError::Refused {
             agent: self.agent.clone(),
-            why,
+            why: printable(&why),
         }
     }
 

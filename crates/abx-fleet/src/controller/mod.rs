@@ -1,5 +1,6 @@
 //! A controller: it gathers agents, and has them make one load together.
 
+mod deadline;
 pub mod fleet;
 mod gathering;
 mod line;

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use abx_engine::EngineError;
+
 use super::{FleetNews, TellFleet};
 use crate::bus::{Bus, BusMessage, Subscription};
 use crate::fleet_error::FleetError;
@@ -103,12 +105,8 @@ impl RollCall {
             tell: Arc::clone(tell),
         };
         let thread = thread::Builder::new().name("abx-roll-call".to_owned());
-        let thread = thread.spawn(move || watch.go_on()).map_err(|source| {
-            abx_engine::EngineError::System {
-                what: "a thread",
-                source,
-            }
-        })?;
+        let thread = thread.spawn(move || watch.go_on());
+        let thread = thread.map_err(EngineError::no_thread)?;
         Ok(RollCall {
             shared,
             thread: Some(thread),

@@ -8,12 +8,15 @@
 
 pub mod build;
 pub mod subject;
+pub mod text;
 
 use abx_engine::{LoadPart, LoadPlan, SlicePlan, ToldStretch};
 use abx_evidence::{Measured, Outcomes, SliceTally};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use text::printable;
 
 /// The version of all of this.
 pub const PROTOCOL: u32 = 1;
@@ -39,6 +42,22 @@ pub struct Introduction {
     pub cpu_model: Option<String>,
     /// Which machine its loopback addresses are of.
     pub loopback: Option<String>,
+}
+
+impl Introduction {
+    /// The same with texts that may be printed.
+    #[must_use]
+    pub fn printable(self) -> Introduction {
+        let each = |text: Option<String>| text.map(|text| printable(&text));
+        Introduction {
+            name: printable(&self.name),
+            build: printable(&self.build),
+            kernel: each(self.kernel),
+            cpu_model: each(self.cpu_model),
+            loopback: each(self.loopback),
+            ..self
+        }
+    }
 }
 
 /// What a controller answers to that.

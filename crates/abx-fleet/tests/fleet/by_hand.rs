@@ -21,14 +21,22 @@ const WITHIN: Duration = Duration::from_secs(20);
 impl Controller {
     /// Gives the first agent that asks the only slot of the run `r`.
     pub(crate) fn begin(bus: &impl TestBus) -> Controller {
+        let joined = json!({"Joined": {"run": "r", "slot": 0, "slots": 1}});
+        Controller::answering(bus, &[joined])
+    }
+
+    /// Gives these responses in turn to the first agent that asks for a slot.
+    pub(crate) fn answering(bus: &impl TestBus, answers: &[Value]) -> Controller {
         let (bus, _) = bus.connect();
         let (sender, inbox) = channel();
         let joins = bus.subscribe("abx.v1.join.*.*", sender).unwrap();
-        let asked = inbox.recv_timeout(WITHIN).unwrap();
-        let introduction: Value = serde_json::from_slice(&asked.payload).unwrap();
-        assert_eq!(introduction["protocol"], 1);
-        let joined = json!({"Joined": {"run": "r", "slot": 0, "slots": 1}});
-        bus.publish(&asked.reply.unwrap(), bytes(&joined)).unwrap();
+        let mut introduction = Value::Null;
+        for answer in answers {
+            let asked = inbox.recv_timeout(WITHIN).unwrap();
+            introduction = serde_json::from_slice(&asked.payload).unwrap();
+            assert_eq!(introduction["protocol"], 1);
+            bus.publish(&asked.reply.unwrap(), bytes(answer)).unwrap();
+        }
         drop(joins);
         let agent = introduction["id"].as_str().unwrap().to_owned();
         Controller { bus, agent }
@@ -61,15 +69,20 @@ impl Controller {
     pub(crate) fn result(&self, number: u64) -> String {
         let deadline = Instant::now() + WITHIN;
         loop {
-            let answer = self.asks(
-                "r",
-                json!({"Result": {"number": number, "from": 0, "told": 0}}),
-            );
+            let answer = self.state(number);
             if answer.contains("Part") {
                 return answer;
             }
             assert!(Instant::now() < deadline, "{answer}");
         }
+    }
+
+    /// Asks for a result once.
+    pub(crate) fn state(&self, number: u64) -> String {
+        self.asks(
+            "r",
+            json!({"Result": {"number": number, "from": 0, "told": 0}}),
+        )
     }
 
     pub(crate) fn of_another_run(&self) -> String {

@@ -9,6 +9,7 @@ mod agents;
 mod by_hand;
 mod cases;
 mod crowd;
+mod hostile;
 mod local_bus;
 mod losses;
 #[cfg(feature = "nats")]

@@ -1,7 +1,7 @@
 //! A command that does something for a study and ends, such as one that fills a database.
 //! It runs under a keeper, so nothing of it outlives abx.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use abx_sys::ServerAddress;
@@ -44,6 +44,14 @@ pub enum CommandEnd {
     Stopped,
 }
 
+/// Has what is started make its temporary files in its own folder, which is removed after it.
+pub fn temporary_files(directory: &Path) -> (String, String) {
+    (
+        "TMPDIR".to_owned(),
+        directory.to_string_lossy().into_owned(),
+    )
+}
+
 impl Surroundings {
     /// Runs a command until it has ended, or its time is over. Whatever is left of it then
     /// is ended too.
@@ -69,7 +77,9 @@ impl Surroundings {
             program: words.next().unwrap_or_default(),
             arguments: words.collect(),
             directory: self.launch.start_folder(),
-            environment: filled.environment.into_iter().collect(),
+            environment: std::iter::once(temporary_files(&dir))
+                .chain(filled.environment)
+                .collect(),
             cpus: Some(start.cpus.to_vec()),
             descriptors: Some(start.descriptors),
             log: self.scratch.join("log-beside"),

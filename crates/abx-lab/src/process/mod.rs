@@ -7,6 +7,7 @@ pub mod generated_files;
 pub mod invocation;
 pub mod keeper;
 pub mod kept_command;
+pub mod leftovers;
 pub mod listener;
 pub mod log_tail;
 pub mod marked_command;

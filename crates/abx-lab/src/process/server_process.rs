@@ -2,7 +2,7 @@
 //! watched, stopped.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abx_engine::{Patience, Stopper};
@@ -17,9 +17,9 @@ use crate::process::generated_files::GeneratedFiles;
 use crate::process::invocation::{Invocation, StartDetails};
 use crate::process::keeper::{
     EndManner, FileContent, Keeper, KeeperError, KeeperPlan, KeptContainer, ProcessEnd,
-    ProcessState, SCRATCH_EMPTY, ScratchFile,
+    ProcessState, SCRATCH_EMPTY, ScratchFile, sweep_once,
 };
-use crate::process::kept_command::Surroundings;
+use crate::process::kept_command::{Surroundings, temporary_files};
 use crate::process::listener;
 use crate::process::log_tail::SHOWN_LINES;
 use crate::process::pending::{PENDING_FROM, Pending};
@@ -433,6 +433,24 @@ fn scratch(name: &str, port: u16) -> PathBuf {
     std::env::temp_dir().join(scratch)
 }
 
+/// What every server finds in its environment, unless the study says otherwise.
+fn usual_environment(
+    launch: &Launch,
+    port: u16,
+    padding_bytes: usize,
+    directory: &Path,
+) -> Vec<(String, String)> {
+    let mut usual = vec![
+        ("PORT".to_owned(), port.to_string()),
+        ("ABX_PADDING".to_owned(), "x".repeat(padding_bytes)),
+    ];
+    // A container has temporary files of its own, which go with it.
+    if launch.image.is_none() {
+        usual.push(temporary_files(directory));
+    }
+    usual
+}
+
 /// Starts a server on its ports.
 fn keep(
     name: &str,
@@ -442,6 +460,7 @@ fn keep(
 ) -> Result<(Keeper, GeneratedFiles), ServerProcessError> {
     // The length of the environment moves the stack, and with it the speed.
     let padding = usize::try_from((start.draw)(4096)).unwrap_or_default();
+    sweep_once();
     let port = ports.main.number();
     let scratch = scratch(name, port);
     let directory = scratch.join(SCRATCH_EMPTY);
@@ -458,10 +477,7 @@ fn keep(
         words: &words,
         cpus: start.cpus,
         descriptors: start.descriptors,
-        usual: vec![
-            ("PORT".to_owned(), port.to_string()),
-            ("ABX_PADDING".to_owned(), "x".repeat(padding)),
-        ],
+        usual: usual_environment(launch, port, padding, &directory),
     };
     let invocation = Invocation::of(launch, filled, details).map_err(|none| {
         let source = KeeperError::CommandNotFound {

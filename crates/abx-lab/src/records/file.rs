@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
+use crate::study::input_file::open_input;
+
 /// The most that a file may hold, compressed or not: 256 MiB, thirty times the largest
 /// study known. What claims more is not read any further.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
@@ -40,7 +42,7 @@ impl Packing {
 /// What the system says; [`io::ErrorKind::InvalidData`], with what to do about it, for a
 /// file that is damaged, cut off, no text, or larger than 256 MiB.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    text_of(File::open(path)?, TEXT_BYTES_MAX)
+    text_of(open_input(path)?, TEXT_BYTES_MAX)
 }
 
 /// The text behind these bytes, when it is no longer than `bytes_max`.

@@ -1,13 +1,23 @@
 //! Where records are kept, and how they get there whole.
 
 use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, io};
 
 use serde::Serialize;
 
 use super::file::{Packing, fill};
+use crate::process::leftovers::{is_alive, lock_of_nobody};
+
+/// How the names of drafts end.
+const DRAFT_SUFFIX: &str = ".part";
+/// Records hold what was sent, and so are for their owner alone.
+const RECORD_MODE: u32 = 0o600;
+/// What a person has asked for as a file has the usual permissions.
+const EXPORT_MODE: u32 = 0o666;
 
 /// A record's file. It is replaced as a whole, by rename, so that it is never
 /// half written.
@@ -44,6 +54,7 @@ impl Store {
     pub fn for_new_record(kind: &str, seed: u64) -> Store {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let seconds = now.unwrap_or_default().as_secs();
+        sweep_drafts_once();
         // Two of the same seed may begin within a second, and both must stay.
         let process = std::process::id();
         Store::in_state_folder(&format!("{kind}-{seconds}-{seed}-{process}.json"))
@@ -112,7 +123,7 @@ pub fn state_folder() -> PathBuf {
 /// # Errors
 /// What the system says. A file that was there before is then unchanged.
 pub fn write_whole(path: &Path, document: &impl serde::Serialize) -> io::Result<()> {
-    write_by(path, Packing::Quick, |mut file| {
+    write_by(path, Packing::Quick, RECORD_MODE, |mut file| {
         serde_json::to_writer(&mut file, document)?;
         file.write_all(b"\n")
     })
@@ -123,12 +134,15 @@ pub fn write_whole(path: &Path, document: &impl serde::Serialize) -> io::Result<
 /// # Errors
 /// What the system says. A file that was there before is then unchanged.
 pub fn write_text(path: &Path, text: &str) -> io::Result<()> {
-    write_by(path, Packing::Small, |file| file.write_all(text.as_bytes()))
+    write_by(path, Packing::Small, EXPORT_MODE, |file| {
+        file.write_all(text.as_bytes())
+    })
 }
 
 fn write_by(
     path: &Path,
     packing: Packing,
+    mode: u32,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
@@ -143,10 +157,10 @@ fn write_by(
         fs::create_dir_all(folder)?;
     }
     let mut draft = path.as_os_str().to_owned();
-    draft.push(format!(".{}.part", std::process::id()));
+    draft.push(format!(".{}{DRAFT_SUFFIX}", std::process::id()));
     let draft = PathBuf::from(draft);
     let written = (|| {
-        let file = fs::File::create(&draft)?;
+        let file = locked_draft(&draft, mode)?;
         fill(file, path, packing, write)?.sync_all()?;
         fs::rename(&draft, path)
     })();
@@ -155,6 +169,50 @@ fn write_by(
         let _ = fs::remove_file(&draft);
     }
     written
+}
+
+/// Makes a new draft and locks it, so that a later run can see whether its writer was killed.
+fn locked_draft(draft: &Path, mode: u32) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(mode);
+    loop {
+        let file = options.open(draft)?;
+        // A file system without locks only keeps later runs from sweeping the draft.
+        let _ = file.lock();
+        // SUBTLE: Before the lock, a run in another PID namespace may take it for a leftover.
+        if file.metadata()?.nlink() > 0 {
+            return Ok(file);
+        }
+    }
+}
+
+/// Removes what killed runs have left in the state folder, once per process.
+fn sweep_drafts_once() {
+    static SWEPT: Once = Once::new();
+    SWEPT.call_once(|| sweep_drafts(&state_folder()));
+}
+
+/// Removes the drafts in a folder whose writers were killed.
+fn sweep_drafts(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_left =
+            { name.to_str().and_then(draft_process) }.is_some_and(|process| !is_alive(process));
+        if is_left && let Some(_lock) = lock_of_nobody(&entry.path()) {
+            // What cannot be removed stays, and does no harm.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The process number in the name of a record's draft, `RECORD.json.PROCESS.part`.
+fn draft_process(name: &str) -> Option<u32> {
+    let (record, process) = name.strip_suffix(DRAFT_SUFFIX)?.rsplit_once('.')?;
+    let is_record = record.ends_with(".json") || record.ends_with(".json.zst");
+    process.parse().ok().filter(|_| is_record)
 }
 
 #[cfg(test)]
@@ -171,6 +229,50 @@ mod tests {
         write_whole(&path, &vec![1]).unwrap();
         let found = fs::metadata(&path).unwrap();
         assert!(found.file_type().is_char_device());
+    }
+
+    #[test]
+    fn records_are_for_their_owner_alone() {
+        // Method: a new record, and one in place of a file that others could read.
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.json");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        write_whole(&path, &vec![1]).unwrap();
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        write_whole(&path, &vec![1]).unwrap();
+        assert_eq!(mode(), 0o600);
+    }
+
+    #[test]
+    fn only_the_drafts_of_killed_writers_are_swept() {
+        // Method: drafts of an ended process, one of them locked; one of this process; files
+        // whose names are no draft's; and a folder.
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (dead, alive) = (child.id(), std::process::id());
+        let at = |name: String| folder.path().join(name);
+        for name in [
+            format!("run-1-2-3.json.{dead}.part"),
+            format!("run-1-2-3.json.zst.{dead}.part"),
+            format!("run-1-2-4.json.{alive}.part"),
+            format!("notes.{dead}.part"),
+            "run-1-2-3.json.part".to_owned(),
+            "run-1-2-3.json".to_owned(),
+        ] {
+            fs::write(at(name), "x").unwrap();
+        }
+        fs::create_dir(at(format!("folder.json.{dead}.part"))).unwrap();
+        let locked = locked_draft(&at(format!("run-5.json.{dead}.part")), RECORD_MODE).unwrap();
+        let count = || fs::read_dir(folder.path()).unwrap().count();
+        sweep_drafts(folder.path());
+        assert_eq!(count(), 6);
+        drop(locked);
+        sweep_drafts(folder.path());
+        assert_eq!(count(), 5);
+        assert!(at(format!("run-1-2-4.json.{alive}.part")).exists());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 
-use abx_engine::{LoadPlan, SliceEnd, SlicePlan, Stopper};
+use abx_engine::{EngineError, LoadPlan, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::record::{FaultSlice, StruckProcess, Whom};
 use abx_evidence::{TimelinePlan, TimelineTally};
 use abx_sys::Nanos;
@@ -184,13 +184,15 @@ impl StudyContext<'_> {
             restarts,
             draw,
         };
-        let (measured, blow) = thread::scope(|scope| {
-            let striker = scope.spawn(move || striker.strike_at(&until_over));
+        let joined: std::io::Result<_> = thread::scope(|scope| {
+            let strike = move || striker.strike_at(&until_over);
+            let striker = thread::Builder::new().spawn_scoped(scope, strike)?;
             let measured = running.measure(ONLY, pool, &plan);
             drop::<std::sync::mpsc::Sender<()>>(over);
-            (measured, striker.join())
+            Ok((measured, striker.join()))
         });
         running.generator.close(pool);
+        let (measured, blow) = joined.map_err(EngineError::no_thread)?;
         let blow = blow.expect("its panic was reported when it happened");
         let blow = blow.map_err(|error| Abort::subject(&order.subject.name, error))?;
         let timeline = measured?.timeline;

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use abx_engine::Stopper;
+use abx_engine::{EngineError, Stopper};
 use abx_evidence::record::BlockSubject;
 use abx_sys::Nanos;
 use rand::{Rng, SeedableRng};
@@ -149,7 +149,16 @@ impl StudyContext<'_> {
                 .iter()
                 .map(|place| {
                     let wait = self.start_subject(*place, &reports, random);
-                    let wait = wait.map(|(process, wait)| scope.spawn(move || wait.run(process)));
+                    let wait = wait.and_then(|(process, wait)| {
+                        let thread = thread::Builder::new();
+                        let thread = thread.spawn_scoped(scope, move || wait.run(process));
+                        thread.map_err(|source| {
+                            Box::new(UnreadySubject {
+                                process: None,
+                                abort: EngineError::no_thread(source).into(),
+                            })
+                        })
+                    });
                     (*place, wait)
                 })
                 .collect();

@@ -7,6 +7,7 @@ pub mod credentials;
 pub mod fault;
 pub mod form;
 pub mod host;
+pub mod input_file;
 pub mod launch;
 pub mod numbered;
 pub mod placeholder;

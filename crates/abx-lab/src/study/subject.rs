@@ -9,6 +9,7 @@ use abx_sys::ServerAddress;
 use crate::study::container::ContainerImage;
 use crate::study::launch::Launch;
 pub use crate::study::subject_error::SubjectError;
+use crate::study::target::without_user;
 pub use crate::study::target::{Scheme, Target, is_address, url_path, with_scheme};
 use crate::study::units;
 
@@ -53,7 +54,7 @@ impl Subject {
     /// One [`SubjectError`] for each thing that can be wrong with it.
     pub fn parse(text: &str) -> Result<Subject, SubjectError> {
         if text.starts_with(IMAGE) {
-            return Err(SubjectError::Unnamed(text.to_owned()));
+            return Err(SubjectError::Unnamed(without_user(text)));
         }
         if let Some(url) = url(text) {
             let target = Target::parse(&url)?;
@@ -101,15 +102,15 @@ fn unnamed(text: &str) -> SubjectError {
     match program {
         Some(program) if is_command && text.contains(PORT) => SubjectError::UnnamedCommand {
             command: match is_variable(&words[0]) {
-                true => format!("env {text}"),
-                false => text.to_owned(),
+                true => format!("env {}", without_user(text)),
+                false => without_user(text),
             },
             name: match units::is_name(program) {
                 true => program.to_owned(),
                 false => "a".to_owned(),
             },
         },
-        _ => SubjectError::Unnamed(text.to_owned()),
+        _ => SubjectError::Unnamed(without_user(text)),
     }
 }
 

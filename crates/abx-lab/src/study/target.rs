@@ -79,6 +79,18 @@ pub fn is_address(text: &str) -> bool {
     }
 }
 
+/// A URL as messages print it: without the user and the password before its host.
+pub(crate) fn without_user(url: &str) -> String {
+    let start = url.find("://").map_or(0, |scheme| scheme + "://".len());
+    let (scheme, rest) = url.split_at(start);
+    // SUBTLE: The last `@` of all, since a password may hold `/` and `?`. A path that holds one
+    // is then hidden too.
+    match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}<hidden>@{host}"),
+        None => url.to_owned(),
+    }
+}
+
 /// A URL in its parts; nothing is looked up.
 struct UrlParts<'a> {
     scheme: Scheme,
@@ -97,7 +109,7 @@ struct UrlParts<'a> {
 impl UrlParts<'_> {
     fn of(url: &str) -> Result<UrlParts<'_>, SubjectError> {
         let bad = |why| SubjectError::Url {
-            url: url.to_owned(),
+            url: without_user(url),
             why,
         };
         let (scheme, rest) = url.split_once("://").ok_or_else(|| bad("no scheme"))?;
@@ -108,7 +120,7 @@ impl UrlParts<'_> {
             "wss" => (Scheme::WebSocket, true),
             _ => {
                 return Err(SubjectError::Scheme {
-                    url: url.to_owned(),
+                    url: without_user(url),
                     scheme: scheme.to_owned(),
                 });
             }
@@ -331,6 +343,25 @@ fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_print_no_password_of_a_url() {
+        // Method: URLs that are refused for different reasons, with passwords of any letters.
+        for url in [
+            "http://me:hunter2@127.0.0.1/",
+            "ftp://me:hunter2@127.0.0.1/",
+            "http://me:hunter2/?#@127.0.0.1/",
+            "http://me:hunter2@[::1",
+            "me:hunter2@127.0.0.1",
+        ] {
+            let message = Target::parse(url).unwrap_err().to_string();
+            assert!(!message.contains("hunter2"), "{message}");
+            assert!(
+                message.contains("127.0.0.1") || message.contains("::1"),
+                "{message}"
+            );
+        }
+    }
     use crate::study::subject::Subject;
 
     fn target(url: &str) -> Target {

@@ -2,6 +2,7 @@
 //! have them.
 
 use crate::study::numbered::REQUESTS_MAX;
+use crate::study::request_placeholder::without_placeholders;
 use crate::study::subject::{Target, url_path};
 use crate::study::units;
 
@@ -61,7 +62,8 @@ pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPat
             None if paths.len() == REQUESTS_MAX as usize => return Err(UrlListError::TooMany),
             None => {
                 places.insert(path.clone(), paths.len());
-                paths.push((path, 1));
+                // Whoever made the log that a list comes from must not choose a file to send.
+                paths.push((without_placeholders(&path), 1));
             }
         }
     }
@@ -106,6 +108,23 @@ pub fn path_in_list(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    #[test]
+    fn a_list_has_no_placeholders() {
+        // Method: a line that names a file of this machine; filled in, it is the same text.
+        use crate::study::{RequestSpec, request_placeholder::LineFiles};
+        let listed = super::listed_paths("/{line:/etc/passwd}?{seq}\n", None).unwrap();
+        let read = |file: &str| panic!("{file} is read");
+        let request = RequestSpec {
+            path: Some(listed[0].0.clone()),
+            ..RequestSpec::default()
+        };
+        let filled = request
+            .with_placeholders(&mut LineFiles::read_by(&read))
+            .unwrap();
+        assert_eq!(filled.path.as_deref(), Some("/{line:/etc/passwd}?{seq}"));
+        assert!(!filled.has_placeholders());
+    }
 
     use super::*;
 

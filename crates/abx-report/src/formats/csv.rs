@@ -5,6 +5,7 @@ use abx_evidence::{Bounds, Comparison, Outcome, Phase, StudyRecord, Validity};
 use serde_json::json;
 
 use super::series::word;
+use crate::words::wrap::clean;
 
 /// Every slice of a study in the order in which it was measured, those of
 /// blocks that did not end among them. What could not be read is empty.
@@ -219,9 +220,22 @@ fn row(fields: &[String]) -> String {
 }
 
 fn quoted(field: &str) -> String {
-    match field.contains([',', '"', '\n', '\r']) {
+    let field = harmless(field);
+    match field.contains([',', '"', '\n']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
+        false => field,
+    }
+}
+
+/// A field without control characters that a spreadsheet takes for text or a number, and never
+/// for a formula.
+fn harmless(field: &str) -> String {
+    let field = clean(field);
+    let is_formula = field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+    if is_formula {
+        format!("'{field}")
+    } else {
+        field
     }
 }
 
@@ -234,5 +248,15 @@ mod tests {
         // Method: each letter that means something, and one that does not.
         let fields = ["a,b", "a\"b", "a\nb", "a b"].map(str::to_owned);
         assert_eq!(row(&fields), "\"a,b\",\"a\"\"b\",\"a\nb\",a b\n");
+    }
+
+    #[test]
+    fn names_of_foreign_records_are_neither_escape_codes_nor_formulas() {
+        // Method: an escape code, a carriage return, formulas, and numbers that begin alike.
+        let fields = ["a\u{1b}[2J", "a\rb", "=cmd|x", "@a", "-1.5", "+inf"].map(str::to_owned);
+        assert_eq!(
+            row(&fields),
+            "a\u{fffd}[2J,a\u{fffd}b,'=cmd|x,'@a,-1.5,+inf\n"
+        );
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 
 use super::series::{MetricType, Number, Series, Unit, run_series, study_series};
+use crate::words::wrap::clean;
 
 /// A study as OpenMetrics text, without times of its own, so that a collector
 /// of text files takes it.
@@ -80,7 +81,8 @@ fn kind(kind: MetricType) -> &'static str {
 
 /// Source: OpenMetrics 1.0, "Escaping".
 fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\")
+    clean(text)
+        .replace('\\', "\\\\")
         .replace('\n', "\\n")
         .replace('"', "\\\"")
 }
@@ -93,5 +95,6 @@ mod tests {
     fn values_of_labels_cannot_end_their_line() {
         // Method: the three letters that the standard names.
         assert_eq!(escape("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+        assert_eq!(escape("a\u{1b}[2J\rb"), "a\u{fffd}[2J\u{fffd}b");
     }
 }

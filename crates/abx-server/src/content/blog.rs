@@ -3,6 +3,7 @@
 //! What an application does where a fixed page would only measure the server: a query with
 //! SQLite, and a page rendered from what it gives.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use minijinja::{Environment, context};
@@ -20,11 +21,11 @@ pub(crate) struct Blog {
 }
 
 impl Blog {
-    /// Makes the table with so many rows, in a file that is deleted when it is open.
+    /// Makes the table with so many rows, in the memory of this process: a file would outlive a
+    /// process that a signal ends.
     pub(crate) fn open(rows: u32) -> Result<Blog, BlogError> {
-        let folder = tempfile::tempdir()?;
-        let path = folder.path().join("blog.sqlite3");
-        let mut writer = Connection::open(&path)?;
+        let database = memory_database();
+        let mut writer = Connection::open(&database)?;
         writer.execute_batch(
             "CREATE TABLE blog (id INTEGER PRIMARY KEY, title TEXT NOT NULL, \
              body TEXT NOT NULL, lock_revision INTEGER NOT NULL)",
@@ -37,18 +38,20 @@ impl Blog {
             )?;
         }
         transaction.commit()?;
-        drop(writer);
         let open = |_| {
-            let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-            // Nothing is read before that, and the file must be open when it is deleted.
+            let connection =
+                Connection::open_with_flags(&database, OpenFlags::SQLITE_OPEN_READ_ONLY | URI)?;
+            // SQLite opens the database at the first read. The last connection to close
+            // deletes it, so the writer must stay open until here.
             read_rows(&connection)?;
             Ok(connection)
         };
         let spare = (0..CONNECTIONS).map(open);
+        let spare = spare.collect::<Result<_, BlogError>>()?;
         let mut template = Environment::new();
         template.add_template(PAGE, include_str!("blog.html"))?;
         Ok(Blog {
-            spare: Mutex::new(spare.collect::<Result<_, BlogError>>()?),
+            spare: Mutex::new(spare),
             is_spare: Condvar::new(),
             template,
         })
@@ -86,6 +89,16 @@ impl Blog {
     }
 }
 
+/// A new database that all connections of this process can share, as an address for SQLite.
+///
+/// SUBTLE: `cache=shared` would let only one connection read at a time. The file system `memdb`
+/// gives each connection a cache and locks of its own, as files have, if the name starts with `/`.
+fn memory_database() -> String {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    format!("file:/blog-{number}?vfs=memdb")
+}
+
 type Row = (i64, String, String);
 
 fn read_rows(connection: &Connection) -> Result<Vec<Row>, rusqlite::Error> {
@@ -99,6 +112,9 @@ const PAGE: &str = "index.html";
 
 /// How many threads can read at once; more wait for one another.
 const CONNECTIONS: usize = 20;
+
+/// Has SQLite read an address instead of the name of a file.
+const URI: OpenFlags = OpenFlags::SQLITE_OPEN_URI;
 
 #[cfg(test)]
 mod tests {

@@ -68,10 +68,13 @@ pub enum RequestError {
     #[error("host {0:?} cannot be sent: give a name or an address, and a port where needed")]
     Host(String),
     /// A header's name is no token.
-    #[error("header name {0:?} is not a word of letters, digits and !#$%&'*+-.^_`|~: correct it")]
+    #[error(
+        "header name {:?} is not a word of letters, digits and !#$%&'*+-.^_`|~: correct it",
+        first_word(.0)
+    )]
     HeaderName(String),
     /// A header's value has a line end or another control character.
-    #[error("header {name} has a control character in its value {value:?}: remove it")]
+    #[error("header {name} has a control character in its value: remove it")]
     HeaderValue {
         /// The header's name.
         name: String,
@@ -100,6 +103,14 @@ pub enum RequestError {
     /// A header that speaks of the connection, of which HTTP/2 has its own way to speak.
     #[error("header {0} is of HTTP/1 connections and has no meaning in HTTP/2: leave it out")]
     OfConnection(String),
+}
+
+/// A name up to its first space: a header whose colon is missing or late has its value after that.
+fn first_word(name: &str) -> String {
+    match name.trim_start().split_once(char::is_whitespace) {
+        Some((first, _)) => format!("{first} …"),
+        None => name.to_owned(),
+    }
 }
 
 impl Request {

@@ -13,14 +13,14 @@ use abx_classic::ab::{
 };
 use abx_engine::schedule::StageList;
 use abx_engine::{
-    Asked, ExpectedAnswer, HttpVersion, LineList, LoadPlan, Pacing, PlaceholderKind,
+    Asked, EngineError, ExpectedAnswer, HttpVersion, LineList, LoadPlan, Pacing, PlaceholderKind,
     PlaceholderPart, RequestPlaceholder, RequestPlan, SliceEnd, Stopper, TlsIdentity, TlsPlan,
     TlsTrust, TlsVersion,
 };
 use abx_evidence::{
     ExpectedStatus, Outcome, RequestCount, RequestLog, RequestLogPlan, Shape, SliceTally,
 };
-use abx_lab::{LoadOnce, LoadedOnce, Target, load_once, units};
+use abx_lab::{LoadOnce, LoadedOnce, Target, load_once, read_input, units};
 use abx_sys::Nanos;
 use clap::Args;
 
@@ -195,7 +195,7 @@ fn read_body(options: &AbOptions) -> Result<Vec<u8>, AbRefusal> {
     let Some(file) = &options.body_file else {
         return Ok(Vec::new());
     };
-    fs::read(file).map_err(|error| AbRefusal {
+    read_input(file.as_ref()).map_err(|error| AbRefusal {
         message: format!(
             "ab: Could not open POST data file ({file}): {}",
             why(&error)
@@ -383,15 +383,28 @@ impl<'a> LoadWatch<'a> {
             let mut watcher = None;
             let loaded = load_once(once, &mut |stopper| {
                 signals::stop_on_signals(&stopper);
-                watcher = Some(scope.spawn(move || self.look(&stopper)));
+                let look = {
+                    let stopper = stopper.clone();
+                    move || self.look(&stopper)
+                };
+                watcher = Some(thread::Builder::new().spawn_scoped(scope, look));
+                if matches!(watcher, Some(Err(_))) {
+                    stopper.stop();
+                }
             });
             self.is_over.store(true, Ordering::Release);
-            let was_own_doing = watcher.is_some_and(|watcher| {
-                watcher.thread().unpark();
-                watcher.join().expect("it only counts and prints")
+            let was_own_doing = watcher.transpose().map(|watcher| {
+                watcher.is_some_and(|watcher| {
+                    watcher.thread().unpark();
+                    watcher.join().expect("it only counts and prints")
+                })
             });
             (loaded, was_own_doing)
         });
+        let was_own_doing = was_own_doing.map_err(|source| AbRefusal {
+            message: format!("\nabx ab: {}", EngineError::no_thread(source)),
+            exit_code: 1,
+        })?;
         let LoadedOnce { slice, is_stopped } = loaded.map_err(|error| AbRefusal {
             message: format!("\nabx ab: {error}"),
             exit_code: 1,

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use abx_audit::{Audit, ReportText, text_of};
+use abx_lab::read_input;
 use clap::Args;
 
 use super::output;
@@ -53,7 +54,7 @@ fn read(file: &str) -> Result<ReportText, Failure> {
             "standard input",
             io::stdin().read_to_end(&mut bytes).map(|_| ()),
         ),
-        path => (path, std::fs::read(path).map(|read| bytes = read)),
+        path => (path, read_input(path.as_ref()).map(|read| bytes = read)),
     };
     done.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     Ok(ReportText {

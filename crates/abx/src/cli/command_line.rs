@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory};
 
 use super::{Cli, curl};
@@ -10,9 +11,22 @@ use super::{Cli, curl};
 /// What records have in place of a secret.
 const HIDDEN: &str = "<hidden>";
 /// Headers with one of these words in their names are secret.
-const SECRET: [&str; 7] = [
-    "auth", "cookie", "token", "secret", "password", "api-key", "apikey",
+const SECRET: [&str; 10] = [
+    "auth",
+    "cookie",
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "credential",
+    "session",
+    "signature",
+    "jwt",
 ];
+/// The same, of whole words of a name.
+const SECRET_WORDS: [&str; 6] = ["pass", "pwd", "sig", "sid", "csrf", "xsrf"];
+/// How a word ends that names a key.
+const KEY: &str = "key";
 
 /// What is left of a secret value.
 type Hide = fn(&str) -> String;
@@ -142,11 +156,56 @@ fn header(text: &str) -> String {
     let Some((name, _)) = text.split_once(':') else {
         return text.to_owned();
     };
-    let lower = name.to_ascii_lowercase();
-    match SECRET.iter().any(|word| lower.contains(word)) {
-        true => format!("{name}: {HIDDEN}"),
-        false => text.to_owned(),
+    if is_secret(name) {
+        format!("{name}: {HIDDEN}")
+    } else {
+        text.to_owned()
     }
+}
+
+/// Whether the value of a header of this name is a secret.
+fn is_secret(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let mut words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
+    SECRET.iter().any(|part| lower.contains(part))
+        || words.any(|word| SECRET_WORDS.contains(&word) || word.ends_with(KEY))
+}
+
+/// A header without a colon has no name that could show whether it is a secret.
+fn invalid_header(text: &str) -> String {
+    if text.contains(':') {
+        header(text)
+    } else {
+        HIDDEN.to_owned()
+    }
+}
+
+/// Hides a secret in what clap reports of a value that is not valid.
+pub fn hide_invalid(mut error: clap::Error) -> clap::Error {
+    let kinds: [(&str, Hide); 7] = [
+        ("--user", user),
+        ("--bearer", bearer),
+        ("--cookie", cookies),
+        ("--header", invalid_header),
+        ("--form", field),
+        ("--bus", bus),
+        ("--otlp", bus),
+    ];
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    if let (Some(flag), Some(value)) = (
+        text(ContextKind::InvalidArg),
+        text(ContextKind::InvalidValue),
+    ) && let Some((_, hide)) = kinds.iter().find(|(name, _)| flag.starts_with(name))
+    {
+        error.insert(
+            ContextKind::InvalidValue,
+            ContextValue::String(hide(&value)),
+        );
+    }
+    error
 }
 
 /// A field of a form; the names of files stay.
@@ -211,6 +270,67 @@ mod tests {
                 assert_eq!(kept(&[&first[..], words].concat()), expected);
             }
         }
+    }
+
+    #[test]
+    fn headers_are_secret_by_the_words_in_their_names() {
+        // Method: names that people give to secrets, and usual headers with letters in common.
+        for name in [
+            "Authorization",
+            "Proxy-Authorization",
+            "X-Passwd",
+            "X-Password",
+            "X-Credential",
+            "X-Session-Id",
+            "X-JWT",
+            "x-signature",
+            "X-Key",
+            "X_Api_Key",
+            "ApiKey",
+            "X-Sig",
+            "X-CSRF-Token",
+            "X-Auth",
+            "X-Pass",
+            "Cookie",
+        ] {
+            assert_eq!(
+                header(&format!("{name}: hunter2")),
+                format!("{name}: <hidden>")
+            );
+        }
+        for name in [
+            "Accept",
+            "Keep-Alive",
+            "User-Agent",
+            "X-Keyboard",
+            "X-Forwarded-For",
+            "Host",
+        ] {
+            assert_eq!(header(&format!("{name}: a")), format!("{name}: a"));
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_valid_is_not_printed_if_it_is_secret() {
+        // Method: a header without a colon, and a collector's URL with a user and a password;
+        // a value that is no secret stays.
+        let message = |words: &[&str]| {
+            let first = ["abx", "run", "http://127.0.0.1/"];
+            let read = Cli::command().try_get_matches_from([&first[..], words].concat());
+            hide_invalid(read.unwrap_err()).to_string()
+        };
+        for words in [
+            &["-H", "Authorization Bearer hunter2"][..],
+            &["--otlp", "http://me:hunter2@127.0.0.1/"],
+            &["--otlp", "me:hunter2@127.0.0.1"],
+        ] {
+            let message = message(words);
+            assert!(
+                message.contains(HIDDEN) && !message.contains("hunter2"),
+                "{message}"
+            );
+        }
+        assert!(message(&["-c", "hunter2"]).contains("hunter2"));
     }
 
     #[test]

@@ -181,7 +181,7 @@ fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Reads the command line; ends the program where that is help, or wrong.
 pub fn parse() -> Cli {
     let words = with_guise(std::env::args_os().collect());
-    read(words).unwrap_or_else(|error| error.exit())
+    read(words).unwrap_or_else(|error| command_line::hide_invalid(error).exit())
 }
 
 /// The command line that these words are.

@@ -137,7 +137,7 @@ fn log(options: &HttperfOptions) -> Result<Vec<u8>, String> {
         (_, Some(HttperfSessionCalls::Log(file))) | (HttperfUris::Log { file, .. }, _) => file,
         _ => return Ok(Vec::new()),
     };
-    std::fs::read(file).map_err(|error| format!("can't open {file}: {error}"))
+    abx_lab::read_input(file.as_ref()).map_err(|error| format!("can't open {file}: {error}"))
 }
 
 /// Where the server is: of several addresses the first of IPv4, as httperf knows no other.

@@ -390,7 +390,8 @@ fn percentiles(place: &str, record: &StudyRecord) -> Vec<Document> {
 
 /// `out.hgrm` becomes `out.SUBJECT.LOAD.hgrm`.
 fn with_names(place: &str, names: [&str; 2]) -> String {
-    let names = names.map(|name| name.replace(['/', '\0'], "_")).join(".");
+    let is_unsafe = |letter: char| letter == '/' || letter.is_control();
+    let names = names.map(|name| name.replace(is_unsafe, "_")).join(".");
     let path = PathBuf::from(place);
     let last = path.extension().map(|last| last.to_string_lossy());
     let path = match last {
@@ -454,8 +455,9 @@ pub fn style(flags: &OutputFlags) -> Style {
             value.contains("utf-8") || value.contains("utf8")
         });
     let may_color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
     Style {
-        color: !flags.no_color && may_color && io::stdout().is_terminal(),
+        color: !flags.no_color && may_color && !is_dumb && io::stdout().is_terminal(),
         unicode: is_utf8,
         width: columns(
             std::env::var("COLUMNS").ok().as_deref(),
@@ -517,6 +519,10 @@ mod tests {
     fn names_stand_before_the_ending() {
         // Method: with and without an ending, and a name with a slash.
         assert_eq!(with_names("a/b.hgrm", ["old", "c50"]), "a/b.old.c50.hgrm");
+        assert_eq!(
+            with_names("b.hgrm", ["../a\nb\u{1b}", "c"]),
+            "b..._a_b_.c.hgrm"
+        );
         assert_eq!(with_names("a.d/b", ["old", "c50"]), "a.d/b.old.c50");
         assert_eq!(with_names("b.h", ["x/y", "c50"]), "b.x_y.c50.h");
     }

@@ -1,10 +1,9 @@
 //! Flags that replay an access log.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use abx_engine::schedule::ReplaySpeed;
-use abx_lab::{AccessLog, AccessLogError, Load, ReplayedLog, ReplayedMethods};
+use abx_lab::{AccessLog, AccessLogError, Load, ReplayedLog, ReplayedMethods, open_input};
 use clap::{Args, ValueEnum};
 
 use super::requests::{RequestFlags, input};
@@ -63,7 +62,7 @@ impl ReplayFlags {
             Some(ReplayMethodsName::All) => ReplayedMethods::All,
         };
         let path = { file.to_str() }.map_or(file.as_path(), |file| Path::new(input(file)));
-        let opened = File::open(path).map_err(|error| failed(error.into()))?;
+        let opened = open_input(path).map_err(|error| failed(error.into()))?;
         let speed = self.speed.unwrap_or(ReplaySpeed::RECORDED);
         let log = AccessLog::read(opened, methods).and_then(|log| log.replayed(speed));
         let mut log = log.map_err(failed)?;

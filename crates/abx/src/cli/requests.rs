@@ -1,14 +1,14 @@
 //! Flags that say what is asked: paths, headers, method and body, who asks, and files of
 //! requests.
 
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use abx_lab::credentials::{self, CredentialError, Header};
 use abx_lab::{
     Form, LINES_BYTES_MAX, LineFiles, REQUEST_FILE_BYTES_MAX, REQUESTS_MAX,
-    RequestPlaceholderError, RequestSpec, Target, listed_paths, requests_in, usual_method,
+    RequestPlaceholderError, RequestSpec, Target, listed_paths, open_input, read_input,
+    requests_in, usual_method,
 };
 use clap::Args;
 
@@ -138,7 +138,11 @@ impl RequestFlags {
                     ));
                 }
                 let fields = fields.iter().map(String::as_str);
-                let form = Form::of(fields, |file| fs::read(input(file)), self.template);
+                let form = Form::of(
+                    fields,
+                    |file| read_input(Path::new(input(file))),
+                    self.template,
+                );
                 let form = form.map_err(|wrong| Failure::usage(format!("--form: {wrong}")))?;
                 headers.push(("Content-Type".to_owned(), form.content_type));
                 Some(form.body)
@@ -248,7 +252,7 @@ fn read_file_or(flag: &str, word: &str) -> Result<Vec<u8>, Failure> {
         let text = word.strip_prefix('@').unwrap_or(word);
         return Ok(text.as_bytes().to_vec());
     };
-    fs::read(input(file)).map_err(|error| {
+    read_input(Path::new(input(file))).map_err(|error| {
         Failure::usage(format!(
             "{flag}: cannot read `{file}`: {error}. Give a file that can be read, or write `@@` \
              for a text that begins with @"
@@ -271,7 +275,7 @@ fn read_lines(file: &str) -> io::Result<String> {
 /// The text of a file: of one that is longer than so many bytes one byte more.
 fn read_text(path: &Path, bytes_max: usize) -> io::Result<String> {
     let mut text = String::new();
-    let file = fs::File::open(path)?;
+    let file = open_input(path)?;
     file.take(bytes_max as u64 + 1).read_to_string(&mut text)?;
     Ok(text)
 }
@@ -297,10 +301,14 @@ fn read_requests(file: &Path, server: Option<&Target>) -> Result<Vec<RequestSpec
         .map_err(|error| Failure::usage(format!("--request-file: {shown}: {error}")))
 }
 
+fn as_text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 /// The paths that a file lists, with how often.
 fn read_list(file: &Path, server: Option<&Target>) -> Result<Vec<(Option<String>, u32)>, Failure> {
     let shown = file.display();
-    let text = fs::read_to_string(file).map_err(|error| {
+    let text = read_input(file).and_then(as_text).map_err(|error| {
         Failure::usage(format!(
             "--urls: cannot read {shown}: {error}. Give a text file with a path or URL on each line"
         ))

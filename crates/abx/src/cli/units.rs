@@ -214,7 +214,7 @@ pub fn work(text: &str) -> Result<Work, String> {
 pub fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once(':')
-        .ok_or_else(|| format!("`{text}` is not a header: write `Name: value`"))?;
+        .ok_or("it is not a header: write `Name: value`")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 

@@ -19,13 +19,14 @@ use super::wakes::Wakes;
 ///
 /// # Errors
 /// What the kernel says; the keeper ends what it keeps then.
-pub fn guard(plan: KeeperPlan) -> io::Result<()> {
+pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
     set_name(c"guardian")?;
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
     let order = KeeperOrder {
         role: KeeperRole::Keeper,
         plan,
+        owner,
     };
     let mut keeper = match start_keeper() {
         Ok(keeper) => keeper,
@@ -59,7 +60,7 @@ pub fn guard(plan: KeeperPlan) -> io::Result<()> {
         // abx may still want to read the log, so until it closes the pipe.
         io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     }
-    scratch::clear(&order.plan);
+    scratch::clear(&order.plan, &order.owner);
     Ok(())
 }
 

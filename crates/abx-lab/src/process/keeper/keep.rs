@@ -25,23 +25,28 @@ const TIDY_WITHIN: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// What the kernel says; its guardian ends what is left then.
-pub fn run_command(plan: &KeeperPlan) -> io::Result<()> {
+pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
     set_name(c"keeper")?;
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
     let mut told = 0;
-    let made = scratch::make(plan, &mut |bytes| match bytes < told + TELL_EVERY_BYTES {
-        true => Ok(()),
-        false => {
-            told = bytes;
-            tell_making(bytes, &mut wakes)
-        }
-    });
-    let (main, since) = match made.and_then(|()| start(plan)) {
+    let made = scratch::make(
+        plan,
+        owner,
+        &mut |bytes| match bytes < told + TELL_EVERY_BYTES {
+            true => Ok(()),
+            false => {
+                told = bytes;
+                tell_making(bytes, &mut wakes)
+            }
+        },
+    );
+    // Until this process ends, the lock shows that the folder is in use.
+    let (_lock, (main, since)) = match made.and_then(|lock| Ok((lock, start(plan)?))) {
         Ok(started) => started,
         Err(why) => {
             KeeperReport::Failed { why }.tell();
-            scratch::clear(plan);
+            scratch::clear(plan, owner);
             return Ok(());
         }
     };
@@ -77,7 +82,7 @@ pub fn run_command(plan: &KeeperPlan) -> io::Result<()> {
     KeeperReport::Finished { killed }.tell();
     // abx may still want to read the log, so until it closes the pipe.
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
-    scratch::clear(plan);
+    scratch::clear(plan, owner);
     Ok(())
 }
 

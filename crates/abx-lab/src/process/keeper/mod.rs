@@ -43,6 +43,7 @@ use lost::end_what_is_left;
 pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
 use protocol::{KeeperOrder, KeeperReport, KeeperRole, StartFailure};
 pub use role::keep;
+pub(crate) use scratch::sweep_once;
 
 /// How much longer than its plan's `within` a keeper may take to end its tree.
 const STOP_GRACE: Duration = Duration::from_secs(10);
@@ -159,6 +160,8 @@ pub struct Keeper {
     pipe: Option<ChildStdin>,
     reports: Receiver<KeeperReport>,
     plan: KeeperPlan,
+    /// Identifies this start in its scratch folder.
+    owner: String,
     /// When the command was started.
     since: Nanos,
     /// When it ended.
@@ -247,6 +250,8 @@ impl Keeper {
             pipe,
             reports,
             plan: plan.clone(),
+            // Process numbers repeat, and each PID namespace has its own.
+            owner: format!("{} {}", std::process::id(), Nanos::now().0),
             since: Nanos::now(),
             until: None,
             output_start,
@@ -270,6 +275,7 @@ impl Keeper {
         let order = KeeperOrder {
             role: KeeperRole::Guardian,
             plan: self.plan.clone(),
+            owner: self.owner.clone(),
         };
         match self.pipe.as_mut().map(|pipe| order.write(pipe)) {
             Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -373,7 +379,7 @@ impl Keeper {
         // It has closed its standard output or was killed, so this is short.
         let _ = self.guardian.wait();
         // Where both were killed nobody else is there to do it.
-        scratch::clear(&self.plan);
+        scratch::clear(&self.plan, &self.owner);
         let ending = ProcessEnd {
             exit: self.exited,
             manner,

@@ -92,6 +92,9 @@ pub(super) struct KeeperOrder {
     pub role: KeeperRole,
     /// The plan.
     pub plan: KeeperPlan,
+    /// Identifies this start in the folder that it makes. No other start has the same text.
+    #[serde(default)]
+    pub owner: String,
 }
 
 /// What a process does for a plan.

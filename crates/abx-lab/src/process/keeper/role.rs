@@ -19,11 +19,13 @@ pub fn keep() -> ExitCode {
         Ok(Some(KeeperOrder {
             role: KeeperRole::Guardian,
             plan,
-        })) => guard(plan),
+            owner,
+        })) => guard(plan, owner),
         Ok(Some(KeeperOrder {
             role: KeeperRole::Keeper,
             plan,
-        })) => run_command(&plan),
+            owner,
+        })) => run_command(&plan, &owner),
         Err(error) => Err(error),
     };
     match played {

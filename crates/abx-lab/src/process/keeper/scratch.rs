@@ -2,35 +2,44 @@
 //! removed when nothing of it is left. Only the keeper makes it, so that it is
 //! never there without one.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Once;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Core;
 use rand_chacha::rand_core::block::BlockRngCore;
 
+use crate::process::leftovers::{is_alive, lock_of_nobody};
+
 use super::protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile, StartFailure};
 
-/// Makes the folder and its files, and tells after each part how many bytes were made;
-/// an error of `told` ends it.
+/// The file in a scratch folder that names the start it belongs to. The keeper locks it for as
+/// long as it lives.
+const OWNER: &str = "owner";
+
+/// Makes the folder and its files, and reports after each part how many bytes were made;
+/// an error of `told` ends it. The folder is in use until the returned lock is dropped.
 ///
 /// # Errors
 /// Which file could not be written, and why.
 pub fn make(
     plan: &KeeperPlan,
+    owner: &str,
     told: &mut dyn FnMut(u64) -> io::Result<()>,
-) -> Result<(), StartFailure> {
+) -> Result<Option<File>, StartFailure> {
     let Some(scratch) = &plan.scratch else {
-        return Ok(());
+        return Ok(None);
     };
     let folder = scratch.join(SCRATCH_EMPTY);
     let failed = |what: &Path, error: io::Error| {
         StartFailure::Other(format!("its folder {}: {error}", what.display()))
     };
-    std::fs::create_dir(scratch)
-        .and_then(|()| std::fs::create_dir(&folder))
+    let lock = fs::create_dir(scratch)
+        .and_then(|()| claim(scratch, owner))
         .map_err(|error| failed(scratch, error))?;
+    fs::create_dir(&folder).map_err(|error| failed(&folder, error))?;
     let mut made = 0;
     let mut add = |bytes: u64| {
         made += bytes;
@@ -40,15 +49,87 @@ pub fn make(
         let path = folder.join(&file.path);
         write(&path, file, &mut add).map_err(|error| failed(&path, error))?;
     }
-    Ok(())
+    Ok(Some(lock))
 }
 
-/// Removes the folder.
-pub fn clear(plan: &KeeperPlan) {
-    if let Some(scratch) = &plan.scratch {
-        // What cannot be removed is left in the folder for temporary files.
-        let _ = std::fs::remove_dir_all(scratch);
+/// Writes who owns a new folder, and locks that file.
+fn claim(scratch: &Path, owner: &str) -> io::Result<File> {
+    let mut file = File::create_new(scratch.join(OWNER))?;
+    // A file system without locks only keeps later runs from sweeping the folder.
+    let _ = file.try_lock();
+    file.write_all(owner.as_bytes())?;
+    Ok(file)
+}
+
+/// Removes the folder, if this start has made it.
+pub fn clear(plan: &KeeperPlan, owner: &str) {
+    let Some(scratch) = &plan.scratch else {
+        return;
+    };
+    match fs::read_to_string(scratch.join(OWNER)) {
+        Ok(found) if found == owner => remove(scratch),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A keeper that was killed before it could write the file leaves an empty folder.
+            let _ = fs::remove_dir(scratch);
+        }
+        Ok(_) | Err(_) => {}
     }
+}
+
+/// Removes a folder, [`OWNER`] last: what an interrupted removal leaves can still be swept.
+fn remove(scratch: &Path) {
+    let Ok(entries) = fs::read_dir(scratch) else {
+        return;
+    };
+    // What cannot be removed stays in the folder for temporary files.
+    for entry in entries.flatten().filter(|entry| entry.file_name() != OWNER) {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let _ = if is_folder {
+            fs::remove_dir_all(entry.path())
+        } else {
+            fs::remove_file(entry.path())
+        };
+    }
+    let is_empty = fs::read_dir(scratch).is_ok_and(|entries| entries.count() == 1);
+    if is_empty {
+        let _ = fs::remove_dir_all(scratch);
+    }
+}
+
+/// Removes what killed starts have left in the folder for temporary files, once per process.
+pub(crate) fn sweep_once() {
+    static SWEPT: Once = Once::new();
+    SWEPT.call_once(|| sweep(&std::env::temp_dir()));
+}
+
+/// Removes the folders in `temporary` whose abx and keeper were both killed.
+///
+/// A folder stays if its [`OWNER`] file is missing, belongs to another user or is locked, or if
+/// the process that its name gives is alive.
+fn sweep(temporary: &Path) {
+    let Ok(entries) = fs::read_dir(temporary) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_left =
+            { name.to_str().and_then(scratch_process) }.is_some_and(|process| !is_alive(process));
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_left
+            && is_folder
+            && let Some(_lock) = lock_of_nobody(&entry.path().join(OWNER))
+        {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// The process number in the name of a scratch folder, `abx-PROCESS-NAME-PORT`.
+fn scratch_process(name: &str) -> Option<u32> {
+    let (process, rest) = name.strip_prefix("abx-")?.split_once('-')?;
+    let (_, port) = rest.rsplit_once('-')?;
+    port.parse::<u16>().ok()?;
+    process.parse().ok()
 }
 
 fn write(
@@ -57,10 +138,10 @@ fn write(
     add: &mut dyn FnMut(u64) -> io::Result<()>,
 ) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        fs::create_dir_all(folder)?;
     }
     match &file.content {
-        FileContent::Text(text) => std::fs::write(path, text),
+        FileContent::Text(text) => fs::write(path, text),
         FileContent::Random { seed, bytes } => {
             // By whole blocks: byte by byte it takes ten times as long in a debug build.
             let mut out = BufWriter::new(File::create(path)?);
@@ -84,10 +165,98 @@ fn write(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::process::Command;
+
     use rand::RngCore;
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::study::launch::Launch;
+
+    fn scratch_plan(scratch: &Path) -> KeeperPlan {
+        KeeperPlan {
+            program: "true".to_owned(),
+            arguments: Vec::new(),
+            directory: scratch.to_owned(),
+            environment: BTreeMap::new(),
+            cpus: None,
+            descriptors: None,
+            log: scratch.join("log"),
+            scratch: Some(scratch.to_owned()),
+            files: Vec::new(),
+            stop: Launch::STOP,
+            container: None,
+            outlives_main: false,
+        }
+    }
+
+    /// The number of a process that has ended.
+    fn dead_process() -> u32 {
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        child.id()
+    }
+
+    #[test]
+    fn a_folder_that_another_start_has_made_is_not_removed() {
+        // Method: a folder that stood before, with a file; one that another start has made; and
+        // the start's own, which is removed.
+        let folder = tempfile::tempdir().unwrap();
+        let foreign = folder.path().join("foreign");
+        fs::create_dir(&foreign).unwrap();
+        fs::write(foreign.join("keep.txt"), "x").unwrap();
+        let plan = scratch_plan(&foreign);
+        assert!(make(&plan, "one", &mut |_| Ok(())).is_err());
+        clear(&plan, "one");
+        assert!(foreign.join("keep.txt").exists());
+        let plan = scratch_plan(&folder.path().join("new"));
+        let lock = make(&plan, "one", &mut |_| Ok(())).unwrap();
+        clear(&plan, "another");
+        assert!(plan.scratch.as_ref().unwrap().join(SCRATCH_EMPTY).is_dir());
+        drop(lock);
+        clear(&plan, "one");
+        assert!(!plan.scratch.unwrap().exists());
+    }
+
+    #[test]
+    fn a_sweep_removes_the_folders_of_dead_processes_that_abx_has_made_and_nothing_else() {
+        // Method: a folder whose keeper and abx are gone; one whose keeper lives, by its lock;
+        // one whose abx lives, by its number; folders of such a name without an owner file, or
+        // with a folder or a link in its place; and another name.
+        let temporary = tempfile::tempdir().unwrap();
+        let dead = dead_process();
+        let place = |name: String| temporary.path().join(name);
+        let made = |name: String| {
+            let plan = scratch_plan(&place(name));
+            let lock = make(&plan, "one", &mut |_| Ok(())).unwrap();
+            fs::write(&plan.log, "x").unwrap();
+            lock
+        };
+        drop(made(format!("abx-{dead}-my-server-8080")));
+        let lock = made(format!("abx-{dead}-locked-8080"));
+        drop(made(format!("abx-{}-alive-8080", std::process::id())));
+        drop(made(format!("abx-{dead}-noport")));
+        drop(made(format!("other-{dead}-x-8080")));
+        let bare = |name: &str| {
+            let folder = place(format!("abx-{dead}-{name}-8080"));
+            fs::create_dir_all(folder.join(SCRATCH_EMPTY)).unwrap();
+            folder
+        };
+        bare("foreign");
+        fs::create_dir(bare("folder").join(OWNER)).unwrap();
+        fs::write(place("target".to_owned()), "x").unwrap();
+        let link = bare("link").join(OWNER);
+        std::os::unix::fs::symlink(place("target".to_owned()), link).unwrap();
+        let count = || fs::read_dir(temporary.path()).unwrap().count();
+        let before = count();
+        sweep(temporary.path());
+        assert!(!place(format!("abx-{dead}-my-server-8080")).exists());
+        assert_eq!(count(), before - 1);
+        drop(lock);
+        sweep(temporary.path());
+        assert_eq!(count(), before - 2);
+    }
 
     fn random(seed: u64, bytes: u64) -> ScratchFile {
         ScratchFile {

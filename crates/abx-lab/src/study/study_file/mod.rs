@@ -31,7 +31,6 @@ pub mod scenario;
 mod scenario_mistake;
 mod unit;
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +38,8 @@ pub use conform::schema;
 pub use mistake::{Diagnostic, Mistake, StudyFileError};
 pub use model::{Need, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
 pub use scenario_mistake::ScenarioMistake;
+
+use crate::study::input_file::open_input;
 
 use document::TomlDocument;
 use key_position::KeyPosition;
@@ -138,7 +139,7 @@ fn parse_tree(text: &str, file: &Path, templates: Templates) -> Result<StudyFile
 fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One byte more tells a file that is too long.
-    File::open(file)?
+    open_input(file)?
         .take(BYTES_MAX + 1)
         .read_to_end(&mut bytes)?;
     Ok(bytes)

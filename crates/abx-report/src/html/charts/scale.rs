@@ -17,7 +17,13 @@ enum ScaleKind {
 impl Scale {
     /// Equal distances for equal differences, between these ends.
     pub(crate) fn linear(low: f64, high: f64) -> Scale {
-        let high = if high > low { high } else { low + 1.0 };
+        let [low, high] = [low, high].map(within_range);
+        let width_least = (low.abs().max(high.abs()) * CLOSE).max(RANGE.recip());
+        let high = if high - low > width_least {
+            high
+        } else {
+            low + width_least.max(1.0)
+        };
         Scale {
             kind: ScaleKind::Linear,
             low,
@@ -28,7 +34,7 @@ impl Scale {
     /// From zero to a round number at or above `most`.
     pub(crate) fn from_zero(most: f64) -> Scale {
         let most = if most > 0.0 && most.is_finite() {
-            most
+            most.clamp(RANGE.recip(), RANGE)
         } else {
             1.0
         };
@@ -40,6 +46,7 @@ impl Scale {
     /// `None` when none of them has a logarithm.
     pub(crate) fn log_around(values: impl Iterator<Item = f64>) -> Option<Scale> {
         let drawable = values.filter(|value| value.is_finite() && *value > 0.0);
+        let drawable = drawable.map(|value| value.clamp(RANGE.recip(), RANGE));
         let (low, high) = drawable.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
             (low.min(value), high.max(value))
         });
@@ -120,6 +127,14 @@ impl Scale {
     }
 }
 
+/// A value that an axis can have as an end; 0 for none.
+fn within_range(value: f64) -> f64 {
+    if value.is_nan() {
+        return 0.0;
+    }
+    value.clamp(-RANGE, RANGE)
+}
+
 /// 1, 2 or 5 times a power of ten, at or above `step`.
 fn nice_step(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
@@ -133,6 +148,9 @@ pub(crate) fn plain(value: f64) -> String {
     format!("{}", (value * 1e9).round() / 1e9)
 }
 
+/// The largest value that an axis shows. It is far beyond every unit of a record, and its square
+/// and its inverse are finite.
+const RANGE: f64 = 1e30;
 /// The share of a logarithmic axis that is left free at each end, and the least.
 const ROOM: f64 = 0.06;
 const ROOM_LEAST: f64 = 0.01;
@@ -193,7 +211,54 @@ mod tests {
         assert_eq!(Scale::log_around([0.0, f64::NAN].into_iter()), None);
     }
 
+    /// Values of every size, and those that are no number.
+    fn any_value() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            any::<f64>(),
+            any::<u64>().prop_map(f64::from_bits),
+            prop::sample::select(vec![
+                0.0,
+                1.0,
+                -1.0,
+                1e16,
+                1e304,
+                f64::MAX,
+                f64::MIN,
+                f64::MIN_POSITIVE,
+                5e-324,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                f64::NAN,
+            ]),
+        ]
+    }
+
     proptest! {
+        #[test]
+        fn any_pair_of_values_gives_an_axis_with_few_ticks(
+            low in any_value(),
+            high in any_value(),
+            most in 3_usize..9,
+        ) {
+            // Method: values of every size on each kind of axis; ends, places and ticks are
+            // finite, and there are at most two dozen ticks.
+            let scales = [
+                Some(Scale::linear(low, high)),
+                Some(Scale::from_zero(high)),
+                Scale::log_around([low, high].into_iter()),
+            ];
+            for scale in scales.into_iter().flatten() {
+                let [start, end] = scale.ends();
+                prop_assert!(start.is_finite() && end.is_finite() && start < end, "{scale:?}");
+                let ticks = scale.ticks(most);
+                prop_assert!(ticks.len() <= 24, "{scale:?} {ticks:?}");
+                prop_assert!(ticks.iter().all(|tick| tick.is_finite()), "{scale:?} {ticks:?}");
+                for value in [low, high] {
+                    prop_assert!((0.0..=1.0).contains(&scale.place(value)), "{scale:?}");
+                }
+            }
+        }
+
         #[test]
         fn axes_hold_their_values_and_few_ticks(
             values in prop::collection::vec(1e-3_f64..1e9, 1..8),

@@ -1,0 +1,27 @@
+//! What killed processes of abx leave behind, and how a later run can be certain of that.
+//!
+//! Whoever makes a file or folder that a kill could leave behind holds a lock on it. The kernel
+//! releases the lock with the process, in every PID namespace.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Whether a process with this number runs here. One of another user counts too.
+pub fn is_alive(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
+}
+
+/// Locks a regular file of this user; `None` if a process has locked it, or if that cannot be
+/// found out.
+pub fn lock_of_nobody(path: &Path) -> Option<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(i32::try_from(flags.bits()).ok()?)
+        .open(path)
+        .ok()?;
+    let found = file.metadata().ok()?;
+    let is_ours = found.is_file() && found.uid() == rustix::process::geteuid().as_raw();
+    (is_ours && file.try_lock().is_ok()).then_some(file)
+}
