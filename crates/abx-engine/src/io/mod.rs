@@ -15,6 +15,7 @@
 
 mod busy_wait;
 mod epoll;
+mod pause;
 mod tls;
 mod wake;
 
@@ -26,6 +27,7 @@ use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
 pub(crate) use epoll::EpollIo;
+pub(crate) use pause::{PauseWatch, paused_ns};
 pub use tls::TlsPlanError;
 pub(crate) use tls::{Tls, TlsClient, remedy};
 

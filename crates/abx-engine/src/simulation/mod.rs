@@ -14,6 +14,7 @@ mod echoes;
 pub(crate) mod network;
 mod opened;
 mod paced;
+mod pauses;
 mod phased;
 mod pipelined;
 mod replays;

@@ -157,6 +157,8 @@ pub(crate) struct Sim {
     accepted_at: Nanos,
     /// From when and until when the peer is not there.
     away: (Nanos, Nanos),
+    /// From when and until when the generator's thread stands still.
+    paused: (Nanos, Nanos),
 }
 
 /// Both ends of one connection.
@@ -245,6 +247,7 @@ impl Sim {
             is_accepting: false,
             accepted_at: Nanos(0),
             away: (Nanos(0), Nanos(0)),
+            paused: (Nanos(0), Nanos(0)),
         }
     }
 
@@ -252,6 +255,11 @@ impl Sim {
     /// whoever sends to it over a connection loses that.
     pub(crate) fn goes_away(&mut self, from: Nanos, until: Nanos) {
         self.away = (from, until);
+    }
+
+    /// A wait that ends from one moment on, and before another, ends only there.
+    pub(crate) fn pauses(&mut self, from: Nanos, until: Nanos) {
+        self.paused = (from, until);
     }
 
     /// What the network and the peer are like from now on.
@@ -489,10 +497,14 @@ impl Io for Sim {
                 break;
             }
             let Reverse(event) = self.events.pop().expect("one was seen");
-            self.now = event.at;
+            self.now = self.now.max(event.at);
             self.happen(event, ready);
         }
         if ready.is_empty() {
+            self.now = until;
+        }
+        let (from, until) = self.paused;
+        if from <= self.now && self.now < until {
             self.now = until;
         }
         self.arrange(ready);

@@ -122,6 +122,7 @@ impl Round {
     pub fn is_disturbed_in(&self, slice: &SliceRecord, threads: usize) -> bool {
         let is_seen = |slice: &SliceRecord| {
             self.disturbed.iter().any(|disturbance| match disturbance {
+                Disturbance::Paused => slice.paused_ns > 0,
                 Disturbance::Steal => slice.steal_ns > Some(0),
                 Disturbance::Wait => slice.generator_wait_ns.is_some_and(|wait_ns| {
                     let all_ns = slice.window_ns as f64 * threads as f64;
@@ -146,4 +147,11 @@ pub enum Disturbance {
     Steal,
     /// Other programs had the generator's processor.
     Wait,
+    /// abx itself, or its machine, was paused.
+    Paused,
+}
+
+impl Disturbance {
+    /// Every kind.
+    pub const ALL: [Disturbance; 3] = [Disturbance::Steal, Disturbance::Wait, Disturbance::Paused];
 }

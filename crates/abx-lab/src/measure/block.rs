@@ -444,6 +444,9 @@ fn disturbances(slices: &[SliceRecord], threads: usize) -> Vec<Disturbance> {
     if share(wait_ns, window_ns * threads as u64) >= WAIT_SHARE_MIN {
         found.push(Disturbance::Wait);
     }
+    if slices.iter().any(|slice| slice.paused_ns > 0) {
+        found.push(Disturbance::Paused);
+    }
     found
 }
 
@@ -470,6 +473,17 @@ mod tests {
         assert_eq!(others_cpu_ns(&slice, &others[..1]), Some(0));
         assert_eq!(others_cpu_ns(&slice, &[others[0], ("b", None)]), None);
         assert_eq!(others_cpu_ns(&slice, &[("a", None), others[1]]), Some(10));
+    }
+
+    #[test]
+    fn a_round_in_which_abx_was_paused_is_marked() {
+        // Method: a pause in the second of two slices, which is long for its own reasons.
+        let mut paused = slice(3_000_000_000, 0, 0);
+        paused.paused_ns = 2_800_000_000;
+        let slices = [slice(100_000_000, 0, 0), paused];
+        assert_eq!(disturbances(&slices, 1), [Disturbance::Paused]);
+        let slow = [slice(100_000_000, 0, 0), slice(3_000_000_000, 0, 0)];
+        assert_eq!(disturbances(&slow, 1), []);
     }
 
     #[test]

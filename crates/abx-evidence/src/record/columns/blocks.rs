@@ -55,6 +55,7 @@ columns! {
         waiting_awake_ns: u64,
         busiest_worker_ns: u64,
         generator_wait_ns: Option<u64>,
+        paused_ns: u64,
         steal_ns: Option<u64>,
         generator_steal_ns: Option<u64>,
         busy_ns: Option<u64>,
