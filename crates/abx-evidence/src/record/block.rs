@@ -43,6 +43,19 @@ pub struct BlockRecord {
     pub missing_agents: Vec<u32>,
     /// How fast the processors were before and after; empty when that was not looked at.
     pub canaries: Vec<Canary>,
+    /// The programs of the machine that used most CPU time during the block, other than abx,
+    /// subjects and services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_programs: Vec<OtherProgram>,
+}
+
+/// What all processes of one name used that belong to no part of a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherProgram {
+    /// The name that the kernel shows, cut to 15 bytes, without control characters.
+    pub name: String,
+    /// Their processor time, in seconds, to a clock tick (10 ms) of each.
+    pub cpu_s: f64,
 }
 
 /// One subject's life in one block.

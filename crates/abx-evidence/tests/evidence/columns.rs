@@ -266,6 +266,7 @@ fn block(loads: Vec<BlockLoad>) -> BlockRecord {
         faults: Vec::new(),
         missing_agents: Vec::new(),
         canaries: Vec::new(),
+        other_programs: Vec::new(),
     }
 }
 

@@ -52,7 +52,7 @@ const BEFORE_OUTCOMES: [&str; 13] = [
     "clocked",
 ];
 
-const AFTER_OUTCOMES: [&str; 28] = [
+const AFTER_OUTCOMES: [&str; 29] = [
     "discarded",
     "unsent",
     "queued",

@@ -20,8 +20,13 @@ pub fn expectations_text(
             "" => String::new(),
             load => format!(" {}", self::place(record, load)),
         };
+        // Of several subjects each has its own result.
+        let of = match (answer.goal, record.measured.subjects.len()) {
+            (None, _) | (_, 1) => String::new(),
+            _ => format!(" of {}", clean_name(&answer.subject)),
+        };
         let text = format!(
-            "Expected {}{place}: {standing}: {}.",
+            "Expected {}{of}{place}: {standing}: {}.",
             clean_name(&answer.expected),
             reason(record, answer)
         );

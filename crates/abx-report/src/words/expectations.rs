@@ -1,15 +1,15 @@
 //! What a study says to what was expected, and why.
 
-use abx_evidence::{Doubt, ExpectationResult, Standing, StudyRecord};
+use abx_evidence::{Doubt, ExpectationResult, GoalReading, Standing, StudyRecord};
 
 use super::metrics::metric_name;
-use super::units::{plural, ratios};
+use super::units::{GLUE, TimeUnit, count, plural, ratios, share};
 use super::verdict::{more_blocks, name};
 use super::wrap::clean;
 
 /// The figures behind an answer, and what keeps them from settling it.
 pub(crate) fn reason(record: &StudyRecord, answer: &ExpectationResult) -> String {
-    let figures = figures(answer);
+    let figures = figures(answer).or_else(|| Some(seen(answer.goal?)));
     let doubt = match &answer.standing {
         Standing::Holds | Standing::Fails => None,
         Standing::Unsettled(doubt) => Some(doubting(record, *doubt, answer)),
@@ -34,6 +34,28 @@ fn figures(answer: &ExpectationResult) -> Option<String> {
     ))
 }
 
+/// What was measured of a goal.
+fn seen(reading: GoalReading) -> String {
+    match reading {
+        GoalReading::Time { name, us, at_least } => {
+            let us = us.round() as u64;
+            let unit = TimeUnit::of([Some(us)]);
+            let least = if at_least { "at least " } else { "" };
+            format!(
+                "{name} was {least}{}{GLUE}{}",
+                unit.show(Some(us)),
+                unit.sign()
+            )
+        }
+        GoalReading::Errors { missed, planned } => format!(
+            "{} of {} failed or were never sent ({})",
+            count(missed),
+            plural(planned, "request"),
+            share(missed, planned)
+        ),
+    }
+}
+
 fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> String {
     let factor = answer.wanted.map_or(1.0, |(_, factor)| factor);
     match doubt {
@@ -52,6 +74,13 @@ fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> S
         Doubt::NoReference => "they were measured at different times and nothing beside both: \
                                measure both in one study, or keep the ceiling on in both"
             .to_owned(),
+        Doubt::TimesAtLeast => {
+            "requests had no response, so how long they would have taken is not known".to_owned()
+        }
+        Doubt::FewRequests(needed) => {
+            format!("it needs at least {}", plural(needed, "request"))
+        }
+        Doubt::NothingSent => "no request was sent".to_owned(),
         Doubt::NoInterval => "there is no interval".to_owned(),
         Doubt::GeneratorBound => "the limit was not theirs, but that of the generator or of a \
                                   service, so which is faster is not known; more CPU per response \
