@@ -46,10 +46,12 @@ const WAIT: Thresholds = Thresholds::noted_above(WAIT_MAX);
 const BACKGROUND: Thresholds = Thresholds::noted_above(0.01);
 
 /// The kernel counts processor time in ticks of 10 ms. A difference of two readings of one
-/// processor is off by 10 ms / √6 (the standard deviation of a difference of two roundings), and
-/// a sum of less than three of these errors is none.
+/// processor is off by 10 ms / √6 (the standard deviation of a difference of two roundings);
+/// work of others that is less than three of these errors is not claimed.
 const TICK_ERROR_NS: f64 = 4.1e6;
 const TICK_ERRORS: f64 = 3.0;
+/// One tick of steal may be rounding.
+const STEAL_MIN_NS: u64 = 20_000_000;
 /// So many other programs are named, each that used at least this much CPU time.
 const PROGRAMS: usize = 3;
 const PROGRAM_CPU_MIN_S: f64 = 0.01;
@@ -59,14 +61,8 @@ pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
     let (record, load, all) = (view.study, view.load, view.sums());
     let cpus = processors(record) as u64;
     let capacity = all.window_ns * cpus;
-    // What is counted in ticks, read at both edges of each slice.
-    let of_ticks = |ns: u64| {
-        let error = TICK_ERROR_NS * (cpus as f64 * all.slices as f64).sqrt();
-        let is_certain = ns as f64 > TICK_ERRORS * error;
-        share(ns, capacity)
-            .filter(|_| is_certain)
-            .map(|part| part.min(1.0))
-    };
+    let of_all = |ns: u64| share(ns, capacity).map(|part| part.min(1.0));
+    let foreign_min = TICK_ERRORS * TICK_ERROR_NS * (cpus as f64 * all.slices as f64).sqrt();
     let mut found = Vec::from_iter(paused(view));
     let mut look = |id: FindingId, part: Option<f64>, bar: Thresholds, what: [&str; 2]| {
         if let Some(part) = part.filter(|part| *part > bar.note) {
@@ -81,7 +77,9 @@ pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
     };
     look(
         FindingId::Steal,
-        all.steal_ns.and_then(of_ticks),
+        all.steal_ns
+            .filter(|ns| *ns >= STEAL_MIN_NS)
+            .and_then(of_all),
         STEAL,
         [
             "the hypervisor gave the CPUs reserved for this measurement to others",
@@ -98,10 +96,11 @@ pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
     let foreign = all
         .busy_ns
         .zip(known)
-        .map(|(busy, known)| busy.saturating_sub(known));
+        .map(|(busy, known)| busy.saturating_sub(known))
+        .filter(|foreign| *foreign as f64 > foreign_min);
     look(
         FindingId::ForeignCpu,
-        foreign.and_then(of_ticks),
+        foreign.and_then(of_all),
         FOREIGN,
         [
             "other programs used the CPUs reserved for this measurement",

@@ -54,10 +54,10 @@ pub(super) fn never_steady(own: &SubjectView) -> Option<Finding> {
     Some(finding.about(subject).under(&load.name))
 }
 
-/// That a run counts a start which differs from the rest.
+/// That a run counts a start which is worse than the rest.
 ///
 /// Method: MSER-5 over the stretches of the run's course: of verified responses, or of median
-/// response times if a rate sets the throughput. A throughput that changes by less than 1 %
+/// response times if a rate sets the throughput. A throughput that rises by less than 1 %
 /// without the start is left as it is. Source: docs/statistics.md, "Steadiness".
 pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
     let (load, sums) = (own.load, &own.sums);
@@ -85,15 +85,15 @@ pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
     let (start, rest) = series.split_at_checked(bins).filter(|_| bins > 0)?;
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     let (ratio, without) = (mean(start) / mean(rest), mean(rest) / mean(&series));
-    let is_material = !is_saturating || (without - 1.0).abs() >= WARM_UP_EFFECT_MIN;
-    let seconds = (course.stretch_ns * bins as u64) as f64 / 1e9;
-    let what = match is_saturating {
-        true => "the throughput",
-        false => "the median response time",
+    // A start that is better than the rest is no warm-up.
+    let is_worse = match is_saturating {
+        true => ratio < 1.0 && (without - 1.0) >= WARM_UP_EFFECT_MIN,
+        false => ratio > 1.0,
     };
-    let way = match ratio < 1.0 {
-        true => "lower",
-        false => "higher",
+    let seconds = (course.stretch_ns * bins as u64) as f64 / 1e9;
+    let [what, way] = match is_saturating {
+        true => ["the throughput", "lower"],
+        false => ["the median response time", "higher"],
     };
     let mut message = format!(
         "in the first {seconds:.2} s {what} was {:.0} % {way} than in the rest, and it counts",
@@ -108,7 +108,7 @@ pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
         seconds.ceil()
     );
     let finding = Finding::new(FindingId::WarmUpCounted, message).with_remedy(remedy);
-    (ratio.is_finite() && is_material).then(|| finding.about(own.subject))
+    (ratio.is_finite() && is_worse).then(|| finding.about(own.subject))
 }
 
 /// Subjects that had not settled when their warm-up was measured, with what changed in

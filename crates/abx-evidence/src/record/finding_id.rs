@@ -193,8 +193,8 @@ finding_ids! {
          law); when a fifth is missing, there is no claim",
         "use longer slices (`--slice`), or fewer connections";
     WarmUpCounted: "warm_up_counted", [Note],
-        "the first part of a run had another throughput, or other response times, than the rest, \
-         and counts",
+        "the first part of a run had a lower throughput, or longer response times at a rate, than \
+         the rest, and counts",
         "leave it out with `--warmup`, or load for longer (`-d`)";
     FewTimes: "few_times", [Note],
         "a run has too few requests for a quantile of its response times",
