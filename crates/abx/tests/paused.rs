@@ -20,7 +20,7 @@ fn a_stop_of_abx_is_found_and_not_charged_to_the_server() {
     wait_for("the end of the pause", || {
         (began.elapsed() >= Duration::from_millis(1_500)).then_some(())
     });
-    send(running.id(), Signal::Continue);
+    send(running.id(), Signal::Cont);
     let ended = running.wait();
     let record = ended.json();
     let pauses = findings(&record, "generator_paused");
