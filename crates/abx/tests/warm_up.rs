@@ -31,7 +31,7 @@ fn a_warm_up_is_sent_and_counted_nowhere() {
             "{words}: {warm_up:#}"
         );
     }
-    let printed = home.run_abx(&["run", &server.url, "-n", "9", "--warmup", "0.1"]);
+    let printed = home.run_abx(&["run", &server.url, "-n", "9", "--warmup", "100ms"]);
     printed.expect(0, &["after 100ms of warm-up"]);
     assert!(
         printed.stdout.contains("after 100 ms of warm-up"),

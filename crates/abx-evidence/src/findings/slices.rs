@@ -108,17 +108,15 @@ pub(super) fn few_times(own: &SubjectView, summary: &Summary) -> Option<Finding>
     if requests >= TIMES_MIN {
         return None;
     }
-    let few = Figure::QUANTILES.into_iter().filter(|(figure, share)| {
+    let (lowest, _) = Figure::QUANTILES.into_iter().find(|(figure, share)| {
         let is_shown = summary.response_time_us.figure(*figure).is_some();
         is_shown && requests as f64 * (1.0 - share) < 1.0
-    });
-    let few: Vec<&str> = few.map(|(figure, _)| figure.name()).collect();
-    let (first, names) = (few.first()?, few.join(", "));
-    let units = own.load.settings.exchange.shape.units();
-    let message = match few.len() {
-        1 => format!("{requests} {units} are too few for {first}, which is the slowest of them"),
-        _ => format!("{requests} {units} are too few for {names}, which are the slowest of them"),
-    };
+    })?;
+    let message = format!(
+        "the response times from {} upwards are the slowest of only {requests} {}",
+        lowest.name(),
+        own.load.settings.exchange.shape.units()
+    );
     let finding = Finding::new(FindingId::FewTimes, message).of_times();
     Some(finding.about(own.subject))
 }
