@@ -12,8 +12,8 @@ use crate::end::{End, Failure};
 /// What must hold.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ExpectFlags {
-    /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as 'new >= 0.97
-    /// * old', 'server_cpu: new <= 1.1 * old @ LOAD' or, for each subject and load,
+    /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as
+    /// 'new >= 0.97 * old', 'server_cpu: new <= 1.1 * old @ LOAD' or, for each subject and load,
     /// 'p99<50ms,errors<0.1%'; may be repeated.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
