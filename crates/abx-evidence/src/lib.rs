@@ -20,7 +20,7 @@ pub mod stats;
 pub mod timer;
 mod view;
 
-pub use expectation::{Doubt, Expectation, ExpectationResult, Standing};
+pub use expectation::{Doubt, Expectation, ExpectationResult, GoalReading, Standing, Threshold};
 pub use file::StudyRecord;
 pub use file::run::{
     GeneratorSide, NotARun, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,

@@ -330,6 +330,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         faults: Vec::new(),
         missing_agents: Vec::new(),
         canaries: vec![canary(0), canary(1)],
+        other_programs: Vec::new(),
     }
 }
 

@@ -35,7 +35,7 @@ pub use run_study::context::{PrepareError, this_machine};
 pub use run_study::load_once::{LoadOnce, LoadedOnce, load_once};
 pub use run_study::progress::StudyProgress;
 pub use run_study::run::{
-    RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, STRETCH, collected_run, run,
+    RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, collected_run, run,
 };
 pub use run_study::run_scenario::{ScenarioError, ScenarioRun, run_scenario};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};

@@ -26,4 +26,4 @@ pub use net::socket::{
 pub use net::socket_tuning::SocketTuning;
 pub use net::{names, network, ports};
 pub use process::tree::ProcTree;
-pub use process::{descriptors, limits, tree};
+pub use process::{descriptors, limits, programs, tree};

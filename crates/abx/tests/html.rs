@@ -220,6 +220,7 @@ fn what_has_no_page_is_refused_one() {
         elapsed_s: 1.0,
         interrupted: false,
         readings: Readings::default(),
+        other_programs: Vec::new(),
         elsewhere: None,
         noise: None,
         ceilings: Vec::new(),

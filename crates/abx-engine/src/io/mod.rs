@@ -15,6 +15,7 @@
 
 mod busy_wait;
 mod epoll;
+mod pause;
 mod tls;
 mod turn;
 mod wake;
@@ -27,6 +28,7 @@ use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
 pub(crate) use epoll::EpollIo;
+pub(crate) use pause::{PauseWatch, paused_ns};
 pub(crate) use tls::{Tls, TlsClient, remedy};
 pub use tls::{TlsPlanError, fuzz as tls_fuzz};
 #[cfg(test)]

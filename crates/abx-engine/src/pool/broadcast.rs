@@ -152,7 +152,7 @@ impl<I: Io> Broadcast<I> {
         for lost in std::mem::take(&mut self.pool.protocol.gone) {
             self.audience.joins(lost.index);
         }
-        self.pool.tally.clear();
+        self.pool.begin_tally(slice.start);
         self.pool.course.begin(slice, &mut self.pool.tally);
         self.pool.progress = Progress::idle();
         self.slices += 1;

@@ -13,7 +13,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Holds the connections until the slice ends. What is closed stays closed.
     /// A slice without an end in time has none to wait for, and is over at once.
     pub(super) fn hold(&mut self, slice: &WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
-        self.tally.clear();
+        self.begin_tally(slice.start);
         self.progress = Progress::idle();
         let mut now = slice.start;
         while now < slice.end && slice.end < Nanos::MAX && !stop.load(Ordering::Relaxed) {

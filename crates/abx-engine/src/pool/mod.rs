@@ -31,7 +31,7 @@ use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
 use crate::connection::slot::{Slot, SlotState};
 use crate::connection::template::{RequestTemplate, ValuesToFill};
-use crate::io::{Awaits, Awake, Io, Ready, Token};
+use crate::io::{Awaits, Awake, Io, PauseWatch, Ready, Token};
 use crate::plan::{Asked, LoadPlan, Pacing};
 use crate::protocol::check::{Hashers, Sampler};
 use crate::protocol::{Lost, Protocol};
@@ -89,6 +89,7 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     census: Census,
     opening_share: ScheduleShare,
     opening_part: OpeningPart,
+    pauses: PauseWatch,
     /// When the last slice ended.
     suspended_since: Nanos,
     /// Slices that have run, each of which draws its own arrivals.
@@ -192,6 +193,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             census: Census::default(),
             opening_share: ScheduleShare::WHOLE,
             opening_part: OpeningPart::of(&Arc::default()),
+            pauses: PauseWatch::from(Nanos::MAX),
             suspended_since: Nanos(0),
             slices: 0,
             unsolicited: 0,
@@ -230,6 +232,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.company = company;
     }
 
+    /// Counts anew, from the start of a slice.
+    fn begin_tally(&mut self, start: Nanos) {
+        self.tally.clear();
+        self.pauses = PauseWatch::from(start);
+    }
+
     /// What the last slice gave.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
@@ -261,6 +269,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     pub(crate) fn take_ready(&mut self, until: Nanos, awaits: Awaits) -> Nanos {
         let mut ready = std::mem::take(&mut self.ready);
         let now = self.io.wait(until, awaits, &mut ready);
+        self.tally.paused_ns += self.pauses.note(until, now);
         for one in &ready {
             self.handle(one, now);
         }

@@ -149,7 +149,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     fn begin_slice(&mut self, slice: &WorkerSlice) {
         let basis = slice.basis(&self.plan);
         let (counted, clocks) = ([slice.counted_from, slice.end], self.slots.len());
-        self.tally.clear();
+        self.begin_tally(slice.start);
         self.course.begin(slice, &mut self.tally);
         let length_ns = slice.end.since(slice.start).0;
         self.tally.timeline = { self.plan.timeline }

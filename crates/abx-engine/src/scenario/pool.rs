@@ -82,6 +82,7 @@ impl<I: Io> ScenarioPool<I> {
             stopped_answering: ran.count.stopped_answering,
         };
         self.tally = ran.count.close(ran.tally);
+        self.tally.paused_ns = ran.late_ns;
         outcome
     }
 

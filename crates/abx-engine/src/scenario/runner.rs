@@ -12,7 +12,7 @@ use abx_wire::http1::{Done, Fault};
 use super::count::{LoadNeed, RanSlice, SessionCount};
 use super::plan::ScenarioPlan;
 use super::user::{Activity, LineNews, LineState, ScenarioUser, StepFault};
-use crate::io::{Awaits, Io, Ready, Received, Token, is_cut_off, remedy};
+use crate::io::{Awaits, Io, PauseWatch, Ready, Received, Token, is_cut_off, remedy};
 use crate::pool::connect_outcome;
 use crate::stopper::Stopper;
 
@@ -32,6 +32,9 @@ pub(crate) struct ScenarioRunner<'a, I: Io> {
     sessions_until: u64,
     users: Vec<ScenarioUser>,
     tally: ScenarioTally,
+    pauses: PauseWatch,
+    /// By how much waits ended too late, see [`PauseWatch`].
+    late_ns: u64,
     /// Steps of sessions that do not count.
     uncounted: ScenarioTally,
     /// What a slice counts; `None` where all sessions count.
@@ -88,6 +91,8 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             asking: 0,
             users,
             tally: ScenarioTally::of(plan.steps.len()),
+            pauses: PauseWatch::from(start),
+            late_ns: 0,
             uncounted: ScenarioTally::of(plan.steps.len()),
             slice: None,
             looks: BinaryHeap::new(),
@@ -120,6 +125,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             users: self.users,
             count: self.slice.expect("a slice counts"),
             tally,
+            late_ns: self.late_ns,
         }
     }
 
@@ -133,6 +139,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         while self.active > 0 && !stopper.is_stopped() {
             let until = self.wakes();
             now = self.io.wait(until, Awaits::of(self.asking), &mut ready);
+            self.late_ns += self.pauses.note(until, now);
             if now >= self.end && !self.is_over {
                 self.end_pauses(now);
             }

@@ -15,6 +15,7 @@ mod endless;
 pub(crate) mod network;
 mod opened;
 mod paced;
+mod pauses;
 mod phased;
 mod pipelined;
 mod replays;

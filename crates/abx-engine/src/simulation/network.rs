@@ -166,6 +166,8 @@ pub(crate) struct Sim {
     pulls: usize,
     /// What is set at which moment.
     stop: Option<(Nanos, Arc<AtomicBool>)>,
+    /// From when and until when the generator's thread stands still.
+    paused: (Nanos, Nanos),
 }
 
 /// An engine that pulls more often than this before it waits again never does.
@@ -251,6 +253,7 @@ impl Sim {
             cut: CutTurns::default(),
             pulls: 0,
             stop: None,
+            paused: (Nanos(0), Nanos(0)),
         }
     }
 
@@ -263,6 +266,11 @@ impl Sim {
     /// whoever sends to it over a connection loses that.
     pub(crate) fn goes_away(&mut self, from: Nanos, until: Nanos) {
         self.away = (from, until);
+    }
+
+    /// A wait that ends from one moment on, and before another, ends only there.
+    pub(crate) fn pauses(&mut self, from: Nanos, until: Nanos) {
+        self.paused = (from, until);
     }
 
     /// What the network and the peer are like from now on.
@@ -516,6 +524,10 @@ impl Io for Sim {
             let inbox = inbox.filter(|inbox| inbox.has_had_turn());
             inbox.map(Inbox::begin_turn).is_some()
         });
+        let (from, until) = self.paused;
+        if from <= self.now && self.now < until {
+            self.now = until;
+        }
         self.arrange(ready);
         // What was refused or closed since it was noted must not be told.
         let connections = &mut self.connections;

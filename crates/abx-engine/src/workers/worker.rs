@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use abx_evidence::{Connections, CoursePlan, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
+use crate::io::paused_ns;
 use crate::pool::{Company, OpeningPart, Part, SharedSlice, SliceOutcome, WorkerSlice};
 use crate::schedule;
 use crate::workers::any_pool::{AnyPool, PoolParts};
@@ -123,8 +124,11 @@ fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> Wo
         .map(|(before, after)| after.wait.since(before.wait).0)
         // Who only waits for answers misses nothing while another has the processor.
         .map(|wait_ns| wait_ns.saturating_sub(awake.off_cpu_ns));
+    let mut tally = pool.tally().clone();
+    let runnable_ns = cpu_ns + generator_wait_ns.unwrap_or_default();
+    tally.paused_ns = paused_ns(tally.paused_ns, pool.now().since(start).0, runnable_ns);
     WorkerReply::SliceOutcome(Box::new(SliceTally {
-        tally: pool.tally().clone(),
+        tally,
         wall_ns: end.since(start).0,
         measured_ns: counted_until.since(counted_from).0,
         generator_cpu_ns,

@@ -1,7 +1,9 @@
 //! What noise, ceilings and their surroundings mean.
 
 use super::{BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, Elsewhere, GeneratorCeiling, Noise};
-use crate::findings::{FOREIGN_MAX, GENERATOR_BUSY, STEAL_MAX, SUBJECT_BUSY, WAIT_MAX};
+use crate::findings::{
+    FOREIGN_MAX, GENERATOR_BUSY, STEAL_MAX, SUBJECT_BUSY, WAIT_MAX, programs_named,
+};
 use crate::stats::Margin;
 use crate::stats::stop::BLOCKS_FOR_VERDICT;
 
@@ -13,8 +15,9 @@ const CEILING_SHARE: f64 = 0.7;
 /// The checks of what was measured.
 pub(super) fn checks(record: &DoctorRecord) -> Vec<Check> {
     let mut checks: Vec<Check> = record.refusal.as_deref().map(refused).into_iter().collect();
+    let others = Others::of(record);
     match &record.noise {
-        Some(noise) => checks.extend([spread(noise), wait(noise)]),
+        Some(noise) => checks.extend([spread(noise, &others), wait(noise, &others)]),
         None => checks.push(not_measured(
             "noise",
             "the smallest difference this machine can detect",
@@ -22,10 +25,30 @@ pub(super) fn checks(record: &DoctorRecord) -> Vec<Check> {
     }
     match &record.ceilings[..] {
         [] => checks.push(not_measured("ceiling", "what one generator thread reaches")),
-        all => checks.extend(all.iter().map(ceiling)),
+        all => checks.extend(all.iter().map(|one| ceiling(one, &others))),
     }
-    checks.extend([foreign(record.elsewhere), steal(record.elsewhere)]);
+    checks.extend([foreign(record.elsewhere, &others), steal(record.elsewhere)]);
     checks
+}
+
+/// The programs that would have to be closed, if their names are known.
+struct Others(Option<String>);
+
+impl Others {
+    fn of(record: &DoctorRecord) -> Others {
+        Others(programs_named(record.other_programs.iter()))
+    }
+
+    /// A check whose remedy is to close them: by name, or with a command that lists programs.
+    fn closed(&self, check: Check, rest: &str) -> Check {
+        match &self.0 {
+            Some(names) => check.remedy(format!(
+                "close other programs: most CPU time meanwhile went to {names}{rest}"
+            )),
+            None => { check.remedy(format!("close other programs (listed busiest first){rest}")) }
+                .command(BUSIEST),
+        }
+    }
 }
 
 fn refused(why: &str) -> Check {
@@ -42,7 +65,7 @@ fn not_measured(id: &str, what: &str) -> Check {
 }
 
 /// What the machine tells apart.
-fn spread(noise: &Noise) -> Check {
+fn spread(noise: &Noise, others: &Others) -> Check {
     let id = "noise";
     let (Some(spread), Some(detectable)) = (noise.spread, noise.detectable) else {
         let message = format!(
@@ -89,21 +112,19 @@ fn spread(noise: &Noise) -> Check {
     match (status, noise.blocks_for_margin) {
         (CheckStatus::Ok, _) => check,
         (CheckStatus::NotChecked, _) => check.remedy(LONGER[0]).command(LONGER[1]),
-        (_, Some(needed)) => check
-            .remedy(format!(
-                "close other programs (the busiest come first below); else {} % takes about \
-                 {needed} blocks (`--blocks {needed}`)",
+        (_, Some(needed)) => {
+            let rest = format!(
+                "; else {} % takes about {needed} blocks (`--blocks {needed}`)",
                 100.0 * margin
-            ))
-            .command(BUSIEST),
-        (_, None) => check
-            .remedy("close other programs (the busiest come first below), or use another machine")
-            .command(BUSIEST),
+            );
+            others.closed(check, &rest)
+        }
+        (_, None) => others.closed(check, "; or use another machine"),
     }
 }
 
 /// For how long the generator was kept from its processor.
-fn wait(noise: &Noise) -> Check {
+fn wait(noise: &Noise, others: &Others) -> Check {
     let id = "generator_wait";
     let Some(wait) = noise.generator_wait else {
         let message = "whether the generator had to wait for its processor cannot be read";
@@ -114,11 +135,11 @@ fn wait(noise: &Noise) -> Check {
         "the generator waited for its processor {} of the time",
         percent(wait)
     );
-    at_most(id, wait <= WAIT_MAX, message)
+    at_most(id, wait <= WAIT_MAX, message, others)
 }
 
 /// Processors that other programs had.
-fn foreign(elsewhere: Option<Elsewhere>) -> Check {
+fn foreign(elsewhere: Option<Elsewhere>, others: &Others) -> Check {
     let id = "foreign_cpu";
     let Some(foreign) = elsewhere.and_then(|one| one.foreign) else {
         let message = "the CPU time that other programs used meanwhile cannot be read";
@@ -126,19 +147,17 @@ fn foreign(elsewhere: Option<Elsewhere>) -> Check {
             .remedy("run where /proc is mounted");
     };
     let message = format!(
-        "other programs used {} of our processors' time",
+        "other programs used {} of the time of the CPUs that abx may use",
         percent(foreign)
     );
-    at_most(id, foreign <= FOREIGN_MAX, message)
+    at_most(id, foreign <= FOREIGN_MAX, message, others)
 }
 
-fn at_most(id: &str, is_little: bool, message: String) -> Check {
-    match is_little {
-        true => Check::new(id, CheckStatus::Ok, message),
-        false => Check::new(id, CheckStatus::Limits, message)
-            .remedy("close other programs; the busiest come first:")
-            .command(BUSIEST),
+fn at_most(id: &str, is_little: bool, message: String, others: &Others) -> Check {
+    if is_little {
+        return Check::new(id, CheckStatus::Ok, message);
     }
+    others.closed(Check::new(id, CheckStatus::Limits, message), "")
 }
 
 /// Processors that other machines had.
@@ -150,7 +169,7 @@ fn steal(elsewhere: Option<Elsewhere>) -> Check {
             .remedy("run where /proc/stat can be read");
     };
     let message = format!(
-        "the host took {} of our processors' time (steal)",
+        "the host took {} of the time of the CPUs that abx may use (steal)",
         percent(steal)
     );
     if steal <= STEAL_MAX {
@@ -163,7 +182,7 @@ fn steal(elsewhere: Option<Elsewhere>) -> Check {
 }
 
 /// What one generator thread reaches, and who held it back.
-fn ceiling(one: &GeneratorCeiling) -> Check {
+fn ceiling(one: &GeneratorCeiling, others: &Others) -> Check {
     let id = match one.keep_alive {
         true => "ceiling",
         false => "ceiling_without_keep_alive",
@@ -199,9 +218,8 @@ fn ceiling(one: &GeneratorCeiling) -> Check {
     let is_reached =
         reaches(one.server_busy, SUBJECT_BUSY) || reaches(one.generator_busy, GENERATOR_BUSY);
     if !is_reached {
-        return Check::new(id, CheckStatus::NotChecked, message)
-            .remedy("try again when nothing else is running; the busiest programs come first:")
-            .command(BUSIEST);
+        let check = Check::new(id, CheckStatus::NotChecked, message);
+        return others.closed(check, ", and try again");
     }
     Check::new(id, CheckStatus::Ok, message).remedy(format!(
         "above {:.0}/s for each thread (`-t`), {:.0} % of that, a server comes near what abx can \

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::measure::share::share;
-use crate::record::{LoadSettings, Measured, SliceRecord};
+use crate::record::{LoadSettings, Measured, OtherProgram, SliceRecord};
 use crate::stats::Margin;
 use crate::stats::paired::PairedMean;
 use crate::stats::student::Confidence;
@@ -42,6 +42,9 @@ pub struct DoctorRecord {
     pub readings: Readings,
     /// Who else had the processors while noise and ceilings were measured.
     pub elsewhere: Option<Elsewhere>,
+    /// The programs that abx did not start and that used most processor time meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_programs: Vec<OtherProgram>,
     /// What it tells apart; `None` when that was not measured.
     pub noise: Option<Noise>,
     /// What one generator thread reaches; empty when that was not measured.

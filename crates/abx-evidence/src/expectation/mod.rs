@@ -5,6 +5,7 @@
 pub mod fuzz;
 mod limit_state;
 mod reading;
+mod threshold;
 mod words;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use crate::judge::metric::{Metric, Sense};
 use crate::stats::student::Confidence;
 
 pub use limit_state::{LimitState, blocks_until_settled, limit_state};
+pub use threshold::{GoalReading, Threshold};
 pub use words::{ExpectationError, KnownNames};
 
 /// On which side of its factor a ratio is expected.
@@ -85,6 +87,8 @@ impl fmt::Display for RatioExpectation {
 pub enum Expectation {
     /// A ratio on one side of a factor.
     Ratio(RatioExpectation),
+    /// Limits that each subject must keep to.
+    Threshold(Threshold),
     /// That no subject is slower than its baseline by more than this share, in
     /// any primary comparison, nor slower than a subject of an older record.
     NotSlower {
@@ -98,7 +102,7 @@ impl Expectation {
     /// one could have been, and else what was expected is demanded.
     #[must_use]
     pub fn is_demanded(&self) -> bool {
-        matches!(self, Expectation::Ratio(_))
+        !matches!(self, Expectation::NotSlower { .. })
     }
 }
 
@@ -106,6 +110,7 @@ impl fmt::Display for Expectation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Expectation::Ratio(ratio) => ratio.fmt(formatter),
+            Expectation::Threshold(threshold) => threshold.fmt(formatter),
             Expectation::NotSlower { share } => {
                 // As many digits as were written: 0.03 times 100 is not 3 in floats.
                 let percent = (share * 1e8).round() / 1e6;
@@ -130,6 +135,12 @@ pub enum Doubt {
     NoInterval,
     /// These two were not compared by this.
     NotCompared,
+    /// Requests had no response, so a quantile may be longer than what was seen.
+    TimesAtLeast,
+    /// A quantile needs so many requests.
+    FewRequests(u64),
+    /// No request was sent.
+    NothingSent,
     /// The generator or a service was the limit, so which is faster is not known; what each answer
     /// takes of the processor is.
     GeneratorBound,
@@ -141,8 +152,16 @@ impl Doubt {
     #[must_use]
     pub fn is_of_too_little(self) -> bool {
         match self {
-            Doubt::FewBlocks(_) | Doubt::NoInterval | Doubt::NotCompared => true,
-            Doubt::Straddles | Doubt::Bound | Doubt::NoReference | Doubt::GeneratorBound => false,
+            Doubt::FewBlocks(_)
+            | Doubt::FewRequests(_)
+            | Doubt::NothingSent
+            | Doubt::NoInterval
+            | Doubt::NotCompared => true,
+            Doubt::Straddles
+            | Doubt::Bound
+            | Doubt::TimesAtLeast
+            | Doubt::NoReference
+            | Doubt::GeneratorBound => false,
         }
     }
 }
@@ -192,6 +211,8 @@ pub struct ExpectationResult {
     pub load: String,
     /// The subject; empty when nothing was compared at all.
     pub subject: String,
+    /// What was measured of a goal; `None` for a ratio, and if nothing was measured.
+    pub goal: Option<GoalReading>,
     /// What it was set beside; a subject of an older record is its name `of then`.
     pub other: String,
     /// Subject over other, when there is an interval.
@@ -239,10 +260,13 @@ fn answers_at(
     let each = expectations.iter().flat_map(|expectation| {
         let mut answers = match expectation {
             Expectation::Ratio(ratio) => ratio_answers(record, ratio, confidence),
+            Expectation::Threshold(threshold) => threshold::results(record, threshold),
             Expectation::NotSlower { share } => not_slower_answers(record, *share, confidence),
         };
         for answer in &mut answers {
-            answer.expected = expectation.to_string();
+            if answer.expected.is_empty() {
+                answer.expected = expectation.to_string();
+            }
             answer.is_demanded = expectation.is_demanded();
         }
         answers
@@ -359,6 +383,7 @@ fn nothing_compared() -> ExpectationResult {
         metric: None,
         load: String::new(),
         subject: String::new(),
+        goal: None,
         other: String::new(),
         bounds: None,
         is_speed_of_time: false,

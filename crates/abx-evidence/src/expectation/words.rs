@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::expectation::{Expectation, RatioExpectation, Sign};
+use crate::expectation::{Expectation, RatioExpectation, Sign, Threshold};
 use crate::judge::metric::Metric;
+use crate::record::objective::{Goal, ObjectiveError};
 
 /// What an expectation may name: what a study has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,13 +29,17 @@ pub struct ExpectationError {
 
 impl Expectation {
     /// Reads `[METRIC:] SUBJECT (>=|<=|>|<) [FACTOR *] SUBJECT [@ LOAD]`, of
-    /// which every name must be known. Without a factor it is 1.
+    /// which every name must be known. Without a factor it is 1. Or goals such as
+    /// `p99<50ms,errors<0.1% [@ LOAD]`.
     ///
     /// # Errors
     /// [`ExpectationError`] with the place, and with what is known.
     pub fn parse(text: &str, known: &KnownNames) -> Result<Expectation, ExpectationError> {
         let words = Words { text, known };
-        words.read().map(Expectation::Ratio)
+        match words.begins_with_goal() {
+            true => words.threshold().map(Expectation::Threshold),
+            false => words.read().map(Expectation::Ratio),
+        }
     }
 
     /// That nobody is slower than its baseline by more than this share.
@@ -57,6 +62,26 @@ struct Words<'a> {
 type Parsed<T> = Result<T, ExpectationError>;
 
 impl Words<'_> {
+    /// Whether what is limited first is no subject, and something that goals limit.
+    fn begins_with_goal(&self) -> bool {
+        let end = self.text.find(['<', '>', '=']).unwrap_or(self.text.len());
+        let name = self.text[..end].trim();
+        Goal::is_known(name) && !self.is_subject(name)
+    }
+
+    /// `GOAL[,GOAL...] [@ LOAD]`.
+    fn threshold(&self) -> Parsed<Threshold> {
+        let (goals, load) = self.split_load(0..self.text.len())?;
+        let text = &self.text[goals.clone()];
+        match text.parse() {
+            Ok(objective) => Ok(Threshold { objective, load }),
+            Err(error) => {
+                let error: ObjectiveError = error;
+                Err(self.wrong(goals, harmless(&error.to_string())))
+            }
+        }
+    }
+
     fn read(&self) -> Parsed<RatioExpectation> {
         let (place, sign) = self.sign()?;
         let left = self.trimmed(0..place.start);
@@ -154,17 +179,26 @@ impl Words<'_> {
 
     /// `SUBJECT [@ LOAD]`.
     fn right(&self, place: Range<usize>) -> Parsed<(String, Option<String>)> {
+        let at = self.text[place.clone()].find('@');
+        let end = at.map_or(place.end, |at| place.start + at);
+        let subject = self.subject(self.trimmed(place.start..end))?;
+        let (_, load) = self.split_load(place)?;
+        Ok((subject, load))
+    }
+
+    /// What stands before `@ LOAD`, and the load.
+    fn split_load(&self, place: Range<usize>) -> Parsed<(Range<usize>, Option<String>)> {
         let Some(at) = self.text[place.clone()].find('@') else {
-            return Ok((self.subject(place)?, None));
+            return Ok((self.trimmed(place), None));
         };
-        let subject = self.subject(self.trimmed(place.start..place.start + at))?;
         let word = self.trimmed(place.start + at + 1..place.end);
         let load = &self.text[word.clone()];
-        if self.known.loads.iter().any(|one| one == load) {
-            return Ok((subject, Some(load.to_owned())));
+        if !self.known.loads.iter().any(|one| one == load) {
+            let what = unknown("load", load, &self.known.loads);
+            return Err(self.wrong(word, what));
         }
-        let what = unknown("load", load, &self.known.loads);
-        Err(self.wrong(word, what))
+        let before = self.trimmed(place.start..place.start + at);
+        Ok((before, Some(load.to_owned())))
     }
 
     fn subject(&self, place: Range<usize>) -> Parsed<String> {
@@ -221,7 +255,7 @@ fn marks(text: &str, place: &Range<usize>) -> String {
 }
 
 const FORM: &str = "write `SUBJECT >= FACTOR * SUBJECT`, with `METRIC:` before it or `@ LOAD` \
-                    behind it where one is meant";
+                    after it if you mean one; or a threshold such as `p99<50ms,errors<0.1%`";
 
 /// Metrics that can be asked for: a single step of a scenario has no name here.
 fn askable() -> impl Iterator<Item = Metric> {
@@ -264,6 +298,9 @@ mod tests {
                 "memory: 127.0.0.1:8081 > 0.5 * old",
             ),
             ("ready_time: old<=1e1*new", "ready_time: old <= 10 * new"),
+            (" p99 < 50ms ", "p99<50ms"),
+            ("errors<0.1%@large", "errors<0.1% @ large"),
+            ("p50<1s, p99.9<1500ms", "p50<1s,p99.9<1.5s"),
         ];
         for (text, expected) in table {
             assert_eq!(read(text).as_deref(), Ok(expected));
@@ -299,6 +336,13 @@ mod tests {
             ("new >= 1 * old @", "", "a load is missing"),
             ("new >= 1 * new", "new", "two subjects"),
             ("new > 1 * old < 2", "<", "a second comparison sign"),
+            ("p99<50", "p99<50", "a number and us, ms or s"),
+            ("p99>50ms", "p99>50ms", "is no goal"),
+            ("p99<=50ms", "p99<=50ms", "is no goal"),
+            ("errors<1", "errors<1", "`errors<` and a percentage"),
+            ("p98<5ms", "p98", "choose from old, new"),
+            ("p99<5ms @ tiny", "tiny", "choose from small-c10, large"),
+            ("p99<5ms,p99<6ms", "p99<5ms,p99<6ms", "two limits"),
             (
                 "ready_time: new < old @ large",
                 "old @ large",
@@ -340,7 +384,8 @@ mod tests {
             words in prop::collection::vec(
                 prop::sample::select(vec![
                     "old", "new", "127.0.0.1:8081", ">=", "<", "=", "*", "@", ":", " ", "é",
-                    "0.97", "1e400", "small", "memory", "ready_time", "\n",
+                    "0.97", "1e400", "small", "memory", "ready_time", "\n", "p99", "errors",
+                    "50ms", "1%", ",",
                 ]),
                 0..12,
             ),

@@ -259,6 +259,10 @@ pub struct RunSettings {
     pub duration_s: Option<f64>,
     /// The number of requests that was ordered.
     pub requests: Option<u64>,
+    /// For how long the load was sent before anything counted, in seconds; left out without a
+    /// warm-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up_s: Option<f64>,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
     /// How connections were encrypted; `None` where they were not.
@@ -287,6 +291,7 @@ impl RunSettings {
             waiting: measured.settings.waiting.clone(),
             duration_s: pilot.slice_requests.is_none().then_some(duration_s),
             requests: pilot.slice_requests,
+            warm_up_s: (pilot.warm_up_ns > 0).then_some(pilot.warm_up_ns as f64 / 1e9),
             keep_alive: settings.keep_alive,
             tls: settings.tls.clone(),
             timeout_s: settings.timeout_s,

@@ -83,7 +83,8 @@ impl Bottleneck {
             let thread = thread_ns.and_then(of_given);
             let busy = Busy {
                 subject: all.into_iter().chain(thread).reduce(f64::max),
-                generator: share(generator_ns(sums, settings.threads), given.generator_ns),
+                generator: share(generator_ns(sums, settings.threads), given.generator_ns)
+                    .map(|part| part.min(1.0)),
                 services: ServicesBusy::of(sums, given.subject_ns, cpus),
             };
             (own.subject.to_owned(), busy)

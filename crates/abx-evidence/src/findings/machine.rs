@@ -1,13 +1,16 @@
 //! Findings about what else ran on the machine.
 
+use std::collections::BTreeMap;
+
 use crate::findings::processors;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
+use crate::record::{Disturbance, Measured, OtherProgram, Round};
 use crate::stats::stop::blocks_for_verdict;
 use crate::view::LoadView;
 
-/// Processor time that is neither ours nor the subjects', as a share of all.
+/// Processor time that is neither abx's nor the subjects', as a share of all.
 pub(crate) const FOREIGN_MAX: f64 = 0.03;
 /// Processor time that the hypervisor took, as a share of all.
 pub(crate) const STEAL_MAX: f64 = 0.01;
@@ -31,7 +34,7 @@ impl Thresholds {
     }
 }
 
-/// Processor time that is neither ours nor the subjects', as a share of all: with
+/// Processor time that is neither abx's nor the subjects', as a share of all: with
 /// much of it a subject may have been kept from what it can do.
 const FOREIGN: Thresholds = Thresholds {
     note: FOREIGN_MAX,
@@ -42,14 +45,29 @@ const WAIT: Thresholds = Thresholds::noted_above(WAIT_MAX);
 /// Processor time of subjects that should idle, as a share of one processor.
 const BACKGROUND: Thresholds = Thresholds::noted_above(0.01);
 
+/// The kernel counts processor time in ticks of 10 ms. A difference of two readings of one
+/// processor is off by 10 ms / √6 (the standard deviation of a difference of two roundings);
+/// work of others that is less than three of these errors is not claimed.
+const TICK_ERROR_NS: f64 = 4.1e6;
+const TICK_ERRORS: f64 = 3.0;
+/// One tick of steal may be rounding.
+const STEAL_MIN_NS: u64 = 20_000_000;
+/// So many other programs are named, each that used at least this much CPU time.
+const PROGRAMS: usize = 3;
+const PROGRAM_CPU_MIN_S: f64 = 0.01;
+
 /// What else ran on the machine, under one load.
 pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
     let (record, load, all) = (view.study, view.load, view.sums());
-    let capacity = all.window_ns * processors(record) as u64;
-    let mut found = Vec::new();
-    let mut look = |id: FindingId, part: Option<f64>, bar: Thresholds, what: &str| {
+    let cpus = processors(record) as u64;
+    let capacity = all.window_ns * cpus;
+    let of_all = |ns: u64| share(ns, capacity).map(|part| part.min(1.0));
+    let foreign_min = TICK_ERRORS * TICK_ERROR_NS * (cpus as f64 * all.slices as f64).sqrt();
+    let mut found = Vec::from_iter(paused(view));
+    let mut look = |id: FindingId, part: Option<f64>, bar: Thresholds, what: [&str; 2]| {
         if let Some(part) = part.filter(|part| *part > bar.note) {
-            let message = format!("{what} {:.1} % of the time", 100.0 * part);
+            let [before, after] = what;
+            let message = format!("{before} {:.1} % of the time{after}", 100.0 * part);
             let level = match part > bar.bound {
                 true => Level::Bound,
                 false => Level::Note,
@@ -59,9 +77,14 @@ pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
     };
     look(
         FindingId::Steal,
-        all.steal_ns.and_then(|steal| share(steal, capacity)),
+        all.steal_ns
+            .filter(|ns| *ns >= STEAL_MIN_NS)
+            .and_then(of_all),
         STEAL,
-        "the hypervisor gave our CPUs to others",
+        [
+            "the hypervisor gave the CPUs reserved for this measurement to others",
+            "",
+        ],
     );
     let servers = [
         all.server_cpu_ns,
@@ -73,12 +96,16 @@ pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
     let foreign = all
         .busy_ns
         .zip(known)
-        .map(|(busy, known)| busy.saturating_sub(known));
+        .map(|(busy, known)| busy.saturating_sub(known))
+        .filter(|foreign| *foreign as f64 > foreign_min);
     look(
         FindingId::ForeignCpu,
-        foreign.and_then(|foreign| share(foreign, capacity)),
+        foreign.and_then(of_all),
         FOREIGN,
-        "other programs used our CPUs",
+        [
+            "other programs used the CPUs reserved for this measurement",
+            &busiest(record),
+        ],
     );
     let threads = record.settings.threads.max(1) as u64;
     look(
@@ -86,16 +113,68 @@ pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
         all.generator_wait_ns
             .and_then(|wait| share(wait, all.wall_ns * threads)),
         WAIT,
-        "the generator was ready to run and had to wait for a CPU",
+        [
+            "the generator was ready to run and had to wait for a CPU",
+            &busiest(record),
+        ],
     );
     look(
         FindingId::BackgroundWork,
         all.others_cpu_ns
             .and_then(|others| share(others, all.window_ns)),
         BACKGROUND,
-        "subjects that should have been idle used one CPU for",
+        ["subjects that should have been idle used one CPU for", ""],
     );
     found
+}
+
+/// That abx itself stood still: what it then measured is its own pause.
+fn paused(view: &LoadView) -> Option<Finding> {
+    let rounds = || view.parts().flat_map(|part| &part.rounds);
+    let is_paused = |round: &&Round| round.slices.iter().any(|slice| slice.paused_ns > 0);
+    let paused_s = view.sums().paused_ns as f64 / 1e9;
+    let place = match (rounds().filter(is_paused).count(), rounds().count()) {
+        (0, _) => return None,
+        (_, 1) => String::new(),
+        (paused, all) => format!(", in {paused} of {all} rounds"),
+    };
+    let message = format!(
+        "abx itself was paused for {paused_s:.1} s{place}: the throughput and the response times \
+         that it measured then are those of the pause and not of a server"
+    );
+    Some(Finding::new(FindingId::GeneratorPaused, message).under(&view.load.name))
+}
+
+/// The other programs of this machine that used most CPU time during the blocks, to follow a
+/// clause; empty if none is known.
+fn busiest(record: &Measured) -> String {
+    let blocks = record.complete_blocks();
+    named(blocks.flat_map(|block| &block.other_programs))
+        .map_or_else(String::new, |names| format!("; most active were {names}"))
+}
+
+/// The programs of several readings that used most CPU time together, with that time.
+pub(crate) fn named<'a>(programs: impl Iterator<Item = &'a OtherProgram>) -> Option<String> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for program in programs {
+        *sums.entry(&program.name).or_default() += program.cpu_s;
+    }
+    let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
+    sums.retain(|(_, cpu_s)| *cpu_s >= PROGRAM_CPU_MIN_S);
+    sums.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let names: Vec<String> = { sums.iter().take(PROGRAMS) }
+        .map(|(name, cpu_s)| format!("{name} ({cpu_s:.2} s of CPU time)"))
+        .collect();
+    (!names.is_empty()).then(|| listed(&names))
+}
+
+/// `a`, `a and b`, or `a, b and c`.
+fn listed(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
 }
 
 /// Rounds that something from outside disturbed; they are marked and stay in. With too few
@@ -112,11 +191,24 @@ pub(super) fn disturbed(view: &LoadView) -> Option<Finding> {
             ),
             false => String::new(),
         };
+        let is_seen = |kind: &Disturbance| {
+            let mut rounds = view.parts().flat_map(|part| &part.rounds);
+            rounds.any(|round| round.disturbed.contains(kind))
+        };
+        let kinds = Disturbance::ALL.into_iter().filter(is_seen);
+        let causes: Vec<&str> = kinds
+            .map(|kind| match kind {
+                Disturbance::Steal => "the hypervisor",
+                Disturbance::Wait => "other programs",
+                Disturbance::Paused => "a pause of abx itself",
+            })
+            .collect();
         Finding::new(
             FindingId::DisturbedRounds,
             format!(
-                "{disturbed} of {all} rounds were disturbed from outside, by the hypervisor or by \
-                 other programs; they still count{unchecked}"
+                "{disturbed} of {all} rounds were disturbed from outside, by {}; they still \
+                 count{unchecked}",
+                listed(&causes)
             ),
         )
         .under(&view.load.name)

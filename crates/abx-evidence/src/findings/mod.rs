@@ -50,12 +50,13 @@ use machine::{disturbed, machine};
 use network::ConnectionReadings;
 use opening::{lacked, not_opened};
 use pace::{Pace, PaceLimits};
-use slices::{little, silent, uneven};
-use steady::{never_steady, unsettled};
+use slices::{few_times, little, silent, uneven};
+use steady::{never_steady, unsettled, warm_up_counted};
 use strain::{Saturation, strain};
 use unread::unread;
 
 pub(crate) use bottleneck::{Bottleneck, GENERATOR_BUSY, SUBJECT_BUSY};
+pub(crate) use machine::named as programs_named;
 pub(crate) use machine::{FOREIGN_MAX, STEAL_MAX, WAIT_MAX};
 
 /// All findings of a study but those that depend on a ratio.
@@ -129,6 +130,10 @@ fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<F
         found.extend(silent(own));
         found.extend(uneven(own));
         found.extend(never_steady(own));
+    }
+    if !own.study.is_comparison() {
+        found.extend(warm_up_counted(own));
+        found.extend(few_times(own, summary));
     }
     found.extend(not_opened(own));
     found.extend(lacked(own));
@@ -244,6 +249,7 @@ fn pace_limits(own: &SubjectView, limit: &Bottleneck) -> PaceLimits {
             .generator_wait_ns
             .and_then(|wait| share(wait, sums.wall_ns * threads)),
         steal: sums.steal_ns.and_then(|steal| share(steal, capacity)),
+        paused: share(sums.paused_ns, sums.wall_ns),
     }
 }
 

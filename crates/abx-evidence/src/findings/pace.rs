@@ -49,6 +49,8 @@ pub(crate) struct PaceLimits {
     pub(crate) wait: Option<f64>,
     /// What the hypervisor took of our processors.
     pub(crate) steal: Option<f64>,
+    /// For how long abx itself stood still.
+    pub(crate) paused: Option<f64>,
 }
 
 impl Pace<'_> {
@@ -146,6 +148,7 @@ impl Pace<'_> {
             above(limits.generator, GENERATOR_BUSY).map(Cause::Generator),
             above(limits.wait, CAUSE_MIN).map(Cause::Wait),
             above(limits.steal, CAUSE_MIN).map(Cause::Steal),
+            above(limits.paused, CAUSE_MIN).map(Cause::Paused),
         ];
         let known: Vec<Cause> = causes.into_iter().flatten().collect();
         match known.is_empty() {
@@ -196,6 +199,7 @@ enum Cause {
     Generator(f64),
     Wait(f64),
     Steal(f64),
+    Paused(f64),
     Unknown,
 }
 
@@ -210,9 +214,13 @@ impl Cause {
                 100.0 * part
             ),
             Cause::Steal(part) => format!(
-                "the hypervisor gave our CPUs to others {:.1} % of the time",
+                "the hypervisor gave the CPUs reserved for this measurement to others {:.1} % of \
+                 the time",
                 100.0 * part
             ),
+            Cause::Paused(part) => {
+                format!("abx itself was paused {:.1} % of the time", 100.0 * part)
+            }
             Cause::Unknown => "the cause is not known".to_owned(),
         }
     }
@@ -222,6 +230,7 @@ impl Cause {
             Cause::Generator(_) => ADD_THREAD,
             Cause::Wait(_) => "close other programs, or run on a machine of your own",
             Cause::Steal(_) => "run at a quieter time, or on a machine of your own",
+            Cause::Paused(_) => "do not stop abx or suspend the machine during a measurement",
             Cause::Unknown => "lower the rate (`-r`), or run on a quieter machine",
         }
     }

@@ -2,10 +2,12 @@
 
 use crate::measure::exchange::LoadShape;
 use crate::measure::share::share;
+use crate::measure::times::Figure;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::view::SubjectView;
+use crate::view::summary::Summary;
 
 /// Little's law may be off by this much before it is noted, and before it voids.
 const LITTLE_NOTE: f64 = 0.03;
@@ -16,6 +18,8 @@ const TURNS_MIN: f64 = 10.0;
 /// Connections without an answer in a slice, as a share.
 const SILENT_NOTE: f64 = 0.01;
 const SILENT_VOID: f64 = 0.10;
+/// With so many requests the quantiles up to p99 have a request beyond them.
+const TIMES_MIN: u64 = 100;
 /// By so much two ways to count the same responses may differ from block to block.
 const UNEVEN_MIN: f64 = 0.10;
 /// So many answers on each of the others are no matter of a slice's length.
@@ -75,7 +79,9 @@ pub(super) fn uneven(own: &SubjectView) -> Option<Finding> {
     if is_of_users || ends_by_number(load) || turns(own) < TURNS_MIN {
         return None;
     }
-    let each = own.blocks.iter().map(|block| {
+    // A pause of abx itself delays every response, which is none of the subject's doing.
+    let blocks = own.blocks.iter().filter(|block| block.sums.paused_ns == 0);
+    let each = blocks.map(|block| {
         let counted = share(block.sums.outcomes.ok(), block.sums.measured_ns)? * 1e9;
         let differs = (block.throughput()? / counted).ln().abs();
         differs
@@ -93,6 +99,26 @@ pub(super) fn uneven(own: &SubjectView) -> Option<Finding> {
     );
     let finding = Finding::new(FindingId::UnevenService, message).about(subject);
     (sum / each.len() as f64 > UNEVEN_MIN).then_some(finding)
+}
+
+/// Quantiles of a run's response times that are the time of its slowest request, since fewer
+/// than one in so many requests may exceed them.
+pub(super) fn few_times(own: &SubjectView, summary: &Summary) -> Option<Finding> {
+    let requests = own.sums.outcomes.sent();
+    if requests >= TIMES_MIN {
+        return None;
+    }
+    let (lowest, _) = Figure::QUANTILES.into_iter().find(|(figure, share)| {
+        let is_shown = summary.response_time_us.figure(*figure).is_some();
+        is_shown && requests as f64 * (1.0 - share) < 1.0
+    })?;
+    let message = format!(
+        "the response times from {} upwards are the slowest of only {requests} {}",
+        lowest.name(),
+        own.load.settings.exchange.shape.units()
+    );
+    let finding = Finding::new(FindingId::FewTimes, message).of_times();
+    Some(finding.about(own.subject))
 }
 
 /// Connections on which no request ended in a slice. Where the others had many, the

@@ -7,8 +7,12 @@ use crate::stats::paired::PairedMean;
 use crate::stats::segments::{DRIFT_MAX, Segments, rise};
 use crate::stats::stop::BLOCKS_ORDERED;
 use crate::stats::student::Confidence;
+use crate::stats::warm_up::warm_up;
 use crate::view::sums::Sums;
 use crate::view::{BlockView, LoadView, SubjectView};
+
+/// A start that changes the throughput of a run by less than this share is left as it is.
+const WARM_UP_EFFECT_MIN: f64 = 0.01;
 
 /// That a subject's throughput rises, or falls, within its blocks: most of them
 /// are not steady, and their rise is the same way beyond chance. What the
@@ -48,6 +52,63 @@ pub(super) fn never_steady(own: &SubjectView) -> Option<Finding> {
     );
     let finding = Finding::new(FindingId::NeverSteady, message);
     Some(finding.about(subject).under(&load.name))
+}
+
+/// That a run counts a start which is worse than the rest.
+///
+/// Method: MSER-5 over the stretches of the run's course: of verified responses, or of median
+/// response times if a rate sets the throughput. A throughput that rises by less than 1 %
+/// without the start is left as it is. Source: docs/statistics.md, "Steadiness".
+pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
+    let (load, sums) = (own.load, &own.sums);
+    let is_saturating = load.settings.arrivals.is_saturating();
+    let has_rate = load.settings.arrivals.rate_per_s.is_some();
+    // A load that changes by itself has no level to settle at.
+    if !(is_saturating || has_rate) || sums.paused_ns > 0 {
+        return None;
+    }
+    let [block] = &own.blocks[..] else {
+        return None;
+    };
+    let course = block.course()?;
+    // The last stretch may be shorter than the others.
+    let whole = usize::try_from(course.until_ns / course.stretch_ns.max(1)).ok()?;
+    let series: Vec<f64> = if is_saturating {
+        course.ok.iter().take(whole).map(|ok| *ok as f64).collect()
+    } else {
+        let medians = course.p50_us.iter().take(whole);
+        medians
+            .map(|us| Some((*us)? as f64))
+            .collect::<Option<_>>()?
+    };
+    let bins = warm_up(&series).ok()?.bins;
+    let (start, rest) = series.split_at_checked(bins).filter(|_| bins > 0)?;
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let (ratio, without) = (mean(start) / mean(rest), mean(rest) / mean(&series));
+    // A start that is better than the rest is no warm-up.
+    let is_worse = match is_saturating {
+        true => ratio < 1.0 && (without - 1.0) >= WARM_UP_EFFECT_MIN,
+        false => ratio > 1.0,
+    };
+    let seconds = (course.stretch_ns * bins as u64) as f64 / 1e9;
+    let [what, way] = match is_saturating {
+        true => ["the throughput", "lower"],
+        false => ["the median response time", "higher"],
+    };
+    let mut message = format!(
+        "in the first {seconds:.2} s {what} was {:.0} % {way} than in the rest, and it counts",
+        100.0 * (ratio - 1.0).abs()
+    );
+    if is_saturating {
+        let change = 100.0 * (without - 1.0);
+        message.push_str(&format!(": without it the throughput is {change:+.1} %"));
+    }
+    let remedy = format!(
+        "leave the start out (`--warmup {}s`), or load for longer (`-d`)",
+        seconds.ceil()
+    );
+    let finding = Finding::new(FindingId::WarmUpCounted, message).with_remedy(remedy);
+    (ratio.is_finite() && is_worse).then(|| finding.about(own.subject))
 }
 
 /// Subjects that had not settled when their warm-up was measured, with what changed in

@@ -87,6 +87,10 @@ pub struct Tally {
     /// For how long the generator's loop did not look at its clock while it had
     /// work: from one reading of the clock to the next, its own waiting left out.
     pub loop_lag: Histogram,
+    /// For how long the generator's thread stood still without waiting for a processor, as
+    /// when abx or its machine is paused: the longest of all threads.
+    #[serde(default)]
+    pub paused_ns: u64,
     /// Times of the TLS handshakes of connections opened during the stretch: from when the
     /// socket was connected to when the last of the handshake had come.
     #[serde(default)]
@@ -204,6 +208,7 @@ impl Tally {
         self.service_at_least.merge(&other.service_at_least);
         self.lateness.merge(&other.lateness);
         self.loop_lag.merge(&other.loop_lag);
+        self.paused_ns = self.paused_ns.max(other.paused_ns);
         self.handshake.merge(&other.handshake);
         self.resumed += other.resumed;
         self.first_listener.merge(&other.first_listener);
@@ -261,6 +266,7 @@ impl Tally {
         self.service_at_least.clear();
         self.lateness.clear();
         self.loop_lag.clear();
+        self.paused_ns = 0;
         self.handshake.clear();
         self.resumed = 0;
         self.first_listener.clear();
@@ -388,6 +394,7 @@ mod tests {
             tally.queued += u64::from(*kind > 200);
             tally.closing += u64::from(*kind % 6);
             tally.loop_lag.record_ns(span / 7);
+            tally.paused_ns = tally.paused_ns.max(span / 9);
             tally.handshake.record_ns(span / 4);
             tally.resumed += u64::from(*kind % 2);
             tally.first_listener.record_ns(span / 3);

@@ -43,6 +43,19 @@ pub struct BlockRecord {
     pub missing_agents: Vec<u32>,
     /// How fast the processors were before and after; empty when that was not looked at.
     pub canaries: Vec<Canary>,
+    /// The programs of the machine that used most CPU time during the block, other than abx,
+    /// subjects and services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_programs: Vec<OtherProgram>,
+}
+
+/// What all processes of one name used that belong to no part of a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherProgram {
+    /// The name that the kernel shows, cut to 15 bytes, without control characters.
+    pub name: String,
+    /// Their processor time, in seconds, to a clock tick (10 ms) of each.
+    pub cpu_s: f64,
 }
 
 /// One subject's life in one block.
@@ -122,6 +135,7 @@ impl Round {
     pub fn is_disturbed_in(&self, slice: &SliceRecord, threads: usize) -> bool {
         let is_seen = |slice: &SliceRecord| {
             self.disturbed.iter().any(|disturbance| match disturbance {
+                Disturbance::Paused => slice.paused_ns > 0,
                 Disturbance::Steal => slice.steal_ns > Some(0),
                 Disturbance::Wait => slice.generator_wait_ns.is_some_and(|wait_ns| {
                     let all_ns = slice.window_ns as f64 * threads as f64;
@@ -146,4 +160,11 @@ pub enum Disturbance {
     Steal,
     /// Other programs had the generator's processor.
     Wait,
+    /// abx itself, or its machine, was paused.
+    Paused,
+}
+
+impl Disturbance {
+    /// Every kind.
+    pub const ALL: [Disturbance; 3] = [Disturbance::Steal, Disturbance::Wait, Disturbance::Paused];
 }

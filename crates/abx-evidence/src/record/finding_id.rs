@@ -192,6 +192,13 @@ finding_ids! {
         "rate times mean response time differs from the requested number in flight (Little's \
          law); when a fifth is missing, there is no claim",
         "use longer slices (`--slice`), or fewer connections";
+    WarmUpCounted: "warm_up_counted", [Note],
+        "the first part of a run had a lower throughput, or longer response times at a rate, than \
+         the rest, and counts",
+        "leave it out with `--warmup`, or load for longer (`-d`)";
+    FewTimes: "few_times", [Note],
+        "a run has too few requests for a quantile of its response times",
+        "send more requests (`-n`, `-d`)";
     NotSettled: "not_settled", [Note],
         "a subject was still warming up when the pilot ended",
         "look whether it gets faster for longer than a second, with `abx run -d 60s`";
@@ -261,11 +268,15 @@ finding_ids! {
 
     // What else the machine did.
     Steal: "steal", [Note],
-        "the hypervisor gave our CPUs to others",
+        "the hypervisor gave the CPUs reserved for this measurement to others",
         "run at a quieter time, or on a machine of your own";
     ForeignCpu: "foreign_cpu", [Note, Bound],
-        "other programs used our CPUs; a bound above a tenth of the time",
+        "other programs used the CPUs reserved for this measurement; a bound above a tenth of the time",
         "close other programs, or run on a machine of your own";
+    GeneratorPaused: "generator_paused", [Note],
+        "abx itself stood still for a quarter of a second or more, as when a signal stops it or its \
+         machine is suspended",
+        "do not stop abx or suspend the machine during a measurement, and measure again";
     GeneratorWait: "generator_wait", [Note],
         "the generator was ready to run and had to wait for a CPU",
         "close other programs, or run on a machine of your own";

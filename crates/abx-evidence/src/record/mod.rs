@@ -28,8 +28,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use block::{
-    BlockLoad, BlockRecord, BlockSubject, Disturbance, FailedStart, ListenerRecord, Round,
-    WAIT_SHARE_MIN,
+    BlockLoad, BlockRecord, BlockSubject, Disturbance, FailedStart, ListenerRecord, OtherProgram,
+    Round, WAIT_SHARE_MIN,
 };
 pub use container::{IMAGE, image_of, runs_container};
 pub use contrast::Contrast;

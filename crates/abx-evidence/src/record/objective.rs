@@ -114,6 +114,13 @@ impl Goal {
         }
     }
 
+    /// Whether a goal limits something of this name.
+    #[must_use]
+    pub fn is_known(name: &str) -> bool {
+        let mut figures = Figure::QUANTILES.into_iter();
+        name == "errors" || figures.any(|(figure, _)| figure.name() == name)
+    }
+
     fn burden(self, kept: &Kept) -> Option<LimitUsage> {
         match self {
             Goal::Errors { limit } => {
@@ -214,21 +221,24 @@ impl From<Objective> for String {
 
 impl fmt::Display for Objective {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, goal) in self.goals.iter().enumerate() {
-            let comma = if place > 0 { "," } else { "" };
-            write!(out, "{comma}{}<", goal.name())?;
-            match goal {
-                Goal::Errors { limit } => write!(out, "{}%", tidy(100.0 * limit))?,
-                Goal::Time { limit_us, .. } if *limit_us >= 1e6 => {
-                    write!(out, "{}s", tidy(limit_us / 1e6))?;
-                }
-                Goal::Time { limit_us, .. } if *limit_us >= 1e3 => {
-                    write!(out, "{}ms", tidy(limit_us / 1e3))?;
-                }
-                Goal::Time { limit_us, .. } => write!(out, "{}us", tidy(*limit_us))?,
+        let goals: Vec<String> = self.goals.iter().map(Goal::to_string).collect();
+        out.write_str(&goals.join(","))
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}<", self.name())?;
+        match self {
+            Goal::Errors { limit } => write!(out, "{}%", tidy(100.0 * limit)),
+            Goal::Time { limit_us, .. } if *limit_us >= 1e6 => {
+                write!(out, "{}s", tidy(limit_us / 1e6))
             }
+            Goal::Time { limit_us, .. } if *limit_us >= 1e3 => {
+                write!(out, "{}ms", tidy(limit_us / 1e3))
+            }
+            Goal::Time { limit_us, .. } => write!(out, "{}us", tidy(*limit_us)),
         }
-        Ok(())
     }
 }
 

@@ -83,6 +83,9 @@ pub struct SliceRecord {
     pub busiest_worker_ns: u64,
     /// Time for which they were ready to run and did not.
     pub generator_wait_ns: Option<u64>,
+    /// For how long the generator stood still without waiting for a processor: abx or its
+    /// machine was paused. Pauses below a quarter of a second are not counted.
+    pub paused_ns: u64,
     /// Time that the hypervisor took from our processors.
     pub steal_ns: Option<u64>,
     /// What of it was taken from the generator's.
@@ -135,6 +138,7 @@ impl SliceRecord {
             waiting_awake_ns: slice.waiting_awake_ns,
             busiest_worker_ns: slice.busiest_worker_ns,
             generator_wait_ns: slice.generator_wait_ns,
+            paused_ns: tally.paused_ns,
             steal_ns: None,
             generator_steal_ns: None,
             busy_ns: None,

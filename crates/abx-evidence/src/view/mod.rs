@@ -8,6 +8,7 @@ pub(crate) mod summary;
 pub(crate) mod sums;
 
 use crate::measure::arrivals::Offered;
+use crate::measure::course::Course;
 use crate::measure::histogram::Histogram;
 use crate::measure::phases::Phases;
 use crate::measure::statuses::Statuses;
@@ -273,6 +274,11 @@ impl<'a> BlockView<'a> {
     /// The times of its counted requests.
     pub(crate) fn histograms(&self) -> Option<&'a Histograms> {
         self.part.histograms.get(self.subject)
+    }
+
+    /// How its load went over time, where that was kept.
+    pub(crate) fn course(&self) -> Option<&'a Course> {
+        self.part.courses.get(self.subject)
     }
 
     /// What was read of it beside its slices.

@@ -92,6 +92,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 waiting_awake_ns: numbers[21],
                 busiest_worker_ns: numbers[18],
                 generator_wait_ns: readings[3],
+                paused_ns: numbers[18],
                 steal_ns: readings[4],
                 generator_steal_ns: readings[5],
                 busy_ns: readings[6],
@@ -103,7 +104,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
 }
 
 fn round() -> BoxedStrategy<Round> {
-    let disturbed = prop::sample::subsequence(vec![Disturbance::Steal, Disturbance::Wait], 0..=2);
+    let disturbed = prop::sample::subsequence(Disturbance::ALL.to_vec(), 0..=3);
     (disturbed, vec(slice(), 0..4))
         .prop_map(|(disturbed, slices)| Round { disturbed, slices })
         .boxed()
@@ -265,6 +266,7 @@ fn block(loads: Vec<BlockLoad>) -> BlockRecord {
         faults: Vec::new(),
         missing_agents: Vec::new(),
         canaries: Vec::new(),
+        other_programs: Vec::new(),
     }
 }
 

@@ -17,6 +17,7 @@ use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
 
 use self::elsewhere::Counters;
+use crate::measure::host::other_programs::OtherPrograms;
 use crate::measure::running_subjects::Abort;
 use crate::records::store::Store;
 use crate::run_study::StudyError;
@@ -94,13 +95,16 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
         interrupted: false,
         readings,
         elsewhere: None,
+        other_programs: Vec::new(),
         noise: None,
         ceilings: Vec::new(),
         refusal: None,
         checks: Vec::new(),
     };
     let before = Counters::read(&cpus);
+    let programs = OtherPrograms::read(std::iter::empty());
     let measured = measure(&mut examination, &mut record);
+    record.other_programs = OtherPrograms::read(std::iter::empty()).since(&programs);
     record.elsewhere = Some(Counters::read(&cpus).since(&before));
     match measured {
         Ok(()) => {}

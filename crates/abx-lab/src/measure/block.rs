@@ -1,6 +1,7 @@
 //! One load of one block: warm-up, then rounds of slices in random order.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use abx_engine::{LoadPlan, PoolId, SliceEnd, SlicePlan};
 use abx_evidence::CoursePlan;
@@ -8,6 +9,7 @@ use abx_evidence::record::{
     BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, SliceRecord,
     SubjectReadings, WAIT_SHARE_MIN,
 };
+use abx_sys::Nanos;
 use abx_sys::counters::ticks_per_second;
 use abx_sys::tree::{ListenDrops, ThreadTimes, listen_drops};
 use rand::seq::SliceRandom;
@@ -29,9 +31,6 @@ const STEAL_SHARE_MIN: f64 = 0.01;
 pub const CEILING_EVERY: u32 = 5;
 pub const CEILING_TRIAL_NS: u64 = 1_000_000_000;
 pub const CEILING_WARM_UP_NS: u64 = 100_000_000;
-
-/// The course of a run is kept in stretches of this length, as long as these are not many.
-pub const STRETCH_NS: u64 = 100_000_000;
 
 /// What happens while a load is measured, for whoever watches.
 pub enum RoundEvent<'a> {
@@ -213,12 +212,13 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         Ok(())
     }
 
-    /// Loads the only subject once, from the opening of its connections until `end` or a
-    /// stop: what was measured until then counts. Nothing warms up.
+    /// Loads the only subject once, after its warm-up if it has one, until `end` or a stop:
+    /// what was measured until then counts. The course is kept in stretches of this length
+    /// at first.
     ///
     /// # Errors
-    /// [`Abort::Engine`].
-    pub fn once(&mut self, end: SliceEnd) -> Result<(), Abort> {
+    /// [`Abort::Engine`]; as [`RunningSubjects::slice`] during a warm-up.
+    pub fn once(&mut self, end: SliceEnd, stretch: Duration) -> Result<(), Abort> {
         const ONLY: usize = 0;
         let plan = &self.plans[ONLY];
         let is_held = plan.shape.hold_ns().is_some();
@@ -226,9 +226,12 @@ impl<'a, 'b> LoadRun<'a, 'b> {
             self.running.memory_at_rest(ONLY);
         }
         let opened = self.open(ONLY)?;
+        if self.warm_up_ns > 0 {
+            self.warm_up(ONLY, opened.pool)?;
+        }
         let before = self.running.meter.subjects.threads(ONLY);
         let course = CoursePlan {
-            stretch_ns: STRETCH_NS,
+            stretch_ns: Nanos::from(stretch).0,
             is_told: self.running.on_stretches.is_some(),
         };
         let slice_plan = SlicePlan {
@@ -444,6 +447,9 @@ fn disturbances(slices: &[SliceRecord], threads: usize) -> Vec<Disturbance> {
     if share(wait_ns, window_ns * threads as u64) >= WAIT_SHARE_MIN {
         found.push(Disturbance::Wait);
     }
+    if slices.iter().any(|slice| slice.paused_ns > 0) {
+        found.push(Disturbance::Paused);
+    }
     found
 }
 
@@ -470,6 +476,17 @@ mod tests {
         assert_eq!(others_cpu_ns(&slice, &others[..1]), Some(0));
         assert_eq!(others_cpu_ns(&slice, &[others[0], ("b", None)]), None);
         assert_eq!(others_cpu_ns(&slice, &[("a", None), others[1]]), Some(10));
+    }
+
+    #[test]
+    fn a_round_in_which_abx_was_paused_is_marked() {
+        // Method: a pause in the second of two slices, which is long for its own reasons.
+        let mut paused = slice(3_000_000_000, 0, 0);
+        paused.paused_ns = 2_800_000_000;
+        let slices = [slice(100_000_000, 0, 0), paused];
+        assert_eq!(disturbances(&slices, 1), [Disturbance::Paused]);
+        let slow = [slice(100_000_000, 0, 0), slice(3_000_000_000, 0, 0)];
+        assert_eq!(disturbances(&slow, 1), []);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use abx_sys::cpus::CpuSplit;
 use abx_sys::tree::ProcTree;
 
 use crate::measure::host::generator::GeneratorHost;
+use crate::measure::host::other_programs::OtherPrograms;
 use crate::measure::host::processors::Processors;
 use crate::measure::host::services::{ServiceHost, ServiceReading};
 use crate::measure::host::subjects::{SubjectHost, SubjectReading};
@@ -76,6 +77,11 @@ impl Meter {
     pub fn with_services(mut self, trees: Vec<Option<ProcTree>>) -> Meter {
         self.services = ServiceHost::new(trees);
         self
+    }
+
+    /// Looks at the programs that are no part of the measurement, at an edge of a block.
+    pub fn other_programs(&self) -> OtherPrograms {
+        OtherPrograms::read(self.subjects.trees().chain(self.services.trees()))
     }
 
     /// Reads everything once, before subject `loaded` is loaded.

@@ -61,6 +61,7 @@ pub fn measure(
     let mut measured: Vec<BlockLoad> = Vec::with_capacity(sequence.len());
     let mut ended = Ok(());
     let speeds = running.meter.processors.speeds();
+    let programs = running.meter.other_programs();
     // In the pilot one load met fresh subjects; here it may be any other.
     let longest_ns = planned.iter().map(|load| load.pilot.warm_up_ns).max();
     let fresh_ns = cold_ns.max(longest_ns.unwrap_or_default());
@@ -82,6 +83,7 @@ pub fn measure(
             break;
         }
     }
+    let other_programs = running.meter.other_programs().since(&programs);
     let canaries = canaries(&speeds, &running.meter.processors.speeds());
     let died = match &ended {
         Err(Abort::Subject { name, .. }) => Some(name.clone()),
@@ -103,6 +105,7 @@ pub fn measure(
         loads: measured,
         faults: Vec::new(),
         canaries,
+        other_programs,
     };
     (block, ended)
 }

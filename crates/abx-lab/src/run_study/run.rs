@@ -17,7 +17,7 @@ use abx_sys::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::block::{LoadRun, STRETCH_NS};
+use crate::measure::block::LoadRun;
 use crate::measure::host::processors::canaries;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
@@ -36,6 +36,8 @@ pub struct RunPlan {
     pub load: Load,
     /// When it ends.
     pub end: RunEnd,
+    /// For how long the load is sent before anything counts.
+    pub warm_up: Duration,
     /// Worker threads; `None` for one on each of the generator's processors,
     /// and at most one for each connection.
     pub threads: Option<usize>,
@@ -90,15 +92,27 @@ pub struct RunEnvironment<'a> {
     pub generator: Option<Box<dyn LoadGenerator>>,
 }
 
-/// A stretch of a run is so long at first.
-pub const STRETCH: Duration = Duration::from_nanos(STRETCH_NS);
+impl RunEnd {
+    /// How long the stretches of the run's course are at first: 100 ms, and a hundredth of a
+    /// run that is shorter than 10 s, so that its start can be compared with the rest.
+    #[must_use]
+    pub fn stretch(self) -> Duration {
+        match self {
+            RunEnd::After(span) => (span / 100).clamp(STRETCH_MIN, STRETCH_MAX),
+            RunEnd::AfterRequests(_) => STRETCH_MAX,
+        }
+    }
+}
+
+const STRETCH_MIN: Duration = Duration::from_millis(10);
+const STRETCH_MAX: Duration = Duration::from_millis(100);
 
 /// Loads one server once.
 ///
 /// # Errors
 /// [`RunError`] when nothing was measured. What happens under load is in the record.
 pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError> {
-    let end = plan.end;
+    let (end, warm_up) = (plan.end, plan.warm_up);
     let study = study(plan);
     let is_watched = around.watch.is_some();
     let watch = RefCell::new(around.watch);
@@ -127,7 +141,7 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
     for (load, planned) in measured.loads.iter_mut().zip(&started.loads) {
         load.settings.bodies_compared = planned.bodies_compared;
     }
-    let planned = planned(end);
+    let planned = planned(end, warm_up);
     measured.loads[0].pilot = Some(planned.pilot.clone());
     if study.loads[0].shape.hold_ns().is_none() {
         // What connections are held for is read on this side.
@@ -193,6 +207,7 @@ pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Result<RunRec
         order: vec![subject.clone()],
         services: BTreeMap::new(),
         canaries: Vec::new(),
+        other_programs: Vec::new(),
         subjects: BTreeMap::from([(subject, life)]),
         loads: vec![part],
         missing_agents: Vec::new(),
@@ -221,7 +236,7 @@ fn study(plan: RunPlan) -> Study {
     };
     Study {
         budget: match plan.end {
-            RunEnd::After(span) => Some(span),
+            RunEnd::After(span) => Some(span.saturating_add(plan.warm_up)),
             RunEnd::AfterRequests(_) => None,
         },
         blocks: Some(1),
@@ -238,12 +253,14 @@ fn study(plan: RunPlan) -> Study {
 /// The only slice of a run.
 struct PlannedSlice {
     end: SliceEnd,
+    /// Of its course, at first.
+    stretch: Duration,
     /// What a pilot would have set for it.
     pilot: PilotRecord,
 }
 
-fn planned(end: RunEnd) -> PlannedSlice {
-    let (end, slice_ns, slice_requests) = match end {
+fn planned(run_end: RunEnd, warm_up: Duration) -> PlannedSlice {
+    let (end, slice_ns, slice_requests) = match run_end {
         RunEnd::After(span) => {
             let ns = Nanos::from(span).0;
             (SliceEnd::AfterNs(ns), ns, None)
@@ -260,10 +277,14 @@ fn planned(end: RunEnd) -> PlannedSlice {
         slice_choice: None,
         rounds: 1,
         shortened: false,
-        warm_up_ns: 0,
+        warm_up_ns: Nanos::from(warm_up).0,
         subjects: Default::default(),
     };
-    PlannedSlice { end, pilot }
+    PlannedSlice {
+        end,
+        stretch: run_end.stretch(),
+        pilot,
+    }
 }
 
 /// Loads the subject.
@@ -280,9 +301,11 @@ fn block(
         ..
     } = started;
     let speeds = running.meter.processors.speeds();
+    let programs = running.meter.other_programs();
     let mut run = LoadRun::new(load, &mut running, &loads[0], &planned.pilot, random);
-    run.once(planned.end)?;
+    run.once(planned.end, planned.stretch)?;
     let part = run.result;
+    let other_programs = running.meter.other_programs().since(&programs);
     Ok(BlockRecord {
         index: 0,
         seed: 0,
@@ -291,6 +314,7 @@ fn block(
         order,
         services: BTreeMap::new(),
         canaries: canaries(&speeds, &running.meter.processors.speeds()),
+        other_programs,
         subjects: running.stop_all(None).into_iter().collect(),
         loads: vec![part],
         missing_agents: Vec::new(),

@@ -53,7 +53,7 @@ const BEFORE_OUTCOMES: [&str; 13] = [
     "clocked",
 ];
 
-const AFTER_OUTCOMES: [&str; 28] = [
+const AFTER_OUTCOMES: [&str; 29] = [
     "discarded",
     "unsent",
     "queued",
@@ -73,6 +73,7 @@ const AFTER_OUTCOMES: [&str; 28] = [
     "waiting_awake_ns",
     "busiest_worker_ns",
     "generator_wait_ns",
+    "paused_ns",
     "steal_ns",
     "busy_ns",
     "window_ns",
@@ -161,6 +162,7 @@ fn slice_row(
         slice.waiting_awake_ns.to_string(),
         slice.busiest_worker_ns.to_string(),
         or_empty(slice.generator_wait_ns),
+        slice.paused_ns.to_string(),
         or_empty(slice.steal_ns),
         or_empty(slice.busy_ns),
         slice.window_ns.to_string(),

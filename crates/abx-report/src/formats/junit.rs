@@ -35,9 +35,12 @@ pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> Strin
         let said = reason(record, answer);
         Case {
             class: format!("abx.expectation.{}", answer.load),
-            name: match answer.subject.as_str() {
-                "" => answer.expected.clone(),
-                subject => format!("{} ({subject} beside {})", answer.expected, answer.other),
+            name: match (answer.subject.as_str(), answer.other.as_str()) {
+                ("", _) => answer.expected.clone(),
+                (subject, "") => format!("{} ({subject})", answer.expected),
+                (subject, other) => {
+                    format!("{} ({subject} beside {other})", answer.expected)
+                }
             },
             result: match answer.standing {
                 Standing::Holds => CaseResult::Passed,

@@ -43,6 +43,7 @@ mod tests {
             metric: None,
             load: String::new(),
             subject: String::new(),
+            goal: None,
             other: String::new(),
             bounds: None,
             is_speed_of_time: false,

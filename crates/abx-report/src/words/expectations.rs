@@ -1,9 +1,9 @@
 //! What a study says to what was expected, and why.
 
-use abx_evidence::{Doubt, ExpectationResult, Standing, StudyRecord, Verdict};
+use abx_evidence::{Doubt, ExpectationResult, GoalReading, Standing, StudyRecord, Verdict};
 
 use super::metrics::{capitalized, metric_name};
-use super::units::{plural, ratios};
+use super::units::{GLUE, TimeUnit, count, plural, ratios, share};
 use super::verdict::{more_blocks, more_flag, name, place};
 use super::wrap::{clean, clean_name};
 
@@ -14,19 +14,19 @@ pub(crate) fn headline(answers: &[ExpectationResult]) -> Option<String> {
     if let [only] = answers {
         return Some(format!("{overall}: {}", clean_name(&only.expected)));
     }
-    let count =
+    let number =
         |is: fn(&Standing) -> bool| answers.iter().filter(|answer| is(&answer.standing)).count();
     let kinds = [
-        (count(|standing| *standing == Standing::Fails), "failed"),
+        (number(|standing| *standing == Standing::Fails), "failed"),
         (
-            count(|standing| matches!(standing, Standing::Unsettled(_))),
+            number(|standing| matches!(standing, Standing::Unsettled(_))),
             "unsettled",
         ),
         (
-            count(|standing| matches!(standing, Standing::Invalid(_))),
+            number(|standing| matches!(standing, Standing::Invalid(_))),
             "invalid",
         ),
-        (count(|standing| *standing == Standing::Holds), "passed"),
+        (number(|standing| *standing == Standing::Holds), "passed"),
     ];
     let there = kinds.iter().filter(|(count, _)| *count > 0);
     let each: Vec<String> = there
@@ -76,8 +76,13 @@ pub(crate) fn sentence(record: &StudyRecord, answer: &ExpectationResult) -> Stri
         "" => String::new(),
         load => format!(" {}", place(record, load)),
     };
+    // Of several subjects each has its own result.
+    let of = match (answer.goal, record.measured.subjects.len()) {
+        (None, _) | (_, 1) => String::new(),
+        _ => format!(" of {}", clean_name(&answer.subject)),
+    };
     format!(
-        "{}{place}; {}.",
+        "{}{of}{place}; {}.",
         clean_name(&answer.expected),
         reason(record, answer)
     )
@@ -102,7 +107,7 @@ fn missing(record: &StudyRecord, fewest: usize) -> u32 {
 
 /// The figures behind an answer, and what keeps them from settling it.
 pub(crate) fn reason(record: &StudyRecord, answer: &ExpectationResult) -> String {
-    let figures = figures(answer);
+    let figures = figures(answer).or_else(|| Some(seen(answer.goal?)));
     let doubt = match &answer.standing {
         Standing::Holds | Standing::Fails => None,
         Standing::Unsettled(doubt) => Some(doubting(record, *doubt, answer)),
@@ -125,6 +130,28 @@ fn figures(answer: &ExpectationResult) -> Option<String> {
     Some(format!(
         "{subject}'s {reading} is {ratio} times {other}'s ({low} to {high})"
     ))
+}
+
+/// What was measured of a goal.
+fn seen(reading: GoalReading) -> String {
+    match reading {
+        GoalReading::Time { name, us, at_least } => {
+            let us = us.round() as u64;
+            let unit = TimeUnit::of([Some(us)]);
+            let least = if at_least { "at least " } else { "" };
+            format!(
+                "{name} was {least}{}{GLUE}{}",
+                unit.show(Some(us)),
+                unit.sign()
+            )
+        }
+        GoalReading::Errors { missed, planned } => format!(
+            "{} of {} failed or were never sent ({})",
+            count(missed),
+            plural(planned, "request"),
+            share(missed, planned)
+        ),
+    }
 }
 
 fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> String {
@@ -156,6 +183,13 @@ fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> S
         Doubt::NoReference => "they were measured at different times and nothing beside both: \
                                measure both in one study, or keep the ceiling on in both"
             .to_owned(),
+        Doubt::TimesAtLeast => {
+            "requests had no response, so how long they would have taken is not known".to_owned()
+        }
+        Doubt::FewRequests(needed) => {
+            format!("it needs at least {}", plural(needed, "request"))
+        }
+        Doubt::NothingSent => "no request was sent".to_owned(),
         Doubt::NoInterval => "there is no interval".to_owned(),
         Doubt::GeneratorBound => "the limit was not theirs, but that of the generator or of a \
                                   service, so which is faster is not known; more CPU per response \

@@ -29,6 +29,7 @@ pub(crate) fn offered_load(record: &RunRecord) -> String {
     let ordered = [
         settings.duration_s.map(seconds),
         settings.requests.map(|number| plural(number, unit)),
+        { settings.warm_up_s }.map(|warm_up_s| format!("after {} of warm-up", seconds(warm_up_s))),
     ];
     let is_request = settings.exchange.shape == LoadShape::Request;
     let mut parts = Vec::new();

@@ -56,6 +56,7 @@ fn good() -> DoctorRecord {
         elapsed_s: 29.4,
         interrupted: false,
         readings,
+        other_programs: Vec::new(),
         elsewhere: Some(Elsewhere {
             span_s: 29.1,
             steal: Some(0.0),

@@ -91,6 +91,7 @@ pub fn set_blocks(record: &mut StudyRecord, count: u32) {
             faults: Vec::new(),
             missing_agents: Vec::new(),
             canaries: Vec::new(),
+            other_programs: Vec::new(),
         })
         .collect();
 }
@@ -289,6 +290,7 @@ fn run_settings() -> RunSettings {
         waiting: abx_evidence::Waiting::default(),
         duration_s: Some(10.0),
         requests: None,
+        warm_up_s: None,
         keep_alive: true,
         timeout_s: 10.0,
         verify_every: 64,

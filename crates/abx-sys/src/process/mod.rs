@@ -3,6 +3,7 @@
 
 pub mod descriptors;
 pub mod limits;
+pub mod programs;
 pub mod tree;
 
 use std::collections::HashSet;

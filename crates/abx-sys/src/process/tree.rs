@@ -24,6 +24,7 @@ use crate::process::{Process, ProcessStat, process_cpu};
 
 use births::Births;
 
+pub(crate) use family::below;
 pub use family::{Relative, RelativeState, descendants};
 pub use listen_drops::{ListenDrops, listen_drops};
 pub use memory::ProportionalMemory;

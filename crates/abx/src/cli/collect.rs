@@ -6,6 +6,7 @@ use abx_fleet::{Collected, Final};
 use abx_lab::collected_run;
 use clap::Args;
 
+use super::expect::ExpectFlags;
 use super::output::{FormatFlags, OutputFlags, Outputs};
 use super::run;
 use crate::end::{End, Failure};
@@ -32,7 +33,7 @@ pub struct CollectArgs {
 
 /// Reads the files, saves their record, and prints its report.
 pub fn collect(args: &CollectArgs) -> Result<End, Failure> {
-    let outputs = Outputs::of_run(&args.output, &args.formats)?;
+    let outputs = Outputs::of_record(&args.output, &args.formats)?;
     let read = |file: &PathBuf| {
         let one = Final::read(file).map_err(Failure::usage)?;
         Ok((file.clone(), one))
@@ -45,5 +46,6 @@ pub fn collect(args: &CollectArgs) -> Result<End, Failure> {
     let Collected { measured, tally } = abx_fleet::collect(finals).map_err(Failure::usage)?;
     let seed = measured.seed;
     let record = collected_run(measured, tally).map_err(Failure::usage)?;
-    run::keep_and_print(&record, &outputs, &args.output, seed)
+    let nothing = ExpectFlags::default();
+    run::keep_and_print(&record, &nothing, &outputs, &args.output, seed)
 }

@@ -13,8 +13,9 @@ use crate::end::{End, Failure};
 #[derive(Debug, Clone, Default, Args)]
 pub struct ExpectFlags {
     /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as
-    /// 'new >= 0.97 * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated. `abx
-    /// compare` measures until it is settled, or until the budget is used up.
+    /// 'new >= 0.97 * old', 'server_cpu: new <= 1.1 * old @ LOAD' or, for each subject and load,
+    /// 'p99<50ms,errors<0.1%'; may be repeated. `abx compare` measures until it is settled, or
+    /// until the budget is used up.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Exit with 1 if a subject is certainly slower than the baseline (or than the subject of
@@ -28,17 +29,38 @@ fn slack(text: &str) -> Result<Expectation, String> {
     Expectation::not_slower(units::percent(text)?)
 }
 
+/// What must hold of a server alone.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ThresholdFlags {
+    /// Exit with 1 if this fails under any load, and with 3 if the data do not settle it, such as
+    /// 'p99<50ms' or 'errors<0.1% @ LOAD'; may be repeated.
+    #[arg(long, value_name = "EXPECTATION")]
+    pub expect: Vec<String>,
+}
+
+impl From<&ThresholdFlags> for ExpectFlags {
+    fn from(flags: &ThresholdFlags) -> ExpectFlags {
+        ExpectFlags {
+            expect: flags.expect.clone(),
+            fail_if_slower: None,
+        }
+    }
+}
+
 impl ExpectFlags {
     /// Whether something must hold.
     pub fn is_given(&self) -> bool {
         !self.expect.is_empty() || self.fail_if_slower.is_some()
     }
 
-    /// What to know before a study is conducted that runs exactly so many blocks.
-    pub fn warning(&self, blocks: Option<u32>) -> Option<String> {
+    /// What to know before a study is conducted that runs exactly so many blocks: a comparison
+    /// needs more of them, a threshold does not.
+    pub fn warning(expectations: &[Expectation], blocks: Option<u32>) -> Option<String> {
         let fewest = blocks_for_verdict(true);
         let blocks = blocks.filter(|blocks| (*blocks as usize) < fewest)?;
-        self.is_given().then(|| {
+        let mut each = expectations.iter();
+        let compares = each.any(|one| !matches!(one, Expectation::Threshold(_)));
+        compares.then(|| {
             format!(
                 "abx: --blocks {blocks} cannot tell who is slower, so this will end with exit code 3: \
                  run at least {fewest} (`--blocks {fewest}`)"
@@ -176,6 +198,7 @@ mod tests {
             metric: None,
             load: String::new(),
             subject: String::new(),
+            goal: None,
             other: String::new(),
             bounds: None,
             is_speed_of_time: false,

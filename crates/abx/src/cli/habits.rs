@@ -99,6 +99,11 @@ const HABITS: &[Habit] = &[
         "a rate that changes is --stages, such as 0:2000@30s,2000@60s",
     ),
     habit(
+        &["--threshold", "--thresholds"],
+        "thresholds (k6's) are --expect, such as --expect 'p99<50ms,errors<0.1%'",
+    ),
+    habit(&["-W"], "a warm-up (autocannon's -W) is --warmup TIME"),
+    habit(
         &["-x", "--proxy"],
         "a server is loaded directly: abx uses no proxy",
     ),
@@ -156,6 +161,10 @@ const OF_RUNS: &[Habit] = &[
     habit(
         &["-n", "--requests"],
         "a comparison ends when it is precise enough: --blocks N measures exactly so many blocks",
+    ),
+    habit(
+        &["--warmup", "--warm-up"],
+        "a comparison warms each server up in each block: --cold TIME is the shortest warm-up",
     ),
 ];
 

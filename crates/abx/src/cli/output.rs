@@ -51,18 +51,12 @@ pub struct FormatFlags {
     pub explain_terms: bool,
 }
 
-/// Formats that only a study has.
+/// Formats of what was measured, and of what was expected.
 #[derive(Debug, Clone, Args)]
-pub struct StudyFormatFlags {
-    /// Write a picture of the verdicts as SVG, for a README; - as with --json.
-    #[arg(long, value_name = "FILE|-")]
-    pub svg: Option<String>,
-    /// Write CSV with a row for each slice; - as with --json.
+pub struct MeasuredFormatFlags {
+    /// Write CSV with a row for each slice (a run has one); - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub csv: Option<String>,
-    /// Write CSV with a row for each comparison; - as with --json.
-    #[arg(long, value_name = "FILE|-")]
-    pub csv_comparisons: Option<String>,
     /// Write response time percentiles in HdrHistogram format, one file per subject and load:
     /// out.hgrm becomes out.SUBJECT.LOAD.hgrm.
     #[arg(long, value_name = "FILE")]
@@ -88,10 +82,24 @@ fn record_file(text: &str) -> Result<String, String> {
     }
 }
 
+/// Formats that only a study has.
+#[derive(Debug, Clone, Args)]
+pub struct StudyFormatFlags {
+    /// Write a picture of the verdicts as SVG, for a README; - as with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub svg: Option<String>,
+    /// Write CSV with a row for each comparison; - as with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub csv_comparisons: Option<String>,
+    #[command(flatten)]
+    pub measured: MeasuredFormatFlags,
+}
+
 /// What the flags of one command say, and that it can be done.
 pub struct Outputs<'a> {
     flags: &'a OutputFlags,
     formats: &'a FormatFlags,
+    measured: Option<&'a MeasuredFormatFlags>,
     study: Option<&'a StudyFormatFlags>,
 }
 
@@ -104,14 +112,19 @@ enum Format {
     Prometheus,
 }
 
-/// A format that only studies have, all of it in one file.
+/// A format of what was measured or expected, all of it in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MeasuredFormat {
+    Csv,
+    Hlog,
+    Junit,
+}
+
+/// A format that only studies have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StudyFormat {
     Svg,
-    Csv,
     CsvComparisons,
-    Hlog,
-    Junit,
 }
 
 /// A text and where it goes.
@@ -122,14 +135,30 @@ struct Document {
 }
 
 impl<'a> Outputs<'a> {
-    /// Those of a run.
-    pub fn of_run(
+    /// Those of a record that has no formats of its own.
+    pub fn of_record(
         flags: &'a OutputFlags,
         formats: &'a FormatFlags,
     ) -> Result<Outputs<'a>, Failure> {
         let all = Outputs {
             flags,
             formats,
+            measured: None,
+            study: None,
+        };
+        all.checked()
+    }
+
+    /// Those of a run.
+    pub fn of_run(
+        flags: &'a OutputFlags,
+        formats: &'a FormatFlags,
+        measured: &'a MeasuredFormatFlags,
+    ) -> Result<Outputs<'a>, Failure> {
+        let all = Outputs {
+            flags,
+            formats,
+            measured: Some(measured),
             study: None,
         };
         all.checked()
@@ -144,6 +173,7 @@ impl<'a> Outputs<'a> {
         let all = Outputs {
             flags,
             formats,
+            measured: Some(&study.measured),
             study: Some(study),
         };
         all.checked()
@@ -176,7 +206,10 @@ impl<'a> Outputs<'a> {
     /// Every flag that names a place, and the place.
     fn places(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
         let shared = self.shared().map(|(format, place)| (format.flag(), place));
-        shared.chain(self.study.into_iter().flat_map(StudyFormatFlags::places))
+        let measured = { self.measured.into_iter() }.flat_map(MeasuredFormatFlags::places);
+        let study = self.study.into_iter().flat_map(StudyFormatFlags::given);
+        let study = study.map(|(format, place)| (format.flag(), place));
+        shared.chain(measured).chain(study)
     }
 
     /// The formats that any record has, each with its place.
@@ -202,30 +235,43 @@ impl<'a> Outputs<'a> {
         };
         let study_text = |format| match format {
             StudyFormat::Svg => abx_report::study_svg(record),
-            StudyFormat::Csv => abx_report::slices_csv(record),
             StudyFormat::CsvComparisons => abx_report::comparisons_csv(record),
-            StudyFormat::Hlog => abx_report::study_hlog(record),
-            StudyFormat::Junit => abx_report::study_junit(record, answers),
         };
         let mut documents = self.documents(text);
-        if let Some(study) = self.study {
-            let all = study.given();
-            let all =
-                all.map(|(format, place)| Document::new(format.flag(), place, study_text(format)));
-            documents.extend(all);
-            let place = study.hgrm.as_deref();
-            documents.extend(
-                place
-                    .into_iter()
-                    .flat_map(|place| percentiles(place, record)),
-            );
-        }
+        let given = self.study.into_iter().flat_map(StudyFormatFlags::given);
+        documents.extend(
+            given.map(|(format, place)| Document::new(format.flag(), place, study_text(format))),
+        );
+        documents.extend(self.of_measured(record, answers));
         let metrics = || abx_report::study_otlp(record, answers);
         self.write(report, documents, metrics)
     }
 
-    /// Prints a run and writes everything that was asked for, as [`Outputs::print_study`] does.
-    pub fn print_run(&self, report: &str, record: &RunRecord) -> Result<(), Failure> {
+    /// The documents of what was measured, and of what was expected.
+    fn of_measured(&self, record: &StudyRecord, answers: &[ExpectationResult]) -> Vec<Document> {
+        let Some(measured) = self.measured else {
+            return Vec::new();
+        };
+        let text = |format| match format {
+            MeasuredFormat::Csv => abx_report::slices_csv(record),
+            MeasuredFormat::Hlog => abx_report::study_hlog(record),
+            MeasuredFormat::Junit => abx_report::study_junit(record, answers),
+        };
+        let given = measured.given();
+        let given = given.map(|(format, place)| Document::new(format.flag(), place, text(format)));
+        let hgrm = measured.hgrm.as_deref().into_iter();
+        let hgrm = hgrm.flat_map(|place| percentiles(place, record));
+        given.chain(hgrm).collect()
+    }
+
+    /// Prints a run, which is this study of one subject, and writes everything that was asked
+    /// for, as [`Outputs::print_study`] does.
+    pub fn print_run(
+        &self,
+        report: &str,
+        record: &RunRecord,
+        (study, answers): (&StudyRecord, &[ExpectationResult]),
+    ) -> Result<(), Failure> {
         let text = |format| match format {
             Format::Json => abx_report::run_json(record),
             Format::Html => abx_report::run_html(record),
@@ -233,7 +279,9 @@ impl<'a> Outputs<'a> {
             Format::Prometheus => abx_report::run_openmetrics(record),
         };
         let metrics = || abx_report::run_otlp(record);
-        self.write(report, self.documents(text), metrics)
+        let mut documents = self.documents(text);
+        documents.extend(self.of_measured(study, answers));
+        self.write(report, documents, metrics)
     }
 
     /// Prints the report of a scenario, which has two formats.
@@ -282,14 +330,21 @@ impl Format {
     }
 }
 
+impl MeasuredFormat {
+    fn flag(self) -> &'static str {
+        match self {
+            MeasuredFormat::Csv => "--csv",
+            MeasuredFormat::Hlog => "--hlog",
+            MeasuredFormat::Junit => "--junit",
+        }
+    }
+}
+
 impl StudyFormat {
     fn flag(self) -> &'static str {
         match self {
             StudyFormat::Svg => "--svg",
-            StudyFormat::Csv => "--csv",
             StudyFormat::CsvComparisons => "--csv-comparisons",
-            StudyFormat::Hlog => "--hlog",
-            StudyFormat::Junit => "--junit",
         }
     }
 }
@@ -344,20 +399,18 @@ impl FormatFlags {
     }
 }
 
-impl StudyFormatFlags {
+impl MeasuredFormatFlags {
     /// The first flag of them that was given.
     pub fn first(&self) -> Option<&'static str> {
         self.places().next().map(|(flag, _)| flag)
     }
 
     /// The formats of one file that were asked for, each with its place.
-    fn given(&self) -> impl Iterator<Item = (StudyFormat, &str)> {
+    fn given(&self) -> impl Iterator<Item = (MeasuredFormat, &str)> {
         given([
-            (StudyFormat::Svg, &self.svg),
-            (StudyFormat::Csv, &self.csv),
-            (StudyFormat::CsvComparisons, &self.csv_comparisons),
-            (StudyFormat::Hlog, &self.hlog),
-            (StudyFormat::Junit, &self.junit),
+            (MeasuredFormat::Csv, &self.csv),
+            (MeasuredFormat::Hlog, &self.hlog),
+            (MeasuredFormat::Junit, &self.junit),
         ])
     }
 
@@ -365,6 +418,26 @@ impl StudyFormatFlags {
     fn places(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let files = self.given().map(|(format, place)| (format.flag(), place));
         files.chain(self.hgrm.as_deref().map(|place| (HGRM, place)))
+    }
+}
+
+impl StudyFormatFlags {
+    /// The first flag of them that was given.
+    pub fn first(&self) -> Option<&'static str> {
+        self.measured.first().or(self.first_of_comparisons())
+    }
+
+    /// The first flag of those that need a comparison.
+    pub fn first_of_comparisons(&self) -> Option<&'static str> {
+        self.given().next().map(|(format, _)| format.flag())
+    }
+
+    /// The formats of comparisons that were asked for, each with its place.
+    fn given(&self) -> impl Iterator<Item = (StudyFormat, &str)> {
+        given([
+            (StudyFormat::Svg, &self.svg),
+            (StudyFormat::CsvComparisons, &self.csv_comparisons),
+        ])
     }
 }
 

@@ -18,7 +18,8 @@ use crate::saved::{SavedRecord, read};
     abx report monday.json tuesday.json wednesday.json\n  \
     abx report 3fa9c1 0a1b2c\n  \
     abx report times.json\n  \
-    abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -")]
+    abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -\n  \
+    abx report last --expect 'p99<50ms,errors<0.1%' --junit junit.xml")]
 pub struct Report {
     /// The record: a file, an id from `abx history`, or last (last~1: the one before it);
     /// several of one study, from other days or machines, are read together.
@@ -72,16 +73,18 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             compare::conclude(printed, compare::ended(&record, &answers, flags))
         }
         SavedRecord::Run(record) => {
-            report.refuse("a run, which compares nothing", report.of_studies())?;
-            let outputs = Outputs::of_run(flags, &report.formats)?;
-            let text = abx_report::run_text(&record, outputs.extent(), &style);
-            outputs.print_run(&text, &record)?;
-            Ok(run::ended(&record, flags))
+            let of_comparisons = report.study_formats.first_of_comparisons();
+            let slower = report.expect.fail_if_slower.as_ref();
+            let refused = of_comparisons.or(slower.map(|_| "--fail-if-slower"));
+            report.refuse("a run, which compares nothing", refused)?;
+            let measured = &report.study_formats.measured;
+            let outputs = Outputs::of_run(flags, &report.formats, measured)?;
+            run::print(&record, &report.expect, &outputs, flags)
         }
         SavedRecord::Scenario(record) => {
             let given = report.formats.first_but_html().or(report.of_studies());
             report.refuse("a scenario, which has text, --html and --json", given)?;
-            let outputs = Outputs::of_run(flags, &report.formats)?;
+            let outputs = Outputs::of_record(flags, &report.formats)?;
             scenario::print(&record, &outputs, flags)
         }
         SavedRecord::Machine(record) => {

@@ -5,19 +5,20 @@ use std::time::Duration;
 
 use abx_engine::LoadGenerator;
 use abx_engine::schedule::Arrivals;
-use abx_evidence::{Level, RunRecord, Shape};
+use abx_evidence::expectation::KnownNames;
+use abx_evidence::{ExpectationResult, Level, RunRecord, Shape, StudyRecord};
 use abx_lab::{
     Abort, Load, OrderedTime, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan,
     RunProgress, Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
 };
 use clap::Args;
 
-use super::expect::ExpectFlags;
+use super::expect::{ExpectFlags, ThresholdFlags};
 use super::load::{GeneratorFlags, LoadFlags};
-use super::output::{FormatFlags, OutputFlags, Outputs};
+use super::output::{FormatFlags, MeasuredFormatFlags, OutputFlags, Outputs};
 use super::scenario::ScenarioWords;
 use super::watch::RunWatch;
-use super::{command_line, compare, history, output, scenario, signals, units};
+use super::{command_line, compare, expect, history, output, scenario, signals, units};
 use crate::end::{End, Failure, tell};
 
 /// Load one server and report throughput, response times, outcomes and cost.
@@ -29,6 +30,7 @@ use crate::end::{End, Failure, tell};
     abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
     abx run localhost:8080 -c 1,10,100 -d 20s\n  \
     abx run localhost:8080 --slo 'p99<50ms,errors<0.1%'\n  \
+    abx run localhost:8080 -r 500 --warmup 1s --expect 'p99<50ms,errors<0.1%'\n  \
     abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
     abx run http://unix:/run/server.sock:/path -c 10\n  \
     abx run localhost:8080 --scenario login.toml -c 50 -d 10s\n  \
@@ -51,6 +53,9 @@ pub struct Run {
     /// time.
     #[arg(short = 'n', long, conflicts_with = "duration", value_parser = units::requests, value_name = "N")]
     requests: Option<u64>,
+    /// Send the load for this long before anything counts, in seconds or with a unit.
+    #[arg(long, visible_alias = "warm-up", value_parser = units::seconds, value_name = "TIME")]
+    warmup: Option<Duration>,
     /// Have -c users make sessions of several requests in order, as this TOML file says
     /// (docs/scenarios.md).
     #[arg(long, value_name = "FILE", conflicts_with = "bus")]
@@ -60,9 +65,13 @@ pub struct Run {
     #[command(flatten)]
     generator: GeneratorFlags,
     #[command(flatten)]
+    thresholds: ThresholdFlags,
+    #[command(flatten)]
     output: OutputFlags,
     #[command(flatten)]
     formats: FormatFlags,
+    #[command(flatten)]
+    measured_formats: MeasuredFormatFlags,
 }
 
 /// What `-d` is when neither it nor `-n` is given.
@@ -91,6 +100,47 @@ impl Run {
             output: &self.output,
             formats: &self.formats,
         }
+    }
+
+    /// The flag that a scenario has no use for, and why.
+    fn refused_by_scenario(&self) -> Option<String> {
+        let is_expected = !self.thresholds.expect.is_empty();
+        let of_requests = is_expected.then_some("--expect");
+        let of_requests = of_requests.or(self.measured_formats.first());
+        match (self.warmup, of_requests) {
+            (Some(_), _) => Some(
+                "--warmup does not apply to a scenario, whose users begin with their first \
+                 session: run it once before, or compare servers with it (`abx compare \
+                 --scenario`), which warms them up"
+                    .to_owned(),
+            ),
+            (None, Some(flag)) => Some(format!(
+                "{flag} does not apply to a scenario, whose sessions are no requests: read its \
+                 report, or its record (`--json`)"
+            )),
+            (None, None) => None,
+        }
+    }
+
+    /// For how long the load is sent before anything counts.
+    fn warm_up(&self, load: &Load) -> Result<Duration, Failure> {
+        let Some(warm_up) = self.warmup else {
+            return Ok(Duration::ZERO);
+        };
+        let refused = if load.shape.hold_ns().is_some() {
+            "idle connections, which send nothing"
+        } else if load.log.is_some() {
+            "--replay, whose log begins once: cut off its first lines instead"
+        } else if self.load.stages_last().is_some() {
+            "stages, which begin once: begin with a stage that is its warm-up"
+        } else if self.generator.fleet.bus.is_some() {
+            "--bus, whose agents keep the counts of one load: run it once before"
+        } else {
+            return Ok(warm_up);
+        };
+        Err(Failure::usage(format!(
+            "--warmup does not apply to {refused}"
+        )))
     }
 
     /// When it ends.
@@ -125,7 +175,7 @@ impl Run {
 }
 
 /// What is about to be done.
-fn announcement(url: &str, load: &Load, end: RunEnd) -> String {
+fn announcement(url: &str, load: &Load, end: RunEnd, warm_up: Duration) -> String {
     let how_long = match end {
         RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
         RunEnd::AfterRequests(count) => format!("with {count} {}", load.shape.kind().units()),
@@ -136,6 +186,10 @@ fn announcement(url: &str, load: &Load, end: RunEnd) -> String {
     };
     match load.shape {
         Shape::Connections { .. } => format!("Holding {connections} to {url} {how_long}"),
+        _ if !warm_up.is_zero() => {
+            let warm_up = humantime::format_duration(warm_up);
+            format!("Loading {url} over {connections} {how_long}, after {warm_up} of warm-up")
+        }
         _ => format!("Loading {url} over {connections} {how_long}"),
     }
 }
@@ -164,9 +218,13 @@ fn announcement_of_several(study: &Study, url: &str) -> String {
 
 /// Loads, and prints what came of it.
 pub fn run(run: &Run) -> Result<End, Failure> {
-    let outputs = Outputs::of_run(&run.output, &run.formats)?;
+    let outputs = Outputs::of_run(&run.output, &run.formats, &run.measured_formats)?;
     let target = run.target()?;
+    let expect = ExpectFlags::from(&run.thresholds);
     if let Some(file) = &run.scenario {
+        if let Some(why) = run.refused_by_scenario() {
+            return Err(Failure::usage(why));
+        }
         return scenario::run(run.scenario(file, target));
     }
     let is_encrypted = target.is_encrypted;
@@ -183,22 +241,27 @@ pub fn run(run: &Run) -> Result<End, Failure> {
             if !run.output.quiet {
                 tell(&announcement_of_several(&study, &url));
             }
-            let nothing = ExpectFlags::default();
             let generator = run.generator.fleet.generator(run.output.quiet)?;
             let printing = (&outputs, &run.output);
-            return compare::conduct(&study, "run", printing, &nothing, generator);
+            return compare::conduct(&study, "run", printing, &expect, generator);
         }
     };
-    let end = run.end(&load)?;
+    let (end, warm_up) = (run.end(&load)?, run.warm_up(&load)?);
+    // A mistake in what is expected is found before anything is loaded.
+    expect.read(&KnownNames {
+        subjects: vec![target.url.clone()],
+        loads: vec![load.name.clone()],
+    })?;
     let generator = run.generator.fleet.generator(run.output.quiet)?;
     if !run.output.quiet {
         target.choice().iter().for_each(|choice| tell(choice));
-        tell(&announcement(&target.url, &load, end));
+        tell(&announcement(&target.url, &load, end, warm_up));
     }
     let plan = RunPlan {
         target,
         load,
         end,
+        warm_up,
         threads: run.generator.threads.map(usize::from),
         wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
         local_addresses: run.generator.local_address.clone(),
@@ -207,21 +270,20 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     };
     let seed = plan.seed;
     let record = measure(plan, RunWatch::new(run.output.quiet, end), generator)?;
-    keep_and_print(&record, &outputs, &run.output, seed)
+    keep_and_print(&record, &expect, &outputs, &run.output, seed)
 }
 
 /// Saves a record, prints its report, and says where it is and how the command ends.
 pub fn keep_and_print(
     record: &RunRecord,
+    expect: &ExpectFlags,
     outputs: &Outputs,
     flags: &OutputFlags,
     seed: u64,
 ) -> Result<End, Failure> {
-    let style = output::style(flags);
-    let report = abx_report::run_text(record, outputs.extent(), &style);
     let mut store = Store::for_new_record("run", seed);
     let saved = store.save_somewhere(record);
-    let printed = outputs.print_run(&report, record);
+    let printed = print(record, expect, outputs, flags);
     let is_kept = saved.is_ok();
     match saved {
         // What was measured is in the report all the same.
@@ -231,8 +293,28 @@ pub fn keep_and_print(
     if is_kept && (!flags.quiet || store.moved().is_some()) {
         compare::tell_where(&store);
     }
-    printed?;
-    Ok(ended(record, flags))
+    printed
+}
+
+/// Prints a run with what it shows of what was expected, and says how the command ends.
+pub fn print(
+    record: &RunRecord,
+    expect: &ExpectFlags,
+    outputs: &Outputs,
+    flags: &OutputFlags,
+) -> Result<End, Failure> {
+    let style = output::style(flags);
+    let study = StudyRecord::judged(record.measured.clone());
+    let expectations = expect.read(&expect::known_of_record(&study))?;
+    let results = expect::ask(&study, &expectations);
+    let extent = outputs.extent();
+    let mut report = abx_report::expectations_text(&study, &results, extent, &style);
+    if !report.is_empty() {
+        report.push('\n');
+    }
+    report.push_str(&abx_report::run_text(record, extent, &style));
+    let printed = outputs.print_run(&report, record, (&study, &results));
+    compare::conclude(printed, ended(record, &results, flags))
 }
 
 /// Loads, while a person looks.
@@ -269,6 +351,12 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
         return Err(Failure::usage(
             "-n counts the requests of one load: for several loads, percentages such as 25% and \
              --slo, say by -d how long each may take",
+        ));
+    }
+    if run.warmup.is_some() {
+        return Err(Failure::usage(
+            "--warmup is of one load: several loads, percentages such as 25% and --slo take turns \
+             in blocks, each of which warms the server up",
         ));
     }
     if run.load.stages_last().is_some() {
@@ -310,21 +398,23 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
     })
 }
 
-/// How a command ends that printed this run; who wanted to see no more than errors is told
-/// why there is no claim.
-pub fn ended(record: &RunRecord, flags: &OutputFlags) -> End {
-    let mut levels = record.findings.iter().map(|finding| finding.level);
-    match levels.any(|level| level == Level::Void) {
-        _ if record.interrupted => End::Interrupted,
-        true => {
-            if flags.quiet {
-                let why = abx_report::no_claim_line(&record.findings, &[]);
-                tell(&format!("abx: {why}"));
-            }
-            End::NoClaim
-        }
-        false => End::Done,
+/// How a command ends that printed this run with these results. With `--quiet` it says why
+/// there is no claim.
+fn ended(record: &RunRecord, results: &[ExpectationResult], flags: &OutputFlags) -> End {
+    let is_void = record.findings.iter().any(|one| one.level == Level::Void);
+    let end = if record.interrupted {
+        End::Interrupted
+    } else if is_void {
+        End::NoClaim
+    } else {
+        End::Done
+    };
+    let end = expect::end(results, end);
+    if end == End::NoClaim && flags.quiet {
+        let why = abx_report::no_claim_line(&record.findings, results);
+        tell(&format!("abx: {why}"));
     }
+    end
 }
 
 fn failure(error: RunError) -> Failure {

@@ -43,7 +43,7 @@ pub fn run(words: ScenarioWords) -> Result<End, Failure> {
             "a scenario has a report as text, --html and --json, so {flag} does not apply: leave it out"
         )));
     }
-    let outputs = Outputs::of_run(words.output, words.formats)?;
+    let outputs = Outputs::of_record(words.output, words.formats)?;
     if words.target.scheme != Scheme::Http {
         return Err(Failure::usage(
             "a scenario is of HTTP requests: give a URL of http:// or https://",

@@ -15,7 +15,7 @@ use crate::measure::outcome::Outcomes;
 use crate::measure::phases::PhaseSums;
 use crate::record::{
     BlockLoad, BlockRecord, BlockService, BlockSubject, Canary, Disturbance, FaultSlice,
-    Histograms, HostCounters, InUse, Round, SliceRecord, SubjectReadings,
+    Histograms, HostCounters, InUse, OtherProgram, Round, SliceRecord, SubjectReadings,
 };
 
 columns! {
@@ -55,6 +55,7 @@ columns! {
         waiting_awake_ns: u64,
         busiest_worker_ns: u64,
         generator_wait_ns: Option<u64>,
+        paused_ns: u64,
         steal_ns: Option<u64>,
         generator_steal_ns: Option<u64>,
         busy_ns: Option<u64>,
@@ -269,6 +270,8 @@ pub(in crate::record) struct BlockForm {
     #[serde(default)]
     missing_agents: Vec<u32>,
     canaries: Vec<Canary>,
+    #[serde(default)]
+    other_programs: Vec<OtherProgram>,
 }
 
 impl TryFrom<BlockForm> for BlockRecord {
@@ -292,6 +295,7 @@ impl TryFrom<BlockForm> for BlockRecord {
             faults: form.faults,
             missing_agents: form.missing_agents,
             canaries: form.canaries,
+            other_programs: form.other_programs,
         })
     }
 }

@@ -52,6 +52,7 @@ fn good() -> DoctorRecord {
         elapsed_s: 30.0,
         interrupted: false,
         readings,
+        other_programs: Vec::new(),
         elsewhere: Some(Elsewhere {
             span_s: 29.0,
             steal: Some(0.0),

@@ -8,12 +8,15 @@ use abx_evidence::expectation::{
     KnownNames, LimitState, answers, blocks_until_settled, limit_state,
 };
 use abx_evidence::{
-    Bounds, Doubt, Expectation, ExpectationResult, Finding, FindingId, Level, Metric, PastSubject,
-    Role, Standing, StudyRecord, Validity, Verdict, past_baseline,
+    Bounds, Doubt, Expectation, ExpectationResult, Finding, FindingId, Level, Metric, Outcome,
+    PastSubject, Role, Standing, StudyRecord, Validity, Verdict, past_baseline,
 };
 use proptest::prelude::*;
 
-use abx_fixtures::{OK, assert_close, longer, pair, study, two_loads, with_ceiling};
+use abx_fixtures::{
+    OK, URL, all_slices, answer, assert_close, histogram, longer, pair, run, study, times,
+    two_loads, with_ceiling,
+};
 
 fn known(record: &StudyRecord) -> KnownNames {
     KnownNames {
@@ -376,4 +379,75 @@ fn all_limits_are_the_question_and_only_blocks_that_help_are_waited_for() {
         state(&by_cost, &["server_cpu: new <= 1.5 * old @ small"]),
         LimitState::Settled
     );
+}
+
+/// A run of so many responses that took so long, in µs, and of failures.
+fn run_of(counts: &[(u64, u64)], failed: u64) -> StudyRecord {
+    let mut record = run();
+    let ok: u64 = counts.iter().map(|(count, _)| count).sum();
+    let slice = all_slices(&mut record).next().unwrap();
+    answer(slice, &[(Outcome::Ok, ok), (Outcome::Reset, failed)]);
+    times(&mut record, URL).response = histogram(counts);
+    StudyRecord::judged(record)
+}
+
+#[test]
+fn a_threshold_holds_or_fails_by_what_is_printed() {
+    // Method: 980 responses of 10 ms and 20 of 60 ms, with limits on both sides of each; the
+    // share of errors at its limit and beyond it; and too few requests for a quantile.
+    let record = run_of(&[(980, 10_000), (20, 60_000)], 0);
+    let holds = |text: &str| standing(&record, text);
+    assert_eq!(holds("p50<11ms"), Standing::Holds);
+    assert_eq!(holds("p50<9ms"), Standing::Fails);
+    assert_eq!(holds("p99<50ms"), Standing::Fails);
+    assert_eq!(holds("p99<70ms @ small"), Standing::Holds);
+    assert_eq!(holds("errors<0.1%"), Standing::Holds);
+    let both = ask(&record, "p99<50ms,errors<0.1%");
+    let both: Vec<_> = both
+        .iter()
+        .map(|one| (one.expected.as_str(), &one.standing, one.is_demanded))
+        .collect();
+    let expected = [
+        ("p99<50ms", &Standing::Fails, true),
+        ("errors<0.1%", &Standing::Holds, true),
+    ];
+    assert_eq!(both, expected);
+    let failed = run_of(&[(999, 10_000)], 1);
+    assert_eq!(standing(&failed, "errors<0.1%"), Standing::Fails);
+    assert_eq!(standing(&failed, "errors<0.2%"), Standing::Holds);
+    let few = run_of(&[(4, 10_000)], 0);
+    let unsettled = Standing::Unsettled(Doubt::FewRequests(100));
+    assert_eq!(standing(&few, "p99<50ms"), unsettled);
+    assert_eq!(standing(&few, "p99<5ms"), Standing::Fails);
+}
+
+#[test]
+fn times_of_a_run_without_a_claim_are_no_claim_either() {
+    // Method: half of the requests failed, which voids a run: its times say nothing, its
+    // errors do; and no request at all.
+    let record = run_of(&[(500, 10_000)], 500);
+    assert!(matches!(
+        standing(&record, "p99<50ms"),
+        Standing::Invalid(_)
+    ));
+    assert_eq!(standing(&record, "errors<0.1%"), Standing::Fails);
+    let nothing = run_of(&[], 0);
+    let unsettled = Standing::Unsettled(Doubt::NothingSent);
+    assert_eq!(standing(&nothing, "errors<0.1%"), unsettled);
+}
+
+#[test]
+fn a_threshold_is_of_each_load_and_each_subject() {
+    // Method: two subjects under two loads, of which one load may be named.
+    let record = StudyRecord::judged(two_loads());
+    let subjects = record.measured.subjects.len();
+    let all = ask(&record, "errors<1%");
+    assert_eq!(all.len(), 2 * subjects);
+    assert!(
+        all.iter().all(|one| one.standing == Standing::Holds),
+        "{all:?}"
+    );
+    let one = ask(&record, "errors<1% @ large");
+    assert_eq!(one.len(), subjects);
+    assert!(one.iter().all(|one| one.load == "large"));
 }

@@ -4,7 +4,7 @@
 
 use std::borrow::Borrow;
 
-use abx_evidence::record::{Measured, SliceRecord, SubjectReadings};
+use abx_evidence::record::{Disturbance, Measured, OtherProgram, SliceRecord, SubjectReadings};
 use abx_evidence::{ConnectionOpening, Finding, FindingId, Level, Outcome, Outcomes, Verdict};
 
 use abx_fixtures::{
@@ -402,4 +402,93 @@ fn users_who_think_are_not_held_to_little_s_law() {
     };
     assert_ne!(verdict(true), Verdict::Invalid);
     assert_eq!(verdict(false), Verdict::Invalid);
+}
+
+#[test]
+fn a_pause_of_abx_is_its_own_finding_and_not_the_subject_s() {
+    // Method: 2.8 s in which abx stood still within one slice of `new`, so that the connections'
+    // own time is three times as long in that block; the same without a pause, which is the
+    // subject's doing.
+    let stood = |paused_ns: u64| {
+        let mut record = pair();
+        let rounds = &mut record.blocks[0].loads[0].rounds;
+        for round in rounds.iter_mut().take(1) {
+            if paused_ns > 0 {
+                round.disturbed = vec![Disturbance::Paused];
+            }
+        }
+        let mut is_first = true;
+        each_slice(&mut record, "new", |slice| {
+            if std::mem::take(&mut is_first) {
+                slice.paused_ns = paused_ns;
+            }
+        });
+        let slices = record.blocks[0].loads[0].rounds.iter_mut();
+        let slices = slices.flat_map(|round| &mut round.slices);
+        for slice in slices.filter(|slice| slice.subject == "new") {
+            slice.connection_ns *= 20;
+        }
+        compared(record).findings
+    };
+    let found = stood(2_800 * MS);
+    let pause = find(&found, FindingId::GeneratorPaused).expect("it is found");
+    assert!(pause.message.contains("paused for 2.8 s"), "{pause:?}");
+    let disturbed = find(&found, FindingId::DisturbedRounds).expect("a round is marked");
+    assert!(
+        disturbed.message.contains("by a pause of abx itself;"),
+        "{disturbed:?}"
+    );
+    assert_eq!(find(&found, FindingId::UnevenService), None);
+    let found = stood(0);
+    assert_eq!(find(&found, FindingId::GeneratorPaused), None);
+    assert!(find(&found, FindingId::UnevenService).is_some());
+}
+
+#[test]
+fn other_programs_never_have_more_than_there_is_and_need_more_than_ticks() {
+    // Method: all slices at once with ten times the time that there is; then slices so short
+    // that a tick of each processor is a multiple of them.
+    let message = |window_ns: u64, busy_ns: u64| {
+        let mut record = pair();
+        all_slices(&mut record).for_each(|slice| {
+            slice.window_ns = window_ns;
+            slice.busy_ns = slice.busy_ns.map(|_| {
+                let server_ns = slice.server_cpu_ns.unwrap_or_default();
+                server_ns + slice.generator_cpu_ns + busy_ns
+            });
+        });
+        let found = compared(record).findings;
+        find(&found, FindingId::ForeignCpu).map(|one| one.message.clone())
+    };
+    let most = message(100 * MS, 2_000 * MS).expect("it is found");
+    assert!(most.contains("100.0 % of the time"), "{most}");
+    assert_eq!(message(MS / 10, MS / 10), None);
+}
+
+#[test]
+fn the_busiest_other_programs_are_named() {
+    // Method: four programs in each block, one of them with two entries and one with too
+    // little time to be named.
+    let mut record = pair();
+    let blocks = record.blocks.len() as f64;
+    for block in &mut record.blocks {
+        let programs = [("cc1", 1.5), ("sh", 0.25), ("cc1", 0.5), ("idle", 0.0001)];
+        block.other_programs = programs
+            .map(|(name, cpu_s)| OtherProgram {
+                name: name.to_owned(),
+                cpu_s,
+            })
+            .to_vec();
+    }
+    all_slices(&mut record).for_each(|slice| {
+        slice.busy_ns = slice.busy_ns.map(|busy| busy + 50 * MS);
+    });
+    let found = compared(record).findings;
+    let foreign = find(&found, FindingId::ForeignCpu).expect("it is found");
+    let expected = format!(
+        "most active were cc1 ({:.2} s of CPU time) and sh ({:.2} s of CPU time)",
+        2.0 * blocks,
+        0.25 * blocks
+    );
+    assert!(foreign.message.ends_with(&expected), "{foreign:?}");
 }

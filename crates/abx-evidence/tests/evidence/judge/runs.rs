@@ -2,7 +2,9 @@
 //! from what was measured.
 
 use abx_evidence::record::{SliceRecord, StudyEnd};
-use abx_evidence::{Finding, FindingId, Level, Measured, NotARun, Outcome, RunRecord};
+use abx_evidence::{
+    ArrivalKind, Course, Finding, FindingId, Level, Measured, NotARun, Outcome, RunRecord,
+};
 use abx_fixtures::{
     CONNECTIONS, RUN_NS, URL, all_slices, answer, answered, find, histogram, ids, pair, pilot, run,
     sides, times,
@@ -280,4 +282,88 @@ fn what_is_no_run_is_refused() {
     empty["measured"]["blocks"] = json!([]);
     let error = serde_json::from_value::<RunRecord>(empty).unwrap_err();
     assert!(error.to_string().contains("one block"), "{error}");
+}
+
+/// A run with this course, in stretches of 100 ms, of verified responses and median response
+/// times.
+fn with_course(record: &mut Measured, ok: Vec<u64>, p50_us: Vec<Option<u64>>) {
+    let part = &mut record.blocks[0].loads[0];
+    let course = Course {
+        stretch_ns: 100_000_000,
+        until_ns: 100_000_000 * ok.len() as u64,
+        failed: vec![0; ok.len()],
+        ok,
+        p50_us,
+        ..Course::default()
+    };
+    part.courses.insert(URL.to_owned(), course);
+}
+
+#[test]
+fn a_start_that_is_slower_than_the_rest_and_counts_is_noted() {
+    // Method: the first 2 s of 10 s at three quarters of the rest's rate; a start that is
+    // faster; a level course with a ripple; a start that is so short that it changes less than
+    // 1 %; and a start of a run that was paused.
+    let rates = |start: u64, bins: usize| -> Vec<u64> {
+        let level = |bin: usize| if bin < bins { start } else { 2_000 };
+        (0..100)
+            .map(|bin| level(bin) + bin as u64 * 7 % 11)
+            .collect()
+    };
+    let message = |ok: Vec<u64>, paused_ns: u64| {
+        let all = found(|record| {
+            with_course(record, ok, vec![Some(100); 100]);
+            slice(record).paused_ns = paused_ns;
+        });
+        let note = find(&all, FindingId::WarmUpCounted)?;
+        assert!(note.remedy.contains("--warmup 2s"), "{note:?}");
+        Some(note.message.clone())
+    };
+    let slow = message(rates(1_500, 20), 0).expect("it is found");
+    let expected = "in the first 2.00 s the throughput was 25 % lower than in the rest, and it \
+                    counts: without it the throughput is +5.3 %";
+    assert_eq!(slow, expected);
+    assert_eq!(message(rates(2_500, 20), 0), None);
+    assert_eq!(message(rates(2_000, 0), 0), None);
+    assert_eq!(message(rates(1_900, 5), 0), None);
+    assert_eq!(message(rates(1_500, 20), 1_000_000_000), None);
+}
+
+#[test]
+fn at_a_rate_it_is_response_times_that_show_a_warm_up() {
+    // Method: 100 responses in each stretch, whose median is 3 ms for 1 s and 1 ms after it;
+    // then stages, which change by themselves.
+    let warm_up = |kind: ArrivalKind, rate_per_s: Option<f64>| {
+        let all = found(|record| {
+            let median = |bin: u64| Some(if bin < 10 { 3_000 } else { 1_000 + bin % 7 });
+            with_course(record, vec![100; 100], (0..100).map(median).collect());
+            let arrivals = &mut record.loads[0].settings.arrivals;
+            (arrivals.kind, arrivals.rate_per_s) = (kind, rate_per_s);
+        });
+        find(&all, FindingId::WarmUpCounted).map(|one| one.message.clone())
+    };
+    let message = warm_up(ArrivalKind::Constant, Some(1_000.0)).expect("it is found");
+    assert!(
+        message.starts_with("in the first 1.00 s the median response time was 19"),
+        "{message}"
+    );
+    assert_eq!(warm_up(ArrivalKind::Stages, None), None);
+}
+
+#[test]
+fn quantiles_of_a_few_requests_carry_a_note() {
+    // Method: so many requests of a run, and the quantiles that are the slowest of them.
+    let noted = |requests: u64| {
+        let all = found(|record| {
+            answer(slice(record), &[(Outcome::Ok, requests)]);
+            times(record, URL).response = histogram(&[(requests, 100)]);
+        });
+        find(&all, FindingId::FewTimes).map(|one| one.message.clone())
+    };
+    let four = noted(4).expect("it is noted");
+    let expected = "the response times from p90 upwards are the slowest of only 4 requests";
+    assert_eq!(four, expected);
+    let more = noted(99).expect("it is noted");
+    assert!(more.contains("from p99 upwards"), "{more}");
+    assert_eq!(noted(100), None);
 }

@@ -4,6 +4,7 @@
 
 pub mod generator;
 mod idle_time;
+pub mod other_programs;
 pub mod processors;
 pub mod services;
 pub mod subjects;

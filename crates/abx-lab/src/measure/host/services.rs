@@ -36,6 +36,11 @@ impl ServiceReading {
 }
 
 impl ServiceHost {
+    /// The process trees that can be seen.
+    pub fn trees(&self) -> impl Iterator<Item = &ProcTree> {
+        self.trees.iter().flatten()
+    }
+
     /// These process trees, in the order of the services.
     #[must_use]
     pub fn new(mut trees: Vec<Option<ProcTree>>) -> ServiceHost {

@@ -48,6 +48,11 @@ impl SubjectHost {
         }
     }
 
+    /// The process trees that can be seen.
+    pub fn trees(&self) -> impl Iterator<Item = &ProcTree> {
+        self.trees.iter().flatten()
+    }
+
     /// Whether there is one subject and no other.
     pub fn has_one(&self) -> bool {
         self.trees.len() == 1

@@ -70,7 +70,10 @@ pub(super) fn scan(roots: &[u32]) -> io::Result<Family> {
         let is_complete = has_all_parents(&all);
         if is_complete || scans == SCANS_MAX {
             return Ok(Family {
-                relatives: roots.iter().flat_map(|root| below(*root, &all)).collect(),
+                relatives: roots
+                    .iter()
+                    .flat_map(|root| relatives(*root, &all))
+                    .collect(),
                 roots: { all.iter() }
                     .filter(|one| roots.contains(&one.process.pid))
                     .copied()
@@ -122,17 +125,28 @@ fn has_all_parents(all: &[Relative]) -> bool {
         .all(|relative| relative.parent == 0 || listed.contains(&relative.parent))
 }
 
-fn below(root: u32, all: &[Relative]) -> Vec<Relative> {
-    let mut children: HashMap<u32, Vec<Relative>> = HashMap::new();
-    for relative in all {
-        children.entry(relative.parent).or_default().push(*relative);
+fn relatives(root: u32, all: &[Relative]) -> Vec<Relative> {
+    let links = all.iter().map(|one| (one.process.pid, one.parent));
+    let found = below(root, &links.collect::<Vec<_>>());
+    let by_number: HashMap<u32, Relative> =
+        { all.iter() }.map(|one| (one.process.pid, *one)).collect();
+    let found = found.iter().filter_map(|pid| by_number.get(pid));
+    found.copied().collect()
+}
+
+/// The numbers of all descendants of a process, parents before children, by pairs of a process
+/// and its parent.
+pub(crate) fn below(root: u32, links: &[(u32, u32)]) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (pid, parent) in links {
+        children.entry(*parent).or_default().push(*pid);
     }
     let mut found = Vec::new();
     let mut parents = VecDeque::from([root]);
     // Each parent is taken away once, so that a ring of links has an end.
     while let Some(parent) = parents.pop_front() {
         for child in children.remove(&parent).unwrap_or_default() {
-            parents.push_back(child.process.pid);
+            parents.push_back(child);
             found.push(child);
         }
     }
@@ -162,7 +176,10 @@ mod tests {
         // Method: numbers that went round, so that children have lower ones.
         let all = [(1, 0), (3, 9), (4, 3), (7, 1), (9, 5), (5, 1)];
         let all = all.map(|(pid, parent)| relative(pid, parent));
-        let found: Vec<u32> = below(5, &all).iter().map(|one| one.process.pid).collect();
+        let found: Vec<u32> = relatives(5, &all)
+            .iter()
+            .map(|one| one.process.pid)
+            .collect();
         assert_eq!(found, [9, 3, 4]);
         assert!(has_all_parents(&all));
         assert!(!has_all_parents(&all[1..]));
@@ -173,7 +190,7 @@ mod tests {
         fn any_links_have_an_end(links in prop::collection::vec((0..9_u32, 0..9_u32), 0..30)) {
             // Method: random links, rings and doubles among them.
             let all: Vec<Relative> = links.iter().map(|(pid, parent)| relative(*pid, *parent)).collect();
-            prop_assert!(below(1, &all).len() <= all.len());
+            prop_assert!(relatives(1, &all).len() <= all.len());
         }
     }
 }

@@ -60,7 +60,7 @@ pub fn conduct(
     if !flags.quiet {
         { study.subjects.iter() }
             .filter_map(choice)
-            .chain(expect.warning(study.blocks))
+            .chain(ExpectFlags::warning(&expectations, study.blocks))
             .for_each(|line| tell(&line));
     }
     let mut store = Store::for_new_record(kind, study.seed);

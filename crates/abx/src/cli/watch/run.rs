@@ -2,10 +2,11 @@
 //! shows, the workers of the generator tell at the end of each stretch.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use abx_engine::ToldStretch;
 use abx_evidence::{Outcomes, Stretch};
-use abx_lab::{Pending, RunEnd, RunProgress, STRETCH};
+use abx_lab::{Pending, RunEnd, RunProgress};
 use abx_report::{RunGoal, RunNow, opening_line, responses_line, run_line, verification_line};
 
 use super::display::{Display, Urgency};
@@ -21,6 +22,8 @@ const COLUMNS: usize = 24;
 pub struct RunWatch {
     display: Display,
     goal: RunGoal,
+    /// How long a stretch is.
+    stretch: Duration,
     /// What became of all requests of which it was told.
     came: Outcomes,
     /// The last stretches, as far as workers have told of them, the newest last.
@@ -38,6 +41,7 @@ impl RunWatch {
                 RunEnd::After(span) => RunGoal::After(span),
                 RunEnd::AfterRequests(count) => RunGoal::AfterRequests(count),
             },
+            stretch: end.stretch(),
             came: Outcomes::default(),
             stretches: VecDeque::new(),
             before: 0,
@@ -86,19 +90,19 @@ impl RunWatch {
         }
         let mut lately = Stretch::default();
         let last = self.stretches.range(whole.saturating_sub(LATELY)..whole);
-        let seconds = STRETCH.as_secs_f64() * last.len() as f64;
+        let seconds = self.stretch.as_secs_f64() * last.len() as f64;
         last.for_each(|one| lately.merge(one));
         let stretches = self.stretches.make_contiguous();
         let columns = stretches[..whole].chunks(COLUMN);
         let rates: Vec<f64> = columns
             .map(|column| {
                 let ok: u64 = column.iter().map(|one| one.outcomes.ok()).sum();
-                ok as f64 / (STRETCH.as_secs_f64() * column.len() as f64)
+                ok as f64 / (self.stretch.as_secs_f64() * column.len() as f64)
             })
             .collect();
         let told = u32::try_from(self.before + whole).unwrap_or(u32::MAX);
         let line = run_line(&RunNow {
-            elapsed: STRETCH.saturating_mul(told),
+            elapsed: self.stretch.saturating_mul(told),
             goal: self.goal,
             per_s: lately.outcomes.ok() as f64 / seconds,
             quantiles_us: [0.5, 0.99].map(|share| lately.response.quantile_us(share)),
@@ -153,6 +157,7 @@ mod tests {
         let mut watch = RunWatch {
             display: Display::None,
             goal: RunGoal::AfterRequests(1),
+            stretch: Duration::from_millis(100),
             came: Outcomes::default(),
             stretches: VecDeque::new(),
             before: 0,

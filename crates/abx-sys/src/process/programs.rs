@@ -1,0 +1,188 @@
+//! Which programs of the whole machine use processor time. Start at [`ProgramTimes`].
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+
+use crate::Nanos;
+use crate::host::counters::ticks_per_second;
+use crate::kernel_files::read_lossy;
+use crate::process::tree::below;
+use crate::process::{Process, ProcessStat, if_there};
+
+/// The kernel's own threads are children of this one. Part of their work is the load's.
+const KERNEL_THREADS: u32 = 2;
+
+/// What each process of the machine had used at one moment, by one look at /proc: some 10 µs
+/// per process.
+#[derive(Debug, Default)]
+pub struct ProgramTimes {
+    processes: HashMap<Process, ProgramTime>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ProgramTime {
+    name: String,
+    parent: u32,
+    own_ticks: u64,
+    /// Of the children that it has reaped.
+    children_ticks: u64,
+}
+
+impl ProgramTimes {
+    /// Reads all processes except the kernel's, these, and all below these.
+    ///
+    /// # Errors
+    /// What the kernel says when /proc cannot be read.
+    pub fn read_without(own: &[u32]) -> io::Result<ProgramTimes> {
+        let mut processes = HashMap::new();
+        for entry in std::fs::read_dir("/proc")? {
+            let name = entry?.file_name();
+            let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            // Where /proc hides other users' processes, nothing is known of them.
+            let text = if_there(read_lossy(format!("/proc/{pid}/stat"))).unwrap_or_default();
+            processes.extend(text.and_then(|text| program_time(pid, &text)));
+        }
+        Ok(ProgramTimes { processes }.without(own))
+    }
+
+    fn without(mut self, own: &[u32]) -> ProgramTimes {
+        let links = self.processes.iter();
+        let links: Vec<(u32, u32)> = links.map(|(one, time)| (one.pid, time.parent)).collect();
+        let mut left_out: HashSet<u32> = HashSet::from_iter(own.iter().copied());
+        left_out.insert(KERNEL_THREADS);
+        let roots: Vec<u32> = left_out.iter().copied().collect();
+        left_out.extend(roots.into_iter().flat_map(|root| below(root, &links)));
+        self.processes
+            .retain(|process, _| !left_out.contains(&process.pid));
+        self
+    }
+
+    /// The processor time that each program used since an earlier look, the most first: all
+    /// processes of one name together. A process that has ended counts under its parent's name.
+    #[must_use]
+    pub fn since(&self, earlier: &ProgramTimes) -> Vec<(String, Nanos)> {
+        let mut ended: HashMap<u32, u64> = HashMap::new();
+        for (process, then) in &earlier.processes {
+            if !self.processes.contains_key(process) {
+                *ended.entry(then.parent).or_default() += then.own_ticks + then.children_ticks;
+            }
+        }
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        for (process, now) in &self.processes {
+            let then = earlier.processes.get(process);
+            let (own, children) = then.map_or((0, 0), |then| (then.own_ticks, then.children_ticks));
+            // What a child had used before is in its parent's sum once it is reaped.
+            let before = ended.get(&process.pid).copied().unwrap_or_default();
+            let of_children = now.children_ticks.saturating_sub(children + before);
+            let used = now.own_ticks.saturating_sub(own) + of_children;
+            *sums.entry(&now.name).or_default() += used;
+        }
+        let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
+        let mut all: Vec<(String, Nanos)> = { sums.into_iter() }
+            .filter(|(_, ticks)| *ticks > 0)
+            .map(|(name, ticks)| (name.to_owned(), Nanos(ticks.saturating_mul(tick_ns))))
+            .collect();
+        all.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        all
+    }
+}
+
+/// A line of /proc/PID/stat; `None` for one that is not understood.
+fn program_time(pid: u32, text: &str) -> Option<(Process, ProgramTime)> {
+    let stat = ProcessStat::parse(text)?;
+    let (name, _) = text.split_once('(')?.1.rsplit_once(')')?;
+    let time = ProgramTime {
+        name: name.chars().map(shown).collect(),
+        parent: stat.parent,
+        own_ticks: stat.user_ticks.saturating_add(stat.system_ticks),
+        children_ticks: { stat.children_user_ticks }.saturating_add(stat.children_system_ticks),
+    };
+    Some((stat.process(pid), time))
+}
+
+/// A letter of a name as it may be printed: any process may name itself as it likes.
+fn shown(letter: char) -> char {
+    match letter.is_alphanumeric() || letter == ' ' || letter.is_ascii_punctuation() {
+        true => letter,
+        false => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A look at processes: number, name, parent, own ticks, and those of reaped children.
+    fn look(all: &[(u32, &str, u32, u64, u64)]) -> ProgramTimes {
+        let each = all.iter().map(|(pid, name, parent, own, children)| {
+            let text = format!(
+                "{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {own} 0 {children} 0 20 0 1 0 7 0"
+            );
+            program_time(*pid, &text).unwrap()
+        });
+        ProgramTimes {
+            processes: each.collect(),
+        }
+    }
+
+    fn seconds(ticks: u64) -> Nanos {
+        Nanos(ticks * 1_000_000_000 / ticks_per_second())
+    }
+
+    #[test]
+    fn programs_are_summed_by_name_and_what_ended_counts_under_its_parent() {
+        // Method: two compilers, one of them new; a shell that reaps a child of which 30 ticks
+        // were seen before, and one that came and went; a program that does nothing.
+        let earlier = look(&[
+            (10, "cc1", 1, 100, 0),
+            (11, "sh", 1, 5, 50),
+            (12, "child", 11, 30, 0),
+            (13, "idle", 1, 9, 9),
+        ]);
+        let now = look(&[
+            (10, "cc1", 1, 140, 0),
+            (11, "sh", 1, 6, 50 + 35 + 20),
+            (13, "idle", 1, 9, 9),
+            (14, "cc1", 1, 7, 0),
+        ]);
+        let expected = [("cc1", 47), ("sh", 1 + 5 + 20)];
+        let expected = expected.map(|(name, ticks)| (name.to_owned(), seconds(ticks)));
+        assert_eq!(now.since(&earlier), expected);
+    }
+
+    #[test]
+    fn own_processes_and_those_of_the_kernel_are_left_out() {
+        // Method: a tree of two below number 20, a thread of the kernel, and a stranger.
+        let all = look(&[
+            (2, "kthreadd", 0, 1, 0),
+            (3, "kworker", 2, 1, 0),
+            (20, "abx", 9, 1, 0),
+            (22, "server", 21, 1, 0),
+            (21, "keeper", 20, 1, 0),
+            (9, "sh", 1, 1, 0),
+        ]);
+        let left = all.without(&[20]).since(&ProgramTimes::default());
+        assert_eq!(left, [("sh".to_owned(), seconds(1))]);
+    }
+
+    #[test]
+    fn names_hold_nothing_that_a_terminal_acts_on() {
+        // Method: an escape sequence, a line feed, a bracket and a mark that turns text around.
+        let earlier = ProgramTimes::default();
+        let found = look(&[(5, "a\u{1b}[2J\n) b\u{202e}", 1, 1, 0)]).since(&earlier);
+        assert_eq!(found[0].0, "a\u{fffd}[2J\u{fffd}) b\u{fffd}");
+    }
+
+    #[test]
+    fn this_machine_can_be_read() {
+        // Method: the test's own process is among all of them, and not if it is left out.
+        let own = std::process::id();
+        let has_own = |left_out: &[u32]| {
+            let all = ProgramTimes::read_without(left_out).unwrap();
+            all.processes.keys().any(|one| one.pid == own)
+        };
+        assert!(has_own(&[]) && !has_own(&[own]));
+    }
+}
