@@ -38,9 +38,9 @@ pub fn reason_to_stop(study: &Study, record: &StudyRecord, spent: TimeSpent) -> 
 
 #[cfg(test)]
 mod tests {
-    use abx_evidence::record::{Interleave, Machine, PilotRecord, Settings, SubjectRecord};
+    use abx_evidence::record::{Interleave, PilotRecord};
     use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
-    use abx_evidence::{Conclusions, Measured, judge};
+    use abx_evidence::{Conclusions, judge};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
@@ -48,55 +48,15 @@ mod tests {
     use crate::measure::planned_load::PlannedLoad;
     use crate::measure::running_subjects::Cache;
     use crate::measure::simulation::blocks::pilot;
-    use crate::measure::simulation::scripted::{Behaviour, CONNECTIONS, ScriptedGenerator, study};
-    use crate::run_study::load_of_block::{LoadOfBlock, measure};
-    use crate::run_study::load_records;
+    use crate::measure::simulation::scripted::{
+        Behaviour, CONNECTIONS, ScriptedGenerator, nothing_measured, study,
+    };
+    use crate::run_study::load_of_block::{LoadOfBlock, MeasuredBlock, measure};
     use crate::run_study::start_block::StartedBlock;
     use crate::study::{Load, SliceLength};
 
     /// Each block is said to have taken this long.
     const BLOCK: Duration = Duration::from_secs(10);
-
-    fn nothing_measured(load: &Load) -> Measured {
-        let subject = |name: &str| SubjectRecord {
-            name: name.to_owned(),
-            command: Vec::new(),
-            address: None,
-            connected_to: None,
-            version: None,
-            stand_in_for: None,
-            http2: false,
-        };
-        Measured {
-            abx_version: String::new(),
-            command: Vec::new(),
-            started_unix_ms: 0,
-            elapsed_s: 0.0,
-            seed: 1,
-            settings: Settings {
-                baseline: "a".to_owned(),
-                contrasts: Vec::new(),
-                aa: false,
-                margin: 0.03,
-                budget_s: 0.0,
-                blocks: None,
-                threads: 1,
-                subject_cpus: Vec::new(),
-                generator_cpus: Vec::new(),
-                waiting: abx_evidence::Waiting::default(),
-            },
-            machine: Machine::default(),
-            subjects: ["a", "b"].map(subject).into(),
-            services: Vec::new(),
-            skipped: Vec::new(),
-            loads: load_records(&[], std::slice::from_ref(load)),
-            faults: Vec::new(),
-            fleet: None,
-            end: StudyEnd::Running,
-            past_baseline: None,
-            blocks: Vec::new(),
-        }
-    }
 
     /// Measures blocks of two subjects until there is a reason to stop; how many they were.
     fn blocks_until_stop(study: &Study, behaviours: [Behaviour; 2]) -> (StudyEnd, usize) {
@@ -106,7 +66,7 @@ mod tests {
             ..Load::default()
         };
         let mut record = StudyRecord {
-            measured: nothing_measured(&load),
+            measured: nothing_measured(std::slice::from_ref(&load)),
             conclusions: Conclusions::default(),
         };
         let mut generator = ScriptedGenerator::new(&behaviours);
@@ -134,8 +94,10 @@ mod tests {
                 name: "one",
                 pilot: &pilot,
                 failed: Vec::new(),
+                grid: None,
             };
-            let (block, ended) = measure(started, &[load], 0, &mut random, &mut |_, _| {});
+            let MeasuredBlock { block, ended, .. } =
+                measure(started, &[load], 0, &mut random, &mut |_, _| {});
             ended.unwrap();
             record.measured.blocks.push(block);
             record.conclusions = judge(&record.measured);
