@@ -336,9 +336,9 @@ pub fn rate_bracket(
     bracket(&rates)
 }
 
-/// A typical capacity of each subject over the complete blocks, in requests per second, by one
-/// of the loads of a grid: the median. A block that passed the objective nowhere counts with
-/// the end of its rates. A subject without a capacity is left out.
+/// A typical capacity of each subject, in requests per second, by the loads of one grid: the
+/// median over the blocks in which the subject met and missed its objective. A subject without
+/// such a block is left out.
 #[must_use]
 pub fn median_capacities(study: &Measured, name_of_grid: &str) -> Vec<f64> {
     let view = StudyView::of(study);
@@ -346,9 +346,13 @@ pub fn median_capacities(study: &Measured, name_of_grid: &str) -> Vec<f64> {
     let Some(grid) = all.iter().find(|grid| grid.name == name_of_grid) else {
         return Vec::new();
     };
+    let within = |block| match block {
+        BlockCapacity::Within(rate) => Some(rate),
+        BlockCapacity::AtLeast(_) | BlockCapacity::AtMost(_) => None,
+    };
     let each = grid.subjects().filter_map(|subject| {
         let blocks = grid.in_blocks(subject)?;
-        median(blocks.into_iter().map(BlockCapacity::rate))
+        median(blocks.into_iter().filter_map(within))
     });
     each.collect()
 }

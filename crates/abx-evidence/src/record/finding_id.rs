@@ -170,7 +170,7 @@ finding_ids! {
         "raise the rate (`-r`), or lengthen the slices (`--slice`)";
     BeyondTheGrid: "beyond_the_grid", [Bound, Void],
         "a capacity lies above or below all rates that were tried",
-        "run the study again, whose search may begin elsewhere, or name rates yourself (`-r`)";
+        "give more time (`--budget`), so that blocks try further rates, or change the objective (`--slo`)";
     ShortForCapacity: "short_for_capacity", [Note],
         "a rate was offered for so short a time that its queue may not have grown to its length",
         "lengthen slices and blocks (`--slice`, `--rounds`): the capacity is that of so short a load";

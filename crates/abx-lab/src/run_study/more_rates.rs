@@ -244,6 +244,8 @@ impl RateGrids {
     pub fn follow(&mut self, record: &mut Measured, loads: &mut Vec<Load>, further: Vec<Load>) {
         let mut grids = BTreeSet::new();
         for load in further {
+            // Unless the grid is laid there, blocks do not begin with it.
+            self.resting.insert(load.name.clone());
             grids.extend(add(record, loads, load));
         }
         for name in grids {
@@ -446,17 +448,15 @@ mod tests {
 
     #[test]
     fn a_misplaced_grid_moves_until_a_rate_holds_and_another_fails() {
-        // Method: pilots that found 1/20 to 20 times the capacity of two subjects, which are
-        // alike or a factor of five apart; four blocks in virtual time.
+        // Method: pilots that found 1/5 to 20 times the capacity of two subjects, which are
+        // alike or a factor of five apart; two blocks in virtual time.
         for (pilot, truth) in [
-            (5_000.0, [1_000.0, 1_020.0]),
-            (1_300.0, [1_000.0, 1_000.0]),
-            (20_000.0, [1_000.0, 5_000.0]),
-            (60.0, [1_000.0, 1_200.0]),
-            (900.0, [400.0, 2_000.0]),
+            (1_000.0, [200.0, 204.0]),
+            (4_000.0, [200.0, 1_000.0]),
+            (60.0, [300.0, 400.0]),
         ] {
             let mut study = Study::around(pilot);
-            let offered: Vec<Vec<f64>> = (0..4).map(|_| study.block(steady(truth), None)).collect();
+            let offered: Vec<Vec<f64>> = (0..2).map(|_| study.block(steady(truth), None)).collect();
             for (found, truth) in study.capacities().iter().zip(truth) {
                 let case = format!("{pilot} {found:?}");
                 assert!(
@@ -466,9 +466,9 @@ mod tests {
                 assert!(found.held_per_s.unwrap() <= truth, "{case}");
                 assert!(truth <= found.missed_per_s.unwrap(), "{case}");
             }
-            // The first block went on, and the next ones begin where it ended.
+            // The first block went on, and the next one began where it ended.
             assert!(offered[0].len() > 7, "{pilot} {offered:?}");
-            assert!(offered[3].len() <= 14, "{pilot} {offered:?}");
+            assert!(offered[1].len() <= 14, "{pilot} {offered:?}");
         }
     }
 
@@ -476,26 +476,26 @@ mod tests {
     fn blocks_of_a_busy_machine_have_capacities_of_their_own() {
         // Method: in every other block both subjects serve half; each block counts with its own
         // capacity, and none is cut at the end of its rates.
-        let mut study = Study::around(1_000.0);
-        for block in 0..6 {
-            let full = if block % 2 == 0 { 1_000.0 } else { 500.0 };
+        let mut study = Study::around(400.0);
+        for block in 0..4 {
+            let full = if block % 2 == 0 { 400.0 } else { 200.0 };
             study.block(steady([full, full * 1.5]), None);
         }
-        let typical = 1_000.0 * 0.5_f64.sqrt();
+        let typical = 400.0 * 0.5_f64.sqrt();
         for (found, factor) in study.capacities().iter().zip([1.0, 1.5]) {
             let rate = found.rate_per_s.expect("bracketed in every block");
             assert!((rate / typical / factor - 1.0).abs() < 0.1, "{found:?}");
-            assert!(found.held_per_s.unwrap() <= 500.0 * factor, "{found:?}");
-            assert!(found.missed_per_s.unwrap() >= 1_000.0 * factor, "{found:?}");
+            assert!(found.held_per_s.unwrap() <= 200.0 * factor, "{found:?}");
+            assert!(found.missed_per_s.unwrap() >= 400.0 * factor, "{found:?}");
         }
     }
 
     #[test]
     fn a_grid_that_fits_stays_as_it_is() {
         // Method: a grid around the capacity of both subjects.
-        let mut study = Study::around(1_000.0);
-        let first = study.block(steady([1_000.0, 1_030.0]), None);
-        let second = study.block(steady([1_000.0, 1_030.0]), None);
+        let mut study = Study::around(400.0);
+        let first = study.block(steady([400.0, 412.0]), None);
+        let second = study.block(steady([400.0, 412.0]), None);
         assert_eq!((first.len(), second.len()), (7, 7));
         assert_eq!(study.loads.len(), 7);
     }
@@ -504,13 +504,13 @@ mod tests {
     fn an_objective_that_is_never_met_ends_with_the_lowest_rate() {
         // Method: subjects that serve one request in ten seconds.
         let mut study = Study::around(1_000.0);
-        (0..3).for_each(|_| {
+        for _ in 0..2 {
             study.block(steady([0.1, 0.1]), None);
-        });
+        }
         let found = &study.capacities()[0];
         assert_eq!((found.rate_per_s, found.held_per_s), (None, None));
         // Fewer than ten requests are due in a block below 50/s: two slices of 0.1 s.
-        assert!((50.0..500.0).contains(&found.high.unwrap()), "{found:?}");
+        assert!((50.0..200.0).contains(&found.high.unwrap()), "{found:?}");
     }
 
     #[test]
@@ -518,9 +518,9 @@ mod tests {
         // Method: the seven rates of two subjects take 7 s of virtual time; the deadline is
         // right after them, or before the third further rate.
         for (deadline_s, most) in [(7.1, 7), (9.2, 9)] {
-            let mut study = Study::around(5_000.0);
+            let mut study = Study::around(1_000.0);
             let deadline = Nanos((deadline_s * 1e9) as u64);
-            let offered = study.block(steady([1_000.0; 2]), Some(deadline));
+            let offered = study.block(steady([200.0; 2]), Some(deadline));
             assert_eq!(offered.len(), most, "{offered:?}");
             assert_eq!(study.record.blocks[0].loads.len(), most);
             assert!(study.record.blocks[0].complete);
