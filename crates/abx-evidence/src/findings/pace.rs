@@ -8,6 +8,7 @@ use crate::measure::share::share;
 use crate::measure::times::{Figure, Times};
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
+use crate::view::SubjectView;
 
 /// The share of what was due that may be missing.
 const MISSED_MAX: f64 = 0.01;
@@ -160,14 +161,20 @@ impl Pace<'_> {
             .filter(|figure| self.response.is_at_least(*figure))
             .map(Figure::name)
             .collect();
+        let unknown = UnknownTimes {
+            requests: self.unanswered,
+            unsent: self.offered.map_or(0, |offered| offered.unsent),
+        };
         let message = format!(
-            "{} of the response times of {} are at least what is shown, and how long is not \
-             known: {} requests had no response",
+            "{}, so its {} {} at least what is shown",
+            unknown.text(self.who),
             names.join(", "),
-            self.who,
-            self.unanswered
+            if names.len() == 1 { "is" } else { "are" }
         );
-        (!names.is_empty()).then(|| Finding::new(FindingId::TimesAtLeast, message).of_times())
+        (!names.is_empty()).then(|| {
+            let finding = Finding::new(FindingId::TimesAtLeast, message);
+            unknown.remedied(finding).of_times()
+        })
     }
 
     /// The generator itself was away from its clock.
@@ -220,6 +227,67 @@ impl Cause {
     }
 }
 
+/// A count with separators between thousands.
+fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Requests whose response time is unknown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnknownTimes {
+    /// All of them.
+    pub(crate) requests: u64,
+    /// Those that were never sent.
+    pub(crate) unsent: u64,
+}
+
+impl UnknownTimes {
+    /// Those of a subject in all blocks.
+    pub(crate) fn of(view: &SubjectView) -> UnknownTimes {
+        let unsent = view.offered().map_or(0, |offered| offered.unsent);
+        UnknownTimes {
+            requests: view.sums.outcomes.unanswered() + unsent,
+            unsent,
+        }
+    }
+
+    /// What became of them, for a sentence that goes on.
+    pub(crate) fn text(self, who: &str) -> String {
+        let waiting = self.requests.saturating_sub(self.unsent);
+        let requests = |count: u64| match count {
+            1 => "1 request".to_owned(),
+            _ => format!("{} requests", thousands(count)),
+        };
+        match (self.unsent, waiting) {
+            (0, waiting) => format!("{} to {who} had no response", requests(waiting)),
+            (unsent, 0) => format!("abx never sent {} to {who}", requests(unsent)),
+            (unsent, waiting) => format!(
+                "abx never sent {} to {who}, and {} had no response",
+                requests(unsent),
+                thousands(waiting)
+            ),
+        }
+    }
+
+    /// The finding with a remedy for the cause of most of them. More time to respond does not
+    /// help requests that were never sent.
+    pub(crate) fn remedied(self, finding: Finding) -> Finding {
+        if 2 * self.unsent > self.requests {
+            finding.with_remedy(ADD_CONNECTIONS)
+        } else {
+            finding
+        }
+    }
+}
+
 /// Whether a server answered what was offered, but for what may be missing.
 /// `ok` are its verified answers. False when nothing was due.
 pub(crate) fn has_kept_up(offered: &Offered, ok: u64) -> bool {
@@ -234,5 +302,31 @@ pub(super) fn span(time_us: u64) -> String {
         0..1_000 => format!("{time_us} µs"),
         1_000..1_000_000 => format!("{:.1} ms", time_us as f64 / 1e3),
         _ => format!("{:.1} s", time_us as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_times_name_what_became_of_their_requests_and_the_remedy_for_most() {
+        // Method: unsent ones, unanswered ones, and both, of which more are unsent or fewer.
+        let of = |requests, unsent| {
+            let unknown = UnknownTimes { requests, unsent };
+            let finding =
+                unknown.remedied(Finding::new(FindingId::TimesAtLeast, unknown.text("a")));
+            (finding.message, finding.remedy.contains("--timeout"))
+        };
+        let said = |text: &str, is_timeout| (text.to_owned(), is_timeout);
+        assert_eq!(of(1, 1), said("abx never sent 1 request to a", false));
+        assert_eq!(
+            of(14_400, 0),
+            said("14,400 requests to a had no response", true)
+        );
+        let more_unsent = "abx never sent 1,000 requests to a, and 26 had no response";
+        assert_eq!(of(1_026, 1_000), said(more_unsent, false));
+        let fewer_unsent = "abx never sent 2 requests to a, and 1,000,000 had no response";
+        assert_eq!(of(1_000_002, 2), said(fewer_unsent, true));
     }
 }

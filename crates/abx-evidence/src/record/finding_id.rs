@@ -162,8 +162,8 @@ finding_ids! {
     LoopLag: "loop_lag", [Note],
         "the generator did not look at its clock for a while, and times may be off by as much",
         "add a thread (`-t`) on a processor of its own, or lower the rate (`-r`)";
-    TimesAtLeast: "times_at_least", [Bound, Void],
-        "quantiles of response times depend on requests that never got a response",
+    TimesAtLeast: "times_at_least", [Bound, Note, Void],
+        "quantiles of response times depend on requests without a response, and are known as bounds",
         "offer less load, or give requests more time (`--timeout`)";
     TooFewRequests: "too_few_requests", [Note],
         "blocks have too few requests to compare their response times",

@@ -216,6 +216,10 @@ fn rate(load: &Load) -> Option<f64> {
     load.settings(false).arrivals.rate_per_s
 }
 
+fn rate_of(record: &LoadRecord) -> Option<f64> {
+    record.settings.arrivals.rate_per_s
+}
+
 fn is_near(one: f64, other: f64) -> bool {
     (one.max(other) / one.min(other)) < APART
 }
@@ -316,15 +320,23 @@ fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<Strin
     let stem = stem.to_owned();
     let like = record.loads.iter().find(is_alike)?.clone();
     if record.loads.iter().all(|one| one.name != load.name) {
-        record.loads.push(LoadRecord {
+        // A curve is read in the order of its rates.
+        let is_below = |one: &LoadRecord| is_alike(&one) && rate_of(one) < rate(&load);
+        let below = record.loads.iter().rposition(is_below);
+        let place = match below {
+            Some(below) => below + 1,
+            None => record.loads.iter().position(|one| is_alike(&one))?,
+        };
+        let added = LoadRecord {
             name: load.name.clone(),
             settings: LoadSettings {
                 arrivals: load.settings(false).arrivals,
                 ..like.settings
             },
             ..like
-        });
-        loads.push(load);
+        };
+        record.loads.insert(place, added);
+        loads.insert(place, load);
     }
     Some(stem)
 }
@@ -469,6 +481,13 @@ mod tests {
             // The first block went on, and the next one began where it ended.
             assert!(offered[0].len() > 7, "{pilot} {offered:?}");
             assert!(offered[1].len() <= 14, "{pilot} {offered:?}");
+            assert!(
+                study.record.loads.is_sorted_by_key(rate_of),
+                "{:?}",
+                study.grids
+            );
+            let names = study.loads.iter().map(|load| &load.name);
+            assert!(names.eq(study.record.loads.iter().map(|load| &load.name)));
         }
     }
 

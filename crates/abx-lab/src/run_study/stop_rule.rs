@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use abx_evidence::record::StudyEnd;
+use abx_evidence::stats::paired::BLOCKS_MIN;
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{StudyRecord, is_hopeless, may_stop};
 
@@ -22,8 +23,12 @@ pub struct TimeSpent {
 /// compare, or when one more block would not fit into its budget.
 pub fn reason_to_stop(study: &Study, record: &StudyRecord, spent: TimeSpent) -> Option<StudyEnd> {
     if let Some(ordered) = study.blocks {
-        let done = record.measured.complete_blocks().count() >= ordered as usize;
-        return done.then_some(StudyEnd::Blocks);
+        let done = record.measured.complete_blocks().count();
+        if done >= ordered as usize {
+            return Some(StudyEnd::Blocks);
+        }
+        let is_late = done >= BLOCKS_MIN && is_delayed(study, record, spent);
+        return is_late.then_some(StudyEnd::Budget);
     }
     if is_hopeless(&record.conclusions) {
         return Some(StudyEnd::Invalid);
@@ -36,9 +41,25 @@ pub fn reason_to_stop(study: &Study, record: &StudyRecord, spent: TimeSpent) -> 
     (spent.whole + spent.last_block > study.budget()).then_some(StudyEnd::Budget)
 }
 
+/// Whether one more block of a search for a capacity would take much longer than was asked for,
+/// after blocks went on to further rates.
+fn is_delayed(study: &Study, record: &StudyRecord, spent: TimeSpent) -> bool {
+    let measured = &record.measured;
+    let blocks = measured.complete_blocks().count();
+    let mut loads = measured.loads.iter();
+    let have_gone_on = loads.any(|load| measured.block_loads(&load.name).count() < blocks);
+    let most = study.blocks_within.map(|within| within.mul_f64(DELAY_MAX));
+    have_gone_on && most.is_some_and(|most| spent.whole + spent.last_block > most)
+}
+
+/// How much longer than planned ordered blocks may take: a quarter.
+const DELAY_MAX: f64 = 1.25;
+
 #[cfg(test)]
 mod tests {
-    use abx_evidence::record::{Interleave, PilotRecord};
+    use std::collections::BTreeMap;
+
+    use abx_evidence::record::{BlockRecord, Interleave, PilotRecord};
     use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
     use abx_evidence::{Conclusions, judge};
     use rand::SeedableRng;
@@ -177,5 +198,51 @@ mod tests {
             let ended = blocks_until_stop(&study, [1_000.0, 1_100.0].map(Behaviour::steady));
             assert_eq!(ended, (StudyEnd::Blocks, ordered as usize));
         }
+    }
+
+    #[test]
+    fn ordered_blocks_of_a_capacity_end_near_their_time() {
+        // Method: six blocks in 60 s that take 10 s, or 20 s; a load that only a part of them
+        // offered, or none. A second block is always measured.
+        let study = Study {
+            blocks: Some(6),
+            blocks_within: Some(Duration::from_secs(60)),
+            ..study(SliceLength::Usual)
+        };
+        let ends = |have_gone_on: bool, done: usize, whole_s: u64, last_s: u64| {
+            let loads = if have_gone_on {
+                vec![Load::default()]
+            } else {
+                Vec::new()
+            };
+            let mut measured = nothing_measured(&loads);
+            let block = BlockRecord {
+                index: 0,
+                seed: 0,
+                complete: true,
+                order: Vec::new(),
+                subjects: BTreeMap::new(),
+                services: BTreeMap::new(),
+                loads: Vec::new(),
+                faults: Vec::new(),
+                missing_agents: Vec::new(),
+                canaries: Vec::new(),
+            };
+            measured.blocks = vec![block; done];
+            let record = StudyRecord {
+                measured,
+                conclusions: Conclusions::default(),
+            };
+            let spent = TimeSpent {
+                whole: Duration::from_secs(whole_s),
+                last_block: Duration::from_secs(last_s),
+            };
+            reason_to_stop(&study, &record, spent)
+        };
+        assert_eq!(ends(true, 5, 60, 10), None);
+        assert_eq!(ends(true, 3, 60, 20), Some(StudyEnd::Budget));
+        assert_eq!(ends(false, 3, 60, 20), None);
+        assert_eq!(ends(true, 1, 70, 70), None);
+        assert_eq!(ends(true, 6, 90, 10), Some(StudyEnd::Blocks));
     }
 }
