@@ -26,7 +26,7 @@ pub use file::run::{
     GeneratorSide, NotARun, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
 };
 pub use file::schema::record_schema;
-pub use judge::capacities::Capacity;
+pub use judge::capacities::{Capacity, median_capacities, rate_bracket};
 pub use judge::comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use judge::conclusions::Conclusions;
 pub use judge::families::Families;

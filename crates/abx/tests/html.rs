@@ -93,6 +93,8 @@ fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
         high: rate.map(|rate| rate * 1.05),
         confidence: 0.95,
         blocks: 6,
+        held_per_s: None,
+        missed_per_s: None,
     };
     record.conclusions.capacities = vec![capacity("old", Some(2_000.0)), capacity("new", None)];
     let home = Home::new();

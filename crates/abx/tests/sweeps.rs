@@ -140,7 +140,9 @@ fn alone(server: &Server, words: &[&str]) -> (Value, String) {
     let fixed = ["run", &server.url, "--json", "record.json"];
     let ended = home.run_abx(&[&fixed[..], words].concat());
     let record = read_json(&home.join("record.json"));
-    assert_eq!(record["end"]["reason"], "blocks", "{ended:#?}");
+    // Blocks that went on to further rates may be fewer than planned.
+    let is_whole = ["blocks", "budget"].map(|reason| record["end"]["reason"] == reason);
+    assert!(is_whole.contains(&true), "{ended:#?}");
     assert_eq!(list(&record, "comparisons").len(), 0);
     // On a busy machine what is found may be void, and says so.
     let is_void = record["validity"]["status"] == "invalid";
@@ -202,13 +204,18 @@ fn one_server_alone_is_loaded_by_shares_of_what_it_can_do() {
 
 #[test]
 fn one_server_alone_has_a_capacity() {
-    // Method: an objective that is met up to what a server of 5 ms can do.
+    // Method: an objective that is met up to what a server of 5 ms can do; every block goes on
+    // until a rate holds and another fails.
     let server = Server::start(&["--delay", "5ms"]);
     let slo = "p50<200ms,errors<50%";
     let (record, report) = alone(&server, &["--slo", slo, "-c", "1", "-d", "10s"]);
     let capacity = &list(&record["conclusions"], "capacities")[0];
     assert_eq!(capacity["objective"], slo);
-    assert!(report.contains(&format!("meets {slo}")), "{report}");
+    let [rate, held, missed] = ["rate_per_s", "held_per_s", "missed_per_s"]
+        .map(|key| capacity[key].as_f64().expect("a rate"));
+    assert!(held <= rate && rate <= missed, "{capacity}");
+    assert!(report.contains(&format!("meets {slo} up to")), "{report}");
+    assert!(report.contains("It holds in every block at"), "{report}");
 }
 
 #[test]

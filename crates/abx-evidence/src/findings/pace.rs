@@ -164,19 +164,19 @@ impl Pace<'_> {
             .filter(|figure| self.response.is_at_least(*figure))
             .map(Figure::name)
             .collect();
+        let unknown = UnknownTimes {
+            requests: self.unanswered,
+            unsent: self.offered.map_or(0, |offered| offered.unsent),
+        };
         let message = format!(
-            "{} of the response times of {} are at least what is shown, and how long is not \
-             known: {} requests had no response",
+            "{}, so its {} {} at least what is shown",
+            unknown.text(self.who),
             names.join(", "),
-            self.who,
-            self.unanswered
+            if names.len() == 1 { "is" } else { "are" }
         );
-        let unsent = self.offered.map_or(0, |offered| offered.unsent);
-        let finding = Finding::new(FindingId::TimesAtLeast, message).of_times();
-        // More time for each request does not help those that were never sent.
-        (!names.is_empty()).then(|| match 2 * unsent > self.unanswered {
-            true => finding.with_remedy(ADD_CONNECTIONS),
-            false => finding,
+        (!names.is_empty()).then(|| {
+            let finding = Finding::new(FindingId::TimesAtLeast, message);
+            unknown.remedied(finding).of_times()
         })
     }
 
@@ -260,6 +260,54 @@ pub(crate) fn kept_up(view: &SubjectView) -> Option<Offered> {
     has_kept_up(&offered, view.sums.outcomes.ok()).then_some(offered)
 }
 
+/// Requests whose response time is unknown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnknownTimes {
+    /// All of them.
+    pub(crate) requests: u64,
+    /// Those that were never sent.
+    pub(crate) unsent: u64,
+}
+
+impl UnknownTimes {
+    /// Those of a subject in all blocks.
+    pub(crate) fn of(view: &SubjectView) -> UnknownTimes {
+        let unsent = view.offered().map_or(0, |offered| offered.unsent);
+        UnknownTimes {
+            requests: view.sums.outcomes.unanswered() + unsent,
+            unsent,
+        }
+    }
+
+    /// What became of them, for a sentence that goes on.
+    pub(crate) fn text(self, who: &str) -> String {
+        let waiting = self.requests.saturating_sub(self.unsent);
+        let requests = |count: u64| match count {
+            1 => "1 request".to_owned(),
+            _ => format!("{count} requests"),
+        };
+        match (self.unsent, waiting) {
+            (0, waiting) => format!("{} to {who} had no response", requests(waiting)),
+            (unsent, 0) => format!("abx never sent {} to {who}", requests(unsent)),
+            (unsent, waiting) => format!(
+                "abx never sent {} to {who}, and {} had no response",
+                requests(unsent),
+                waiting
+            ),
+        }
+    }
+
+    /// The finding with a remedy for the cause of most of them. More time to respond does not
+    /// help requests that were never sent.
+    pub(crate) fn remedied(self, finding: Finding) -> Finding {
+        if 2 * self.unsent > self.requests {
+            finding.with_remedy(ADD_CONNECTIONS)
+        } else {
+            finding
+        }
+    }
+}
+
 /// Whether a server answered what was offered, but for what may be missing.
 /// `ok` are its verified answers. False when nothing was due.
 fn has_kept_up(offered: &Offered, ok: u64) -> bool {
@@ -274,5 +322,31 @@ pub(super) fn span(time_us: u64) -> String {
         0..1_000 => format!("{time_us} µs"),
         1_000..1_000_000 => format!("{:.1} ms", time_us as f64 / 1e3),
         _ => format!("{:.1} s", time_us as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_times_name_what_became_of_their_requests_and_the_remedy_for_most() {
+        // Method: unsent ones, unanswered ones, and both, of which more are unsent or fewer.
+        let of = |requests, unsent| {
+            let unknown = UnknownTimes { requests, unsent };
+            let finding =
+                unknown.remedied(Finding::new(FindingId::TimesAtLeast, unknown.text("a")));
+            (finding.message, finding.remedy.contains("--timeout"))
+        };
+        let said = |text: &str, is_timeout| (text.to_owned(), is_timeout);
+        assert_eq!(of(1, 1), said("abx never sent 1 request to a", false));
+        assert_eq!(
+            of(14_400, 0),
+            said("14,400 requests to a had no response", true)
+        );
+        let more_unsent = "abx never sent 1,000 requests to a, and 26 had no response";
+        assert_eq!(of(1_026, 1_000), said(more_unsent, false));
+        let fewer_unsent = "abx never sent 2 requests to a, and 1,000,000 had no response";
+        assert_eq!(of(1_000_002, 2), said(fewer_unsent, true));
     }
 }

@@ -1,5 +1,5 @@
-//! The highest rate at which each subject keeps to an objective, from a grid of
-//! rates that every block was measured at.
+//! The highest rate at which each subject keeps to an objective, from the rates that each
+//! block offered. Blocks may have offered different rates.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::values::{Values, exact};
+use crate::measure::quantile::median;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::objective::{Goal, Kept, Objective};
-use crate::record::{LoadSettings, Measured};
+use crate::record::{BlockLoad, LoadSettings, Measured};
 use crate::stats::StatsError;
-use crate::stats::capacity::{self, BlockCapacity, CapacityEstimate, block_capacities};
+use crate::stats::capacity::{
+    self, BlockCapacity, CapacityEstimate, RateBracket, block_brackets, block_capacities,
+};
 use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
-use crate::view::{BlockView, LoadView, StudyView};
+use crate::view::{LoadView, StudyView};
 
 /// One subject's capacity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +35,14 @@ pub struct Capacity {
     pub low: Option<f64>,
     /// The interval's upper end; also where only that is known.
     pub high: Option<f64>,
+    /// A rate that met the objective in every block, in requests per second: the lowest of
+    /// the blocks' highest such rates; absent when a block had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_per_s: Option<f64>,
+    /// A rate that missed the objective in every block, in requests per second: the highest
+    /// of the blocks' lowest such rates; absent when a block had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed_per_s: Option<f64>,
     /// How often such intervals hold the truth, as a share.
     pub confidence: f64,
     /// How many blocks it rests on.
@@ -98,40 +109,39 @@ impl<'a> RateGrid<'a> {
         views.map(|view| view.subject)
     }
 
-    /// How much of what is allowed a subject used: for each rate in each block.
-    fn burdens(&self, subject: &str) -> Option<Vec<Vec<f64>>> {
-        let under = |load: &&LoadView| -> Option<Vec<f64>> {
-            let blocks = &load.subject(subject)?.blocks;
-            { blocks.iter() }
-                .map(|block| burden(self.objective, block))
-                .collect()
-        };
-        self.loads.iter().map(under).collect()
+    /// The rates that each block offered, upwards, with the share of what is allowed that a
+    /// subject used at each of them.
+    fn usage(&self, subject: &str) -> Option<Vec<Vec<RateUsage>>> {
+        let mut blocks: BTreeMap<u32, Vec<RateUsage>> = BTreeMap::new();
+        for load in &self.loads {
+            for block in &load.subject(subject)?.blocks {
+                let at = rate(load);
+                let usage = usage(self.objective, block.part, subject)?;
+                let of_block = blocks.entry(block.block.index).or_default();
+                of_block.push(RateUsage { at, usage });
+            }
+        }
+        Some(blocks.into_values().collect())
     }
 
-    fn in_blocks(&self, subject: &str) -> Option<Vec<BlockCapacity>> {
-        let burdens = self.burdens(subject)?;
-        block_capacities(&self.positions(&burdens), 1.0).ok()
-    }
-
-    fn positions<'b>(&self, burdens: &'b [Vec<f64>]) -> Vec<Position<'b>> {
-        let each = self.loads.iter().zip(burdens);
-        each.map(|(load, blocks)| Position {
-            at: rate(load),
-            blocks,
-        })
-        .collect()
+    /// The capacity of a subject in each block; `None` where it has none in some block.
+    pub(crate) fn in_blocks(&self, subject: &str) -> Option<Vec<BlockCapacity>> {
+        let each = self.usage(subject)?;
+        let each = each.iter().map(|rates| block_capacity(rates));
+        each.collect()
     }
 
     fn capacity(&self, study: &Measured, subject: &str) -> Option<Capacity> {
-        let burdens = self.burdens(subject)?;
-        let positions = self.positions(&burdens);
-        let found = capacity::capacity(&positions, 1.0, Confidence::COMPUTED);
-        let (rate_per_s, low, high) = match found {
-            Err(StatsError::TooFewBlocks { .. }) => of_one_block(&positions)?,
+        let usage = self.usage(subject)?;
+        let blocks = self.in_blocks(subject)?;
+        let (rate_per_s, low, high) = match capacity::capacity(&blocks, Confidence::COMPUTED) {
+            Err(StatsError::TooFewBlocks { .. }) => of_one_block(blocks.first()?),
             Err(_) => return None,
             Ok(estimate) => of_blocks(estimate),
         };
+        let brackets: Vec<RateBracket> = usage.iter().map(|rates| bracket(rates)).collect();
+        let held: Option<Vec<f64>> = brackets.iter().map(|one| one.held).collect();
+        let missed: Option<Vec<f64>> = brackets.iter().map(|one| one.missed).collect();
         Some(Capacity {
             subject: subject.to_owned(),
             objective: self.objective.clone(),
@@ -139,6 +149,8 @@ impl<'a> RateGrid<'a> {
             rate_per_s,
             low,
             high,
+            held_per_s: held.and_then(|rates| rates.into_iter().reduce(f64::min)),
+            missed_per_s: missed.and_then(|rates| rates.into_iter().reduce(f64::max)),
             confidence: Confidence::PRINTED.share(),
             blocks: study.complete_blocks().count(),
         })
@@ -250,26 +262,97 @@ fn of_blocks(estimate: CapacityEstimate) -> Ends {
 }
 
 /// One block gives a rate and no interval.
-fn of_one_block(positions: &[Position]) -> Option<Ends> {
-    let blocks = block_capacities(positions, 1.0).ok()?;
-    Some(match blocks.first()? {
+fn of_one_block(block: &BlockCapacity) -> Ends {
+    match block {
         BlockCapacity::Within(rate) => (Some(*rate), None, None),
         BlockCapacity::AtLeast(low) => (None, Some(*low), None),
         BlockCapacity::AtMost(high) => (None, None, Some(*high)),
-    })
+    }
 }
 
 /// So many times the limit a block has to offer a rate for, that the capacity is off by
 /// less than 1 % in simulation.
 const LIMITS_MIN: f64 = 800.0;
 
-fn burden(objective: &Objective, block: &BlockView) -> Option<f64> {
+/// The share of what an objective allows that a subject used under one load of a block.
+/// It is infinite when the subject stopped responding in the warm-up, or gave no response to
+/// requests that were due. `None` when the subject was not loaded.
+fn usage(objective: &Objective, part: &BlockLoad, subject: &str) -> Option<f64> {
+    let warm_up = { part.sides.get(subject) }.and_then(|side| side.warm_up.as_ref());
+    let has_stopped = warm_up.is_some_and(|slice| slice.stopped_answering);
     let (mut planned, mut ok) = (0, 0);
-    for slice in block.slices() {
+    let slices = part.rounds.iter().flat_map(|round| &round.slices);
+    for slice in slices.filter(|slice| slice.subject == subject) {
         planned += slice.outcomes.sent() + slice.unsent;
         ok += slice.ok;
     }
-    let times = block.histograms()?;
-    let kept = Kept { planned, ok, times };
-    objective.burden(&kept).map(|burden| burden.amount)
+    let burden = || {
+        let times = part.histograms.get(subject)?;
+        objective.burden(&Kept { planned, ok, times })
+    };
+    (planned > 0 || has_stopped).then(|| burden().map_or(f64::INFINITY, |burden| burden.amount))
+}
+
+/// A rate that a block offered, in requests per second, with the share of what the objective
+/// allows that a subject used.
+#[derive(Debug, Clone, Copy)]
+struct RateUsage {
+    at: f64,
+    usage: f64,
+}
+
+fn block_capacity(rates: &[RateUsage]) -> Option<BlockCapacity> {
+    let found = block_capacities(&positions(rates), 1.0).ok()?;
+    found.into_iter().next()
+}
+
+fn bracket(rates: &[RateUsage]) -> RateBracket {
+    let found = block_brackets(&positions(rates), 1.0).unwrap_or_default();
+    found.into_iter().next().unwrap_or_default()
+}
+
+fn positions(rates: &[RateUsage]) -> Vec<Position<'_>> {
+    let each = rates.iter().map(|RateUsage { at, usage }| Position {
+        at: *at,
+        blocks: std::slice::from_ref(usage),
+    });
+    each.collect()
+}
+
+/// Between which of the rates that one block offered a subject passed its objective. `parts`
+/// are the rates in requests per second, in any order, with what the block measured there.
+#[must_use]
+pub fn rate_bracket(
+    objective: &Objective,
+    parts: &[(f64, &BlockLoad)],
+    subject: &str,
+) -> RateBracket {
+    let each = parts.iter().filter_map(|(at, part)| {
+        let usage = usage(objective, part, subject)?;
+        Some(RateUsage { at: *at, usage })
+    });
+    let mut rates: Vec<RateUsage> = each.collect();
+    rates.sort_by(|one, other| one.at.total_cmp(&other.at));
+    bracket(&rates)
+}
+
+/// A typical capacity of each subject, in requests per second, by the loads of one grid: the
+/// median over the blocks in which the subject met and missed its objective. A subject without
+/// such a block is left out.
+#[must_use]
+pub fn median_capacities(study: &Measured, name_of_grid: &str) -> Vec<f64> {
+    let view = StudyView::of(study);
+    let all = grids(&view);
+    let Some(grid) = all.iter().find(|grid| grid.name == name_of_grid) else {
+        return Vec::new();
+    };
+    let within = |block| match block {
+        BlockCapacity::Within(rate) => Some(rate),
+        BlockCapacity::AtLeast(_) | BlockCapacity::AtMost(_) => None,
+    };
+    let each = grid.subjects().filter_map(|subject| {
+        let blocks = grid.in_blocks(subject)?;
+        median(blocks.into_iter().filter_map(within))
+    });
+    each.collect()
 }

@@ -1,6 +1,8 @@
 //! Subjects beside their baseline: from blocks to ratios, and from ratios and
 //! findings to verdicts.
 
+mod unknown_times;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +12,10 @@ use crate::judge::capacities::RateGrid;
 use crate::judge::cpu_fallback::why_not;
 use crate::judge::metric::Metric;
 use crate::judge::values::{BlockValue, Known, Rounds, Values};
-use crate::judge::verdict::{
-    Assessment, ClaimFamily, Required, Verdict, assess_as, assess_together,
-};
+use crate::judge::verdict::{Assessment, ClaimFamily, Required, Verdict, assess_as};
+use crate::record::Measured;
 use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
 use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Measured};
 use crate::stats::paired::{BLOCKS_MIN, PairedMean, RatioInterval};
 use crate::stats::stop::{blocks_for_verdict, blocks_needed};
 use crate::stats::student::Confidence;
@@ -207,11 +207,18 @@ struct Draft {
     comparison: Comparison,
     findings: Vec<Finding>,
     log_ratios: Vec<f64>,
+    /// The lowest and the highest that these may be.
+    ends: [Vec<f64>; 2],
 }
 
 impl Draft {
     fn is_void(&self) -> bool {
         self.comparison.verdict == Verdict::Invalid
+    }
+
+    /// How far apart the ends are, as a logarithm and a mean over blocks.
+    fn width(&self) -> f64 {
+        unknown_times::width(&self.ends)
     }
 }
 
@@ -227,12 +234,7 @@ impl<'a> ComparisonFamily<'a> {
             .map(|(pair, role)| self.draft(*pair, *role))
             .collect();
         // What is void claims nothing, and makes nothing harder for the others.
-        let claims: Vec<&[f64]> = drafts
-            .iter()
-            .filter(|draft| !draft.is_void())
-            .map(|draft| draft.log_ratios.as_slice())
-            .collect();
-        let count = claims.len();
+        let count = drafts.iter().filter(|draft| !draft.is_void()).count();
         // What is counted needs no more blocks than have a spread.
         let together = match self.metric.is_counted() {
             true => ClaimFamily {
@@ -241,13 +243,14 @@ impl<'a> ComparisonFamily<'a> {
             },
             false => together,
         };
-        let mut assessed = assess_together(&claims, self.margin(), together).into_iter();
+        let mut assessed = self.assess(&drafts, together).into_iter();
         let finish = |draft: Draft| {
-            let findings = draft.findings;
+            let mut findings = draft.findings;
             let of = match draft.comparison.verdict {
                 Verdict::Invalid => draft.comparison,
                 _ => {
                     let one = assessed.next().expect("one for each claim");
+                    self.settle(&mut findings, &draft.comparison, one.as_ref().ok());
                     let draft = Comparison {
                         together: count,
                         ..draft.comparison
@@ -320,6 +323,7 @@ impl<'a> ComparisonFamily<'a> {
             comparison,
             findings,
             log_ratios,
+            ends: self.values.log_ratio_ends(pair),
         }
     }
 
@@ -373,7 +377,7 @@ impl<'a> ComparisonFamily<'a> {
             findings.extend(held_by_rate(view, pair, ratio));
         }
         if self.metric.is_response_time() {
-            findings.extend(self.times_at_least(load, pair, ratio));
+            findings.extend(self.times_at_least(view, pair, ratio));
         }
         findings
     }
@@ -488,35 +492,6 @@ impl<'a> ComparisonFamily<'a> {
         );
         let finding = Finding::new(FindingId::FaultUnfelt, message).at(level);
         Some(finding.about(who).under(fault))
-    }
-
-    /// Whether a quantile rests on requests without an answer. When only the
-    /// slower one's does, the direction stands.
-    fn times_at_least(
-        &self,
-        load: &LoadRecord,
-        [subject, baseline]: [&str; 2],
-        ratio: Option<f64>,
-    ) -> Option<Finding> {
-        let (slower, faster) = if ratio? >= 1.0 {
-            (subject, baseline)
-        } else {
-            (baseline, subject)
-        };
-        let (level, who) = if self.values.are_at_least(faster) {
-            (Level::Void, faster)
-        } else if self.values.are_at_least(slower) {
-            (Level::Bound, slower)
-        } else {
-            return None;
-        };
-        let share = 100.0 * self.metric.quantile()?;
-        let message = format!(
-            "the response time of {share} % of the requests to {who} is at least what was \
-             measured: it rests on requests that had no answer"
-        );
-        let finding = Finding::new(FindingId::TimesAtLeast, message).at(level);
-        Some(finding.about(who).under(&load.name).of_times())
     }
 }
 

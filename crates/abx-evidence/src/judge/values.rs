@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::judge::metric::Metric;
 use crate::measure::histogram::Histogram;
-use crate::measure::quantile::Quantile;
+use crate::measure::quantile::{Quantile, QuantileBracket};
 use crate::measure::share::share;
 use crate::record::{BlockRecord, Measured};
 use crate::view::sums::Sums;
@@ -19,9 +19,11 @@ pub(crate) struct BlockValue {
 }
 
 /// What is known of the true number beside an amount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Known {
     Exactly,
+    /// It may be larger, up to this.
+    UpTo(f64),
     /// It may be larger.
     AtLeast,
     /// It may be smaller.
@@ -108,15 +110,47 @@ impl<'a> Values<'a> {
         self.count(subject, Known::AtLeast) > 0
     }
 
+    /// Whether the number of a subject is only known to lie between two ends in some block.
+    pub(crate) fn is_bracketed(&self, subject: &str) -> bool {
+        let mut numbers = self.of(subject).iter().flatten();
+        numbers.any(|number| matches!(number.known, Known::UpTo(_)))
+    }
+
     /// The logarithm of the first over the second in each block; infinite or
     /// not a number where one of them has none.
-    pub(crate) fn log_ratios(&self, [one, other]: [&str; 2]) -> Vec<f64> {
+    pub(crate) fn log_ratios(&self, pair: [&str; 2]) -> Vec<f64> {
+        self.logs_of(pair, |one, other| one.amount / other.amount)
+    }
+
+    /// The same at both ends of what the numbers may be: the lowest ratio in each block, and
+    /// the highest. A number without an end counts as it is.
+    pub(crate) fn log_ratio_ends(&self, pair: [&str; 2]) -> [Vec<f64>; 2] {
+        [
+            self.logs_of(pair, |one, other| one.amount / other.highest()),
+            self.logs_of(pair, |one, other| one.highest() / other.amount),
+        ]
+    }
+
+    fn logs_of(
+        &self,
+        [one, other]: [&str; 2],
+        ratio: impl Fn(BlockValue, BlockValue) -> f64,
+    ) -> Vec<f64> {
         let pairs = self.of(one).iter().zip(self.of(other));
         let log = |(one, other): (&Option<BlockValue>, &Option<BlockValue>)| {
             let both = one.zip(*other);
-            both.map_or(f64::NAN, |(one, other)| (one.amount / other.amount).ln())
+            both.map_or(f64::NAN, |(one, other)| ratio(one, other).ln())
         };
         pairs.map(log).collect()
+    }
+}
+
+impl BlockValue {
+    fn highest(self) -> f64 {
+        match self.known {
+            Known::UpTo(highest) => highest,
+            Known::Exactly | Known::AtLeast | Known::AtMost => self.amount,
+        }
     }
 }
 
@@ -188,15 +222,16 @@ fn of_times([times, at_least]: [&Histogram; 2], metric: Metric) -> Option<BlockV
         return None;
     }
     let bounds = (!at_least.is_empty()).then_some(at_least);
-    let found = Quantile::of(times, bounds, metric.quantile()?)?;
-    Some(BlockValue {
-        // Below the resolution of the histogram all is one.
-        amount: found.us.max(1) as f64,
-        known: match found.at_least {
-            true => Known::AtLeast,
-            false => Known::Exactly,
-        },
-    })
+    let found = QuantileBracket::of(times, bounds, metric.quantile()?)?;
+    // Below the resolution of the histogram all is one.
+    let amount = found.low_us.max(1) as f64;
+    let highest = found.high_us.map(|us| us.max(1) as f64);
+    let known = match highest {
+        None => Known::AtLeast,
+        Some(highest) if highest > amount => Known::UpTo(highest),
+        Some(_) => Known::Exactly,
+    };
+    Some(BlockValue { amount, known })
 }
 
 /// Pages that processes share are counted once, where that can be read.
@@ -218,6 +253,51 @@ fn cold_start(block: &BlockView) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ratios_reach_as_far_as_the_numbers_may() {
+        // Method: by hand: 2 to 4 over 1 to 1.6, then exact numbers, then one without an end.
+        let value = |amount, known| Some(BlockValue { amount, known });
+        let values = Values::each(
+            [
+                (
+                    "a",
+                    vec![
+                        value(2.0, Known::UpTo(4.0)),
+                        exact_value(3.0),
+                        value(5.0, Known::AtLeast),
+                    ],
+                ),
+                (
+                    "b",
+                    vec![
+                        value(1.0, Known::UpTo(1.6)),
+                        exact_value(2.0),
+                        exact_value(1.0),
+                    ],
+                ),
+            ]
+            .into_iter(),
+        );
+        let ratios = |logs: Vec<f64>| -> Vec<f64> { logs.into_iter().map(f64::exp).collect() };
+        let is_near = |found: Vec<f64>, wanted: [f64; 3]| {
+            found
+                .iter()
+                .zip(wanted)
+                .all(|(one, other)| (one / other - 1.0).abs() < 1e-9)
+        };
+        let [low, high] = values.log_ratio_ends(["a", "b"]);
+        assert!(is_near(ratios(low), [1.25, 1.5, 5.0]));
+        assert!(is_near(ratios(high), [4.0, 1.5, 5.0]));
+        assert!(is_near(
+            ratios(values.log_ratios(["a", "b"])),
+            [2.0, 1.5, 5.0]
+        ));
+    }
+
+    fn exact_value(amount: f64) -> Option<BlockValue> {
+        Some(exact(amount))
+    }
 
     #[test]
     fn a_pair_is_whole_with_numbers_above_zero_in_every_block() {

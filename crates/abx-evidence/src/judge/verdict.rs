@@ -56,6 +56,52 @@ impl Assessment {
     }
 }
 
+impl Assessment {
+    /// What holds at both ends of what the blocks may be: `ends` are the assessments of the
+    /// lowest ratio in each block and of the highest. The interval reaches from the lowest to
+    /// the highest. The verdict is that of both ends, or inconclusive. The ratio is that
+    /// of the end nearer to 1 for a direction, else that of this one.
+    #[must_use]
+    pub fn between(self, ends: [Assessment; 2]) -> Assessment {
+        let [low, high] = ends;
+        let agreed = |one: Verdict, other: Verdict| {
+            if one == other {
+                one
+            } else {
+                Verdict::Inconclusive
+            }
+        };
+        let verdict = agreed(low.verdict, high.verdict);
+        let second = |one: Assessment| one.second_verdict.unwrap_or(one.verdict);
+        let has_second = low.second_verdict.or(high.second_verdict).is_some();
+        let hodges_lehmann = low.hodges_lehmann.zip(high.hodges_lehmann);
+        Assessment {
+            ratio: match verdict {
+                Verdict::Faster => low.ratio,
+                Verdict::Slower => high.ratio,
+                _ => self.ratio,
+            },
+            low: low.low,
+            high: high.high,
+            p_adjusted: low.p_adjusted.max(high.p_adjusted),
+            verdict,
+            second_verdict: has_second.then(|| agreed(second(low), second(high))),
+            is_pulled: low.is_pulled || high.is_pulled,
+            hodges_lehmann: self
+                .hodges_lehmann
+                .zip(hodges_lehmann)
+                .map(|(own, (low, high))| RatioInterval {
+                    low: low.low,
+                    high: high.high,
+                    ..own
+                }),
+            blocks_more: low.blocks_more.max(high.blocks_more),
+            blocks_to_direction: low.blocks_to_direction.max(high.blocks_to_direction),
+            ..self
+        }
+    }
+}
+
 /// How sure the two claims about one comparison must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Required {

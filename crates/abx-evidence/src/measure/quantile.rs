@@ -12,32 +12,64 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// The quantile `q` (0 to 1) of `times`, of which those in `at_least` are
-    /// lower bounds: what took at least so long, and nobody knows how long;
-    /// without any when all times are known. `None` without times.
-    ///
-    /// Method: the r-th shortest of n times, r = ⌈q·n⌉ and at least 1, with each
-    /// bound taken for the time itself. No truth behind the bounds can make it
-    /// shorter. With every bound taken for infinity instead the r-th shortest
-    /// is the longest that it can be. When both are the same, the quantile is
-    /// exact whatever is behind the bounds; else it is an "at least". Both are
-    /// the same just when r known times lie at or below the first.
-    /// Source: the identification bounds of Manski (2003), chapter 1, for a
-    /// time that is censored on the right; docs/record-format.md, "Times at least".
+    /// The quantile `q` (0 to 1) of `times`, of which those in `at_least` are lower bounds;
+    /// see [`QuantileBracket::of`]. `None` without times.
     #[must_use]
     pub fn of(times: &Histogram, at_least: Option<&Histogram>, q: f64) -> Option<Quantile> {
+        let bracket = QuantileBracket::of(times, at_least, q)?;
+        Some(Quantile {
+            us: bracket.low_us,
+            at_least: bracket.high_us != Some(bracket.low_us),
+        })
+    }
+}
+
+/// Between which times a quantile lies when some times are only known as "at least".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct QuantileBracket {
+    /// The shortest that it can be, in µs.
+    pub(crate) low_us: u64,
+    /// The longest that it can be, in µs; `None` when nothing bounds it.
+    pub(crate) high_us: Option<u64>,
+}
+
+impl QuantileBracket {
+    /// The quantile `q` (0 to 1) of `times`, of which those in `at_least` are lower bounds of
+    /// unknown times. `None` without times.
+    ///
+    /// Method: the r-th shortest of n times, r = ⌈q·n⌉ and at least 1. Each bound taken for
+    /// the time itself gives the lower end, since no true time is shorter. Each bound taken for
+    /// infinity gives the upper end: the r-th shortest of the known times, if there are r.
+    /// Whatever the unknown times are, the quantile lies between.
+    /// Source: the identification bounds of Manski (2003), chapter 1, for a time that is
+    /// censored on the right; docs/record-format.md, "Times at least".
+    pub(crate) fn of(
+        times: &Histogram,
+        at_least: Option<&Histogram>,
+        q: f64,
+    ) -> Option<QuantileBracket> {
         let rank = ((q * times.count() as f64).ceil() as u64).clamp(1, times.count().max(1));
         let (mut below, mut known) = (0, 0);
+        let mut low_us = None;
         for (us, count) in times.steps() {
             below += count;
             let bounds = at_least.map_or(0, |bounds| bounds.count_at_us(us));
             known += count.saturating_sub(bounds);
             if below >= rank {
-                let at_least = known < rank;
-                return Some(Quantile { us, at_least });
+                low_us = low_us.or(Some(us));
+            }
+            if known >= rank {
+                let high_us = Some(us);
+                return Some(QuantileBracket {
+                    low_us: low_us?,
+                    high_us,
+                });
             }
         }
-        None
+        Some(QuantileBracket {
+            low_us: low_us?,
+            high_us: None,
+        })
     }
 }
 
@@ -108,6 +140,10 @@ mod tests {
             let high = sorted(&known, bounds.iter().map(|_| u64::MAX), q);
             let truth = sorted(&known, bounds.iter().zip(&more).map(|(one, more)| one + more), q);
             prop_assert_eq!(found, Quantile { us: low, at_least: low != high });
+            let all = histogram(known.iter().chain(&bounds));
+            let bracket = QuantileBracket::of(&all, Some(&histogram(&bounds)), q).unwrap();
+            prop_assert_eq!(bracket.low_us, low);
+            prop_assert_eq!(bracket.high_us.unwrap_or(u64::MAX), high);
             prop_assert!(low <= truth && truth <= high);
             prop_assert!(found.at_least || truth == low);
         }

@@ -162,15 +162,15 @@ finding_ids! {
     LoopLag: "loop_lag", [Note],
         "the generator did not look at its clock for a while, and times may be off by as much",
         "add a thread (`-t`) on a processor of its own, or lower the rate (`-r`)";
-    TimesAtLeast: "times_at_least", [Bound, Void],
-        "quantiles of response times depend on requests that never got a response",
+    TimesAtLeast: "times_at_least", [Bound, Note, Void],
+        "quantiles of response times depend on requests without a response, and are known as bounds",
         "offer less load, or give requests more time (`--timeout`)";
     TooFewRequests: "too_few_requests", [Note],
         "blocks have too few requests to compare their response times",
         "raise the rate (`-r`), or lengthen the slices (`--slice`)";
     BeyondTheGrid: "beyond_the_grid", [Bound, Void],
         "a capacity lies above or below all rates that were tried",
-        "run the study again, whose search may begin elsewhere, or name rates yourself (`-r`)";
+        "give more time (`--budget`), so that blocks try further rates, or change the objective (`--slo`)";
     ShortForCapacity: "short_for_capacity", [Note],
         "a rate was offered for so short a time that its queue may not have grown to its length",
         "lengthen slices and blocks (`--slice`, `--rounds`): the capacity is that of so short a load";

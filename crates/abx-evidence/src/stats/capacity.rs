@@ -29,6 +29,15 @@ impl BlockCapacity {
     }
 }
 
+/// The neighbouring rates between which a block's values pass the limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RateBracket {
+    /// The highest rate that met it; `None` when every rate missed it.
+    pub held: Option<f64>,
+    /// The lowest rate that missed it; `None` when every rate met it.
+    pub missed: Option<f64>,
+}
+
 /// What all blocks say: the capacity of a typical start, as the geometric mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CapacityEstimate {
@@ -69,6 +78,30 @@ pub fn block_capacities(
     grid: &[Position<'_>],
     limit: f64,
 ) -> Result<Vec<BlockCapacity>, StatsError> {
+    let excesses = excesses(grid, limit)?;
+    let each = excesses.iter().map(|over| block_capacity(grid, over));
+    Ok(each.collect())
+}
+
+/// The neighbouring rates between which each block's values pass the limit, after values in
+/// the wrong order were pooled. The arguments are those of [`block_capacities`].
+///
+/// # Errors
+/// As [`block_capacities`].
+pub fn block_brackets(grid: &[Position<'_>], limit: f64) -> Result<Vec<RateBracket>, StatsError> {
+    let excesses = excesses(grid, limit)?;
+    let each = excesses.iter().map(|over| {
+        let met = met(over);
+        RateBracket {
+            held: met.checked_sub(1).map(|last| grid[last].at),
+            missed: grid.get(met).map(|first| first.at),
+        }
+    });
+    Ok(each.collect())
+}
+
+/// The log of value over limit at each rate, non-decreasing, for each block.
+fn excesses(grid: &[Position<'_>], limit: f64) -> Result<Vec<Vec<f64>>, StatsError> {
     check_sweep(grid)?;
     if !limit.is_finite() || limit <= 0.0 {
         return Err(StatsError::Limit(limit));
@@ -86,31 +119,27 @@ pub fn block_capacities(
         }
     }
     let blocks = grid[0].blocks.len();
+    let excess = |block: usize| -> Vec<f64> {
+        let each = grid.iter();
+        each.map(|position| (position.blocks[block] / limit).ln())
+            .collect()
+    };
     Ok((0..blocks)
-        .map(|block| {
-            let over: Vec<f64> = grid
-                .iter()
-                .map(|position| (position.blocks[block] / limit).ln())
-                .collect();
-            block_capacity(grid, &non_decreasing(&over))
-        })
+        .map(|block| non_decreasing(&excess(block)))
         .collect())
 }
 
 /// The capacity over blocks, with a t interval on its logarithm when every
-/// block's capacity lies on the grid, and a bound otherwise. The arguments are
-/// those of [`block_capacities`]; two subjects are compared by the paired log
-/// ratios of their block capacities.
+/// block's capacity lies among its rates, and a bound otherwise. Blocks may have had
+/// different rates. Two subjects are compared by the paired log ratios of their block
+/// capacities.
 ///
 /// # Errors
-/// - As [`block_capacities`].
-/// - [`StatsError::TooFewBlocks`] below 2 blocks.
+/// [`StatsError::TooFewBlocks`] below 2 blocks.
 pub fn capacity(
-    grid: &[Position<'_>],
-    limit: f64,
+    blocks: &[BlockCapacity],
     confidence: Confidence,
 ) -> Result<CapacityEstimate, StatsError> {
-    let blocks = block_capacities(grid, limit)?;
     let logs: Vec<f64> = blocks.iter().map(|block| block.rate().ln()).collect();
     let interval = PairedMean::of(&logs)?.interval(confidence);
     let is_above = blocks
@@ -127,9 +156,14 @@ pub fn capacity(
     })
 }
 
+/// How many of the rates met the limit.
+fn met(over: &[f64]) -> usize {
+    over.partition_point(|over| *over <= 0.0)
+}
+
 /// `over` holds the log of value over limit at each rate, non-decreasing.
 fn block_capacity(grid: &[Position<'_>], over: &[f64]) -> BlockCapacity {
-    let met = over.partition_point(|over| *over <= 0.0);
+    let met = met(over);
     if met == 0 {
         return BlockCapacity::AtMost(grid[0].at);
     }
@@ -203,8 +237,7 @@ mod tests {
         assert!(matches!(found[1], BlockCapacity::Within(_)));
 
         // The geometric mean, and a t interval of one degree of freedom.
-        let Ok(CapacityEstimate::Within(found)) =
-            capacity(&grid(&values), LIMIT, Confidence::PRINTED)
+        let Ok(CapacityEstimate::Within(found)) = capacity(&blocks(&values), Confidence::PRINTED)
         else {
             panic!("both blocks lie on the grid");
         };
@@ -262,7 +295,7 @@ mod tests {
         let found = |second: [f64; 4]| {
             let first = [5_000.0, 20_000.0, 100_000.0, 900_000.0];
             let values = [0, 1, 2, 3].map(|rate| [first[rate], second[rate]]);
-            capacity(&grid(&values), LIMIT, Confidence::PRINTED).unwrap()
+            capacity(&blocks(&values), Confidence::PRINTED).unwrap()
         };
         let all = found([5_000.0, 6_000.0, 7_000.0, 8_000.0]);
         assert!(
@@ -277,7 +310,7 @@ mod tests {
 
         let same = |first: f64, second: f64| {
             let values = [[first, second]; 4];
-            capacity(&grid(&values), LIMIT, Confidence::PRINTED).unwrap()
+            capacity(&blocks(&values), Confidence::PRINTED).unwrap()
         };
         assert!(matches!(same(1.0, 2.0), CapacityEstimate::AtLeast(rate) if is_close(rate, 800.0)));
         assert!(matches!(same(6e4, 7e4), CapacityEstimate::AtMost(rate) if is_close(rate, 100.0)));
@@ -309,7 +342,7 @@ mod tests {
         }
         let one = [1.0, 2.0].map(|at| Position { at, blocks: &[1.0] });
         assert!(matches!(
-            capacity(&one, LIMIT, Confidence::PRINTED),
+            capacity(&block_capacities(&one, LIMIT).unwrap(), Confidence::PRINTED),
             Err(StatsError::TooFewBlocks { got: 1, .. })
         ));
     }

@@ -51,7 +51,7 @@ pub struct SubjectView<'a> {
 pub(crate) struct BlockView<'a> {
     pub(crate) load: &'a LoadRecord,
     pub(crate) block: &'a BlockRecord,
-    part: &'a BlockLoad,
+    pub(crate) part: &'a BlockLoad,
     subject: &'a str,
     /// Those of all its slices.
     pub(crate) sums: Sums,

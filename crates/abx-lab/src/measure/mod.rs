@@ -11,6 +11,7 @@ pub mod opened_pool;
 pub mod pilot;
 pub mod planned_load;
 pub mod rate_search;
+pub mod rate_steps;
 pub mod running_services;
 pub mod running_subjects;
 #[cfg(test)]

@@ -17,6 +17,9 @@ use crate::study::rates::{RateSpec, Spacing};
 
 /// How long a subject is loaded before it is read, and then twice for this long.
 const WARM_UP_NS: u64 = 500_000_000;
+/// How long a rate is offered before its try counts, so that a subject is over what the rate
+/// before it left behind.
+const PROBE_WARM_UP_NS: u64 = 200_000_000;
 const SLICE_NS: u64 = 500_000_000;
 /// How long one rate is tried at least and at most: for so many requests beyond the
 /// quantile that is asked for as place it well enough for a grid around it.
@@ -34,7 +37,7 @@ const ABOVE_CLOSED: f64 = 1.1;
 /// close enough. Source: docs/statistics.md, "Capacity".
 const AROUND: [f64; 7] = [0.85, 0.90, 0.95, 1.00, 1.05, 1.10, 1.15];
 /// Two rates that are closer than this are one.
-const APART: f64 = 1.025;
+pub const APART: f64 = 1.025;
 
 /// The highest rate at which a subject met an objective in short tries: an estimate.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,6 +163,17 @@ fn no_rate(load: &Load) -> Abort {
     }
 }
 
+/// Another load of a grid, like one of its loads, at a rate of its own. `name` is that of
+/// the grid.
+pub fn of_grid(name: &str, like: &Load, rate: f64) -> Option<Load> {
+    let named = Load {
+        name: name.to_owned(),
+        ..like.clone()
+    };
+    let spacing = Spacing::of(&like.pacing.arrivals);
+    at_rate(&named, spacing, rate, like.rate.clone())
+}
+
 /// The same load at a rate of its own; a load of several gets it into its name.
 fn at_rate(load: &Load, spacing: Spacing, rate: f64, found: RateSpec) -> Option<Load> {
     let arrivals = spacing.at(rate)?;
@@ -234,7 +248,11 @@ impl CapacitySearch<'_> {
         let mut plan = self.plan.clone();
         plan.pacing.arrivals = arrivals;
         let pool = running.open(&plan)?.pool;
-        let measured = running.slice(self.subject, pool, probe_ns(self.objective, rate));
+        let warmed_up = running.slice(self.subject, pool, PROBE_WARM_UP_NS);
+        let measured = warmed_up.and_then(|_| {
+            let ns = probe_ns(self.objective, rate);
+            running.slice(self.subject, pool, ns)
+        });
         running.generator.close(pool);
         let MeasuredSlice { record, times, .. } = measured?;
         let kept = Kept {
@@ -278,7 +296,7 @@ fn probe_ns(objective: &Objective, per_s: f64) -> u64 {
 }
 
 /// Rates around each capacity, upwards.
-fn grid(capacities: &[f64]) -> Vec<f64> {
+pub fn grid(capacities: &[f64]) -> Vec<f64> {
     let around = |capacity: &f64| AROUND.map(|part| part * capacity);
     let mut rates: Vec<f64> = capacities.iter().flat_map(around).collect();
     rates.retain(|rate| rate.is_finite() && *rate > 0.0);

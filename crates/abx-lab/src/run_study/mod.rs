@@ -10,6 +10,7 @@ mod fit_blocks;
 mod load_of_block;
 pub mod load_once;
 mod load_time;
+mod more_rates;
 mod pilot_share;
 pub mod progress;
 pub mod run;
@@ -58,7 +59,8 @@ use crate::study::service::{ServiceRestart, StudyService};
 use crate::study::subject::{Source, Subject};
 use crate::study::{Load, OlderRecord, Study};
 use context::{PrepareError, StudyContext, descriptors_needed};
-use load_of_block::{LoadOfBlock, measure};
+use load_of_block::{LoadOfBlock, MeasuredBlock, measure};
+use more_rates::{RateGrids, list_of};
 use pilot_share::PilotShare;
 use progress::StudyProgress;
 use start_block::{Roster, StartedBlock};
@@ -148,6 +150,7 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         store: around.store,
         watch: &tell,
         started,
+        grids: RateGrids::default(),
     };
     let ended = runner.run();
     runner.context.services.stop();
@@ -175,6 +178,7 @@ struct StudyRunner<'a> {
     store: &'a mut Store,
     watch: &'a dyn Fn(StudyProgress),
     started: Instant,
+    grids: RateGrids,
 }
 
 impl StudyRunner<'_> {
@@ -407,6 +411,7 @@ impl StudyRunner<'_> {
             left_out: &left_out,
             fewest: FEWEST_COMPARED,
         };
+        let offered = self.context.loads.clone();
         let started = match self.context.start_block_of(roster, &mut random) {
             Ok(started) => started,
             Err(abort) => return Err(self.context.blame(abort)),
@@ -418,9 +423,12 @@ impl StudyRunner<'_> {
         }
         let names = &started.running.names;
         note_answers(&mut self.record.measured, names, &started.loads);
-        let loads = { &self.record.measured.loads }.iter();
+        let measured = &self.record.measured;
+        let loads = measured.loads.iter().zip(&offered);
         let loads: Vec<LoadOfBlock> = loads
-            .filter_map(|load| LoadOfBlock::of(load, &self.record.measured, names))
+            .filter_map(|(load, offered)| {
+                LoadOfBlock::of(load, self.grids.grid(load, offered), measured, names)
+            })
             .collect();
         let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
         let mut on_moment = |moment: RoundEvent, rounds| {
@@ -433,7 +441,11 @@ impl StudyRunner<'_> {
                 RoundEvent::RoundEnded(slices) => StudyProgress::Slices(slices),
             });
         };
-        let (mut block, mut ended) = measure(started, &loads, cold_ns, &mut random, &mut on_moment);
+        let MeasuredBlock {
+            mut block,
+            further,
+            mut ended,
+        } = measure(started, &loads, cold_ns, &mut random, &mut on_moment);
         block.index = index;
         block.seed = seed;
         if ended.is_ok() {
@@ -447,7 +459,10 @@ impl StudyRunner<'_> {
             block.complete = ended.is_ok();
         }
         self.context.services.note_used();
-        self.record.measured.blocks.push(block);
+        let measured = &mut self.record.measured;
+        measured.blocks.push(block);
+        self.grids
+            .follow(measured, &mut self.context.loads, further);
         ended
     }
 
@@ -457,18 +472,6 @@ impl StudyRunner<'_> {
         random.set_stream(purpose);
         random
     }
-}
-
-/// What the loads of a list of rates that abx made have in common; `None` for a load
-/// of its own.
-fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
-    if settings.objective.is_none() && settings.share_of_slowest.is_none() {
-        return None;
-    }
-    let mut common = settings.clone();
-    common.share_of_slowest = None;
-    common.arrivals.rate_per_s = None;
-    Some(common)
 }
 
 /// What an older record holds for a comparison with this one.
@@ -583,7 +586,7 @@ fn service_record(service: &StudyService) -> ServiceRecord {
 }
 
 /// What is known of loads before anything was measured.
-fn load_records(subjects: &[Subject], loads: &[Load]) -> Vec<LoadRecord> {
+pub(crate) fn load_records(subjects: &[Subject], loads: &[Load]) -> Vec<LoadRecord> {
     let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
     let record = |load: &Load| LoadRecord {
         name: load.name.clone(),

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use abx_evidence::expectation::{LimitState, limit_state};
 use abx_evidence::record::StudyEnd;
+use abx_evidence::stats::paired::BLOCKS_MIN;
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{Expectation, StudyRecord, is_hopeless, may_stop};
 
-use crate::study::Study;
+use crate::study::{OrderedTime, Study};
 
 /// The time that a study has taken.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +31,12 @@ pub fn reason_to_stop(
     spent: TimeSpent,
 ) -> Option<StudyEnd> {
     if let Some(ordered) = study.blocks {
-        let done = record.measured.complete_blocks().count() >= ordered as usize;
-        return done.then_some(StudyEnd::Blocks);
+        let done = record.measured.complete_blocks().count();
+        if done >= ordered as usize {
+            return Some(StudyEnd::Blocks);
+        }
+        let is_late = done >= BLOCKS_MIN && is_delayed(study, record, spent);
+        return is_late.then_some(StudyEnd::Budget);
     }
     if is_hopeless(&record.conclusions) {
         return Some(StudyEnd::Invalid);
@@ -49,12 +54,31 @@ pub fn reason_to_stop(
     (spent.whole + spent.last_block > study.budget()).then_some(StudyEnd::Budget)
 }
 
+/// Whether one more block of a search for a capacity would take much longer than was asked for,
+/// after blocks went on to further rates.
+fn is_delayed(study: &Study, record: &StudyRecord, spent: TimeSpent) -> bool {
+    let measured = &record.measured;
+    let blocks = measured.complete_blocks().count();
+    let mut loads = measured.loads.iter();
+    let have_gone_on = loads.any(|load| measured.block_loads(&load.name).count() < blocks);
+    let most = match study.ordered_time {
+        Some(OrderedTime::Whole(whole)) => Some(whole.mul_f64(DELAY_MAX)),
+        Some(OrderedTime::EachLoad(_)) | None => None,
+    };
+    have_gone_on && most.is_some_and(|most| spent.whole + spent.last_block > most)
+}
+
+/// How much longer than planned ordered blocks may take: a quarter.
+const DELAY_MAX: f64 = 1.25;
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use abx_evidence::expectation::KnownNames;
-    use abx_evidence::record::{Interleave, Machine, PilotRecord, Settings, SubjectRecord};
+    use abx_evidence::record::{BlockRecord, Interleave, PilotRecord};
     use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
-    use abx_evidence::{Conclusions, Measured, judge};
+    use abx_evidence::{Conclusions, judge};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
@@ -62,55 +86,15 @@ mod tests {
     use crate::measure::planned_load::PlannedLoad;
     use crate::measure::running_subjects::Cache;
     use crate::measure::simulation::blocks::pilot;
-    use crate::measure::simulation::scripted::{Behaviour, CONNECTIONS, ScriptedGenerator, study};
-    use crate::run_study::load_of_block::{LoadOfBlock, measure};
-    use crate::run_study::load_records;
+    use crate::measure::simulation::scripted::{
+        Behaviour, CONNECTIONS, ScriptedGenerator, nothing_measured, study,
+    };
+    use crate::run_study::load_of_block::{LoadOfBlock, MeasuredBlock, measure};
     use crate::run_study::start_block::StartedBlock;
     use crate::study::{Load, SliceLength};
 
     /// Each block is said to have taken this long.
     const BLOCK: Duration = Duration::from_secs(10);
-
-    fn nothing_measured(load: &Load) -> Measured {
-        let subject = |name: &str| SubjectRecord {
-            name: name.to_owned(),
-            command: Vec::new(),
-            address: None,
-            connected_to: None,
-            version: None,
-            stand_in_for: None,
-            http2: false,
-        };
-        Measured {
-            abx_version: String::new(),
-            command: Vec::new(),
-            started_unix_ms: 0,
-            elapsed_s: 0.0,
-            seed: 1,
-            settings: Settings {
-                baseline: "a".to_owned(),
-                contrasts: Vec::new(),
-                aa: false,
-                margin: 0.03,
-                budget_s: 0.0,
-                blocks: None,
-                threads: 1,
-                subject_cpus: Vec::new(),
-                generator_cpus: Vec::new(),
-                waiting: abx_evidence::Waiting::default(),
-            },
-            machine: Machine::default(),
-            subjects: ["a", "b"].map(subject).into(),
-            services: Vec::new(),
-            skipped: Vec::new(),
-            loads: load_records(&[], std::slice::from_ref(load)),
-            faults: Vec::new(),
-            fleet: None,
-            end: StudyEnd::Running,
-            past_baseline: None,
-            blocks: Vec::new(),
-        }
-    }
 
     /// Measures blocks of two subjects until there is a reason to stop; how many they were.
     fn blocks_until_stop(study: &Study, behaviours: [Behaviour; 2]) -> (StudyEnd, usize) {
@@ -129,7 +113,7 @@ mod tests {
             ..Load::default()
         };
         let mut record = StudyRecord {
-            measured: nothing_measured(&load),
+            measured: nothing_measured(std::slice::from_ref(&load)),
             conclusions: Conclusions::default(),
         };
         let mut generator = ScriptedGenerator::new(&behaviours);
@@ -157,8 +141,10 @@ mod tests {
                 name: "one",
                 pilot: &pilot,
                 failed: Vec::new(),
+                grid: None,
             };
-            let (block, ended) = measure(started, &[load], 0, &mut random, &mut |_, _| {});
+            let MeasuredBlock { block, ended, .. } =
+                measure(started, &[load], 0, &mut random, &mut |_, _| {});
             ended.unwrap();
             record.measured.blocks.push(block);
             record.conclusions = judge(&record.measured);
@@ -274,5 +260,51 @@ mod tests {
             let ended = blocks_until_stop(&study, [1_000.0, 1_100.0].map(Behaviour::steady));
             assert_eq!(ended, (StudyEnd::Blocks, ordered as usize));
         }
+    }
+
+    #[test]
+    fn ordered_blocks_of_a_capacity_end_near_their_time() {
+        // Method: six blocks in 60 s that take 10 s, or 20 s; a load that only a part of them
+        // offered, or none. A second block is always measured.
+        let study = Study {
+            blocks: Some(6),
+            blocks_within: Some(Duration::from_secs(60)),
+            ..study(SliceLength::Usual)
+        };
+        let ends = |have_gone_on: bool, done: usize, whole_s: u64, last_s: u64| {
+            let loads = if have_gone_on {
+                vec![Load::default()]
+            } else {
+                Vec::new()
+            };
+            let mut measured = nothing_measured(&loads);
+            let block = BlockRecord {
+                index: 0,
+                seed: 0,
+                complete: true,
+                order: Vec::new(),
+                subjects: BTreeMap::new(),
+                services: BTreeMap::new(),
+                loads: Vec::new(),
+                faults: Vec::new(),
+                missing_agents: Vec::new(),
+                canaries: Vec::new(),
+            };
+            measured.blocks = vec![block; done];
+            let record = StudyRecord {
+                measured,
+                conclusions: Conclusions::default(),
+            };
+            let spent = TimeSpent {
+                whole: Duration::from_secs(whole_s),
+                last_block: Duration::from_secs(last_s),
+            };
+            reason_to_stop(&study, &record, spent)
+        };
+        assert_eq!(ends(true, 5, 60, 10), None);
+        assert_eq!(ends(true, 3, 60, 20), Some(StudyEnd::Budget));
+        assert_eq!(ends(false, 3, 60, 20), None);
+        assert_eq!(ends(true, 1, 70, 70), None);
+        assert_eq!(ends(true, 6, 90, 10), Some(StudyEnd::Blocks));
     }
 }

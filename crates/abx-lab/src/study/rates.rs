@@ -80,6 +80,15 @@ impl Rate {
 }
 
 impl Spacing {
+    /// That of these arrivals.
+    #[must_use]
+    pub fn of(arrivals: &Arrivals) -> Spacing {
+        match arrivals {
+            Arrivals::Poisson { .. } => Spacing::Poisson,
+            _ => Spacing::Constant,
+        }
+    }
+
     /// Requests at this rate, rounded to a whole number of them per second from
     /// ten on. `None` for a rate that cannot be offered.
     #[must_use]

@@ -4,7 +4,9 @@
 use abx_evidence::{Capacity, StudyRecord};
 
 use crate::words::style::Style;
-use crate::words::sweeps::{alike, is_without_interval, rate_of, text, tried};
+use crate::words::sweeps::{
+    alike, is_same_in_all_blocks, is_without_interval, rate_of, text, tried,
+};
 use crate::words::table::Table;
 use crate::words::units::{UNKNOWN, figure, or_unknown, percent};
 use crate::words::verdict::name;
@@ -40,13 +42,19 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
             percent(first.confidence)
         );
         out.push_str(&style.paragraph(&heading));
-        let headers = ["subject", unit, "from", "to"].map(str::to_owned);
+        let headers = ["subject", unit, "from", "to", "always met", "always missed"];
+        let headers = headers.map(str::to_owned);
         let rows = alike.iter().map(row);
         out.push_str(&Table::new(headers, rows).text(style.columns()));
         let rates = tried(record, &first.objective);
         if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
+            let each_block = if is_same_in_all_blocks(record, &first.objective) {
+                ", all of them in every block"
+            } else {
+                "; each block tried those around its own capacities"
+            };
             let text = format!(
-                "from {} rates between {} and {} {unit}, all of them in every block",
+                "from {} rates between {} and {} {unit}{each_block}",
                 rates.len(),
                 figure(*low),
                 figure(*high)
@@ -57,18 +65,28 @@ pub(crate) fn capacities(record: &StudyRecord, style: &Style) -> String {
             out.push_str(&style.note("one block was measured: no interval yet"));
         }
         if alike.iter().any(|one| one.rate_per_s.is_none()) {
-            let legend = format!("{UNKNOWN}: outside the rates that were tried");
+            let is_below = alike
+                .iter()
+                .any(|one| one.rate_per_s.is_none() && one.high.is_some());
+            let next = if is_below {
+                "; loosen the objective, or find response times at lower rates with `-r auto`"
+            } else {
+                ""
+            };
+            let legend = format!("{UNKNOWN}: outside the rates that were tried{next}");
             out.push_str(&style.note(&legend));
         }
     }
     out
 }
 
-fn row(one: &Capacity) -> [String; 4] {
+fn row(one: &Capacity) -> [String; 6] {
     [
         clean_name(&one.subject),
         or_unknown(one.rate_per_s, figure),
         or_unknown(one.low, figure),
         or_unknown(one.high, figure),
+        or_unknown(one.held_per_s, figure),
+        or_unknown(one.missed_per_s, figure),
     ]
 }

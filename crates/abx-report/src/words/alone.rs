@@ -3,8 +3,8 @@
 use abx_evidence::{Capacity, KNEE_SHARE, Knee, StudyRecord};
 
 use super::curve::ends_of_rates;
-use super::sweeps::rate_of;
-use super::units::{count, figure, percent};
+use super::sweeps::{rate_of, tried};
+use super::units::{count, figure, or_unknown, percent};
 use super::verdict::name;
 
 /// Whether one subject was measured, with nothing beside it.
@@ -27,17 +27,44 @@ fn capacity(record: &StudyRecord, one: &Capacity) -> String {
     let (who, objective) = (name(&one.subject), &one.objective);
     match (one.rate_per_s, one.low, one.high) {
         (Some(found), Some(low), Some(high)) => format!(
-            "{who} meets {objective} up to {} ({} to {}, {} interval).",
+            "{who} meets {objective} up to {} ({} to {}, {} interval).{}",
             rate(found),
             figure(low),
             figure(high),
-            percent(one.confidence)
+            percent(one.confidence),
+            in_every_block(one)
+        ),
+        (Some(found), None, None) => format!(
+            "{who} meets {objective} up to {} in the only block.{}",
+            rate(found),
+            in_every_block(one)
         ),
         (_, Some(low), None) => format!("{who} meets {objective} at {} at least.", rate(low)),
-        (_, None, Some(high)) => format!("{who} meets {objective} at {} at most.", rate(high)),
+        (_, None, Some(high)) => {
+            let lowest = tried(record, &one.objective).first().copied();
+            format!(
+                "{who} meets {objective} at {} at most: some blocks missed it at every rate, down \
+                 to {}. Loosen the objective, or find its response times at lower rates with \
+                 `abx run URL -r auto`.",
+                rate(high),
+                or_unknown(lowest, figure)
+            )
+        }
         _ => {
             format!("Up to which rate {who} meets {objective} lies outside those that were tried.")
         }
+    }
+}
+
+/// The rates that every block met, and missed; empty when a block had no such rate.
+fn in_every_block(one: &Capacity) -> String {
+    match (one.held_per_s, one.missed_per_s) {
+        (Some(held), Some(missed)) => format!(
+            " It holds in every block at {} and fails in every block at {}.",
+            figure(held),
+            figure(missed)
+        ),
+        _ => String::new(),
     }
 }
 

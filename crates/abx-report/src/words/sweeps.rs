@@ -23,6 +23,14 @@ pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
     rates
 }
 
+/// Whether every block was measured at all rates at which an objective was looked at.
+pub(crate) fn is_same_in_all_blocks(record: &StudyRecord, objective: &Objective) -> bool {
+    let loads = record.measured.loads.iter();
+    let mut of_grid = loads.filter(|load| load.settings.objective.as_ref() == Some(objective));
+    let blocks = record.measured.complete_blocks().count();
+    of_grid.all(|load| record.measured.block_loads(&load.name).count() == blocks)
+}
+
 /// Whether one block is all that tells of it.
 pub(crate) fn is_without_interval(one: &Capacity) -> bool {
     one.rate_per_s.is_some() && one.low.is_none() && one.high.is_none()

@@ -170,6 +170,8 @@ fn a_capacity_is_told_as_far_as_it_is_known() {
             rate_per_s,
             low,
             high,
+            held_per_s: rate_per_s,
+            missed_per_s: high,
             confidence: 0.95,
             blocks: 6,
         }];

@@ -89,6 +89,8 @@ fn capacity(subject: &str, rate: Option<f64>) -> Capacity {
         rate_per_s: rate,
         low: Some(30_100.0),
         high: rate.map(|rate| rate * 1.02),
+        held_per_s: rate.map(|rate| rate * 0.95),
+        missed_per_s: rate.map(|rate| rate * 1.05),
         confidence: 0.95,
         blocks: 6,
     }

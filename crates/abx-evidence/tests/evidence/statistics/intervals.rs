@@ -264,7 +264,8 @@ fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
             blocks[rate].push(value);
         }
     }
-    let found = capacity(&positions(&rates, &blocks), LIMIT, Confidence::COMPUTED)
+    let found = block_capacities(&positions(&rates, &blocks), LIMIT)
+        .and_then(|blocks| capacity(&blocks, Confidence::COMPUTED))
         .expect("a grid of ten blocks");
     Found {
         holds: match found {

@@ -8,7 +8,7 @@
 )]
 
 use abx_evidence::Objective;
-use abx_evidence::stats::capacity::{CapacityEstimate, capacity};
+use abx_evidence::stats::capacity::{CapacityEstimate, block_capacities, capacity};
 use abx_evidence::stats::student::Confidence;
 use abx_evidence::stats::sweep::Position;
 use rand::{Rng, SeedableRng};
@@ -166,7 +166,8 @@ impl Server {
         let positions: Vec<Position> = { rates.iter().zip(&values) }
             .map(|(at, blocks)| Position { at: *at, blocks })
             .collect();
-        capacity(&positions, self.limit(), Confidence::COMPUTED).expect("a grid")
+        let blocks = block_capacities(&positions, self.limit()).expect("a grid");
+        capacity(&blocks, Confidence::COMPUTED).expect("ten blocks")
     }
 }
 

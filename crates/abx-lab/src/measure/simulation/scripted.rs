@@ -9,9 +9,9 @@ use abx_engine::{
     AwaitedConnections, EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing, PoolId, SliceEnd,
     SliceNews, SlicePlan, Stopper,
 };
-use abx_evidence::record::Interleave;
+use abx_evidence::record::{Interleave, Machine, Settings, StudyEnd, SubjectRecord};
 use abx_evidence::stats::Margin;
-use abx_evidence::{Outcome, Sample, Shape, SliceTally, TimelineTally};
+use abx_evidence::{Measured, Outcome, Sample, Shape, SliceTally, TimelineTally};
 use abx_sys::Nanos;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
@@ -22,8 +22,9 @@ use crate::measure::meter::Meter;
 use crate::measure::running_subjects::RunningSubjects;
 use crate::process::pending::unwatched;
 use crate::process::server_process::{ServerProcess, StartContext};
+use crate::run_study::load_records;
 use crate::study::subject::{Source, Target};
-use crate::study::{PilotEffort, Pin, SliceLength, Study, WaitChoice};
+use crate::study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
 
 /// Connections of each plan.
 pub const CONNECTIONS: u32 = 50;
@@ -309,6 +310,48 @@ pub fn study(slice: SliceLength) -> Study {
         services: Vec::new(),
         skipped: Vec::new(),
         pilot: PilotEffort::Usual,
+    }
+}
+
+/// A record of the subjects `a` and `b` without a block.
+pub fn nothing_measured(loads: &[Load]) -> Measured {
+    let subject = |name: &str| SubjectRecord {
+        name: name.to_owned(),
+        command: Vec::new(),
+        address: None,
+        connected_to: None,
+        version: None,
+        stand_in_for: None,
+        http2: false,
+    };
+    Measured {
+        abx_version: String::new(),
+        command: Vec::new(),
+        started_unix_ms: 0,
+        elapsed_s: 0.0,
+        seed: 1,
+        settings: Settings {
+            baseline: "a".to_owned(),
+            contrasts: Vec::new(),
+            aa: false,
+            margin: 0.03,
+            budget_s: 0.0,
+            blocks: None,
+            threads: 1,
+            subject_cpus: Vec::new(),
+            generator_cpus: Vec::new(),
+            waiting: abx_evidence::Waiting::default(),
+        },
+        machine: Machine::default(),
+        subjects: ["a", "b"].map(subject).into(),
+        services: Vec::new(),
+        skipped: Vec::new(),
+        loads: load_records(&[], loads),
+        faults: Vec::new(),
+        fleet: None,
+        end: StudyEnd::Running,
+        past_baseline: None,
+        blocks: Vec::new(),
     }
 }
 

@@ -1,0 +1,548 @@
+//! Rates of a grid beyond those with which a block began. A block in which a subject missed
+//! its objective at every rate, or met it at every rate, goes on until it has done both. The
+//! blocks after it begin with rates around the capacities so far.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use abx_evidence::record::{BlockLoad, LoadRecord, LoadSettings};
+use abx_evidence::stats::capacity::RateBracket;
+use abx_evidence::{Measured, Objective, median_capacities, rate_bracket};
+
+use crate::measure::planned_load::PlannedLoad;
+use crate::measure::rate_search::{APART, grid, of_grid};
+use crate::measure::rate_steps::RateSteps;
+use crate::measure::running_subjects::Abort;
+use crate::process::pending::Pending;
+use crate::run_study::load_of_block::{BlockLoading, LoadOfBlock};
+use crate::study::Load;
+
+/// Requests that are due in a block, so that a rate is worth a try.
+const REQUESTS_MIN: f64 = 10.0;
+
+/// One rate of a grid.
+#[derive(Debug, Clone, Copy)]
+pub struct GridLoad<'a> {
+    /// What its load has in common with the others of the grid.
+    pub name: &'a str,
+    /// What has to be met.
+    pub objective: &'a Objective,
+    /// The load.
+    pub load: &'a Load,
+    /// Whether blocks begin with it.
+    pub is_offered: bool,
+}
+
+/// Goes on with each grid of a block until each subject has met and missed its objective, or
+/// until the budget ends. `further` gets the loads that it went on with.
+///
+/// # Errors
+/// [`Abort`], except [`Abort::Budget`]: a block is complete without further rates.
+pub fn more_rates(
+    loading: &mut BlockLoading,
+    of_block: &[LoadOfBlock],
+    planned: &[PlannedLoad],
+    further: &mut Vec<Load>,
+) -> Result<(), Abort> {
+    let loads = of_block.iter().zip(planned);
+    let candidates = loads.filter_map(|(of_block, planned)| {
+        let grid = of_block.grid?;
+        Some(Candidate {
+            of_block,
+            grid,
+            planned,
+        })
+    });
+    let mut grids: BTreeMap<&str, Vec<Candidate>> = BTreeMap::new();
+    for candidate in candidates {
+        let alike = grids.entry(candidate.grid.name).or_default();
+        alike.push(candidate);
+    }
+    for candidates in grids.values() {
+        let mut rates = GridOfBlock::begin(loading, candidates);
+        further.extend(rates.go_on(loading)?);
+    }
+    Ok(())
+}
+
+/// A load of a grid.
+struct Candidate<'a> {
+    of_block: &'a LoadOfBlock<'a>,
+    grid: GridLoad<'a>,
+    planned: &'a PlannedLoad,
+}
+
+/// The rates that a block has offered of one grid.
+struct GridOfBlock<'a> {
+    candidates: &'a [Candidate<'a>],
+    /// In requests per second, each with the place of what the block measured there.
+    offered: Vec<(f64, usize)>,
+    steps: RateSteps,
+}
+
+impl<'a> GridOfBlock<'a> {
+    fn begin(loading: &BlockLoading, candidates: &'a [Candidate<'a>]) -> GridOfBlock<'a> {
+        let names = { loading.measured.iter() }.map(|part| part.load.as_str());
+        let offered = names.enumerate().filter_map(|(place, name)| {
+            let mut own = candidates.iter();
+            let candidate = own.find(|one| one.of_block.name == name)?;
+            Some((rate(candidate.grid.load)?, place))
+        });
+        GridOfBlock {
+            candidates,
+            offered: offered.collect(),
+            steps: RateSteps::default(),
+        }
+    }
+
+    /// Offers rates until none is needed. Their loads come back.
+    fn go_on(&mut self, loading: &mut BlockLoading) -> Result<Vec<Load>, Abort> {
+        let mut further = Vec::new();
+        let mut number = 0;
+        while let Some((subject, target)) = self.next(loading) {
+            number += 1;
+            let of_block = self.candidates[0].of_block;
+            let seconds = of_block.pilot.slice_ns as f64 * f64::from(of_block.pilot.rounds) / 1e9;
+            let fits = loading.running.check_deadline(self.takes_ns()).is_ok();
+            if !fits || target * seconds < REQUESTS_MIN {
+                break;
+            }
+            (loading.running.on_pending)(Pending::Try {
+                subject: &loading.running.names[subject],
+                per_s: target.round() as u64,
+                number,
+            });
+            let ended = self.offer(loading, target, &mut further);
+            (loading.running.on_pending)(Pending::Over);
+            match ended {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Abort::Budget) => {
+                    // A rate that was cut short shows nothing.
+                    let cut = loading.measured.pop();
+                    further
+                        .retain(|load: &Load| cut.as_ref().is_none_or(|cut| cut.load != load.name));
+                    break;
+                }
+                Err(abort) => return Err(abort),
+            }
+        }
+        Ok(further)
+    }
+
+    /// The next rate, with the place of the subject that needs it.
+    fn next(&mut self, loading: &BlockLoading) -> Option<(usize, f64)> {
+        let first = self.candidates.first()?;
+        let part = |(at, place): &(f64, usize)| (*at, &loading.measured[*place]);
+        let parts: Vec<(f64, &BlockLoad)> = self.offered.iter().map(part).collect();
+        let subjects = &loading.running.names[..first.planned.plans.len()];
+        let brackets: Vec<RateBracket> = { subjects.iter() }
+            .map(|subject| rate_bracket(first.grid.objective, &parts, subject))
+            .collect();
+        let rates: Vec<f64> = self.offered.iter().map(|(at, _)| *at).collect();
+        self.steps.next(&rates, &brackets)
+    }
+
+    /// About how long a rate takes.
+    fn takes_ns(&self) -> u64 {
+        let Candidate {
+            of_block, planned, ..
+        } = &self.candidates[0];
+        let pilot = of_block.pilot;
+        let each_ns = pilot.warm_up_ns + pilot.slice_ns * u64::from(pilot.rounds);
+        each_ns * planned.plans.len() as u64
+    }
+
+    /// Offers a rate, or a near one that the study knows already. `further` gets its load.
+    /// False for a rate that cannot be offered, or was.
+    fn offer(
+        &mut self,
+        loading: &mut BlockLoading,
+        target: f64,
+        further: &mut Vec<Load>,
+    ) -> Result<bool, Abort> {
+        let first = &self.candidates[0];
+        let is_new = |at: f64| self.offered.iter().all(|(other, _)| *other != at);
+        let near = self.candidates.iter().find(|one| {
+            let at = rate(one.grid.load).filter(|at| is_new(*at));
+            at.is_some_and(|at| is_near(at, target))
+        });
+        if let Some(Candidate {
+            of_block,
+            grid,
+            planned,
+        }) = near
+        {
+            self.note(loading, grid.load);
+            further.push(grid.load.clone());
+            loading.offer(of_block.name, of_block, planned, 0)?;
+            return Ok(true);
+        }
+        let Some(load) = of_grid(first.grid.name, first.grid.load, target) else {
+            return Ok(false);
+        };
+        if !rate(&load).is_some_and(is_new) {
+            return Ok(false);
+        }
+        let planned = at_arrivals(first.planned, &load);
+        self.note(loading, &load);
+        further.push(load.clone());
+        loading.offer(&load.name, first.of_block, &planned, 0)?;
+        Ok(true)
+    }
+
+    fn note(&mut self, loading: &BlockLoading, load: &Load) {
+        let at = rate(load).unwrap_or_default();
+        self.offered.push((at, loading.measured.len()));
+    }
+}
+
+/// The same load at the arrivals of another.
+fn at_arrivals(planned: &PlannedLoad, load: &Load) -> PlannedLoad {
+    let mut plans = planned.plans.clone();
+    for plan in &mut plans {
+        plan.pacing.arrivals = load.pacing.arrivals.clone();
+    }
+    PlannedLoad {
+        verified: plans.iter().map(|_| Vec::new()).collect(),
+        plans,
+        bodies_compared: planned.bodies_compared,
+        cache: planned.cache,
+        ceiling: planned.ceiling.clone(),
+    }
+}
+
+/// The rate of a load in requests per second; `None` without one.
+fn rate(load: &Load) -> Option<f64> {
+    load.settings(false).arrivals.rate_per_s
+}
+
+fn rate_of(record: &LoadRecord) -> Option<f64> {
+    record.settings.arrivals.rate_per_s
+}
+
+fn is_near(one: f64, other: f64) -> bool {
+    (one.max(other) / one.min(other)) < APART
+}
+
+/// With which rates of each grid blocks begin.
+#[derive(Debug, Default)]
+pub struct RateGrids {
+    /// Loads at rates that no subject is expected to need.
+    resting: BTreeSet<String>,
+}
+
+impl RateGrids {
+    /// What a block needs to know of a load as one of a grid; `None` for a load of its own.
+    #[must_use]
+    pub fn grid<'a>(&self, record: &'a LoadRecord, load: &'a Load) -> Option<GridLoad<'a>> {
+        Some(GridLoad {
+            name: record.name_of_grid(),
+            objective: record.settings.objective.as_ref()?,
+            load,
+            is_offered: !self.resting.contains(&record.name),
+        })
+    }
+
+    /// Takes note of the loads that the last block of a record went on with. The next block
+    /// begins each of their grids with rates around the typical capacities so far.
+    pub fn follow(&mut self, record: &mut Measured, loads: &mut Vec<Load>, further: Vec<Load>) {
+        let mut grids = BTreeSet::new();
+        for load in further {
+            // Unless the grid is laid there, blocks do not begin with it.
+            self.resting.insert(load.name.clone());
+            grids.extend(add(record, loads, load));
+        }
+        for name in grids {
+            let rates = grid(&median_capacities(record, &name));
+            self.lay(record, loads, &name, &rates);
+        }
+    }
+
+    /// Has blocks begin with these rates of a grid, or those near them that are known.
+    fn lay(&mut self, record: &mut Measured, loads: &mut Vec<Load>, name: &str, rates: &[f64]) {
+        let own = |record: &Measured| -> Vec<usize> {
+            let each = record.loads.iter().enumerate();
+            let own = each.filter(|(_, load)| {
+                load.settings.objective.is_some() && load.name_of_grid() == name
+            });
+            own.map(|(place, _)| place).collect()
+        };
+        let mut offered = BTreeSet::new();
+        for target in rates {
+            let near = { own(record).into_iter() }
+                .find(|place| rate(&loads[*place]).is_some_and(|at| is_near(at, *target)));
+            let like = own(record).first().map(|place| loads[*place].clone());
+            let new = || of_grid(name, &like?, *target);
+            match near {
+                Some(place) => {
+                    offered.insert(loads[place].name.clone());
+                }
+                None => {
+                    if let Some(load) = new() {
+                        offered.insert(load.name.clone());
+                        add(record, loads, load);
+                    }
+                }
+            }
+        }
+        if offered.is_empty() {
+            return;
+        }
+        for place in own(record) {
+            let name = &loads[place].name;
+            match offered.contains(name) {
+                true => self.resting.remove(name),
+                false => self.resting.insert(name.clone()),
+            };
+        }
+    }
+}
+
+/// The settings that the loads of a list of rates have in common; `None` for a load of its
+/// own.
+#[must_use]
+pub fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
+    if settings.objective.is_none() && settings.share_of_slowest.is_none() {
+        return None;
+    }
+    let mut common = settings.clone();
+    common.share_of_slowest = None;
+    common.arrivals.rate_per_s = None;
+    Some(common)
+}
+
+/// Adds a load of a grid to a study, with what is known of the others; the name of its grid.
+/// A load that is there already is not added again.
+fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<String> {
+    let (stem, _) = load.name.rsplit_once("-r")?;
+    let is_alike =
+        |one: &&LoadRecord| one.settings.objective.is_some() && one.name_of_grid() == stem;
+    let stem = stem.to_owned();
+    let like = record.loads.iter().find(is_alike)?.clone();
+    if record.loads.iter().all(|one| one.name != load.name) {
+        // A curve is read in the order of its rates.
+        let is_below = |one: &LoadRecord| is_alike(&one) && rate_of(one) < rate(&load);
+        let below = record.loads.iter().rposition(is_below);
+        let place = match below {
+            Some(below) => below + 1,
+            None => record.loads.iter().position(|one| is_alike(&one))?,
+        };
+        let added = LoadRecord {
+            name: load.name.clone(),
+            settings: LoadSettings {
+                arrivals: load.settings(false).arrivals,
+                ..like.settings
+            },
+            ..like
+        };
+        record.loads.insert(place, added);
+        loads.insert(place, load);
+    }
+    Some(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::record::{Interleave, PilotRecord};
+    use abx_evidence::{Capacity, judge};
+    use abx_sys::Nanos;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::measure::running_subjects::Cache;
+    use crate::measure::simulation::blocks::pilot;
+    use crate::measure::simulation::scripted::{
+        Behaviour, CONNECTIONS, ScriptedGenerator, nothing_measured,
+    };
+    use crate::run_study::load_of_block::{MeasuredBlock, measure};
+    use crate::run_study::start_block::StartedBlock;
+    use crate::study::rates::RateSpec;
+
+    const OBJECTIVE: &str = "p99<50ms";
+
+    /// A study in virtual time whose pilot placed a grid around some rate.
+    struct Study {
+        record: Measured,
+        loads: Vec<Load>,
+        grids: RateGrids,
+    }
+
+    impl Study {
+        fn around(rate: f64) -> Study {
+            let like = Load {
+                connections: CONNECTIONS,
+                rate: RateSpec::Found {
+                    share: None,
+                    objective: Some(OBJECTIVE.parse().unwrap()),
+                },
+                ..Load::default()
+            };
+            let rates = grid(&[rate]).into_iter();
+            let loads: Vec<Load> = rates.map(|at| of_grid("c50", &like, at).unwrap()).collect();
+            let mut record = nothing_measured(&loads);
+            for load in &mut record.loads {
+                load.pilot = Some(PilotRecord {
+                    rounds: 2,
+                    ..pilot(Interleave::Slices)
+                });
+            }
+            Study {
+                record,
+                loads,
+                grids: RateGrids::default(),
+            }
+        }
+
+        /// Measures a block of these subjects; the rates that it offered, in their order.
+        fn block(&mut self, behaviours: [Behaviour; 2], deadline: Option<Nanos>) -> Vec<f64> {
+            let index = self.record.blocks.len() as u32;
+            let mut random = ChaCha8Rng::seed_from_u64(u64::from(index));
+            let mut generator = ScriptedGenerator::new(&behaviours);
+            let plans = generator.plans();
+            let planned = self.loads.iter().map(|load| PlannedLoad {
+                plans: { plans.iter() }
+                    .map(|plan| {
+                        let mut plan = plan.clone();
+                        plan.pacing.arrivals = load.pacing.arrivals.clone();
+                        plan
+                    })
+                    .collect(),
+                verified: vec![Vec::new(), Vec::new()],
+                bodies_compared: true,
+                cache: Cache::Left,
+                ceiling: None,
+            });
+            let planned = planned.collect();
+            let mut running = generator.running();
+            running.deadline = deadline;
+            let names = running.names.clone();
+            let started = StartedBlock {
+                running,
+                order: Vec::new(),
+                loads: planned,
+                failed: Vec::new(),
+            };
+            let of_block = self.record.loads.iter().zip(&self.loads);
+            let of_block: Vec<LoadOfBlock> = of_block
+                .filter_map(|(load, offered)| {
+                    let grid = self.grids.grid(load, offered);
+                    LoadOfBlock::of(load, grid, &self.record, &names)
+                })
+                .collect();
+            let MeasuredBlock {
+                mut block,
+                further,
+                ended,
+            } = measure(started, &of_block, 0, &mut random, &mut |_, _| {});
+            ended.unwrap();
+            assert_eq!(generator.open_pools(), 0);
+            block.index = index;
+            let offered = block.loads.iter().map(|part| {
+                let (_, rate) = part.load.rsplit_once("-r").unwrap();
+                rate.parse().unwrap()
+            });
+            let offered = offered.collect();
+            self.record.blocks.push(block);
+            self.grids
+                .follow(&mut self.record, &mut self.loads, further);
+            offered
+        }
+
+        fn capacities(&self) -> Vec<Capacity> {
+            judge(&self.record).capacities
+        }
+    }
+
+    fn steady(capacities: [f64; 2]) -> [Behaviour; 2] {
+        capacities.map(Behaviour::steady)
+    }
+
+    #[test]
+    fn a_misplaced_grid_moves_until_a_rate_holds_and_another_fails() {
+        // Method: pilots that found 1/5 to 20 times the capacity of two subjects, which are
+        // alike or a factor of five apart; two blocks in virtual time.
+        for (pilot, truth) in [
+            (1_000.0, [200.0, 204.0]),
+            (4_000.0, [200.0, 1_000.0]),
+            (60.0, [300.0, 400.0]),
+        ] {
+            let mut study = Study::around(pilot);
+            let offered: Vec<Vec<f64>> = (0..2).map(|_| study.block(steady(truth), None)).collect();
+            for (found, truth) in study.capacities().iter().zip(truth) {
+                let case = format!("{pilot} {found:?}");
+                assert!(
+                    (found.rate_per_s.unwrap() / truth - 1.0).abs() < 0.12,
+                    "{case}"
+                );
+                assert!(found.held_per_s.unwrap() <= truth, "{case}");
+                assert!(truth <= found.missed_per_s.unwrap(), "{case}");
+            }
+            // The first block went on, and the next one began where it ended.
+            assert!(offered[0].len() > 7, "{pilot} {offered:?}");
+            assert!(offered[1].len() <= 14, "{pilot} {offered:?}");
+            assert!(
+                study.record.loads.is_sorted_by_key(rate_of),
+                "{:?}",
+                study.grids
+            );
+            let names = study.loads.iter().map(|load| &load.name);
+            assert!(names.eq(study.record.loads.iter().map(|load| &load.name)));
+        }
+    }
+
+    #[test]
+    fn blocks_of_a_busy_machine_have_capacities_of_their_own() {
+        // Method: in every other block both subjects serve half; each block counts with its own
+        // capacity, and none is cut at the end of its rates.
+        let mut study = Study::around(400.0);
+        for block in 0..4 {
+            let full = if block % 2 == 0 { 400.0 } else { 200.0 };
+            study.block(steady([full, full * 1.5]), None);
+        }
+        let typical = 400.0 * 0.5_f64.sqrt();
+        for (found, factor) in study.capacities().iter().zip([1.0, 1.5]) {
+            let rate = found.rate_per_s.expect("bracketed in every block");
+            assert!((rate / typical / factor - 1.0).abs() < 0.1, "{found:?}");
+            assert!(found.held_per_s.unwrap() <= 200.0 * factor, "{found:?}");
+            assert!(found.missed_per_s.unwrap() >= 400.0 * factor, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_grid_that_fits_stays_as_it_is() {
+        // Method: a grid around the capacity of both subjects.
+        let mut study = Study::around(400.0);
+        let first = study.block(steady([400.0, 412.0]), None);
+        let second = study.block(steady([400.0, 412.0]), None);
+        assert_eq!((first.len(), second.len()), (7, 7));
+        assert_eq!(study.loads.len(), 7);
+    }
+
+    #[test]
+    fn an_objective_that_is_never_met_ends_with_the_lowest_rate() {
+        // Method: subjects that serve one request in ten seconds.
+        let mut study = Study::around(1_000.0);
+        for _ in 0..2 {
+            study.block(steady([0.1, 0.1]), None);
+        }
+        let found = &study.capacities()[0];
+        assert_eq!((found.rate_per_s, found.held_per_s), (None, None));
+        // Fewer than ten requests are due in a block below 50/s: two slices of 0.1 s.
+        assert!((50.0..200.0).contains(&found.high.unwrap()), "{found:?}");
+    }
+
+    #[test]
+    fn a_block_without_time_for_further_rates_is_complete_without_them() {
+        // Method: the seven rates of two subjects take 7 s of virtual time; the deadline is
+        // right after them, or before the third further rate.
+        for (deadline_s, most) in [(7.1, 7), (9.2, 9)] {
+            let mut study = Study::around(1_000.0);
+            let deadline = Nanos((deadline_s * 1e9) as u64);
+            let offered = study.block(steady([200.0; 2]), Some(deadline));
+            assert_eq!(offered.len(), most, "{offered:?}");
+            assert_eq!(study.record.blocks[0].loads.len(), most);
+            assert!(study.record.blocks[0].complete);
+        }
+    }
+}
