@@ -268,7 +268,7 @@ mod tests {
         // offered, or none. A second block is always measured.
         let study = Study {
             blocks: Some(6),
-            blocks_within: Some(Duration::from_secs(60)),
+            ordered_time: Some(OrderedTime::Whole(Duration::from_secs(60))),
             ..study(SliceLength::Usual)
         };
         let ends = |have_gone_on: bool, done: usize, whole_s: u64, last_s: u64| {
@@ -289,6 +289,7 @@ mod tests {
                 faults: Vec::new(),
                 missing_agents: Vec::new(),
                 canaries: Vec::new(),
+                other_programs: Vec::new(),
             };
             measured.blocks = vec![block; done];
             let record = StudyRecord {
@@ -299,7 +300,7 @@ mod tests {
                 whole: Duration::from_secs(whole_s),
                 last_block: Duration::from_secs(last_s),
             };
-            reason_to_stop(&study, &record, spent)
+            reason_to_stop(&study, &[], &record, spent)
         };
         assert_eq!(ends(true, 5, 60, 10), None);
         assert_eq!(ends(true, 3, 60, 20), Some(StudyEnd::Budget));
