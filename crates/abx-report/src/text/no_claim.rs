@@ -2,6 +2,7 @@
 
 use abx_evidence::{ExpectationResult, Finding, Level, Standing};
 
+use crate::words::findings::{message, remedy};
 use crate::words::wrap::clean_name;
 
 /// The first finding that rules a claim out, or else the first expectation that the record
@@ -15,7 +16,8 @@ pub fn no_claim_line(findings: &[Finding], answers: &[ExpectationResult]) -> Str
         .filter(|one| !settled.contains(&one.standing));
     let why = match (voids.next(), open.next()) {
         (Some(finding), _) => {
-            format!("{}; {}", clean_name(&finding.message), finding.remedy)
+            let message = message(finding).replace('\n', " ");
+            format!("{message}; {}", remedy(finding))
         }
         (None, Some(answer)) => format!(
             "expected {}, which is {}",

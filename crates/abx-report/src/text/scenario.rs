@@ -7,7 +7,7 @@ use crate::words::run::glance;
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::times::{at_least_legend, time};
-use crate::words::units::{TimeUnit, count, figure, percent, plural, seconds};
+use crate::words::units::{GLUE, TimeUnit, count, figure, percent, plural, seconds};
 use crate::words::wrap::{clean_name, wrap};
 
 /// The report of a scenario, ready to be printed.
@@ -67,7 +67,7 @@ fn at_a_glance(record: &ScenarioRecord, style: &Style) -> Vec<(&'static str, Str
     }
     if let Some(cpu_s) = record.server_cpu_s {
         let each = record.server_us_per_session();
-        let each = each.map(|us| format!(", {} us for each completed session", figure(us)));
+        let each = each.map(|us| format!(", {}{GLUE}µs per completed session", figure(us)));
         let each = each.unwrap_or_default();
         lines.push(("server", format!("{} of CPU time{each}", seconds(cpu_s))));
     }

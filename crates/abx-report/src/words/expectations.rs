@@ -3,9 +3,9 @@
 use abx_evidence::{Doubt, ExpectationResult, Standing, StudyRecord};
 
 use super::metrics::metric_name;
+use super::prose::prose;
 use super::units::{plural, ratios};
-use super::verdict::{more_blocks, name};
-use super::wrap::clean;
+use super::verdict::{name, would_settle};
 
 /// The figures behind an answer, and what keeps them from settling it.
 pub(crate) fn reason(record: &StudyRecord, answer: &ExpectationResult) -> String {
@@ -39,7 +39,7 @@ fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> S
     match doubt {
         Doubt::Straddles => {
             let settling = answer.blocks_more.map_or_else(String::new, |more| {
-                format!(", about {} would settle it", more_blocks(record, more))
+                format!(", {}", would_settle(record, more))
             });
             // 1 + 0.03 has a long tail of digits.
             let factor = (factor * 1e9).round() / 1e9;
@@ -62,7 +62,7 @@ fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> S
 }
 
 fn invalid(why: &str) -> String {
-    let why = clean(why);
+    let why = prose(why, &[]);
     let line = why.lines().next().unwrap_or_default();
     match line.trim_end_matches(['.', ':', ' ']) {
         "" => "no claim can be made".to_owned(),

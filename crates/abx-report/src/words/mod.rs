@@ -19,6 +19,8 @@ pub(crate) mod load;
 pub(crate) mod metrics;
 pub(crate) mod overview;
 pub(crate) mod phases;
+pub(crate) mod prose;
+pub(crate) mod ratio;
 pub(crate) mod run;
 pub(crate) mod scope;
 pub(crate) mod server_times;

@@ -1,6 +1,9 @@
 //! How a report may look: colour, letters and width.
 
+use abx_evidence::Verdict;
+
 use super::units::GLUE;
+use super::verdict::mark;
 use super::wrap::wrap;
 
 /// How a report may look.
@@ -60,6 +63,17 @@ impl Style {
         if self.unicode { "≤" } else { "<=" }
     }
 
+    /// The mark of a verdict; in ASCII its stand-in.
+    pub(crate) fn mark(&self, verdict: Verdict) -> &'static str {
+        match mark(verdict) {
+            mark if self.unicode => mark,
+            "▲" => "+",
+            "▼" => "-",
+            "–" => "n/a",
+            mark => mark,
+        }
+    }
+
     /// A single word in bold and colour, where that is allowed.
     pub(crate) fn paint(&self, word: &str, tint: Tint) -> String {
         let code = match tint {
@@ -83,6 +97,8 @@ impl Style {
         }
         let in_ascii = |letter| match letter {
             '…' => '~',
+            '▲' => '+',
+            '▼' => '-',
             '→' | '▶' => '>',
             '×' => 'x',
             '÷' => '/',
