@@ -30,3 +30,4 @@ pub use text::{
     try_line, verification_line,
 };
 pub use words::style::Style;
+pub use words::units::plural;

@@ -189,9 +189,7 @@ fn sweep(
             _ => Vec::new(),
         },
         knees: match axis {
-            Axis::Connections if !record.is_comparison() && !is_paused => {
-                knees(&loads, summaries)
-            }
+            Axis::Connections if !record.is_comparison() && !is_paused => knees(&loads, summaries),
             _ => Vec::new(),
         },
         loads: loads.iter().map(|view| view.load.name.clone()).collect(),

@@ -4,9 +4,9 @@
 use abx_evidence::{Comparison, Role, StudyRecord};
 
 use crate::words::metrics::{capitalized, metric_of};
+use crate::words::ratio::ratio_cells;
 use crate::words::style::Style;
 use crate::words::table::Table;
-use crate::words::ratio::ratio_cells;
 use crate::words::units::percent;
 use crate::words::verdict::{name, place, who, word};
 

@@ -3,8 +3,8 @@
 
 use abx_evidence::doctor::{Check, CheckStatus, DoctorRecord, Readings};
 
-use crate::words::style::{Style, Tint};
 use crate::words::prose::prose;
+use crate::words::style::{Style, Tint};
 use crate::words::units::{bytes, plural, seconds};
 use crate::words::wrap::{clean, clean_name, wrap};
 

@@ -6,8 +6,8 @@ use crate::words::grid::{self, GridCell, GridColumn, GridRow, row_name};
 use crate::words::labels::label_lines;
 use crate::words::metrics::metric_under;
 use crate::words::style::{Style, Tint};
-use crate::words::verdict::tint;
 use crate::words::units::GLUE;
+use crate::words::verdict::tint;
 use crate::words::wrap::clean_name;
 
 /// The primary verdicts of a study, and what the signs mean.

@@ -150,7 +150,10 @@ impl Cause<'_> {
                 subject => finding.message.replace(subject, SUBJECT),
             };
             let key = (&pattern, &finding.load);
-            match merged.iter_mut().find(|(like, first, _)| (&*like, &first.load) == key) {
+            match merged
+                .iter_mut()
+                .find(|(like, first, _)| (&*like, &first.load) == key)
+            {
                 Some((.., others)) => others.push(subject),
                 None => merged.push((pattern, finding, Vec::new())),
             }

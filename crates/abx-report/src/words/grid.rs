@@ -149,9 +149,13 @@ pub(crate) fn cell_figures(one: &Comparison, style: &Style) -> Option<[String; 2
         return None;
     }
     let Some(shown) = ShownRatio::of_comparison(one) else {
-        return one.plain_ratio().map(|ratio| [figure(ratio), String::new()]);
+        return one
+            .plain_ratio()
+            .map(|ratio| [figure(ratio), String::new()]);
     };
-    let bounds = one.bounds().filter(|_| one.verdict == Verdict::Inconclusive);
+    let bounds = one
+        .bounds()
+        .filter(|_| one.verdict == Verdict::Inconclusive);
     // The third digit shows on which side of 1 a decided one ends.
     let short = bounds.map(short_ratios);
     Some(match (short, shown.ends.clone()) {
@@ -193,19 +197,28 @@ pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
         .map(|side| side.sign(style))
         .collect();
     let signs = [
-        (true, marked(Verdict::Faster, "better (faster, or less of a cost)")),
+        (
+            true,
+            marked(Verdict::Faster, "better (faster, or less of a cost)"),
+        ),
         (true, marked(Verdict::Slower, "worse")),
         (
             is(Verdict::Equivalent),
-            marked(Verdict::Equivalent, &format!("no difference larger than {margin}")),
+            marked(
+                Verdict::Equivalent,
+                &format!("no difference larger than {margin}"),
+            ),
         ),
-        (is(Verdict::Inconclusive), marked(Verdict::Inconclusive, "undecided")),
+        (
+            is(Verdict::Inconclusive),
+            marked(Verdict::Inconclusive, "undecided"),
+        ),
         (is(Verdict::Invalid), marked(Verdict::Invalid, "no result")),
         (has(&|one| one.fragile), "~ fragile".to_owned()),
         (!bounds.is_empty(), format!("{} a bound", bounds.join(" "))),
         (
             has(&is_open_bound),
-            format!("{OPEN_BOUND}: the true ratio may lie beyond the interval"),
+            format!("{OPEN_BOUND}: or beyond the interval"),
         ),
         (
             has(&|one| one.bounds().is_none() && one.plain_ratio().is_some()),
@@ -213,23 +226,35 @@ pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
         ),
         (
             has_instead(record),
-            format!("{INSTEAD}: CPU per response, because {limit} was the limit of the throughput"),
+            format!("{INSTEAD}: CPU per response ({limit} was the limit)"),
         ),
-        (has_empty(record), "empty: not asked for, or no ratio".to_owned()),
+        (
+            has_empty(record),
+            "empty: not asked for, or no ratio".to_owned(),
+        ),
     ];
     let there = signs.into_iter().filter(|(is_there, _)| *is_there);
     there.map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
 
-/// Ratios with two digits behind the point at most.
+/// Ratios with two digits behind the point at most, and with one if the interval is so wide
+/// that the second means nothing.
 fn short_ratios(found: [f64; 3]) -> [String; 3] {
-    let shorter = found.map(|ratio| format!("{ratio:.2}"));
+    let [_, low, high] = found;
+    let decimals = match high > WIDE * low && low >= 0.1 {
+        true => 1,
+        false => 2,
+    };
+    let shorter = found.map(|ratio| format!("{ratio:.decimals$}"));
     let whole = ratios(found);
     match whole[0].len() > shorter[0].len() {
         true => shorter,
         false => whole,
     }
 }
+
+/// An interval whose ends differ by this factor is wide.
+const WIDE: f64 = 4.0;
 
 /// Whether anything in the grid is empty.
 fn has_empty(record: &StudyRecord) -> bool {

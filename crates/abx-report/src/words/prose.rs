@@ -65,8 +65,16 @@ fn figures(text: &str, names: &[&str]) -> String {
 fn is_figure(before: &str, number: &str, after: &str) -> bool {
     let begins = before.chars().next_back();
     let stands_alone = begins.is_none_or(|letter| " \n([+≥≤".contains(letter));
-    let last_word = before.trim_end().rsplit([' ', '\n', '(']).next();
-    let is_named = last_word.is_some_and(|word| NAMED_BY_NUMBER.contains(&word));
+    let clause = before
+        .rsplit([',', ':', ';', '('])
+        .next()
+        .unwrap_or_default();
+    let mut words = clause.split_whitespace().rev();
+    let is_named = words
+        .clone()
+        .next()
+        .is_some_and(|word| NAMED_BY_NUMBER.contains(&word))
+        || words.any(|word| ["port", "ports"].contains(&word));
     let mut next = after.chars();
     let ends = match (next.next(), next.next()) {
         (None, _) => true,
@@ -94,9 +102,7 @@ fn unit(after: &str) -> Option<&'static str> {
 
 const UNITS: [&str; 8] = ["%", "ns", "µs", "ms", "s", "kB", "MB", "GB"];
 /// The number after one of these is no quantity.
-const NAMED_BY_NUMBER: [&str; 8] = [
-    "port", "ports", "process", "pid", "PID", "status", "line", "seed",
-];
+const NAMED_BY_NUMBER: [&str; 6] = ["process", "pid", "PID", "status", "line", "seed"];
 
 #[cfg(test)]
 mod tests {
@@ -108,7 +114,10 @@ mod tests {
         // nothing.
         let names = ["2024", "c 5000"];
         let table = [
-            ("both kept up with 18776/s: done", "both kept up with 18,776/s: done"),
+            (
+                "both kept up with 18776/s: done",
+                "both kept up with 18,776/s: done",
+            ),
             ("4744 of 5000 slices", "4,744 of 5,000 slices"),
             ("(179784 requests/s)", "(179,784 requests/s)"),
             ("had 8771.3 requests, 10000", "had 8,771.3 requests, 10,000"),
@@ -116,11 +125,27 @@ mod tests {
             ("already 18,776 and 1,000.5", "already 18,776 and 1,000.5"),
             ("92 % of 12 s", "92\u{a0}% of 12\u{a0}s"),
             ("12 sessions of 999 ms", "12 sessions of 999\u{a0}ms"),
-            ("use `ulimit -n 20000` or 4096", "use `ulimit -n 20000` or 4,096"),
-            ("127.0.0.1:8080 and port 8080", "127.0.0.1:8080 and port 8080"),
-            ("kept-c5000, r1691, 5.15.0-1045", "kept-c5000, r1691, 5.15.0-1045"),
-            ("2024 beside 1999, under c 5000", "2024 beside 1,999, under c 5000"),
+            (
+                "use `ulimit -n 20000` or 4096",
+                "use `ulimit -n 20000` or 4,096",
+            ),
+            (
+                "127.0.0.1:8080 and port 8080",
+                "127.0.0.1:8080 and port 8080",
+            ),
+            (
+                "kept-c5000, r1691, 5.15.0-1045",
+                "kept-c5000, r1691, 5.15.0-1045",
+            ),
+            (
+                "2024 beside 1999, under c 5000",
+                "2024 beside 1,999, under c 5000",
+            ),
             ("on 2026-11-26 at 10:30", "on 2026-11-26 at 10:30"),
+            (
+                "ports 1024 to 65535: 64512 free",
+                "ports 1024 to 65535: 64,512 free",
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(prose(text, &names), expected);

@@ -123,12 +123,42 @@ mod tests {
         };
         let (slower, faster) = ([0.94, 0.91, 0.97], [1.5, 1.4, 1.7]);
         let table = [
-            (Verdict::Slower, true, slower, "at most 0.97", "0.94 was measured"),
-            (Verdict::Less, true, slower, "at most 0.97", "0.94 was measured"),
-            (Verdict::Faster, true, faster, "at least 1.40", "1.50 was measured"),
-            (Verdict::More, true, faster, "at least 1.40", "1.50 was measured"),
+            (
+                Verdict::Slower,
+                true,
+                slower,
+                "at most 0.97",
+                "0.94 was measured",
+            ),
+            (
+                Verdict::Less,
+                true,
+                slower,
+                "at most 0.97",
+                "0.94 was measured",
+            ),
+            (
+                Verdict::Faster,
+                true,
+                faster,
+                "at least 1.40",
+                "1.50 was measured",
+            ),
+            (
+                Verdict::More,
+                true,
+                faster,
+                "at least 1.40",
+                "1.50 was measured",
+            ),
             (Verdict::Slower, false, slower, "0.94", "0.91 to 0.97"),
-            (Verdict::Inconclusive, true, slower, "0.94", "0.91 to 0.97, or beyond"),
+            (
+                Verdict::Inconclusive,
+                true,
+                slower,
+                "0.94",
+                "0.91 to 0.97, or beyond",
+            ),
         ];
         for (verdict, at_least, bounds, ratio, detail) in table {
             let expected = (ratio.to_owned(), detail.to_owned());

@@ -10,7 +10,8 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// A count with its noun, which takes an `s` unless there is one.
-pub(crate) fn plural(number: u64, noun: &str) -> String {
+#[must_use]
+pub fn plural(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", count(number))
 }

@@ -8,10 +8,10 @@ use abx_evidence::{
     StudyRecord, Verdict,
 };
 
-use super::metrics::{metric_under, shape_under};
-use super::style::{Style, Tint};
 use super::findings::message;
+use super::metrics::{metric_under, shape_under};
 use super::ratio::ShownRatio;
+use super::style::{Style, Tint};
 use super::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
 use super::wrap::{clean_name, shorten};
 
@@ -85,9 +85,7 @@ fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
         }
         Metric::Recovery => {
             let recovers = match one.bounds() {
-                Some(found) => {
-                    recovers([&subject, &baseline], found, (one.verdict, one.at_least))
-                }
+                Some(found) => recovers([&subject, &baseline], found, (one.verdict, one.at_least)),
                 None => format!("{subject} takes {ratio} times as long as {baseline} to recover"),
             };
             format!("{recovers} {place}")
@@ -379,7 +377,7 @@ fn settled_by_cost(record: &StudyRecord, one: &Comparison) -> Option<String> {
             && (&other.subject, &other.baseline, &other.load)
                 == (&one.subject, &one.baseline, &one.load)
     })?;
-    let is_settled = cost.verdict.is_directed() || cost.verdict == Verdict::Equivalent;
+    let is_settled = cost.verdict.is_decided();
     let role = match cost.role {
         Role::Primary => "",
         Role::Exploratory => "Exploratory: ",

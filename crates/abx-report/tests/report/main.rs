@@ -1,5 +1,6 @@
 //! Reports as a person sees them, from records with fixed figures.
 
+mod agreement;
 mod alone;
 mod catalog;
 mod course;

@@ -13,7 +13,7 @@ pub fn record_of(study: &str) -> StudyRecord {
 
 /// Every record that a study of the catalog has (`record.json.zst`, and `record-WHAT.json.zst`
 /// of a part of it), judged anew, with its folder.
-fn records() -> Vec<(PathBuf, StudyRecord)> {
+pub fn records() -> Vec<(PathBuf, StudyRecord)> {
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder of the catalog");
         entries.map(|entry| entry.expect("an entry").path())
@@ -38,7 +38,12 @@ fn is_record(file: &Path) -> bool {
 fn read(file: &Path) -> StudyRecord {
     let packed = fs::File::open(file).expect("a record");
     let json = zstd::decode_all(packed).expect("a compressed record");
-    serde_json::from_slice(&json).expect("a record")
+    read_json(&json)
+}
+
+/// A record judged anew.
+pub fn read_json(json: &[u8]) -> StudyRecord {
+    serde_json::from_slice(json).expect("a record")
 }
 
 #[test]

@@ -16,8 +16,8 @@ pub struct ExpectFlags {
     /// * old' or 'server_cpu: new <= 1.1 * old @ LOAD'; may be repeated.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Exit with 1 if a subject is certainly slower than the baseline (or than the subject of
-    /// --against) by more than this, such as 3%, and with 3 if too little was measured to tell.
+    /// Exit with 1 if a subject is certainly slower than its baseline by more than this, such as
+    /// 3%, and with 3 if too little was measured to decide.
     #[arg(long, value_name = "PCT", value_parser = slack)]
     pub fail_if_slower: Option<Expectation>,
 }

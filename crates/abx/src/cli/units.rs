@@ -22,7 +22,8 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     let is_number = |byte: u8| byte.is_ascii_digit();
     match text.bytes().next() {
         Some(first) if !is_number(first) => Err(format!(
-            "`{text}` is not a time: give a number of seconds, or a unit with it, such as 10s or              2m; a request's body is given by -b"
+            "`{text}` is not a time: give a number of seconds, or a unit with it, such as 10s or 2m; \
+             -b gives a request's body"
         )),
         _ if text.bytes().all(is_number) => duration(&format!("{text}s")),
         _ => duration(text),

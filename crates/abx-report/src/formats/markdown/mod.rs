@@ -23,12 +23,12 @@ use crate::words::load::offer;
 use crate::words::metrics::{capitalized, metric_of};
 use crate::words::phases;
 use crate::words::prose::{Part, parts};
+use crate::words::ratio::ratio_cells;
 use crate::words::scope;
 use crate::words::server_times::server_times_table;
 use crate::words::services::services_table;
 use crate::words::style::Style;
 use crate::words::table::Table;
-use crate::words::ratio::ratio_cells;
 use crate::words::units::{figure, percent};
 use crate::words::verdict::{instead_of_throughput, mark, place, remarks, sentence, word};
 use crate::words::wrap::{clean, clean_name};
@@ -301,7 +301,9 @@ fn findings(all: &[Finding], loads: LoadCount, is_counted: bool) -> String {
         };
         let seen: Vec<String> = seen.iter().map(|text| quoting(text)).collect();
         let remedies = cause.remedies();
-        let remedies = remedies.iter().map(|remedy| format!("<br>→ {}", quoting(&capitalized(remedy))));
+        let remedies = remedies
+            .iter()
+            .map(|remedy| format!("<br>→ {}", quoting(&capitalized(remedy))));
         let (level, seen) = (level(cause.level), seen.join("<br>"));
         format!("- **{level}** {seen}{}\n", remedies.collect::<String>())
     };
@@ -311,8 +313,8 @@ fn findings(all: &[Finding], loads: LoadCount, is_counted: bool) -> String {
     let [notes_text, limits_text] =
         [&notes, &limits].map(|causes| causes.iter().map(|cause| entry(cause)).collect::<String>());
     let kinds: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
-    let folded = (!notes.is_empty())
-        .then(|| details(&format!("Notes: {}", kinds.join(", ")), &notes_text));
+    let folded =
+        (!notes.is_empty()).then(|| details(&format!("Notes: {}", kinds.join(", ")), &notes_text));
     let parts = [Some(limits_text), folded].into_iter().flatten();
     let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     parts.join("\n")

@@ -44,7 +44,8 @@ fn entry(all: &[Finding], cause: &Cause, loads: usize) -> Element {
     });
     let remedies = cause.remedies().into_iter().map(|remedy| {
         let line = element("p").class("remedy");
-        line.add(element("b").text("Remedy: ")).add(quoting(&remedy))
+        line.add(element("b").text("Remedy: "))
+            .add(quoting(&remedy))
     });
     element("li")
         .class(format!("finding is-{word}"))

@@ -43,9 +43,7 @@ pub(crate) fn matrix(record: &StudyRecord) -> Markup {
         "Ratio and its interval; a cell leads to its details. {}",
         grid::legend(record, &LINE)
     );
-    [heading, frame, note(&legend)]
-        .into_iter()
-        .collect()
+    [heading, frame, note(&legend)].into_iter().collect()
 }
 
 fn cell(record: &StudyRecord, row: GridRow, column: GridColumn) -> Element {

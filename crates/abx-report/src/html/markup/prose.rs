@@ -1,7 +1,7 @@
 //! Words of reports as markup: paragraphs, quotes, figures with their units.
 
-use crate::words::prose::{Part, parts};
 use super::{Element, Markup, element};
+use crate::words::prose::{Part, parts};
 use crate::words::style::Style;
 use crate::words::units::GLUE;
 
