@@ -4,7 +4,7 @@
 mod printed;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use abx_evidence::{Comparison, Sense, StudyRecord, Verdict};
 
@@ -136,25 +136,25 @@ fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
 }
 
 /// The records of the catalog, and those that are kept for their reports.
-fn all_records() -> Vec<(String, StudyRecord)> {
+pub fn all_records() -> impl Iterator<Item = (String, StudyRecord)> {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abx/tests/golden/records");
     let kept = fs::read_dir(kept)
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    let is_study = |path: &Path| {
+    let is_study = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy();
         name.starts_with("study-")
     };
-    let kept = kept.filter(|path| is_study(path));
+    let kept = kept.filter(is_study);
     let kept = kept.map(|path| {
         (
             path.display().to_string(),
             read_json(&fs::read(&path).unwrap()),
         )
     });
-    let catalog = records().into_iter();
-    let catalog = catalog.map(|(folder, record)| (folder.display().to_string(), record));
-    kept.chain(catalog).collect()
+    let catalog = records().iter();
+    let catalog = catalog.map(|(folder, record)| (folder.display().to_string(), record.clone()));
+    kept.chain(catalog)
 }
 
 #[test]

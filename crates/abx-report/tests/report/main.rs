@@ -16,6 +16,7 @@ mod past_baseline;
 mod phases;
 mod picture;
 mod plan;
+mod prose;
 mod readmes;
 mod run;
 mod scenario;

@@ -42,7 +42,7 @@ impl Printed {
             grid: study_text(record, ReportExtent::Brief, &WIDE),
             full: study_text(record, ReportExtent::Full, &WIDE),
             markdown: study_markdown(record, &[]),
-            html: study_html(record),
+            html: study_html(&without_slices(record)),
         }
     }
 
@@ -106,6 +106,13 @@ impl Printed {
             ("page", sections.map(ranking_table).collect()),
         ]
     }
+}
+
+/// The record without its slices, of which most of a page is made, and no verdict.
+fn without_slices(record: &StudyRecord) -> StudyRecord {
+    let mut bare = record.clone();
+    bare.measured.blocks.clear();
+    bare
 }
 
 /// More than four comparisons are printed as a grid.
