@@ -4,7 +4,7 @@
 use abx_evidence::{Finding, FindingId, Level};
 
 use crate::words::findings::{
-    Cause, LoadCount, Told, causes, message, message_under, remedy, told,
+    Cause, LoadCount, Told, causes, first_sentence, message, message_under, remedy, told,
 };
 use crate::words::style::{Style, Tint};
 use crate::words::units::count;
@@ -46,7 +46,7 @@ pub(crate) fn by_cause(all: &[Finding], style: &Style) -> String {
         _ => NOTES_MAX - 1,
     };
     for cause in &notes[..shown] {
-        out.push_str(&entry(Level::Note, &first_message(cause), style));
+        out.push_str(&entry(Level::Note, &short_note(cause), style));
     }
     let rest: Vec<String> = notes[shown..].iter().map(Cause::counted).collect();
     if !rest.is_empty() {
@@ -95,12 +95,21 @@ fn to_do(finding: &Finding, style: &Style) -> String {
 
 /// What was seen first, and how often the like of it was seen besides.
 fn first_message(cause: &Cause) -> String {
-    let others = match cause.findings.len() - 1 {
+    message(cause.findings[0]) + &others(cause)
+}
+
+/// The same of a note, in one sentence.
+fn short_note(cause: &Cause) -> String {
+    first_sentence(&message(cause.findings[0])).to_owned() + &others(cause)
+}
+
+/// How often the like was seen besides.
+fn others(cause: &Cause) -> String {
+    match cause.findings.len() - 1 {
         0 => String::new(),
         1 => " (and once more)".to_owned(),
         more => format!(" (and {} times more)", count(more as u64)),
-    };
-    message(cause.findings[0]) + &others
+    }
 }
 
 const INDENT: &str = "       ";
