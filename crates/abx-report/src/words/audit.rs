@@ -6,7 +6,6 @@ use abx_audit::{
     Audit, AuditFinding, AuditFindingId, FigureKey, ImportedRecord, LoadTool, ToolReport,
 };
 
-use super::prose::prose;
 use super::units::{UNKNOWN, date};
 use super::wrap::clean_name;
 
@@ -168,13 +167,11 @@ fn told(finding: &AuditFinding, audit: &Audit) -> String {
         DifferentUnderWay,
         SmallDifference,
     ];
-    let names: Vec<&str> = finding.reports.iter().map(String::as_str).collect();
-    let message = prose(&finding.message, &names);
     match finding.reports.len() {
-        _ if names_them.contains(&finding.id) => message,
-        1 if audit.reports.len() == 1 => message,
-        all if all == audit.reports.len() && all > 1 => format!("all: {message}"),
-        _ => format!("{}: {message}", finding.reports.join(", ")),
+        _ if names_them.contains(&finding.id) => finding.message.clone(),
+        1 if audit.reports.len() == 1 => finding.message.clone(),
+        all if all == audit.reports.len() && all > 1 => format!("all: {}", finding.message),
+        _ => format!("{}: {}", finding.reports.join(", "), finding.message),
     }
 }
 

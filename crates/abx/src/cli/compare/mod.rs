@@ -121,7 +121,7 @@ pub fn ended(record: &StudyRecord, answers: &[ExpectationResult], flags: &Output
 fn demonstration(study: &Study) -> String {
     let names: Vec<&str> = study.subjects.iter().map(|one| one.name.as_str()).collect();
     let how_long = match study.blocks {
-        Some(blocks) => format!("for {blocks} blocks"),
+        Some(blocks) => format!("for {}", abx_report::plural(blocks.into(), "block")),
         None => format!(
             "until the result is precise, for {} at most",
             humantime::format_duration(study.budget())
