@@ -3,9 +3,8 @@
 
 use abx_evidence::{Finding, FindingId, Level};
 
-use crate::words::findings::{
-    Cause, LoadCount, Told, causes, first_sentence, message, message_under, remedy, told,
-};
+use crate::words::findings::{Cause, LoadCount, Told, causes, message_under, told};
+use crate::words::prose::{first_sentence, message, remedy};
 use crate::words::style::{Style, Tint};
 use crate::words::units::count;
 use crate::words::wrap::wrap;

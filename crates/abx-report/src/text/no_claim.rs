@@ -2,8 +2,7 @@
 
 use abx_evidence::{ExpectationResult, Finding, Level, Standing};
 
-use crate::words::findings::{message, remedy};
-use crate::words::prose::prose;
+use crate::words::prose::{message, prose, remedy};
 use crate::words::wrap::clean_name;
 
 /// The first finding that rules a claim out, or else the first expectation that the record

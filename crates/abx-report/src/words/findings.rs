@@ -2,7 +2,7 @@
 
 use abx_evidence::{Finding, FindingId, Level};
 
-use super::prose::prose;
+use super::prose::{message, remedy};
 use super::verdict::name;
 use super::wrap::{clean_name, shorten};
 
@@ -70,47 +70,13 @@ fn is_like(one: &Finding, other: &Finding) -> bool {
         && (&one.id, &one.subject) == (&other.id, &other.subject)
 }
 
-/// What a finding has seen, as it is printed.
-pub(crate) fn message(finding: &Finding) -> String {
-    prose(&finding.message, &names(finding))
-}
-
-/// The first sentence of a message: what comes before a semicolon, or before the colon of a
-/// list. Nothing within brackets ends it.
-pub(crate) fn first_sentence(message: &str) -> &str {
-    let line = message.lines().next().unwrap_or_default();
-    let mut depth = 0_u32;
-    let mut colon = None;
-    for (at, letter) in line.char_indices() {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ if depth > 0 || !line[at + letter.len_utf8()..].starts_with(' ') => {}
-            ':' => colon = colon.or(Some(at)),
-            ';' => return &line[..colon.unwrap_or(at)],
-            _ => {}
-        }
-    }
-    line
-}
-
-/// The same with its load, if the record has several.
+/// The message of a finding with its load, if the record has several.
 pub(crate) fn message_under(finding: &Finding, loads: LoadCount) -> String {
     let message = message(finding);
     match &finding.load {
         Some(load) if loads == LoadCount::Several => format!("under {}: {message}", name(load)),
         _ => message,
     }
-}
-
-/// What to do about a finding, as it is printed.
-pub(crate) fn remedy(finding: &Finding) -> String {
-    prose(&finding.remedy, &names(finding))
-}
-
-fn names(finding: &Finding) -> Vec<&str> {
-    let names = [&finding.subject, &finding.load];
-    names.into_iter().flatten().map(String::as_str).collect()
 }
 
 /// Findings of one cause.
@@ -168,10 +134,10 @@ impl Cause<'_> {
                 "" => finding.message.clone(),
                 subject => finding.message.replace(subject, SUBJECT),
             };
-            let key = (&pattern, &finding.load);
+            let key = (pattern.as_str(), &finding.load);
             match merged
                 .iter_mut()
-                .find(|(like, first, _)| (&*like, &first.load) == key)
+                .find(|(like, first, _)| (like.as_str(), &first.load) == key)
             {
                 Some((.., others)) => others.push(subject),
                 None => merged.push((pattern, finding, Vec::new())),
@@ -256,31 +222,6 @@ mod tests {
             ["foreign cpu (2): a, b under c1", "foreign cpu: b under c10"]
         );
         assert_eq!(causes[0].remedies(), [FindingId::ForeignCpu.remedy()]);
-    }
-
-    #[test]
-    fn the_first_sentence_of_a_message_is_whole() {
-        // Method: a reason after a colon, more after a semicolon, a list after a colon, and
-        // both signs within brackets.
-        let table = [
-            (
-                "it was busy: it used 98 % of its CPU",
-                "it was busy: it used 98 % of its CPU",
-            ),
-            (
-                "2 rounds were disturbed, by others; they count",
-                "2 rounds were disturbed, by others",
-            ),
-            ("not read: the clock; the ports", "not read"),
-            (
-                "it lost some (again: 3; new: 4), or less; so",
-                "it lost some (again: 3; new: 4), or less",
-            ),
-            ("at 10:30;x", "at 10:30;x"),
-        ];
-        for (message, expected) in table {
-            assert_eq!(first_sentence(message), expected);
-        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub(crate) mod history;
 pub(crate) mod how_measured;
 pub(crate) mod labels;
 pub(crate) mod load;
+pub(crate) mod marks;
 pub(crate) mod metrics;
 pub(crate) mod overview;
 pub(crate) mod phases;

@@ -2,34 +2,70 @@
 //! findings. Their figures are read like all others: with thousands apart, and on one line
 //! with their units.
 
+use abx_evidence::Finding;
+
 use super::units::{GLUE, grouped};
 use super::wrap::clean;
+
+/// What a finding has seen, as it is printed.
+pub(crate) fn message(finding: &Finding) -> String {
+    prose(&finding.message, &names(finding))
+}
+
+/// The first sentence of a message: what comes before a semicolon, or before the colon of a
+/// list. Nothing within brackets ends it.
+pub(crate) fn first_sentence(message: &str) -> &str {
+    let line = message.lines().next().unwrap_or_default();
+    let mut depth = 0_u32;
+    let mut colon = None;
+    for (at, letter) in line.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ if depth > 0 || !line[at + letter.len_utf8()..].starts_with(' ') => {}
+            ':' => colon = colon.or(Some(at)),
+            ';' => return &line[..colon.unwrap_or(at)],
+            _ => {}
+        }
+    }
+    line
+}
+
+/// What to do about a finding, as it is printed.
+pub(crate) fn remedy(finding: &Finding) -> String {
+    prose(&finding.remedy, &names(finding))
+}
+
+fn names(finding: &Finding) -> Vec<&str> {
+    let names = [&finding.subject, &finding.load];
+    names.into_iter().flatten().map(String::as_str).collect()
+}
 
 /// Such a sentence as it is printed. Digits within `names`, within backticks, and after a word
 /// that makes a number a name, such as a port, stay as they are.
 pub(crate) fn prose(text: &str, names: &[&str]) -> String {
     let text = clean(text);
     let parts = parts(&text).map(|part| match part {
-        Part::Words(words) => figures(words, names),
-        Part::Code(code) => format!("`{code}`"),
+        SentencePart::Words(words) => figures(words, names),
+        SentencePart::Code(code) => format!("`{code}`"),
     });
     parts.collect()
 }
 
 /// A part of a sentence.
-pub(crate) enum Part<'a> {
+pub(crate) enum SentencePart<'a> {
     Words(&'a str),
     /// Quoted by backticks, which are left out: something to type.
     Code(&'a str),
 }
 
 /// The parts of a sentence. A backtick without a partner quotes nothing.
-pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = SentencePart<'_>> {
     let quotes = text.matches('`').count() / 2 * 2;
     let parts = text.splitn(quotes + 1, '`').enumerate();
     parts.map(|(index, part)| match index % 2 {
-        0 => Part::Words(part),
-        _ => Part::Code(part),
+        0 => SentencePart::Words(part),
+        _ => SentencePart::Code(part),
     })
 }
 
@@ -149,6 +185,31 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(prose(text, &names), expected);
+        }
+    }
+
+    #[test]
+    fn the_first_sentence_of_a_message_is_whole() {
+        // Method: a reason after a colon, more after a semicolon, a list after a colon, and
+        // both signs within brackets.
+        let table = [
+            (
+                "it was busy: it used 98 % of its CPU",
+                "it was busy: it used 98 % of its CPU",
+            ),
+            (
+                "2 rounds were disturbed, by others; they count",
+                "2 rounds were disturbed, by others",
+            ),
+            ("not read: the clock; the ports", "not read"),
+            (
+                "it lost some (again: 3; new: 4), or less; so",
+                "it lost some (again: 3; new: 4), or less",
+            ),
+            ("at 10:30;x", "at 10:30;x"),
+        ];
+        for (message, expected) in table {
+            assert_eq!(first_sentence(message), expected);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use abx_evidence::Verdict;
 
+use super::marks::mark;
 use super::units::GLUE;
-use super::verdict::mark;
 use super::wrap::wrap;
 
 /// How a report may look.

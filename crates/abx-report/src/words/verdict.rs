@@ -8,8 +8,8 @@ use abx_evidence::{
     StudyRecord, Verdict,
 };
 
-use super::findings::message;
 use super::metrics::{metric_under, shape_under};
+use super::prose::message;
 use super::ratio::ShownRatio;
 use super::style::{Style, Tint};
 use super::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
@@ -271,17 +271,6 @@ pub(crate) fn load_text(record: &StudyRecord, load: &str) -> String {
 /// A verdict's word as a report shows it.
 pub(crate) fn painted(verdict: Verdict, style: &Style) -> String {
     style.paint(word(verdict), tint(verdict))
-}
-
-/// A verdict's mark, which points to good: also for costs, of which less is good.
-pub(crate) fn mark(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster | Verdict::Less => "▲",
-        Verdict::Slower | Verdict::More => "▼",
-        Verdict::Equivalent => "=",
-        Verdict::Inconclusive => "?",
-        Verdict::Invalid => "–",
-    }
 }
 
 /// A verdict's word.

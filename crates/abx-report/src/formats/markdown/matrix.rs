@@ -4,9 +4,10 @@ use abx_evidence::{Comparison, StudyRecord, Verdict};
 
 use super::{code, row};
 use crate::words::grid::{self, GridCell, GridColumn, GridRow};
+use crate::words::marks::mark;
 use crate::words::metrics::metric_under;
 use crate::words::ratio::ratio_cells;
-use crate::words::verdict::{mark, word};
+use crate::words::verdict::word;
 
 /// A page is as wide as this; more columns make a further table.
 const COLUMNS_MAX: usize = 4;

@@ -20,9 +20,10 @@ use crate::words::grid;
 use crate::words::held::held_table;
 use crate::words::how_measured::repeating;
 use crate::words::load::offer;
+use crate::words::marks::mark;
 use crate::words::metrics::{capitalized, metric_of};
 use crate::words::phases;
-use crate::words::prose::{Part, parts};
+use crate::words::prose::{SentencePart, parts};
 use crate::words::ratio::ratio_cells;
 use crate::words::scope;
 use crate::words::server_times::server_times_table;
@@ -30,7 +31,7 @@ use crate::words::services::services_table;
 use crate::words::style::Style;
 use crate::words::table::Table;
 use crate::words::units::{figure, percent};
-use crate::words::verdict::{instead_of_throughput, mark, place, remarks, sentence, word};
+use crate::words::verdict::{instead_of_throughput, place, remarks, sentence, word};
 use crate::words::wrap::{clean, clean_name};
 
 pub use matrix::verdict_matrix;
@@ -383,9 +384,9 @@ fn escape(text: &str) -> String {
 
 /// The same of a sentence in which backticks quote what one types.
 fn quoting(text: &str) -> String {
-    let markdown = |part: Part| match part {
-        Part::Words(words) => escape(words),
-        Part::Code(text) => code(text),
+    let markdown = |part: SentencePart| match part {
+        SentencePart::Words(words) => escape(words),
+        SentencePart::Code(text) => code(text),
     };
     parts(text).map(markdown).collect()
 }

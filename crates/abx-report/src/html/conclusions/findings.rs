@@ -4,7 +4,8 @@ use abx_evidence::{Finding, Level};
 
 use crate::html::conclusions::links::finding_id;
 use crate::html::markup::{Element, Markup, element, folded, note, quoting};
-use crate::words::findings::{Cause, causes, message};
+use crate::words::findings::{Cause, causes};
+use crate::words::prose::message;
 use crate::words::units::plural;
 use crate::words::verdict::name;
 

@@ -3,7 +3,8 @@
 use abx_evidence::Verdict;
 
 use crate::html::markup::{Element, element};
-use crate::words::verdict::{mark, word};
+use crate::words::marks::mark;
+use crate::words::verdict::word;
 
 /// The mark of a verdict; the word beside it says the same.
 pub(crate) fn sign(verdict: Verdict) -> Element {

@@ -1,7 +1,7 @@
 //! Words of reports as markup: paragraphs, quotes, figures with their units.
 
 use super::{Element, Markup, element};
-use crate::words::prose::{Part, parts};
+use crate::words::prose::{SentencePart, parts};
 use crate::words::style::Style;
 use crate::words::units::GLUE;
 
@@ -25,9 +25,9 @@ pub(crate) fn note(text: &str) -> Element {
 
 /// A text with everything between backticks as what one types.
 pub(crate) fn quoting(text: &str) -> Markup {
-    let markup = |part: Part| match part {
-        Part::Words(words) => Markup::text(words),
-        Part::Code(code) => element("code").text(code).into(),
+    let markup = |part: SentencePart| match part {
+        SentencePart::Words(words) => Markup::text(words),
+        SentencePart::Code(code) => element("code").text(code).into(),
     };
     parts(text).map(markup).collect()
 }

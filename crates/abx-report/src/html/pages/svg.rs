@@ -14,9 +14,10 @@ use crate::words::figures::table;
 use crate::words::held::held_table;
 use crate::words::labels::label_lines;
 use crate::words::load::{alone, offer};
+use crate::words::marks::mark;
 use crate::words::table::Table;
 use crate::words::units::{count, plural, seconds};
-use crate::words::verdict::{mark, sentence, word};
+use crate::words::verdict::{sentence, word};
 use crate::words::wrap::{clean_name, wrap};
 
 /// The verdicts of a study as an SVG picture: what was decided, the intervals

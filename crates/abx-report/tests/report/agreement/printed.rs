@@ -122,7 +122,8 @@ fn has_grid(record: &StudyRecord) -> bool {
 
 fn number_of(record: &StudyRecord, one: &Comparison) -> usize {
     let mut all = record.conclusions.comparisons.iter();
-    all.position(|other| std::ptr::eq(other, one)).unwrap()
+    all.position(|other| std::ptr::eq(other, one))
+        .expect("what every output has here")
 }
 
 /// The comparison of a cell: its pair, its load, and whether it is of CPU time.
@@ -235,7 +236,11 @@ fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
     let Some(first) = lines.iter().position(|line| is_row(line).is_some()) else {
         return Vec::new();
     };
-    let top = lines[..first].iter().rposition(Vec::is_empty).unwrap() + 1;
+    let top = lines[..first]
+        .iter()
+        .rposition(Vec::is_empty)
+        .expect("what every output has here")
+        + 1;
     let headers = &lines[top..first];
     let mut edges: Vec<usize> = headers.iter().flat_map(|line| ends(line)).collect();
     edges.sort_unstable();
@@ -260,7 +265,10 @@ fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
             let Some(at) = text.rfind(|letter| MARKS.contains(letter)) else {
                 continue;
             };
-            let mark = text[at..].chars().next().unwrap();
+            let mark = text[at..]
+                .chars()
+                .next()
+                .expect("what every output has here");
             let is_cpu = text.ends_with('c') || header.contains("CPU");
             let load = { column_load(record, &header) }.expect("a load above each column");
             let one = find(record, [&pair[0], &pair[1]], load, is_cpu);
@@ -317,9 +325,18 @@ fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
             let Some(at) = cell.find(|letter| MARKS.contains(letter)) else {
                 continue;
             };
-            let (mark, word) = cell[at..].split_once(' ').unwrap();
-            let word = word.trim_matches('*').split(',').next().unwrap();
-            let load = header.split('`').nth(1).unwrap();
+            let (mark, word) = cell[at..]
+                .split_once(' ')
+                .expect("what every output has here");
+            let word = word
+                .trim_matches('*')
+                .split(',')
+                .next()
+                .expect("what every output has here");
+            let load = header
+                .split('`')
+                .nth(1)
+                .expect("what every output has here");
             let one = find(record, [&pair[0], &pair[1]], load, header.contains("CPU"));
             all.push(Seen {
                 place: "Markdown table",
@@ -352,9 +369,12 @@ fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
             place: "Markdown list",
             number,
             mark: None,
-            word: cells
-                .last()
-                .map(|word| word.split(',').next().unwrap().to_owned()),
+            word: cells.last().map(|word| {
+                word.split(',')
+                    .next()
+                    .expect("what every output has here")
+                    .to_owned()
+            }),
         }
     };
     rows.enumerate().map(seen).collect()
@@ -371,8 +391,9 @@ fn cards(record: &StudyRecord, html: &str) -> Vec<Seen> {
     let cards = html.split("<li class=\"verdict ").skip(1);
     let lines: Vec<String> = cards
         .map(|card| {
-            let mark = between(card, "aria-hidden=\"true\">", "<").unwrap();
-            let text = between(card, "<p>", "</p>").unwrap();
+            let mark =
+                between(card, "aria-hidden=\"true\">", "<").expect("what every output has here");
+            let text = between(card, "<p>", "</p>").expect("what every output has here");
             format!("{mark} {}", text.replace("&#39;", "'"))
         })
         .collect();
@@ -392,7 +413,7 @@ fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
             let Some(number) = between(cell, "#ratio-", "\"") else {
                 continue;
             };
-            let number: usize = number.parse().unwrap();
+            let number: usize = number.parse().expect("what every output has here");
             let one = &record.conclusions.comparisons[number];
             let pair = pair_of(record, name).expect("the pair of a row");
             assert_eq!([&pair[0], &pair[1]], [&one.subject, &one.baseline]);
@@ -429,11 +450,13 @@ fn ranking_line(line: &str) -> ShownRanking {
         .rsplit_once(": ")
         .filter(|(before, _)| !before.contains("first"))
         .unwrap_or_else(|| {
-            let (before, _) = line.split_once("; ").unwrap();
-            before.rsplit_once(": ").unwrap()
+            let (before, _) = line.split_once("; ").expect("what every output has here");
+            before
+                .rsplit_once(": ")
+                .expect("what every output has here")
         });
     let ranks = rest.trim_end_matches('.').split(", ").map(|place| {
-        let (ranks, name) = place.split_once(' ').unwrap();
+        let (ranks, name) = place.split_once(' ').expect("what every output has here");
         let (best, worst) = read_ranks(ranks);
         (name.to_owned(), best, worst)
     });
@@ -446,10 +469,17 @@ fn ranking_line(line: &str) -> ShownRanking {
 }
 
 fn ranking_table(section: &str) -> ShownRanking {
-    let table = section.split("</table>").next().unwrap();
+    let table = section
+        .split("</table>")
+        .next()
+        .expect("what every output has here");
     let rows = table.split("<tr>").skip(2).map(|row| {
         let cells: Vec<&str> = { row.split("<bdi>").skip(1) }
-            .map(|cell| cell.split("</bdi>").next().unwrap())
+            .map(|cell| {
+                cell.split("</bdi>")
+                    .next()
+                    .expect("what every output has here")
+            })
             .collect();
         let (best, worst) = read_ranks(cells[1]);
         ((cells[0].to_owned(), best, worst), !cells[2].is_empty())
@@ -465,7 +495,10 @@ fn ranking_table(section: &str) -> ShownRanking {
 /// `2` or `2-4`.
 fn read_ranks(text: &str) -> (usize, usize) {
     let (best, worst) = text.split_once('-').unwrap_or((text, text));
-    (best.parse().unwrap(), worst.parse().unwrap())
+    (
+        best.parse().expect("what every output has here"),
+        worst.parse().expect("what every output has here"),
+    )
 }
 
 const MARKS: &str = "▲▼=?–";
