@@ -139,17 +139,20 @@ fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
 pub fn all_records() -> impl Iterator<Item = (String, StudyRecord)> {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abx/tests/golden/records");
     let kept = fs::read_dir(kept)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+        .expect("a record that is kept")
+        .map(|entry| entry.expect("a record that is kept").path());
     let is_study = |path: &PathBuf| {
-        let name = path.file_name().unwrap().to_string_lossy();
+        let name = path
+            .file_name()
+            .expect("a record that is kept")
+            .to_string_lossy();
         name.starts_with("study-")
     };
     let kept = kept.filter(is_study);
     let kept = kept.map(|path| {
         (
             path.display().to_string(),
-            read_json(&fs::read(&path).unwrap()),
+            read_json(&fs::read(&path).expect("a record that is kept")),
         )
     });
     let catalog = records().iter();
