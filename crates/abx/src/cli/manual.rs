@@ -246,7 +246,7 @@ mod tests {
             .find(|page| page.name == "abx-run")
             .expect("a page");
         let page = String::from_utf8_lossy(&page.roff);
-        assert!(page.contains(&count), "{page}");
+        assert!(page.contains(count), "{page}");
     }
 
     #[test]
