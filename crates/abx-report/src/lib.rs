@@ -29,3 +29,4 @@ pub use text::{
     time_left_line, timer_text, try_line, verification_line,
 };
 pub use words::style::Style;
+pub use words::units::plural;

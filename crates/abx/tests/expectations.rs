@@ -269,18 +269,18 @@ fn a_load_whose_limit_was_the_generator_is_answered_by_processor_time() {
     );
     let home = Home::new();
     let asked = |words: &[&str]| home.run_abx(&[&["report", record, "--full"], words].concat());
-    // Other loads of this record are invalid, so each answer ends with that code.
-    let said = |wish: &str| {
+    // Other loads of this record are invalid, which does not change the exit code.
+    let said = |wish: &str, code: i32| {
         let ended = asked(&["--expect", wish]);
-        let said = ended.expect(3, &[]).stdout.split_whitespace();
+        let said = ended.expect(code, &[]).stdout.split_whitespace();
         said.collect::<Vec<_>>().join(" ")
     };
-    let less = said("server_cpu: nginx < libevent-2 @ original");
+    let less = said("server_cpu: nginx < libevent-2 @ original", 0);
     assert!(
         less.starts_with("Passed: ") && less.contains("; nginx's CPU per response is 0."),
         "{less}"
     );
-    let said = said("nginx > libevent-2 @ original");
+    let said = said("nginx > libevent-2 @ original", 3);
     assert!(said.contains("which is faster is not known"), "{said}");
     assert!(said.contains("nginx needs 0."), "{said}");
     let caveat = "nothing is claimed of throughput there. It holds at the rate that was measured";
@@ -292,4 +292,27 @@ fn a_load_whose_limit_was_the_generator_is_answered_by_processor_time() {
         .map(|one| (&one["metric"], &one["verdict"]))
         .collect();
     assert_eq!(primary, [(&"server_cpu".into(), &"less".into())]);
+}
+
+#[test]
+fn a_report_ends_with_3_only_if_nothing_that_was_asked_for_is_decided() {
+    // Method: a measured record with decided, undecided and invalid pairs, printed alone and
+    // with an expectation of an invalid pair.
+    let record = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../studies/event-servers/record.json.zst"
+    );
+    let home = Home::new();
+    let ended = home.run_abx(&["report", record, "--quiet"]);
+    assert!(ended.stdout.contains("13 invalid"), "{}", ended.stdout);
+    assert_eq!(ended.expect(0, &[]).stderr, "");
+    // The reason of an answer that is not settled is the answer, not another pair's finding.
+    let wish = "server_cpu: node < libevent-2 @ fresh-c5000";
+    let ended = home.run_abx(&["report", record, "--quiet", "--expect", wish]);
+    let ended = ended.expect(3, &["no claim is possible (exit code 3): expected", wish]);
+    assert!(
+        !ended.stderr.contains("stopped answering under load; "),
+        "{}",
+        ended.stderr
+    );
 }

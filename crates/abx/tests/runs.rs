@@ -89,7 +89,7 @@ fn a_saved_run_is_judged_by_what_was_measured() {
         changed(|load| load["slices"]["outcomes"] = json!({ "ok": [1000], "reset": [1000] }));
     let ended = home.run_abx(&["report", &failed]);
     let report = &ended.expect(3, &[]).stdout;
-    let void = "VOID   1000 of 2000 requests";
+    let void = "VOID   1,000 of 2,000 requests";
     assert!(report.contains(void), "{report}");
     let busy = changed(|load| {
         load["slices"]["busiest_worker_ns"] = load["slices"]["wall_ns"].clone();

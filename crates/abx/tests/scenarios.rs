@@ -241,7 +241,7 @@ fn what_the_end_cuts_off_is_counted_and_the_report_is_printed_again() {
     let words = ["run", &shop.url, "--scenario", &file, "-c", "5", "-d", "2s"];
     let kept = ["--json", "s.json"];
     let ended = home.run_abx(&[&words[..], &kept].concat());
-    ended.expect(0, &["5 users make sessions of 2 steps at "]);
+    ended.expect(0, &["Sessions of 2 steps by 5 users at "]);
     let record = crate::support::read_json(&home.join("s.json"));
     assert_adds_up(&record);
     assert!(number(&record["sessions"]["cut_off"]) > 0, "{record}");

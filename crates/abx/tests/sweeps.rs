@@ -68,7 +68,9 @@ fn a_list_of_connections_is_a_sweep() {
     let sweep = &record["conclusions"]["sweeps"][0];
     assert_eq!(sweep["axis"], "connections");
     assert_eq!(sweep["at"], serde_json::json!([1.0, 2.0, 4.0, 8.0]));
-    assert_eq!(list(sweep, "scalability").len(), 2);
+    for law in list(sweep, "scalability") {
+        assert!(law["r2"].as_f64() >= Some(0.9), "{law}");
+    }
     assert_eq!(list(&record["blocks"][0], "loads").len(), 4);
     let names = list(&record, "loads").iter().map(|load| &load["name"]);
     let names: Vec<&Value> = names.collect();

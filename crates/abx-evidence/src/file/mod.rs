@@ -22,7 +22,8 @@ use crate::judge::ranking::Ranking;
 use crate::judge::scope::Scope;
 use crate::judge::server_times::{ServerTime, ServerTimeDifference};
 use crate::judge::sweeps::Sweep;
-use crate::record::finding::Validity;
+use crate::judge::verdict::Verdict;
+use crate::record::finding::{Level, Status, Validity};
 use crate::record::{
     BlockRecord, FaultRecord, FleetRecord, LoadRecord, Machine, Measured, PastBaseline,
     STUDY_SCHEMA, ServiceRecord, Settings, SkippedSubject, StudyEnd, SubjectRecord,
@@ -48,6 +49,31 @@ impl StudyRecord {
             measured,
             conclusions,
         }
+    }
+
+    /// Whether no claim is possible: findings rule out a verdict, and nothing else that was
+    /// asked for is decided. Of a server alone: whether findings void every load.
+    #[must_use]
+    pub fn is_without_claim(&self) -> bool {
+        let past = self.conclusions.past_comparisons.iter();
+        let primary = self.conclusions.primary().map(|one| one.verdict);
+        let verdicts: Vec<Verdict> = primary.chain(past.map(|one| one.verdict)).collect();
+        if self.measured.is_comparison() {
+            return verdicts.contains(&Verdict::Invalid)
+                && !verdicts.iter().any(|verdict| verdict.is_decided());
+        }
+        let findings = &self.conclusions.validity.findings;
+        let is_void = |load: &LoadRecord| {
+            let names = self.measured.subjects.iter().map(|one| one.name.as_str());
+            names.into_iter().all(|name| {
+                let mut touching = findings
+                    .iter()
+                    .filter(|one| one.touches(&load.name, [name; 2]));
+                touching.any(|one| one.level == Level::Void)
+            })
+        };
+        let mut loads = self.measured.loads.iter();
+        loads.all(is_void) && self.conclusions.validity.status == Status::Invalid
     }
 }
 

@@ -72,7 +72,7 @@ fn conclude(study: &StudyView) -> Conclusions {
     Conclusions {
         scope: Scope::of(study.study),
         families: Families::of(&comparisons, &rankings, &lost_to_faults),
-        sweeps: sweeps(study, &comparisons),
+        sweeps: sweeps(study, &comparisons, &summaries),
         capacities: capacities(study),
         server_times: server_times(study),
         server_time_differences: server_time_differences(study, &comparisons),

@@ -105,7 +105,7 @@ pub struct Place {
     pub best: usize,
     /// All subjects less those that are certainly worse.
     pub worst: usize,
-    /// Whether it is not certainly worse than the one with the best average.
+    /// Whether rank 1 is among its places: no subject is certainly better.
     pub tied_for_first: bool,
 }
 
@@ -276,11 +276,12 @@ fn places(order: &[&str], pairs: &[Comparison]) -> Vec<Place> {
     let place = |subject: &&str| {
         let above = certain.iter().filter(|(_, worse)| worse == subject);
         let below = certain.iter().filter(|(better, _)| better == subject);
+        let best = 1 + above.count();
         Place {
             subject: (*subject).to_owned(),
-            best: 1 + above.count(),
+            best,
             worst: order.len() - below.count(),
-            tied_for_first: !certain.contains(&(order[0], *subject)),
+            tied_for_first: best == 1,
         }
     };
     order.iter().map(place).collect()

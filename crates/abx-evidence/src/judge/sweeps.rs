@@ -16,7 +16,8 @@ use crate::stats::crossing::{Crossing, Side, crossings};
 use crate::stats::stop::BLOCKS_ORDERED;
 use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
-use crate::stats::usl::{Observation, POSITIONS_MIN, ScalabilityLaw};
+use crate::stats::usl::{Observation, POSITIONS_MIN, R2_MIN, ScalabilityLaw};
+use crate::view::summary::Summary;
 use crate::view::{LoadView, StudyView};
 
 /// Loads of one study that differ only in one number.
@@ -32,8 +33,8 @@ pub struct Sweep {
     pub at: Vec<f64>,
     /// Where subjects change places with the baseline, as far as that is certain.
     pub crossovers: Vec<Crossover>,
-    /// How the throughput of each subject grows with connections, where there
-    /// are enough of them.
+    /// How the throughput of each subject grows with connections, if there are enough of
+    /// them and the law explains [`R2_MIN`] of the variance.
     pub scalability: Vec<Scalability>,
     /// From how many connections on throughput hardly grows, where nothing is compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,8 +42,8 @@ pub struct Sweep {
 }
 
 /// The fewest connections of a sweep at which a subject gives nearly its highest
-/// throughput: [`KNEE_SHARE`] of it, both as medians over blocks. A description, from
-/// which nothing is decided.
+/// throughput: [`KNEE_SHARE`] of it, both from the summaries of the loads. A description,
+/// from which nothing is decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Knee {
     /// Who.
@@ -107,7 +108,11 @@ pub struct Scalability {
 }
 
 /// The sweeps of a study, in the order of their first loads.
-pub(crate) fn sweeps(study: &StudyView, comparisons: &[Comparison]) -> Vec<Sweep> {
+pub(crate) fn sweeps(
+    study: &StudyView,
+    comparisons: &[Comparison],
+    summaries: &[Summary],
+) -> Vec<Sweep> {
     let mut groups: Vec<(Axis, LoadSettings, Vec<&LoadView>)> = Vec::new();
     for view in &study.loads {
         let Some((axis, rest)) = without_number(&view.load.settings) else {
@@ -121,7 +126,7 @@ pub(crate) fn sweeps(study: &StudyView, comparisons: &[Comparison]) -> Vec<Sweep
     }
     let several = groups.into_iter().filter(|(.., loads)| loads.len() > 1);
     several
-        .filter_map(|(axis, _, loads)| sweep(study.study, comparisons, axis, loads))
+        .filter_map(|(axis, _, loads)| sweep(study.study, (comparisons, summaries), axis, loads))
         .collect()
 }
 
@@ -151,7 +156,7 @@ fn number(axis: Axis, view: &LoadView) -> f64 {
 
 fn sweep(
     record: &Measured,
-    comparisons: &[Comparison],
+    (comparisons, summaries): (&[Comparison], &[Summary]),
     axis: Axis,
     mut loads: Vec<&LoadView>,
 ) -> Option<Sweep> {
@@ -184,7 +189,7 @@ fn sweep(
             _ => Vec::new(),
         },
         knees: match axis {
-            Axis::Connections if !record.is_comparison() && !is_paused => knees(&loads),
+            Axis::Connections if !record.is_comparison() && !is_paused => knees(&loads, summaries),
             _ => Vec::new(),
         },
         loads: loads.iter().map(|view| view.load.name.clone()).collect(),
@@ -252,15 +257,15 @@ impl Path<'_> {
     }
 }
 
-fn knees(loads: &[&LoadView]) -> Vec<Knee> {
+/// Reads throughputs from the summaries, so that a knee never names a throughput that the
+/// table of the loads contradicts.
+fn knees(loads: &[&LoadView], summaries: &[Summary]) -> Vec<Knee> {
     let subjects = loads.iter().take(1).flat_map(|view| &view.subjects);
     let knee = |subject: &str| {
         let under = |view: &&LoadView| {
-            let values = Values::under(view, Metric::Throughput, Rounds::All);
-            let blocks = values.of(subject).iter();
-            let blocks = blocks.map(|block| Some(block.as_ref()?.amount));
-            let middle = median(blocks.collect::<Option<Vec<f64>>>()?)?;
-            Some((f64::from(view.load.settings.connections), middle))
+            let of_load = |one: &&Summary| (&*one.subject, &one.load) == (subject, &view.load.name);
+            let throughput = summaries.iter().find(of_load)?.throughput_per_s?;
+            Some((f64::from(view.load.settings.connections), throughput))
         };
         knee(
             subject,
@@ -322,13 +327,14 @@ fn law(subject: &str, numbers: &[(f64, Values)]) -> Option<Scalability> {
         let known: Option<Vec<f64>> = fits.iter().map(pick).collect();
         median(known?)
     };
+    let r2 = middle(|law| law.r2).filter(|r2| *r2 >= R2_MIN)?;
     Some(Scalability {
         subject: subject.to_owned(),
         lambda: middle(|law| Some(law.lambda))?,
         sigma: middle(|law| Some(law.sigma))?,
         kappa: middle(|law| Some(law.kappa))?,
         peak_connections: middle(ScalabilityLaw::peak),
-        r2: middle(|law| law.r2),
+        r2: Some(r2),
     })
 }
 

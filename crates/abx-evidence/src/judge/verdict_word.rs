@@ -52,6 +52,12 @@ impl Verdict {
         }
     }
 
+    /// Whether the blocks decide the question: which way the two differ, or that they do not.
+    #[must_use]
+    pub fn is_decided(self) -> bool {
+        self.is_directed() || self == Verdict::Equivalent
+    }
+
     /// Whether it says that the two differ, and which way.
     #[must_use]
     pub fn is_directed(self) -> bool {
@@ -76,12 +82,13 @@ mod tests {
             Verdict::More,
         ];
         for verdict in directed {
-            assert!(verdict.is_directed(), "{verdict:?}");
+            assert!(verdict.is_directed() && verdict.is_decided(), "{verdict:?}");
             assert_ne!(verdict.mirrored(), verdict);
         }
         for verdict in [Verdict::Invalid, Verdict::Equivalent, Verdict::Inconclusive] {
             assert!(!verdict.is_directed(), "{verdict:?}");
             assert_eq!(verdict.mirrored(), verdict);
+            assert_eq!(verdict.is_decided(), verdict == Verdict::Equivalent);
         }
     }
 

@@ -7,6 +7,10 @@ use super::StatsError;
 /// more than the law has coefficients, so that it can fail to fit.
 pub const POSITIONS_MIN: usize = 4;
 
+/// The least share of the variance that the law must explain: below it the coefficients
+/// describe noise, and no law is reported.
+pub const R2_MIN: f64 = 0.9;
+
 /// What one load of a sweep gave in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {

@@ -4,9 +4,10 @@
 use abx_evidence::{Comparison, Role, StudyRecord};
 
 use crate::words::metrics::{capitalized, metric_of};
+use crate::words::ratio::ratio_cells;
 use crate::words::style::Style;
 use crate::words::table::Table;
-use crate::words::units::{percent, ratio_cells};
+use crate::words::units::percent;
 use crate::words::verdict::{name, place, who, word_of};
 
 /// A table for each load, and one for starts unless there is one load only; empty
@@ -102,12 +103,6 @@ const STARTS: &str = "";
 
 fn row(what: String, one: &Comparison) -> [String; 4] {
     let [ratio, interval] = ratio_cells(one);
-    let bound = if one.at_least { ", a bound" } else { "" };
     let fragile = if one.fragile { ", fragile" } else { "" };
-    [
-        what,
-        ratio,
-        interval,
-        format!("{}{bound}{fragile}", word_of(one)),
-    ]
+    [what, ratio, interval, format!("{}{fragile}", word_of(one))]
 }

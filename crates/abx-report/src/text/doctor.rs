@@ -3,8 +3,9 @@
 
 use abx_evidence::doctor::{Check, CheckStatus, DoctorRecord, Readings};
 
+use crate::words::prose::prose;
 use crate::words::style::{Style, Tint};
-use crate::words::units::{GLUE, bytes, plural, seconds};
+use crate::words::units::{bytes, plural, seconds};
 use crate::words::wrap::{clean, clean_name, wrap};
 
 /// The report of a doctor, ready to be printed.
@@ -74,22 +75,17 @@ fn one(check: &Check, style: &Style) -> String {
     };
     let blanks = " ".repeat(INDENT.len() - word.len());
     let first = format!("{}{blanks}", style.paint(word, tint));
-    let mut out = wrap(&glued(&check.message), &first, INDENT, style.columns());
+    let mut out = wrap(&prose(&check.message, &[]), &first, INDENT, style.columns());
     let deeper = format!("{INDENT}  ");
     if let Some(remedy) = &check.remedy {
         let arrow = format!("{INDENT}→ ");
-        out.push_str(&wrap(&glued(remedy), &arrow, &deeper, style.columns()));
+        out.push_str(&wrap(&prose(remedy, &[]), &arrow, &deeper, style.columns()));
     }
     if let Some(command) = &check.command {
         let prompt = format!("{INDENT}$ ");
         out.push_str(&wrap(&clean(command), &prompt, &deeper, style.columns()));
     }
     out
-}
-
-/// Text whose percentages stay on one line.
-fn glued(text: &str) -> String {
-    clean(text).replace(" %", &format!("{GLUE}%"))
 }
 
 fn legend(record: &DoctorRecord, style: &Style) -> String {

@@ -3,9 +3,11 @@
 
 use abx_evidence::{Finding, FindingId, Level};
 
-use crate::words::findings::{Cause, LoadCount, Told, causes, told};
+use crate::words::findings::{Cause, LoadCount, Told, causes, message_under, told};
+use crate::words::prose::{first_sentence, message, remedy};
 use crate::words::style::{Style, Tint};
-use crate::words::wrap::{clean, clean_name, columns, shorten, wrap};
+use crate::words::units::count;
+use crate::words::wrap::wrap;
 
 /// The findings that are told; empty when there are none.
 pub(crate) fn findings(all: &[Finding], loads: LoadCount, style: &Style) -> String {
@@ -17,21 +19,12 @@ pub(crate) fn findings(all: &[Finding], loads: LoadCount, style: &Style) -> Stri
 
 fn text(told: &Told, loads: LoadCount, style: &Style) -> String {
     let finding = told.finding;
-    let message = clean(&finding.message);
-    let message = match &finding.load {
-        Some(load) if loads == LoadCount::Several => {
-            let load = shorten(&clean_name(load), 30);
-            format!("under {load}: {message}")
-        }
-        _ => message,
-    };
-    let message = message + &told.likewise();
-    entry(finding.level, &message, style) + &remedy(&finding.remedy, style)
+    let message = message_under(finding, loads) + &told.likewise();
+    entry(finding.level, &message, style) + &to_do(finding, style)
 }
 
-/// What limits the result, an entry for each cause: of what limits a claim the first
-/// message and what to do, which stands once; of notes a line each, of many the first ones
-/// and what the others are.
+/// What limits the result, an entry per cause: the first message, and of what limits a claim
+/// what to do, which stands once; of many notes the first ones, and what the others are.
 pub(crate) fn by_cause(all: &[Finding], style: &Style) -> String {
     let (mut notes, limits): (Vec<Cause>, Vec<Cause>) =
         { causes(all).into_iter() }.partition(|cause| cause.level == Level::Note);
@@ -41,11 +34,10 @@ pub(crate) fn by_cause(all: &[Finding], style: &Style) -> String {
     let mut said: Vec<&str> = Vec::new();
     for cause in &limits {
         let first = cause.findings[0];
-        let message = clean(&first.message) + &others(cause);
-        out.push_str(&entry(cause.level, &message, style));
+        out.push_str(&entry(cause.level, &first_message(cause), style));
         if !said.contains(&first.remedy.as_str()) {
             said.push(&first.remedy);
-            out.push_str(&remedy(&first.remedy, style));
+            out.push_str(&to_do(first, style));
         }
     }
     let shown = match notes.len() {
@@ -53,7 +45,7 @@ pub(crate) fn by_cause(all: &[Finding], style: &Style) -> String {
         _ => NOTES_MAX - 1,
     };
     for cause in &notes[..shown] {
-        out.push_str(&entry(Level::Note, &one_line(cause, style), style));
+        out.push_str(&entry(Level::Note, &short_note(cause), style));
     }
     let rest: Vec<String> = notes[shown..].iter().map(Cause::counted).collect();
     if !rest.is_empty() {
@@ -95,38 +87,27 @@ fn entry(level: Level, text: &str, style: &Style) -> String {
     wrap(text, &first, INDENT, style.columns())
 }
 
-fn remedy(text: &str, style: &Style) -> String {
+fn to_do(finding: &Finding, style: &Style) -> String {
     let [arrow, deeper] = ["→ ", "  "].map(|sign| format!("{INDENT}{sign}"));
-    wrap(&clean(text), &arrow, &deeper, style.columns())
+    wrap(&remedy(finding), &arrow, &deeper, style.columns())
 }
 
-/// What was seen first, cut where a line ends, and how often it was seen besides.
-fn one_line(cause: &Cause, style: &Style) -> String {
-    let others = others(cause);
-    let room = style.columns() - INDENT.len() - columns(&others);
-    let text = cause.first_clause();
-    if columns(&text) <= room {
-        return text + &others;
-    }
-    let mut cut = String::new();
-    for word in text.split(' ') {
-        if columns(&cut) + 1 + columns(word) + 1 > room {
-            break;
-        }
-        if !cut.is_empty() {
-            cut.push(' ');
-        }
-        cut.push_str(word);
-    }
-    format!("{cut}…{others}")
+/// What was seen first, and how often the like of it was seen besides.
+fn first_message(cause: &Cause) -> String {
+    message(cause.findings[0]) + &others(cause)
 }
 
-/// How often it was seen besides.
+/// The same of a note, in one sentence.
+fn short_note(cause: &Cause) -> String {
+    first_sentence(&message(cause.findings[0])).to_owned() + &others(cause)
+}
+
+/// How often the like was seen besides.
 fn others(cause: &Cause) -> String {
     match cause.findings.len() - 1 {
         0 => String::new(),
         1 => " (and once more)".to_owned(),
-        more => format!(" (and {more} times more)"),
+        more => format!(" (and {} times more)", count(more as u64)),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use abx_evidence::{Comparison, StudyRecord, Verdict};
 
-use crate::words::grid::{self, Further, GridCell, GridColumn, GridRow, row_name};
+use crate::words::grid::{self, GridCell, GridColumn, GridRow, row_name};
 use crate::words::labels::label_lines;
 use crate::words::metrics::metric_under;
 use crate::words::style::{Style, Tint};
-use crate::words::units::{NO_INTERVAL, percent};
-use crate::words::verdict::{foreign_limits, tint};
+use crate::words::units::GLUE;
+use crate::words::verdict::tint;
 use crate::words::wrap::clean_name;
 
 /// The primary verdicts of a study, and what the signs mean.
@@ -25,7 +25,8 @@ pub(crate) fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
     for together in abreast(&columns, style.columns() - name_width) {
         out.push_str(&table(&lines, name_width, together, style));
     }
-    out + &style.note(&legend(record, style))
+    let legend = format!("ratio, 95{GLUE}% interval; {}", grid::legend(record, style));
+    out + &style.note(&legend)
 }
 
 /// One column: lines of its load and of its metric, and a cell for each row.
@@ -81,26 +82,25 @@ impl Cell {
     fn instead(one: &Comparison, style: &Style) -> Cell {
         let found = Cell::of(one, style);
         Cell {
-            text: found.text + INSTEAD,
+            text: found.text + grid::INSTEAD,
             ..found
         }
     }
 
     /// Ratio, interval and the sign of its verdict.
     fn of(one: &Comparison, style: &Style) -> Cell {
-        let sign = grid::sign(one);
-        let figures = grid::cell_figures(one).filter(|_| one.verdict != Verdict::Invalid);
-        let Some(figures) = figures else {
-            return Cell::tinted(sign, one.verdict);
+        let mark = style.mark(one.verdict);
+        let Some(figures) = grid::cell_figures(one, style) else {
+            return Cell::tinted(&format!("{mark}{}", grid::too_few(one)), one.verdict);
         };
-        let (limit, sign) = match grid::further(one) {
-            Some(Further::AtLeast) => (style.at_least(), sign),
-            Some(Further::AtMost) => (style.at_most(), sign),
-            Some(Further::Open) => ("", grid::OPEN_BOUND),
-            None => ("", sign),
-        };
+        let figures = figures.join(" ");
+        let (figures, open) = (figures.trim_end(), grid::open_bound(one));
         let fragile = if one.fragile { "~" } else { "" };
-        Cell::tinted(&format!("{limit}{figures} {fragile}{sign}"), one.verdict)
+        let few = grid::too_few(one);
+        Cell::tinted(
+            &format!("{figures} {fragile}{mark}{open}{few}"),
+            one.verdict,
+        )
     }
 
     fn tinted(text: &str, verdict: Verdict) -> Cell {
@@ -204,46 +204,10 @@ fn headers(name_width: usize, columns: &[Column]) -> String {
     out
 }
 
-/// What the signs say, those that stand there.
-fn legend(record: &StudyRecord, style: &Style) -> String {
-    let has = |is: fn(&Comparison) -> bool| record.conclusions.primary().any(is);
-    let margin = percent(record.measured.settings.margin);
-    let equal = format!("= no difference larger than {margin}");
-    let bound = grid::bound_legend(record, style);
-    let instead = format!(
-        "{INSTEAD}: CPU per response where {} was the limit, with no claim of throughput",
-        foreign_limits(record).words()
-    );
-    let alone = format!("a ratio alone: {NO_INTERVAL}");
-    let signs = [
-        (true, "ratio, 95 % interval; + better"),
-        (true, "- worse"),
-        (has(|one| one.verdict == Verdict::Equivalent), &equal),
-        (has(grid::is_open), "? open"),
-        (has(|one| one.too_few_blocks), grid::TOO_FEW_LEGEND),
-        (has(|one| one.fragile), "~ fragile"),
-        (bound.is_some(), bound.as_deref().unwrap_or_default()),
-        (
-            has(|one| one.verdict == Verdict::Invalid),
-            "void: no claim can be made",
-        ),
-        (
-            has(|one| one.bounds().is_none() && one.plain_ratio().is_some()),
-            &alone,
-        ),
-        (grid::has_instead(record), &instead),
-        (grid::has_empty(record), grid::EMPTY_LEGEND),
-    ];
-    let said = signs.iter().filter(|(is_there, _)| *is_there);
-    said.map(|(_, text)| *text).collect::<Vec<_>>().join(", ")
-}
-
 fn letters(text: &str) -> usize {
     text.chars().count()
 }
 
 const GAP: &str = "  ";
-/// Marks processor time that stands in for throughput.
-const INSTEAD: &str = "c";
 /// A header is no wider than most cells.
 const HEADER_MAX: usize = 16;

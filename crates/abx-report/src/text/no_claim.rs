@@ -2,6 +2,7 @@
 
 use abx_evidence::{ExpectationResult, Finding, Level, Standing};
 
+use crate::words::prose::{message, prose, remedy};
 use crate::words::wrap::clean_name;
 
 /// The first finding that rules a claim out, or else the first expectation that the record
@@ -15,13 +16,20 @@ pub fn no_claim_line(findings: &[Finding], answers: &[ExpectationResult]) -> Str
         .filter(|one| !settled.contains(&one.standing));
     let why = match (voids.next(), open.next()) {
         (Some(finding), _) => {
-            format!("{}; {}", clean_name(&finding.message), finding.remedy)
+            let message = message(finding).replace('\n', " ");
+            format!("{message}; {}", remedy(finding))
         }
-        (None, Some(answer)) => format!(
-            "expected {}, which is {}",
-            clean_name(&answer.expected),
-            answer.standing.word()
-        ),
+        (None, Some(answer)) => {
+            let expected = clean_name(&answer.expected);
+            let because = match &answer.standing {
+                Standing::Invalid(why) => format!(": {}", prose(why, &[]).replace('\n', " ")),
+                _ => String::new(),
+            };
+            format!(
+                "expected {expected}, which is {}{because}",
+                answer.standing.word()
+            )
+        }
         (None, None) => "the report says why".to_owned(),
     };
     format!("no claim is possible (exit code 3): {why}")

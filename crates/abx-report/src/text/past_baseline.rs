@@ -4,10 +4,11 @@
 use abx_evidence::stats::stop::BLOCKS_ORDERED;
 use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
 
+use crate::words::ratio::ShownRatio;
 use crate::words::style::Style;
 use crate::words::units::{moment, percent, plural, ratios};
 use crate::words::verdict::{
-    TOO_FEW_BLOCKS, limit, name, open_bound, painted, place, so_far, tint, void_line,
+    TOO_FEW_BLOCKS, name, painted, place, so_far, tint, void_line, would_settle,
 };
 use crate::words::wrap::{clean_name, shorten, wrap};
 
@@ -66,12 +67,12 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
         plural(one.blocks as u64, "block"),
         one.blocks_then
     );
-    let serves = bounds(one).map(|[ratio, low, high]| {
-        let limit = limit(one.verdict, one.at_least, one.ratio);
-        let open = open_bound(one.verdict, one.at_least, one.ratio);
+    let serves = bounds(one).map(|bounds| {
+        let shown = ShownRatio::of(one.verdict, one.at_least, bounds);
         format!(
-            "{subject} serves {limit}{ratio} times the requests of {then} ({low} to {high}{open}; \
-             {blocks}) {place}"
+            "{subject} serves {} times the requests of {then} ({}; {blocks}) {place}",
+            shown.in_words(),
+            shown.detail
         )
     });
     match (one.verdict, serves) {
@@ -95,7 +96,7 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
         }
         (_, Some(serves)) => format!(
             "Cannot tell whether {subject} or {then} is faster: {serves}; {}: {verdict}.",
-            settling(one)
+            settling(record, one)
         ),
         (_, None) => format!(
             "Cannot tell whether {subject} or {then} is faster {place}: {blocks}, too few for an \
@@ -117,16 +118,13 @@ fn shaky(one: &Unpaired) -> &'static str {
     }
 }
 
-fn settling(one: &Unpaired) -> String {
+fn settling(record: &StudyRecord, one: &Unpaired) -> String {
     match one.blocks_more {
         Some(more) if one.blocks < BLOCKS_ORDERED => format!(
             "a verdict needs at least {}",
             plural(more.into(), "more block")
         ),
-        Some(more) => format!(
-            "about {} would settle it",
-            plural(more.into(), "more block")
-        ),
+        Some(more) => would_settle(record, more),
         None if one.reference.is_none() => {
             "nothing was measured beside both, so nobody knows how the machine has changed: measure \
              both in one study, or keep the ceiling on in both"
@@ -145,10 +143,10 @@ fn settling(one: &Unpaired) -> String {
 pub(crate) fn progress(comparisons: &[Unpaired]) -> Option<String> {
     let one = comparisons.first()?;
     let [subject, then] = [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
-    let state = so_far(bounds(one), None, one.verdict);
+    let state = so_far(bounds(one).map(ratios), None, one.verdict);
     Some(format!("{subject}/{then} of then {state}"))
 }
 
-fn bounds(one: &Unpaired) -> Option<[String; 3]> {
-    Some(ratios([one.ratio?, one.low?, one.high?]))
+fn bounds(one: &Unpaired) -> Option<[f64; 3]> {
+    Some([one.ratio?, one.low?, one.high?])
 }

@@ -53,7 +53,11 @@ fn sentence(one: &PooledComparison) -> String {
         ),
         None => "the next record is predicted from three records on".to_owned(),
     };
-    let bound = if one.at_least { "; a bound" } else { "" };
+    let bound = if one.at_least {
+        "; the true ratio may lie further from 1"
+    } else {
+        ""
+    };
     format!(
         "{subject}'s {metric} is {} times {baseline}'s{place}; {next}; between records {}{bound}.",
         interval(mean),

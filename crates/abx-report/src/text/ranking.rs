@@ -14,7 +14,7 @@ pub(crate) fn rankings(record: &StudyRecord, style: &Style) -> String {
 
 /// What ranks are.
 pub(crate) const RANKING_LEGEND: &str = "ranks that each subject may have, by the pairs asked for \
-     and behind them all others; those tied for first are not certainly behind the best";
+     and after them all others; no subject is certainly better than one that is tied for first";
 
 fn line(record: &StudyRecord, ranking: &Ranking, style: &Style) -> String {
     let each: Vec<String> = { ranking.places.iter() }

@@ -3,9 +3,10 @@
 use abx_evidence::{Doubt, ExpectationResult, GoalReading, Standing, StudyRecord, Verdict};
 
 use super::metrics::{capitalized, metric_name};
+use super::prose::prose;
 use super::units::{GLUE, TimeUnit, count, plural, ratios, share};
-use super::verdict::{more_blocks, more_flag, name, place};
-use super::wrap::{clean, clean_name};
+use super::verdict::{more_blocks, more_flag, name, place, would_settle};
+use super::wrap::clean_name;
 
 /// What all answers together amount to, which heads every report of a study with
 /// expectations; `None` without any.
@@ -161,10 +162,7 @@ fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> S
             let settling = answer.blocks_more.map_or_else(String::new, |more| {
                 let flag = more_flag(record, more);
                 let flag = flag.map_or_else(String::new, |flag| format!(": use `{flag}`"));
-                format!(
-                    ", about {} would settle it{flag}",
-                    more_blocks(record, more)
-                )
+                format!(", {}{flag}", would_settle(record, more))
             });
             // 1 + 0.03 has a long tail of digits.
             let factor = (factor * 1e9).round() / 1e9;
@@ -200,7 +198,7 @@ fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> S
 }
 
 fn invalid(why: &str) -> String {
-    let why = clean(why);
+    let why = prose(why, &[]);
     let line = why.lines().next().unwrap_or_default();
     match line.trim_end_matches(['.', ':', ' ']) {
         "" => "no claim can be made".to_owned(),

@@ -6,7 +6,7 @@ use abx_evidence::{FaultSummary, LostDifference, MeanInterval, StudyRecord};
 use super::load::arrivals;
 use super::style::Style;
 use super::table::Table;
-use super::units::{NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds};
+use super::units::{GLUE, NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds};
 use super::verdict::{TOO_FEW_BLOCKS, name, painted, tint};
 use super::wrap::clean_name;
 
@@ -82,7 +82,7 @@ pub(crate) fn fault_legend(record: &StudyRecord) -> String {
         false => "",
     };
     format!(
-        "lost: requests without a right response for each fault (mean, 95% interval{cut}). \
+        "lost: requests without a right response for each fault (mean, 95{GLUE}% interval{cut}). \
          delayed: those whose right response was late (mean). recovers in: from the fault to the \
          last request that was lost or delayed (geometric mean). back: after how many faults as \
          many processes ran as before."

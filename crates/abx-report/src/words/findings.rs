@@ -2,8 +2,9 @@
 
 use abx_evidence::{Finding, FindingId, Level};
 
+use super::prose::{message, remedy};
 use super::verdict::name;
-use super::wrap::{clean, clean_name, shorten};
+use super::wrap::{clean_name, shorten};
 
 /// Which findings need the name of their load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,15 @@ fn is_like(one: &Finding, other: &Finding) -> bool {
         && (&one.id, &one.subject) == (&other.id, &other.subject)
 }
 
+/// The message of a finding with its load, if the record has several.
+pub(crate) fn message_under(finding: &Finding, loads: LoadCount) -> String {
+    let message = message(finding);
+    match &finding.load {
+        Some(load) if loads == LoadCount::Several => format!("under {}: {message}", name(load)),
+        _ => message,
+    }
+}
+
 /// Findings of one cause.
 pub(crate) struct Cause<'a> {
     pub(crate) level: Level,
@@ -114,27 +124,40 @@ impl Cause<'_> {
         }
     }
 
-    /// What was seen first, without what follows from it.
-    pub(crate) fn first_clause(&self) -> String {
-        let message = clean(&self.findings[0].message);
-        let line = message.lines().next().unwrap_or_default();
-        let end = [": ", "; ", ", "]
-            .into_iter()
-            .flat_map(|it| line.match_indices(it))
-            .map(|(at, _)| at)
-            .filter(|at| *at >= CLAUSE_LEAST)
-            .min();
-        line[..end.unwrap_or(line.len())]
-            .trim_end_matches(':')
-            .to_owned()
+    /// What was seen each time: of messages that differ only in their subject the first one,
+    /// with the other subjects.
+    pub(crate) fn messages(&self, loads: LoadCount) -> Vec<String> {
+        let mut merged: Vec<(String, &Finding, Vec<&str>)> = Vec::new();
+        for finding in &self.findings {
+            let subject = finding.subject.as_deref().unwrap_or_default();
+            let pattern = match subject {
+                "" => finding.message.clone(),
+                subject => finding.message.replace(subject, SUBJECT),
+            };
+            let key = (pattern.as_str(), &finding.load);
+            match merged
+                .iter_mut()
+                .find(|(like, first, _)| (like.as_str(), &first.load) == key)
+            {
+                Some((.., others)) => others.push(subject),
+                None => merged.push((pattern, finding, Vec::new())),
+            }
+        }
+        let text = |(_, first, others): (String, &Finding, Vec<&str>)| {
+            let also = several(others.into_iter().map(Some));
+            let also = also.map_or_else(String::new, |names| format!(" (also {names})"));
+            message_under(first, loads) + &also
+        };
+        merged.into_iter().map(text).collect()
     }
 
     /// What to do about them, each once.
-    pub(crate) fn remedies(&self) -> Vec<&str> {
-        let mut remedies: Vec<&str> = Vec::new();
+    pub(crate) fn remedies(&self) -> Vec<String> {
+        let mut remedies: Vec<String> = Vec::new();
         for finding in &self.findings {
-            if !remedies.contains(&finding.remedy.as_str()) {
-                remedies.push(&finding.remedy);
+            let remedy = remedy(finding);
+            if !remedies.contains(&remedy) {
+                remedies.push(remedy);
             }
         }
         remedies
@@ -159,8 +182,8 @@ fn several<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
 
 /// So many other loads are named.
 const NAMED: usize = 4;
-/// What is shorter than this tells nothing alone.
-const CLAUSE_LEAST: usize = 13;
+/// Stands for the subject in a message.
+const SUBJECT: &str = "\u{0}";
 
 #[cfg(test)]
 mod tests {
@@ -198,8 +221,30 @@ mod tests {
             texts,
             ["foreign cpu (2): a, b under c1", "foreign cpu: b under c10"]
         );
-        assert_eq!(causes[0].first_clause(), "4 % were taken");
         assert_eq!(causes[0].remedies(), [FindingId::ForeignCpu.remedy()]);
+    }
+
+    #[test]
+    fn messages_that_differ_in_their_subject_are_one() {
+        // Method: one message of two subjects, of one of them under another load too, and
+        // another message.
+        let note = |subject: &str, load, text: &str| {
+            let message = text.replace("{}", subject);
+            finding(FindingId::Steal, Level::Note, Some(load), &message).about(subject)
+        };
+        let all = [
+            note("old", "c1", "{} was warming up"),
+            note("new", "c1", "{} was warming up"),
+            note("new", "c10", "{} was warming up"),
+            note("new", "c1", "{} lost 12345 requests"),
+        ];
+        let causes = causes(&all);
+        let expected = [
+            "under c1: old was warming up (also new)",
+            "under c10: new was warming up",
+            "under c1: new lost 12,345 requests",
+        ];
+        assert_eq!(causes[0].messages(LoadCount::Several), expected);
     }
 
     #[test]

@@ -4,8 +4,10 @@
 
 use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
 
+use super::ratio::{Further, ShownRatio};
 use super::style::Style;
-use super::units::{figure, ratios};
+use super::units::{NO_INTERVAL, figure, percent, ratios};
+use super::verdict::foreign_limits;
 use super::wrap::clean_name;
 
 /// More comparisons than this are told by a grid.
@@ -65,7 +67,7 @@ fn stands_in(record: &StudyRecord, column: GridColumn) -> bool {
 }
 
 /// Whether anything stands in for throughput.
-pub(crate) fn has_instead(record: &StudyRecord) -> bool {
+fn has_instead(record: &StudyRecord) -> bool {
     let mut all = all_columns(record).into_iter();
     all.any(|column| stands_in(record, column))
 }
@@ -140,35 +142,124 @@ pub(crate) fn row_name(row: GridRow) -> String {
     }
 }
 
-/// The sign of a comparison in a grid; `void` where no claim can be made.
-pub(crate) fn sign(one: &Comparison) -> &'static str {
-    match one.verdict {
-        Verdict::Faster | Verdict::Less => "+",
-        Verdict::Slower | Verdict::More => "-",
-        Verdict::Equivalent => "=",
-        Verdict::Inconclusive if one.too_few_blocks => TOO_FEW,
-        Verdict::Inconclusive => "?",
-        Verdict::Invalid => "void",
+/// A ratio and its interval as they stand in a grid: a bound or a ratio without an interval
+/// stands alone. `None` without a ratio.
+pub(crate) fn cell_figures(one: &Comparison, style: &Style) -> Option<[String; 2]> {
+    if one.verdict == Verdict::Invalid {
+        return None;
+    }
+    let Some(shown) = ShownRatio::of_comparison(one) else {
+        return one
+            .plain_ratio()
+            .map(|ratio| [figure(ratio), String::new()]);
+    };
+    let bounds = one
+        .bounds()
+        .filter(|_| one.verdict == Verdict::Inconclusive);
+    // The third digit shows on which side of 1 a decided one ends.
+    let short = bounds.map(short_ratios);
+    Some(match (short, shown.ends.clone()) {
+        (Some([ratio, low, high]), _) => [ratio, format!("{low}–{high}")],
+        (None, Some([low, high])) => [shown.ratio, format!("{low}–{high}")],
+        (None, None) => [shown.in_signs(style), String::new()],
+    })
+}
+
+/// Marks a ratio that is a bound without a decided direction.
+pub(crate) fn open_bound(one: &Comparison) -> &'static str {
+    match is_open_bound(one) {
+        true => OPEN_BOUND,
+        false => "",
     }
 }
 
-/// A ratio with its interval as it stands in a grid; the ratio alone where there is no
-/// interval, and nothing where there is no ratio.
-pub(crate) fn cell_figures(one: &Comparison) -> Option<String> {
-    let Some(found) = one.bounds() else {
-        return one.plain_ratio().map(figure);
-    };
-    let [ratio, low, high] = match one.verdict {
-        // The third digit tells on which side of 1 a settled one ends.
-        Verdict::Inconclusive => short_ratios(found),
-        _ => ratios(found),
-    };
-    Some(format!("{ratio} {low}–{high}"))
+/// Marks a comparison that has fewer blocks than a verdict needs.
+pub(crate) fn too_few(one: &Comparison) -> String {
+    if one.too_few_blocks {
+        return format!(" {TOO_FEW}");
+    }
+    String::new()
 }
 
-/// Ratios with two digits behind the point at most.
+/// Whether a comparison is open although it had enough blocks.
+pub(crate) fn is_open(one: &Comparison) -> bool {
+    one.verdict == Verdict::Inconclusive && !one.too_few_blocks
+}
+
+fn is_open_bound(one: &Comparison) -> bool {
+    let shown = ShownRatio::of_comparison(one).filter(|_| one.verdict != Verdict::Invalid);
+    shown.is_some_and(|shown| shown.further == Some(Further::Open))
+}
+
+/// The signs in the cells as far as they are there, and what they mean.
+pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
+    let has = |is: &dyn Fn(&Comparison) -> bool| record.conclusions.primary().any(is);
+    let is = |verdict: Verdict| has(&|one| one.verdict == verdict);
+    let margin = percent(record.measured.settings.margin);
+    let limit = foreign_limits(record).words();
+    let marked = |verdict: Verdict, meaning: &str| format!("{} {meaning}", style.mark(verdict));
+    let bounds = [Further::AtLeast, Further::AtMost];
+    let bounds: Vec<&str> = { bounds.into_iter() }
+        .filter(|side| {
+            has(&|one| {
+                let shown = ShownRatio::of_comparison(one);
+                one.verdict != Verdict::Invalid
+                    && shown.is_some_and(|shown| shown.further == Some(*side))
+            })
+        })
+        .map(|side| side.sign(style))
+        .collect();
+    let signs = [
+        (
+            true,
+            marked(Verdict::Faster, "better (faster, or less of a cost)"),
+        ),
+        (true, marked(Verdict::Slower, "worse")),
+        (
+            is(Verdict::Equivalent),
+            marked(
+                Verdict::Equivalent,
+                &format!("no difference larger than {margin}"),
+            ),
+        ),
+        (has(&is_open), marked(Verdict::Inconclusive, "undecided")),
+        (
+            has(&|one| one.too_few_blocks),
+            format!("{TOO_FEW}: too few blocks for a verdict"),
+        ),
+        (is(Verdict::Invalid), marked(Verdict::Invalid, "no result")),
+        (has(&|one| one.fragile), "~ fragile".to_owned()),
+        (!bounds.is_empty(), format!("{} a bound", bounds.join(" "))),
+        (
+            has(&is_open_bound),
+            format!("{OPEN_BOUND}: or beyond the interval"),
+        ),
+        (
+            has(&|one| one.bounds().is_none() && one.plain_ratio().is_some()),
+            format!("a ratio alone: {NO_INTERVAL}"),
+        ),
+        (
+            has_instead(record),
+            format!("{INSTEAD}: CPU per response ({limit} was the limit)"),
+        ),
+        (
+            has_empty(record),
+            "empty: not asked for, or no ratio".to_owned(),
+        ),
+    ];
+    let there = signs.into_iter().filter(|(is_there, _)| *is_there);
+    there.map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+}
+
+/// Ratios with two digits behind the point at most, and with one if the interval is so wide
+/// that the second means nothing.
 fn short_ratios(found: [f64; 3]) -> [String; 3] {
-    let shorter = found.map(|ratio| format!("{ratio:.2}"));
+    let [_, low, high] = found;
+    let decimals = match high > WIDE * low && low >= 0.1 {
+        true => 1,
+        false => 2,
+    };
+    let shorter = found.map(|ratio| format!("{ratio:.decimals$}"));
     let whole = ratios(found);
     match whole[0].len() > shorter[0].len() {
         true => shorter,
@@ -176,45 +267,11 @@ fn short_ratios(found: [f64; 3]) -> [String; 3] {
     }
 }
 
-/// Where the truth may lie further out than a ratio.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Further {
-    AtLeast,
-    AtMost,
-    /// On a side that no settled direction tells.
-    Open,
-}
-
-/// Where the truth may lie further out than this; `None` for what is no bound.
-pub(crate) fn further(one: &Comparison) -> Option<Further> {
-    let ratio = one.ratio.filter(|_| one.at_least && !one.too_few_blocks)?;
-    Some(match one.verdict.is_directed() {
-        true if ratio > 1.0 => Further::AtLeast,
-        true => Further::AtMost,
-        false => Further::Open,
-    })
-}
-
-/// The signs of the bounds in a grid, and what they mean; `None` without any.
-pub(crate) fn bound_legend(record: &StudyRecord, style: &Style) -> Option<String> {
-    let has = |side: Further| {
-        let mut primary = record.conclusions.primary();
-        primary.any(|one| one.verdict != Verdict::Invalid && further(one) == Some(side))
-    };
-    let directed = [
-        (Further::AtLeast, style.at_least()),
-        (Further::AtMost, style.at_most()),
-    ];
-    let there = directed.into_iter().filter(|(side, _)| has(*side));
-    let signs: Vec<&str> = there.map(|(_, sign)| sign).collect();
-    let settled = (!signs.is_empty()).then(|| format!("{}: a bound", signs.join(" ")));
-    let open = has(Further::Open).then(|| format!("{OPEN_BOUND}: an open bound"));
-    let said: Vec<String> = settled.into_iter().chain(open).collect();
-    (!said.is_empty()).then(|| said.join(", "))
-}
+/// An interval whose ends differ by this factor is wide.
+const WIDE: f64 = 4.0;
 
 /// Whether anything in the grid is empty.
-pub(crate) fn has_empty(record: &StudyRecord) -> bool {
+fn has_empty(record: &StudyRecord) -> bool {
     let columns = columns(record);
     let is_empty = |row: GridRow| {
         let mut cells = columns.iter().map(|column| cell(record, row, *column));
@@ -223,19 +280,7 @@ pub(crate) fn has_empty(record: &StudyRecord) -> bool {
     rows(record).into_iter().any(is_empty)
 }
 
-/// What an empty cell says.
-pub(crate) const EMPTY_LEGEND: &str = "empty: not asked for, or no ratio";
-
-/// Marks a comparison that has fewer blocks than a verdict needs.
-pub(crate) const TOO_FEW: &str = "few";
-
-/// What that mark says.
-pub(crate) const TOO_FEW_LEGEND: &str = "few: too few blocks for a verdict";
-
-/// Whether a comparison is open although it had enough blocks.
-pub(crate) fn is_open(one: &Comparison) -> bool {
-    one.verdict == Verdict::Inconclusive && !one.too_few_blocks
-}
-
-/// Marks a bound without a settled direction.
-pub(crate) const OPEN_BOUND: &str = "b";
+const OPEN_BOUND: &str = "b";
+const TOO_FEW: &str = "few";
+/// Marks processor time that stands in for throughput.
+pub(crate) const INSTEAD: &str = "c";

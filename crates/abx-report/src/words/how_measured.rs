@@ -3,6 +3,7 @@
 use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, LoadRecord, StudyEnd};
 
+use super::prose::prose;
 use super::units::{nanos, percent, plural, seconds};
 use super::verdict::name;
 use super::wrap::{clean, clean_name};
@@ -77,14 +78,17 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         nanos(pilot.warm_up_ns),
     );
     if let Some(reason) = &pilot.interleave_reason {
-        text.push_str(&format!("; {stretch} because {}", clean_name(reason)));
+        text.push_str(&format!(
+            "; {stretch} because {}",
+            prose(&clean_name(reason), &[])
+        ));
     }
     if let Some(reason) = &pilot.slice_reason {
         let how = match pilot.slice_choice {
             Some(_) => "chosen because",
             None => "lengthened because",
         };
-        text.push_str(&format!("; {how} {}", clean_name(reason)));
+        text.push_str(&format!("; {how} {}", prose(&clean_name(reason), &[])));
     }
     if pilot.shortened {
         text.push_str("; shortened to fit the time of the study");

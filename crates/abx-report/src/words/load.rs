@@ -5,6 +5,7 @@ use abx_evidence::{
     ArrivalKind, ArrivalSettings, Exchange, LoadShape, MessageKind, Offered, StudyRecord,
 };
 
+use super::prose::prose;
 use super::units::{count, figure, plural, share};
 use super::verdict::name;
 use super::wrap::clean_name;
@@ -24,7 +25,7 @@ pub(crate) fn arrivals(arrivals: &ArrivalSettings) -> Option<String> {
         _ if kind.is_empty() || arrivals.text.is_empty() => "",
         _ => ", ",
     };
-    let text = format!("{kind}{between}{}", clean_name(&arrivals.text));
+    let text = format!("{kind}{between}{}", prose(&clean_name(&arrivals.text), &[]));
     (!text.is_empty()).then_some(text)
 }
 

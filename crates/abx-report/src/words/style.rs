@@ -1,5 +1,8 @@
 //! How a report may look: colour, letters and width.
 
+use abx_evidence::Verdict;
+
+use super::marks::mark;
 use super::units::GLUE;
 use super::wrap::wrap;
 
@@ -60,6 +63,17 @@ impl Style {
         if self.unicode { "≤" } else { "<=" }
     }
 
+    /// The mark of a verdict; in ASCII its stand-in.
+    pub(crate) fn mark(&self, verdict: Verdict) -> &'static str {
+        match mark(verdict) {
+            mark if self.unicode => mark,
+            "▲" => "+",
+            "▼" => "-",
+            "–" => "n/a",
+            mark => mark,
+        }
+    }
+
     /// A single word in bold and colour, where that is allowed.
     pub(crate) fn paint(&self, word: &str, tint: Tint) -> String {
         let code = match tint {
@@ -83,6 +97,8 @@ impl Style {
         }
         let in_ascii = |letter| match letter {
             '…' => '~',
+            '▲' => '+',
+            '▼' => '-',
             '→' | '▶' => '>',
             '×' => 'x',
             '÷' => '/',

@@ -58,9 +58,9 @@ fn verdict_terms(record: &StudyRecord) -> Vec<Term> {
         ),
         (
             any(|one| one.at_least && one.ratio.is_some()),
-            "a bound",
-            "the true ratio may lie further from 1 than the measured one; an open bound: nor is it \
-             settled on which side of 1",
+            "at least, at most",
+            "a bound: the true ratio lies further from 1; \"or beyond\": the true ratio may lie outside \
+             the interval, on either side",
         ),
         (
             any(|one| one.role == Role::Exploratory),

@@ -6,11 +6,12 @@ use abx_evidence::Comparison;
 
 /// A count with its thousands apart.
 pub(crate) fn count(number: u64) -> String {
-    group(&number.to_string())
+    grouped(&number.to_string())
 }
 
 /// A count with its noun, which takes an `s` unless there is one.
-pub(crate) fn plural(number: u64, noun: &str) -> String {
+#[must_use]
+pub fn plural(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", count(number))
 }
@@ -146,20 +147,6 @@ pub(crate) fn drawable(one: &Comparison) -> Option<[f64; 3]> {
     one.bounds().filter(has_place)
 }
 
-/// The cells of a comparison in a table: its ratio, and its interval.
-pub(crate) fn ratio_cells(one: &Comparison) -> [String; 2] {
-    match one.bounds() {
-        Some(bounds) => {
-            let [ratio, low, high] = ratios(bounds);
-            [ratio, format!("{low} to {high}")]
-        }
-        None => match one.plain_ratio() {
-            Some(ratio) => [figure(ratio), NO_INTERVAL.to_owned()],
-            None => [UNKNOWN, UNKNOWN].map(str::to_owned),
-        },
-    }
-}
-
 /// What a table of times is given in: one unit for all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeUnit {
@@ -225,8 +212,8 @@ fn fixed(value: f64, decimals: usize) -> String {
         value if !value.is_finite() => UNKNOWN.to_owned(),
         value if value.abs() >= PLAIN_MAX => format!("{value:.2e}"),
         // The formatter would round halves to even.
-        value if decimals == 0 => group(&format!("{:.0}", value.round())),
-        value => group(&format!("{value:.decimals$}")),
+        value if decimals == 0 => grouped(&format!("{:.0}", value.round())),
+        value => grouped(&format!("{value:.decimals$}")),
     }
 }
 
@@ -241,7 +228,7 @@ fn trimmed(value: f64, decimals: usize) -> String {
 }
 
 /// Puts commas between the thousands of a number in digits.
-fn group(digits: &str) -> String {
+pub(crate) fn grouped(digits: &str) -> String {
     let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut out = String::new();
     for (place, digit) in whole.chars().enumerate() {

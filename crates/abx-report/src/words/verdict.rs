@@ -11,9 +11,11 @@ use abx_evidence::{
 
 use super::grid::is_open;
 use super::metrics::{capitalized, metric_under, shape_under};
+use super::prose::message;
+use super::ratio::ShownRatio;
 use super::style::{Style, Tint};
 use super::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
-use super::wrap::{clean, clean_name, shorten};
+use super::wrap::{clean_name, shorten};
 
 /// Whose ratio it is in a list of them: the subject, with its baseline where not all
 /// comparisons of the study have the same.
@@ -72,13 +74,11 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
 fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = place(record, &one.load);
-    let limit = limit(one.verdict, one.at_least, one.ratio);
-    let open = open_bound(one.verdict, one.at_least, one.ratio);
-    let (ratio, interval) = match bounds(one) {
-        Some([ratio, low, high]) => (ratio, format!(" ({low} to {high}{open})")),
+    let (ratio, interval) = match ShownRatio::of_comparison(one) {
+        Some(shown) => (shown.in_words(), format!(" ({})", shown.detail)),
         None => (figure(one.plain_ratio()?), String::new()),
     };
-    let times = format!("{limit}{ratio} times {baseline}'s");
+    let times = format!("{ratio} times {baseline}'s");
     let said = match one.metric {
         Metric::Throughput => {
             let units = shape_under(record, &one.load).units();
@@ -97,7 +97,7 @@ fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
         }
         Metric::Recovery => {
             let recovers = match one.bounds() {
-                Some(found) => recovers([&subject, &baseline], found, [limit, open]),
+                Some(found) => recovers([&subject, &baseline], found, (one.verdict, one.at_least)),
                 None => format!("{subject} takes {ratio} times as long as {baseline} to recover"),
             };
             format!("{recovers} {place}")
@@ -123,18 +123,20 @@ fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
 fn recovers(
     [subject, baseline]: [&str; 2],
     [ratio, low, high]: [f64; 3],
-    [limit, open]: [&str; 2],
+    (verdict, at_least): (Verdict, bool),
 ) -> String {
-    let limit = if limit.is_empty() { "" } else { "at least " };
+    let shown = |bounds| {
+        let shown = ShownRatio::of(verdict, at_least, bounds);
+        (shown.in_words(), shown.detail)
+    };
     if ratio > 1.0 {
-        let [ratio, low, high] = ratios([ratio, low, high]);
+        let (times, detail) = shown([ratio, low, high]);
         return format!(
-            "{subject} takes {limit}{ratio} times as long as {baseline} ({low} to {high}{open}) to \
-             recover"
+            "{subject} takes {times} times as long as {baseline} ({detail}) to recover"
         );
     }
-    let [ratio, low, high] = ratios([1.0 / ratio, 1.0 / high, 1.0 / low]);
-    format!("{subject} recovers {limit}{ratio} times as fast as {baseline} ({low} to {high}{open})")
+    let (times, detail) = shown([1.0 / ratio, 1.0 / high, 1.0 / low]);
+    format!("{subject} recovers {times} times as fast as {baseline} ({detail})")
 }
 
 /// What a comparison is to tell of one of two.
@@ -336,36 +338,14 @@ fn interval(bounds: &Bounds) -> String {
     format!("{ratio} ({low} to {high})")
 }
 
-/// On which side the truth may lie further out. Only a direction that is
-/// settled has such a side.
-pub(crate) fn limit(verdict: Verdict, at_least: bool, ratio: Option<f64>) -> &'static str {
-    match ratio.filter(|_| at_least && verdict.is_directed()) {
-        Some(ratio) if ratio > 1.0 => "at least ",
-        Some(_) => "at most ",
-        None => "",
-    }
-}
-
-/// Said of a bound without a settled direction: nobody knows on which side the truth may lie
-/// further out.
-pub(crate) fn open_bound(verdict: Verdict, at_least: bool, ratio: Option<f64>) -> &'static str {
-    match at_least && limit(verdict, at_least, ratio).is_empty() {
-        true => "; a bound",
-        false => "",
-    }
-}
-
 /// What would settle a comparison whose verdict is open, for the margin that it is held to.
 fn settling(record: &StudyRecord, one: &Comparison) -> String {
     match one.blocks_more {
         _ if one.too_few_blocks => lacking(record, one),
-        // The estimate has no end; beyond this its figures say nothing.
-        Some(more) if more > BLOCKS_SHOWN_MAX => {
-            format!("{} would be needed to settle it", more_blocks(record, more))
-        }
+        Some(more) if more > BLOCKS_SHOWN_MAX => would_settle(record, more),
         Some(more) => format!(
-            "about {} would settle it for a margin of {}",
-            more_blocks(record, more),
+            "{} for a margin of {}",
+            would_settle(record, more),
             percent(record.measured.settings.margin)
         ),
         None => "the true difference may be larger than what was measured".to_owned(),
@@ -407,12 +387,20 @@ pub(crate) fn more_flag(record: &StudyRecord, more: u32) -> Option<String> {
     })
 }
 
+/// That so many more blocks would settle a question, or that more blocks are no remedy.
+pub(crate) fn would_settle(record: &StudyRecord, more: u32) -> String {
+    match more {
+        // The estimate has no end, and its figures mean nothing from here on.
+        more if more > BLOCKS_SHOWN_MAX => {
+            let most = count(BLOCKS_SHOWN_MAX.into());
+            format!("even {most} more blocks would not settle it")
+        }
+        more => format!("about {} would settle it", more_blocks(record, more)),
+    }
+}
+
 /// So many blocks more, and for how long they would take at the pace of this study.
 pub(crate) fn more_blocks(record: &StudyRecord, more: u32) -> String {
-    if more > BLOCKS_SHOWN_MAX {
-        let most = count(BLOCKS_SHOWN_MAX.into());
-        return format!("more than {most} more blocks");
-    }
     let blocks = plural(more.into(), "more block");
     let span = record.measured.seconds_per_block().unwrap_or_default() * f64::from(more);
     match Duration::try_from_secs_f64(span) {
@@ -434,7 +422,7 @@ fn settled_by_cost(record: &StudyRecord, one: &Comparison) -> Option<String> {
             && (&other.subject, &other.baseline, &other.load)
                 == (&one.subject, &one.baseline, &one.load)
     })?;
-    let is_settled = cost.verdict.is_directed() || cost.verdict == Verdict::Equivalent;
+    let is_settled = cost.verdict.is_decided();
     let role = match cost.role {
         Role::Primary => "",
         Role::Exploratory => "Exploratory: ",
@@ -450,7 +438,7 @@ fn void_reason(record: &StudyRecord, one: &Comparison) -> String {
 
 /// The first line of a finding's message, to stand within a sentence.
 pub(crate) fn void_line(void: Option<&Finding>) -> String {
-    let message = void.map(|finding| clean(&finding.message));
+    let message = void.map(message);
     let line = message.as_deref().and_then(|text| text.lines().next());
     line.map_or_else(
         || "in at least one block one of them gave no verified response".to_owned(),
@@ -499,22 +487,19 @@ mod tests {
     fn a_bound_of_how_fast_one_recovers_is_said_to_be_one() {
         // Method: slower and faster with a settled direction, where both are "at least", and one
         // that is open.
-        let told = |found: [f64; 3], verdict| {
-            let words = [limit, open_bound].map(|of| of(verdict, true, Some(found[0])));
-            recovers(["a", "b"], found, words)
-        };
+        let told = |found: [f64; 3], verdict| recovers(["a", "b"], found, (verdict, true));
         let slower = told([183.0, 182.0, 184.0], Verdict::Slower);
         assert_eq!(
             slower,
-            "a takes at least 183 times as long as b (182 to 184) to recover"
+            "a takes at least 182 times as long as b (183 was measured) to recover"
         );
         let faster = told([0.025, 0.02, 0.04], Verdict::Faster);
         assert_eq!(
             faster,
-            "a recovers at least 40.0 times as fast as b (25.0 to 50.0)"
+            "a recovers at least 25.0 times as fast as b (40.0 was measured)"
         );
         let open = told([1.5, 0.9, 2.5], Verdict::Inconclusive);
-        let said = "a takes 1.50 times as long as b (0.90 to 2.50; a bound) to recover";
+        let said = "a takes 1.50 times as long as b (0.90 to 2.50, or beyond) to recover";
         assert_eq!(open, said);
     }
 }

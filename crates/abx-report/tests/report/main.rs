@@ -1,5 +1,6 @@
 //! Reports as a person sees them, from records with fixed figures.
 
+mod agreement;
 mod alone;
 mod catalog;
 mod course;
@@ -15,6 +16,7 @@ mod past_baseline;
 mod phases;
 mod picture;
 mod plan;
+mod prose;
 mod readmes;
 mod run;
 mod scenario;

@@ -73,7 +73,7 @@ fn what_compares_little_is_told_without_a_grid() {
         let record = record_of(study);
         assert_eq!(record.conclusions.primary().count() > 4, is_large);
         let text = overview(&record, &WIDE);
-        assert_eq!(text.contains("+ better"), is_large, "{text}");
+        assert_eq!(text.contains("▲ better"), is_large, "{text}");
         assert!(text.len() < study_text(&record, ReportExtent::Full, &WIDE).len());
     }
 }
@@ -118,7 +118,8 @@ fn a_grid_marks_bounds_and_says_what_is_empty() {
     all.iter_mut().for_each(|one| one.at_least = false);
     let told = |record: &StudyRecord| [overview(record, &WIDE), study_html(record)];
     for report in told(&record) {
-        assert!(!report.contains("a bound"), "{report}");
+        assert!(!report.contains(" a bound"), "{report}");
+        assert!(!report.contains("or beyond"), "{report}");
         assert!(!report.contains("empty: not asked for"), "{report}");
     }
     let all = &mut record.conclusions.comparisons;
@@ -136,23 +137,23 @@ fn a_grid_marks_bounds_and_says_what_is_empty() {
     all.remove(3);
     let [text, page] = told(&record);
     for part in [
-        "≥1.50 1.40–1.60 +",
-        "≤0.50 0.40–0.60 -",
-        " 1.10 0.90–1.20 b",
-        "≥ ≤: a bound, b: an open bound",
+        "  ≥1.40 ▲",
+        "  ≤0.60 ▼",
+        " 1.10 0.90–1.20 ?b",
+        "≥ ≤ a bound, b: or beyond the interval",
         "empty: not asked for",
     ] {
         assert!(text.replace("\n ", "").contains(part), "{part}: {text}");
     }
     for part in [
-        "≥ ≤: a bound, b: an open bound",
+        "≥ ≤ a bound, b: or beyond the interval",
         "empty: not asked for",
-        "1.10 b<",
+        "1.10b<",
     ] {
         assert!(page.contains(part), "{part}");
     }
     let full = study_text(&record, ReportExtent::Full, &WIDE);
-    assert!(full.contains("(0.90 to 1.20; a bound)"), "{full}");
+    assert!(full.contains("(0.90 to 1.20, or beyond)"), "{full}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use abx_evidence::{Comparison, StudyRecord};
 use abx_report::{ReportExtent, Style, study_text, verdict_matrix};
@@ -13,7 +14,13 @@ pub fn record_of(study: &str) -> StudyRecord {
 
 /// Every record that a study of the catalog has (`record.json.zst`, and `record-WHAT.json.zst`
 /// of a part of it), judged anew, with its folder.
-fn records() -> Vec<(PathBuf, StudyRecord)> {
+pub fn records() -> &'static [(PathBuf, StudyRecord)] {
+    // Judging all of them takes seconds, and several tests read them.
+    static RECORDS: LazyLock<Vec<(PathBuf, StudyRecord)>> = LazyLock::new(read_records);
+    &RECORDS
+}
+
+fn read_records() -> Vec<(PathBuf, StudyRecord)> {
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder of the catalog");
         entries.map(|entry| entry.expect("an entry").path())
@@ -38,7 +45,12 @@ fn is_record(file: &Path) -> bool {
 fn read(file: &Path) -> StudyRecord {
     let packed = fs::File::open(file).expect("a record");
     let json = zstd::decode_all(packed).expect("a compressed record");
-    serde_json::from_slice(&json).expect("a record")
+    read_json(&json)
+}
+
+/// A record judged anew.
+pub fn read_json(json: &[u8]) -> StudyRecord {
+    serde_json::from_slice(json).expect("a record")
 }
 
 #[test]
@@ -46,7 +58,7 @@ fn a_page_of_a_study_has_the_verdicts_of_its_record() {
     // Method: each record beside a page, judged anew, as tables; the page has
     // each of them word for word. When it has not, they are printed, to be put there.
     let found = records();
-    for (folder, record) in &found {
+    for (folder, record) in found {
         let page = fs::read_to_string(folder.join("README.md")).unwrap();
         let matrix = verdict_matrix(record);
         for table in matrix.split("\n\n") {

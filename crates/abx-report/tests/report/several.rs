@@ -248,12 +248,12 @@ fn where_baselines_differ_every_row_says_its_own() {
         verdict_matrix(&record),
         "|  | `kept-c10`, requests/s | `kept-c100`, requests/s |\n\
          | --- | --- | --- |\n\
-         | `lighttpd` / `nginx` | 1.12 (1.08 to 1.16) **faster** | 1.12 (1.08 to 1.16) **faster** |\n\
-         | `caddy` / `lighttpd` | 1.12 (1.08 to 1.16) **faster** | 1.12 (1.08 to 1.16) **faster** |\n\
+         | `lighttpd` / `nginx` | 1.12 (1.08 to 1.16) ▲ **faster** | 1.12 (1.08 to 1.16) ▲ **faster** |\n\
+         | `caddy` / `lighttpd` | 1.12 (1.08 to 1.16) ▲ **faster** | 1.12 (1.08 to 1.16) ▲ **faster** |\n\
          \n\
          |  | `once`, requests/s |\n\
          | --- | --- |\n\
-         | `lighttpd` / `nginx` | 1.12 (1.08 to 1.16) **faster** |\n\
+         | `lighttpd` / `nginx` | 1.12 (1.08 to 1.16) ▲ **faster** |\n\
          | `caddy` / `lighttpd` |  |\n"
     );
     let html = study_html(&record);
@@ -377,13 +377,13 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
         "|  | `kept-c10`, requests/s | `kept-c100`, requests/s |\n\
          | --- | --- | --- |\n\
          | `nginx` | 1 | 1 |\n\
-         | `lighttpd` | 1.12 (1.08 to 1.16) **equivalent** |  |\n\
-         | `a\\|b` | 1.12 (1.08 to 1.16) inconclusive | invalid |\n\
+         | `lighttpd` | 1.12 (1.08 to 1.16) = **equivalent** |  |\n\
+         | `a\\|b` | 1.12 (1.08 to 1.16) ? inconclusive | – invalid |\n\
          \n\
          |  | `once`, requests/s |\n\
          | --- | --- |\n\
          | `nginx` | 1 |\n\
-         | `lighttpd` | 1.12 (1.08 to 1.16) **faster, a bound, fragile** |\n\
+         | `lighttpd` | at least 1.08 (1.12 was measured) ▲ **faster, fragile** |\n\
          | `a\\|b` |  |\n"
     );
     assert!(study_markdown(&record, &[]).contains(&matrix));

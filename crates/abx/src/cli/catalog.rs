@@ -8,6 +8,7 @@ use abx_lab::catalog::{self, CatalogEntry, CheckEnvironment, CheckedStudy};
 use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
 use abx_lab::{OrderedTime, PilotEffort, SliceLength};
+use abx_report::plural;
 use clap::{Args, Subcommand};
 
 use super::compare::{Absent, Extent, Loads, is_path, of_catalog};
@@ -59,6 +60,7 @@ enum StudyCommand {
     abx study check event-servers --install --json -\n  \
     abx study check ./my-study\n\n\
     Exit codes: 0 no subject is broken; 3 at least one is; 130 interrupted.")]
+#[command(mut_arg("json", |json| json.help(output::json_help("the result of the check"))))]
 struct StudyCheck {
     /// Check only this study: its name, or the directory of a study file.
     #[arg(value_name = "NAME|PATH")]
@@ -151,10 +153,10 @@ fn list() -> Result<End, Failure> {
         let file = entry.study().map_err(Failure::usage)?;
         let _ = writeln!(
             text,
-            "{:width$}  {:>2} subjects, {:>2} loads  {}",
+            "{:width$}  {:>11}, {:>8}  {}",
             entry.name,
-            file.subjects.len(),
-            file.loads.len(),
+            plural(file.subjects.len() as u64, "subject"),
+            plural(file.loads.len() as u64, "load"),
             entry.title()
         );
     }

@@ -22,6 +22,7 @@ use crate::end::{End, Failure, tell};
     abx doctor --quick\n  \
     abx doctor --noise-for 60s --json doctor.json\n\n\
     The exit code is 0 whatever it finds; 130 when interrupted.")]
+#[command(mut_arg("json", |json| json.help(output::json_help("what was found"))))]
 pub struct Doctor {
     /// How long to compare the built-in server with itself, after a pilot of a few seconds; at
     /// most 10m [default: 20s].

@@ -18,9 +18,9 @@ pub struct ExpectFlags {
     /// until the budget is used up.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Exit with 1 if a subject is certainly slower than the baseline (or than the subject of
-    /// --against) by more than this, such as 3%, and with 3 if too little was measured to tell.
-    /// `abx compare` measures until it is settled, or until the budget is used up.
+    /// Exit with 1 if a subject is certainly slower than its baseline by more than this, such as
+    /// 3%, and with 3 if too little was measured to decide. `abx compare` measures until it is
+    /// settled, or until the budget is used up.
     #[arg(long, value_name = "PCT", value_parser = slack)]
     pub fail_if_slower: Option<Expectation>,
 }

@@ -6,7 +6,7 @@ use abx_lab::history::{Archive, HistoryError, Query, resolve, short_id_of_file};
 use abx_lab::{Store, state_folder};
 use clap::Args;
 
-use super::output::{OutputFlags, print, style};
+use super::output::{self, OutputFlags, print, style};
 use crate::end::{End, Failure, tell};
 
 /// List saved records, newest first.
@@ -19,6 +19,7 @@ use crate::end::{End, Failure, tell};
     abx compare --against 3fa9c1:nginx 'nginx=examples/nginx {port} {dir}'\n\n\
     Wherever a record is expected, its id will do, or the first four letters of it, or last for \
     the newest record and last~1 for the one before it.")]
+#[command(mut_arg("json", |json| json.help(output::json_help("the list"))))]
 pub struct HistoryArgs {
     /// Only records that contain this text in a subject (name, version, command, address),
     /// load, file name or id.

@@ -218,6 +218,66 @@ mod tests {
     }
 
     #[test]
+    fn every_help_text_is_whole_and_true_for_its_command() {
+        // Method: both texts of each command and subcommand, and each manual page: no blanks
+        // within a sentence, no percentage without its blank, the placeholder of `--count`, and
+        // a text of `--json` that names what each command saves.
+        let mut whole = shown();
+        whole.build();
+        let mut commands = vec![&whole];
+        let mut saved = Vec::new();
+        while let Some(command) = commands.pop() {
+            commands.extend(command.get_subcommands());
+            for argument in command.get_arguments() {
+                let texts = [argument.get_help(), argument.get_long_help()];
+                for text in texts.into_iter().flatten().map(ToString::to_string) {
+                    let place = format!("{} {}: {text}", command.get_name(), argument.get_id());
+                    let joined = text.replace("\n\n", " ");
+                    assert!(!joined.contains("  ") && !joined.contains('\n'), "{place}");
+                    if argument.get_id() == "json" {
+                        saved.push((command.get_name(), text));
+                    }
+                }
+            }
+        }
+        let subject = |name: &str| {
+            let text = saved.iter().find(|(command, _)| *command == name);
+            let (_, text) = text.unwrap_or_else(|| panic!("{name} has no --json"));
+            let (_, after) = text.split_once("Also save ").expect("how each begins");
+            after.split_once(" as JSON").expect("what is saved").0
+        };
+        for (name, what) in [
+            ("compare", "the record"),
+            ("run", "the record"),
+            ("report", "the record with its conclusions"),
+            ("history", "the list"),
+            ("audit", "the audit"),
+            ("timer", "the times"),
+            ("doctor", "what was found"),
+            ("check", "the result of the check"),
+        ] {
+            assert_eq!(subject(name), what, "{name}");
+        }
+        let run = whole.find_subcommand_mut("run").expect("a command");
+        let count = "Make N requests of each one: {n} in path, headers and body";
+        for help in [run.render_help(), run.render_long_help()] {
+            let words: Vec<String> = help
+                .to_string()
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect();
+            assert!(words.join(" ").contains(count), "{help}");
+        }
+        let pages = pages().expect("pages");
+        let page = pages
+            .iter()
+            .find(|page| page.name == "abx-run")
+            .expect("a page");
+        let page = String::from_utf8_lossy(&page.roff);
+        assert!(page.contains(count), "{page}");
+    }
+
+    #[test]
     fn each_help_short_and_long_has_examples_that_can_be_read() {
         // Method: both texts of abx and of each command; every example in them is
         // one of that command and is read as if it were typed.

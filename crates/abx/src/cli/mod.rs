@@ -57,7 +57,7 @@ use crate::end::Failure;
         abx audit ab.txt\n  \
         abx view\n\n\
         Exit codes: 0 done; 1 an expectation failed; 2 invalid arguments or study file; \
-        3 no claim is possible; 130 interrupted."
+        3 no claim is possible: nothing that was asked for is decided; 130 interrupted."
 )]
 pub struct Cli {
     #[command(subcommand)]

@@ -16,16 +16,22 @@ use crate::end::{Failure, tell};
 /// Where things are said, and how.
 #[derive(Debug, Clone, Args)]
 pub struct OutputFlags {
-    /// Also save the record to this file, compressed when it ends in .zst; - prints it to standard
-    /// output instead of the report.
-    #[arg(long, value_name = "FILE|-", value_parser = record_file)]
+    #[arg(long, value_name = "FILE|-", help = json_help("the record"), value_parser = record_file)]
     pub json: Option<String>,
-    /// Print only errors on standard error.
+    /// Print nothing on standard error except errors.
     #[arg(short, long)]
     pub quiet: bool,
     /// Do not use colour.
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// The help of `--json` for a command that saves this.
+pub fn json_help(what: &str) -> String {
+    format!(
+        "Also save {what} as JSON to this file, compressed if its name ends in .zst; - prints the \
+         JSON on standard output instead of the text"
+    )
 }
 
 /// Formats of studies and of runs.

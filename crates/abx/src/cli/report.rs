@@ -20,6 +20,7 @@ use crate::saved::{SavedRecord, read};
     abx report times.json\n  \
     abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -\n  \
     abx report last --expect 'p99<50ms,errors<0.1%' --junit junit.xml")]
+#[command(mut_arg("json", |json| json.help(output::json_help("the record with its conclusions"))))]
 pub struct Report {
     /// The record: a file, an id from `abx history`, or last (last~1: the one before it);
     /// several of one study, from other days or machines, are read together.

@@ -33,8 +33,13 @@ pub struct RequestFlags {
         conflicts_with_all = ["paths", "urls", "count", "method", "body", "form", "template"]
     )]
     request_file: Option<PathBuf>,
-    /// Make N requests of each one, where {n} in path, headers and body is a number from 0.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(REQUESTS_MAX)))]
+    // SUBTLE: clap breaks the line at the four letters of this placeholder, so the help has an
+    // invisible reset of the terminal's style between them.
+    #[arg(
+        long, value_name = "N",
+        help = "Make N requests of each one: {\u{1b}[0mn} in path, headers and body is a number from 0",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(REQUESTS_MAX)),
+    )]
     count: Option<u32>,
     /// Add a header, such as 'Accept: text/html'; may be repeated.
     #[arg(short = 'H', long = "header", value_parser = units::header, value_name = "NAME: VALUE")]

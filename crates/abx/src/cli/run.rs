@@ -11,6 +11,7 @@ use abx_lab::{
     Abort, Load, OrderedTime, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan,
     RunProgress, Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
 };
+use abx_report::plural;
 use clap::Args;
 
 use super::expect::{ExpectFlags, ThresholdFlags};
@@ -178,12 +179,12 @@ impl Run {
 fn announcement(url: &str, load: &Load, end: RunEnd, warm_up: Duration) -> String {
     let how_long = match end {
         RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
-        RunEnd::AfterRequests(count) => format!("with {count} {}", load.shape.kind().units()),
+        RunEnd::AfterRequests(count) => {
+            let unit = load.shape.kind().units();
+            format!("with {}", plural(count, unit.trim_end_matches('s')))
+        }
     };
-    let connections = match load.connections {
-        1 => "1 connection".to_owned(),
-        count => format!("{count} connections"),
-    };
+    let connections = plural(load.connections.into(), "connection");
     match load.shape {
         Shape::Connections { .. } => format!("Holding {connections} to {url} {how_long}"),
         _ if !warm_up.is_zero() => {

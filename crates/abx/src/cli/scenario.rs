@@ -15,6 +15,7 @@ use super::load::{GeneratorFlags, LoadFlags};
 use super::output::{self, FormatFlags, OutputFlags, Outputs};
 use super::{command_line, compare, history, signals};
 use crate::end::{End, Failure, tell};
+use abx_report::plural;
 
 /// What the command line says of a scenario.
 pub struct ScenarioWords<'a> {
@@ -123,15 +124,14 @@ fn announcement(run: &ScenarioRun) -> String {
             let span = Duration::from_nanos(span);
             format!("for {}", humantime::format_duration(span))
         }
-        ScenarioEnd::AfterSessions(count) => format!("for {count} sessions"),
+        ScenarioEnd::AfterSessions(count) => format!("for {}", plural(count, "session")),
     };
-    let steps = run.file.steps.len();
-    format!(
-        "{} users make sessions of {steps} {} at {} {how_long}",
-        run.users,
-        if steps == 1 { "step" } else { "steps" },
-        run.target.url,
-    )
+    let [users, steps] = [
+        plural(run.users.into(), "user"),
+        plural(run.file.steps.len() as u64, "step"),
+    ];
+    let url = &run.target.url;
+    format!("Sessions of {steps} by {users} at {url} {how_long}")
 }
 
 fn failure(error: ScenarioError) -> Failure {

@@ -3,10 +3,13 @@
 use abx_evidence::record::Disturbance;
 use abx_evidence::stats::Margin;
 use abx_evidence::verdict::assess;
-use abx_evidence::{FindingId, Level, Measured, Outcome, StudyRecord, Verdict};
+use abx_evidence::{
+    Finding, FindingId, Level, Measured, Outcome, Role, StudyRecord, Validity, Verdict,
+};
 
 use abx_fixtures::{
-    OK, answer, assert_close, compared, each_slice, find, ids, judged, pair, primary, rounds, study,
+    OK, answer, assert_close, compared, each_slice, find, ids, judged, pair, primary, rounds,
+    study, two_loads,
 };
 
 /// `new` beside `old` in as many blocks, each given by its ratio in tenths of a percent.
@@ -291,4 +294,56 @@ fn the_detectable_difference_shrinks_with_the_spread() {
     assert!((share - 0.0177).abs() < 1e-4, "{share}");
     let narrow = compared(with_ratios(&[1001, 999, 1001, 999, 1001, 999]));
     assert!(narrow.detectable.unwrap() < share / 9.0);
+}
+
+#[test]
+fn a_record_is_without_claim_only_if_findings_leave_nothing_decided() {
+    // Method: two pairs of one study with each combination of verdicts that matters; then a
+    // server alone of whose two loads none, one and both are void.
+    let mut record = StudyRecord::judged(study(&[
+        ("a", &[9_000; 7]),
+        ("b", &[9_010; 7]),
+        ("c", &[9_020; 7]),
+    ]));
+    let table = [
+        ([Verdict::Invalid, Verdict::Invalid], true),
+        ([Verdict::Invalid, Verdict::Inconclusive], true),
+        ([Verdict::Invalid, Verdict::Equivalent], false),
+        ([Verdict::Less, Verdict::Invalid], false),
+        ([Verdict::Inconclusive, Verdict::Inconclusive], false),
+        ([Verdict::Faster, Verdict::Slower], false),
+    ];
+    for (verdicts, is_without) in table {
+        let all = record.conclusions.comparisons.iter_mut();
+        let primary = all.filter(|one| one.role == Role::Primary);
+        let mut changed = 0;
+        for (one, verdict) in primary.zip(verdicts) {
+            one.verdict = verdict;
+            changed += 1;
+        }
+        assert_eq!(changed, 2);
+        assert_eq!(record.is_without_claim(), is_without, "{verdicts:?}");
+    }
+    let mut alone = two_loads();
+    alone.subjects.truncate(1);
+    let mut record = StudyRecord::judged(alone);
+    let names: Vec<String> = record
+        .measured
+        .loads
+        .iter()
+        .map(|one| one.name.clone())
+        .collect();
+    let mut findings = Vec::new();
+    for (name, is_without) in [
+        (None, false),
+        (Some(&names[0]), false),
+        (Some(&names[1]), true),
+    ] {
+        findings.extend(name.map(|name| {
+            let void = Finding::new(FindingId::FailedRequests, "all failed").at(Level::Void);
+            void.under(name)
+        }));
+        record.conclusions.validity = Validity::of(findings.clone());
+        assert_eq!(record.is_without_claim(), is_without, "{name:?}");
+    }
 }

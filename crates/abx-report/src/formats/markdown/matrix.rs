@@ -2,10 +2,11 @@
 
 use abx_evidence::{Comparison, StudyRecord, Verdict};
 
-use super::{code, escape, row};
+use super::{code, row};
 use crate::words::grid::{self, GridCell, GridColumn, GridRow};
+use crate::words::marks::mark;
 use crate::words::metrics::metric_under;
-use crate::words::units::ratio_cells;
+use crate::words::ratio::ratio_cells;
 use crate::words::verdict::word_of;
 
 /// A page is as wide as this; more columns make a further table.
@@ -65,12 +66,11 @@ fn table(record: &StudyRecord, rows: &[GridRow], columns: &[GridColumn]) -> Stri
 /// A ratio with its interval and what it amounts to.
 fn cell(one: &Comparison) -> String {
     let [ratio, interval] = ratio_cells(one);
-    let bound = if one.at_least { ", a bound" } else { "" };
     let fragile = if one.fragile { ", fragile" } else { "" };
-    let verdict = escape(&format!("{}{bound}{fragile}", word_of(one)));
+    let (mark, verdict) = (mark(one.verdict), format!("{}{fragile}", word_of(one)));
     match one.verdict {
-        Verdict::Invalid => verdict,
-        Verdict::Inconclusive => format!("{ratio} ({interval}) {verdict}"),
-        _ => format!("{ratio} ({interval}) **{verdict}**"),
+        Verdict::Invalid => format!("{mark} {verdict}"),
+        Verdict::Inconclusive => format!("{ratio} ({interval}) {mark} {verdict}"),
+        _ => format!("{ratio} ({interval}) {mark} **{verdict}**"),
     }
 }

@@ -4,7 +4,7 @@ mod matrix;
 
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{
-    Comparison, ExpectationResult, Finding, Level, Role, RunRecord, StudyRecord, Summary, Verdict,
+    Comparison, ExpectationResult, Finding, Level, Role, RunRecord, StudyRecord, Summary,
 };
 
 use crate::text::faults::faults;
@@ -16,20 +16,23 @@ use crate::words::alone::{is_alone, sentences};
 use crate::words::curve::{CURVE_LEGEND, curve_table};
 use crate::words::expectations::{headline, like, outcome, overall, reason};
 use crate::words::figures::{neither, table, unsent};
-use crate::words::findings::{Cause, LoadCount, Told, causes, told};
+use crate::words::findings::{Cause, LoadCount, causes};
 use crate::words::grid;
 use crate::words::held::held_table;
 use crate::words::how_measured::repeating;
 use crate::words::load::offer;
+use crate::words::marks::mark;
 use crate::words::metrics::{capitalized, metric_of};
 use crate::words::overview::lacking;
 use crate::words::phases;
+use crate::words::prose::{SentencePart, parts};
+use crate::words::ratio::ratio_cells;
 use crate::words::scope;
 use crate::words::server_times::server_times_table;
 use crate::words::services::services_table;
 use crate::words::style::Style;
 use crate::words::table::Table;
-use crate::words::units::{figure, percent, ratio_cells};
+use crate::words::units::{figure, percent};
 use crate::words::verdict::{instead_of_throughput, place, remarks, sentence, word_of};
 use crate::words::wrap::{clean, clean_name};
 
@@ -58,10 +61,11 @@ pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> St
         figures(record),
         where_time_goes(record),
         also_compared(record),
-        match grid::is_needed(record) {
-            true => by_cause(&record.conclusions.validity.findings),
-            false => findings(&record.conclusions.validity.findings, loads),
-        },
+        findings(
+            &record.conclusions.validity.findings,
+            loads,
+            grid::is_needed(record),
+        ),
         reproduce(record),
     ];
     joined(&sections)
@@ -81,7 +85,7 @@ pub fn run_markdown(record: &RunRecord) -> String {
     };
     let sections = [
         format!("### abx: {headline}\n"),
-        findings(&record.findings, LoadCount::One),
+        findings(&record.findings, LoadCount::One, false),
         fenced(&run_text(&bare, ReportExtent::Full, &Style::plain())),
     ];
     joined(&sections)
@@ -96,7 +100,7 @@ fn joined(sections: &[String]) -> String {
 /// The answer to what was expected, else the question that a study answers.
 fn heading(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
     if let (Some(text), Some(standing)) = (headline(answers), overall(answers)) {
-        return format!("### {} abx: {}\n", sign(like(standing)), escape(&text));
+        return format!("### {} abx: {}\n", mark(like(standing)), escape(&text));
     }
     if is_alone(record) {
         return "### abx: how much can the server serve?\n".to_owned();
@@ -104,24 +108,14 @@ fn heading(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
     "### abx: which server is faster?\n".to_owned()
 }
 
-fn sign(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Invalid => "⛔",
-        Verdict::Inconclusive => "❔",
-        Verdict::Equivalent => "🟰",
-        Verdict::Faster | Verdict::Less => "🟢",
-        Verdict::Slower | Verdict::More => "🔴",
-    }
-}
-
 fn verdicts(record: &StudyRecord) -> String {
     let mut out = String::new();
     for one in record.conclusions.primary() {
-        let sign = sign(one.verdict);
-        let said = escape(&sentence(record, one, &STYLE));
-        out.push_str(&format!("- {sign} **{said}**\n"));
+        let mark = mark(one.verdict);
+        let said = quoting(&sentence(record, one, &STYLE));
+        out.push_str(&format!("- {mark} **{said}**\n"));
         for remark in remarks(record, one) {
-            out.push_str(&format!("  - {}\n", escape(&remark)));
+            out.push_str(&format!("  - {}\n", quoting(&remark)));
         }
     }
     if let Some(text) = instead_of_throughput(record) {
@@ -180,7 +174,7 @@ fn expectations(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
             code(&answer.expected),
             escape(&place),
             format!("**{}**", outcome(&answer.standing)),
-            escape(&reason(record, answer)),
+            quoting(&reason(record, answer)),
         ]
     }));
     rows.iter().map(|cells| row(cells)).collect()
@@ -227,7 +221,6 @@ fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
         "" => String::new(),
         load => place(record, load),
     };
-    let bound = if one.at_least { ", a bound" } else { "" };
     let fragile = if one.fragile { ", fragile" } else { "" };
     [
         escape(&format!("{} / {}", one.subject, one.baseline)),
@@ -235,7 +228,7 @@ fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
         escape(&metric_of(record, one)),
         ratio,
         interval,
-        format!("{}{bound}{fragile}", word_of(one)),
+        format!("{}{fragile}", word_of(one)),
     ]
 }
 
@@ -319,17 +312,33 @@ fn also_compared(record: &StudyRecord) -> String {
     )
 }
 
-/// What limits the result, a line for each cause.
-fn by_cause(all: &[Finding]) -> String {
-    let line = |cause: &Cause| {
+/// What limits the result, an entry per cause and the notes folded away; in a study that
+/// compares much it names only whom each cause concerns and where.
+fn findings(all: &[Finding], loads: LoadCount, is_counted: bool) -> String {
+    let entry = |cause: &Cause| {
+        let seen = match is_counted {
+            true => vec![cause.text()],
+            false => cause.messages(loads),
+        };
+        let seen: Vec<String> = seen.iter().map(|text| quoting(text)).collect();
         let remedies = cause.remedies();
-        let remedies: Vec<String> = { remedies.iter() }
-            .map(|remedy| format!("<br>→ {}", escape(&capitalized(remedy))))
-            .collect();
-        let (level, text) = (level(cause.level), escape(&cause.text()));
-        format!("- **{level}** {text}{}\n", remedies.concat())
+        let remedies = remedies
+            .iter()
+            .map(|remedy| format!("<br>→ {}", quoting(&capitalized(remedy))));
+        let (level, seen) = (level(cause.level), seen.join("<br>"));
+        format!("- **{level}** {seen}{}\n", remedies.collect::<String>())
     };
-    causes(all).iter().map(line).collect()
+    let causes = causes(all);
+    let (notes, limits): (Vec<&Cause>, Vec<&Cause>) =
+        causes.iter().partition(|cause| cause.level == Level::Note);
+    let [notes_text, limits_text] =
+        [&notes, &limits].map(|causes| causes.iter().map(|cause| entry(cause)).collect::<String>());
+    let kinds: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
+    let folded =
+        (!notes.is_empty()).then(|| details(&format!("Notes: {}", kinds.join(", ")), &notes_text));
+    let parts = [Some(limits_text), folded].into_iter().flatten();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
 }
 
 fn level(level: Level) -> &'static str {
@@ -338,19 +347,6 @@ fn level(level: Level) -> &'static str {
         Level::Bound => "BOUND",
         Level::Void => "VOID",
     }
-}
-
-fn findings(all: &[Finding], loads: LoadCount) -> String {
-    let line = |told: &Told| {
-        let one = told.finding;
-        let level = level(one.level);
-        let load = one.load.as_ref().filter(|_| loads == LoadCount::Several);
-        let load = load.map_or_else(String::new, |load| format!("under {load}: "));
-        let text = escape(&format!("{load}{}{}", one.message, told.likewise()));
-        let remedy = escape(&capitalized(&one.remedy));
-        format!("- **{level}** {text}<br>→ {remedy}\n")
-    };
-    told(all).iter().map(line).collect()
 }
 
 fn reproduce(record: &StudyRecord) -> String {
@@ -404,6 +400,15 @@ fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// The same of a sentence in which backticks quote what one types.
+fn quoting(text: &str) -> String {
+    let markdown = |part: SentencePart| match part {
+        SentencePart::Words(words) => escape(words),
+        SentencePart::Code(text) => code(text),
+    };
+    parts(text).map(markdown).collect()
 }
 
 /// Text as code, with more backticks around it than there are in it. Only the

@@ -5,6 +5,7 @@ use abx_evidence::{Finding, Level};
 use crate::html::conclusions::links::finding_id;
 use crate::html::markup::{Element, Markup, element, folded, note, quoting};
 use crate::words::findings::{Cause, causes};
+use crate::words::prose::message;
 use crate::words::units::plural;
 use crate::words::verdict::name;
 
@@ -44,7 +45,8 @@ fn entry(all: &[Finding], cause: &Cause, loads: usize) -> Element {
     });
     let remedies = cause.remedies().into_iter().map(|remedy| {
         let line = element("p").class("remedy");
-        line.add(element("b").text("Remedy: ")).add(quoting(remedy))
+        line.add(element("b").text("Remedy: "))
+            .add(quoting(&remedy))
     });
     element("li")
         .class(format!("finding is-{word}"))
@@ -58,7 +60,8 @@ fn entry(all: &[Finding], cause: &Cause, loads: usize) -> Element {
 fn lines(finding: &Finding, loads: usize) -> Vec<Element> {
     let under = finding.load.as_deref().filter(|_| loads > 1);
     let under = under.map_or_else(String::new, |load| format!("Under {}: ", name(load)));
-    let lines = finding.message.lines().filter(|line| !line.is_empty());
+    let message = message(finding);
+    let lines = message.lines().filter(|line| !line.is_empty());
     let paragraph = |(index, line): (usize, &str)| match index {
         0 => element("p").add(quoting(&format!("{under}{line}"))),
         _ => element("p").class("quoted").text(line),

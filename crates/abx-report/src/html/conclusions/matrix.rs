@@ -6,10 +6,9 @@ use abx_evidence::{Comparison, StudyRecord, Verdict};
 use crate::html::conclusions::links::ratio_id;
 use crate::html::conclusions::signs::sign;
 use crate::html::markup::{Element, LINE, Markup, element, note, scrolling};
-use crate::words::grid::{self, Further, GridCell, GridColumn, GridRow, row_name};
+use crate::words::grid::{self, GridCell, GridColumn, GridRow, row_name};
 use crate::words::metrics::metric_under;
-use crate::words::units::{NO_INTERVAL, percent};
-use crate::words::verdict::{name, sentence, word};
+use crate::words::verdict::{TOO_FEW_BLOCKS, name, sentence, word};
 
 /// The matrix, and what its signs mean.
 pub(crate) fn matrix(record: &StudyRecord) -> Markup {
@@ -40,44 +39,34 @@ pub(crate) fn matrix(record: &StudyRecord) -> Markup {
     // A caption would be as wide as the table, and cut where that scrolls.
     let heading = element("h3").text(&caption);
     let frame = scrolling(&caption, table);
-    [heading, frame, note(&legend(record))]
-        .into_iter()
-        .collect()
+    let legend = format!(
+        "Ratio and its interval; a cell leads to its details. {}",
+        grid::legend(record, &LINE)
+    );
+    [heading, frame, note(&legend)].into_iter().collect()
 }
 
 fn cell(record: &StudyRecord, row: GridRow, column: GridColumn) -> Element {
     match grid::cell(record, row, column) {
         GridCell::One => element("td").class("cell one").text("1"),
         GridCell::Found(one) => found(record, one, ""),
-        GridCell::Instead(one) => found(record, one, " c"),
+        GridCell::Instead(one) => found(record, one, &format!(" {}", grid::INSTEAD)),
         GridCell::Nothing => element("td").class("cell"),
     }
 }
 
 /// Sign, ratio and interval of one comparison, which lead to its details.
 fn found(record: &StudyRecord, one: &Comparison, mark: &str) -> Element {
-    let figures = grid::cell_figures(one).filter(|_| one.verdict != Verdict::Invalid);
-    let (limit, bound) = match grid::further(one).filter(|_| figures.is_some()) {
-        Some(Further::AtLeast) => (LINE.at_least(), String::new()),
-        Some(Further::AtMost) => (LINE.at_most(), String::new()),
-        Some(Further::Open) => ("", format!(" {}", grid::OPEN_BOUND)),
-        None => ("", String::new()),
-    };
+    let (figures, open) = (grid::cell_figures(one, &LINE), grid::open_bound(one));
     let fragile = if one.fragile { "~" } else { "" };
-    let few = { one.too_few_blocks && figures.is_some() }.then(|| format!(" {}", grid::TOO_FEW));
-    let (ratio, interval) = match &figures {
-        Some(text) => text.split_once(' ').unwrap_or((text, "")),
-        None => match one.verdict {
-            Verdict::Invalid => ("void", ""),
-            _ if one.too_few_blocks => (grid::TOO_FEW, ""),
-            _ => ("open", ""),
-        },
-    };
-    let ratio = element("b").text(&format!(
-        "{limit}{ratio}{fragile}{mark}{bound}{}",
-        few.unwrap_or_default()
-    ));
-    let interval = element("small").text(interval);
+    let [ratio, interval] = figures.unwrap_or_else(|| match one.verdict {
+        Verdict::Invalid => ["no result".to_owned(), String::new()],
+        _ if one.too_few_blocks => [TOO_FEW_BLOCKS.to_owned(), String::new()],
+        _ => ["undecided".to_owned(), String::new()],
+    });
+    let few = grid::too_few(one);
+    let ratio = element("b").text(&format!("{ratio}{fragile}{mark}{open}{few}"));
+    let interval = element("small").text(&interval);
     let link = element("a")
         .with("href", format!("#{}", ratio_id(record, one)))
         .with("title", sentence(record, one, &LINE))
@@ -88,41 +77,4 @@ fn found(record: &StudyRecord, one: &Comparison, mark: &str) -> Element {
     element("td")
         .class(format!("cell {}", word(one.verdict)))
         .add(link)
-}
-
-/// What stands in the cells, as far as it does.
-fn legend(record: &StudyRecord) -> String {
-    let has = |is: fn(&Comparison) -> bool| record.conclusions.primary().any(is);
-    let margin = percent(record.measured.settings.margin);
-    let equal = format!("≈ no difference larger than {margin}");
-    let alone = format!("a ratio alone: {NO_INTERVAL}");
-    let bound = grid::bound_legend(record, &LINE);
-    let bound = bound.map(|signs| format!("{signs}, the truth may lie further out"));
-    let signs = [
-        (
-            true,
-            "Ratio and its interval; a cell leads to its details. ▲ faster (− less)",
-        ),
-        (true, "▼ slower (+ more)"),
-        (has(|one| one.verdict == Verdict::Equivalent), &equal),
-        (has(grid::is_open), "? open"),
-        (has(|one| one.too_few_blocks), grid::TOO_FEW_LEGEND),
-        (
-            has(|one| one.verdict == Verdict::Invalid),
-            "✕ void: no claim can be made",
-        ),
-        (bound.is_some(), bound.as_deref().unwrap_or_default()),
-        (has(|one| one.fragile), "~ fragile"),
-        (
-            has(|one| one.bounds().is_none() && one.plain_ratio().is_some()),
-            &alone,
-        ),
-        (
-            grid::has_instead(record),
-            "c: CPU per response where the generator was the limit, with no claim of throughput",
-        ),
-        (grid::has_empty(record), grid::EMPTY_LEGEND),
-    ];
-    let said = signs.iter().filter(|(is_there, _)| *is_there);
-    said.map(|(_, text)| *text).collect::<Vec<_>>().join(", ")
 }

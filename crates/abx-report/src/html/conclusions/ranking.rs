@@ -16,8 +16,8 @@ pub(crate) fn rankings(record: &StudyRecord) -> Markup {
     let mut out = Markup::new();
     if !tables.is_empty() {
         out.push(element("div").class("pair").add_all(tables));
-        let text = "Ranks that each subject may have, by the pairs asked for and behind them all \
-                    others. Those tied for first are not certainly behind the best.";
+        let text = "Ranks that each subject may have, by the pairs asked for and after them all \
+                    others. No subject is certainly better than one that is tied for first.";
         out.push(note(text));
     }
     out

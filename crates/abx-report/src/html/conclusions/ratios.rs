@@ -8,12 +8,11 @@ use crate::html::charts::{
 };
 use crate::html::conclusions::links::{ratio_id, reasons};
 use crate::html::conclusions::signs::sign;
-use crate::html::markup::{Element, Markup, element, note};
+use crate::html::markup::{Element, LINE, Markup, element, note};
 use crate::words::metrics::{capitalized, metric_of, metric_under};
-use crate::words::units::{
-    NO_INTERVAL, drawable, figure, is_drawable, percent, ratios as as_texts,
-};
-use crate::words::verdict::{limit, load_text, name, open_bound, word_of};
+use crate::words::ratio::ShownRatio;
+use crate::words::units::{NO_INTERVAL, drawable, figure, is_drawable, percent};
+use crate::words::verdict::{load_text, name, word_of};
 
 /// A table for each metric that the study was made for, and one for each load
 /// of everything else that was compared.
@@ -214,14 +213,8 @@ pub(crate) fn interval(row: &RatioRow) -> String {
             None => "no interval".to_owned(),
         },
         |bounds| {
-            let [ratio, low, high] = as_texts(bounds);
-            let sign = match limit(row.one.verdict, row.one.at_least, row.one.ratio) {
-                "" => "",
-                "at most " => "≤ ",
-                _ => "≥ ",
-            };
-            let open = open_bound(row.one.verdict, row.one.at_least, row.one.ratio);
-            format!("{sign}{ratio} ({low} to {high}{open})")
+            let shown = ShownRatio::of(row.one.verdict, row.one.at_least, bounds);
+            format!("{} ({})", shown.in_signs(&LINE), shown.detail)
         },
     )
 }

@@ -1,6 +1,7 @@
 //! Words of reports as markup: paragraphs, quotes, figures with their units.
 
 use super::{Element, Markup, element};
+use crate::words::prose::{SentencePart, parts};
 use crate::words::style::Style;
 use crate::words::units::GLUE;
 
@@ -24,14 +25,11 @@ pub(crate) fn note(text: &str) -> Element {
 
 /// A text with everything between backticks as what one types.
 pub(crate) fn quoting(text: &str) -> Markup {
-    // An odd number of them quotes nothing at the end.
-    let last = text.matches('`').count() / 2 * 2;
-    let parts = text.splitn(last + 1, '`').enumerate();
-    let markup = |(index, part): (usize, &str)| match index % 2 {
-        0 => Markup::text(part),
-        _ => element("code").text(part).into(),
+    let markup = |part: SentencePart| match part {
+        SentencePart::Words(words) => Markup::text(words),
+        SentencePart::Code(code) => element("code").text(code).into(),
     };
-    parts.map(markup).collect()
+    parts(text).map(markup).collect()
 }
 
 /// What a person asked for and does not see: each thing, and why; nothing where

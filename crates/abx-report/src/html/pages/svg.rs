@@ -8,13 +8,13 @@ use abx_evidence::{StudyRecord, Summary, Verdict};
 
 use crate::html::charts::{axis, bar_markers, plain, px};
 use crate::html::conclusions::ratios::{RatioRow, interval, legend, picture_of, primary, scale};
-use crate::html::conclusions::signs::letter;
 use crate::html::conclusions::verdicts::title;
 use crate::html::markup::{Element, LINE, Markup, element};
 use crate::words::figures::table;
 use crate::words::held::held_table;
 use crate::words::labels::label_lines;
 use crate::words::load::{alone, offer};
+use crate::words::marks::mark;
 use crate::words::table::Table;
 use crate::words::units::{count, plural, seconds};
 use crate::words::verdict::{TOO_FEW_BLOCKS, sentence, word, word_of};
@@ -124,7 +124,7 @@ fn headline(record: &StudyRecord, canvas: &mut Canvas) {
     for one in comparisons {
         let y = canvas.y + 18.0;
         let class = format!("sign {}", word(one.verdict));
-        canvas.text(&class, EDGE, y, letter(one.verdict));
+        canvas.text(&class, EDGE, y, mark(one.verdict));
         canvas.paragraph("verdict", SIGN, &sentence(record, one, &LINE));
     }
 }
@@ -163,7 +163,7 @@ fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
     for row in rows {
         let y = canvas.y;
         let sign = format!("sign {}", word(row.one.verdict));
-        canvas.text(&sign, EDGE, y + 16.0, letter(row.one.verdict));
+        canvas.text(&sign, EDGE, y + 16.0, mark(row.one.verdict));
         let at = [EDGE + SIGN, y + 16.0];
         let mut below = names("name", at, (&row.pair(), NAME_LETTERS), canvas);
         let mut said = format!("{}, {}", row.verdict(), interval(row));

@@ -9,7 +9,7 @@ mod study;
 
 use abx_engine::LoadGenerator;
 use abx_evidence::record::StudyEnd;
-use abx_evidence::{ExpectationResult, Status, StudyRecord, Verdict};
+use abx_evidence::{ExpectationResult, Finding, StudyRecord};
 use abx_lab::{
     Abort, ServerProcessError, ServiceError, Source, Store, Study, StudyEnvironment, StudyError,
     StudyOutcome, Subject, run_study,
@@ -104,9 +104,14 @@ pub fn conduct(
 /// How a command ends with this record and these answers; who wanted to see no more than
 /// errors is told why there is no claim.
 pub fn ended(record: &StudyRecord, answers: &[ExpectationResult], flags: &OutputFlags) -> End {
-    let end = expect::end(answers, end(record));
+    let without_answers = end(record);
+    let end = expect::end(answers, without_answers);
     if end == End::NoClaim && flags.quiet {
-        let findings = &record.conclusions.validity.findings;
+        // Findings are the reason only if they end the command without any expectation.
+        let findings: &[Finding] = match without_answers {
+            End::NoClaim => &record.conclusions.validity.findings,
+            _ => &[],
+        };
         let why = abx_report::no_claim_line(findings, answers);
         tell(&format!("abx: {why}"));
     }
@@ -117,7 +122,7 @@ pub fn ended(record: &StudyRecord, answers: &[ExpectationResult], flags: &Output
 fn demonstration(study: &Study) -> String {
     let names: Vec<&str> = study.subjects.iter().map(|one| one.name.as_str()).collect();
     let how_long = match study.blocks {
-        Some(blocks) => format!("for {blocks} blocks"),
+        Some(blocks) => format!("for {}", abx_report::plural(blocks.into(), "block")),
         None => format!(
             "until the result is precise, for {} at most",
             humantime::format_duration(study.budget())
@@ -171,19 +176,11 @@ pub fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> 
     }
 }
 
-/// How a study's record ends the command: 3 when there is no claim.
+/// How a study's record ends the command: 3 when no claim is possible.
 fn end(record: &StudyRecord) -> End {
-    let beside = record.conclusions.past_comparisons.iter();
-    let is_invalid = { record.conclusions.primary() }
-        .map(|one| one.verdict)
-        .chain(beside.map(|one| one.verdict))
-        .any(|verdict| verdict == Verdict::Invalid);
-    // Of a server alone all that is said is of it.
-    let is_void =
-        !record.measured.is_comparison() && record.conclusions.validity.status == Status::Invalid;
     match record.measured.end {
         StudyEnd::Interrupted => End::Interrupted,
-        _ if is_invalid || is_void => End::NoClaim,
+        _ if record.is_without_claim() => End::NoClaim,
         _ => End::Done,
     }
 }

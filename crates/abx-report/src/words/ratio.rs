@@ -1,0 +1,168 @@
+//! A ratio with its interval as reports show it, and what becomes of both when the ratio is
+//! only a bound.
+
+use abx_evidence::{Comparison, Verdict};
+
+use super::style::Style;
+use super::units::{NO_INTERVAL, UNKNOWN, figure, ratios};
+
+/// Where the true ratio may lie beyond what was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Further {
+    AtLeast,
+    AtMost,
+    /// On a side that no decided direction names.
+    Open,
+}
+
+impl Further {
+    /// That of a ratio with this verdict; `None` without a bound.
+    fn of(verdict: Verdict, at_least: bool, ratio: f64) -> Option<Further> {
+        at_least.then(|| match verdict.is_directed() {
+            true if ratio > 1.0 => Further::AtLeast,
+            true => Further::AtMost,
+            false => Further::Open,
+        })
+    }
+
+    /// In front of the ratio in a sentence.
+    fn words(self) -> &'static str {
+        match self {
+            Further::AtLeast => "at least ",
+            Further::AtMost => "at most ",
+            Further::Open => "",
+        }
+    }
+
+    /// In front of the ratio in a table.
+    pub(crate) fn sign(self, style: &Style) -> &'static str {
+        match self {
+            Further::AtLeast => style.at_least(),
+            Further::AtMost => style.at_most(),
+            Further::Open => "",
+        }
+    }
+}
+
+/// A ratio in digits. A bound is the end of the interval that it holds for: the interval
+/// itself, and the ratio that was measured, would reach beyond what the bound excludes.
+pub(crate) struct ShownRatio {
+    pub(crate) further: Option<Further>,
+    /// The ratio, or the end of the interval that is the bound.
+    pub(crate) ratio: String,
+    /// The interval, or of a bound the ratio that was measured.
+    pub(crate) detail: String,
+    /// The interval's ends; `None` for a bound.
+    pub(crate) ends: Option<[String; 2]>,
+}
+
+impl ShownRatio {
+    pub(crate) fn of(verdict: Verdict, at_least: bool, bounds: [f64; 3]) -> ShownRatio {
+        let further = Further::of(verdict, at_least, bounds[0]);
+        let [ratio, low, high] = ratios(bounds);
+        let end = match further {
+            Some(Further::AtLeast) => low,
+            Some(Further::AtMost) => high,
+            Some(Further::Open) | None => {
+                let beyond = further.map_or("", |_| ", or beyond");
+                return ShownRatio {
+                    further,
+                    ratio,
+                    detail: format!("{low} to {high}{beyond}"),
+                    ends: Some([low, high]),
+                };
+            }
+        };
+        ShownRatio {
+            further,
+            ratio: end,
+            detail: format!("{ratio} was measured"),
+            ends: None,
+        }
+    }
+
+    /// That of a comparison; `None` without an interval.
+    pub(crate) fn of_comparison(one: &Comparison) -> Option<ShownRatio> {
+        let bounds = one.bounds()?;
+        Some(ShownRatio::of(one.verdict, one.at_least, bounds))
+    }
+
+    /// The ratio in a sentence, and with "at least" or "at most" for a bound.
+    pub(crate) fn in_words(&self) -> String {
+        let limit = self.further.map_or("", Further::words);
+        format!("{limit}{}", self.ratio)
+    }
+
+    /// The ratio in a table.
+    pub(crate) fn in_signs(&self, style: &Style) -> String {
+        let limit = self.further.map_or("", |further| further.sign(style));
+        format!("{limit}{}", self.ratio)
+    }
+}
+
+/// The cells of a comparison in a table: its ratio, and its interval.
+pub(crate) fn ratio_cells(one: &Comparison) -> [String; 2] {
+    match (ShownRatio::of_comparison(one), one.plain_ratio()) {
+        (Some(shown), _) => [shown.in_words(), shown.detail],
+        (None, Some(ratio)) => [figure(ratio), NO_INTERVAL.to_owned()],
+        (None, None) => [UNKNOWN, UNKNOWN].map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_the_end_that_it_holds_for() {
+        // Method: one ratio on each side of 1, decided or not, as a bound and as none; no bound
+        // stands beside an interval.
+        let shown = |verdict, at_least, bounds| {
+            let shown = ShownRatio::of(verdict, at_least, bounds);
+            (shown.in_words(), shown.detail)
+        };
+        let (slower, faster) = ([0.94, 0.91, 0.97], [1.5, 1.4, 1.7]);
+        let table = [
+            (
+                Verdict::Slower,
+                true,
+                slower,
+                "at most 0.97",
+                "0.94 was measured",
+            ),
+            (
+                Verdict::Less,
+                true,
+                slower,
+                "at most 0.97",
+                "0.94 was measured",
+            ),
+            (
+                Verdict::Faster,
+                true,
+                faster,
+                "at least 1.40",
+                "1.50 was measured",
+            ),
+            (
+                Verdict::More,
+                true,
+                faster,
+                "at least 1.40",
+                "1.50 was measured",
+            ),
+            (Verdict::Slower, false, slower, "0.94", "0.91 to 0.97"),
+            (
+                Verdict::Inconclusive,
+                true,
+                slower,
+                "0.94",
+                "0.91 to 0.97, or beyond",
+            ),
+        ];
+        for (verdict, at_least, bounds, ratio, detail) in table {
+            let expected = (ratio.to_owned(), detail.to_owned());
+            assert_eq!(shown(verdict, at_least, bounds), expected, "{verdict:?}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! All outputs of one record agree: each printed form of a verdict is read back, and compared
+//! with the comparison that it is of.
+
+mod printed;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use abx_evidence::{Comparison, Sense, StudyRecord, Verdict};
+
+use self::printed::{Printed, Seen};
+use crate::readmes::{read_json, records};
+
+/// The mark that each verdict has, and the word that ends its sentence.
+fn expected(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Faster => ("▲", "faster"),
+        Verdict::Less => ("▲", "less"),
+        Verdict::Slower => ("▼", "slower"),
+        Verdict::More => ("▼", "more"),
+        Verdict::Equivalent => ("=", "equivalent"),
+        Verdict::Inconclusive => ("?", "inconclusive"),
+        Verdict::Invalid => ("–", "invalid"),
+    }
+}
+
+/// Every contradiction between the outputs and the comparisons, in words.
+fn contradictions(record: &StudyRecord, printed: &Printed) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let all = &record.conclusions.comparisons;
+    let seen = printed.verdicts(record);
+    for Seen {
+        place,
+        number,
+        mark,
+        word,
+    } in &seen
+    {
+        let (its_mark, its_word) = expected(all[*number].verdict);
+        let is_so = mark.as_ref().is_none_or(|mark| mark == its_mark)
+            && word.as_ref().is_none_or(|word| word == its_word);
+        if !is_so {
+            let [a, b] = [&all[*number].subject, &all[*number].baseline];
+            wrong.push(format!(
+                "{place}: {a} and {b} are {mark:?} {word:?}, not {its_mark} {its_word}"
+            ));
+        }
+    }
+    for (number, one) in all.iter().enumerate() {
+        let primary = record
+            .conclusions
+            .primary()
+            .any(|other| std::ptr::eq(other, one));
+        let places = seen.iter().filter(|seen| seen.number == number);
+        let mut places: Vec<&str> = places.map(|seen| seen.place).collect();
+        places.sort_unstable();
+        places.dedup();
+        let forms = printed.forms(record);
+        if primary && places.len() < forms {
+            let [a, b] = [&one.subject, &one.baseline];
+            wrong.push(format!(
+                "{a} and {b} under {} stand in {places:?} only",
+                one.load
+            ));
+        }
+        if !is_consistent(one) {
+            wrong.push(format!("{one:?}"));
+        }
+    }
+    wrong.extend(printed.bounds_beyond_themselves());
+    wrong.extend(wrong_rankings(record, printed));
+    wrong
+}
+
+/// Whether the side of 1 on which the ratio lies is the one that the verdict names.
+fn is_consistent(one: &Comparison) -> bool {
+    let Some(ratio) = one.ratio.filter(|_| one.verdict.is_directed()) else {
+        return true;
+    };
+    let (mark, _) = expected(one.verdict);
+    match one.metric.sense() {
+        Sense::Speed => (mark == "▲") == (ratio > 1.0),
+        Sense::Time | Sense::Cost => (mark == "▲") == (ratio < 1.0),
+    }
+}
+
+/// What rankings say against themselves, each other and the comparisons.
+fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let rankings = &record.conclusions.rankings;
+    for (form, all) in printed.rankings() {
+        if all.len() != rankings.len() {
+            wrong.push(format!(
+                "{form} has {} of {} rankings",
+                all.len(),
+                rankings.len()
+            ));
+        }
+        for (ranking, shown) in rankings.iter().zip(all) {
+            let under = format!("{form}, under {}", ranking.load);
+            let ranks = |name: &str| {
+                let mut places = shown.ranks.iter();
+                places
+                    .find(|(subject, ..)| subject == name)
+                    .map(|(_, best, worst)| [*best, *worst])
+            };
+            for (name, best, _) in &shown.ranks {
+                if (*best == 1) != shown.first.contains(name) {
+                    wrong.push(format!(
+                        "{under}: {name} has rank {best}; first: {:?}",
+                        shown.first
+                    ));
+                }
+            }
+            let asked = record.conclusions.primary();
+            let asked =
+                asked.filter(|one| (&one.load, one.metric) == (&ranking.load, ranking.metric));
+            for one in asked.filter(|one| one.verdict.is_directed()) {
+                let is_better = expected(one.verdict).0 == "▲";
+                let [better, worse] = match is_better {
+                    true => [&one.subject, &one.baseline],
+                    false => [&one.baseline, &one.subject],
+                };
+                let (Some(better_ranks), Some(worse_ranks)) = (ranks(better), ranks(worse)) else {
+                    continue;
+                };
+                if better_ranks[0] >= worse_ranks[0] || better_ranks[1] >= worse_ranks[1] {
+                    wrong.push(format!(
+                        "{under}: {better} {better_ranks:?}, {worse} {worse_ranks:?}"
+                    ));
+                }
+            }
+        }
+    }
+    wrong
+}
+
+/// The records of the catalog, and those that are kept for their reports.
+pub fn all_records() -> impl Iterator<Item = (String, StudyRecord)> {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abx/tests/golden/records");
+    let kept = fs::read_dir(kept)
+        .expect("a record that is kept")
+        .map(|entry| entry.expect("a record that is kept").path());
+    let is_study = |path: &PathBuf| {
+        let name = path
+            .file_name()
+            .expect("a record that is kept")
+            .to_string_lossy();
+        name.starts_with("study-")
+    };
+    let kept = kept.filter(is_study);
+    let kept = kept.map(|path| {
+        (
+            path.display().to_string(),
+            read_json(&fs::read(&path).expect("a record that is kept")),
+        )
+    });
+    let catalog = records().iter();
+    let catalog = catalog.map(|(folder, record)| (folder.display().to_string(), record.clone()));
+    kept.chain(catalog)
+}
+
+#[test]
+fn all_outputs_of_a_record_agree_about_every_pair() {
+    // Method: for each saved record, the grid, sentences and rankings of the terminal, the
+    // tables and sentences of Markdown, and the matrix, cards, rows and rankings of the page
+    // are read back and compared with the comparisons.
+    let mut verdicts = 0;
+    for (name, record) in all_records() {
+        let printed = Printed::of(&record);
+        let wrong = contradictions(&record, &printed);
+        assert_eq!(wrong, Vec::<String>::new(), "{name}");
+        verdicts += printed.verdicts(&record).len();
+    }
+    // Readers that find nothing would agree with anything.
+    assert!(verdicts > 2_000, "{verdicts}");
+}
+
+#[test]
+fn a_planted_contradiction_is_found_in_every_output() {
+    // Method: in a record with rankings, bounds and all verdicts, one change in one output at a
+    // time, then one in the conclusions behind them.
+    let mut record = crate::readmes::record_of("event-servers");
+    record.conclusions.comparisons[0].at_least = true;
+    let printed = Printed::of(&record);
+    assert_eq!(contradictions(&record, &printed), Vec::<String>::new());
+    let swap = |text: &mut String, from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        *text = text.replacen(from, to, 1);
+    };
+    type Plant<'a> = (&'a str, &'a dyn Fn(&mut Printed));
+    let plants: [Plant; 9] = [
+        ("grid", &|one| swap(&mut one.grid, " ▲", " ▼")),
+        ("sentences", &|one| {
+            swap(&mut one.full, ": faster.", ": slower.")
+        }),
+        ("Markdown table", &|one| {
+            swap(&mut one.markdown, "▲ **faster**", "▼ **slower**")
+        }),
+        ("Markdown sentences", &|one| {
+            swap(&mut one.markdown, "- ▲ **", "- ▼ **")
+        }),
+        ("Markdown list", &|one| {
+            swap(&mut one.markdown, "| slower |", "| faster |")
+        }),
+        ("matrix", &|one| {
+            swap(&mut one.html, "true\">▲</span><b>", "true\">▼</span><b>")
+        }),
+        ("cards", &|one| {
+            swap(
+                &mut one.html,
+                "true\">▲</span><div>",
+                "true\">?</span><div>",
+            )
+        }),
+        ("ranking", &|one| {
+            swap(&mut one.full, "tied for first: ", "tied for first: php, ")
+        }),
+        ("bound", &|one| {
+            one.full
+                .push_str("a serves at most 0.94 times b's (0.91 to 0.97).\n")
+        }),
+    ];
+    for (name, plant) in plants {
+        let mut planted = printed.clone();
+        plant(&mut planted);
+        let wrong = contradictions(&record, &planted);
+        assert!(!wrong.is_empty(), "{name}");
+    }
+    let mut tied = printed.clone();
+    swap(
+        &mut tied.html,
+        "<td><bdi>tied</bdi></td>",
+        "<td><bdi></bdi></td>",
+    );
+    assert!(!contradictions(&record, &tied).is_empty());
+    let all = &mut record.conclusions.comparisons;
+    let directed = all
+        .iter_mut()
+        .find(|one| one.verdict.is_directed())
+        .unwrap();
+    directed.verdict = directed.verdict.mirrored();
+    assert!(contradictions(&record, &printed).len() >= printed.forms(&record));
+}

@@ -1,0 +1,504 @@
+//! The outputs of one record, and readers of what they print.
+
+use abx_evidence::{Comparison, Metric, StudyRecord};
+use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+
+/// So wide that no line is broken.
+const WIDE: Style = Style {
+    width: 100_000,
+    ..Style::plain()
+};
+
+/// Each output as it is printed.
+#[derive(Clone)]
+pub struct Printed {
+    /// What fits on a screen: a grid, if the study compares much.
+    pub grid: String,
+    /// All sentences and rankings.
+    pub full: String,
+    pub markdown: String,
+    pub html: String,
+}
+
+/// A verdict that was read from an output.
+pub struct Seen {
+    pub place: &'static str,
+    /// Of which comparison of the record.
+    pub number: usize,
+    pub mark: Option<String>,
+    pub word: Option<String>,
+}
+
+/// A ranking that was read from an output.
+pub struct ShownRanking {
+    /// Each subject with its best and its worst rank.
+    pub ranks: Vec<(String, usize, usize)>,
+    pub first: Vec<String>,
+}
+
+impl Printed {
+    pub fn of(record: &StudyRecord) -> Printed {
+        Printed {
+            grid: study_text(record, ReportExtent::Brief, &WIDE),
+            full: study_text(record, ReportExtent::Full, &WIDE),
+            markdown: study_markdown(record, &[]),
+            html: study_html(&without_slices(record)),
+        }
+    }
+
+    /// In how many places each primary verdict stands at least.
+    pub fn forms(&self, record: &StudyRecord) -> usize {
+        match has_grid(record) {
+            true => 8,
+            false => 5,
+        }
+    }
+
+    /// Every verdict in every output.
+    pub fn verdicts(&self, record: &StudyRecord) -> Vec<Seen> {
+        let mut all = sentences(record, "sentences", self.full.lines(), "");
+        let bullets = self.markdown.lines().filter(|line| is_bullet(line));
+        let bullets: Vec<String> = bullets.map(|line| line.replace('\\', "")).collect();
+        let bullets = bullets.iter().map(String::as_str);
+        all.extend(sentences(record, "Markdown sentences", bullets, "- "));
+        all.extend(markdown_lists(record, &self.markdown));
+        all.extend(cards(record, &self.html));
+        all.extend(html_rows(&self.html));
+        if has_grid(record) {
+            all.extend(grid(record, &self.grid));
+            all.extend(markdown_tables(record, &self.markdown));
+            all.extend(html_matrix(record, &self.html));
+        }
+        all
+    }
+
+    /// Sentences in which a bound stands beside an interval that reaches beyond it.
+    pub fn bounds_beyond_themselves(&self) -> Vec<String> {
+        let is_wrong = |line: &&str| {
+            ["at least", "at most"].iter().any(|bound| {
+                let after = line
+                    .split_once(&format!("{bound} "))
+                    .map(|(_, after)| after);
+                after.is_some_and(|after| {
+                    let is_ratio = after
+                        .split_once(" times ")
+                        .is_some_and(|(ratio, _)| ratio.parse::<f64>().is_ok());
+                    let detail = after.split_once('(').map(|(_, detail)| detail);
+                    let detail = detail.and_then(|detail| detail.split(')').next());
+                    is_ratio && detail.is_some_and(|detail| detail.contains(" to "))
+                })
+            })
+        };
+        let all = [&self.grid, &self.full, &self.markdown];
+        let lines = all.into_iter().flat_map(|text| text.lines());
+        lines.filter(is_wrong).map(str::to_owned).collect()
+    }
+
+    /// The rankings of each output that has them.
+    pub fn rankings(&self) -> [(&'static str, Vec<ShownRanking>); 2] {
+        let lines = self
+            .full
+            .lines()
+            .filter(|line| line.starts_with("Ranking by "));
+        let sections = self.html.split("<caption>Ranking by ").skip(1);
+        [
+            ("terminal", lines.map(ranking_line).collect()),
+            ("page", sections.map(ranking_table).collect()),
+        ]
+    }
+}
+
+/// The record without its slices, of which most of a page is made, and no verdict.
+fn without_slices(record: &StudyRecord) -> StudyRecord {
+    let mut bare = record.clone();
+    bare.measured.blocks.clear();
+    bare
+}
+
+/// More than four comparisons are printed as a grid.
+fn has_grid(record: &StudyRecord) -> bool {
+    record.conclusions.primary().count() > 4
+}
+
+fn number_of(record: &StudyRecord, one: &Comparison) -> usize {
+    let mut all = record.conclusions.comparisons.iter();
+    all.position(|other| std::ptr::eq(other, one))
+        .expect("what every output has here")
+}
+
+/// The comparison of a cell: its pair, its load, and whether it is of CPU time.
+fn find<'a>(
+    record: &'a StudyRecord,
+    pair: [&str; 2],
+    load: &str,
+    is_cpu: bool,
+) -> Option<&'a Comparison> {
+    record.conclusions.primary().find(|one| {
+        [&*one.subject, &*one.baseline] == pair
+            && one.load == load
+            && (one.metric == Metric::ServerCpu) == is_cpu
+    })
+}
+
+/// The pair of a row by its name.
+fn pair_of(record: &StudyRecord, name: &str) -> Option<[String; 2]> {
+    let pairs = record.measured.pairs().into_iter();
+    let mut pairs = pairs.map(|pair| pair.map(str::to_owned));
+    match record.measured.only_baseline() {
+        Some(_) => pairs.find(|[subject, _]| subject == name),
+        None => pairs.find(|[subject, baseline]| format!("{subject} / {baseline}") == name),
+    }
+}
+
+/// The words of a sentence.
+fn tokens(line: &str) -> Vec<&str> {
+    let all = line.split([' ', ',', ':', ';', '(', ')', '*', '\u{a0}']);
+    let all = all.map(|word| word.trim_end_matches("'s").trim_end_matches('.'));
+    all.filter(|word| !word.is_empty()).collect()
+}
+
+fn is_bullet(line: &str) -> bool {
+    let mark = line.strip_prefix("- ").and_then(|rest| rest.chars().next());
+    mark.is_some_and(|mark| MARKS.contains(mark)) && line.contains(" **")
+}
+
+/// Reads sentences after their marks, each of which is of one primary comparison: by the names
+/// in it, and of several with the same names by their order.
+fn sentences<'a>(
+    record: &StudyRecord,
+    place: &'static str,
+    lines: impl Iterator<Item = &'a str>,
+    before_mark: &str,
+) -> Vec<Seen> {
+    let several = record.measured.loads.len() > 1;
+    let lines: Vec<&str> = lines.collect();
+    let mut taken = vec![false; lines.len()];
+    let mut all = Vec::new();
+    for one in record.conclusions.primary() {
+        let is_of = |line: &str| {
+            let words = tokens(line);
+            let at = |name: &str| words.iter().position(|word| *word == name);
+            let place = !several || at(&one.load).is_some() || one.load.is_empty();
+            let order = at(&one.subject).zip(at(&one.baseline));
+            place && order.is_some_and(|(subject, baseline)| subject < baseline)
+        };
+        let is_verdict = |line: &str| !line.starts_with(' ') && word_of(line).is_some();
+        let mut found = lines.iter().zip(&mut taken);
+        let Some((line, taken)) =
+            found.find(|(line, taken)| !**taken && is_verdict(line) && is_of(line))
+        else {
+            continue;
+        };
+        *taken = true;
+        let mark = (!before_mark.is_empty()).then(|| line[before_mark.len()..].chars().next());
+        all.push(Seen {
+            place,
+            number: number_of(record, one),
+            mark: mark.flatten().map(String::from),
+            word: word_of(line),
+        });
+    }
+    all
+}
+
+/// The verdict that a sentence ends in.
+fn word_of(line: &str) -> Option<String> {
+    let line = line.trim_end_matches('*');
+    if line.contains(": no claim can be made: invalid, because ") {
+        return Some("invalid".to_owned());
+    }
+    let (_, word) = line.strip_suffix('.')?.rsplit_once(": ")?;
+    let words = [
+        "faster",
+        "slower",
+        "less",
+        "more",
+        "equivalent",
+        "inconclusive",
+    ];
+    words.contains(&word).then(|| word.to_owned())
+}
+
+/// The cells of the terminal's grid, by the columns in which headers end.
+fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
+    let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
+    let mut names = record.measured.subjects.iter().map(|one| one.name.clone());
+    let pairs = record.measured.pairs();
+    let rows: Vec<String> = match record.measured.only_baseline() {
+        Some(_) => names.by_ref().collect(),
+        None => pairs.iter().map(|[a, b]| format!("{a} / {b}")).collect(),
+    };
+    let begins = |line: &[char], name: &str| {
+        let name: Vec<char> = format!("{name}  ").chars().collect();
+        line.starts_with(&name)
+    };
+    let is_row = |line: &Vec<char>| rows.iter().find(|name| begins(line, name));
+    let Some(first) = lines.iter().position(|line| is_row(line).is_some()) else {
+        return Vec::new();
+    };
+    let top = lines[..first]
+        .iter()
+        .rposition(Vec::is_empty)
+        .expect("what every output has here")
+        + 1;
+    let headers = &lines[top..first];
+    let mut edges: Vec<usize> = headers.iter().flat_map(|line| ends(line)).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let cell = |line: &[char], column: usize| -> String {
+        let from = column.checked_sub(1).map_or(0, |before| edges[before]);
+        let letters = line.iter().take(edges[column]).skip(from);
+        letters.collect::<String>().trim().to_owned()
+    };
+    let mut all = Vec::new();
+    for line in &lines[first..] {
+        let Some(name) = is_row(line) else { break };
+        let Some(pair) = pair_of(record, name) else {
+            continue;
+        };
+        let width = name.chars().count();
+        let mut line = line.clone();
+        line[..width].fill(' ');
+        for column in 0..edges.len() {
+            let header: String = headers.iter().map(|line| cell(line, column)).collect();
+            let text = cell(&line, column);
+            let Some(at) = text.rfind(|letter| MARKS.contains(letter)) else {
+                continue;
+            };
+            let mark = text[at..]
+                .chars()
+                .next()
+                .expect("what every output has here");
+            let is_cpu = text.ends_with('c') || header.contains("CPU");
+            let load = { column_load(record, &header) }.expect("a load above each column");
+            let one = find(record, [&pair[0], &pair[1]], load, is_cpu);
+            all.push(Seen {
+                place: "grid",
+                number: number_of(record, one.expect("the comparison of a cell")),
+                mark: Some(mark.to_string()),
+                word: None,
+            });
+        }
+    }
+    all
+}
+
+/// The load or fault whose name a header begins with.
+fn column_load<'a>(record: &'a StudyRecord, header: &str) -> Option<&'a str> {
+    let loads = record.measured.loads.iter().map(|one| one.name.as_str());
+    let faults = record.measured.faults.iter().map(|one| one.name.as_str());
+    let named = loads.chain(faults).filter(|name| header.starts_with(name));
+    named.max_by_key(|name| name.len())
+}
+
+/// Where the texts of a header end that two blanks keep apart.
+fn ends(line: &[char]) -> Vec<usize> {
+    let is_end = |at: &usize| {
+        let after = &line[at + 1..];
+        line[*at] != ' ' && after.iter().take(2).all(|letter| *letter == ' ')
+    };
+    (0..line.len()).filter(is_end).map(|at| at + 1).collect()
+}
+
+/// The tables of Markdown that have a column per load.
+fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
+    let mut all = Vec::new();
+    let mut headers: Vec<String> = Vec::new();
+    for line in markdown.lines() {
+        if line.starts_with("|  | `") {
+            headers = line.split(" | ").skip(1).map(str::to_owned).collect();
+            continue;
+        }
+        let row = line.strip_prefix("| ").filter(|_| line.starts_with("| `"));
+        let Some(row) = row.filter(|_| !headers.is_empty()) else {
+            if !line.starts_with("| ---") {
+                headers.clear();
+            }
+            continue;
+        };
+        let mut cells = row.trim_end_matches([' ', '|']).split(" | ");
+        let name = cells.next().unwrap_or_default().replace('`', "");
+        let Some(pair) = pair_of(record, &name) else {
+            continue;
+        };
+        for (cell, header) in cells.zip(&headers) {
+            let Some(at) = cell.find(|letter| MARKS.contains(letter)) else {
+                continue;
+            };
+            let (mark, word) = cell[at..]
+                .split_once(' ')
+                .expect("what every output has here");
+            let word = word
+                .trim_matches('*')
+                .split(',')
+                .next()
+                .expect("what every output has here");
+            let load = header
+                .split('`')
+                .nth(1)
+                .expect("what every output has here");
+            let one = find(record, [&pair[0], &pair[1]], load, header.contains("CPU"));
+            all.push(Seen {
+                place: "Markdown table",
+                number: number_of(record, one.expect("the comparison of a cell")),
+                mark: Some(mark.to_owned()),
+                word: Some(word.to_owned()),
+            });
+        }
+    }
+    all
+}
+
+/// The tables of Markdown that have a line per comparison: the primary ones, then the others.
+fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
+    let rows = markdown.split("|  | where | metric |").skip(1);
+    let rows = rows.flat_map(|table| {
+        table
+            .lines()
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+    });
+    let seen = |(number, row): (usize, &str)| {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        let one = &record.conclusions.comparisons[number];
+        assert_eq!(
+            cells[0].replace('\\', ""),
+            format!("{} / {}", one.subject, one.baseline)
+        );
+        Seen {
+            place: "Markdown list",
+            number,
+            mark: None,
+            word: cells.last().map(|word| {
+                word.split(',')
+                    .next()
+                    .expect("what every output has here")
+                    .to_owned()
+            }),
+        }
+    };
+    rows.enumerate().map(seen).collect()
+}
+
+/// The text between two others.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(start)?;
+    Some(rest.split_once(end)?.0)
+}
+
+/// The cards of the page.
+fn cards(record: &StudyRecord, html: &str) -> Vec<Seen> {
+    let cards = html.split("<li class=\"verdict ").skip(1);
+    let lines: Vec<String> = cards
+        .map(|card| {
+            let mark =
+                between(card, "aria-hidden=\"true\">", "<").expect("what every output has here");
+            let text = between(card, "<p>", "</p>").expect("what every output has here");
+            format!("{mark} {}", text.replace("&#39;", "'"))
+        })
+        .collect();
+    let lines = lines.iter().map(String::as_str);
+    let marked = lines.map(|line| line.trim_start());
+    let lines: Vec<String> = marked.map(|line| format!("- {line}")).collect();
+    sentences(record, "cards", lines.iter().map(String::as_str), "- ")
+}
+
+/// The cells of the page's matrix, which lead to their comparisons by number.
+fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
+    let matrix = between(html, "<table class=\"matrix\">", "</table>").unwrap_or_default();
+    let mut all = Vec::new();
+    for row in matrix.split("<tr>").skip(2) {
+        let name = between(row, "<bdi>", "</bdi>").unwrap_or_default();
+        for cell in row.split("<td class=\"cell ").skip(1) {
+            let Some(number) = between(cell, "#ratio-", "\"") else {
+                continue;
+            };
+            let number: usize = number.parse().expect("what every output has here");
+            let one = &record.conclusions.comparisons[number];
+            let pair = pair_of(record, name).expect("the pair of a row");
+            assert_eq!([&pair[0], &pair[1]], [&one.subject, &one.baseline]);
+            all.push(Seen {
+                place: "matrix",
+                number,
+                mark: between(cell, "aria-hidden=\"true\">", "<").map(str::to_owned),
+                word: cell.split('"').next().map(str::to_owned),
+            });
+        }
+    }
+    all
+}
+
+/// The rows of the page's pictures of ratios, which have the numbers of their comparisons.
+fn html_rows(html: &str) -> Vec<Seen> {
+    let rows = html.split(" id=\"ratio-").skip(1);
+    let seen = |row: &str| {
+        let cell = between(row, "class=\"verdict\">", "</td>")?;
+        let word = cell.split_once("</span>")?.1;
+        Some(Seen {
+            place: "rows",
+            number: row.split('"').next()?.parse().ok()?,
+            mark: between(cell, "aria-hidden=\"true\">", "<").map(str::to_owned),
+            word: word.split([',', '<']).next().map(str::to_owned),
+        })
+    };
+    rows.filter_map(seen).collect()
+}
+
+/// `1-2 a, 3 b; tied for first: a, b.` after what it is by.
+fn ranking_line(line: &str) -> ShownRanking {
+    let (_, rest) = line
+        .rsplit_once(": ")
+        .filter(|(before, _)| !before.contains("first"))
+        .unwrap_or_else(|| {
+            let (before, _) = line.split_once("; ").expect("what every output has here");
+            before
+                .rsplit_once(": ")
+                .expect("what every output has here")
+        });
+    let ranks = rest.trim_end_matches('.').split(", ").map(|place| {
+        let (ranks, name) = place.split_once(' ').expect("what every output has here");
+        let (best, worst) = read_ranks(ranks);
+        (name.to_owned(), best, worst)
+    });
+    let first = line.split_once("first: ").map_or("", |(_, names)| names);
+    let first = first.trim_end_matches('.').split(", ").map(str::to_owned);
+    ShownRanking {
+        ranks: ranks.collect(),
+        first: first.filter(|name| !name.is_empty()).collect(),
+    }
+}
+
+fn ranking_table(section: &str) -> ShownRanking {
+    let table = section
+        .split("</table>")
+        .next()
+        .expect("what every output has here");
+    let rows = table.split("<tr>").skip(2).map(|row| {
+        let cells: Vec<&str> = { row.split("<bdi>").skip(1) }
+            .map(|cell| {
+                cell.split("</bdi>")
+                    .next()
+                    .expect("what every output has here")
+            })
+            .collect();
+        let (best, worst) = read_ranks(cells[1]);
+        ((cells[0].to_owned(), best, worst), !cells[2].is_empty())
+    });
+    let rows: Vec<_> = rows.collect();
+    let first = rows.iter().filter(|(_, is_first)| *is_first);
+    ShownRanking {
+        first: first.map(|((name, ..), _)| name.clone()).collect(),
+        ranks: rows.into_iter().map(|(ranks, _)| ranks).collect(),
+    }
+}
+
+/// `2` or `2-4`.
+fn read_ranks(text: &str) -> (usize, usize) {
+    let (best, worst) = text.split_once('-').unwrap_or((text, text));
+    (
+        best.parse().expect("what every output has here"),
+        worst.parse().expect("what every output has here"),
+    )
+}
+
+const MARKS: &str = "▲▼=?–";
