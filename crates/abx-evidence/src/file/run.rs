@@ -9,7 +9,7 @@ use crate::judge::conclusions::Conclusions;
 use crate::judge::judge;
 use crate::judge::scope::Scope;
 use crate::judge::server_times::ServerTime;
-use crate::measure::arrivals::{ArrivalSettings, Offered};
+use crate::measure::arrivals::{ArrivalKind, ArrivalSettings, Offered};
 use crate::measure::broadcasts::Broadcasts;
 use crate::measure::exchange::Exchange;
 use crate::measure::held::Held;
@@ -208,21 +208,25 @@ impl RunRecord {
 }
 
 impl RunRecord {
-    /// The time in seconds over which throughput is counted: at a rate, that of the counted
-    /// responses; in a closed loop, all of the run.
+    /// The time in seconds over which throughput is counted: in a closed loop all of the run; in
+    /// an open loop its counted part, and at a constant rate one interval per counted response
+    /// at least.
     #[must_use]
     pub fn counted_s(&self) -> f64 {
-        let is_open = self.settings.arrivals.is_open();
+        let arrivals = &self.settings.arrivals;
         let blocks = self.measured.blocks.iter().flat_map(|block| &block.loads);
         let rounds = blocks.flat_map(|load| &load.rounds);
-        let clocked: u64 = rounds
-            .flat_map(|round| &round.slices)
-            .map(|slice| slice.clocked)
-            .sum();
-        match self.throughput_per_s {
-            Some(per_s) if is_open && per_s > 0.0 => clocked as f64 / per_s,
-            _ => self.elapsed_s,
+        let slices = || rounds.clone().flat_map(|round| &round.slices);
+        let measured_ns: u64 = slices().map(|slice| slice.measured_ns).sum();
+        if !arrivals.is_open() || measured_ns == 0 {
+            return self.elapsed_s;
         }
+        let clocked: u64 = slices().map(|slice| slice.clocked).sum();
+        let constant = arrivals
+            .rate_per_s
+            .filter(|_| arrivals.kind == ArrivalKind::Constant);
+        let intervals_s = constant.map_or(0.0, |per_s| clocked as f64 / per_s);
+        (measured_ns as f64 / 1e9).max(intervals_s)
     }
 
     /// The load's settings.

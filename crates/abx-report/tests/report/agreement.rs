@@ -11,14 +11,15 @@ use abx_evidence::{Comparison, Sense, StudyRecord, Verdict};
 use self::printed::{Printed, Seen};
 use crate::readmes::{read_json, records};
 
-/// The mark that each verdict has, and the word that ends its sentence.
-fn expected(verdict: Verdict) -> (&'static str, &'static str) {
-    match verdict {
+/// The mark that a comparison has, and the word that ends its sentence.
+fn expected(one: &Comparison) -> (&'static str, &'static str) {
+    match one.verdict {
         Verdict::Faster => ("▲", "faster"),
         Verdict::Less => ("▲", "less"),
         Verdict::Slower => ("▼", "slower"),
         Verdict::More => ("▼", "more"),
         Verdict::Equivalent => ("=", "equivalent"),
+        Verdict::Inconclusive if one.too_few_blocks => ("?", "too few blocks"),
         Verdict::Inconclusive => ("?", "inconclusive"),
         Verdict::Invalid => ("–", "invalid"),
     }
@@ -36,7 +37,7 @@ fn contradictions(record: &StudyRecord, printed: &Printed) -> Vec<String> {
         word,
     } in &seen
     {
-        let (its_mark, its_word) = expected(all[*number].verdict);
+        let (its_mark, its_word) = expected(&all[*number]);
         let is_so = mark.as_ref().is_none_or(|mark| mark == its_mark)
             && word.as_ref().is_none_or(|word| word == its_word);
         if !is_so {
@@ -77,7 +78,7 @@ fn is_consistent(one: &Comparison) -> bool {
     let Some(ratio) = one.ratio.filter(|_| one.verdict.is_directed()) else {
         return true;
     };
-    let (mark, _) = expected(one.verdict);
+    let (mark, _) = expected(one);
     match one.metric.sense() {
         Sense::Speed => (mark == "▲") == (ratio > 1.0),
         Sense::Time | Sense::Cost => (mark == "▲") == (ratio < 1.0),
@@ -116,7 +117,7 @@ fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
             let asked =
                 asked.filter(|one| (&one.load, one.metric) == (&ranking.load, ranking.metric));
             for one in asked.filter(|one| one.verdict.is_directed()) {
-                let is_better = expected(one.verdict).0 == "▲";
+                let is_better = expected(one).0 == "▲";
                 let [better, worse] = match is_better {
                     true => [&one.subject, &one.baseline],
                     false => [&one.baseline, &one.subject],

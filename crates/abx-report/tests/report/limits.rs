@@ -45,10 +45,10 @@ fn the_answer_to_what_was_expected_heads_every_report() {
         "lighttpd <= nginx",
     ];
     let cases: [(StudyRecord, &[&str], &str, &str); 4] = [
-        (slower, &["lighttpd >= 0.9 * nginx"], "🟢", "Passed"),
-        (study(), &["lighttpd <= nginx"], "🔴", "Failed"),
-        (study(), &["lighttpd > 1.1 * nginx"], "❔", "Unsettled"),
-        (study(), &three, "🔴", "Failed"),
+        (slower, &["lighttpd >= 0.9 * nginx"], "▲", "Passed"),
+        (study(), &["lighttpd <= nginx"], "▼", "Failed"),
+        (study(), &["lighttpd > 1.1 * nginx"], "?", "Unsettled"),
+        (study(), &three, "▼", "Failed"),
     ];
     for (record, texts, sign, word) in cases {
         let answers = asked(&record, texts);

@@ -207,6 +207,9 @@ fn word_of(line: &str) -> Option<String> {
     if line.contains(": no claim can be made: invalid, because ") {
         return Some("invalid".to_owned());
     }
+    if line.contains(": too few blocks. ") {
+        return Some("too few blocks".to_owned());
+    }
     let (_, word) = line.strip_suffix('.')?.rsplit_once(": ")?;
     let words = [
         "faster",
