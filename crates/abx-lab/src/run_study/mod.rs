@@ -2,6 +2,7 @@
 //! budget is used up. What was measured is on disk after every block, before
 //! anything is concluded from it.
 
+mod block_loading;
 mod ceiling;
 pub mod context;
 mod fault_slice;
@@ -24,7 +25,6 @@ mod waiting;
 mod worker_threads;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -55,11 +55,13 @@ use crate::process::server_process::ServerProcessError;
 use crate::process::verify::Verified;
 use crate::records::store::{Store, StoreError};
 use crate::study::fault::Fault;
+use crate::study::load_records::load_records;
 use crate::study::service::{ServiceRestart, StudyService};
 use crate::study::subject::{Source, Subject};
 use crate::study::{Load, OlderRecord, Study};
+use block_loading::LoadOfBlock;
 use context::{PrepareError, StudyContext, descriptors_needed};
-use load_of_block::{LoadOfBlock, MeasuredBlock, measure};
+use load_of_block::{MeasuredBlock, measure};
 use more_rates::{RateGrids, list_of};
 use pilot_share::PilotShare;
 use progress::StudyProgress;
@@ -583,20 +585,4 @@ fn service_record(service: &StudyService) -> ServiceRecord {
             ServiceRestart::Block => Restarted::Block,
         },
     }
-}
-
-/// What is known of loads before anything was measured.
-pub(crate) fn load_records(subjects: &[Subject], loads: &[Load]) -> Vec<LoadRecord> {
-    let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
-    let record = |load: &Load| LoadRecord {
-        name: load.name.clone(),
-        // Whether bodies can be compared is known after the first verification.
-        settings: LoadSettings {
-            tls: is_encrypted.then(|| load.tls.settings()),
-            ..load.settings(false)
-        },
-        answers: BTreeMap::new(),
-        pilot: None,
-    };
-    loads.iter().map(record).collect()
 }

@@ -6,31 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use abx_evidence::record::{BlockLoad, LoadRecord, LoadSettings};
 use abx_evidence::stats::capacity::RateBracket;
-use abx_evidence::{Measured, Objective, median_capacities, rate_bracket};
+use abx_evidence::{Measured, median_capacities, rate_bracket};
 
 use crate::measure::planned_load::PlannedLoad;
 use crate::measure::rate_search::{APART, grid, of_grid};
 use crate::measure::rate_steps::RateSteps;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
-use crate::run_study::load_of_block::{BlockLoading, LoadOfBlock};
+use crate::run_study::block_loading::{BlockLoading, GridLoad, LoadOfBlock};
 use crate::study::Load;
 
 /// Requests that are due in a block, so that a rate is worth a try.
 const REQUESTS_MIN: f64 = 10.0;
-
-/// One rate of a grid.
-#[derive(Debug, Clone, Copy)]
-pub struct GridLoad<'a> {
-    /// What its load has in common with the others of the grid.
-    pub name: &'a str,
-    /// What has to be met.
-    pub objective: &'a Objective,
-    /// The load.
-    pub load: &'a Load,
-    /// Whether blocks begin with it.
-    pub is_offered: bool,
-}
 
 /// Goes on with each grid of a block until each subject has met and missed its objective, or
 /// until the budget ends. `further` gets the loads that it went on with.

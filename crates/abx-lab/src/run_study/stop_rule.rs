@@ -89,7 +89,8 @@ mod tests {
     use crate::measure::simulation::scripted::{
         Behaviour, CONNECTIONS, ScriptedGenerator, nothing_measured, study,
     };
-    use crate::run_study::load_of_block::{LoadOfBlock, MeasuredBlock, measure};
+    use crate::run_study::block_loading::LoadOfBlock;
+    use crate::run_study::load_of_block::{MeasuredBlock, measure};
     use crate::run_study::start_block::StartedBlock;
     use crate::study::{Load, SliceLength};
 

@@ -9,6 +9,7 @@ pub mod form;
 pub mod host;
 pub mod input_file;
 pub mod launch;
+pub(crate) mod load_records;
 pub mod numbered;
 pub mod placeholder;
 pub mod program;

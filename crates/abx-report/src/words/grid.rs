@@ -7,7 +7,7 @@ use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
 use super::ratio::{Further, ShownRatio};
 use super::style::Style;
 use super::units::{NO_INTERVAL, figure, percent, ratios};
-use super::verdict::foreign_limits;
+use super::verdict::{foreign_limits, is_open};
 use super::wrap::clean_name;
 
 /// More comparisons than this are told by a grid.
@@ -179,11 +179,6 @@ pub(crate) fn too_few(one: &Comparison) -> String {
         return format!(" {TOO_FEW}");
     }
     String::new()
-}
-
-/// Whether a comparison is open although it had enough blocks.
-pub(crate) fn is_open(one: &Comparison) -> bool {
-    one.verdict == Verdict::Inconclusive && !one.too_few_blocks
 }
 
 fn is_open_bound(one: &Comparison) -> bool {

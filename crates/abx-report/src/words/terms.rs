@@ -2,9 +2,9 @@
 
 use abx_evidence::{Comparison, LoadShape, Metric, Role, RunRecord, StudyRecord, Verdict};
 
-use super::grid::is_open;
 use super::units::percent;
 use super::verdict::TOO_FEW_BLOCKS;
+use super::verdict::is_open;
 
 /// A word and what it means.
 pub(crate) type Term = (&'static str, String);

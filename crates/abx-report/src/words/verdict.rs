@@ -9,7 +9,6 @@ use abx_evidence::{
     StudyRecord, Verdict,
 };
 
-use super::grid::is_open;
 use super::metrics::{capitalized, metric_under, shape_under};
 use super::prose::message;
 use super::ratio::ShownRatio;
@@ -308,6 +307,11 @@ pub(crate) fn word_of(one: &Comparison) -> &'static str {
 
 /// What a comparison says that has fewer blocks than a verdict needs.
 pub(crate) const TOO_FEW_BLOCKS: &str = "too few blocks";
+
+/// Whether a comparison is open although it had enough blocks.
+pub(crate) fn is_open(one: &Comparison) -> bool {
+    one.verdict == Verdict::Inconclusive && !one.too_few_blocks
+}
 
 pub(crate) fn tint(verdict: Verdict) -> Tint {
     match verdict {

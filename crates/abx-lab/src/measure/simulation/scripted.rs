@@ -22,7 +22,7 @@ use crate::measure::meter::Meter;
 use crate::measure::running_subjects::RunningSubjects;
 use crate::process::pending::unwatched;
 use crate::process::server_process::{ServerProcess, StartContext};
-use crate::run_study::load_records;
+use crate::study::load_records::load_records;
 use crate::study::subject::{Source, Target};
 use crate::study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
 
