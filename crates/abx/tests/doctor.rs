@@ -123,7 +123,7 @@ fn times_that_are_none_are_refused() {
     let cases: [(&[&str], &str); 3] = [
         (&["doctor", "--noise-for", "11m"], "10m"),
         (&["doctor", "--noise-for", "0s"], "above zero"),
-        (&["doctor", "--noisy"], "--noise-for"),
+        (&["doctor", "--noise-fr"], "--noise-for"),
     ];
     for (words, said) in cases {
         home.run_abx(words).expect(2, &[said]);

@@ -400,8 +400,8 @@ fn a_run_has_the_formats_that_it_can_have() {
     let again = home.run_abx(&["report", "run.json", "--markdown", "-"]);
     let first = fs::read_to_string(home.join("run.md")).unwrap();
     assert_eq!(again.expect(0, &[]).stdout, first);
-    home.run_abx(&["report", "run.json", "--csv", "x.csv"])
-        .expect(2, &["run.json is the record of a run", "--csv"]);
+    home.run_abx(&["report", "run.json", "--csv-comparisons", "x.csv"])
+        .expect(2, &["run.json is the record of a run", "--csv-comparisons"]);
     home.run_abx(&["report", "run.json", "--fail-if-slower", "3%"])
         .expect(2, &["compares nothing", "--fail-if-slower"]);
     assert!(!Path::new(&home.join("x.csv")).exists());

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Home, Server, findings};
+use crate::support::{Home, Server, findings, read_json};
 
 /// A server that keeps each request, and gives each the same response on a connection of its own.
 /// Its threads end with the test program.
@@ -383,4 +383,46 @@ fn habits_of_other_tools_are_understood_or_explained() {
         2,
         "only what ran has a record"
     );
+}
+
+#[test]
+fn a_header_that_closes_connections_is_refused_with_the_flag_that_does_it() {
+    // Method: `Connection: close` by a flag, in a command of curl and for two servers; the same
+    // load without the header and with the flag.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let url = server.url.as_str();
+    let header = ["-H", "Connection: close"];
+    let run = ["run", url, "-n", "20", "-c", "2"];
+    for words in [
+        [&run[..], &header].concat(),
+        vec!["run", "-n", "20", "curl", url, "-H", "connection: Close"],
+        [&["compare", url, url, "--blocks", "1"][..], &header].concat(),
+    ] {
+        let ended = home.run_abx(&words);
+        assert_eq!(ended.status.code(), Some(2), "{words:?}: {ended:#?}");
+        assert!(ended.stderr.contains("--no-keepalive"), "{ended:#?}");
+    }
+    home.run_abx(&[&run[..], &["--no-keepalive"]].concat())
+        .expect(0, &[]);
+}
+
+#[test]
+fn no_run_reports_more_than_it_offered() {
+    // Method: few requests at a low rate, and a time that is no multiple of the interval between
+    // two of them; the record has what the report is printed from.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    for (words, offered) in [
+        (["-r", "20", "-n", "2", "-c", "5"].as_slice(), 20.0),
+        (&["-r", "20", "-n", "1"], 20.0),
+        (&["-r", "5", "-d", "500ms"], 5.0),
+    ] {
+        let more = [words, &["--json", "run.json"]].concat();
+        home.run_abx(&[&["run", server.url.as_str()][..], &more].concat())
+            .expect(0, &[]);
+        let record = read_json(&home.join("run.json"));
+        let throughput = record["throughput_per_s"].as_f64().unwrap();
+        assert!(throughput <= offered, "{words:?}: {throughput}");
+    }
 }

@@ -319,7 +319,7 @@ fn a_comparison_asks_both_servers_for_all_paths() {
         )
     });
     let load = "[[load]]\nname = \"both\"\nconnections = 2\nrequests = [{ urls = \"paths\" }, \
-        { path = \"/made\", body = \"@order.json\", count = 2 }]\nexpect = { status = \"2xx\" }\n";
+        { path = \"/made\", body = \"@order.json\", count = 2, template = true }]\nexpect = { status = \"2xx\" }\n";
     home.write("study/study.toml", &(subjects.collect::<String>() + load));
     let ended = home.run_abx(&[&["compare", "study"], &brief[..]].concat());
     ended.expect_measured(&ended.json());

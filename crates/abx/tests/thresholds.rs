@@ -18,7 +18,7 @@ fn a_run_fails_by_its_thresholds_and_so_does_its_record() {
     ];
     let ended = home.run_abx(&[&run[..], &holds].concat());
     let said = ended.expect(0, &[]).stdout.clone();
-    assert!(said.contains("Expected p99<60s"), "{said}");
+    assert!(said.contains("Passed: p99<60s"), "{said}");
     let again = home.run_abx(&[&["report", "last"][..], &fails, &formats].concat());
     again.expect(1, &[]);
     let measured = home.run_abx(&[&run[..], &fails, &formats].concat());

@@ -92,7 +92,7 @@ fn saved_times_are_printed_again_and_concluded_from_anew() {
     );
 
     report(&["times.json", "--html", "x.html"]).expect(2, &["abx timer", "--html"]);
-    report(&["times.json", "changed.json"]).expect(2, &["no record of `abx compare`"]);
+    report(&["times.json", "changed.json"]).expect(2, &["not a record of `abx compare`"]);
     changed["runs"] = serde_json::json!([]);
     home.write("none.json", &changed.to_string());
     report(&["none.json"]).expect(2, &["it has no run"]);

@@ -104,7 +104,14 @@ fn every_way_in_which_a_handshake_fails_is_named_with_what_helps() {
     };
     let any = "--insecure";
     refused("", &[], &["--ca FILE", any]);
-    refused("", &["--ca", "old.pem"], &["--ca FILE", any]);
+    let old = ["(--ca)", "the certificate has expired", "renew", any];
+    run("", &["--ca", "old.pem"], 2, &old);
+    run(
+        "-cert old.pem -key old-key.pem",
+        &["--ca", "old.pem"],
+        2,
+        &old,
+    );
     refused(
         "-cert old.pem -key old-key.pem",
         &["--ca", "cert.pem"],

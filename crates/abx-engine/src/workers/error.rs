@@ -65,6 +65,24 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Whether the load contradicts itself, so that no machine could make it.
+    #[must_use]
+    pub fn is_of_load(&self) -> bool {
+        match self {
+            EngineError::Zero { .. }
+            | EngineError::Request(_)
+            | EngineError::Opening(_)
+            | EngineError::Tls(_)
+            | EngineError::Shape(_)
+            | EngineError::Placeholders
+            | EngineError::Replay(_)
+            | EngineError::Part { .. } => true,
+            EngineError::Elsewhere(_) | EngineError::System { .. } | EngineError::WorkerDied => {
+                false
+            }
+        }
+    }
+
     /// The kernel gives no further thread.
     #[must_use]
     pub fn no_thread(source: io::Error) -> EngineError {

@@ -9,7 +9,7 @@ use abx_sys::ServerAddress;
 use crate::study::container::ContainerImage;
 use crate::study::launch::Launch;
 pub use crate::study::subject_error::SubjectError;
-use crate::study::target::without_user;
+use crate::study::target::without_password;
 pub use crate::study::target::{Scheme, Target, is_address, url_path, with_scheme};
 use crate::study::units;
 
@@ -54,7 +54,7 @@ impl Subject {
     /// One [`SubjectError`] for each thing that can be wrong with it.
     pub fn parse(text: &str) -> Result<Subject, SubjectError> {
         if text.starts_with(IMAGE) {
-            return Err(SubjectError::Unnamed(without_user(text)));
+            return Err(SubjectError::Unnamed(without_password(text)));
         }
         if let Some(url) = url(text) {
             let target = Target::parse(&url)?;
@@ -102,15 +102,15 @@ fn unnamed(text: &str) -> SubjectError {
     match program {
         Some(program) if is_command && text.contains(PORT) => SubjectError::UnnamedCommand {
             command: match is_variable(&words[0]) {
-                true => format!("env {}", without_user(text)),
-                false => without_user(text),
+                true => format!("env {}", without_password(text)),
+                false => without_password(text),
             },
             name: match units::is_name(program) {
                 true => program.to_owned(),
                 false => "a".to_owned(),
             },
         },
-        _ => SubjectError::Unnamed(without_user(text)),
+        _ => SubjectError::Unnamed(without_password(text)),
     }
 }
 

@@ -79,14 +79,16 @@ pub fn is_address(text: &str) -> bool {
     }
 }
 
-/// A URL as messages print it: without the user and the password before its host.
-pub(crate) fn without_user(url: &str) -> String {
+/// A URL as messages print it: without the password before its host.
+pub(crate) fn without_password(url: &str) -> String {
     let start = url.find("://").map_or(0, |scheme| scheme + "://".len());
     let (scheme, rest) = url.split_at(start);
-    // SUBTLE: The last `@` of all, since a password may hold `/` and `?`. A path that holds one
-    // is then hidden too.
-    match rest.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}<hidden>@{host}"),
+    // SUBTLE: The last `@` of all, since a password may hold `/` and `?`.
+    let parts = rest
+        .rsplit_once('@')
+        .and_then(|(user, host)| Some((user.split_once(':')?.0, host)));
+    match parts {
+        Some((name, host)) => format!("{scheme}{name}:<hidden>@{host}"),
         None => url.to_owned(),
     }
 }
@@ -109,7 +111,7 @@ struct UrlParts<'a> {
 impl UrlParts<'_> {
     fn of(url: &str) -> Result<UrlParts<'_>, SubjectError> {
         let bad = |why| SubjectError::Url {
-            url: without_user(url),
+            url: without_password(url),
             why,
         };
         let (scheme, rest) = url.split_once("://").ok_or_else(|| bad("no scheme"))?;
@@ -120,7 +122,7 @@ impl UrlParts<'_> {
             "wss" => (Scheme::WebSocket, true),
             _ => {
                 return Err(SubjectError::Scheme {
-                    url: without_user(url),
+                    url: without_password(url),
                     scheme: scheme.to_owned(),
                 });
             }

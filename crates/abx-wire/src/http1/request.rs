@@ -128,6 +128,7 @@ impl Request {
     /// As [`Request::encode`].
     pub fn encode_parts(&self) -> Result<EncodedParts, RequestError> {
         self.check()?;
+        self.check_persistence()?;
         let mut out = Vec::with_capacity(256 + self.body.len());
         let version = match self.version {
             Version::Http10 => "HTTP/1.0",
@@ -212,6 +213,22 @@ impl Request {
             .try_for_each(|(name, value)| self.check_header(name, value))
     }
 
+    /// Whether no header has the server close a connection that is to be kept. HTTP/2 has no such
+    /// header at all.
+    fn check_persistence(&self) -> Result<(), RequestError> {
+        let closes = |value: &str| {
+            let mut options = value.split(',');
+            options.any(|option| option.trim().eq_ignore_ascii_case("close"))
+        };
+        let mut headers = self.headers.iter();
+        let close =
+            headers.find(|(name, value)| name.eq_ignore_ascii_case("connection") && closes(value));
+        match close.filter(|_| self.connection == Persistence::KeepAlive) {
+            Some((_, value)) => Err(RequestError::Close(value.clone())),
+            None => Ok(()),
+        }
+    }
+
     fn check_header(&self, name: &str, value: &str) -> Result<(), RequestError> {
         if !is_token(name) {
             return Err(RequestError::HeaderName(name.to_owned()));
@@ -224,14 +241,6 @@ impl Request {
                 name: name.to_owned(),
                 value: value.to_owned(),
             });
-        }
-        if self.connection == Persistence::KeepAlive
-            && name.eq_ignore_ascii_case("connection")
-            && value
-                .split(',')
-                .any(|option| option.trim().eq_ignore_ascii_case("close"))
-        {
-            return Err(RequestError::Close(value.to_owned()));
         }
         let is_other_length = name.eq_ignore_ascii_case("content-length")
             && value.trim() != self.body.len().to_string();

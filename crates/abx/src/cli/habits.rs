@@ -432,7 +432,7 @@ mod tests {
             ("run --http-version 2", "--http1.1 or --http2"),
             ("run --baseline a", "the first server"),
             ("compare --no-tui", "-q turns it off"),
-            ("run --csv f", "is a flag of `abx compare`"),
+            ("run --svg f", "is a flag of `abx compare`"),
             ("compare --quick", "is a flag of"),
             ("history --slo 1", "is a flag of"),
             ("run --entirely-unknown", "nothing close to it"),

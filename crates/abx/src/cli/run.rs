@@ -421,7 +421,10 @@ fn ended(record: &RunRecord, results: &[ExpectationResult], flags: &OutputFlags)
 fn failure(error: RunError) -> Failure {
     match error {
         RunError::Abort(Abort::Interrupted) => Failure::interrupted(),
-        RunError::Abort(Abort::Engine(_)) | RunError::Prepare(PrepareError::Engine(_)) => {
+        RunError::Abort(Abort::Engine(ref engine))
+        | RunError::Prepare(PrepareError::Engine(ref engine))
+            if !engine.is_of_load() =>
+        {
             Failure::no_claim(error)
         }
         RunError::Prepare(_) | RunError::Abort(_) => Failure::usage(error),

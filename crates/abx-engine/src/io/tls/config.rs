@@ -7,6 +7,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{CipherSuite, ClientConfig, Error, RootCertStore, SupportedCipherSuite, version};
 
+use super::remedy::why_untrusted;
 use super::tickets::Tickets;
 use super::verifiers::{Given, Unverified};
 use crate::plan::{TlsPlan, TlsSuite, TlsTrust, TlsVersion};
@@ -31,7 +32,7 @@ pub enum TlsPlanError {
     #[error(
         "the certificates to trust (--ca) cannot be used: {0}: renew them, or accept any with --insecure"
     )]
-    Trust(Error),
+    Trust(String),
     /// A certificate or a key that does not serve.
     #[error("a certificate or key cannot be used: {0}")]
     Material(#[from] Error),
@@ -56,7 +57,8 @@ impl TlsClient {
         let builder = match &plan.trust {
             TlsTrust::System => builder.with_root_certificates(system_authorities()?),
             TlsTrust::Given(given) => {
-                let given = Given::of(given, provider).map_err(TlsPlanError::Trust)?;
+                let given = Given::of(given, provider)
+                    .map_err(|error| TlsPlanError::Trust(why_untrusted(&error)))?;
                 builder
                     .dangerous()
                     .with_custom_certificate_verifier(Arc::new(given))

@@ -48,6 +48,15 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
+/// Why certificates that are to be trusted cannot be.
+pub(super) fn why_untrusted(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(error) => in_words(error).map(str::to_owned),
+        _ => None,
+    }
+    .unwrap_or_else(|| error.to_string())
+}
+
 /// What is wrong with a certificate, where an error's own text is not for people.
 fn in_words(error: &CertificateError) -> Option<&'static str> {
     Some(match error {

@@ -199,7 +199,7 @@ fn findings_about_times_leave_throughput_as_it_is() {
         );
     }
     // 12 slices with a tenth of 9,000 requests.
-    let counts = "10,800 requests";
+    let counts = "10800 requests";
     assert!(
         of_new(&record, FindingId::TimesAtLeast)
             .unwrap()

@@ -218,13 +218,13 @@ fn failure(study: &Study, error: StudyError) -> Failure {
                         | ServerProcessError::Port { .. }
                 )
         ),
+        StudyError::Abort(Abort::Engine(error)) => error.is_of_load(),
         StudyError::Abort(
             Abort::ServiceDied { .. }
             | Abort::Interrupted
             | Abort::Budget
             | Abort::LoadLost
-            | Abort::NoRate { .. }
-            | Abort::Engine(_),
+            | Abort::NoRate { .. },
         ) => false,
     };
     let end = match &error {
