@@ -60,7 +60,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "wait = 3",
-        "36: load \"small\": unknown key `wait`; choose from `bearer`, `body`, `cookie`, `count`, `file`, `form`, `headers`, `method`, `path`, `replay`, `replay_methods`, `speed`, `urls`, `user`, `weight`",
+        "36: load \"small\": unknown key `wait`; choose from `bearer`, `body`, `cookie`, `count`, `file`, `form`, `headers`, `method`, `path`, `replay`, `replay_methods`, `speed`, `template`, `urls`, `user`, `weight`",
     ),
     (
         "bytes = 1_320",
