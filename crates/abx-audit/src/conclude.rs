@@ -113,6 +113,7 @@ fn worth(report: &ToolReport, findings: &[AuditFinding]) -> Worth {
         Id::ErrorResponses,
         Id::FailedRequests,
         Id::Contradiction,
+        Id::Incomplete,
     ];
     if has(report, findings, &void) || report.figure(FigureKey::Rate).is_none() {
         Worth::Void

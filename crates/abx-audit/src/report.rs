@@ -247,6 +247,9 @@ pub struct ToolReport {
     pub last_line: usize,
     /// Whether the command line says that connections are kept: `None` when it is not shown.
     pub asked_keep_alive: Option<bool>,
+    /// The first line that counts failures and cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures_unread: Option<usize>,
     /// Its figures.
     pub figures: BTreeMap<FigureKey, PrintedFigure>,
     /// Its words.

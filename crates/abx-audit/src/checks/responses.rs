@@ -12,8 +12,23 @@ pub(super) fn serves(report: &ToolReport) -> bool {
 }
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let all = [aborted(report), errors(report), failures(report)];
+    let all = [
+        aborted(report),
+        errors(report),
+        failures(report),
+        unread(report),
+    ];
     all.into_iter().flatten().collect()
+}
+
+/// Without the number of failures, a rate may be one of failures.
+fn unread(report: &ToolReport) -> Option<AuditFinding> {
+    let line = report.failures_unread?;
+    let message = "a line that counts failed requests cannot be read, so all requests may have \
+                   failed; correct that line"
+        .to_owned();
+    let id = AuditFindingId::Incomplete;
+    Some(AuditFinding::at(report, id, Level::Void, message, [line]))
 }
 
 fn aborted(report: &ToolReport) -> Option<AuditFinding> {

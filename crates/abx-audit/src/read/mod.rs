@@ -40,7 +40,7 @@ impl Reader {
     pub(crate) fn read(&self, file: &str, text: &str) -> TextReading {
         let lines = lines(text);
         let mut reading = TextReading {
-            lines: lines.len() - usize::from(text.ends_with('\n')),
+            lines: lines_of(text),
             ..TextReading::default()
         };
         for passage in columns::apart(&lines, &self.templates) {
@@ -70,4 +70,10 @@ impl Reader {
         reading.unread.extend(unread);
         reading.unread.extend(unread_rows);
     }
+}
+
+/// How many lines a text has.
+fn lines_of(text: &str) -> usize {
+    let end = if text.contains('\n') { '\n' } else { '\r' };
+    text.split(end).count() - usize::from(text.ends_with('\n'))
 }

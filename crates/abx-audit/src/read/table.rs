@@ -103,6 +103,7 @@ fn row(file: &str, line: &TextLine, cells: &[&str], columns: &[Column]) -> Optio
         line: line.number,
         last_line: line.number,
         asked_keep_alive: None,
+        failures_unread: None,
         figures: BTreeMap::new(),
         words: BTreeMap::new(),
         quantiles: Vec::new(),

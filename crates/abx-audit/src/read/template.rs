@@ -177,6 +177,22 @@ impl LineTemplate {
     }
 }
 
+impl LineTemplate {
+    /// Whether it counts requests that went wrong.
+    pub(super) fn counts_failures(&self) -> bool {
+        use FigureKey::{Failed, Not2xx, Status4xx, Status5xx, Succeeded, TimedOut};
+        let keys = [Failed, Not2xx, Status4xx, Status5xx, Succeeded, TimedOut];
+        let holes = { self.pieces.iter() }.filter_map(|piece| match piece {
+            Piece::Hole(hole) => Some(hole),
+            Piece::Text(_) => None,
+        });
+        { holes.chain(&self.leads) }.any(|hole| match hole.gives {
+            Gives::Figure(key) => keys.contains(&key),
+            _ => false,
+        })
+    }
+}
+
 impl Hole {
     /// Whether no unit follows its number.
     fn is_bare(self) -> bool {
@@ -274,6 +290,9 @@ fn goes_on(stream: &LetterStream, end: usize) -> bool {
     let Some((last, next)) = last.zip(stream.get(end)) else {
         return false;
     };
+    if !next.is_first && (next.letter.is_alphanumeric() || next.letter == '?') {
+        return true;
+    }
     if next.line > last.line + 1 || !matches!(next.letter, '0'..='9' | '.' | ',') {
         return false;
     }

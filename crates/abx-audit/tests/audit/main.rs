@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
+mod copied;
 mod damaged;
 mod findings;
 mod layouts;
