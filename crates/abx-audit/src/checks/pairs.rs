@@ -220,7 +220,7 @@ fn differing(
 
 /// How many times the smaller rate the larger one is.
 pub(crate) fn ratio(one: &ToolReport, other: &ToolReport) -> Option<f64> {
-    let (one, other) = (one.value(FigureKey::Rate)?, other.value(FigureKey::Rate)?);
+    let (one, other) = (one.rate()?.value, other.rate()?.value);
     let (less, more) = (one.min(other), one.max(other));
     (less > 0.0).then_some(more / less)
 }
@@ -280,11 +280,11 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
 
 fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
     let mut rated: Vec<&ToolReport> = { reports.iter().copied() }
-        .filter(|report| report.value(FigureKey::Rate).is_some_and(|rate| rate > 0.0))
+        .filter(|report| report.rate().is_some_and(|rate| rate.value > 0.0))
         .filter(|report| responses::serves(report))
         .collect();
     rated.sort_by(|one, other| {
-        let rate = |report: &ToolReport| report.value(FigureKey::Rate).unwrap_or_default();
+        let rate = |report: &ToolReport| report.rate().map_or(0.0, |rate| rate.value);
         rate(other).total_cmp(&rate(one))
     });
     let mut words = Vec::new();

@@ -225,8 +225,13 @@ impl Draft {
         let report = &mut self.report;
         for (key, figure) in figures {
             let mut figure = figure.clone();
-            // Each thread of h2load tells of its own clients.
-            if *key == FigureKey::Connections
+            // Each thread of h2load has its own clients; hey and oha list each kind of error.
+            let adds_up = [
+                FigureKey::Connections,
+                FigureKey::ThreadRequests,
+                FigureKey::Failed,
+            ];
+            if adds_up.contains(key)
                 && let Some(before) = report.figures.get(key)
             {
                 figure.value += before.value;

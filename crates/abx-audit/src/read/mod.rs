@@ -58,10 +58,13 @@ impl Reader {
         }
         let (mut reports, unread) = assembly.finish();
         command::attach(passage, &mut reports);
+        for report in &mut reports {
+            report.settle();
+        }
         let is_free = |line: &&TextLine| {
-            let inside =
-                |report: &ToolReport| (report.line..=report.last_line).contains(&line.number);
-            !reports.iter().any(inside)
+            let next = reports.partition_point(|report| report.last_line < line.number);
+            let inside = |report: &ToolReport| report.line <= line.number;
+            !reports.get(next).is_some_and(inside)
         };
         let free: Vec<&TextLine> = passage.iter().filter(is_free).collect();
         let (rows, unread_rows) = table::rows(file, &free);
