@@ -31,7 +31,7 @@ fn duration(report: &ToolReport) -> Option<AuditFinding> {
         Some(asked) => 1.5 * asked.high + SLOW_END_S,
         None => LONGEST_S,
     };
-    let is_zero = elapsed.high <= 0.0 && report.value(Completed).is_some_and(|count| count > 0.0);
+    let is_zero = elapsed.value <= 0.0 && report.value(Completed).is_some_and(|count| count > 0.0);
     if elapsed.low <= most && !is_zero {
         return None;
     }

@@ -2,6 +2,7 @@
 //! and lines that follow each other in that tool's order make one report.
 
 mod assembly;
+mod cells;
 mod columns;
 mod command;
 mod rows;

@@ -316,7 +316,7 @@ fn unit_of(stream: &LetterStream, at: usize, units: &[(&str, f64)]) -> Option<(f
     })
 }
 
-const TIMES: &[(&str, f64)] = &[
+pub(super) const TIMES: &[(&str, f64)] = &[
     ("ns", 1e-9),
     ("us", 1e-6),
     ("µs", 1e-6),
