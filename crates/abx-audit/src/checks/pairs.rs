@@ -7,6 +7,7 @@ use abx_evidence::Level;
 use super::figures::{printed_time, share, whole};
 use super::generator::{InFlight, in_flight};
 use super::responses;
+use crate::figure::PrintedFigure;
 use crate::finding::{AuditFinding, AuditFindingId, FileLine};
 use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 
@@ -143,13 +144,13 @@ pub(crate) fn runs(reports: &[ToolReport]) -> Vec<&ToolReport> {
 
 /// Whether both have the same figures, printed alike.
 pub(crate) fn is_copy(one: &ToolReport, other: &ToolReport) -> bool {
-    let figures = |report: &ToolReport| -> Vec<(FigureKey, String)> {
-        let each = report.figures.iter();
-        each.map(|(key, figure)| (*key, figure.printed.clone()))
-            .collect()
+    let printed = |(one, other): ((&FigureKey, &PrintedFigure), (&FigureKey, &PrintedFigure))| {
+        one.0 == other.0 && one.1.printed == other.1.printed
     };
+    let are_same = one.figures.len() == other.figures.len()
+        && one.figures.iter().zip(&other.figures).all(printed);
     // A run has a duration to the millisecond; a few figures may be alike by chance.
-    one.tool == other.tool && one.figures.len() > 4 && figures(one) == figures(other)
+    one.tool == other.tool && one.figures.len() > 4 && are_same
 }
 
 /// A rate that two reports have may be one and the same measurement.

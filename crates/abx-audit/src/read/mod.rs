@@ -39,7 +39,8 @@ impl Reader {
 
     /// Everything that a text holds, in its order.
     pub(crate) fn read(&self, file: &str, text: &str) -> TextReading {
-        let lines = lines(text);
+        let read = start_of(text);
+        let lines = lines(read);
         let mut reading = TextReading {
             lines: lines_of(text),
             ..TextReading::default()
@@ -48,6 +49,13 @@ impl Reader {
             self.read_passage(file, &passage, &mut reading);
         }
         reading.reports.sort_by_key(|report| report.line);
+        if read.len() < text.len() {
+            let megabytes = TEXT_MOST >> 20;
+            reading.unread.push(Unread {
+                line: lines_of(read),
+                why: format!("only the first {megabytes} MiB are read: split the file"),
+            });
+        }
         reading.unread.sort_by_key(|unread| unread.line);
         reading
     }
@@ -81,3 +89,17 @@ fn lines_of(text: &str) -> usize {
     let end = if text.contains('\n') { '\n' } else { '\r' };
     text.split(end).count() - usize::from(text.ends_with('\n'))
 }
+
+/// The whole lines at the start of a text that are read.
+fn start_of(text: &str) -> &str {
+    if text.len() <= TEXT_MOST {
+        return text;
+    }
+    let start = &text[..text.floor_char_boundary(TEXT_MOST)];
+    start
+        .rfind(['\n', '\r'])
+        .map_or(start, |end| &start[..=end])
+}
+
+/// Reports are text for people; what is larger is something else.
+const TEXT_MOST: usize = 32 << 20;

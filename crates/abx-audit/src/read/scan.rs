@@ -120,8 +120,8 @@ impl LineTemplates {
         };
         let last = end.checked_sub(1).and_then(|last| stream.get(last));
         let sighting = Sighting {
-            line: here.line,
-            last_line: last.map_or(here.line, |glyph| glyph.line.max(here.line)),
+            line: here.line(),
+            last_line: last.map_or(here.line(), |glyph| glyph.line().max(here.line())),
             seen,
             misfit,
         };

@@ -204,7 +204,7 @@ impl Found {
     /// Reads what fills a hole; answers where the text goes on.
     fn fill(&mut self, stream: &LetterStream, at: usize, hole: Hole) -> Result<usize, Misfit> {
         let word = |(word, end): (String, usize)| {
-            let line = stream.get(at).map_or(0, |glyph| glyph.line);
+            let line = stream.get(at).map_or(0, |glyph| glyph.line());
             (PrintedWord { word, line }, end)
         };
         let (figure, end) = match hole.shape {
@@ -293,7 +293,7 @@ fn goes_on(stream: &LetterStream, end: usize) -> bool {
     if !next.is_first && (next.letter.is_alphanumeric() || next.letter == '?') {
         return true;
     }
-    if next.line > last.line + 1 || !matches!(next.letter, '0'..='9' | '.' | ',') {
+    if next.line() > last.line() + 1 || !matches!(next.letter, '0'..='9' | '.' | ',') {
         return false;
     }
     match numeral(stream, end, Digits::Any) {

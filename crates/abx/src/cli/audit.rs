@@ -1,5 +1,6 @@
 //! `abx audit`: what do reports of other tools show?
 
+use std::fs::File;
 use std::io::{self, Read};
 
 use abx_audit::{Audit, ReportText, text_of};
@@ -46,14 +47,21 @@ pub(super) fn audit_of(files: &[String]) -> Result<Audit, Failure> {
     Ok(abx_audit::audit(&texts?))
 }
 
+/// Above what an audit reads, in UTF-16 too, so that a device without an end is no trap.
+const BYTES_MOST: u64 = 80 << 20;
+
 fn read(file: &str) -> Result<ReportText, Failure> {
     let mut bytes = Vec::new();
     let (name, done) = match file {
         "-" => (
             "standard input",
-            io::stdin().read_to_end(&mut bytes).map(|_| ()),
+            io::stdin().take(BYTES_MOST).read_to_end(&mut bytes),
         ),
-        path => (path, std::fs::read(path).map(|read| bytes = read)),
+        path => {
+            let file = File::open(path);
+            let read = file.and_then(|file| file.take(BYTES_MOST).read_to_end(&mut bytes));
+            (path, read)
+        }
     };
     done.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     Ok(ReportText {
