@@ -11,6 +11,8 @@ enum Worth {
     Void,
     /// The server serves at least so many.
     AtLeast,
+    /// What the server or the generator could do.
+    Capacity,
     /// Of one request at a time.
     OneAtATime,
     /// One run's rate.
@@ -50,10 +52,19 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
     }
     out.extend(late(&of(Worth::OneRun), findings));
     for report in of(Worth::AtLeast) {
-        if let Some(rate) = report.printed(FigureKey::Rate) {
+        if let Some(rate) = report.rate().map(|rate| rate.printed) {
             out.push(format!(
                 "{}: the server served {rate} requests/s in this run; how many more it could is \
                  not shown.",
+                report.name
+            ));
+        }
+    }
+    for report in { own.iter() }.filter(|report| worth(report, findings) == Worth::Capacity) {
+        if let Some(rate) = report.rate().map(|rate| rate.printed) {
+            out.push(format!(
+                "{}: the server or the generator was saturated at {rate} requests/s in this run; \
+                 which one is not shown.",
                 report.name
             ));
         }
@@ -102,7 +113,8 @@ fn has(report: &ToolReport, findings: &[AuditFinding], ids: &[AuditFindingId]) -
     use abx_evidence::Level;
     let about = |finding: &&AuditFinding| finding.reports.contains(&report.name);
     findings.iter().filter(about).any(|finding| {
-        ids.contains(&finding.id) && (finding.level == Level::Void || BOUNDS.contains(&finding.id))
+        let limits = BOUNDS.contains(&finding.id) || finding.id == AuditFindingId::Saturated;
+        ids.contains(&finding.id) && (finding.level == Level::Void || limits)
     })
 }
 
@@ -113,9 +125,13 @@ fn worth(report: &ToolReport, findings: &[AuditFinding]) -> Worth {
         Id::ErrorResponses,
         Id::FailedRequests,
         Id::Contradiction,
+        Id::GeneratorLimit,
+        Id::Incomplete,
     ];
-    if has(report, findings, &void) || report.figure(FigureKey::Rate).is_none() {
+    if has(report, findings, &void) || report.rate().is_none() {
         Worth::Void
+    } else if has(report, findings, &[Id::Saturated]) {
+        Worth::Capacity
     } else if has(report, findings, &[Id::OneAtATime]) {
         Worth::OneAtATime
     } else if has(report, findings, &BOUNDS) {
@@ -140,7 +156,7 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
         return None;
     };
     if let [report] = reports {
-        let rate = report.printed(FigureKey::Rate)?;
+        let rate = report.rate()?.printed;
         let how = match report.opens_for_each() {
             Some(true) => ", with a connection for each,",
             _ => "",
@@ -157,7 +173,7 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
             names(reports)
         ));
     }
-    let rate = |report: &ToolReport| report.value(FigureKey::Rate).unwrap_or_default();
+    let rate = |report: &ToolReport| report.rate().map_or(0.0, |rate| rate.value);
     let (mut most, mut least) = (*first, *first);
     for report in reports {
         if rate(report) > rate(most) {
@@ -199,7 +215,9 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
 }
 
 fn one_at_a_time(report: &ToolReport) -> String {
-    let rate = report.printed(FigureKey::Rate).unwrap_or("-");
+    let rate = report
+        .rate()
+        .map_or_else(|| "-".to_owned(), |rate| rate.printed);
     let is_busy = in_flight(report).is_some_and(|all| all.mean.middle() > SEQUENTIAL);
     let mean = report.printed(FigureKey::Mean).filter(|_| is_busy);
     let time = match mean {

@@ -29,6 +29,10 @@ pub enum AuditFindingId {
     OneAtATime,
     /// A rate that the generator was told.
     AskedRate,
+    /// A paced run that did not reach its rate.
+    Saturated,
+    /// Failures that a limit of the generator caused.
+    GeneratorLimit,
     /// A generator near its limit.
     GeneratorCpu,
     /// A generator that is late to look.
@@ -88,6 +92,13 @@ impl AuditFindingId {
             }
             Id::AskedRate => {
                 "The generator was told the rate: it is not what the server can serve."
+            }
+            Id::Saturated => {
+                "The rate that was asked for was not reached: the server or the generator was \
+                 saturated, so the rate is about its capacity."
+            }
+            Id::GeneratorLimit => {
+                "The generator reached a limit of its own: these failures do not come from the server."
             }
             Id::GeneratorCpu => {
                 "The generator was busy: it, or a shared processor, may have been the limit."

@@ -75,9 +75,19 @@ pub fn audit(texts: &[ReportText]) -> Audit {
     let mut files = Vec::new();
     let mut reports = Vec::new();
     for text in texts {
-        let reading = { text.text.as_deref() }
+        let mut reading = { text.text.as_deref() }
             .map(|own| reader.read(&text.file, own))
             .unwrap_or_default();
+        let room = REPORTS_MOST - reports.len();
+        if let Some(first) = reading.reports.get(room) {
+            reading.unread.push(Unread {
+                line: first.line,
+                why: "1,000 reports come before this one, and the rest is left out: audit fewer \
+                      reports at once"
+                    .to_owned(),
+            });
+            reading.reports.truncate(room);
+        }
         files.push(AuditedFile {
             file: text.file.clone(),
             lines: reading.lines,
@@ -90,6 +100,9 @@ pub fn audit(texts: &[ReportText]) -> Audit {
     naming::name(&mut reports);
     Audit::of(files, reports)
 }
+
+/// Every report is compared with every other.
+const REPORTS_MOST: usize = 1000;
 
 impl Audit {
     /// What these reports show, which have their names.

@@ -182,6 +182,32 @@ figure_keys! {
     AskedStreams "asked_streams",
     /// The port of the server.
     Port "port",
+    /// How long the run was to last, as the report or the command line has it.
+    AskedDuration "asked_duration",
+    /// Connections that were opened.
+    ConnectionsMade "connections_made",
+    /// The shortest life of a connection with several requests.
+    ConnectionTimeMin "connection_time_min",
+    /// The mean life of a connection with several requests.
+    ConnectionTimeMean "connection_time_mean",
+    /// The standard deviation of these lives.
+    ConnectionTimeSpread "connection_time_spread",
+    /// The median of these lives.
+    ConnectionTimeMedian "connection_time_median",
+    /// The longest of these lives.
+    ConnectionTimeMax "connection_time_max",
+    /// The mean time from the first byte of a response to its last.
+    TransferMean "transfer_mean",
+    /// Connections for which the generator had no file descriptor.
+    NoDescriptor "no_descriptor",
+    /// Connections for which the generator had no local port.
+    NoPort "no_port",
+    /// Connections for which the generator's machine had no room in its file table.
+    TableFull "table_full",
+    /// Requests that the threads of h2load were to send, of those that are listed.
+    ThreadRequests "thread_requests",
+    /// All requests that h2load was to send.
+    RequestsTotal "requests_total",
 }
 
 /// What a word is.
@@ -247,6 +273,9 @@ pub struct ToolReport {
     pub last_line: usize,
     /// Whether the command line says that connections are kept: `None` when it is not shown.
     pub asked_keep_alive: Option<bool>,
+    /// The first line that counts failures and cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures_unread: Option<usize>,
     /// Its figures.
     pub figures: BTreeMap<FigureKey, PrintedFigure>,
     /// Its words.
@@ -289,6 +318,91 @@ impl ToolReport {
         }
     }
 
+    /// Responses per second: as printed, or else the counted requests divided by the time.
+    #[must_use]
+    pub fn rate(&self) -> Option<PrintedFigure> {
+        if let Some(rate) = self.figure(FigureKey::Rate) {
+            return Some(rate.clone());
+        }
+        let elapsed = self.figure(FigureKey::Elapsed)?;
+        let count = self.counted()?;
+        if elapsed.low <= 0.0 {
+            return None;
+        }
+        let (value, reach) = (
+            count.value / elapsed.value,
+            count.reach().over(elapsed.reach()),
+        );
+        Some(PrintedFigure {
+            printed: format!("{value:.2}"),
+            value,
+            low: reach.low,
+            high: reach.high,
+            line: count.line,
+        })
+    }
+
+    /// Whether a connection of httperf has several requests, so that its life is not their time.
+    fn has_calls(&self) -> bool {
+        use FigureKey::{AskedCalls, CallsPerConnection, ConnectionsMade, Sent};
+        let is_several = |key| self.value(key).is_some_and(|calls| calls > 1.01);
+        let made = self.value(ConnectionsMade).zip(self.value(Sent));
+        is_several(AskedCalls)
+            || is_several(CallsPerConnection)
+            || made.is_some_and(|(made, sent)| sent > 1.01 * made)
+    }
+
+    /// Gives figures the keys of what they are, once the whole report has been read.
+    pub(crate) fn settle(&mut self) {
+        use FigureKey as Key;
+        let is_httperf = self.tool == LoadTool::Httperf;
+        if is_httperf && self.has_calls() && self.figure(Key::ConnectionTimeMean).is_none() {
+            for (from, to) in [
+                (Key::Min, Key::ConnectionTimeMin),
+                (Key::Mean, Key::ConnectionTimeMean),
+                (Key::Spread, Key::ConnectionTimeSpread),
+                (Key::Median, Key::ConnectionTimeMedian),
+                (Key::Max, Key::ConnectionTimeMax),
+            ] {
+                let moved = self.figures.remove(&from);
+                self.figures.extend(moved.map(|figure| (to, figure)));
+            }
+            let mean = self.mean_of_parts();
+            self.figures.extend(mean.map(|mean| (Key::Mean, mean)));
+        }
+        // Lines of threads are missing, so their sum is not all connections.
+        let (listed, total) = (
+            self.value(Key::ThreadRequests),
+            self.value(Key::RequestsTotal),
+        );
+        let is_elided =
+            { listed.zip(total) }.is_some_and(|(listed, total)| listed > 0.0 && listed < total);
+        let asked = self.value(Key::AskedConnections);
+        let is_less =
+            { self.value(Key::Connections).zip(asked) }.is_some_and(|(had, asked)| had < asked);
+        if self.tool == LoadTool::H2load && (is_elided || is_less) {
+            self.figures.remove(&Key::Connections);
+        }
+    }
+
+    /// The mean time of a request of httperf: until the first byte, and from there to the last.
+    fn mean_of_parts(&self) -> Option<PrintedFigure> {
+        let waiting = self.figure(FigureKey::WaitingMean)?;
+        let transfer = self.figure(FigureKey::TransferMean)?;
+        if self.value(FigureKey::Completed) == Some(0.0) {
+            return None;
+        }
+        let value = waiting.value + transfer.value;
+        let reach = waiting.reach().plus(transfer.reach());
+        Some(PrintedFigure {
+            printed: format!("{:.1}", 1e3 * value),
+            value,
+            low: reach.low,
+            high: reach.high,
+            line: waiting.line,
+        })
+    }
+
     /// The server's host where that is the machine that asked.
     pub(crate) fn own_host(&self) -> Option<&str> {
         let host = self.word(WordKey::Host)?;
@@ -308,7 +422,7 @@ impl ToolReport {
 
     /// Whether every request had a connection of its own; `None` when that is not shown.
     pub(crate) fn opens_for_each(&self) -> Option<bool> {
-        use FigureKey::{BytesTotal, CallsPerConnection, Failed, KeptAlive};
+        use FigureKey::{AskedCalls, BytesTotal, CallsPerConnection, Failed, KeptAlive};
         match self.tool {
             LoadTool::Ab => match self.value(KeptAlive) {
                 Some(kept) => Some(kept == 0.0),
@@ -318,7 +432,15 @@ impl ToolReport {
                 }
                 None => None,
             },
-            LoadTool::Httperf => Some(self.reach(CallsPerConnection)?.high < 1.01),
+            LoadTool::Httperf => match self.value(AskedCalls) {
+                Some(asked) => Some(asked <= 1.0),
+                // A connection without a response shows nothing.
+                None => {
+                    self.reach(CallsPerConnection)
+                        .filter(|calls| calls.high >= 0.5)
+                }
+                .map(|calls| calls.high < 1.01),
+            },
             _ => self.asked_keep_alive.map(|keeps| !keeps),
         }
     }

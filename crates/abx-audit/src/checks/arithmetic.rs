@@ -59,27 +59,47 @@ fn contradiction(report: &ToolReport, equation: Equation) -> Option<AuditFinding
 
 /// Requests ÷ time.
 fn rates(report: &ToolReport) -> Vec<Equation> {
-    use FigureKey::{Completed, Elapsed, Failed, Rate, Sent};
-    let key = match report.tool {
-        LoadTool::Httperf => Sent,
-        // Their rates count what is not printed here.
-        LoadTool::Hey | LoadTool::Oha => return Vec::new(),
-        LoadTool::H2load if report.value(Failed).is_none_or(|failed| failed > 0.0) => {
-            return Vec::new();
-        }
-        _ => Completed,
-    };
-    let one = || {
-        let (count, elapsed) = (report.figure(key)?, report.figure(Elapsed)?);
+    use FigureKey::{Completed, Elapsed, Rate, Sent, Succeeded};
+    let equation = || {
+        let elapsed = report.figure(Elapsed)?;
+        let (words, count, from) = match report.tool {
+            // Their rates count errors, too, of which not all may be shown.
+            LoadTool::Hey | LoadTool::Oha => {
+                let listed: f64 = report.statuses.values().map(|figure| figure.value).sum();
+                let at_least = Reach {
+                    low: listed,
+                    high: f64::INFINITY,
+                };
+                (format!("at least {listed}"), at_least, vec![Elapsed])
+            }
+            // Versions differ in whether their rate counts failures.
+            LoadTool::H2load => {
+                let (done, succeeded) = (report.figure(Completed)?, report.figure(Succeeded)?);
+                let either = Reach {
+                    low: succeeded.low.min(done.low),
+                    high: done.high,
+                };
+                (done.printed.clone(), either, vec![Completed, Elapsed])
+            }
+            tool => {
+                let key = if tool == LoadTool::Httperf {
+                    Sent
+                } else {
+                    Completed
+                };
+                let count = report.figure(key)?;
+                (count.printed.clone(), count.reach(), vec![key, Elapsed])
+            }
+        };
         Some(Equation {
-            words: format!("{} requests ÷ {}", count.printed, printed_time(elapsed)),
-            computed: count.reach().over(elapsed.reach()),
+            words: format!("{words} requests ÷ {}", printed_time(elapsed)),
+            computed: count.over(elapsed.reach()),
             printed: Rate,
             unit: 1.0,
-            from: vec![key, Elapsed],
+            from,
         })
     };
-    one().into_iter().collect()
+    equation().into_iter().collect()
 }
 
 fn of_ab(report: &ToolReport) -> Vec<Equation> {

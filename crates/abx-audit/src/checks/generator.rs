@@ -2,8 +2,8 @@
 
 use abx_evidence::Level;
 
-use super::figures::{printed_time, share, whole};
-use crate::figure::Reach;
+use super::figures::{printed_time, rounded, share, whole};
+use crate::figure::{PrintedFigure, Reach};
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 
@@ -74,7 +74,7 @@ fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let mean = report.figure(Mean)?;
-    let rate = report.printed(Rate).unwrap_or("-");
+    let rate = report.rate()?.printed;
     let mut message = format!(
         "{rate}/s × {} = about {} of {} connections had a request under way ({})",
         printed_time(mean),
@@ -106,15 +106,21 @@ fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
 }
 
 fn asked_rate(report: &ToolReport) -> Option<AuditFinding> {
-    use FigureKey::{AskedRate, ConnectionRate, Rate};
+    use FigureKey::{AskedRate, Mean};
     if !is_paced(report) {
         return None;
     }
-    let key = match report.tool {
-        LoadTool::Httperf => ConnectionRate,
-        _ => Rate,
-    };
-    let had = report.printed(key).unwrap_or("-");
+    let rate = paced_rate(report);
+    let had = rate.as_ref().map_or("-", |(_, had)| had.printed.as_str());
+    let keys = [
+        AskedRate,
+        rate.as_ref().map_or(FigureKey::Rate, |(key, _)| *key),
+        Mean,
+    ];
+    if let Some(message) = saturated(report) {
+        let id = AuditFindingId::Saturated;
+        return Some(AuditFinding::of(report, id, Level::Bound, message, &keys));
+    }
     let message = match report.printed(AskedRate) {
         Some(asked) => format!("a rate of {asked} was asked for, and {had}/s came"),
         None => format!("wrk2 sends at the rate that -R says, and {had}/s came"),
@@ -125,8 +131,59 @@ fn asked_rate(report: &ToolReport) -> Option<AuditFinding> {
         id,
         Level::Bound,
         message,
-        &[AskedRate, key],
+        &keys[..2],
     ))
+}
+
+/// How far a paced run stayed behind its rate.
+fn saturated(report: &ToolReport) -> Option<String> {
+    let (_, had) = paced_rate(report)?;
+    let mean = report.figure(FigureKey::Mean);
+    if let Some(asked) = asked_total(report).filter(|asked| had.high < REACHED * asked) {
+        let mean = mean.map(|mean| format!(", at a mean time of {}", printed_time(mean)));
+        return Some(format!(
+            "{}/s came of the {}/s that were asked for{}",
+            had.printed,
+            rounded(asked),
+            mean.unwrap_or_default()
+        ));
+    }
+    // wrk2 counts from when a request was due, so a queue shows in its times.
+    let (connections, in_flight) = (report.figure(FigureKey::Connections)?, in_flight(report)?);
+    let is_queue =
+        report.tool == LoadTool::Wrk2 && in_flight.mean.low > QUEUE * connections.value.max(1.0);
+    is_queue.then(|| {
+        format!(
+            "{}/s × {} = {} requests under way or late, on {} connections",
+            had.printed,
+            mean.map_or_else(|| "-".to_owned(), printed_time),
+            whole(in_flight.mean.middle()),
+            connections.printed
+        )
+    })
+}
+
+/// The rate that a paced generator keeps: of connections for httperf.
+pub(super) fn paced_rate(report: &ToolReport) -> Option<(FigureKey, PrintedFigure)> {
+    let key = FigureKey::ConnectionRate;
+    match report.tool {
+        LoadTool::Httperf => Some((key, report.figure(key)?.clone())),
+        _ => Some((FigureKey::Rate, report.rate()?)),
+    }
+}
+
+/// The rate that was asked for, of all connections together.
+pub(super) fn asked_total(report: &ToolReport) -> Option<f64> {
+    let asked = report
+        .value(FigureKey::AskedRate)
+        .filter(|rate| *rate > 0.0)?;
+    match report.tool {
+        // Each of their connections has that rate.
+        LoadTool::Hey | LoadTool::H2load => {
+            Some(asked * report.value(FigureKey::AskedConnections)?)
+        }
+        _ => Some(asked),
+    }
 }
 
 fn one_at_a_time(report: &ToolReport) -> Option<AuditFinding> {
@@ -228,3 +285,7 @@ const LATE_S: f64 = 0.002;
 const UNHEARD_S: f64 = 0.2;
 /// Beyond rounding, and beyond what a run's two ends make.
 const CORRECTED: f64 = 1.1;
+/// Of a rate that was asked for, a generator that keeps up reaches so much.
+const REACHED: f64 = 0.9;
+/// With so many times the connections, requests wait for one.
+const QUEUE: f64 = 2.0;

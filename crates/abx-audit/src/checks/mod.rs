@@ -3,6 +3,7 @@
 mod arithmetic;
 mod figures;
 mod generator;
+mod impossible;
 mod pairs;
 mod quantiles;
 mod responses;
@@ -21,6 +22,7 @@ pub(crate) fn findings(reports: &[ToolReport]) -> Vec<AuditFinding> {
         let checks = [
             responses::check(report),
             arithmetic::check(report),
+            impossible::check(report),
             generator::check(report),
             runs::check(report),
             quantiles::check(report),

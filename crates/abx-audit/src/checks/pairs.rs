@@ -7,6 +7,7 @@ use abx_evidence::Level;
 use super::figures::{printed_time, share, whole};
 use super::generator::{InFlight, in_flight};
 use super::responses;
+use crate::figure::PrintedFigure;
 use crate::finding::{AuditFinding, AuditFindingId, FileLine};
 use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 
@@ -143,13 +144,13 @@ pub(crate) fn runs(reports: &[ToolReport]) -> Vec<&ToolReport> {
 
 /// Whether both have the same figures, printed alike.
 pub(crate) fn is_copy(one: &ToolReport, other: &ToolReport) -> bool {
-    let figures = |report: &ToolReport| -> Vec<(FigureKey, String)> {
-        let each = report.figures.iter();
-        each.map(|(key, figure)| (*key, figure.printed.clone()))
-            .collect()
+    let printed = |(one, other): ((&FigureKey, &PrintedFigure), (&FigureKey, &PrintedFigure))| {
+        one.0 == other.0 && one.1.printed == other.1.printed
     };
+    let are_same = one.figures.len() == other.figures.len()
+        && one.figures.iter().zip(&other.figures).all(printed);
     // A run has a duration to the millisecond; a few figures may be alike by chance.
-    one.tool == other.tool && one.figures.len() > 4 && figures(one) == figures(other)
+    one.tool == other.tool && one.figures.len() > 4 && are_same
 }
 
 /// A rate that two reports have may be one and the same measurement.
@@ -220,7 +221,7 @@ fn differing(
 
 /// How many times the smaller rate the larger one is.
 pub(crate) fn ratio(one: &ToolReport, other: &ToolReport) -> Option<f64> {
-    let (one, other) = (one.value(FigureKey::Rate)?, other.value(FigureKey::Rate)?);
+    let (one, other) = (one.rate()?.value, other.rate()?.value);
     let (less, more) = (one.min(other), one.max(other));
     (less > 0.0).then_some(more / less)
 }
@@ -280,11 +281,11 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
 
 fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
     let mut rated: Vec<&ToolReport> = { reports.iter().copied() }
-        .filter(|report| report.value(FigureKey::Rate).is_some_and(|rate| rate > 0.0))
+        .filter(|report| report.rate().is_some_and(|rate| rate.value > 0.0))
         .filter(|report| responses::serves(report))
         .collect();
     rated.sort_by(|one, other| {
-        let rate = |report: &ToolReport| report.value(FigureKey::Rate).unwrap_or_default();
+        let rate = |report: &ToolReport| report.rate().map_or(0.0, |rate| rate.value);
         rate(other).total_cmp(&rate(one))
     });
     let mut words = Vec::new();

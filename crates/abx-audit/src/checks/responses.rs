@@ -12,8 +12,25 @@ pub(super) fn serves(report: &ToolReport) -> bool {
 }
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let all = [aborted(report), errors(report), failures(report)];
+    let all = [
+        aborted(report),
+        errors(report),
+        unsuccessful(report),
+        failures(report),
+        own_limit(report),
+        unread(report),
+    ];
     all.into_iter().flatten().collect()
+}
+
+/// Without the number of failures, a rate may be one of failures.
+fn unread(report: &ToolReport) -> Option<AuditFinding> {
+    let line = report.failures_unread?;
+    let message = "a line that counts failed requests cannot be read, so all requests may have \
+                   failed; correct that line"
+        .to_owned();
+    let id = AuditFindingId::Incomplete;
+    Some(AuditFinding::at(report, id, Level::Void, message, [line]))
 }
 
 fn aborted(report: &ToolReport) -> Option<AuditFinding> {
@@ -101,6 +118,71 @@ fn errors(report: &ToolReport) -> Option<AuditFinding> {
     Some(AuditFinding::at(report, id, level, counted + &own, lines))
 }
 
+/// Siege counts responses of 4xx and 5xx among its transactions.
+fn unsuccessful(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{Completed, Succeeded};
+    let (succeeded, all) = (report.figure(Succeeded)?, report.figure(Completed)?);
+    let wrong = all.value - succeeded.value;
+    if report.tool != LoadTool::Siege || wrong <= 0.0 {
+        return None;
+    }
+    let message = format!(
+        "only {} of {} transactions were successful; siege's rate and its availability count the \
+         others, too",
+        succeeded.printed, all.printed
+    );
+    let id = AuditFindingId::ErrorResponses;
+    let level = level(wrong, all.value);
+    Some(AuditFinding::of(
+        report,
+        id,
+        level,
+        message,
+        &[Succeeded, Completed],
+    ))
+}
+
+/// What httperf could not send for want of something on its own machine.
+fn own_failures(report: &ToolReport) -> f64 {
+    { LIMITS.iter() }
+        .filter_map(|(key, _)| report.value(*key))
+        .sum()
+}
+
+fn own_limit(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{ConnectionsMade, Failed};
+    let own = own_failures(report);
+    if own <= 0.0 {
+        return None;
+    }
+    let words = LIMITS.iter().filter_map(|(key, words)| {
+        let figure = report.figure(*key).filter(|figure| figure.value > 0.0)?;
+        Some(format!("{} {words}", figure.printed))
+    });
+    let words: Vec<String> = words.collect();
+    let message = format!("httperf could not open connections: {}", words.join("; "));
+    let made = report.value(ConnectionsMade).unwrap_or_default();
+    let keys = LIMITS.map(|(key, _)| key);
+    let keys = [&keys[..], &[Failed, ConnectionsMade]].concat();
+    let id = AuditFindingId::GeneratorLimit;
+    Some(AuditFinding::of(
+        report,
+        id,
+        level(own, own + made),
+        message,
+        &keys,
+    ))
+}
+
+/// Void from the share on that makes a rate one of failures.
+fn level(wrong: f64, all: f64) -> Level {
+    if all > 0.0 && wrong / all < VOID_SHARE {
+        Level::Bound
+    } else {
+        Level::Void
+    }
+}
+
 fn failures(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{
         Completed, Failed, FailedConnect, FailedExceptions, FailedLength, FailedReceive, TimedOut,
@@ -118,7 +200,7 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
     });
     let (values, words): (Vec<f64>, Vec<String>) = present.unzip();
     let total = match report.value(Failed) {
-        Some(failed) => failed,
+        Some(failed) => failed - own_failures(report),
         None => values.iter().sum(),
     };
     if total <= 0.0 {
@@ -129,8 +211,8 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
         None => format!("{total} failed"),
     };
     let of = match (report.tool, report.printed(Completed)) {
-        // ab's failures are among its complete requests.
-        (LoadTool::Ab, Some(all)) => format!("{total} of {all} failed"),
+        // Their failures are among their complete requests.
+        (LoadTool::Ab | LoadTool::H2load, Some(all)) => format!("{total} of {all} failed"),
         _ => of,
     };
     let mut message = match words.is_empty() {
@@ -150,9 +232,9 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
     {
         message.push_str("; requests that timed out are in none of wrk's times");
     }
-    let level = match report.value(Completed) {
-        Some(all) if total / all.max(1.0) < VOID_SHARE => Level::Bound,
-        _ => Level::Void,
+    let level = match (report.tool, responses(report)) {
+        (LoadTool::Ab | LoadTool::H2load, Some(all)) => level(total, all),
+        (_, all) => level(total, all.unwrap_or_default() + total),
     };
     let keys = [
         Failed,
@@ -169,3 +251,18 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
 
 /// From this share on, a rate is more one of errors than of responses.
 const VOID_SHARE: f64 = 0.5;
+/// Limits of httperf's own machine, and what lifts them.
+const LIMITS: [(FigureKey, &str); 3] = [
+    (
+        FigureKey::NoDescriptor,
+        "had no file descriptor (fd-unavail; raise `ulimit -n`)",
+    ),
+    (
+        FigureKey::NoPort,
+        "had no local port (addrunavail; widen net.ipv4.ip_local_port_range)",
+    ),
+    (
+        FigureKey::TableFull,
+        "found the system's file table full (ftab-full; raise fs.file-max)",
+    ),
+];

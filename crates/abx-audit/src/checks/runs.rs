@@ -17,6 +17,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         short(report),
         odd_median(report),
         binned_median(report),
+        life_of_connection(report),
         few_samples(report),
         incomplete(report),
     ];
@@ -174,6 +175,29 @@ fn binned_median(report: &ToolReport) -> Option<AuditFinding> {
         message,
         &[FigureKey::Median],
     ))
+}
+
+/// httperf's times are lives of connections.
+fn life_of_connection(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{ConnectionTimeMean, Mean, TransferMean, WaitingMean};
+    let life = report.figure(ConnectionTimeMean)?;
+    let mut message = format!(
+        "the connection time of {} ms is the life of a connection with several requests",
+        life.printed
+    );
+    if let (Some(mean), Some(waiting), Some(transfer)) = (
+        report.figure(Mean),
+        report.figure(WaitingMean),
+        report.figure(TransferMean),
+    ) {
+        message = format!(
+            "{message}; a request took {} ms: response {} + transfer {}",
+            mean.printed, waiting.printed, transfer.printed
+        );
+    }
+    let id = AuditFindingId::ToolsOwnWay;
+    let keys = [ConnectionTimeMean, WaitingMean];
+    Some(AuditFinding::of(report, id, Level::Note, message, &keys))
 }
 
 fn few_samples(report: &ToolReport) -> Option<AuditFinding> {

@@ -148,6 +148,17 @@ impl<'a> Assembly<'a> {
             Misfit::Unit => "its number is broken, or has another unit",
             Misfit::Words => "no number follows",
         };
+        // Words alone are those of a sentence, which may stand between the lines of a report.
+        let is_row = !trouble.is_weak || matches!(trouble.misfit, Misfit::Number(_));
+        if trouble.counts_failures
+            && is_row
+            && let Some(building) = &mut self.open
+        {
+            let drafts = building.drafts.iter_mut();
+            for draft in drafts.filter(|draft| trouble.tools.contains(&draft.report.tool)) {
+                draft.report.failures_unread.get_or_insert(line);
+            }
+        }
         let is_told = match trouble.misfit {
             Misfit::Number(_) => is_inside || !trouble.is_weak,
             Misfit::Unit | Misfit::Words => is_inside && !trouble.is_weak,
@@ -194,6 +205,7 @@ impl Draft {
                 line,
                 last_line: line,
                 asked_keep_alive: None,
+                failures_unread: None,
                 figures: BTreeMap::new(),
                 words: BTreeMap::new(),
                 quantiles: Vec::new(),
@@ -213,8 +225,13 @@ impl Draft {
         let report = &mut self.report;
         for (key, figure) in figures {
             let mut figure = figure.clone();
-            // Each thread of h2load tells of its own clients.
-            if *key == FigureKey::Connections
+            // Each thread of h2load has its own clients; hey and oha list each kind of error.
+            let adds_up = [
+                FigureKey::Connections,
+                FigureKey::ThreadRequests,
+                FigureKey::Failed,
+            ];
+            if adds_up.contains(key)
                 && let Some(before) = report.figures.get(key)
             {
                 figure.value += before.value;

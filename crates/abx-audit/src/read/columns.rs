@@ -57,7 +57,8 @@ pub(super) fn apart(lines: &[TextLine], templates: &LineTemplates) -> Vec<Vec<Te
         passages.push(closed(lines[next..from].to_vec(), lines[from].number));
         let mut columns = vec![Vec::new(); count];
         for index in from..end {
-            let own = used.iter().find(|one| one.index == index);
+            let place = used.binary_search_by_key(&index, |one| one.index);
+            let own = place.ok().map(|place| used[place]);
             let cuts = match (&borders, own) {
                 (Some(borders), _) => near(&expanded[index], borders),
                 (None, Some(own)) => own.starts[1..].to_vec(),

@@ -95,6 +95,12 @@ struct Command {
 /// Gives each report what stands in the nearest command above it.
 pub(super) fn attach(lines: &[TextLine], reports: &mut [ToolReport]) {
     let commands: Vec<Command> = lines.iter().filter_map(command).collect();
+    // Only these can be near a report.
+    let before = |line: usize| {
+        let above = commands.partition_point(|command| command.line <= line);
+        let rising = commands[..above].iter().rev();
+        rising.take_while(move |command| line - command.line <= FAR)
+    };
     let mut behind = 0;
     for report in reports {
         let is_of = |command: &&Command| {
@@ -103,10 +109,9 @@ pub(super) fn attach(lines: &[TextLine], reports: &mut [ToolReport]) {
                 (LoadTool::Wrk, LoadTool::Wrk2) | (LoadTool::Wrk2, LoadTool::Wrk)
             );
             let near = (behind + 1..=report.line).contains(&command.line);
-            let near = near && report.line - command.line <= FAR;
             near && (same || command.tool == report.tool)
         };
-        if let Some(command) = commands.iter().rev().find(is_of) {
+        if let Some(command) = before(report.line).find(is_of) {
             // What siege does is in a file of its own.
             let is_shown = report.tool != LoadTool::Siege || !command.keep_alive;
             report.asked_keep_alive = Some(command.keep_alive).filter(|_| is_shown);

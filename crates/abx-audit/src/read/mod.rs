@@ -2,6 +2,7 @@
 //! and lines that follow each other in that tool's order make one report.
 
 mod assembly;
+mod cells;
 mod columns;
 mod command;
 mod rows;
@@ -38,15 +39,23 @@ impl Reader {
 
     /// Everything that a text holds, in its order.
     pub(crate) fn read(&self, file: &str, text: &str) -> TextReading {
-        let lines = lines(text);
+        let read = start_of(text);
+        let lines = lines(read);
         let mut reading = TextReading {
-            lines: lines.len() - usize::from(text.ends_with('\n')),
+            lines: lines_of(text),
             ..TextReading::default()
         };
         for passage in columns::apart(&lines, &self.templates) {
             self.read_passage(file, &passage, &mut reading);
         }
         reading.reports.sort_by_key(|report| report.line);
+        if read.len() < text.len() {
+            let megabytes = TEXT_MOST >> 20;
+            reading.unread.push(Unread {
+                line: lines_of(read),
+                why: format!("only the first {megabytes} MiB are read: split the file"),
+            });
+        }
         reading.unread.sort_by_key(|unread| unread.line);
         reading
     }
@@ -58,10 +67,13 @@ impl Reader {
         }
         let (mut reports, unread) = assembly.finish();
         command::attach(passage, &mut reports);
+        for report in &mut reports {
+            report.settle();
+        }
         let is_free = |line: &&TextLine| {
-            let inside =
-                |report: &ToolReport| (report.line..=report.last_line).contains(&line.number);
-            !reports.iter().any(inside)
+            let next = reports.partition_point(|report| report.last_line < line.number);
+            let inside = |report: &ToolReport| report.line <= line.number;
+            !reports.get(next).is_some_and(inside)
         };
         let free: Vec<&TextLine> = passage.iter().filter(is_free).collect();
         let (rows, unread_rows) = table::rows(file, &free);
@@ -71,3 +83,23 @@ impl Reader {
         reading.unread.extend(unread_rows);
     }
 }
+
+/// How many lines a text has.
+fn lines_of(text: &str) -> usize {
+    let end = if text.contains('\n') { '\n' } else { '\r' };
+    text.split(end).count() - usize::from(text.ends_with('\n'))
+}
+
+/// The whole lines at the start of a text that are read.
+fn start_of(text: &str) -> &str {
+    if text.len() <= TEXT_MOST {
+        return text;
+    }
+    let start = &text[..text.floor_char_boundary(TEXT_MOST)];
+    start
+        .rfind(['\n', '\r'])
+        .map_or(start, |end| &start[..=end])
+}
+
+/// Reports are text for people; what is larger is something else.
+const TEXT_MOST: usize = 32 << 20;

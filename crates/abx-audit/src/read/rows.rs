@@ -106,7 +106,7 @@ const HTTPERF: &[RowText] = &[
     row(2, "Maximum connect burst length: {:i}"),
     row(
         3,
-        "Total: connections {:i} requests {sent:i} replies {completed:i} test-duration {elapsed:f3} s",
+        "Total: connections {connections_made:i} requests {sent:i} replies {completed:i} test-duration {elapsed:f3} s",
     ),
     row(
         4,
@@ -135,7 +135,7 @@ const HTTPERF: &[RowText] = &[
     ),
     row(
         11,
-        "Reply time [ms]: response {waiting_mean:ms1} transfer {:ms1}",
+        "Reply time [ms]: response {waiting_mean:ms1} transfer {transfer_mean:ms1}",
     ),
     row(
         12,
@@ -160,12 +160,12 @@ const HTTPERF: &[RowText] = &[
     ),
     row(
         17,
-        "Errors: fd-unavail {:i} addrunavail {:i} ftab-full {:i} other {:i}",
+        "Errors: fd-unavail {no_descriptor:i} addrunavail {no_port:i} ftab-full {table_full:i} other {:i}",
     ),
 ];
 
 const WRK: &[RowText] = &[
-    row(1, "Running {:t} test @ {url:w}"),
+    row(1, "Running {asked_duration:t} test @ {url:w}"),
     row(2, "{:i} threads and {connections:i} connections"),
     row(3, "Thread Stats Avg Stdev Max +/- Stdev"),
     weak(4, "Latency {mean:t} {spread:t} {max:t} {:d}%"),
@@ -186,7 +186,7 @@ const WRK: &[RowText] = &[
 ];
 
 const WRK2: &[RowText] = &[
-    row(1, "Running {:t} test @ {url:w}"),
+    row(1, "Running {asked_duration:t} test @ {url:w}"),
     row(2, "{:i} threads and {connections:i} connections"),
     RowText {
         repeats: true,
@@ -254,7 +254,10 @@ const HEY: &[RowText] = &[
     weak(25, "resp read: {:t}, {:t}, {:t}"),
     weak(30, "Status code distribution:"),
     again(31, "[{status:i}] {responses:i} responses"),
-    weak(40, "Error distribution:"),
+    weak(40, "Error distribution: [{failed:i}]"),
+    again(41, "[{failed:i}] Get"),
+    again(41, "[{failed:i}] Post"),
+    again(41, "[{failed:i}] Put"),
 ];
 
 const OHA: &[RowText] = &[
@@ -294,21 +297,24 @@ const OHA: &[RowText] = &[
     weak(22, "DNS-lookup: {:t}, {:t}, {:t}"),
     weak(30, "Status code distribution:"),
     again(31, "[{status:i}] {responses:i} responses"),
-    weak(40, "Error distribution:"),
+    weak(40, "Error distribution: [{failed:i}]"),
+    again(41, "[{failed:i}] aborted due to deadline"),
+    again(41, "[{failed:i}] connection error"),
+    again(41, "[{failed:i}] error"),
 ];
 
 const H2LOAD: &[RowText] = &[
     row(1, "starting benchmark..."),
     again(
         2,
-        "spawning thread #{:i}: {connections:i} total client(s). {:i} total requests",
+        "spawning thread #{:i}: {connections:i} total client(s). {thread_requests:i} total requests",
     ),
     weak(3, "Application protocol: {:w}"),
     again(4, "progress: {:i}% done"),
     row(5, "finished in {elapsed:t}, {rate:f2} req/s, {:b}/s"),
     row(
         6,
-        "requests: {:i} total, {sent:i} started, {completed:i} done, {succeeded:i} succeeded, \
+        "requests: {requests_total:i} total, {sent:i} started, {completed:i} done, {succeeded:i} succeeded, \
          {failed:i} failed, {:i} errored, {timed_out:i} timeout",
     ),
     row(

@@ -38,6 +38,8 @@ pub(super) struct Trouble {
     pub(super) tools: Vec<LoadTool>,
     pub(super) is_weak: bool,
     pub(super) misfit: Misfit,
+    /// Whether a line that begins so counts requests that went wrong.
+    pub(super) counts_failures: bool,
     /// The words that are there.
     pub(super) words: &'static str,
 }
@@ -118,8 +120,8 @@ impl LineTemplates {
         };
         let last = end.checked_sub(1).and_then(|last| stream.get(last));
         let sighting = Sighting {
-            line: here.line,
-            last_line: last.map_or(here.line, |glyph| glyph.line.max(here.line)),
+            line: here.line(),
+            last_line: last.map_or(here.line(), |glyph| glyph.line().max(here.line())),
             seen,
             misfit,
         };
@@ -140,6 +142,7 @@ fn trouble(misfits: &[(&LineTemplate, Misfit)]) -> Option<Trouble> {
         tools: misfits.iter().map(|(template, _)| template.tool).collect(),
         is_weak: misfits.iter().all(|(template, _)| template.row.is_weak),
         misfit: *misfit,
+        counts_failures: { misfits.iter() }.any(|(template, _)| template.counts_failures()),
         words: words_of(template),
     })
 }

@@ -1,140 +1,231 @@
-//! Tables that people make of reports: rows of names and figures under a line that says
-//! which column is a rate and which are times.
+//! Tables that people make of reports: rows of names and figures under a line that names a rate
+//! and times.
 
 use std::collections::BTreeMap;
 
 use super::assembly::Unread;
-use crate::figure::PrintedFigure;
+use super::cells::{Cell, Column, Divider, Notation, column, figure};
 use crate::report::{FigureKey, LoadTool, PrintedQuantile, ToolReport};
-use crate::text::{Digits, LetterStream, TextLine, numeral};
+use crate::text::TextLine;
 
-/// What stands in a column.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Column {
-    Figure(FigureKey),
-    Quantile(f64),
+/// The head of a table: its columns, and how its cells are kept apart.
+struct Head {
+    divider: Divider,
+    columns: Vec<Column>,
+}
+
+/// A line of a table with its cells; those before the columns are its name.
+struct Row {
+    line: usize,
+    name: String,
+    cells: Vec<String>,
 }
 
 /// The rows of all tables in these lines, each as a report, and those that cannot be read.
 pub(super) fn rows(file: &str, lines: &[&TextLine]) -> (Vec<ToolReport>, Vec<Unread>) {
     let mut out = Vec::new();
     let mut unread = Vec::new();
-    let mut columns: Option<Vec<Column>> = None;
+    let mut head: Option<Head> = None;
+    let mut rows: Vec<Row> = Vec::new();
     for line in lines {
-        let cells = cells(&line.text);
-        let is_rule = |cell: &&str| cell.chars().all(|one| "-:=+".contains(one));
-        if !cells.is_empty() && cells.iter().all(is_rule) {
+        if is_rule(&line.text) {
             continue;
         }
-        if let Some(found) = header(&cells) {
-            columns = Some(found);
+        if let Some(next) = Head::of(&line.text) {
+            finish(file, head.as_ref(), &mut rows, &mut out, &mut unread);
+            head = Some(next);
             continue;
         }
-        let Some(known) = &columns else {
+        let Some(known) = &head else {
             continue;
         };
-        if let Some(report) = row(file, line, &cells, known) {
-            out.push(report);
-            continue;
+        match known.row(line) {
+            Some(row) => rows.push(row),
+            None if known.goes_on(&line.text) => unread.push(unreadable(line.number)),
+            None => {
+                finish(file, head.as_ref(), &mut rows, &mut out, &mut unread);
+                head = None;
+            }
         }
-        let has_digit = |cell: &&&str| cell.starts_with(|first: char| first.is_ascii_digit());
-        let numbers = cells.iter().filter(has_digit).count();
-        if numbers < NUMBERS_MIN && !line.text.contains('|') {
-            columns = None;
-            continue;
-        }
-        unread.push(Unread {
-            line: line.number,
-            why: "a row of a table whose cells are not those of its head".to_owned(),
-        });
     }
+    finish(file, head.as_ref(), &mut rows, &mut out, &mut unread);
     (out, unread)
 }
 
-/// The words of a line; bars stand between cells.
-fn cells(text: &str) -> Vec<&str> {
-    let words = text.split(|one: char| one.is_whitespace() || one == '|' || one == ';');
-    words.filter(|word| !word.is_empty()).collect()
-}
-
-/// The columns at the end of a line that names a rate among them.
-fn header(cells: &[&str]) -> Option<Vec<Column>> {
-    let known: Vec<Column> = cells.iter().rev().map_while(|cell| column(cell)).collect();
-    let columns: Vec<Column> = known.into_iter().rev().collect();
-    let rates = { columns.iter() }.filter(|one| **one == Column::Figure(FigureKey::Rate));
-    // A sentence may end with the word.
-    let is_table = columns.len() > 1 || cells.len() < 3;
-    (rates.count() == 1 && is_table).then_some(columns)
-}
-
-fn column(word: &str) -> Option<Column> {
-    let word = word
-        .trim_matches(|one: char| "*_()[]:,".contains(one))
-        .to_ascii_lowercase();
-    let key = match word.as_str() {
-        "requests/s" | "requests/sec" | "requests/second" | "req/s" | "req/sec" | "reqs/s"
-        | "reqs/sec" | "rps" | "qps" => FigureKey::Rate,
-        "min" | "minimum" => FigureKey::Min,
-        "mean" | "avg" | "average" => FigureKey::Mean,
-        "median" => FigureKey::Median,
-        "max" | "maximum" | "longest" => FigureKey::Max,
-        "stddev" | "stdev" | "sd" => FigureKey::Spread,
-        "failed" | "errors" => FigureKey::Failed,
-        _ => {
-            let percent = { word.strip_prefix('p').or_else(|| word.strip_suffix('%')) }?;
-            let percent: f64 = percent.parse().ok()?;
-            return (percent > 0.0 && percent <= 100.0).then_some(Column::Quantile(percent));
-        }
+/// Makes reports of the rows of a table that has ended.
+fn finish(
+    file: &str,
+    head: Option<&Head>,
+    rows: &mut Vec<Row>,
+    out: &mut Vec<ToolReport>,
+    unread: &mut Vec<Unread>,
+) {
+    let rows = std::mem::take(rows);
+    let Some(head) = head else {
+        return;
     };
-    Some(Column::Figure(key))
+    let notation = Notation::of(rows.iter().flat_map(|row| &row.cells));
+    for row in rows {
+        match head.reports(file, &row, notation) {
+            Some(reports) => out.extend(reports),
+            None => unread.push(unreadable(row.line)),
+        }
+    }
 }
 
-/// A row: a name, and a number for each column.
-fn row(file: &str, line: &TextLine, cells: &[&str], columns: &[Column]) -> Option<ToolReport> {
-    let first = cells
-        .len()
-        .checked_sub(columns.len())
-        .filter(|first| *first > 0)?;
-    let (names, numbers) = cells.split_at(first);
-    let mut report = ToolReport {
-        name: names.join(" "),
+fn unreadable(line: usize) -> Unread {
+    Unread {
+        line,
+        why: "a row of a table whose cells are not those of its head".to_owned(),
+    }
+}
+
+/// A line that only divides others.
+fn is_rule(text: &str) -> bool {
+    let is_mark = |one: char| "-:=+|_ \t".contains(one) || ('\u{2500}'..='\u{257f}').contains(&one);
+    !text.trim().is_empty() && text.chars().all(is_mark)
+}
+
+/// Lines of boxes as bars.
+fn with_bars(text: &str) -> String {
+    text.replace(['│', '┃', '║', '¦'], "|")
+}
+
+impl Head {
+    /// The head in a line that names a rate.
+    fn of(text: &str) -> Option<Head> {
+        let text = with_bars(text);
+        Divider::of(&text).find_map(|divider| {
+            let cells = divider.cells(&text);
+            let columns: Vec<Column> = cells.iter().map(|cell| column(cell)).collect();
+            let is_rate = |column: &&Column| matches!(column, Column::Rate(_));
+            let rates = columns.iter().filter(is_rate).count();
+            // A number is in a row, and a long sentence may name a rate between two commas.
+            let has_number = { cells.iter() }.any(|cell| is_number(cell));
+            let is_head = rates > 0 && !has_number;
+            let columns = match divider {
+                Divider::Blank => {
+                    let known = columns.iter().rev();
+                    let known = known.take_while(|column| **column != Column::Other).count();
+                    let is_table = known > 1 || cells.len() < 3;
+                    let last = columns[columns.len() - known..].to_vec();
+                    let rates = last.iter().filter(is_rate).count();
+                    return (is_head && is_table && rates == 1).then_some(Head {
+                        divider,
+                        columns: last,
+                    });
+                }
+                _ => columns,
+            };
+            (is_head && cells.len() > 1).then_some(Head { divider, columns })
+        })
+    }
+
+    /// Whether a line that is no row may still be one of this table.
+    fn goes_on(&self, text: &str) -> bool {
+        let numbers = Divider::Blank.cells(text);
+        let numbers = numbers.iter().filter(|cell| is_number(cell)).count();
+        match self.divider {
+            Divider::Mark("|" | "||") => with_bars(text).contains('|'),
+            Divider::Mark(mark) if mark != "," => text.contains(mark),
+            _ => numbers >= NUMBERS_MIN,
+        }
+    }
+
+    /// The cells of a line, as many as there are columns.
+    fn row(&self, line: &TextLine) -> Option<Row> {
+        let text = with_bars(&line.text);
+        let count = self.columns.len();
+        let from = match self.divider {
+            Divider::Blank => 0,
+            _ => usize::from(self.columns.first() == Some(&Column::Other)),
+        };
+        let take = |mut cells: Vec<String>, divider: Divider| {
+            let names = match divider {
+                // A name may have blanks; it stands before all columns.
+                Divider::Blank => (cells.len() + from)
+                    .checked_sub(count)
+                    .filter(|names| *names > 0),
+                // A head may have no cell above the names.
+                _ if cells.len() == count + 1 && from == 0 => Some(1),
+                _ => (cells.len() == count).then_some(from),
+            }?;
+            let values = cells.split_off(names);
+            Some(Row {
+                line: line.number,
+                name: cells.join(" "),
+                cells: values,
+            })
+        };
+        let is_here = match self.divider {
+            Divider::Mark(mark) => text.contains(mark),
+            _ => true,
+        };
+        let row = take(self.divider.cells(&text), self.divider).filter(|_| is_here);
+        match self.divider {
+            Divider::Gap => row.or_else(|| take(Divider::Blank.cells(&text), Divider::Blank)),
+            _ => row,
+        }
+    }
+
+    /// A report for each rate of a row; `None` when a cell cannot be read.
+    fn reports(&self, file: &str, row: &Row, notation: Notation) -> Option<Vec<ToolReport>> {
+        let skipped = self.columns.len() - row.cells.len();
+        let columns = &self.columns[skipped..];
+        let mut report = empty(file, row);
+        let mut rates = Vec::new();
+        for (cell, column) in row.cells.iter().zip(columns) {
+            let worth = match column {
+                Column::Figure(_, worth) | Column::Quantile(_, worth) => *worth,
+                Column::Rate(_) => 1.0,
+                Column::Other => continue,
+            };
+            let time = match figure(cell, row.line, worth, notation) {
+                Cell::Figure(figure) => figure,
+                Cell::Missing => continue,
+                Cell::Unreadable => return None,
+            };
+            match column {
+                Column::Figure(key, _) => {
+                    report.figures.insert(*key, time);
+                }
+                Column::Quantile(percent, _) => report.quantiles.push(PrintedQuantile {
+                    percent: *percent,
+                    time,
+                }),
+                Column::Rate(condition) => rates.push((condition, time)),
+                Column::Other => {}
+            }
+        }
+        let with_rate = rates.into_iter().map(|(condition, rate)| {
+            let mut report = report.clone();
+            report.name = format!("{} {condition}", report.name).trim().to_owned();
+            report.figures.insert(FigureKey::Rate, rate);
+            report
+        });
+        Some(with_rate.collect())
+    }
+}
+
+fn empty(file: &str, row: &Row) -> ToolReport {
+    ToolReport {
+        name: row.name.clone(),
         tool: LoadTool::Table,
         file: file.to_owned(),
-        line: line.number,
-        last_line: line.number,
+        line: row.line,
+        last_line: row.line,
         asked_keep_alive: None,
+        failures_unread: None,
         figures: BTreeMap::new(),
         words: BTreeMap::new(),
         quantiles: Vec::new(),
         statuses: BTreeMap::new(),
-    };
-    for (cell, column) in numbers.iter().zip(columns) {
-        let figure = figure(cell, line.number)?;
-        match column {
-            Column::Figure(key) => {
-                report.figures.insert(*key, figure);
-            }
-            Column::Quantile(percent) => report.quantiles.push(PrintedQuantile {
-                percent: *percent,
-                time: figure,
-            }),
-        }
     }
-    Some(report)
 }
 
-/// A cell that is a number and nothing else.
-fn figure(cell: &str, line: usize) -> Option<PrintedFigure> {
-    let text = format!("{cell} ");
-    let stream = LetterStream::new(&[TextLine { number: line, text }]);
-    let number = numeral(&stream, 0, Digits::Any).ok()?;
-    (number.end == stream.len()).then(|| PrintedFigure {
-        value: number.value,
-        low: (number.value - number.step).max(0.0),
-        high: number.value + number.step,
-        line,
-        printed: number.printed,
-    })
+fn is_number(cell: &str) -> bool {
+    let starts = cell.starts_with(|first: char| first.is_ascii_digit());
+    starts && matches!(column(cell), Column::Other)
 }
 
 /// With so many numbers, a line below a table is a row of it and no sentence.

@@ -177,6 +177,22 @@ impl LineTemplate {
     }
 }
 
+impl LineTemplate {
+    /// Whether it counts requests that went wrong.
+    pub(super) fn counts_failures(&self) -> bool {
+        use FigureKey::{Failed, Not2xx, Status4xx, Status5xx, Succeeded, TimedOut};
+        let keys = [Failed, Not2xx, Status4xx, Status5xx, Succeeded, TimedOut];
+        let holes = { self.pieces.iter() }.filter_map(|piece| match piece {
+            Piece::Hole(hole) => Some(hole),
+            Piece::Text(_) => None,
+        });
+        { holes.chain(&self.leads) }.any(|hole| match hole.gives {
+            Gives::Figure(key) => keys.contains(&key),
+            _ => false,
+        })
+    }
+}
+
 impl Hole {
     /// Whether no unit follows its number.
     fn is_bare(self) -> bool {
@@ -188,7 +204,7 @@ impl Found {
     /// Reads what fills a hole; answers where the text goes on.
     fn fill(&mut self, stream: &LetterStream, at: usize, hole: Hole) -> Result<usize, Misfit> {
         let word = |(word, end): (String, usize)| {
-            let line = stream.get(at).map_or(0, |glyph| glyph.line);
+            let line = stream.get(at).map_or(0, |glyph| glyph.line());
             (PrintedWord { word, line }, end)
         };
         let (figure, end) = match hole.shape {
@@ -274,7 +290,10 @@ fn goes_on(stream: &LetterStream, end: usize) -> bool {
     let Some((last, next)) = last.zip(stream.get(end)) else {
         return false;
     };
-    if next.line > last.line + 1 || !matches!(next.letter, '0'..='9' | '.' | ',') {
+    if !next.is_first && (next.letter.is_alphanumeric() || next.letter == '?') {
+        return true;
+    }
+    if next.line() > last.line() + 1 || !matches!(next.letter, '0'..='9' | '.' | ',') {
         return false;
     }
     match numeral(stream, end, Digits::Any) {
@@ -297,7 +316,7 @@ fn unit_of(stream: &LetterStream, at: usize, units: &[(&str, f64)]) -> Option<(f
     })
 }
 
-const TIMES: &[(&str, f64)] = &[
+pub(super) const TIMES: &[(&str, f64)] = &[
     ("ns", 1e-9),
     ("us", 1e-6),
     ("µs", 1e-6),

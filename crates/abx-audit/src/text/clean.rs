@@ -1,5 +1,9 @@
 //! Lines of text without colours, strange blanks, typographic dashes and markup.
 
+use std::borrow::Cow;
+
+use super::{encoding, prefix};
+
 /// A line of a file, with its number from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextLine {
@@ -7,38 +11,42 @@ pub(crate) struct TextLine {
     pub(crate) text: String,
 }
 
-/// The text of a file: UTF-8, or UTF-16 with its mark; `None` when it is no text.
-#[must_use]
-pub fn text_of(bytes: &[u8]) -> Option<String> {
-    let units = |order: fn([u8; 2]) -> u16| -> Vec<u16> {
-        let pairs = bytes[2..].chunks_exact(2);
-        pairs.map(|pair| order([pair[0], pair[1]])).collect()
-    };
-    let text = match bytes {
-        [0xff, 0xfe, ..] => String::from_utf16_lossy(&units(u16::from_le_bytes)),
-        [0xfe, 0xff, ..] => String::from_utf16_lossy(&units(u16::from_be_bytes)),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
-    };
-    (!text.contains('\0')).then_some(text)
-}
-
-/// The lines of a text, readable.
+/// The lines of a text, readable; of blank lines that follow each other, the first.
 pub(crate) fn lines(text: &str) -> Vec<TextLine> {
     // Line ends of another age.
-    let text = match text.contains('\n') {
-        true => text.to_owned(),
-        false => text.replace('\r', "\n"),
-    };
-    let each = text.split('\n').enumerate();
-    each.map(|(index, line)| TextLine {
-        number: index + 1,
-        text: clean(line),
-    })
-    .collect()
+    let end = if text.contains('\n') { '\n' } else { '\r' };
+    let mut out: Vec<TextLine> = Vec::new();
+    for (index, line) in text.split(end).enumerate() {
+        for text in unescaped(line) {
+            let text = clean(&text);
+            let is_blank = |text: &str| text.trim().is_empty();
+            if !is_blank(&text) || out.last().is_none_or(|before| !is_blank(&before.text)) {
+                let number = index + 1;
+                out.push(TextLine { number, text });
+            }
+        }
+    }
+    prefix::strip(&mut out);
+    out
+}
+
+/// The lines of a line in which a program wrote `\n` as two letters, as JSON does.
+fn unescaped(line: &str) -> Vec<Cow<'_, str>> {
+    if line.matches("\\n").count() < ESCAPED_LEAST {
+        return vec![Cow::Borrowed(line)];
+    }
+    let line = line.replace("\\\\", "\\").replace("\\r", "");
+    let plain = line
+        .replace("\\t", "\t")
+        .replace("\\\"", "\"")
+        .replace("\\u001b", "\x1b")
+        .replace("\\u00a0", " ");
+    let lines = plain.split("\\n");
+    lines.map(|line| Cow::Owned(line.to_owned())).collect()
 }
 
 fn clean(line: &str) -> String {
-    let plain = without_escapes(line.trim_end_matches('\r'));
+    let plain = encoding::repaired(&without_escapes(line.trim_end_matches('\r')));
     let plain = without_markup(&plain);
     let letters: Vec<char> = plain.chars().filter(|one| !is_unseen(*one)).collect();
     let mut out = String::with_capacity(plain.len());
@@ -141,6 +149,9 @@ fn without_quote_marks(line: &str) -> String {
     rest.to_owned()
 }
 
+/// A path may have one such pair of letters by chance.
+const ESCAPED_LEAST: usize = 2;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,12 +176,26 @@ mod tests {
     }
 
     #[test]
-    fn text_of_other_systems_is_text() {
-        // Method: UTF-16 in both orders, old line ends, and what is no text.
-        assert_eq!(text_of(b"\xff\xfea\0b\0").as_deref(), Some("ab"));
-        assert_eq!(text_of(b"\xfe\xff\0a\0b").as_deref(), Some("ab"));
-        assert_eq!(text_of(b"a\0b"), None);
-        let numbers: Vec<usize> = lines("a\rb").iter().map(|line| line.number).collect();
-        assert_eq!(numbers, [1, 2]);
+    fn lines_have_the_numbers_of_their_file() {
+        // Method: old line ends, blank lines, and line ends that are two letters.
+        let read = |text: &str| -> Vec<(usize, String)> {
+            let lines = lines(text).into_iter();
+            lines.map(|line| (line.number, line.text)).collect()
+        };
+        let pair = |number: usize, text: &str| (number, text.to_owned());
+        assert_eq!(read("a\rb"), [pair(1, "a"), pair(2, "b")]);
+        assert_eq!(
+            read("a\n\n\n\nb"),
+            [pair(1, "a"), pair(2, ""), pair(5, "b")]
+        );
+        let escaped = read("x\n\"a:\\t5\\r\\n\\nb\\nc\"");
+        let expected = [
+            pair(1, "x"),
+            pair(2, "\"a:\t5"),
+            pair(2, ""),
+            pair(2, "b"),
+            pair(2, "c\""),
+        ];
+        assert_eq!(escaped, expected);
     }
 }

@@ -2,10 +2,12 @@
 //! the letters of all lines one after the other, so that line breaks break nothing.
 
 mod clean;
+mod encoding;
 mod number;
+mod prefix;
 mod stream;
 
-pub use clean::text_of;
 pub(crate) use clean::{TextLine, lines};
+pub use encoding::text_of;
 pub(crate) use number::{Digits, NumberTrouble, Numeral, numeral};
 pub(crate) use stream::LetterStream;

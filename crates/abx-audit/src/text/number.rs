@@ -78,7 +78,7 @@ pub(crate) fn numeral(
         printed,
         value,
         step,
-        line: stream.get(at).map_or(0, |glyph| glyph.line),
+        line: stream.get(at).map_or(0, |glyph| glyph.line()),
         end: place,
     })
 }

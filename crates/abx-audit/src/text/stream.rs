@@ -6,9 +6,16 @@ use super::clean::TextLine;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Glyph {
     pub(crate) letter: char,
-    pub(crate) line: usize,
+    line: u32,
     /// Whether a blank or the beginning of a line is before it.
     pub(crate) is_first: bool,
+}
+
+impl Glyph {
+    /// Its line in the file, from 1.
+    pub(crate) fn line(self) -> usize {
+        self.line as usize
+    }
 }
 
 /// The letters of a text one after the other.
@@ -31,7 +38,7 @@ impl LetterStream {
                 }
                 glyphs.push(Glyph {
                     letter,
-                    line: line.number,
+                    line: u32::try_from(line.number).unwrap_or(u32::MAX),
                     is_first,
                 });
                 is_first = false;

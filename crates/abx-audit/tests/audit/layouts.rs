@@ -202,8 +202,67 @@ fn tables_of_rates_are_read() {
             )
         })
         .collect();
-    assert_eq!(rows, [("row nginx", 41235.5), ("row gone", 5.5)]);
+    assert_eq!(
+        rows,
+        [
+            ("row nginx", 41235.5),
+            ("row old one", 1234.0),
+            ("row gone", 5.5)
+        ]
+    );
     assert_eq!(audit.reports[0].quantiles[0].percent, 99.0);
     let unread: Vec<usize> = audit.files[0].unread.iter().map(|one| one.line).collect();
-    assert_eq!(unread, [4, 5]);
+    assert_eq!(unread, [5]);
+}
+
+#[test]
+fn tables_with_other_words_and_marks_are_read() {
+    // Method: Markdown, a wiki, CSV, a box, columns of blanks, and a web page; cells without a
+    // measurement have no row.
+    let rows = |audit: &Audit| -> Vec<(String, f64)> {
+        let reports = audit.reports.iter();
+        let rate = abx_audit::FigureKey::Rate;
+        { reports.map(|row| (row.name.clone(), row.figures[&rate].value)) }.collect()
+    };
+    let pair = |name: &str, rate: f64| (format!("row {name}"), rate);
+    let audit = crate::of_files(&["table-other-words.md"]);
+    let expected = [
+        pair("alpha", 41200.0),
+        pair("beta", 1.2e6),
+        pair("gamma", 9950.0),
+        pair("delta", 10020.0),
+    ];
+    assert_eq!(rows(&audit), expected);
+    assert_eq!(audit.files[0].unread, []);
+    assert_eq!(audit.reports[2].quantiles[0].time.value, 0.031);
+    let audit = crate::of_files(&["wiki-table.txt"]);
+    let expected = [
+        pair("alpha c=5000", 6120.10),
+        pair("alpha c=500", 9011.40),
+        pair("alpha c=50", 9400.20),
+        pair("beta c=500", 6050.0),
+        pair("beta c=50", 6700.0),
+        pair("gamma c=5000", 2100.90),
+        pair("gamma c=500", 6050.0),
+        pair("gamma c=50", 12020.75),
+    ];
+    assert_eq!(rows(&audit), expected);
+    assert_eq!(audit.files[0].unread, []);
+    for text in [
+        "server,CPU,req/s,p99 (ms)\na,5 %,\"41,200\",1.5\nb b,,950,n/a\n",
+        "| Server | CPU | Queries/sec |\n|---|---|---|\n| a | 5 % | **41,200** |\n| b b | | 950 |\n",
+        "│ Server │ CPU │ RPS │\n├───┼───┼───┤\n│ a │ 5 % │ 41 200 │\n│ b b │ │ 950 │\n",
+        "Server   Requests per second   Errors\na        41,200                0\nb b      950                   -\n",
+        "Server\tthroughput (req/s)\tp99\na\t41.2k\t1 ms\nb b\t950 req/s\tX\n",
+        "<tr><th>Server</th><th>Requests / sec</th></tr>\n<tr><td>a</td><td>41,200</td></tr>\n\
+         <tr><td>b b</td><td>950</td></tr>\n",
+    ] {
+        let audit = of(text);
+        assert_eq!(
+            rows(&audit),
+            [pair("a", 41200.0), pair("b b", 950.0)],
+            "{text}"
+        );
+        assert_eq!(audit.files[0].unread, [], "{text}");
+    }
 }

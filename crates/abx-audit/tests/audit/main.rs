@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
+mod copied;
 mod damaged;
 mod findings;
+mod hard;
 mod layouts;
 mod properties;
 mod shared;

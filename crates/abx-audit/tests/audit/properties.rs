@@ -52,3 +52,19 @@ fn whole_reports_are_audited() {
         fuzz::any_text(&text);
     }
 }
+
+#[test]
+fn large_texts_are_read_within_bounds() {
+    // Method: more reports than are compared, more text than is read, and blank lines alone.
+    let report = crate::text("h2load-failed-within-done.txt");
+    let many = crate::of(&report.repeat(1003));
+    assert_eq!(many.reports.len(), 1000);
+    let unread = many.files[0].unread.last().unwrap();
+    assert!(unread.why.contains("1,000 reports"), "{unread:?}");
+    assert_eq!(unread.line, 4001);
+    let blank = "\n".repeat(33 << 20);
+    let long = crate::of(&format!("{report}{blank}{report}"));
+    assert_eq!(long.reports.len(), 1);
+    let unread = long.files[0].unread.last().unwrap();
+    assert!(unread.why.contains("first 32 MiB"), "{unread:?}");
+}

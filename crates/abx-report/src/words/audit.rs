@@ -23,13 +23,15 @@ pub(crate) fn figure_cells(report: &ToolReport) -> [String; 6] {
         let figure = report.figures.get(&key);
         figure.map_or_else(|| UNKNOWN.to_owned(), |figure| clean_name(&figure.printed))
     };
+    let rate = report.rate();
+    let rate = rate.map_or_else(|| UNKNOWN.to_owned(), |rate| clean_name(&rate.printed));
     let connections = match report.tool {
         LoadTool::Httperf => FigureKey::ConnectionsMost,
         _ => FigureKey::Connections,
     };
     [
         clean_name(&report.name),
-        printed(FigureKey::Rate),
+        rate,
         printed(connections),
         printed(FigureKey::Completed),
         seconds(report),

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use abx_audit::{Audit, ReportText, text_of};
-use abx_lab::read_input;
+use abx_lab::open_input;
 use clap::Args;
 
 use super::output;
@@ -48,14 +48,21 @@ pub(super) fn audit_of(files: &[String]) -> Result<Audit, Failure> {
     Ok(abx_audit::audit(&texts?))
 }
 
+/// Above what an audit reads, in UTF-16 too, so that a device without an end is no trap.
+const BYTES_MOST: u64 = 80 << 20;
+
 fn read(file: &str) -> Result<ReportText, Failure> {
     let mut bytes = Vec::new();
     let (name, done) = match file {
         "-" => (
             "standard input",
-            io::stdin().read_to_end(&mut bytes).map(|_| ()),
+            io::stdin().take(BYTES_MOST).read_to_end(&mut bytes),
         ),
-        path => (path, read_input(path.as_ref()).map(|read| bytes = read)),
+        path => {
+            let file = open_input(path.as_ref());
+            let read = file.and_then(|file| file.take(BYTES_MOST).read_to_end(&mut bytes));
+            (path, read)
+        }
     };
     done.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     Ok(ReportText {

@@ -165,7 +165,10 @@ fn a_body_is_a_text_or_a_file_numbered_and_posted() {
     assert_eq!(requests("body = \"x\", method = \"PUT\""), ["PUT x"]);
     assert_eq!(requests("body = \"@@x\""), ["POST @x"]);
     let numbered = [0, 1].map(|number| format!("POST {{\"user\":{number}}}"));
-    assert_eq!(requests("body = \"@order.json\", count = 2, template = true"), numbered);
+    assert_eq!(
+        requests("body = \"@order.json\", count = 2, template = true"),
+        numbered
+    );
     assert_eq!(requests("body = '{\"user\":{n}}', count = 2"), numbered);
 }
 

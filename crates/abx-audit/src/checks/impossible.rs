@@ -1,0 +1,121 @@
+//! Figures that no run can have.
+
+use abx_evidence::Level;
+
+use super::figures::{printed_time, rounded};
+use super::generator::{asked_total, paced_rate};
+use crate::finding::{AuditFinding, AuditFindingId};
+use crate::report::{FigureKey, LoadTool, ToolReport};
+
+pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
+    let all = [
+        duration(report),
+        longer_than_run(report),
+        rate(report),
+        above_asked(report),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFinding {
+    let id = AuditFindingId::Contradiction;
+    AuditFinding::of(report, id, Level::Void, message, keys)
+}
+
+/// A duration that is zero, or far longer than what was asked for.
+fn duration(report: &ToolReport) -> Option<AuditFinding> {
+    use FigureKey::{AskedDuration, Completed, Elapsed};
+    let elapsed = report.figure(Elapsed)?;
+    let asked = report.figure(AskedDuration);
+    let most = match asked {
+        Some(asked) => 1.5 * asked.high + SLOW_END_S,
+        None => LONGEST_S,
+    };
+    let is_zero = elapsed.value <= 0.0 && report.value(Completed).is_some_and(|count| count > 0.0);
+    if elapsed.low <= most && !is_zero {
+        return None;
+    }
+    let mut message = format!("a duration of {} is impossible", printed_time(elapsed));
+    if let Some(asked) = asked {
+        message = format!("{message}: {} was asked for", printed_time(asked));
+        if let Some(count) = report.figure(Completed) {
+            message = format!(
+                "{message}; {} requests in that time would be about {}/s",
+                count.printed,
+                rounded(count.value / asked.value)
+            );
+        }
+    }
+    Some(finding(
+        report,
+        message,
+        &[Elapsed, AskedDuration, Completed],
+    ))
+}
+
+/// A request that took longer than the whole run.
+fn longer_than_run(report: &ToolReport) -> Option<AuditFinding> {
+    let elapsed = report.figure(FigureKey::Elapsed)?;
+    let keys = [
+        FigureKey::Max,
+        FigureKey::Mean,
+        FigureKey::Median,
+        FigureKey::ConnectionTimeMax,
+        FigureKey::ConnectionTimeMean,
+    ];
+    let figures = keys.iter().filter_map(|key| report.figure(*key));
+    let quantiles = report.quantiles.iter().map(|quantile| &quantile.time);
+    let longest = { figures.chain(quantiles) }.max_by(|one, next| one.low.total_cmp(&next.low))?;
+    let is_table = report.tool == LoadTool::Table;
+    if is_table || longest.low <= CLOCKS * elapsed.high + CLOCK_STEP_S {
+        return None;
+    }
+    let message = format!(
+        "a request of {} cannot be part of a run of {}",
+        printed_time(longest),
+        printed_time(elapsed)
+    );
+    let id = AuditFindingId::Contradiction;
+    let lines = [longest.line, elapsed.line];
+    Some(AuditFinding::at(report, id, Level::Void, message, lines))
+}
+
+fn rate(report: &ToolReport) -> Option<AuditFinding> {
+    let rate = report.figure(FigureKey::Rate)?;
+    (rate.low > RATE_MOST).then(|| {
+        let message = format!(
+            "a rate of {}/s is impossible for one generator",
+            rate.printed
+        );
+        finding(report, message, &[FigureKey::Rate])
+    })
+}
+
+/// A generator that paces its requests does not send several times as many.
+fn above_asked(report: &ToolReport) -> Option<AuditFinding> {
+    let asked = asked_total(report)?;
+    let (key, had) = paced_rate(report)?;
+    if had.low <= ABOVE_ASKED * asked {
+        return None;
+    }
+    let message = format!(
+        "{}/s is {} times the rate of {}/s that was asked for",
+        had.printed,
+        rounded(had.value / asked),
+        rounded(asked)
+    );
+    Some(finding(report, message, &[key, FigureKey::AskedRate]))
+}
+
+/// A year: no run of a load generator lasts so long.
+const LONGEST_S: f64 = 3.2e7;
+/// After the time that was asked for, a generator may wait so long for what is under way.
+const SLOW_END_S: f64 = 600.0;
+/// Two clocks of one run differ by less.
+const CLOCKS: f64 = 1.1;
+/// The coarsest clock of a tool.
+const CLOCK_STEP_S: f64 = 0.02;
+/// No single generator has such a rate.
+const RATE_MOST: f64 = 1e8;
+/// A rate that catches up after a pause stays below so many times what was asked for.
+const ABOVE_ASKED: f64 = 1.5;
