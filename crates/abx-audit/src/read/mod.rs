@@ -95,7 +95,10 @@ fn start_of(text: &str) -> &str {
     if text.len() <= TEXT_MOST {
         return text;
     }
-    let start = &text[..text.floor_char_boundary(TEXT_MOST)];
+    let end = (0..=TEXT_MOST)
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    let start = &text[..end.unwrap_or_default()];
     start
         .rfind(['\n', '\r'])
         .map_or(start, |end| &start[..=end])

@@ -239,24 +239,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             };
             let is_next = intake.answers > 0;
             has_room |= is_next;
-            let parsed = match self.flush_outbox(index) {
-                Ok(()) => parsed,
-                Err(error) if is_cut_off(&error) => {
-                    self.slots[index].is_cut_off = true;
-                    parsed
-                }
-                Err(_) => {
-                    let slot = &self.slots[index];
-                    StreamState::Broken(broken_by(&mut self.io, slot, token))
-                }
-            };
-            match parsed {
-                StreamState::Broken(Outcome::EarlyClose)
-                    if has_ended && self.has_taken_request(token) =>
-                {
-                    has_room = true;
-                    self.broken(index, Outcome::EmptyResponse, now);
-                }
+            match self.flush_after(token, parsed) {
                 StreamState::More if is_next && self.window == 1 => {}
                 StreamState::More => {
                     if is_next {
@@ -266,19 +249,46 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     self.skip_rest(token);
                 }
                 StreamState::Over => self.over(index, now),
-                StreamState::Broken(Outcome::EarlyClose) if self.slots[index].is_cut_off => {
-                    has_room |= !self.slots[index].flights.is_empty();
-                    self.broken(index, Outcome::Reset, now);
-                }
                 StreamState::Broken(outcome) => {
                     // A connection that did nothing is lost without anyone's turn.
                     has_room |= !self.slots[index].flights.is_empty();
+                    let outcome = self.loss_of(token, outcome, has_ended);
                     self.broken(index, outcome, now);
                 }
             }
         }
         if has_room {
             self.freed(index, now);
+        }
+    }
+
+    /// Sends what receiving has made due, and gives what the connection is then.
+    #[inline(always)]
+    fn flush_after(&mut self, token: Token, parsed: StreamState) -> StreamState {
+        let index = token.slot as usize;
+        match self.flush_outbox(index) {
+            Ok(()) => parsed,
+            Err(error) if is_cut_off(&error) => {
+                self.slots[index].is_cut_off = true;
+                parsed
+            }
+            Err(_) => {
+                let slot = &self.slots[index];
+                StreamState::Broken(broken_by(&mut self.io, slot, token))
+            }
+        }
+    }
+
+    /// What the end of a connection was for its requests: an early one may be the peer's refusal
+    /// to read on, or its whole response to a request that it took.
+    #[cold]
+    fn loss_of(&mut self, token: Token, outcome: Outcome, has_ended: bool) -> Outcome {
+        match outcome {
+            Outcome::EarlyClose if self.slots[token.slot as usize].is_cut_off => Outcome::Reset,
+            Outcome::EarlyClose if has_ended && self.has_taken_request(token) => {
+                Outcome::EmptyResponse
+            }
+            outcome => outcome,
         }
     }
 

@@ -48,14 +48,8 @@ fn an_agent_joins_no_run_whose_name_leaves_its_folder() {
     });
 }
 
-#[test]
-fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
-    // Method: each quantity far beyond its limit, in a plan that is valid otherwise; then an
-    // ordinary one, whose slices have one beyond theirs.
-    let bus = LocalTestBus::start();
-    let server = Server::start();
-    let _agent = Agent::start(&bus, plan("a"));
-    let controller = Controller::begin(&bus);
+/// Plans that are valid except for one quantity, each with its limit.
+fn too_large(server: &Server) -> [(LoadPlan, &'static str); 6] {
     let message = Message {
         bytes: u32::MAX,
         kind: MessageKind::Binary,
@@ -69,7 +63,7 @@ fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
         set(&mut load);
         load
     };
-    let cases = [
+    [
         (
             change(&|load| load.pipeline = u32::MAX),
             "at most 1,048,576",
@@ -94,13 +88,22 @@ fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
             change(&|load| load.timeline = Some(timeline)),
             "at least 1,000,000 ns",
         ),
-    ];
+    ]
+}
+
+#[test]
+fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
+    // Method: each quantity far beyond its limit, in a plan that is valid otherwise; then an
+    // ordinary one, whose slices have one beyond theirs.
+    let bus = LocalTestBus::start();
+    let server = Server::start();
+    let _agent = Agent::start(&bus, plan("a"));
+    let controller = Controller::begin(&bus);
+    let cases = too_large(&server);
     for (number, (load, limit)) in (1..).zip(&cases) {
         let response = controller.opens(number, load, &hash(load));
-        assert!(
-            response.contains("Refused") && response.contains(limit),
-            "{response}"
-        );
+        assert!(response.contains("Refused"), "{response}");
+        assert!(response.contains(limit), "{response}");
     }
     let load = server.load(1);
     assert_eq!(controller.opens(10, &load, &hash(&load)), "\"Accepted\"");

@@ -23,5 +23,6 @@ pub fn lock_of_nobody(path: &Path) -> Option<File> {
         .ok()?;
     let found = file.metadata().ok()?;
     let is_ours = found.is_file() && found.uid() == rustix::process::geteuid().as_raw();
-    (is_ours && file.try_lock().is_ok()).then_some(file)
+    let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    (is_ours && rustix::fs::flock(&file, lock).is_ok()).then_some(file)
 }

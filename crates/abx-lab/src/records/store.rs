@@ -178,7 +178,7 @@ fn locked_draft(draft: &Path, mode: u32) -> io::Result<fs::File> {
     loop {
         let file = options.open(draft)?;
         // A file system without locks only keeps later runs from sweeping the draft.
-        let _ = file.lock();
+        let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive);
         // SUBTLE: Before the lock, a run in another PID namespace may take it for a leftover.
         if file.metadata()?.nlink() > 0 {
             return Ok(file);

@@ -56,7 +56,7 @@ pub fn make(
 fn claim(scratch: &Path, owner: &str) -> io::Result<File> {
     let mut file = File::create_new(scratch.join(OWNER))?;
     // A file system without locks only keeps later runs from sweeping the folder.
-    let _ = file.try_lock();
+    let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
     file.write_all(owner.as_bytes())?;
     Ok(file)
 }
