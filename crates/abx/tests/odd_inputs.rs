@@ -394,10 +394,11 @@ fn a_header_that_closes_connections_is_refused_with_the_flag_that_does_it() {
     let url = server.url.as_str();
     let header = ["-H", "Connection: close"];
     let run = ["run", url, "-n", "20", "-c", "2"];
+    let [one, other] = ["a", "b"].map(|name| format!("{name}={url}"));
     for words in [
         [&run[..], &header].concat(),
         vec!["run", "-n", "20", "curl", url, "-H", "connection: Close"],
-        [&["compare", url, url, "--blocks", "1"][..], &header].concat(),
+        [&["compare", &one, &other, "--blocks", "1"][..], &header].concat(),
     ] {
         let ended = home.run_abx(&words);
         assert_eq!(ended.status.code(), Some(2), "{words:?}: {ended:#?}");

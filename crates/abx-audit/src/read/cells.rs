@@ -163,7 +163,7 @@ fn is_rate(words: &str) -> bool {
 
 /// What a cell holds.
 #[derive(Debug, PartialEq)]
-pub(super) enum Cell {
+pub(super) enum TableCell {
     Figure(PrintedFigure),
     /// Nothing was measured: `-`, `n/a`, `X`.
     Missing,
@@ -206,35 +206,35 @@ fn number_letters(cell: &str) -> &str {
 }
 
 /// The number in a cell with its unit; `worth` is what one is worth without a unit.
-pub(super) fn figure(cell: &str, line: usize, worth: f64, notation: Notation) -> Cell {
+pub(super) fn figure(cell: &str, line: usize, worth: f64, notation: Notation) -> TableCell {
     let lower = cell.to_ascii_lowercase();
     let missing = [
         "", "-", "--", "---", "x", "n/a", "na", "n.a.", "none", "null", "nan", "?", "fail",
         "failed", "error", "timeout", "dnf", "crash", "crashed",
     ];
     if missing.contains(&lower.as_str()) {
-        return Cell::Missing;
+        return TableCell::Missing;
     }
     let cell = cell.trim_start_matches(['~', '≈', ' ']);
     let cell = cell.split(['±', '(']).next().unwrap_or_default().trim();
     let printed = number_letters(cell);
     let Some(unit) = unit(cell[printed.len()..].trim(), worth) else {
-        return Cell::Unreadable;
+        return TableCell::Unreadable;
     };
     let Some(plain) = grouped(printed, notation) else {
-        return Cell::Unreadable;
+        return TableCell::Unreadable;
     };
     let stream = LetterStream::new(&[TextLine {
         number: line,
         text: format!("{plain} "),
     }]);
     let Ok(number) = numeral(&stream, 0, Digits::Any) else {
-        return Cell::Unreadable;
+        return TableCell::Unreadable;
     };
     if number.end != stream.len() {
-        return Cell::Unreadable;
+        return TableCell::Unreadable;
     }
-    Cell::Figure(PrintedFigure {
+    TableCell::Figure(PrintedFigure {
         value: number.value * unit,
         low: (number.value - number.step).max(0.0) * unit,
         high: (number.value + number.step) * unit,
@@ -305,7 +305,7 @@ mod tests {
             1.0,
             Notation { has_decimal_comma },
         ) {
-            Cell::Figure(figure) => Some((figure.value * 1e6).round() / 1e6),
+            TableCell::Figure(figure) => Some((figure.value * 1e6).round() / 1e6),
             _ => None,
         };
         let table = [
@@ -330,7 +330,7 @@ mod tests {
             has_decimal_comma: false,
         };
         for cell in ["X", "-", "n/a", ""] {
-            assert_eq!(figure(cell, 1, 1.0, notation), Cell::Missing, "{cell}");
+            assert_eq!(figure(cell, 1, 1.0, notation), TableCell::Missing, "{cell}");
         }
     }
 }

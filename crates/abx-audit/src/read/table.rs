@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::assembly::Unread;
-use super::cells::{Cell, Column, Divider, Notation, column, figure};
+use super::cells::{Column, Divider, Notation, TableCell, column, figure};
 use crate::report::{FigureKey, LoadTool, PrintedQuantile, ToolReport};
 use crate::text::TextLine;
 
@@ -181,9 +181,9 @@ impl Head {
                 Column::Other => continue,
             };
             let time = match figure(cell, row.line, worth, notation) {
-                Cell::Figure(figure) => figure,
-                Cell::Missing => continue,
-                Cell::Unreadable => return None,
+                TableCell::Figure(figure) => figure,
+                TableCell::Missing => continue,
+                TableCell::Unreadable => return None,
             };
             match column {
                 Column::Figure(key, _) => {

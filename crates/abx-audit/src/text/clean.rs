@@ -2,14 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::text_line::TextLine;
 use super::{encoding, prefix};
-
-/// A line of a file, with its number from 1.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TextLine {
-    pub(crate) number: usize,
-    pub(crate) text: String,
-}
 
 /// The lines of a text, readable; of blank lines that follow each other, the first.
 pub(crate) fn lines(text: &str) -> Vec<TextLine> {

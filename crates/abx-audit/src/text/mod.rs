@@ -6,8 +6,10 @@ mod encoding;
 mod number;
 mod prefix;
 mod stream;
+mod text_line;
 
-pub(crate) use clean::{TextLine, lines};
+pub(crate) use clean::lines;
 pub use encoding::text_of;
 pub(crate) use number::{Digits, NumberTrouble, Numeral, numeral};
 pub(crate) use stream::LetterStream;
+pub(crate) use text_line::TextLine;

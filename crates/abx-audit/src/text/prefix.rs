@@ -1,6 +1,6 @@
 //! What other programs put in front of each line: times, and the numbers of lines.
 
-use super::clean::TextLine;
+use super::text_line::TextLine;
 
 /// Takes away times and line numbers, in whatever order they stand.
 pub(super) fn strip(lines: &mut [TextLine]) {

@@ -13,7 +13,7 @@ pub struct Quantile {
 
 impl Quantile {
     /// The quantile `q` (0 to 1) of `times`, of which those in `at_least` are lower bounds;
-    /// see [`QuantileBracket::of`]. `None` without times.
+    /// the lower end of what it may be. `None` without times.
     #[must_use]
     pub fn of(times: &Histogram, at_least: Option<&Histogram>, q: f64) -> Option<Quantile> {
         let bracket = QuantileBracket::of(times, at_least, q)?;

@@ -28,7 +28,7 @@ pub fn open_input(path: &Path) -> io::Result<File> {
 /// Reads all of an input.
 ///
 /// # Errors
-/// As [`open_input`]; [`io::ErrorKind::FileTooLarge`] for more than [`INPUT_BYTES_MAX`].
+/// As [`open_input`]; [`io::ErrorKind::FileTooLarge`] for more than 1 GiB.
 pub fn read_input(path: &Path) -> io::Result<Vec<u8>> {
     read_up_to(path, INPUT_BYTES_MAX)
 }

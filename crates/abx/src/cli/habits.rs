@@ -455,7 +455,7 @@ mod tests {
             ("run --conections 5", "'--connections'"),
             ("compare --bugdet 5s", "'--budget'"),
             ("run --querry", "nothing close"),
-            ("repot last", "`abx report`"),
+            ("repot last", "'report'"),
             ("conpare", "'compare'"),
         ] {
             let text = message(&format!("abx {words}"));
