@@ -115,7 +115,10 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
         (&["report", "missing.json"], &["missing.json"]),
         (&["report", "c0ffee"], &["`c0ffee`", "abx history"]),
         (&["history", "--limit", "0"], &["--limit", "such as 20"]),
-        (&["report", "/dev/null"], &["/dev/null", "not a record"]),
+        (
+            &["report", "/dev/null"],
+            &["/dev/null", "not a regular file"],
+        ),
         (&["repost"], &["repost", "report"]),
     ];
     for (arguments, said) in cases {
