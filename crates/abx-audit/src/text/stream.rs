@@ -1,6 +1,6 @@
 //! All letters of a text but blanks, each with where it stands.
 
-use super::clean::TextLine;
+use super::text_line::TextLine;
 
 /// A letter that is no blank.
 #[derive(Debug, Clone, Copy)]
