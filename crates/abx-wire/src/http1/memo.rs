@@ -21,6 +21,7 @@ pub struct HeadMemo {
 impl HeadMemo {
     /// The head at the front of `input`, with its length, when it is the one that
     /// is remembered.
+    #[inline(always)]
     pub(super) fn recall(&self, input: &[u8], kind: AnswerKind) -> Option<(Head, usize)> {
         self.known(kind).filter(|_| self.is_front_of(input))
     }
