@@ -1,35 +1,42 @@
 //! The binary: words in, words out. Everything else is in the other rooms.
 
-mod cli;
-mod end;
-mod saved;
-mod view;
+mod command_line;
+mod commands;
+mod flags;
+mod ui;
 
 use std::process::ExitCode;
 
-use cli::{Command, habits};
+use command_line::cli::{Command, shown};
+use commands::classic::{ab, httperf};
+#[cfg(feature = "nats")]
+use commands::fleet::bus;
+use commands::fleet::{agent, collect};
+use ui::end;
 
 fn main() -> ExitCode {
-    match habits::parse().command {
-        Command::Compare(compare) => end::finish(cli::compare::compare(&compare)),
-        Command::Run(run) => end::finish(cli::run::run(&run)),
-        Command::Study(study) => end::finish(cli::catalog::catalog(&study)),
-        Command::Serve(serve) => end::finish(cli::serve::serve(&serve)),
-        Command::Agent(agent) => end::finish(cli::agent::agent(&agent)),
-        Command::Collect(collect) => end::finish(cli::collect::collect(&collect)),
+    match command_line::parse().command {
+        Command::Compare(compare) => end::finish(commands::compare::compare(&compare)),
+        Command::Run(run) => end::finish(commands::run::run(&run)),
+        Command::Study(study) => end::finish(commands::study::catalog(&study)),
+        Command::Serve(serve) => end::finish(commands::serve::serve(&serve)),
+        Command::Agent(agent) => end::finish(agent::agent(&agent)),
+        Command::Collect(collect) => end::finish(collect::collect(&collect)),
         #[cfg(feature = "nats")]
-        Command::Bus(bus) => end::finish(cli::bus_init::bus(&bus)),
-        Command::Doctor(doctor) => end::finish(cli::doctor::doctor(&doctor)),
-        Command::Report(report) => end::finish(cli::report::report(&report)),
-        Command::History(history) => end::finish(cli::history::history(&history)),
-        Command::View(view) => end::finish(cli::view::view(&view)),
-        Command::Ab(words) => cli::ab::ab(&words),
-        Command::Audit(audit) => end::finish(cli::audit::audit(&audit)),
-        Command::Httperf(httperf) => end::finish(cli::httperf::httperf(&httperf)),
-        Command::Timer(timer) => end::finish(cli::timer::timer(&timer)),
-        Command::Completions(shell) => end::finish(cli::completions::completions(&shell)),
-        Command::Manual(manual) => end::finish(cli::manual::manual(&manual)),
-        Command::Words(words) => end::finish(cli::completions::words(&words)),
+        Command::Bus(bus) => end::finish(bus::bus(&bus)),
+        Command::Doctor(doctor) => end::finish(commands::doctor::doctor(&doctor)),
+        Command::Report(report) => end::finish(commands::report::report(&report)),
+        Command::History(history) => end::finish(commands::history::history(&history)),
+        Command::View(view) => end::finish(commands::view::view(&view)),
+        Command::Ab(words) => ab::ab(&words),
+        Command::Audit(audit) => end::finish(commands::audit::audit(&audit)),
+        Command::Httperf(httperf) => end::finish(httperf::httperf(&httperf)),
+        Command::Timer(timer) => end::finish(commands::timer::timer(&timer)),
+        Command::Completions(shell) => {
+            end::finish(commands::completions::completions(&shell, &shown()))
+        }
+        Command::Manual(manual) => end::finish(commands::manual::manual(&manual, &shown())),
+        Command::Words(words) => end::finish(commands::completions::words(&words)),
         Command::Keeper => abx_lab::keeper::keep(),
     }
 }

@@ -1,0 +1,557 @@
+//! Flags that people know from other load generators: those that mean one thing are
+//! understood, and for the others this says what to write. docs/flags.md has all of them.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use abx_lab::{is_address, is_slip_of};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory, Error, Parser};
+
+use super::cli::{Cli, Command as Verb};
+use super::secrets;
+use crate::commands::invocation;
+
+/// A flag of other tools that abx does not have, and what to write instead.
+#[derive(Debug)]
+struct Habit {
+    flags: &'static [&'static str],
+    instead: &'static str,
+}
+
+const fn habit(flags: &'static [&'static str], instead: &'static str) -> Habit {
+    Habit { flags, instead }
+}
+
+const HABITS: &[Habit] = &[
+    habit(
+        &["-p"],
+        "the body from a file (ab's -p) is -b @FILE; pipelining (autocannon's -p) is --pipeline N",
+    ),
+    habit(
+        &["-T"],
+        "the content type (of ab, hey and oha) is -H 'Content-Type: TYPE'; a timeout (wrk's -T) \
+         is --timeout TIME",
+    ),
+    habit(
+        &["-D"],
+        "the body from a file (of hey and oha) is -b @FILE; a duration (h2load's -D) is -d TIME",
+    ),
+    habit(
+        &["--data", "--data-binary", "--data-raw", "--body-file"],
+        "the body is -b TEXT, or -b @FILE",
+    ),
+    habit(&["--request"], "the method is -m METHOD"),
+    habit(&["-a", "-A"], "who asks is -u NAME:PASSWORD"),
+    habit(&["-C"], "a cookie is --cookie NAME=VALUE"),
+    habit(&["--host"], "the host is a header: -H 'Host: NAME'"),
+    habit(
+        &["-i"],
+        "heads alone (ab's -i) are -m HEAD; a list of URLs (h2load's -i) is --urls FILE; a number \
+         of requests (k6's -i) is -n N",
+    ),
+    habit(&["-I", "--head"], "heads alone are -m HEAD"),
+    habit(
+        &[
+            "-s",
+            "--script",
+            "--targets",
+            "--urls-from-file",
+            "--input-file",
+        ],
+        "different requests are --request-file FILE, --urls FILE, several --path, or {n} in path, \
+         headers and body with --count N; a timeout (ab's -s) is --timeout TIME",
+    ),
+    habit(
+        &["-l", "-L"],
+        "percentiles are always printed; bodies of any length (ab's -l) are --expect-body any",
+    ),
+    habit(
+        &[
+            "-w",
+            "-e",
+            "-g",
+            "-o",
+            "-j",
+            "--out",
+            "--output",
+            "--output-format",
+            "--export-json",
+            "--export-markdown",
+        ],
+        "what was measured is in --json FILE (- for standard output), and readable in --html FILE",
+    ),
+    habit(
+        &[
+            "--vus",
+            "--concurrency",
+            "--clients",
+            "--conns",
+            "--num-conns",
+            "--workers",
+        ],
+        "the number of connections is -c N",
+    ),
+    habit(
+        &["--iterations", "--num-requests"],
+        "the number of requests is -n N",
+    ),
+    habit(
+        &["--stage", "--ramp-up"],
+        "a rate that changes is --stages, such as 0:2000@30s,2000@60s",
+    ),
+    habit(
+        &["--threshold", "--thresholds"],
+        "thresholds (k6's) are --expect, such as --expect 'p99<50ms,errors<0.1%'",
+    ),
+    habit(&["-W"], "a warm-up (autocannon's -W) is --warmup TIME"),
+    habit(
+        &["-x", "--proxy"],
+        "a server is loaded directly: abx uses no proxy",
+    ),
+    habit(
+        &["--cacert", "-E"],
+        "certificates are --ca FILE to believe, --insecure to believe all, and --cert FILE --key \
+         FILE to show",
+    ),
+    habit(
+        &["-4", "-6", "--ipv4", "--ipv6"],
+        "give the address itself, such as http://127.0.0.1:8080/ or http://[::1]:8080/",
+    ),
+    habit(
+        &["--http-version"],
+        "the version of HTTP is --http1.0, --http1.1 or --http2",
+    ),
+    habit(
+        &["--disable-compression", "--compressed"],
+        "abx requests compressed responses only with -H 'Accept-Encoding: gzip'",
+    ),
+    habit(
+        &["--disable-redirects", "--redirect", "--location"],
+        "abx follows no redirects: give the URL that they lead to",
+    ),
+    habit(
+        &["--baseline"],
+        "the baseline of `abx compare` is the first server that you name",
+    ),
+    habit(
+        &["--no-tui", "--no-progress", "--silent"],
+        "abx shows progress on terminals only, and -q turns it off",
+    ),
+    habit(
+        &["--bisect"],
+        "abx does not search commits: `git bisect run` can call `abx compare --expect`, whose exit \
+         code 1 means that an expectation failed",
+    ),
+    habit(
+        &["--connect-timeout", "--max-time"],
+        "--timeout TIME limits each request, including its connection",
+    ),
+    habit(
+        &["--cpus", "--num-threads"],
+        "the number of generator threads is -t N",
+    ),
+];
+
+/// What a comparison has instead of what only a run has.
+const OF_RUNS: &[Habit] = &[
+    habit(
+        &["-d", "-z", "--duration"],
+        "a comparison ends when it is precise enough: --budget TIME bounds how long it may take, \
+         and --slice TIME is how long each server is loaded at a time",
+    ),
+    habit(
+        &["-n", "--requests"],
+        "a comparison ends when it is precise enough: --blocks N measures exactly so many blocks",
+    ),
+    habit(
+        &["--warmup", "--warm-up"],
+        "a comparison warms each server up in each block: --cold TIME is the shortest warm-up",
+    ),
+];
+
+/// What a run has instead of what only a comparison has.
+const OF_COMPARISONS: &[Habit] = &[habit(
+    &["--budget", "--blocks", "--slice", "--margin"],
+    "a run lasts for as long as -d TIME says, or for -n N requests; this is a flag of abx compare",
+)];
+
+/// Commands that abx is when its file, or a link to it, is called so.
+const GUISES: [&str; 2] = ["ab", "httperf"];
+
+/// The same words with the command in front that the program is called as, if it is.
+fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
+    let called = words.first().map(Path::new).and_then(Path::file_name);
+    let guise = { GUISES.into_iter() }.find(|guise| called == Some(OsStr::new(guise)));
+    if let Some(guise) = guise {
+        words.insert(1, guise.into());
+    }
+    words
+}
+
+/// Reads the command line; ends the program where that is help, or wrong.
+pub fn parse() -> Cli {
+    let words = with_guise(std::env::args_os().collect());
+    let cli = read(words).unwrap_or_else(|error| secrets::hide_invalid(error).exit());
+    if !matches!(cli.command, Verb::Keeper) {
+        invocation::record(secrets::recorded());
+    }
+    cli
+}
+
+/// The command line that these words are.
+fn read(words: Vec<OsString>) -> Result<Cli, Error> {
+    let wrong = |message: String| Cli::command().error(ErrorKind::ValueValidation, message);
+    let words = secrets::in_our_words(words).map_err(wrong)?;
+    let command = words.get(1).and_then(|word| word.to_str());
+    if let Some(message) = command.and_then(|command| misread(command, &words[2..])) {
+        return Err(wrong(message));
+    }
+    Cli::try_parse_from(&words).map_err(|error| explained(error, command.unwrap_or_default()))
+}
+
+/// Words of other tools that abx would read as something else, and what to write instead.
+fn misread(command: &str, words: &[OsString]) -> Option<String> {
+    if !matches!(command, "run" | "compare") {
+        return None;
+    }
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let mut pairs = words.windows(2);
+    let rate = pairs.find(|pair| pair[0] == "-q" && is_rate(pair[1]));
+    let joined = words.iter().find(|word| {
+        let value = word.strip_prefix("-q");
+        value.is_some_and(|value| is_rate(value.trim_start_matches('=')))
+    });
+    if rate.is_some() || joined.is_some() {
+        return Some(
+            "-q is --quiet here, and a rate (hey's and oha's -q) is -r RATE: write -r in its place"
+                .to_owned(),
+        );
+    }
+    words.iter().find_map(|word| one_dash(command, word))
+}
+
+/// Whether this can only be a rate: a number, with a unit or without.
+fn is_rate(text: &str) -> bool {
+    let number = text
+        .trim_end_matches("/s")
+        .trim_end_matches(['k', 'K', 'M']);
+    number.starts_with(|first: char| first.is_ascii_digit()) && number.parse::<f64>().is_ok()
+}
+
+/// Corrects a long flag that has one dash, as tools in Go write theirs.
+fn one_dash(command: &str, word: &str) -> Option<String> {
+    let flag = word.strip_prefix('-').filter(|rest| rest.len() > 2)?;
+    let flag = flag.split('=').next().unwrap_or_default();
+    let long = format!("--{flag}");
+    let habit = || instead(&long, command).map(|instead| format!("`-{flag}`: {instead}"));
+    match flags_of(&Cli::command(), command).contains(&long) {
+        true => Some(format!(
+            "`-{flag}` has one dash, and long flags have two: write {long}"
+        )),
+        false => habit(),
+    }
+}
+
+/// The long flags of a command, with their dashes.
+fn flags_of(whole: &Command, command: &str) -> Vec<String> {
+    let command = whole.find_subcommand(command);
+    let arguments = command.into_iter().flat_map(Command::get_arguments);
+    let names = arguments.filter_map(|one| one.get_long_and_visible_aliases());
+    names.flatten().map(|name| format!("--{name}")).collect()
+}
+
+/// The same error; its tip is what to write instead of a flag that abx does not have, or a word
+/// that is really close.
+fn explained(mut error: Error, command: &str) -> Error {
+    let text = |kind: ContextKind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+        _ => None,
+    };
+    let tip = match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let unknown = text(ContextKind::InvalidArg).unwrap_or_default();
+            let near = text(ContextKind::SuggestedArg);
+            let near = near.filter(|near| is_near(&unknown, near));
+            match (instead(&unknown, command), near) {
+                (Some(instead), _) => Some(instead.to_owned()),
+                (None, Some(_)) => return without_value_tip(error),
+                (None, None) => elsewhere(&unknown, command),
+            }
+        }
+        ErrorKind::InvalidSubcommand => {
+            let unknown = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+            let near = text(ContextKind::SuggestedSubcommand);
+            let near = near.is_some_and(|near| is_slip_of(&unknown, &near));
+            match known_command(&unknown) {
+                _ if near => return error,
+                Some(known) => Some(format!("a similar command exists: `abx {known}`")),
+                None if is_address(&unknown) || unknown.contains("://") => Some(format!(
+                    "`abx run {unknown}` loads one server, and `abx compare` compares several"
+                )),
+                None => Some("`abx --help` lists the commands".to_owned()),
+            }
+        }
+        _ => return error,
+    };
+    error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::SuggestedSubcommand);
+    // The line of usage names the suggestion too.
+    let mut whole = Cli::command();
+    whole.build();
+    if let Some(command) = whole.find_subcommand_mut(command) {
+        let usage = ContextValue::StyledStr(command.render_usage());
+        error.insert(ContextKind::Usage, usage);
+    }
+    error.remove(ContextKind::Suggested);
+    if let Some(tip) = tip {
+        let tips = vec![tip.into()];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    error
+}
+
+/// The command that was meant with a slip.
+fn known_command(unknown: &str) -> Option<String> {
+    let whole = Cli::command();
+    let visible = whole.get_subcommands().filter(|one| !one.is_hide_set());
+    let mut names = visible.map(|one| one.get_name().to_owned());
+    names.find(|name| is_slip_of(unknown, name))
+}
+
+/// Whether one flag may be the other with a slip.
+fn is_near(unknown: &str, known: &str) -> bool {
+    let bare = |flag: &str| flag.trim_start_matches('-').to_owned();
+    is_slip_of(&bare(unknown), &bare(known))
+}
+
+/// The same error without the tip that the flag may be meant as a value.
+fn without_value_tip(mut error: Error) -> Error {
+    error.remove(ContextKind::Suggested);
+    error
+}
+
+/// What to write instead of an unknown flag of other tools.
+fn instead(unknown: &str, command: &str) -> Option<&'static str> {
+    let of_others = match command {
+        "run" => OF_COMPARISONS,
+        "compare" => OF_RUNS,
+        _ => return None,
+    };
+    let mut all = HABITS.iter().chain(of_others);
+    let habit = all.find(|habit| habit.flags.contains(&unknown))?;
+    Some(habit.instead)
+}
+
+/// Which commands have a flag that this one has not, or that there is no such flag.
+fn elsewhere(unknown: &str, command: &str) -> Option<String> {
+    let whole = Cli::command();
+    whole.find_subcommand(command)?;
+    if !unknown.starts_with('-') {
+        return (command == "run")
+            .then(|| "`abx run` loads one server; `abx compare` compares several".to_owned());
+    }
+    let others = whole.get_subcommands().map(Command::get_name);
+    let others = others.filter(|name| flags_of(&whole, name).iter().any(|flag| flag == unknown));
+    let others: Vec<String> = others.map(|name| format!("`abx {name}`")).collect();
+    Some(match &others[..] {
+        [] => format!(
+            "`abx {command}` has no {unknown} and nothing close to it: `abx {command} --help` lists \
+             its flags"
+        ),
+        _ => format!("{unknown} is a flag of {}", others.join(", ")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The message for these words.
+    fn message(words: &str) -> String {
+        let words: Vec<OsString> = words.split(' ').map(Into::into).collect();
+        let error = read(words).expect_err("these words are wrong");
+        let text = error.to_string();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn flags_of_other_tools_are_answered_with_what_to_write() {
+        // Method: each of them with a value, where it is unknown; then the rate of hey.
+        let tables = [
+            ("run", HABITS),
+            ("run", OF_COMPARISONS),
+            ("compare", HABITS),
+            ("compare", OF_RUNS),
+        ];
+        for (command, habits) in tables {
+            for habit in habits {
+                for flag in habit.flags {
+                    let text = message(&format!("abx {command} http://127.0.0.1/ {flag} 5"));
+                    assert!(text.contains(habit.instead), "{command} {flag}: {text}");
+                }
+            }
+        }
+        assert!(!message("abx view -l").contains("percentiles"));
+    }
+
+    #[test]
+    fn a_rate_of_hey_is_recognized_in_any_order() {
+        // Method: -q with a rate at each place among other flags, apart and joined, in both
+        // commands; then -q without one.
+        for words in [
+            "run -z 2s -q 100 -c 10 http://127.0.0.1/",
+            "run http://127.0.0.1/ -q 100",
+            "run -q 2.5k http://127.0.0.1/",
+            "run -q100 http://127.0.0.1/",
+            "run -c 10 -q=100 http://127.0.0.1/",
+            "run -q 100/s -z 2s http://127.0.0.1/",
+            "compare -q 100 http://127.0.0.1:1/ http://127.0.0.1:2/",
+            "compare http://127.0.0.1:1/ http://127.0.0.1:2/ -q 100 -c 10",
+        ] {
+            let text = message(&format!("abx {words}"));
+            assert!(text.contains("-r RATE"), "{words}: {text}");
+        }
+        for words in [
+            "run -q -c 10 http://127.0.0.1/",
+            "run -q 127.0.0.1:81",
+            "run -q 127.0.0.1",
+            "run 127.0.0.1 -q",
+        ] {
+            let words = format!("abx {words}");
+            assert!(
+                read(words.split(' ').map(Into::into).collect()).is_ok(),
+                "{words}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_a_word_that_is_close_is_suggested() {
+        // Method: flags that are near none of abx's, each with the words that its message must
+        // have; slips, whose flag is named; and flags of another command.
+        for (words, part) in [
+            ("run --disable-compression", "Accept-Encoding"),
+            ("run --bisect", "git bisect run"),
+            ("compare --bisect", "git bisect run"),
+            ("run --http-version 2", "--http1.1 or --http2"),
+            ("run --baseline a", "the first server"),
+            ("compare --no-tui", "-q turns it off"),
+            ("run --svg f", "is a flag of `abx compare`"),
+            ("compare --quick", "is a flag of"),
+            ("history --slo 1", "is a flag of"),
+            ("run --entirely-unknown", "nothing close to it"),
+            ("compare --entirely-unknown", "nothing close to it"),
+            ("view --entirely-unknown", "`abx view --help`"),
+        ] {
+            let (command, flag) = words.split_once(' ').unwrap();
+            let text = message(&format!("abx {command} {flag}"));
+            assert!(text.contains(part), "{words}: {text}");
+            for wrong in [
+                "a similar argument exists",
+                "as a value, use",
+                "--insecure",
+                "--quiet",
+            ] {
+                assert!(!text.contains(wrong), "{words}: {text}");
+            }
+        }
+        for (words, near) in [
+            ("run --conections 5", "'--connections'"),
+            ("compare --bugdet 5s", "'--budget'"),
+            ("run --querry", "nothing close"),
+            ("repot last", "'report'"),
+            ("conpare", "'compare'"),
+        ] {
+            let text = message(&format!("abx {words}"));
+            assert!(text.contains(near), "{words}: {text}");
+        }
+    }
+
+    #[test]
+    fn words_in_the_place_of_a_command_lead_to_one() {
+        // Method: an address, a URL, and a word that is neither.
+        for (words, part) in [
+            ("localhost:3000", "`abx run localhost:3000`"),
+            ("http://127.0.0.1/", "`abx run http://127.0.0.1/`"),
+            ("elephant", "`abx --help`"),
+            ("run http://127.0.0.1/ http://127.0.0.2/", "`abx compare`"),
+        ] {
+            let text = message(&format!("abx {words}"));
+            assert!(text.contains(part), "{words}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_long_flag_with_one_dash_is_corrected() {
+        // Method: flags of vegeta and hey, and values that only begin like one.
+        for (words, part) in [
+            ("-duration=5s", "write --duration"),
+            ("-rate 50", "write --rate"),
+            ("-disable-compression", "Accept-Encoding"),
+            ("-cpus 2", "-t N"),
+        ] {
+            let text = message(&format!("abx run http://127.0.0.1/ {words}"));
+            assert!(text.contains(part), "{words}: {text}");
+        }
+        let words = "abx run http://127.0.0.1/ -bpath -n5 -Hrate:5";
+        assert!(read(words.split(' ').map(Into::into).collect()).is_ok());
+    }
+
+    #[test]
+    fn a_program_that_is_called_as_another_tool_is_that() {
+        // Method: names with and without a folder; one of abx's own.
+        for (program, expected) in [
+            ("/usr/local/bin/httperf", &["httperf", "--hog"][..]),
+            ("httperf", &["httperf", "--hog"]),
+            ("/usr/bin/ab", &["ab", "--hog"]),
+            ("./httperf/abx", &["--hog"]),
+            ("abx", &["--hog"]),
+        ] {
+            let words = with_guise(vec![program.into(), "--hog".into()]);
+            assert_eq!(words[1..], *expected, "{program}");
+        }
+    }
+
+    #[test]
+    fn what_is_understood_or_answered_is_documented() {
+        // Method: each flag of the tables has its place in the page, as have the flags of
+        // other tools that abx understands; those are read.
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/flags.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let understood = [
+            "-k",
+            "--latency",
+            "-X POST",
+            "-z 5s",
+            "-d 5",
+            "-n 10k",
+            "-c 1k",
+            "-r 2k",
+            "-R 100",
+            "--rps 100",
+            "--qps 100",
+            "--disable-keepalive",
+            "--http2",
+            "--h2",
+            "-u a:b",
+            "--user a:b",
+            "--cookie a=b",
+            "-F a=b",
+            "--unix-socket /x",
+        ];
+        for flag in understood {
+            let words = format!("abx run localhost:8080 {flag}");
+            let read = Cli::try_parse_from(words.split(' '));
+            assert!(read.is_ok(), "{flag}: {}", read.unwrap_err());
+        }
+        let all = HABITS.iter().chain(OF_RUNS).chain(OF_COMPARISONS);
+        let answered = all.flat_map(|habit| habit.flags);
+        for flag in understood.iter().chain(answered) {
+            let flag = flag.split(' ').next().unwrap();
+            let is_there = ["`", " "].map(|end| page.contains(&format!("`{flag}{end}")));
+            assert!(is_there.contains(&true), "{flag} is not in docs/flags.md");
+        }
+    }
+}

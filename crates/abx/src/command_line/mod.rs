@@ -1,0 +1,9 @@
+//! The command line: the words that abx accepts, also those of other tools, and what is
+//! secret among them. Start at [`parse`].
+
+pub mod cli;
+mod curl;
+mod habits;
+pub mod secrets;
+
+pub use habits::parse;

@@ -1,0 +1,357 @@
+//! The command line: as it is read, with a command of curl said in our own words, and as
+//! records keep it, without what is secret.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{ArgMatches, CommandFactory};
+
+use super::cli::Cli;
+use super::curl;
+
+/// What records have in place of a secret.
+const HIDDEN: &str = "<hidden>";
+/// Headers with one of these words in their names are secret.
+const SECRET: [&str; 10] = [
+    "auth",
+    "cookie",
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "credential",
+    "session",
+    "signature",
+    "jwt",
+];
+/// The same, of whole words of a name.
+const SECRET_WORDS: [&str; 6] = ["pass", "pwd", "sig", "sid", "csrf", "xsrf"];
+/// How a word ends that names a key.
+const KEY: &str = "key";
+
+/// What is left of a secret value.
+type Hide = fn(&str) -> String;
+
+/// A value as it was given, and as records have it.
+struct Hidden {
+    given: String,
+    shown: String,
+}
+
+/// The words as records keep them.
+#[must_use]
+pub fn recorded() -> Vec<String> {
+    let given = std::env::args_os().collect();
+    without_secrets(&in_our_words(given).unwrap_or_default())
+}
+
+/// The words that are read. Behind `abx run ... curl` they are a command of curl.
+///
+/// # Errors
+/// What that command says and abx cannot.
+pub fn in_our_words(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
+    let is_run = words.get(1).is_some_and(|word| word == "run");
+    let place = words.iter().position(|word| word == "curl");
+    let Some(place) = place.filter(|place| is_run && *place > 1) else {
+        return Ok(words);
+    };
+    // Somebody may send this very word.
+    let is_value = ["-b", "--body"]
+        .iter()
+        .any(|flag| words[place - 1] == *flag);
+    if is_value {
+        return Ok(words);
+    }
+    let text = |word: &OsString| {
+        let text = word.to_str().map(str::to_owned);
+        text.ok_or_else(|| "the command of curl has bytes that are no text".to_owned())
+    };
+    let of_curl = words[place + 1..].iter().map(text);
+    let of_curl = of_curl.collect::<Result<Vec<String>, String>>()?;
+    let ours = curl::translated(&of_curl)?.into_iter().map(OsString::from);
+    Ok(words[..place].iter().cloned().chain(ours).collect())
+}
+
+fn without_secrets(words: &[OsString]) -> Vec<String> {
+    let read = Cli::command().try_get_matches_from(words);
+    let hidden = read.map_or_else(|_| Vec::new(), |read| secrets(&read));
+    let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+    words.map(|word| shown(word, &hidden)).collect()
+}
+
+/// A word that is a secret, or a flag with one, without it.
+fn shown(word: String, hidden: &[Hidden]) -> String {
+    for one in hidden {
+        if word == one.given {
+            return one.shown.clone();
+        }
+        let flag = word.strip_suffix(&one.given);
+        if let Some(flag) = flag.filter(|flag| flag.starts_with('-')) {
+            return format!("{flag}{}", one.shown);
+        }
+    }
+    word
+}
+
+/// The secret values of all flags.
+fn secrets(matches: &ArgMatches) -> Vec<Hidden> {
+    if let Some((_, matches)) = matches.subcommand() {
+        return secrets(matches);
+    }
+    let kinds: [(&str, Hide); 6] = [
+        ("user", user),
+        ("bearer", bearer),
+        ("cookies", cookies),
+        ("headers", header),
+        ("form", field),
+        ("bus", bus),
+    ];
+    let mut found = Vec::new();
+    for (id, hide) in kinds {
+        let values = matches.try_get_raw(id).ok().flatten();
+        for value in values.into_iter().flatten() {
+            let given = value.to_string_lossy().into_owned();
+            let shown = hide(&given);
+            if !given.is_empty() && shown != given {
+                found.push(Hidden { given, shown });
+            }
+        }
+    }
+    found
+}
+
+fn user(text: &str) -> String {
+    match text.split_once(':') {
+        Some((name, _)) => format!("{name}:{HIDDEN}"),
+        None => HIDDEN.to_owned(),
+    }
+}
+
+/// A URL with a user and a password.
+fn bus(text: &str) -> String {
+    let Some((before, host)) = text.rsplit_once('@') else {
+        return text.to_owned();
+    };
+    match before.split_once("://") {
+        Some((scheme, both)) => format!("{scheme}://{}@{host}", user(both)),
+        None => format!("{}@{host}", user(before)),
+    }
+}
+
+fn bearer(text: &str) -> String {
+    match text.starts_with('@') && !text.starts_with("@@") {
+        true => text.to_owned(),
+        false => HIDDEN.to_owned(),
+    }
+}
+
+fn cookies(text: &str) -> String {
+    let pairs = text.split(';').map(|pair| match pair.split_once('=') {
+        Some((name, _)) => format!("{}={HIDDEN}", name.trim()),
+        None => HIDDEN.to_owned(),
+    });
+    pairs.collect::<Vec<_>>().join("; ")
+}
+
+fn header(text: &str) -> String {
+    let Some((name, _)) = text.split_once(':') else {
+        return text.to_owned();
+    };
+    if is_secret(name) {
+        format!("{name}: {HIDDEN}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Whether the value of a header of this name is a secret.
+fn is_secret(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let mut words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
+    SECRET.iter().any(|part| lower.contains(part))
+        || words.any(|word| SECRET_WORDS.contains(&word) || word.ends_with(KEY))
+}
+
+/// A header without a colon has no name that could show whether it is a secret.
+fn invalid_header(text: &str) -> String {
+    if text.contains(':') {
+        header(text)
+    } else {
+        HIDDEN.to_owned()
+    }
+}
+
+/// Hides a secret in what clap reports of a value that is not valid.
+pub fn hide_invalid(mut error: clap::Error) -> clap::Error {
+    let kinds: [(&str, Hide); 7] = [
+        ("--user", user),
+        ("--bearer", bearer),
+        ("--cookie", cookies),
+        ("--header", invalid_header),
+        ("--form", field),
+        ("--bus", bus),
+        ("--otlp", bus),
+    ];
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    if let (Some(flag), Some(value)) = (
+        text(ContextKind::InvalidArg),
+        text(ContextKind::InvalidValue),
+    ) && let Some((_, hide)) = kinds.iter().find(|(name, _)| flag.starts_with(name))
+    {
+        error.insert(
+            ContextKind::InvalidValue,
+            ContextValue::String(hide(&value)),
+        );
+    }
+    error
+}
+
+/// A field of a form; the names of files stay.
+fn field(text: &str) -> String {
+    match text.split_once('=') {
+        Some((_, value)) if value.starts_with(['@', '<']) => text.to_owned(),
+        Some((name, _)) => format!("{name}={HIDDEN}"),
+        None => HIDDEN.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(words: &[&str]) -> String {
+        let words: Vec<OsString> = words.iter().map(Into::into).collect();
+        without_secrets(&in_our_words(words).unwrap()).join(" ")
+    }
+
+    #[test]
+    fn what_is_secret_is_hidden_however_it_is_written() {
+        // Method: each flag with its value apart, joined and behind other letters; and values
+        // that are no secrets.
+        for (words, shown) in [
+            (&["-u", "me:hunter2"][..], "-u me:<hidden>"),
+            (&["-ume:hunter2"], "-ume:<hidden>"),
+            (&["-qu", "me:hunter2"], "-qu me:<hidden>"),
+            (&["--user=me:hunter2"], "--user=me:<hidden>"),
+            (&["--bearer", "hunter2"], "--bearer <hidden>"),
+            (&["--bearer=@file"], "--bearer=@file"),
+            (
+                &["--cookie", "a=hunter2; b=hunter2"],
+                "--cookie a=<hidden>; b=<hidden>",
+            ),
+            (
+                &["-H", "authorization: Basic hunter2"],
+                "-H authorization: <hidden>",
+            ),
+            (&["-HX-Api-Key:hunter2"], "-HX-Api-Key: <hidden>"),
+            (&["-H", "Accept: text/html"], "-H Accept: text/html"),
+            (
+                &["-F", "p=hunter2", "-F", "f=@file"],
+                "-F p=<hidden> -F f=@file",
+            ),
+            (
+                &["--bus", "tls://me:hunter2@bus:4222", "--agents", "2"],
+                "--bus tls://me:<hidden>@bus:4222 --agents 2",
+            ),
+            (
+                &["--bus=me:hunter2@bus", "--agents", "2"],
+                "--bus=me:<hidden>@bus --agents 2",
+            ),
+            (
+                &["--bus=nats://bus", "--agents", "2"],
+                "--bus=nats://bus --agents 2",
+            ),
+        ] {
+            for command in ["run", "compare"] {
+                let first = ["abx", command, "http://127.0.0.1/"];
+                let expected = format!("{} {shown}", first.join(" "));
+                assert_eq!(kept(&[&first[..], words].concat()), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn headers_are_secret_by_the_words_in_their_names() {
+        // Method: names that people give to secrets, and usual headers with letters in common.
+        for name in [
+            "Authorization",
+            "Proxy-Authorization",
+            "X-Passwd",
+            "X-Password",
+            "X-Credential",
+            "X-Session-Id",
+            "X-JWT",
+            "x-signature",
+            "X-Key",
+            "X_Api_Key",
+            "ApiKey",
+            "X-Sig",
+            "X-CSRF-Token",
+            "X-Auth",
+            "X-Pass",
+            "Cookie",
+        ] {
+            assert_eq!(
+                header(&format!("{name}: hunter2")),
+                format!("{name}: <hidden>")
+            );
+        }
+        for name in [
+            "Accept",
+            "Keep-Alive",
+            "User-Agent",
+            "X-Keyboard",
+            "X-Forwarded-For",
+            "Host",
+        ] {
+            assert_eq!(header(&format!("{name}: a")), format!("{name}: a"));
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_valid_is_not_printed_if_it_is_secret() {
+        // Method: a header without a colon, and a collector's URL with a user and a password;
+        // a value that is no secret stays.
+        let message = |words: &[&str]| {
+            let first = ["abx", "run", "http://127.0.0.1/"];
+            let read = Cli::command().try_get_matches_from([&first[..], words].concat());
+            hide_invalid(read.unwrap_err()).to_string()
+        };
+        for words in [
+            &["-H", "Authorization Bearer hunter2"][..],
+            &["--otlp", "http://me:hunter2@127.0.0.1/"],
+            &["--otlp", "me:hunter2@127.0.0.1"],
+        ] {
+            let message = message(words);
+            assert!(
+                message.contains(HIDDEN) && !message.contains("hunter2"),
+                "{message}"
+            );
+        }
+        assert!(message(&["-c", "hunter2"]).contains("hunter2"));
+    }
+
+    #[test]
+    fn a_command_of_curl_is_kept_in_our_words() {
+        // Method: flags of ours before it; the word as a body; another command.
+        let curl = [
+            "abx",
+            "run",
+            "-c",
+            "2",
+            "curl",
+            "http://a/",
+            "-b",
+            "s=hunter2",
+        ];
+        let expected = "abx run -c 2 http://a/ --header=Cookie: <hidden>";
+        assert_eq!(kept(&curl), expected);
+        let body = ["abx", "run", "http://a/", "-b", "curl"];
+        assert_eq!(kept(&body), body.join(" "));
+        let other = ["abx", "view", "curl"];
+        assert_eq!(kept(&other), other.join(" "));
+    }
+}

@@ -1,0 +1,72 @@
+//! `abx audit`: what do reports of other tools show?
+
+use std::io::{self, Read};
+
+use abx_audit::{Audit, ReportText, text_of};
+use abx_lab::open_input;
+use clap::Args;
+
+use crate::flags::output;
+use crate::flags::output::OutputFlags;
+use crate::ui::end::{End, Failure};
+
+/// Audit reports of ab, httperf, wrk and others: what do they show, and what not?
+///
+/// Finds reports of ab, httperf, wrk, wrk2, hey, oha, h2load and siege in any text (logs, pages,
+/// several in a file, side by side), and tables of their rates. Says what limits each, with the
+/// lines that this rests on, what can still be concluded, and how to settle the rest.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx audit ab.txt\n  \
+    abx audit nginx.txt node.txt summary.txt\n  \
+    ab -n 5000 -c 50 http://127.0.0.1:8080/ | abx audit -\n  \
+    abx audit post.html --json audit.json\n\n\
+    Exit codes: 0 when there was a report; 2 when a file cannot be read; 3 without a report.")]
+#[command(mut_arg("json", |json| json.help(output::json_help("the audit"))))]
+pub struct AuditArgs {
+    /// Text with reports; - reads standard input.
+    #[arg(required = true, value_name = "FILE|-")]
+    files: Vec<String>,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// Reads, judges and prints.
+pub fn audit(args: &AuditArgs) -> Result<End, Failure> {
+    let audit = audit_of(&args.files)?;
+    let text = abx_report::audit_text(&audit, &output::style(&args.output));
+    output::print(&text, &audit, &args.output)?;
+    Ok(match audit.reports.is_empty() {
+        true => End::NoClaim,
+        false => End::Done,
+    })
+}
+
+/// What the reports in these files show; `-` is standard input.
+pub(super) fn audit_of(files: &[String]) -> Result<Audit, Failure> {
+    let texts: Result<Vec<ReportText>, Failure> = files.iter().map(|file| read(file)).collect();
+    Ok(abx_audit::audit(&texts?))
+}
+
+/// Above what an audit reads, in UTF-16 too, so that a device without an end is no trap.
+const BYTES_MOST: u64 = 80 << 20;
+
+fn read(file: &str) -> Result<ReportText, Failure> {
+    let mut bytes = Vec::new();
+    let (name, done) = match file {
+        "-" => (
+            "standard input",
+            io::stdin().take(BYTES_MOST).read_to_end(&mut bytes),
+        ),
+        path => {
+            let file = open_input(path.as_ref());
+            let read = file.and_then(|file| file.take(BYTES_MOST).read_to_end(&mut bytes));
+            (path, read)
+        }
+    };
+    done.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    Ok(ReportText {
+        file: name.to_owned(),
+        text: text_of(&bytes),
+    })
+}

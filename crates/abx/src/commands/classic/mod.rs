@@ -1,0 +1,4 @@
+//! Commands with the words of other load generators.
+
+pub mod ab;
+pub mod httperf;

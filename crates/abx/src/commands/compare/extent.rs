@@ -1,0 +1,81 @@
+//! How much of a study file is conducted.
+
+use abx_lab::study_file::StudyFile;
+
+use crate::ui::end::{Failure, tell};
+
+/// How much of a study file is conducted.
+pub struct Extent<'a> {
+    /// What a person types to get here, for messages.
+    pub command: String,
+    /// Only these subjects; empty for all of them.
+    pub subjects: &'a [String],
+    /// What becomes of a subject whose program only the user can bring.
+    pub absent: Absent,
+    /// Which loads are offered.
+    pub loads: Loads<'a>,
+}
+
+/// What becomes of a subject whose program only the user can bring, when it is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// Nothing is measured.
+    Refused,
+    /// The others are measured, and the record says so.
+    Skipped,
+}
+
+/// Which loads of a study file are offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loads<'a> {
+    /// All.
+    All,
+    /// Of each sweep the first position.
+    First,
+    /// Those of these names.
+    Named(&'a [String]),
+}
+
+impl Extent<'_> {
+    /// All of a study that was named as this word.
+    pub fn whole(word: &str) -> Extent<'static> {
+        Extent {
+            command: format!("abx compare {word}"),
+            subjects: &[],
+            absent: Absent::Refused,
+            loads: Loads::All,
+        }
+    }
+
+    /// Leaves out of a study file what was not asked for.
+    pub fn cut(&self, file: &mut StudyFile) -> Result<(), Failure> {
+        let unknown = |flag: &str, kind: &str, unknown: &str, known: Vec<String>| {
+            Failure::usage(format!(
+                "{flag}: the study has no {kind} `{unknown}`: it has {}",
+                known.join(", ")
+            ))
+        };
+        let faults = file.faults.clone();
+        match self.loads {
+            Loads::All => {}
+            Loads::First => file.keep_first_positions(),
+            Loads::Named(names) => {
+                let known = file.loads.iter().map(|one| one.name.clone()).collect();
+                file.keep_loads(names)
+                    .map_err(|name| unknown("--loads", "load", name, known))?;
+            }
+        }
+        for fault in faults.iter().filter(|one| !file.faults.contains(one)) {
+            tell(&format!(
+                "leaving out the fault {}: it is under the load {}, which --loads does not name",
+                fault.name, fault.load
+            ));
+        }
+        if !self.subjects.is_empty() {
+            let known = file.subjects.iter().map(|one| one.name.clone()).collect();
+            file.keep_subjects(self.subjects)
+                .map_err(|name| unknown("--subjects", "subject", name, known))?;
+        }
+        Ok(())
+    }
+}

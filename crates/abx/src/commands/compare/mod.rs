@@ -1,0 +1,262 @@
+//! `abx compare`: which server is faster, by how much, and is it real?
+
+mod against;
+mod extent;
+mod flags;
+mod named_study;
+mod plan;
+mod study;
+
+use abx_engine::LoadGenerator;
+use abx_evidence::record::StudyEnd;
+use abx_evidence::{ExpectationResult, Finding, StudyRecord};
+use abx_lab::{
+    Abort, ServerProcessError, ServiceError, Source, Store, Study, StudyEnvironment, StudyError,
+    StudyOutcome, Subject, run_study,
+};
+
+use crate::commands::history;
+use crate::commands::invocation::own_program;
+use crate::flags::expect;
+use crate::flags::expect::ExpectFlags;
+use crate::flags::output;
+use crate::flags::output::{OutputFlags, Outputs};
+use crate::ui::end::{End, Failure, tell};
+use crate::ui::signals;
+use crate::ui::watch::Watch;
+
+pub use self::extent::{Absent, Extent, Loads};
+pub use self::flags::Compare;
+pub use self::named_study::is_path;
+pub use self::study::of_catalog;
+
+/// Conducts the study that the flags describe, and prints what came of it.
+pub fn compare(compare: &Compare) -> Result<End, Failure> {
+    let study = study::study(compare)?;
+    match compare.plan {
+        true => plan::plan(&study, compare),
+        false => perform(&study, compare),
+    }
+}
+
+/// Conducts a study, and prints what came of it.
+pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
+    let flags = &compare.output;
+    let outputs = Outputs::of_study(flags, &compare.formats, &compare.study_formats)?;
+    if compare.words.is_empty() && !flags.quiet {
+        tell(&demonstration(study));
+    }
+    let generator = compare.generator.fleet.generator(flags.quiet)?;
+    let printing = (&outputs, flags);
+    conduct(study, "compare", printing, &compare.expect, generator)
+}
+
+/// Conducts a study whose record is of this kind, loaded by `generator` or by this process, and
+/// prints what came of it there.
+pub fn conduct(
+    study: &Study,
+    kind: &str,
+    (outputs, flags): (&Outputs, &OutputFlags),
+    expect: &ExpectFlags,
+    generator: Option<Box<dyn LoadGenerator>>,
+) -> Result<End, Failure> {
+    let expectations = expect.read(&expect::known_of_study(study))?;
+    if !flags.quiet {
+        { study.subjects.iter() }
+            .filter_map(choice)
+            .chain(ExpectFlags::warning(&expectations, study.blocks))
+            .for_each(|line| tell(&line));
+    }
+    let mut store = Store::for_new_record(kind, study.seed);
+    let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks, &expectations);
+    let outcome = run_study(
+        study,
+        StudyEnvironment {
+            program: own_program()?,
+            keeper_arguments: &["keeper"],
+            store: &mut store,
+            watch: &mut |progress| watch.see(&progress),
+            on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
+            version: env!("CARGO_PKG_VERSION"),
+            limits: &expectations,
+            generator,
+        },
+    );
+    watch.finish();
+    let StudyOutcome { record, error } = outcome.map_err(|error| failure(study, error))?;
+    if record.measured.blocks.is_empty()
+        && let Some(error) = error
+    {
+        // Nothing was measured, so there is nothing to report but why not.
+        return Err(failure(study, error));
+    }
+    let answers = expect::ask(&record, &expectations);
+    let printed = print(&record, &answers, outputs, flags);
+    history::note(&store);
+    // Where a record is that could not stay in its place must not be lost.
+    if !flags.quiet || store.moved().is_some() {
+        tell_where(&store);
+    }
+    match error {
+        Some(StudyError::Abort(Abort::Interrupted)) => printed.map(|()| End::Interrupted),
+        // What was asked could be done: a block was begun.
+        Some(error) => printed.and(Err(Failure::no_claim(error))),
+        None => conclude(printed, ended(&record, &answers, flags)),
+    }
+}
+
+/// How a command ends with this record and these answers; who wanted to see no more than
+/// errors is told why there is no claim.
+pub fn ended(record: &StudyRecord, answers: &[ExpectationResult], flags: &OutputFlags) -> End {
+    let without_answers = end(record);
+    let end = expect::end(answers, without_answers);
+    if end == End::NoClaim && flags.quiet {
+        // Findings are the reason only if they end the command without any expectation.
+        let findings: &[Finding] = match without_answers {
+            End::NoClaim => &record.conclusions.validity.findings,
+            _ => &[],
+        };
+        let why = abx_report::no_claim_line(findings, answers);
+        tell(&format!("abx: {why}"));
+    }
+    end
+}
+
+/// What is about to be done where nobody said what to compare.
+fn demonstration(study: &Study) -> String {
+    let names: Vec<&str> = study.subjects.iter().map(|one| one.name.as_str()).collect();
+    let how_long = match study.blocks {
+        Some(blocks) => format!("for {}", abx_report::plural(blocks.into(), "block")),
+        None => format!(
+            "until the result is precise, for {} at most",
+            humantime::format_duration(study.budget())
+        ),
+    };
+    format!(
+        "A demonstration, since no servers were named: two process models of the built-in \
+         server, {}. It loads this machine {how_long}; Ctrl-C ends it and keeps what was \
+         measured. To compare your own: abx compare 'old=COMMAND' 'new=COMMAND'",
+        names.join(" and ")
+    )
+}
+
+/// Which of its addresses a subject is measured at, when it is not the first.
+fn choice(subject: &Subject) -> Option<String> {
+    match &subject.source {
+        Source::Address(target) => Some(format!("{}: {}", subject.name, target.choice()?)),
+        Source::Command(_) => None,
+    }
+}
+
+/// Prints a judged study with what it says to what was expected of it.
+pub fn print(
+    record: &StudyRecord,
+    answers: &[ExpectationResult],
+    outputs: &Outputs,
+    flags: &OutputFlags,
+) -> Result<(), Failure> {
+    let style = output::style(flags);
+    let extent = outputs.extent();
+    let mut report = abx_report::expectations_text(record, answers, extent, &style);
+    if !report.is_empty() {
+        report.push('\n');
+    }
+    report.push_str(&abx_report::study_text(record, extent, &style));
+    let printed = outputs.print_study(&report, record, answers);
+    // Without it a job that passes says nothing of what it could not settle.
+    if let Some(remark) = expect::remark(record, answers) {
+        tell(&remark);
+    }
+    printed
+}
+
+/// How a command ends: a failure that was found weighs more than a file that
+/// could not be written.
+pub fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> {
+    match printed {
+        Err(failure) if end == End::Failed => Err(Failure { end, ..failure }),
+        Err(failure) => Err(failure),
+        Ok(()) => Ok(end),
+    }
+}
+
+/// How a study's record ends the command: 3 when no claim is possible.
+fn end(record: &StudyRecord) -> End {
+    match record.measured.end {
+        StudyEnd::Interrupted => End::Interrupted,
+        _ if record.is_without_claim() => End::NoClaim,
+        _ => End::Done,
+    }
+}
+
+/// Tells how a record is found again, and why it is not where it usually would be.
+pub fn tell_where(store: &Store) {
+    if let Some(why) = store.moved() {
+        tell(&format!("abx: {why}"));
+    }
+    let name = history::name_of(store);
+    tell(&format!(
+        "Record: {name}\nPrint it again with: abx report {name}"
+    ));
+}
+
+fn failure(study: &Study, error: StudyError) -> Failure {
+    let is_usage = match &error {
+        StudyError::Prepare(_)
+        | StudyError::Store(_)
+        | StudyError::OlderRecord(_)
+        | StudyError::Abort(Abort::Answers(_)) => true,
+        StudyError::Abort(Abort::Subject { error, .. }) => matches!(
+            **error,
+            ServerProcessError::Start { .. }
+                | ServerProcessError::Answer(_)
+                | ServerProcessError::Session { .. }
+                | ServerProcessError::Port { .. }
+        ),
+        StudyError::Abort(Abort::Service { error, .. }) => matches!(
+            **error,
+            ServiceError::Seed { .. }
+                | ServiceError::Process(
+                    ServerProcessError::Start { .. }
+                        | ServerProcessError::Answer(_)
+                        | ServerProcessError::Port { .. }
+                )
+        ),
+        StudyError::Abort(Abort::Engine(error)) => error.is_of_load(),
+        StudyError::Abort(
+            Abort::ServiceDied { .. }
+            | Abort::Interrupted
+            | Abort::Budget
+            | Abort::LoadLost
+            | Abort::NoRate { .. },
+        ) => false,
+    };
+    let end = match &error {
+        StudyError::Abort(Abort::Interrupted) => End::Interrupted,
+        _ if is_usage => End::Usage,
+        _ => End::NoClaim,
+    };
+    let message = match &error {
+        StudyError::Abort(Abort::Subject { name, .. }) => {
+            format!("{error}{}", alone_without(study, name))
+        }
+        _ => error.to_string(),
+    };
+    Failure { end, message }
+}
+
+/// How to measure the only other subject, when this one cannot be; empty where there are more
+/// of them, or it does not run yet.
+fn alone_without(study: &Study, failed: &str) -> String {
+    let others = study.subjects.iter().filter(|one| one.name != failed);
+    let others: Vec<&Subject> = others.collect();
+    match &others[..] {
+        [
+            Subject {
+                source: Source::Address(target),
+                ..
+            },
+        ] => format!("\nTo load the other one alone: abx run {}", target.url),
+        _ => String::new(),
+    }
+}

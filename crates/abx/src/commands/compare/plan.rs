@@ -1,0 +1,62 @@
+//! `abx compare --plan`: what a study can find, by what earlier ones on this machine had.
+
+use abx_evidence::history::{OutlineSubject, RecordKind};
+use abx_evidence::plan::{PastStudy, PlannedStudy, STUDIES_MOST, StudyPlan};
+use abx_evidence::{Fingerprint, history::Entry};
+use abx_lab::history::{Archive, Query};
+use abx_lab::{Source, Study, read_text, state_folder, this_machine};
+
+use super::flags::Compare;
+use crate::flags::output::style;
+use crate::ui::end::{End, Failure};
+
+/// Prints it, and measures nothing.
+pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
+    let machine = this_machine().map_err(Failure::usage)?;
+    let pairs = match study.contrasts.len() {
+        0 => study.subjects.len().saturating_sub(1),
+        declared => declared,
+    };
+    let planned = PlannedStudy {
+        subjects: study.subjects.iter().map(outline).collect(),
+        loads: study.loads.len(),
+        together: pairs,
+        budget_s: study.budget().as_secs_f64(),
+        blocks: study.blocks,
+        margin: study.margin,
+        has_limits: compare.expect.is_given(),
+        machine: Fingerprint::of_machine(&machine, 0),
+    };
+    let plan = StudyPlan::of(planned, &past_studies()?);
+    print!("{}", abx_report::plan_text(&plan, &style(&compare.output)));
+    Ok(End::Done)
+}
+
+fn outline(subject: &abx_lab::Subject) -> OutlineSubject {
+    let (command, address) = match &subject.source {
+        Source::Command(launch) => (launch.words(), None),
+        Source::Address(target) => (Vec::new(), Some(target.url.clone())),
+    };
+    OutlineSubject {
+        name: subject.name.clone(),
+        version: None,
+        command,
+        address,
+    }
+}
+
+/// The newest studies that are kept. What cannot be read says nothing.
+fn past_studies() -> Result<Vec<PastStudy>, Failure> {
+    let folder = state_folder();
+    let archive = Archive::open(&folder).map_err(Failure::usage)?;
+    let all = archive.list(&Query::default()).map_err(Failure::usage)?;
+    let studies = all
+        .entries
+        .iter()
+        .filter(|one| one.outline.kind == RecordKind::Study);
+    let read = |one: &Entry| {
+        let text = read_text(&folder.join(&one.file)).ok()?;
+        PastStudy::read(&text, one.file.starts_with("doctor-")).ok()?
+    };
+    Ok(studies.filter_map(read).take(STUDIES_MOST).collect())
+}

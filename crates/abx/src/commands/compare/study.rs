@@ -1,0 +1,501 @@
+//! From the words of `abx compare` to a study: subjects on the command line, a
+//! study file, or neither.
+
+use std::path::Path;
+
+use abx_evidence::record::{Interleave, SkippedSubject};
+use abx_evidence::stats::Margin;
+use abx_lab::provision::{self, Missing, Provision};
+use abx_lab::study_file::{self, ServiceSpec, StudyFile, SubjectSpec};
+use abx_lab::{
+    CeilingServer, Launch, Load, PilotEffort, Pin, Scheme, SliceLength, Source, Study,
+    StudyService, Subject, SubjectError, WaitChoice, catalog, without_placeholders,
+};
+
+use super::against::past;
+use super::extent::{Absent, Extent};
+use super::flags::{Compare, InterleaveName, PilotName, PinName};
+use super::named_study::NamedStudy;
+use crate::commands::invocation;
+use crate::commands::invocation::own_program;
+use crate::flags::load::seed_from_clock;
+use crate::ui::end::{Failure, tell};
+
+/// The study that the words describe. Nothing is started.
+pub fn study(compare: &Compare) -> Result<Study, Failure> {
+    let mut study = match NamedStudy::of(&compare.words)? {
+        Some(named) => from_file(&named.path, &named.extent, compare)?,
+        None => from_words(compare)?,
+    };
+    finish(&mut study, compare)?;
+    Ok(study)
+}
+
+/// A study of the catalog, or as much of it as is asked for. Nothing is started.
+pub fn of_catalog(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
+    let mut study = from_file(path, extent, compare)?;
+    finish(&mut study, compare)?;
+    Ok(study)
+}
+
+/// What flags say of a study wherever it comes from.
+fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
+    study.against = compare.against.as_deref().map(past).transpose()?;
+    for subject in &mut study.subjects {
+        if let Source::Command(launch) = &mut subject.source {
+            launch.ready.within = compare.ready_within.unwrap_or(launch.ready.within);
+            launch.stop.within = compare.stop_within.unwrap_or(launch.stop.within);
+        }
+    }
+    Ok(())
+}
+
+fn from_words(compare: &Compare) -> Result<Study, Failure> {
+    if compare.load.stages_last().is_some() {
+        return Err(Failure::usage(
+            "stages take longer than a slice lasts: use them with `abx run`, one server at a time",
+        ));
+    }
+    let subjects = subjects(compare)?;
+    have_images(&subjects, compare)?;
+    Ok(Study {
+        contrasts: Vec::new(),
+        loads: loads(compare, &subjects)?,
+        faults: Vec::new(),
+        subjects,
+        aa: compare.aa,
+        margin: compare.margin.unwrap_or(Margin::DEFAULT),
+        budget: compare.budget,
+        blocks: compare.blocks,
+        slice: compare.slice.unwrap_or(SliceLength::Usual),
+        rounds: compare.rounds,
+        cold: compare.cold,
+        ceiling: ceiling(compare)?,
+        interleave: interleave(compare).unwrap_or(Interleave::Slices),
+        files: Vec::new(),
+        local_addresses: compare.generator.local_address.clone(),
+        threads: compare.generator.threads.map(usize::from),
+        pin: pin(compare).unwrap_or(Pin::Split),
+        wait: compare.generator.wait().unwrap_or(WaitChoice::Auto),
+        seed: compare.generator.seed(),
+        command: invocation::recorded(),
+        against: None,
+        services: Vec::new(),
+        skipped: Vec::new(),
+        ordered_time: None,
+        pilot: pilot(compare),
+    })
+}
+
+/// The loads of subjects of the command line.
+fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> {
+    let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
+    let scheme = compare.load.scheme(subjects)?;
+    if let Some(file) = &compare.scenario {
+        if scheme != Scheme::Http || !compare.http2_for.is_empty() {
+            return Err(Failure::usage(
+                "a scenario is of requests in HTTP/1.1: give subjects of http:// or https://, and no \
+                 --http2-for",
+            ));
+        }
+        return compare.load.of_users(file, is_encrypted);
+    }
+    let loads = compare.load.loads(scheme, is_encrypted, None)?;
+    if !compare.output.quiet {
+        compare.load.hint(is_encrypted).into_iter().for_each(tell);
+    }
+    let mut requests = loads.iter().flat_map(|load| &load.requests);
+    let takes_own_path = requests.any(|request| request.path.is_none());
+    match subjects.iter().find(|one| has_placeholder(one)) {
+        Some(subject) if takes_own_path => Err(Failure::usage(format!(
+            "the URL of {} has a placeholder, which would be sent as it is: give the path by \
+             --path, or write %7B and %7D for the braces",
+            subject.name
+        ))),
+        _ => Ok(loads),
+    }
+}
+
+/// Whether there is one in the URL of a server that runs.
+fn has_placeholder(subject: &Subject) -> bool {
+    match &subject.source {
+        Source::Address(target) => without_placeholders(&target.path) != target.path,
+        Source::Command(_) => false,
+    }
+}
+
+fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
+    if let Some((flag, key)) = compare.load.given() {
+        return Err(Failure::usage(format!(
+            "{flag} cannot be combined with a study file, which sets the load: set `{key}` in its \
+             [[load]]"
+        )));
+    }
+    if compare.scenario.is_some() {
+        return Err(Failure::usage(
+            "--scenario cannot be combined with a study file, which sets the load: set `scenario` in \
+             its [[load]]",
+        ));
+    }
+    if !compare.http2_for.is_empty() {
+        return Err(Failure::usage(
+            "--http2-for cannot be combined with a study file: set `http2 = true` in its \
+             [[subject]]",
+        ));
+    }
+    if compare.aa {
+        return Err(Failure::usage(
+            "--aa compares one subject of the command line with itself, and a study file has its \
+             own subjects: leave one of them out",
+        ));
+    }
+    let (mut file, folder) = study_file::read(path).map_err(Failure::usage)?;
+    extent.cut(&mut file)?;
+    let skipped = skip(&mut file, &folder, extent.absent)?;
+    if let ([only], None) = (&file.subjects[..], &compare.against) {
+        return Err(at(path, only, &alone(&skipped)));
+    }
+    let had = provide(path, &file, &folder, extent, compare)?;
+    let subjects = file.in_order().into_iter();
+    let subjects = subjects.map(|spec| subject(path, spec, &folder, &had));
+    let services = file.services.iter();
+    let services = services.map(|spec| service(path, spec, &folder, &had));
+    Ok(Study {
+        subjects: subjects.collect::<Result<_, _>>()?,
+        services: services.collect::<Result<_, _>>()?,
+        contrasts: file.contrasts,
+        loads: file.loads,
+        faults: file.faults,
+        aa: false,
+        margin: compare.margin.or(file.margin).unwrap_or(Margin::DEFAULT),
+        budget: compare.budget.or(file.budget),
+        blocks: compare.blocks.or(file.blocks),
+        slice: compare.slice.or(file.slice).unwrap_or(SliceLength::Usual),
+        rounds: compare.rounds,
+        cold: compare.cold,
+        ceiling: ceiling(compare)?,
+        interleave: interleave(compare)
+            .or(file.interleave)
+            .unwrap_or(Interleave::Slices),
+        files: file.files,
+        local_addresses: compare.generator.local_address.clone(),
+        threads: compare.generator.threads.or(file.threads).map(usize::from),
+        pin: pin(compare).or(file.pin).unwrap_or(Pin::Split),
+        wait: { compare.generator.wait() }
+            .or(file.wait)
+            .unwrap_or(WaitChoice::Auto),
+        seed: compare
+            .generator
+            .seed
+            .or(file.seed)
+            .unwrap_or_else(seed_from_clock),
+        command: invocation::recorded(),
+        against: None,
+        skipped,
+        ordered_time: None,
+        pilot: pilot(compare),
+    })
+}
+
+/// Why the only subject that there is, or that is left, is not compared.
+fn alone(skipped: &[SkippedSubject]) -> String {
+    let beside = "start it yourself and load it alone with `abx run URL`, or compare it with an \
+                  older record using --against";
+    let names: Vec<&str> = skipped.iter().map(|one| one.name.as_str()).collect();
+    match names.is_empty() {
+        true => format!("one subject alone cannot be compared: add a second [[subject]], {beside}"),
+        false => format!(
+            "no other subject is left, and one alone cannot be compared: provide what {} needs \
+             (above), {beside}",
+            names.join(" or ")
+        ),
+    }
+}
+
+/// What the subjects need, all of it there: installed now when that was asked
+/// for, and else listed in the failure.
+fn provide(
+    path: &Path,
+    file: &StudyFile,
+    folder: &Path,
+    extent: &Extent,
+    compare: &Compare,
+) -> Result<Vec<Provision>, Failure> {
+    let cache = provision::cache_folder();
+    let needed = provision::survey(file, folder, &cache);
+    let missing: Vec<_> = needed.iter().flat_map(Provision::missing).collect();
+    if missing.is_empty() {
+        return Ok(needed);
+    }
+    if compare.install {
+        provision::install(&needed, &mut |line| tell(line)).map_err(Failure::usage)?;
+        return Ok(provision::survey(file, folder, &cache));
+    }
+    Err(Failure::usage(format!(
+        "{}: something that its subjects need is missing:\n{}\nTo install what abx can install: \
+         {} --install",
+        study_file::file(path).display(),
+        lines(&missing),
+        extent.command
+    )))
+}
+
+/// The images of subjects of the command line, all of them there: pulled now when that was
+/// asked for, and else named in the failure.
+fn have_images(subjects: &[Subject], compare: &Compare) -> Result<(), Failure> {
+    let needed = provision::survey_images(subjects, &provision::cache_folder());
+    if needed.is_empty() && compare.install {
+        return Err(Failure::usage(
+            "--install needs an image, or a study file, which says what its subjects need: give \
+             one",
+        ));
+    }
+    let missing: Vec<_> = needed.iter().flat_map(Provision::missing).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if compare.install {
+        return provision::install(&needed, &mut |line| tell(line)).map_err(Failure::usage);
+    }
+    Err(Failure::usage(format!(
+        "something that a subject needs is missing:\n{}\nTo have abx pull images: add --install",
+        lines(&missing)
+    )))
+}
+
+/// What is missing, and what would bring it.
+fn lines(missing: &[&Missing]) -> String {
+    let each = missing.iter();
+    let each = each.map(|one| format!("  {}: {}\n    {}", one.subject, one.what, one.remedy));
+    each.collect::<Vec<_>>().join("\n")
+}
+
+/// Leaves out subjects whose program only the user can bring and did not, and
+/// says so; at least two have to stay.
+fn skip(
+    file: &mut StudyFile,
+    folder: &Path,
+    absent: Absent,
+) -> Result<Vec<SkippedSubject>, Failure> {
+    if absent == Absent::Refused {
+        return Ok(Vec::new());
+    }
+    let needed = provision::survey(file, folder, &provision::cache_folder());
+    // Without a service nobody can be measured, so that is missing and not skipped.
+    let is_service = |name: &str| file.services.iter().any(|one| one.name == name);
+    let subjects = needed.iter().filter(|one| !is_service(one.subject()));
+    let skipped: Vec<SkippedSubject> = { subjects.filter_map(Provision::brought) }
+        .map(|one| SkippedSubject {
+            name: one.subject.clone(),
+            needs: one.what.clone(),
+            how: one.remedy.to_string(),
+        })
+        .collect();
+    let stays = |one: &&SubjectSpec| !skipped.iter().any(|other| other.name == one.name);
+    let subjects = file.subjects.iter().filter(stays);
+    let names: Vec<String> = subjects.map(|one| one.name.clone()).collect();
+    for one in &skipped {
+        tell(&format!(
+            "skipping {}: it needs {}; {}",
+            one.name, one.needs, one.how
+        ));
+    }
+    if names.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: no subject is left to measure: provide one of the skipped ones",
+            file.name
+        )));
+    }
+    file.keep_subjects(&names)
+        .expect("these are names of its own");
+    Ok(skipped)
+}
+
+/// A subject of a study file, whose program is there.
+fn subject(
+    path: &Path,
+    spec: &SubjectSpec,
+    folder: &Path,
+    had: &[Provision],
+) -> Result<Subject, Failure> {
+    let mut subject = spec
+        .subject(folder)
+        .map_err(|error| at(path, spec, &error.to_string()))?;
+    match equip(&spec.name, &mut subject.source, had) {
+        None => Ok(subject),
+        Some(missing) => Err(at(path, spec, &missing)),
+    }
+}
+
+/// A service of a study file, whose program is there.
+fn service(
+    path: &Path,
+    spec: &ServiceSpec,
+    folder: &Path,
+    had: &[Provision],
+) -> Result<StudyService, Failure> {
+    let mut service = spec.service(folder);
+    match equip(&spec.name, &mut service.source, had) {
+        None => Ok(service),
+        Some(missing) => Err(at_line(
+            path,
+            spec.server.line,
+            "service",
+            &spec.name,
+            &missing,
+        )),
+    }
+}
+
+/// Gives a server what was had for it; what is wrong when its program is not there then.
+fn equip(name: &str, source: &mut Source, had: &[Provision]) -> Option<String> {
+    if let Some(had) = had.iter().find(|one| one.subject() == name) {
+        had.equip(source);
+    }
+    let Source::Command(launch) = source else {
+        return None;
+    };
+    let program = launch.missing_program()?;
+    Some(format!(
+        "`command`: program `{program}` not found, or not executable: install it, give its full \
+         path, make it executable (chmod +x), or say in `from` where it comes from"
+    ))
+}
+
+/// A failure at the line where a subject says how it comes to run.
+fn at(path: &Path, spec: &SubjectSpec, message: &str) -> Failure {
+    at_line(path, spec.server.line, "subject", &spec.name, message)
+}
+
+fn at_line(path: &Path, line: usize, kind: &str, name: &str, message: &str) -> Failure {
+    let file = study_file::file(path);
+    Failure::usage(format!(
+        "{}:{line}: {kind} \"{name}\": {message}",
+        file.display()
+    ))
+}
+
+/// The built-in server that does nothing.
+fn ceiling(compare: &Compare) -> Result<Option<CeilingServer>, Failure> {
+    // Agents elsewhere would have to reach a server that abx starts for this machine alone.
+    if compare.no_ceiling || compare.generator.fleet.bus.is_some() {
+        return Ok(None);
+    }
+    let program = own_program()?;
+    let program = program.to_string_lossy();
+    let words = "serve --port {port} --model null --page-bytes {bytes}".split(' ');
+    Ok(Some(CeilingServer {
+        command: std::iter::once(&*program)
+            .chain(words)
+            .map(str::to_owned)
+            .collect(),
+        encrypted: vec!["--tls-self-signed".to_owned()],
+    }))
+}
+
+fn interleave(compare: &Compare) -> Option<Interleave> {
+    compare.interleave.map(|interleave| match interleave {
+        InterleaveName::Slices => Interleave::Slices,
+        InterleaveName::Trials => Interleave::Trials,
+    })
+}
+
+fn pilot(compare: &Compare) -> PilotEffort {
+    match compare.pilot {
+        None | Some(PilotName::Usual) => PilotEffort::Usual,
+        Some(PilotName::Brief) => PilotEffort::Brief,
+    }
+}
+
+fn pin(compare: &Compare) -> Option<Pin> {
+    compare.pin.map(|pin| match pin {
+        PinName::Split => Pin::Split,
+        PinName::Shared => Pin::Shared,
+    })
+}
+
+/// What is wrong with the words for a subject; they may also have meant a study.
+fn not_a_subject(error: SubjectError) -> Failure {
+    match &error {
+        SubjectError::Unnamed(text) => Failure::usage(format!(
+            "{error}; nor is it a study of the catalog: {}",
+            catalog::meant(text)
+        )),
+        _ => Failure::usage(error),
+    }
+}
+
+fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
+    let mut subjects = compare
+        .words
+        .iter()
+        .map(|text| Subject::parse(text))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(not_a_subject)?;
+    for name in &compare.http2_for {
+        let named = subjects.iter_mut().find(|subject| subject.name == *name);
+        let named = named.ok_or_else(|| {
+            Failure::usage(format!(
+                "--http2-for: no subject is named `{name}`: name it as in '{name}=URL'"
+            ))
+        })?;
+        named.http2 = true;
+    }
+    match (compare.aa, subjects.len()) {
+        (false, 0) => return built_in(),
+        (true, 1) => {
+            let again = Subject {
+                name: format!("{}-again", subjects[0].name),
+                ..subjects[0].clone()
+            };
+            subjects.push(again);
+        }
+        (true, count) => {
+            return Err(Failure::usage(format!(
+                "--aa compares one subject with itself, and {count} were given: give one"
+            )));
+        }
+        (false, 1) if compare.against.is_none() => {
+            return Err(Failure::usage(
+                "one subject alone cannot be compared: add a second one, load it alone with \
+                 `abx run`, compare it with itself with --aa, or with an older record with --against",
+            ));
+        }
+        (false, _) => {}
+    }
+    for (place, subject) in subjects.iter().enumerate() {
+        if subjects[..place]
+            .iter()
+            .any(|other| other.name == subject.name)
+        {
+            return Err(Failure::usage(format!(
+                "two subjects are named `{}`: give each its own name, as in `name=...`",
+                subject.name
+            )));
+        }
+    }
+    Ok(subjects)
+}
+
+/// Two process models of the built-in server: no other software is needed.
+fn built_in() -> Result<Vec<Subject>, Failure> {
+    let program = own_program()?;
+    let subject = |model: &str| Subject {
+        name: model.to_owned(),
+        source: Source::Command(Launch::new(
+            [
+                &program.to_string_lossy(),
+                "serve",
+                "--port",
+                "{port}",
+                "--model",
+                model,
+            ]
+            .map(str::to_owned)
+            .into(),
+        )),
+        stand_in_for: None,
+        http2: false,
+    };
+    Ok(vec![subject("event"), subject("thread")])
+}

@@ -1,0 +1,108 @@
+//! `abx doctor`: what can this machine measure?
+
+use std::time::Duration;
+
+use abx_lab::Store;
+use abx_lab::doctor::{DoctorStep, Examination};
+use clap::Args;
+
+use crate::commands::history;
+use crate::commands::invocation::own_program;
+use crate::flags::load::seed_from_clock;
+use crate::flags::output;
+use crate::flags::output::OutputFlags;
+use crate::flags::units;
+use crate::ui::end::{End, Failure, tell};
+use crate::ui::signals;
+
+/// Show what this machine can measure: limits, noise, the generator's ceiling.
+///
+/// Compares the built-in server with itself, loads it as hard as one generator thread can, and
+/// reads the limits and settings of the machine. Needs no other software, and changes nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx doctor\n  \
+    abx doctor --quick\n  \
+    abx doctor --noise-for 60s --json doctor.json\n\n\
+    The exit code is 0 whatever it finds; 130 when interrupted.")]
+#[command(mut_arg("json", |json| json.help(output::json_help("what was found"))))]
+pub struct Doctor {
+    /// How long to compare the built-in server with itself, after a pilot of a few seconds; at
+    /// most 10m [default: 20s].
+    #[arg(long, value_parser = noise_for, value_name = "TIME")]
+    noise_for: Option<Duration>,
+    /// A rough look: 5s of noise, and shorter ceiling runs.
+    #[arg(long)]
+    quick: bool,
+    /// Seed for all randomness [default: from the clock].
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// How long it measures when nothing else is said: noise, and each ceiling.
+const USUAL: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(2)];
+const QUICK: [Duration; 2] = [Duration::from_secs(5), Duration::from_millis(500)];
+/// More is a study, which `abx compare --aa` conducts.
+const NOISE_MOST: Duration = Duration::from_secs(600);
+
+fn noise_for(text: &str) -> Result<Duration, String> {
+    let span = units::duration(text)?;
+    match span <= NOISE_MOST {
+        true => Ok(span),
+        false => Err(format!(
+            "`{text}` is longer than 10m: for more, compare a server with itself using `abx \
+             compare --aa`"
+        )),
+    }
+}
+
+/// Looks, and prints what was seen.
+pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
+    let flags = &doctor.output;
+    let [usual, ceiling_for] = if doctor.quick { QUICK } else { USUAL };
+    let noise_for = doctor.noise_for.unwrap_or(usual);
+    let seed = doctor.seed.unwrap_or_else(seed_from_clock);
+    let mut store = Store::for_new_record("doctor-noise", seed);
+    let interruption = signals::Interruption::by_signals();
+    let record = abx_lab::doctor::doctor(Examination {
+        program: own_program()?,
+        keeper_arguments: &["keeper"],
+        null_arguments: &["serve", "--port", "{port}", "--model", "null"],
+        noise_for,
+        ceiling_for,
+        seed,
+        version: env!("CARGO_PKG_VERSION"),
+        command: std::env::args().collect(),
+        store: &mut store,
+        watch: &mut |step| {
+            if !flags.quiet {
+                tell(&begins(step, noise_for));
+            }
+        },
+        on_stopper: &mut |stopper| interruption.stops(&stopper),
+    });
+    let report = abx_report::doctor_text(&record, &output::style(flags));
+    output::print(&report, &record, flags)?;
+    let has_blocks = record.noise.as_ref().is_some_and(|noise| noise.blocks > 0);
+    if has_blocks && !flags.quiet {
+        let name = history::name_of(&store);
+        tell(&format!("The blocks behind the noise: abx report {name}"));
+    }
+    Ok(match record.interrupted {
+        true => End::Interrupted,
+        false => End::Done,
+    })
+}
+
+/// What the person may wait for.
+fn begins(step: DoctorStep, noise_for: Duration) -> String {
+    match step {
+        DoctorStep::Noise => format!(
+            "Comparing the built-in server with itself for {}, after a pilot of a few seconds",
+            humantime::format_duration(noise_for)
+        ),
+        DoctorStep::Ceiling => "Loading it as hard as one generator thread can".to_owned(),
+    }
+}

@@ -1,0 +1,183 @@
+//! `abx agent`: a part of the load that `abx run` or `abx compare` offers from elsewhere.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use abx_engine::schedule::PerSecond;
+use abx_engine::{EnginePlan, Stopper};
+use abx_evidence::Wait;
+use abx_fleet::{
+    AgentLimits, AgentNews, AgentPlan, AllowedTarget, Bus, BusError, FleetTiming, random_id,
+    run_agent,
+};
+use clap::Args;
+
+use crate::flags::fleet;
+use crate::flags::units;
+use crate::ui::end::{End, Failure, tell};
+use crate::ui::signals;
+
+/// Make a part of the load that `abx run` or `abx compare` offers with --bus.
+///
+/// It connects to a NATS server, waits until it is given a part of a load, makes it, and waits
+/// for the next. It loads nobody but those whom --allow-target names.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx agent --bus nats://10.0.0.1:4222 --allow-target 10.0.0.0/8\n  \
+    abx agent --bus nats://10.0.0.1:4222 --allow-target 10.0.0.7 --max-rate 20000\n\n\
+    And where the result is wanted, for three of them:\n  \
+    abx run http://10.0.0.7/ -c 300 --bus nats://10.0.0.1:4222 --agents 3")]
+pub struct Agent {
+    /// The NATS server: nats://HOST:4222 or nats://USER:PASSWORD@HOST:4222, or tls:// for an
+    /// encrypted connection.
+    #[arg(long, value_name = "URL")]
+    bus: String,
+    /// Believe the certificates of this PEM file, for a bus at tls://.
+    #[arg(long, value_name = "FILE")]
+    bus_ca: Option<PathBuf>,
+    /// Who this is on the bus: a file with USER:PASSWORD, such as the agent-1.creds of `abx bus
+    /// init`.
+    #[arg(long, value_name = "FILE")]
+    bus_creds: Option<PathBuf>,
+    /// Network or address that may be loaded, such as 10.0.0.0/8; with commas, or repeated, for
+    /// several.
+    #[arg(long, value_name = "NETWORK", required = true, value_delimiter = ',')]
+    allow_target: Vec<AllowedTarget>,
+    /// Requests per second that this machine sends at most. Loads without a rate are refused
+    /// then.
+    #[arg(long, value_name = "N")]
+    max_rate: Option<PerSecond>,
+    /// What it is called in messages and records [default: a random name].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The slot that it must have, from 1 [default: any].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    slot: Option<u16>,
+    /// Worker threads [default: one per CPU].
+    #[arg(short, long, value_parser = units::threads)]
+    threads: Option<u16>,
+    /// Folder in which it keeps what it has counted of each run, for `abx collect` when the
+    /// controller is gone; the last 32 are kept [default: $XDG_STATE_HOME/abx/finals].
+    #[arg(long, value_name = "DIR")]
+    finals: Option<PathBuf>,
+    /// End after the first load.
+    #[arg(long)]
+    once: bool,
+}
+
+/// How often a bus that is not there is tried.
+const TRY_EVERY: Duration = Duration::from_secs(1);
+/// How often a wait looks whether it is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Letters of a random name.
+const NAME_LETTERS: usize = 8;
+
+/// Waits for loads, and makes its part of each.
+pub fn agent(agent: &Agent) -> Result<End, Failure> {
+    let plan = plan(agent)?;
+    let stopper = Stopper::default();
+    signals::stop_on_signals(&stopper);
+    let Some(bus) = connect(agent, &stopper)? else {
+        return Ok(End::Done);
+    };
+    tell(&format!("Agent {} waits for a controller", plan.name));
+    let mut on_news = |news| told(&news);
+    match run_agent(&*bus, &plan, &stopper.flag(), &mut on_news) {
+        Ok(()) => Ok(End::Done),
+        Err(error) => Err(Failure::no_claim(error)),
+    }
+}
+
+fn plan(agent: &Agent) -> Result<AgentPlan, Failure> {
+    let system = |what| move |error| Failure::usage(format!("cannot read {what}: {error}"));
+    let descriptors = abx_sys::limits::raise_descriptor_limit()
+        .map_err(system("the limit of file descriptors"))?;
+    let cpus = abx_sys::cpus::allowed().map_err(system("the list of processors"))?;
+    let id = random_id().map_err(system("a random number"))?;
+    let random_name = || id.chars().take(NAME_LETTERS).collect();
+    Ok(AgentPlan {
+        name: agent.name.clone().unwrap_or_else(random_name),
+        slot: agent.slot.map(|slot| usize::from(slot) - 1),
+        build: fleet::build()?,
+        engine: EnginePlan {
+            threads: agent.threads.map_or(cpus.len(), usize::from),
+            cpus,
+            // Over a network no server pays for waking a client.
+            wait: Wait::Asleep,
+        },
+        limits: AgentLimits {
+            targets: agent.allow_target.clone(),
+            rate_max: agent.max_rate,
+            descriptors: descriptors.soft,
+        },
+        timing: FleetTiming::default(),
+        once: agent.once,
+        finals: Some(finals(agent)?),
+        skew_ns: 0,
+        id,
+    })
+}
+
+/// Where it keeps what it has counted.
+fn finals(agent: &Agent) -> Result<PathBuf, Failure> {
+    match &agent.finals {
+        Some(folder) => std::path::absolute(folder).map_err(Failure::usage),
+        None => Ok(abx_lab::state_folder().join("finals")),
+    }
+}
+
+/// Connects, as soon as the bus is there; `None` when it is to end first.
+///
+/// # Errors
+/// A failure when the bus is there, and refuses, or this program has none: that would be so for
+/// ever.
+fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Failure> {
+    let mut is_told = false;
+    while !stopper.is_stopped() {
+        let (authorities, credentials) = (agent.bus_ca.as_deref(), agent.bus_creds.as_deref());
+        match fleet::connect(&agent.bus, authorities, credentials) {
+            Ok(bus) => return Ok(Some(bus)),
+            Err(error @ (BusError::Refused(_) | BusError::NotBuilt)) => {
+                return Err(Failure::usage(error));
+            }
+            Err(error) if !is_told => {
+                tell(&format!("abx: {error}; trying again every second"));
+                is_told = true;
+            }
+            Err(_) => {}
+        }
+        let mut left = TRY_EVERY;
+        while !(left.is_zero() || stopper.is_stopped()) {
+            thread::sleep(LOOK_EVERY);
+            left = left.saturating_sub(LOOK_EVERY);
+        }
+    }
+    Ok(None)
+}
+
+fn told(news: &AgentNews) {
+    tell(&match news {
+        AgentNews::Joined { slot, slots } => format!("Joined: {} of {slots}", slot + 1),
+        AgentNews::NotWanted { why } => format!("abx: a controller does not want it: {why}"),
+        AgentNews::Refuses { why } => format!("abx: refused: {why}"),
+        AgentNews::RunEnded => "The load is over".to_owned(),
+        AgentNews::ControllerLost => {
+            "abx: nothing is heard of the controller: the load was ended".to_owned()
+        }
+        AgentNews::GivenUp => {
+            "abx: the controller had given this agent up: the load was ended".to_owned()
+        }
+        AgentNews::NotSaved { why } => {
+            format!("abx: what was counted cannot be kept here ({why}); the load goes on")
+        }
+        AgentNews::Saved { file } => format!(
+            "What was counted is kept: abx collect {}, with the files of the other agents",
+            file.display()
+        ),
+        AgentNews::Overdue => {
+            "abx: a slice had not ended long after its time: it was ended".to_owned()
+        }
+    });
+}

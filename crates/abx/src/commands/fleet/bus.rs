@@ -1,0 +1,127 @@
+//! `abx bus init`: what a NATS server needs that agents and controllers may trust.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use abx_fleet::{BusSetup, SetupFile};
+use clap::{Args, Subcommand};
+
+use crate::flags::output;
+use crate::ui::end::{End, Failure};
+
+/// Set up the bus between machines that make load together.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx bus init bus --host 10.0.0.1\n  \
+    abx bus init bus --host bus.lan --host 10.0.0.1 --agents 8")]
+pub struct BusArgs {
+    #[command(subcommand)]
+    command: BusCommand,
+}
+
+/// What can be done with a bus.
+#[derive(Debug, Subcommand)]
+enum BusCommand {
+    /// Write a NATS configuration with TLS, and credentials for a controller and each agent.
+    Init(BusInit),
+}
+
+/// Write what a NATS server needs: its configuration, a certificate for TLS, and credentials
+/// for a controller and each agent.
+///
+/// With them an agent can speak for itself only, neither for a controller nor for another agent.
+/// Starts nothing, and overwrites nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    abx bus init bus --host 10.0.0.1 --agents 3")]
+struct BusInit {
+    /// Folder for the files; it is made if it is not there.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Name or address at which the other machines reach the server; repeated for several. This
+    /// machine reaches it as localhost too.
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// Port of the server.
+    #[arg(long, value_name = "PORT", default_value_t = 4222,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    port: u16,
+    /// How many agents get credentials.
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    agents: u16,
+}
+
+/// Only their owner reads them.
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+
+/// Does what is asked with a bus.
+pub fn bus(args: &BusArgs) -> Result<End, Failure> {
+    let BusCommand::Init(init) = &args.command;
+    let setup = BusSetup {
+        hosts: init.hosts.clone(),
+        port: init.port,
+        agents: init.agents,
+    };
+    let files = setup.files().map_err(Failure::usage)?;
+    write(&init.folder, &files)?;
+    output::to_stdout(&next_steps(init, files.len())).map_err(Failure::no_claim)?;
+    Ok(End::Done)
+}
+
+/// Writes all files, or none when one of them is there.
+fn write(folder: &Path, files: &[SetupFile]) -> Result<(), Failure> {
+    let cannot = |path: &Path, why: io::Error| {
+        Failure::usage(format!("cannot write {}: {why}", path.display()))
+    };
+    for file in files {
+        let path = folder.join(&file.name);
+        if fs::symlink_metadata(&path).is_ok() {
+            return Err(Failure::usage(format!(
+                "{} is there already, and nothing is overwritten: name another folder, or remove \
+                 that one to lock out all who have its files",
+                path.display()
+            )));
+        }
+    }
+    let made = DirBuilder::new()
+        .recursive(true)
+        .mode(FOLDER_MODE)
+        .create(folder);
+    made.map_err(|why| cannot(folder, why))?;
+    for file in files {
+        let path = folder.join(&file.name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(FILE_MODE);
+        let written = { options.open(&path) }.and_then(|mut it| it.write_all(file.text.as_bytes()));
+        written.map_err(|why| cannot(&path, why))?;
+    }
+    Ok(())
+}
+
+/// What a person does next, on three kinds of machines.
+fn next_steps(init: &BusInit, files: usize) -> String {
+    let host = init.hosts.first().map_or("localhost", String::as_str);
+    let address = match host.contains(':') {
+        true => format!("tls://[{host}]:{}", init.port),
+        false => format!("tls://{host}:{}", init.port),
+    };
+    let quoted = |path: &Path| shell_words::quote(&path.display().to_string()).into_owned();
+    let [authority, agent, controller] =
+        ["ca.pem", "agent-1.creds", "controller.creds"].map(|name| quoted(&init.folder.join(name)));
+    let (folder, agents) = (quoted(&init.folder), init.agents);
+    format!(
+        "{files} files are in {folder}, for their owner only. Then, in this order or any other:\n\n\
+         The bus, at {host}, which needs nats.conf, server.pem and server-key.pem:\n  \
+         cd {folder} && nats-server -c nats.conf\n\n\
+         Each of {agents} agents, which needs ca.pem and a file of its own:\n  \
+         abx agent --bus {address} --bus-ca {authority} --bus-creds {agent} \
+         --allow-target 10.0.0.0/8\n\n\
+         Here, where the result is wanted:\n  \
+         abx run http://10.0.0.7/ -c 300 --bus {address} --bus-ca {authority} \
+         --bus-creds {controller} --agents {agents}\n"
+    )
+}

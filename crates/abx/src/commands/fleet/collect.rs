@@ -1,0 +1,51 @@
+//! `abx collect`: what agents have kept of a run becomes a record.
+
+use std::path::PathBuf;
+
+use abx_fleet::{Collected, Final};
+use abx_lab::collected_run;
+use clap::Args;
+
+use crate::commands::run;
+use crate::flags::expect::ExpectFlags;
+use crate::flags::output::{FormatFlags, OutputFlags, Outputs};
+use crate::ui::end::{End, Failure};
+
+/// Put together what agents have counted of a run whose controller is gone.
+///
+/// Each agent keeps what it has counted of an `abx run` in a file of its own (`abx agent
+/// --finals`). These files, brought to one machine, become a record like that of the run, but
+/// for what the controller reads itself. A file that is given twice counts once.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx collect *.final.json\n\n\
+    Exit codes: 0 with a record; 2 when a file cannot be read, or files are of different runs, \
+    plans or builds; 3 when no claim is possible; 130 with a record of a load that was cut short.")]
+pub struct CollectArgs {
+    /// What the agents have kept of one run.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    output: OutputFlags,
+    #[command(flatten)]
+    formats: FormatFlags,
+}
+
+/// Reads the files, saves their record, and prints its report.
+pub fn collect(args: &CollectArgs) -> Result<End, Failure> {
+    let outputs = Outputs::of_record(&args.output, &args.formats)?;
+    let read = |file: &PathBuf| {
+        let one = Final::read(file).map_err(Failure::usage)?;
+        Ok((file.clone(), one))
+    };
+    let finals = args
+        .files
+        .iter()
+        .map(read)
+        .collect::<Result<_, Failure>>()?;
+    let Collected { measured, tally } = abx_fleet::collect(finals).map_err(Failure::usage)?;
+    let seed = measured.seed;
+    let record = collected_run(measured, tally).map_err(Failure::usage)?;
+    let nothing = ExpectFlags::default();
+    run::keep_and_print(&record, &nothing, &outputs, &args.output, seed)
+}

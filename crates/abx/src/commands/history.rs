@@ -1,0 +1,100 @@
+//! `abx history`: the records that are kept, found again.
+
+use std::path::PathBuf;
+
+use abx_lab::history::{Archive, HistoryError, Query, resolve, short_id_of_file};
+use abx_lab::{Store, state_folder};
+use clap::Args;
+
+use crate::flags::output::{self, OutputFlags, print, style};
+use crate::ui::end::{End, Failure, tell};
+
+/// List saved records, newest first.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx history\n  \
+    abx history nginx --limit 5\n  \
+    abx report 3fa9c1\n  \
+    abx report last\n  \
+    abx compare --against 3fa9c1:nginx 'nginx=examples/nginx {port} {dir}'\n\n\
+    Wherever a record is expected, its id will do, or the first four letters of it, or last for \
+    the newest record and last~1 for the one before it.")]
+#[command(mut_arg("json", |json| json.help(output::json_help("the list"))))]
+pub struct HistoryArgs {
+    /// Only records that contain this text in a subject (name, version, command, address),
+    /// load, file name or id.
+    #[arg(value_name = "SUBJECT|TEXT")]
+    text: Option<String>,
+    /// List at most this many records.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit)]
+    limit: usize,
+    /// Also list studies that failed before anything was measured.
+    #[arg(long)]
+    all: bool,
+    /// Rebuild the index from all records, instead of updating it.
+    #[arg(long)]
+    rebuild: bool,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+fn limit(text: &str) -> Result<usize, String> {
+    let found = text.parse().ok().filter(|limit| *limit > 0);
+    found.ok_or_else(|| format!("`{text}` is not a number of records: give one such as 20"))
+}
+
+/// Brings the index up to date and prints the list.
+pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
+    let folder = state_folder();
+    let archive = match history.rebuild {
+        true => Archive::rebuild(&folder),
+        false => Archive::open(&folder),
+    };
+    let archive = archive.map_err(Failure::usage)?;
+    if let Some(problem) = archive.problem() {
+        tell(&format!("abx: {problem}"));
+    }
+    let query = Query {
+        text: history.text.clone(),
+        limit: Some(history.limit),
+        with_unmeasured: history.all,
+    };
+    let found = archive.list(&query).map_err(Failure::no_claim)?;
+    let text = abx_report::history_text(&found, &style(&history.output));
+    print(&text, &found, &history.output)?;
+    Ok(End::Done)
+}
+
+/// The record that a word names: a file, the id of a record that is kept, or `last`.
+pub fn record_path(word: &str) -> Result<PathBuf, Failure> {
+    resolve(word, &state_folder()).map_err(Failure::usage)
+}
+
+/// What a record that was saved can be named by: its id, or its path where it is not among
+/// the others.
+pub fn name_of(store: &Store) -> String {
+    let path = store.path();
+    match (
+        store.moved(),
+        path.file_name().and_then(|name| name.to_str()),
+    ) {
+        (None, Some(name)) => short_id_of_file(name),
+        _ => path.display().to_string(),
+    }
+}
+
+/// Takes note of a record that was saved. What was measured is safe already, so
+/// a failure is told and nothing else.
+pub fn note(store: &Store) {
+    if store.moved().is_some() {
+        // It is not among the others, and that was told.
+        return;
+    }
+    let problem = match Archive::open(&state_folder()) {
+        Ok(archive) => archive.problem().map(HistoryError::to_string),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(problem) = problem {
+        tell(&format!("abx: {problem}"));
+    }
+}

@@ -1,0 +1,29 @@
+//! `abx study install`, and `--install` of `abx study check`: having what the subjects of
+//! studies need.
+
+use std::path::Path;
+
+use abx_lab::catalog::CheckedStudy;
+use abx_lab::provision::{self, Provision};
+
+use crate::ui::end::Failure;
+
+/// Installs what is missing of a study. What only the user can bring is told; answers
+/// how many subjects lack such a program.
+///
+/// # Errors
+/// A usage failure that says what could not be had and why.
+pub fn install(
+    study: &CheckedStudy,
+    cache: &Path,
+    tell: &mut dyn FnMut(&str),
+) -> Result<usize, Failure> {
+    let needed = provision::survey(&study.file, &study.folder, cache);
+    let (brought, others): (Vec<Provision>, Vec<Provision>) =
+        { needed.into_iter() }.partition(|one| one.brought().is_some());
+    for missing in brought.iter().filter_map(Provision::brought) {
+        tell(&format!("{}/{missing}", study.file.name));
+    }
+    provision::install(&others, tell).map_err(Failure::usage)?;
+    Ok(brought.len())
+}

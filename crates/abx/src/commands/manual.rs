@@ -1,0 +1,288 @@
+//! `abx manual`: the pages of the command line for `man`, made of the same definitions that read
+//! it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+
+use crate::flags::output::to_stdout;
+use crate::ui::end::{End, Failure, tell};
+
+/// Print or install the manual pages.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx manual | man -l -\n  \
+    abx manual compare | man -l -\n  \
+    abx manual --folder ~/.local/share/man/man1")]
+pub struct Manual {
+    /// The command whose page to print [default: the page of abx itself].
+    #[arg(value_name = "COMMAND", conflicts_with = "folder")]
+    command: Option<String>,
+    /// Write all pages to this directory instead.
+    #[arg(long)]
+    folder: Option<PathBuf>,
+}
+
+/// Prints one page, or writes them all.
+pub fn manual(manual: &Manual, shown: &Command) -> Result<End, Failure> {
+    match &manual.folder {
+        Some(folder) => {
+            let count = write_pages(folder, shown).map_err(|error| {
+                Failure::no_claim(format!(
+                    "cannot write the manual pages into {}: {error}. Give a writable \
+                     directory (`--folder`)",
+                    folder.display()
+                ))
+            })?;
+            tell(&format!("Wrote {count} pages to {}", folder.display()));
+        }
+        None => {
+            let page = asked_for(manual, shown)?;
+            to_stdout(&String::from_utf8_lossy(&page)).map_err(Failure::no_claim)?;
+        }
+    }
+    Ok(End::Done)
+}
+
+/// The page that is to be printed.
+fn asked_for(manual: &Manual, shown: &Command) -> Result<Vec<u8>, Failure> {
+    let pages = pages(shown).map_err(|error| Failure::no_claim(error.to_string()))?;
+    let name = match &manual.command {
+        Some(command) => format!("abx-{command}"),
+        None => "abx".to_owned(),
+    };
+    let known: Vec<&str> = { pages.iter() }
+        .filter_map(|page| page.name.strip_prefix("abx-"))
+        .collect();
+    let unknown = format!(
+        "`{name}` has no manual page: choose one of {}",
+        known.join(", ")
+    );
+    let found = pages.iter().find(|page| page.name == name);
+    found
+        .map(|page| page.roff.clone())
+        .ok_or_else(|| Failure::usage(unknown))
+}
+
+/// One page of section 1.
+struct ManualPage {
+    name: String,
+    roff: Vec<u8>,
+}
+
+/// That of abx, and one for each command.
+fn pages(shown: &Command) -> io::Result<Vec<ManualPage>> {
+    // What `abx help` prints is what the pages say.
+    let mut whole = shown.clone().disable_help_subcommand(true);
+    whole.build();
+    let mut all = vec![page(&whole, "abx".to_owned())?];
+    for command in whole.get_subcommands() {
+        all.push(page(command, format!("abx-{}", command.get_name()))?);
+    }
+    Ok(all)
+}
+
+fn page(command: &Command, name: String) -> io::Result<ManualPage> {
+    let mut roff = Vec::new();
+    let man = Man::new(command.clone()).title(&name);
+    let man = man.source(concat!("abx ", env!("CARGO_PKG_VERSION")));
+    man.render_title(&mut roff)?;
+    man.render_name_section(&mut roff)?;
+    man.render_synopsis_section(&mut roff)?;
+    man.render_description_section(&mut roff)?;
+    man.render_options_section(&mut roff)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut roff)?;
+    }
+    let after = command.get_after_help().map(ToString::to_string);
+    sections(&after.unwrap_or_default()).to_writer(&mut roff)?;
+    if command.get_version().is_some() {
+        man.render_version_section(&mut roff)?;
+    }
+    Ok(ManualPage { name, roff })
+}
+
+/// What stands below the flags of a help text, in sections of a manual page.
+fn sections(after: &str) -> Roff {
+    let mut roff = Roff::default();
+    for part in after.split("\n\n").map(str::trim_end) {
+        if let Some(examples) = part.strip_prefix("Examples:\n") {
+            roff.control("SH", ["EXAMPLES"]).control("nf", []);
+            for line in examples.lines() {
+                roff.text([roman(line.trim_start())]);
+            }
+            roff.control("fi", []);
+            continue;
+        }
+        let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
+        match part.strip_prefix("Exit codes") {
+            Some(codes) => {
+                let codes = codes.trim_start_matches(':').trim_start();
+                roff.control("SH", ["EXIT STATUS"]).text([roman(codes)]);
+            }
+            None if part.is_empty() => {}
+            None => {
+                roff.control("SH", ["NOTES"]).text([roman(part)]);
+            }
+        }
+    }
+    let see_also =
+        format!("The documents that these pages name, as docs/NAME.md, are {DOCUMENTS}.");
+    roff.control("SH", ["SEE ALSO"]).text([roman(see_also)]);
+    roff
+}
+
+/// Where the documents are after an installation.
+const DOCUMENTS: &str = "in share/doc/abx/ below the folder that has bin/abx, such as \
+                         /usr/local/share/doc/abx/docs/flags.md";
+
+fn write_pages(folder: &Path, shown: &Command) -> io::Result<usize> {
+    fs::create_dir_all(folder)?;
+    let pages = pages(shown)?;
+    for page in &pages {
+        fs::write(folder.join(format!("{}.1", page.name)), &page.roff)?;
+    }
+    Ok(pages.len())
+}
+
+#[cfg(test)]
+#[path = "../../tests/support/transcript.rs"]
+mod transcript;
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::path::Path;
+
+    use clap::Parser;
+
+    use crate::command_line::cli::{Cli, shown};
+    use crate::command_line::secrets::in_our_words;
+
+    use super::transcript::{Kind, Transcript, abx_words};
+    use super::*;
+
+    /// Why these words cannot be read, if so.
+    fn problem(words: &[String]) -> Option<String> {
+        let words = words.iter().map(OsString::from).collect();
+        match in_our_words(words) {
+            Ok(words) => Some(Cli::try_parse_from(words).err()?.to_string()),
+            Err(wrong) => Some(wrong),
+        }
+    }
+
+    #[test]
+    fn every_example_in_the_manual_can_be_read() {
+        // Method: each call of abx in the documents, also those that take too long
+        // to be run, read as if it were typed. Nothing is started.
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let found = Transcript::of_project(&root);
+        let mut read = 0;
+        for block in &found.blocks {
+            for example in &block.examples {
+                let Some(words) = example.words() else {
+                    continue;
+                };
+                let problem = problem(&words);
+                assert_eq!(problem, None, "{}:{}", block.file, example.line);
+                read += 1;
+            }
+        }
+        // An empty manual would pass.
+        assert!(read >= 20, "{read} examples");
+        for kind in [Kind::Run, Kind::Long] {
+            assert!(found.blocks.iter().any(|block| block.kind == kind));
+        }
+    }
+
+    #[test]
+    fn every_help_text_is_whole_and_true_for_its_command() {
+        // Method: both texts of each command and subcommand, and each manual page: no blanks
+        // within a sentence, no percentage without its blank, the placeholder of `--count`, and
+        // a text of `--json` that names what each command saves.
+        let mut whole = shown();
+        whole.build();
+        let mut commands = vec![&whole];
+        let mut saved = Vec::new();
+        while let Some(command) = commands.pop() {
+            commands.extend(command.get_subcommands());
+            for argument in command.get_arguments() {
+                let texts = [argument.get_help(), argument.get_long_help()];
+                for text in texts.into_iter().flatten().map(ToString::to_string) {
+                    let place = format!("{} {}: {text}", command.get_name(), argument.get_id());
+                    let joined = text.replace("\n\n", " ");
+                    assert!(!joined.contains("  ") && !joined.contains('\n'), "{place}");
+                    if argument.get_id() == "json" {
+                        saved.push((command.get_name(), text));
+                    }
+                }
+            }
+        }
+        let subject = |name: &str| {
+            let text = saved.iter().find(|(command, _)| *command == name);
+            let (_, text) = text.unwrap_or_else(|| panic!("{name} has no --json"));
+            let (_, after) = text.split_once("Also save ").expect("how each begins");
+            after.split_once(" as JSON").expect("what is saved").0
+        };
+        for (name, what) in [
+            ("compare", "the record"),
+            ("run", "the record"),
+            ("report", "the record with its conclusions"),
+            ("history", "the list"),
+            ("audit", "the audit"),
+            ("timer", "the times"),
+            ("doctor", "what was found"),
+            ("check", "the result of the check"),
+        ] {
+            assert_eq!(subject(name), what, "{name}");
+        }
+        let run = whole.find_subcommand_mut("run").expect("a command");
+        let count = "Make N requests of each one: {n} in path, headers and body";
+        for help in [run.render_help(), run.render_long_help()] {
+            let words: Vec<String> = help
+                .to_string()
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect();
+            assert!(words.join(" ").contains(count), "{help}");
+        }
+        let pages = pages(&shown()).expect("pages");
+        let page = pages
+            .iter()
+            .find(|page| page.name == "abx-run")
+            .expect("a page");
+        let page = String::from_utf8_lossy(&page.roff);
+        assert!(page.contains(count), "{page}");
+    }
+
+    #[test]
+    fn each_help_short_and_long_has_examples_that_can_be_read() {
+        // Method: both texts of abx and of each command; every example in them is
+        // one of that command and is read as if it were typed.
+        let mut whole = shown();
+        whole.build();
+        let commands = whole
+            .get_subcommands()
+            .filter(|one| one.get_name() != "help");
+        for command in std::iter::once(&whole).chain(commands) {
+            let mut command = command.clone();
+            let texts = [command.render_help(), command.render_long_help()];
+            for text in texts.map(|text| text.to_string()) {
+                let name = command.get_name();
+                let after = text.split_once("Examples:\n").map(|(_, after)| after);
+                let after = after.unwrap_or_else(|| panic!("{name} has no examples: {text}"));
+                let lines = after.lines().take_while(|line| !line.is_empty());
+                let examples: Vec<Vec<String>> = lines.filter_map(abx_words).collect();
+                assert!(!examples.is_empty(), "{name}: {text}");
+                for words in examples {
+                    assert_eq!(problem(&words), None, "{name}: {words:?}");
+                }
+            }
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What each command does, a file or folder per verb.
+
+pub mod audit;
+pub mod classic;
+pub mod compare;
+pub mod completions;
+pub mod doctor;
+pub mod fleet;
+pub mod history;
+mod install;
+pub mod invocation;
+pub mod manual;
+pub mod report;
+pub mod run;
+mod saved;
+pub mod serve;
+pub mod study;
+pub mod timer;
+pub mod view;

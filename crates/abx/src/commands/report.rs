@@ -1,0 +1,141 @@
+//! `abx report`: a saved record, judged again.
+
+use clap::Args;
+
+use crate::commands::compare;
+use crate::commands::history::record_path;
+use crate::commands::run;
+use crate::commands::run::scenario;
+use crate::commands::saved::{SavedRecord, read};
+use crate::flags::expect;
+use crate::flags::expect::ExpectFlags;
+use crate::flags::output;
+use crate::flags::output::{FormatFlags, OutputFlags, Outputs, StudyFormatFlags};
+use crate::ui::end::{End, Failure};
+
+/// Print the report of a saved record, in any format, without measuring.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx report ~/.local/state/abx/compare-1795300000-42-811.json\n  \
+    abx report last\n  \
+    abx report 3fa9c1 --html report.html\n  \
+    abx report monday.json tuesday.json wednesday.json\n  \
+    abx report 3fa9c1 0a1b2c\n  \
+    abx report times.json\n  \
+    abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -\n  \
+    abx report last --expect 'p99<50ms,errors<0.1%' --junit junit.xml")]
+#[command(mut_arg("json", |json| json.help(output::json_help("the record with its conclusions"))))]
+pub struct Report {
+    /// The record: a file, an id from `abx history`, or last (last~1: the one before it);
+    /// several of one study, from other days or machines, are read together.
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<String>,
+    #[command(flatten)]
+    expect: ExpectFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+    #[command(flatten)]
+    formats: FormatFlags,
+    #[command(flatten)]
+    study_formats: StudyFormatFlags,
+}
+
+impl Report {
+    /// The first flag that only a study has an answer to.
+    fn of_studies(&self) -> Option<&'static str> {
+        let expected = self.expect.is_given();
+        let flag = self.study_formats.first();
+        flag.or(expected.then_some("--expect or --fail-if-slower"))
+    }
+
+    /// Refuses a flag that this kind of record has no answer to.
+    fn refuse(&self, kind: &str, flag: Option<&'static str>) -> Result<(), Failure> {
+        match flag {
+            None => Ok(()),
+            Some(flag) => Err(Failure::usage(format!(
+                "{} is the record of {kind}, so {flag} does not apply: leave it out, or give a record \
+                 of `abx compare`",
+                self.records.join(", ")
+            ))),
+        }
+    }
+}
+
+/// Reads, judges and prints.
+pub fn report(report: &Report) -> Result<End, Failure> {
+    let flags = &report.output;
+    let outputs = Outputs::of_study(flags, &report.formats, &report.study_formats)?;
+    let style = output::style(flags);
+    let [record] = &report.records[..] else {
+        return several(report);
+    };
+    let path = record_path(record)?;
+    match read(&path)? {
+        SavedRecord::Study(record) => {
+            let known = expect::known_of_record(&record);
+            let answers = expect::ask(&record, &report.expect.read(&known)?);
+            let printed = compare::print(&record, &answers, &outputs, flags);
+            compare::conclude(printed, compare::ended(&record, &answers, flags))
+        }
+        SavedRecord::Run(record) => {
+            let of_comparisons = report.study_formats.first_of_comparisons();
+            let slower = report.expect.fail_if_slower.as_ref();
+            let refused = of_comparisons.or(slower.map(|_| "--fail-if-slower"));
+            report.refuse("a run, which compares nothing", refused)?;
+            let measured = &report.study_formats.measured;
+            let outputs = Outputs::of_run(flags, &report.formats, measured)?;
+            run::print(&record, &report.expect, &outputs, flags)
+        }
+        SavedRecord::Scenario(record) => {
+            let given = report.formats.first_but_html().or(report.of_studies());
+            report.refuse("a scenario, which has text, --html and --json", given)?;
+            let outputs = Outputs::of_record(flags, &report.formats)?;
+            scenario::print(&record, &outputs, flags)
+        }
+        SavedRecord::Machine(record) => {
+            let given = report.formats.first().or(report.of_studies());
+            report.refuse("`abx doctor`, which loads nothing", given)?;
+            let text = abx_report::doctor_text(&record, &style);
+            output::print(&text, &record, flags)?;
+            Ok(End::Done)
+        }
+        SavedRecord::Timer(record) => {
+            let given = report.formats.first().or(report.of_studies());
+            report.refuse("`abx timer`, which compares nothing", given)?;
+            let text = abx_report::timer_text(&record, &style);
+            output::print(&text, &record, flags)?;
+            Ok(End::Done)
+        }
+    }
+}
+
+/// Reads several records of one study together.
+fn several(report: &Report) -> Result<End, Failure> {
+    if let Some(flag) = report.formats.first().or(report.of_studies()) {
+        return Err(Failure::usage(format!(
+            "several records are read together as text and with --json, so {flag} does not apply: \
+             leave it out, or give one record"
+        )));
+    }
+    let mut records = Vec::new();
+    for word in &report.records {
+        match read(&record_path(word)?)? {
+            SavedRecord::Study(record) => records.push((word.clone(), *record)),
+            _ => return Err(not_of_a_study(word, &report.records)),
+        }
+    }
+    let pooled = abx_evidence::pooled(&records).map_err(Failure::usage)?;
+    let text = abx_report::pooled_text(&pooled, &output::style(&report.output));
+    output::print(&text, &pooled, &report.output)?;
+    Ok(End::Done)
+}
+
+/// Several records of which this one is none of a comparison.
+fn not_of_a_study(word: &str, words: &[String]) -> Failure {
+    Failure::usage(format!(
+        "{word} is not a record of `abx compare`, and `abx report` reads only records of one study \
+         together. To see these next to each other, use `abx view {}`; to learn which server is \
+         faster, measure them together: `abx compare URL URL`",
+        words.join(" ")
+    ))
+}

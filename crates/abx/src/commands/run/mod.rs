@@ -1,0 +1,440 @@
+//! `abx run`: one server, under one load or several.
+
+pub mod scenario;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use abx_engine::LoadGenerator;
+use abx_engine::schedule::Arrivals;
+use abx_evidence::expectation::KnownNames;
+use abx_evidence::{ExpectationResult, Level, RunRecord, Shape, StudyRecord};
+use abx_lab::{
+    Abort, Load, OrderedTime, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan,
+    RunProgress, Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
+};
+use abx_report::plural;
+use clap::Args;
+
+use self::scenario::ScenarioWords;
+use crate::commands::compare;
+use crate::commands::history;
+use crate::commands::invocation;
+use crate::flags::expect;
+use crate::flags::expect::{ExpectFlags, ThresholdFlags};
+use crate::flags::load::{GeneratorFlags, LoadFlags};
+use crate::flags::output;
+use crate::flags::output::{FormatFlags, MeasuredFormatFlags, OutputFlags, Outputs};
+use crate::flags::units;
+use crate::ui::end::{End, Failure, tell};
+use crate::ui::signals;
+use crate::ui::watch::RunWatch;
+
+/// Load one server and report throughput, response times, outcomes and cost.
+///
+/// With several numbers of connections, rates that are a share of what the server can do, or an
+/// objective, it is a study of the server alone: its curve, its knee, its capacity.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
+    abx run localhost:8080 -c 1,10,100 -d 20s\n  \
+    abx run localhost:8080 --slo 'p99<50ms,errors<0.1%'\n  \
+    abx run localhost:8080 -r 500 --warmup 1s --expect 'p99<50ms,errors<0.1%'\n  \
+    abx run http://127.0.0.1:8080/ -c 100 -n 10000 --no-keepalive\n  \
+    abx run http://unix:/run/server.sock:/path -c 10\n  \
+    abx run localhost:8080 --scenario login.toml -c 50 -d 10s\n  \
+    abx run localhost:8080 --replay access.log --speed 10\n  \
+    abx run -c 10 -d 5s curl 'http://127.0.0.1:8080/' -H 'Accept: text/html' --compressed\n  \
+    abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
+pub struct Run {
+    /// URL of the server: http://HOST:PORT/PATH or https://, and ws:// or wss:// for WebSocket;
+    /// without a scheme, http://. On a Unix socket: http://unix:/SOCKET:/PATH. Or, behind all
+    /// flags, a command of curl as browsers copy it.
+    url: String,
+    /// Connect to this Unix socket; the URL's host is only told, and not looked up.
+    #[arg(long, value_name = "PATH", conflicts_with = "local_address")]
+    unix_socket: Option<PathBuf>,
+    /// How long to send requests, in seconds or with a unit; under each of several loads [default:
+    /// 10s]. With --slo, how long the whole search takes [default: 2m].
+    #[arg(short, long, visible_short_alias = 'z', value_parser = units::run_time, value_name = "TIME")]
+    duration: Option<Duration>,
+    /// Stop after this many requests or messages, or sessions of a scenario, instead of after a
+    /// time.
+    #[arg(short = 'n', long, conflicts_with = "duration", value_parser = units::requests, value_name = "N")]
+    requests: Option<u64>,
+    /// Send the load for this long before anything counts, in seconds or with a unit.
+    #[arg(long, visible_alias = "warm-up", value_parser = units::seconds, value_name = "TIME")]
+    warmup: Option<Duration>,
+    /// Have -c users make sessions of several requests in order, as this TOML file says
+    /// (docs/scenarios.md).
+    #[arg(long, value_name = "FILE", conflicts_with = "bus")]
+    scenario: Option<PathBuf>,
+    #[command(flatten)]
+    load: LoadFlags,
+    #[command(flatten)]
+    generator: GeneratorFlags,
+    #[command(flatten)]
+    thresholds: ThresholdFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+    #[command(flatten)]
+    formats: FormatFlags,
+    #[command(flatten)]
+    measured_formats: MeasuredFormatFlags,
+}
+
+/// What `-d` is when neither it nor `-n` is given.
+const DURATION: Duration = Duration::from_secs(10);
+
+impl Run {
+    /// The server.
+    fn target(&self) -> Result<Target, Failure> {
+        let url = with_scheme(&self.url);
+        let Some(socket) = &self.unix_socket else {
+            return Target::parse(&url).map_err(Failure::usage);
+        };
+        let socket = std::path::absolute(socket).map_err(Failure::usage)?;
+        Target::on_socket(&url, &socket.to_string_lossy()).map_err(Failure::usage)
+    }
+
+    /// What is asked of a scenario.
+    fn scenario<'a>(&'a self, path: &'a Path, target: Target) -> ScenarioWords<'a> {
+        ScenarioWords {
+            path,
+            target,
+            sessions: self.requests,
+            time: self.duration.unwrap_or(DURATION),
+            load: &self.load,
+            generator: &self.generator,
+            output: &self.output,
+            formats: &self.formats,
+        }
+    }
+
+    /// The flag that a scenario has no use for, and why.
+    fn refused_by_scenario(&self) -> Option<String> {
+        let is_expected = !self.thresholds.expect.is_empty();
+        let of_requests = is_expected.then_some("--expect");
+        let of_requests = of_requests.or(self.measured_formats.first());
+        match (self.warmup, of_requests) {
+            (Some(_), _) => Some(
+                "--warmup does not apply to a scenario, whose users begin with their first \
+                 session: run it once before, or compare servers with it (`abx compare \
+                 --scenario`), which warms them up"
+                    .to_owned(),
+            ),
+            (None, Some(flag)) => Some(format!(
+                "{flag} does not apply to a scenario, whose sessions are no requests: read its \
+                 report, or its record (`--json`)"
+            )),
+            (None, None) => None,
+        }
+    }
+
+    /// For how long the load is sent before anything counts.
+    fn warm_up(&self, load: &Load) -> Result<Duration, Failure> {
+        let Some(warm_up) = self.warmup else {
+            return Ok(Duration::ZERO);
+        };
+        let refused = if load.shape.hold_ns().is_some() {
+            "idle connections, which send nothing"
+        } else if load.log.is_some() {
+            "--replay, whose log begins once: cut off its first lines instead"
+        } else if self.load.stages_last().is_some() {
+            "stages, which begin once: begin with a stage that is its warm-up"
+        } else if self.generator.fleet.bus.is_some() {
+            "--bus, whose agents keep the counts of one load: run it once before"
+        } else {
+            return Ok(warm_up);
+        };
+        Err(Failure::usage(format!(
+            "--warmup does not apply to {refused}"
+        )))
+    }
+
+    /// When it ends.
+    fn end(&self, load: &Load) -> Result<RunEnd, Failure> {
+        if let Some(hold_ns) = load.shape.hold_ns() {
+            return match (self.duration, self.requests) {
+                (None, None) => Ok(RunEnd::After(Duration::from_nanos(hold_ns))),
+                _ => Err(Failure::usage(
+                    "-d and -n do not apply to idle connections: set how long they are held with \
+                     --hold",
+                )),
+            };
+        }
+        if let Arrivals::Replay(replay) = &load.pacing.arrivals {
+            let lasts = replay.lasts().into();
+            return match self.requests {
+                None => Ok(RunEnd::After(
+                    self.duration.map_or(lasts, |span| span.min(lasts)),
+                )),
+                Some(_) => Err(Failure::usage(
+                    "-n does not apply to --replay, which ends with its log: end it sooner with \
+                     -d, or give fewer lines of it",
+                )),
+            };
+        }
+        let usual = self.load.stages_last().unwrap_or(DURATION);
+        Ok(match self.requests {
+            Some(requests) => RunEnd::AfterRequests(requests),
+            None => RunEnd::After(self.duration.unwrap_or(usual)),
+        })
+    }
+}
+
+/// What is about to be done.
+fn announcement(url: &str, load: &Load, end: RunEnd, warm_up: Duration) -> String {
+    let how_long = match end {
+        RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
+        RunEnd::AfterRequests(count) => {
+            let unit = load.shape.kind().units();
+            format!("with {}", plural(count, unit.trim_end_matches('s')))
+        }
+    };
+    let connections = plural(load.connections.into(), "connection");
+    match load.shape {
+        Shape::Connections { .. } => format!("Holding {connections} to {url} {how_long}"),
+        _ if !warm_up.is_zero() => {
+            let warm_up = humantime::format_duration(warm_up);
+            format!("Loading {url} over {connections} {how_long}, after {warm_up} of warm-up")
+        }
+        _ => format!("Loading {url} over {connections} {how_long}"),
+    }
+}
+
+/// What is about to be done under several loads, or to find one, and how long that takes.
+fn announcement_of_several(study: &Study, url: &str) -> String {
+    let loads = u32::try_from(study.loads.len()).unwrap_or(u32::MAX);
+    let time = |span: Duration| humantime::format_duration(span);
+    match study.ordered_time {
+        Some(OrderedTime::EachLoad(each)) if loads > 1 => format!(
+            "Loading {url} under {loads} loads, each for {}: {} of load, and before that a pilot",
+            time(each),
+            time(each.saturating_mul(loads))
+        ),
+        Some(OrderedTime::EachLoad(each)) => format!(
+            "Finding out how much load {url} can take, then loading it for {}",
+            time(each)
+        ),
+        Some(OrderedTime::Whole(whole)) => format!(
+            "Finding out how much load {url} can take, then loading it around that: about {} in all",
+            time(whole)
+        ),
+        None => format!("Loading {url}"),
+    }
+}
+
+/// Loads, and prints what came of it.
+pub fn run(run: &Run) -> Result<End, Failure> {
+    let outputs = Outputs::of_run(&run.output, &run.formats, &run.measured_formats)?;
+    let target = run.target()?;
+    let expect = ExpectFlags::from(&run.thresholds);
+    if let Some(file) = &run.scenario {
+        if let Some(why) = run.refused_by_scenario() {
+            return Err(Failure::usage(why));
+        }
+        return scenario::run(run.scenario(file, target));
+    }
+    let is_encrypted = target.is_encrypted;
+    let mut loads = { &run.load }.loads(target.scheme, target.is_encrypted, Some(&target))?;
+    if !run.output.quiet {
+        run.load.hint(is_encrypted).into_iter().for_each(tell);
+    }
+    let load = match loads.pop() {
+        Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,
+        last => {
+            loads.extend(last);
+            let url = target.url.clone();
+            let study = curve(run, target, loads)?;
+            if !run.output.quiet {
+                tell(&announcement_of_several(&study, &url));
+            }
+            let generator = run.generator.fleet.generator(run.output.quiet)?;
+            let printing = (&outputs, &run.output);
+            return compare::conduct(&study, "run", printing, &expect, generator);
+        }
+    };
+    let (end, warm_up) = (run.end(&load)?, run.warm_up(&load)?);
+    // A mistake in what is expected is found before anything is loaded.
+    expect.read(&KnownNames {
+        subjects: vec![target.url.clone()],
+        loads: vec![load.name.clone()],
+    })?;
+    let generator = run.generator.fleet.generator(run.output.quiet)?;
+    if !run.output.quiet {
+        target.choice().iter().for_each(|choice| tell(choice));
+        tell(&announcement(&target.url, &load, end, warm_up));
+    }
+    let plan = RunPlan {
+        target,
+        load,
+        end,
+        warm_up,
+        threads: run.generator.threads.map(usize::from),
+        wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
+        local_addresses: run.generator.local_address.clone(),
+        seed: run.generator.seed(),
+        command: invocation::recorded(),
+    };
+    let seed = plan.seed;
+    let record = measure(plan, RunWatch::new(run.output.quiet, end), generator)?;
+    keep_and_print(&record, &expect, &outputs, &run.output, seed)
+}
+
+/// Saves a record, prints its report, and says where it is and how the command ends.
+pub fn keep_and_print(
+    record: &RunRecord,
+    expect: &ExpectFlags,
+    outputs: &Outputs,
+    flags: &OutputFlags,
+    seed: u64,
+) -> Result<End, Failure> {
+    let mut store = Store::for_new_record("run", seed);
+    let saved = store.save_somewhere(record);
+    let printed = print(record, expect, outputs, flags);
+    let is_kept = saved.is_ok();
+    match saved {
+        // What was measured is in the report all the same.
+        Err(error) => tell(&format!("abx: {error}")),
+        Ok(()) => history::note(&store),
+    }
+    if is_kept && (!flags.quiet || store.moved().is_some()) {
+        compare::tell_where(&store);
+    }
+    printed
+}
+
+/// Prints a run with what it shows of what was expected, and says how the command ends.
+pub fn print(
+    record: &RunRecord,
+    expect: &ExpectFlags,
+    outputs: &Outputs,
+    flags: &OutputFlags,
+) -> Result<End, Failure> {
+    let style = output::style(flags);
+    let study = StudyRecord::judged(record.measured.clone());
+    let expectations = expect.read(&expect::known_of_record(&study))?;
+    let results = expect::ask(&study, &expectations);
+    let extent = outputs.extent();
+    let mut report = abx_report::expectations_text(&study, &results, extent, &style);
+    if !report.is_empty() {
+        report.push('\n');
+    }
+    report.push_str(&abx_report::run_text(record, extent, &style));
+    let printed = outputs.print_run(&report, record, (&study, &results));
+    compare::conclude(printed, ended(record, &results, flags))
+}
+
+/// Loads, while a person looks.
+fn measure(
+    plan: RunPlan,
+    watch: Option<RunWatch>,
+    generator: Option<Box<dyn LoadGenerator>>,
+) -> Result<RunRecord, Failure> {
+    let mut watch = watch;
+    let mut see = watch
+        .as_mut()
+        .map(|watch| move |progress: RunProgress| watch.see(progress));
+    let measured = abx_lab::run(
+        plan,
+        RunEnvironment {
+            version: env!("CARGO_PKG_VERSION"),
+            on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
+            watch: see.as_mut().map(|see| see as &mut dyn FnMut(RunProgress)),
+            generator,
+        },
+    );
+    watch.iter().for_each(RunWatch::finish);
+    measured.map_err(failure)
+}
+
+/// Blocks of a study of one server: the fewest of which intervals are given.
+const BLOCKS: u32 = 6;
+/// How long the search for a capacity and its blocks take, about.
+const CAPACITY_TIME: Duration = Duration::from_secs(120);
+
+/// The study of one server under several loads, or at rates that are still to be found.
+fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> {
+    if run.requests.is_some() {
+        return Err(Failure::usage(
+            "-n counts the requests of one load: for several loads, percentages such as 25% and \
+             --slo, say by -d how long each may take",
+        ));
+    }
+    if run.warmup.is_some() {
+        return Err(Failure::usage(
+            "--warmup is of one load: several loads, percentages such as 25% and --slo take turns \
+             in blocks, each of which warms the server up",
+        ));
+    }
+    if run.load.stages_last().is_some() {
+        return Err(Failure::usage(
+            "stages take longer than a slice lasts: give one number of connections and one message \
+             size",
+        ));
+    }
+    if loads.iter().any(|load| load.log.is_some()) {
+        return Err(Failure::usage(
+            "--replay is one load: give one number of connections, or compare servers by \
+             `abx compare`",
+        ));
+    }
+    let is_search = loads
+        .iter()
+        .any(|load| matches!(load.rate, RateSpec::Objective { .. }));
+    let usual = if is_search { CAPACITY_TIME } else { DURATION };
+    let each = run.duration.unwrap_or(usual);
+    let count = u32::try_from(loads.len()).unwrap_or(u32::MAX);
+    let subject = Subject {
+        name: target.title(),
+        source: Source::Address(target),
+        stand_in_for: None,
+        http2: false,
+    };
+    let command = invocation::recorded();
+    Ok(Study {
+        threads: run.generator.threads.map(usize::from),
+        wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
+        local_addresses: run.generator.local_address.clone(),
+        blocks: Some(BLOCKS),
+        ordered_time: Some(if is_search {
+            OrderedTime::Whole(each.saturating_mul(count))
+        } else {
+            OrderedTime::EachLoad(each)
+        }),
+        ..Study::of_one(subject, loads, run.generator.seed(), command)
+    })
+}
+
+/// How a command ends that printed this run with these results. With `--quiet` it says why
+/// there is no claim.
+fn ended(record: &RunRecord, results: &[ExpectationResult], flags: &OutputFlags) -> End {
+    let is_void = record.findings.iter().any(|one| one.level == Level::Void);
+    let end = if record.interrupted {
+        End::Interrupted
+    } else if is_void {
+        End::NoClaim
+    } else {
+        End::Done
+    };
+    let end = expect::end(results, end);
+    if end == End::NoClaim && flags.quiet {
+        let why = abx_report::no_claim_line(&record.findings, results);
+        tell(&format!("abx: {why}"));
+    }
+    end
+}
+
+fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Abort(Abort::Interrupted) => Failure::interrupted(),
+        RunError::Abort(Abort::Engine(ref engine))
+        | RunError::Prepare(PrepareError::Engine(ref engine))
+            if !engine.is_of_load() =>
+        {
+            Failure::no_claim(error)
+        }
+        RunError::Prepare(_) | RunError::Abort(_) => Failure::usage(error),
+    }
+}

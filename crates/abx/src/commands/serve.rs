@@ -1,0 +1,325 @@
+//! `abx serve`: the reference server.
+
+use std::cell::Cell;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use abx_server::{
+    BACKLOG, Content, Faults, Frames, Model, Nagle, ProcessRole, SendMethod, ServeError,
+    ServerCertificate, ServerConfig, Stall, WebSocketSupport, Work, WorkerNews,
+};
+use abx_sys::ServerAddress;
+use abx_sys::process::{die_of_crashes, set_name};
+use clap::{Args, ValueEnum};
+
+use crate::flags::units;
+use crate::ui::end::{End, Failure, tell};
+
+/// Run the reference server, with a choice of process models and injected faults.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx serve --port 8080\n  \
+    abx serve --listen unix:/run/server.sock\n  \
+    abx serve --port 8081 --model thread --work 10us\n  \
+    abx serve --port 8081 --model hybrid --max-threads 8\n  \
+    abx serve --port 8081 --model thread --workers 2\n  \
+    abx serve --port 8081 --model hybrid --workers 2 --blog\n  \
+    abx serve --port 8082 --root ./public\n  \
+    abx serve --port 8082 --root ./public --files uring\n  \
+    abx serve --port 8083 --websocket\n  \
+    abx serve --port 8443 --tls-self-signed")]
+pub struct Serve {
+    /// Port to listen on; 0 for any free port.
+    #[arg(short, long, default_value_t = 8080)]
+    port: u16,
+    /// Address to listen on.
+    #[arg(long, default_value = "127.0.0.1")]
+    address: IpAddr,
+    /// Listen on this instead: unix:/PATH for a Unix socket, or ADDRESS:PORT.
+    #[arg(long, value_name = "WHERE", conflicts_with_all = ["port", "address", "share_port"])]
+    listen: Option<ServerAddress>,
+    /// How connections are handled.
+    #[arg(long, value_enum, default_value_t = ModelName::Event)]
+    model: ModelName,
+    /// Serve with N processes under a supervisor, which restarts a worker that ends.
+    ///
+    /// It restarts after 10 ms when a worker ended within a second, twice as long each time,
+    /// up to 1 s. SIGHUP replaces all workers without losing a request, SIGTERM and SIGINT end
+    /// them; they may finish their responses.
+    #[arg(long, value_name = "N")]
+    workers: Option<NonZeroU32>,
+    /// This process is the worker of this number (started by the supervisor).
+    #[arg(long, hide = true, value_name = "N")]
+    worker: Option<u32>,
+    /// Threads that answer: at most so many (thread-per-request), or always (hybrid)
+    /// [default: 20].
+    #[arg(long, value_name = "N")]
+    max_threads: Option<NonZeroU32>,
+    /// Size of the page in bytes [default: 87].
+    #[arg(long, value_name = "N", conflicts_with = "root")]
+    page_bytes: Option<u64>,
+    /// Serve files from this directory instead of one page.
+    #[arg(long, value_name = "FOLDER")]
+    root: Option<PathBuf>,
+    /// Serve a page at /blog/index that is made for each request: a query with SQLite, and a
+    /// template.
+    #[arg(long)]
+    blog: bool,
+    /// Rows of the blog's table; without any the page has 421 bytes.
+    #[arg(long, requires = "blog", default_value_t = 0, value_name = "N")]
+    rows: u32,
+    /// Have the process die of SIGSEGV when /crash is requested.
+    #[arg(long)]
+    allow_crash: bool,
+    /// Speak TLS 1.2 and 1.3 (https://), with the certificate of this PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Speak TLS with a certificate that is made at each start, for localhost and the address
+    /// listened on, and that only clients accept which accept any.
+    #[arg(long, conflicts_with = "tls_cert")]
+    tls_self_signed: bool,
+    /// How files are sent [default: sendfile; over TLS read, which alone can be encrypted].
+    #[arg(long, value_enum, requires = "root", value_name = "WAY")]
+    files: Option<SendingName>,
+    /// Accept WebSocket connections: at /echo, and at /chat/ROOM (event model only) unless
+    /// this says `echo`.
+    ///
+    /// Messages may have up to 16 MiB. In a room each goes to all members, including its
+    /// sender; a member with more than 4 MiB waiting to be sent is closed with code 1008. GET
+    /// /chat/ROOM returns the number of members. The prefork and null models speak none.
+    #[arg(
+        long,
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all",
+        value_name = "WHAT"
+    )]
+    websocket: Option<WebSocketName>,
+    /// Leave Nagle's algorithm on (do not set TCP_NODELAY).
+    #[arg(long)]
+    no_nodelay: bool,
+    /// CPU time to spend on each request or WebSocket message.
+    ///
+    /// A time such as 10us, or a number of loop turns such as 4000turns, which is the same work
+    /// in every process. Times below 100 us are converted to turns by a calibration at each
+    /// start, which varies by a few percent.
+    #[arg(long, value_parser = units::work, value_name = "TIME|TURNS")]
+    work: Option<Work>,
+    /// Delay before each response to a request or message.
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    delay: Option<Duration>,
+    /// Write frame header and payload of an echo separately.
+    #[arg(long, requires = "websocket")]
+    split_frames: bool,
+    /// Stall for this long, this often, such as 100ms/1s.
+    #[arg(long, value_parser = units::stall, value_name = "TIME/TIME")]
+    stall: Option<(Duration, Duration)>,
+    /// Percentage of requests answered with status 503.
+    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    fail: f64,
+    /// Percentage of responses cut off in the middle.
+    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    close_early: f64,
+    /// Percentage of responses that are too short.
+    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    wrong_length: f64,
+    /// Percentage of responses with a wrong byte.
+    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    wrong_body: f64,
+    /// Seed for injected faults.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Listen backlog: how many connections may wait to be accepted.
+    #[arg(long, default_value_t = BACKLOG, value_name = "N")]
+    backlog: u32,
+    /// Share the port with other servers that are started with this flag (SO_REUSEPORT): the
+    /// kernel deals connections out among them.
+    #[arg(long)]
+    share_port: bool,
+}
+
+/// How connections are spread over threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ModelName {
+    /// One thread with an event loop for all connections.
+    Event,
+    /// One thread per connection.
+    Thread,
+    /// One thread per request, gone after the response.
+    ThreadPerRequest,
+    /// One thread watches connections, a pool of threads responds.
+    Hybrid,
+    /// One connection at a time per process.
+    Prefork,
+    /// A fixed response, as fast as this machine can send it.
+    Null,
+}
+
+/// Where WebSocket is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WebSocketName {
+    /// At /echo and /chat/ROOM.
+    All,
+    /// At /echo.
+    Echo,
+}
+
+/// How a file is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SendingName {
+    /// sendfile: the kernel copies from file to socket.
+    Sendfile,
+    /// Read into a buffer, then send.
+    Read,
+    /// Read and send with io_uring, batched over connections (event model only).
+    Uring,
+}
+
+impl Serve {
+    /// What clients are shown over TLS.
+    fn certificate(&self) -> Option<ServerCertificate> {
+        match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Some(ServerCertificate::Files {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            }),
+            _ => self
+                .tls_self_signed
+                .then_some(ServerCertificate::SelfSigned),
+        }
+    }
+
+    fn config(&self) -> ServerConfig {
+        ServerConfig {
+            address: self
+                .listen
+                .unwrap_or_else(|| SocketAddr::new(self.address, self.port).into()),
+            certificate: self.certificate(),
+            model: match self.model {
+                ModelName::Event => Model::Event,
+                ModelName::Thread => Model::Thread,
+                ModelName::ThreadPerRequest => Model::ThreadPerRequest,
+                ModelName::Hybrid => Model::Hybrid,
+                ModelName::Prefork => Model::Prefork,
+                ModelName::Null => Model::Null,
+            },
+            content: match &self.root {
+                Some(root) => Content::Files {
+                    root: root.clone(),
+                    sending: match self.files {
+                        None if self.certificate().is_some() => SendMethod::Read,
+                        None | Some(SendingName::Sendfile) => SendMethod::Sendfile,
+                        Some(SendingName::Read) => SendMethod::Read,
+                        Some(SendingName::Uring) => SendMethod::Uring,
+                    },
+                },
+                None => Content::Page {
+                    bytes: self.page_bytes,
+                },
+            },
+            blog_rows: self.blog.then_some(self.rows),
+            allows_crash: self.allow_crash,
+            websocket: match self.websocket {
+                None => WebSocketSupport::Off,
+                Some(WebSocketName::Echo) => WebSocketSupport::Echo,
+                Some(WebSocketName::All) => WebSocketSupport::EchoAndChat,
+            },
+            nagle: match self.no_nodelay {
+                true => Nagle::On,
+                false => Nagle::Off,
+            },
+            faults: Faults {
+                work: self.work.unwrap_or_default(),
+                delay: self.delay.unwrap_or_default(),
+                frames: match self.split_frames {
+                    true => Frames::Apart,
+                    false => Frames::Whole,
+                },
+                stall: self.stall.map(|(length, period)| Stall { length, period }),
+                fail_percent: self.fail,
+                close_early_percent: self.close_early,
+                wrong_length_percent: self.wrong_length,
+                wrong_body_percent: self.wrong_body,
+            },
+            seed: self.seed,
+            backlog: self.backlog,
+            shares_port: self.share_port,
+            max_threads: self.max_threads,
+            role: match self.worker {
+                None => ProcessRole::Alone,
+                Some(number) => ProcessRole::Worker { number },
+            },
+        }
+    }
+}
+
+/// Serves until the process is ended.
+pub fn serve(serve: &Serve) -> Result<End, Failure> {
+    // Each connection needs a descriptor; without the raise the usual limit serves fewer.
+    let _ = abx_sys::limits::raise_descriptor_limit();
+    die_of_crashes();
+    let config = serve.config();
+    let scheme = match config.certificate {
+        Some(_) => "https",
+        None => "http",
+    };
+    let on_ready = |address: ServerAddress| {
+        let root = match address {
+            ServerAddress::Tcp(_) => "/",
+            ServerAddress::Unix(_) => ":/",
+        };
+        tell(&format!("abx serves {scheme}://{address}{root}"));
+    };
+    let ended = match (serve.worker, serve.workers) {
+        (None, Some(workers)) => {
+            let _ = set_name(c"abx-supervisor");
+            let news = |news: &WorkerNews| tell(&format!("abx: {news}"));
+            abx_server::supervise(&config, workers, worker_command, on_ready, news)
+        }
+        (Some(_), _) => {
+            let _ = set_name(c"abx-worker");
+            // The supervisor waits for this byte; when it is gone, so is this process.
+            let on_ready = |_| drop(io::stdout().write_all(b"\n").and(io::stdout().flush()));
+            serve_alone(&config, on_ready)
+        }
+        (None, None) => serve_alone(&config, on_ready),
+    };
+    ended.map(|()| End::Done).map_err(Failure::usage)
+}
+
+fn serve_alone(
+    config: &ServerConfig,
+    on_ready: impl FnOnce(ServerAddress),
+) -> Result<(), ServeError> {
+    let told = Cell::new(false);
+    let on_refusal = |error: &io::Error| {
+        if !told.replace(true) {
+            tell(&refusal(error));
+        }
+    };
+    abx_server::serve(config, on_ready, on_refusal)
+}
+
+/// This program once more, with the same words, as the worker of this number.
+fn worker_command(number: u32) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(std::env::args_os().skip(1));
+    command.arg(format!("--worker={number}"));
+    command
+}
+
+/// What to do about connections that the kernel does not give.
+fn refusal(error: &io::Error) -> String {
+    format!(
+        "abx: a connection cannot be accepted: {error}; others wait until one is closed. Each \
+         needs a descriptor, and a thread with `--model thread`: raise `ulimit -n` and `ulimit -u`"
+    )
+}

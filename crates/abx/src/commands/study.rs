@@ -1,0 +1,360 @@
+//! `abx study`: the studies that abx carries.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, SubjectStatus};
+use abx_lab::catalog::{self, CatalogEntry, CheckEnvironment, CheckedStudy};
+use abx_lab::provision;
+use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
+use abx_lab::{OrderedTime, PilotEffort, SliceLength};
+use abx_report::plural;
+use clap::{Args, Subcommand};
+
+use crate::commands::compare::{Absent, Extent, Loads, is_path, of_catalog};
+use crate::commands::compare::{Compare, perform};
+use crate::commands::install::install;
+use crate::commands::invocation::own_program;
+use crate::flags::output;
+use crate::flags::output::OutputFlags;
+use crate::ui::end::{End, Failure, tell};
+use crate::ui::signals;
+
+/// List, show, check, install and run the built-in studies.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx study list\n  \
+    abx study show event-servers\n  \
+    abx study check static-files\n  \
+    abx study install static-files\n  \
+    abx study run nginx-sendfile --quick --install")]
+pub struct Catalog {
+    #[command(subcommand)]
+    command: StudyCommand,
+}
+
+/// What can be done with them.
+#[derive(Debug, Subcommand)]
+enum StudyCommand {
+    /// List the built-in studies.
+    List,
+    /// Show what a study compares, why, and what its subjects need.
+    Show {
+        /// Name of the study, from `abx study list`.
+        name: String,
+    },
+    /// Start each subject of a study, check its responses, and stop it.
+    Check(StudyCheck),
+    /// Install what the subjects of a study need, and start nothing.
+    Install(StudyInstall),
+    /// Run a study, as `abx compare` runs a study file.
+    Run(Box<StudyRun>),
+}
+
+/// Start each subject, see whether it answers rightly, and stop it.
+///
+/// ready: it works. missing: it needs something that can be installed. broken: it did not
+/// start, or responded wrongly. skipped: it needs a program that you have to provide.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx study check\n  \
+    abx study check event-servers --install --json -\n  \
+    abx study check ./my-study\n\n\
+    Exit codes: 0 no subject is broken; 3 at least one is; 130 interrupted.")]
+#[command(mut_arg("json", |json| json.help(output::json_help("the result of the check"))))]
+struct StudyCheck {
+    /// Check only this study: its name, or the directory of a study file.
+    #[arg(value_name = "NAME|PATH")]
+    name: Option<String>,
+    /// Install what is missing first. No service is started for that.
+    #[arg(long)]
+    install: bool,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// Install what the subjects of a study need, and start nothing.
+///
+/// Programs that only you can bring are listed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx study install static-files\n  \
+    abx study install ./my-study")]
+struct StudyInstall {
+    /// The study: its name from `abx study list`, or the directory of a study file.
+    #[arg(required = true, value_name = "NAME|PATH")]
+    names: Vec<String>,
+}
+
+/// Run a built-in study, as `abx compare` runs a study file.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("words", |word| word
+        .value_name("NAME")
+        .num_args(1)
+        .action(clap::ArgAction::Set)
+        .required(true)
+        .help("Name of the study, from `abx study list`")),
+    after_help = "Examples:\n  \
+        abx study run nginx-sendfile --install\n  \
+        abx study run event-servers --quick --subjects libevent-2,node,nginx --loads kept-c50\n\n\
+        Subjects whose program you have to provide are skipped if it is missing, and the report \
+        says so. Flags about the load are refused: the study sets it."
+)]
+struct StudyRun {
+    #[command(flatten)]
+    compare: Compare,
+    /// Only these subjects. If the baseline is not among them, the first one replaces it.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    subjects: Vec<String>,
+    /// Only these loads, by name.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        conflicts_with = "tiny"
+    )]
+    loads: Vec<String>,
+    /// A first look: six blocks within 20 minutes including --install (or within --budget). It
+    /// may well be inconclusive.
+    #[arg(long, conflicts_with_all = ["tiny", "blocks", "pilot"])]
+    quick: bool,
+    /// A smoke test of a minute or two: one block of short slices, with the first position of
+    /// each sweep. It shows that everything works, and nothing else.
+    #[arg(long, conflicts_with_all = ["blocks", "budget", "slice", "pilot"])]
+    tiny: bool,
+}
+
+/// Blocks of `--quick`: the fewest that carry a verdict where their number is ordered.
+const QUICK_BLOCKS: u32 = 6;
+/// The time into which they are fitted, which leaves some of the twenty minutes for
+/// what `--install` has to do first.
+const QUICK_TIME: std::time::Duration = std::time::Duration::from_secs(17 * 60);
+/// Rounds of a block of `--tiny`, unless it is told, and slices.
+const TINY_ROUNDS: u32 = 4;
+const TINY_SLICE: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// Does what was asked.
+pub fn catalog(catalog: &Catalog) -> Result<End, Failure> {
+    match &catalog.command {
+        StudyCommand::List => list(),
+        StudyCommand::Show { name } => show(name),
+        StudyCommand::Check(flags) => check(flags),
+        StudyCommand::Install(flags) => install_all(flags),
+        StudyCommand::Run(flags) => run(flags),
+    }
+}
+
+fn list() -> Result<End, Failure> {
+    let entries = catalog::entries();
+    let longest = entries.iter().map(|entry| entry.name.len()).max();
+    let width = longest.unwrap_or_default();
+    let mut text = String::new();
+    for entry in entries {
+        let file = entry.study().map_err(Failure::usage)?;
+        let _ = writeln!(
+            text,
+            "{:width$}  {:>11}, {:>8}  {}",
+            entry.name,
+            plural(file.subjects.len() as u64, "subject"),
+            plural(file.loads.len() as u64, "load"),
+            entry.title()
+        );
+    }
+    output::to_stdout(&text).map_err(Failure::no_claim)?;
+    Ok(End::Done)
+}
+
+fn show(name: &str) -> Result<End, Failure> {
+    let entry = entry(name)?;
+    let file = entry.study().map_err(Failure::usage)?;
+    let mut text = format!("{}\n\nSubjects:\n", entry.readme().trim_end());
+    for subject in file.in_order() {
+        let _ = writeln!(text, "  {}: {}", subject.name, origin(subject));
+    }
+    text.push_str("\nLoads:\n");
+    for load in &file.loads {
+        let mut paths: Vec<&str> = { load.requests.iter().take(PATHS_SHOWN) }
+            .map(|request| request.path.as_deref().unwrap_or("/"))
+            .collect();
+        if load.requests.len() > PATHS_SHOWN {
+            paths.push("...");
+        }
+        let _ = writeln!(text, "  {}: {}", load.name, paths.join(", "));
+    }
+    let _ = writeln!(text, "\nRun it with: abx study run {name} --install");
+    output::to_stdout(&text).map_err(Failure::no_claim)?;
+    Ok(End::Done)
+}
+
+/// Paths of a load that are named.
+const PATHS_SHOWN: usize = 5;
+
+/// How a subject is obtained, in words.
+fn origin(subject: &SubjectSpec) -> String {
+    let need = |need: &Need| match need {
+        Need::Image(name) => format!("the image {name}"),
+        Need::Packages(list) => format!("the packages {}", list.join(", ")),
+        Need::Npm(list) => format!("{} from npm", list.join(", ")),
+        Need::Pypi(list) => format!("{} from pypi", list.join(", ")),
+        Need::Maven(list) => format!("{} from maven", list.join(", ")),
+        Need::Cargo(list) => format!("{} from cargo", list.join(", ")),
+        Need::Build { .. } => "a build".to_owned(),
+        Need::Bring { program, how } => format!("bring {program} ({how})"),
+    };
+    let mut words: Vec<String> = subject.server.needs.iter().map(need).collect();
+    if words.is_empty() {
+        words.push("nothing but abx".to_owned());
+    }
+    if let Some(meant) = &subject.stand_in_for {
+        words.push(format!("stands in for {meant}"));
+    }
+    words.join("; ")
+}
+
+fn run(flags: &StudyRun) -> Result<End, Failure> {
+    let mut compare = flags.compare.clone();
+    let name = compare.words.first().cloned().unwrap_or_default();
+    let entry = entry(&name)?;
+    let cache = provision::cache_folder();
+    let folder = entry.unpack(&cache).map_err(Failure::usage)?;
+    let mut command = format!("abx study run {name}");
+    if !flags.subjects.is_empty() {
+        let _ = write!(command, " --subjects {}", flags.subjects.join(","));
+    }
+    if !flags.loads.is_empty() {
+        let _ = write!(command, " --loads {}", flags.loads.join(","));
+    }
+    if flags.quick {
+        compare.blocks = Some(QUICK_BLOCKS);
+        command.push_str(" --quick");
+    }
+    if flags.tiny {
+        compare.blocks = Some(1);
+        compare.slice = Some(SliceLength::Fixed(TINY_SLICE));
+        compare.rounds = compare.rounds.or(Some(TINY_ROUNDS));
+        compare.no_ceiling = true;
+        command.push_str(" --tiny");
+    }
+    let extent = Extent {
+        command,
+        subjects: &flags.subjects,
+        absent: Absent::Skipped,
+        loads: match (flags.tiny, &flags.loads[..]) {
+            (true, _) => Loads::First,
+            (false, []) => Loads::All,
+            (false, named) => Loads::Named(named),
+        },
+    };
+    let mut study = of_catalog(&folder, &extent, &compare)?;
+    if flags.quick {
+        study.ordered_time = Some(OrderedTime::Whole(compare.budget.unwrap_or(QUICK_TIME)));
+        study.pilot = PilotEffort::Quick;
+    }
+    if flags.tiny {
+        study.pilot = PilotEffort::Brief;
+    }
+    perform(&study, &compare)
+}
+
+fn check(flags: &StudyCheck) -> Result<End, Failure> {
+    let cache = provision::cache_folder();
+    let studies = checked_studies(flags.name.as_deref(), &cache)?;
+    let mut say = |line: &str| {
+        if !flags.output.quiet {
+            tell(line);
+        }
+    };
+    for study in studies.iter().filter(|_| flags.install) {
+        install(study, &cache, &mut say)?;
+    }
+    let interruption = signals::Interruption::by_signals();
+    let mut record = CheckRecord {
+        schema: CHECK_SCHEMA.to_owned(),
+        abx_version: env!("CARGO_PKG_VERSION").to_owned(),
+        interrupted: false,
+        subjects: Vec::new(),
+    };
+    let program = own_program()?;
+    for study in &studies {
+        let checked = catalog::check(
+            study,
+            &mut CheckEnvironment {
+                program: &program,
+                keeper_arguments: &["keeper"],
+                cache: &cache,
+                watch: &mut |one| {
+                    if !flags.output.quiet {
+                        tell(&format!(
+                            "{}/{}: {}",
+                            one.study,
+                            one.subject,
+                            one.status.word()
+                        ));
+                    }
+                },
+                on_stopper: &mut |stopper| interruption.stops(&stopper),
+            },
+        );
+        record.subjects.extend(checked.map_err(Failure::no_claim)?);
+        if interruption.has_come() {
+            record.interrupted = true;
+            break;
+        }
+    }
+    let report = abx_report::check_text(&record, &output::style(&flags.output));
+    output::print(&report, &record, &flags.output)?;
+    let is_broken = |status: SubjectStatus| status == SubjectStatus::Broken;
+    Ok(
+        match record.subjects.iter().any(|one| is_broken(one.status)) {
+            _ if record.interrupted => End::Interrupted,
+            true => End::NoClaim,
+            false => End::Done,
+        },
+    )
+}
+
+/// Has what the subjects of studies need.
+fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
+    let cache = provision::cache_folder();
+    for name in &flags.names {
+        for study in checked_studies(Some(name), &cache)? {
+            let lacking = install(&study, &cache, &mut tell)?;
+            let but = match lacking {
+                0 => "",
+                _ => ", but for what you have to bring",
+            };
+            let name = &study.file.name;
+            let text = format!("{name}: everything that its subjects need is there{but}\n");
+            output::to_stdout(&text).map_err(Failure::no_claim)?;
+        }
+    }
+    Ok(End::Done)
+}
+
+/// The study of this name or in this folder, or all of the catalog.
+fn checked_studies(name: Option<&str>, cache: &Path) -> Result<Vec<CheckedStudy>, Failure> {
+    let folders: Vec<PathBuf> = match name {
+        Some(path) if is_path(path) => vec![PathBuf::from(path)],
+        Some(name) => vec![entry(name)?.unpack(cache).map_err(Failure::usage)?],
+        None => { catalog::entries().iter() }
+            .map(|entry| entry.unpack(cache).map_err(Failure::usage))
+            .collect::<Result<_, _>>()?,
+    };
+    let read = |folder: PathBuf| {
+        let (file, folder): (StudyFile, PathBuf) =
+            study_file::read(&folder).map_err(Failure::usage)?;
+        Ok(CheckedStudy { file, folder })
+    };
+    folders.into_iter().map(read).collect()
+}
+
+fn entry(name: &str) -> Result<&'static CatalogEntry, Failure> {
+    catalog::entry(name).ok_or_else(|| {
+        Failure::usage(format!(
+            "there is no built-in study `{name}`: {}; run a study file of your own with \
+             `abx compare FILE`",
+            catalog::meant(name)
+        ))
+    })
+}

@@ -1,0 +1,97 @@
+//! Accepts connections: a thread for each, at most a few dozen at a time.
+
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::pages::respond;
+use super::request::{Access, read};
+use super::response::{Response, ResponseStatus};
+use super::site::Site;
+
+/// How many connections are looked after at a time; further ones wait in the
+/// listen queue, at most until one of these has used up its time.
+const SLOTS: usize = 64;
+/// How long to wait when the machine has no room for another connection.
+const NO_ROOM: Duration = Duration::from_millis(100);
+
+/// Serves everyone who connects.
+pub fn run(listener: &TcpListener, site: Site) -> ! {
+    let site = Arc::new(site);
+    let slots = Arc::new(Slots::default());
+    loop {
+        let slot = Slots::take(&slots);
+        let Ok((stream, _)) = listener.accept() else {
+            thread::sleep(NO_ROOM);
+            continue;
+        };
+        let site = Arc::clone(&site);
+        let spawned = thread::Builder::new().spawn(move || {
+            attend(&site, &stream);
+            drop(slot);
+        });
+        if spawned.is_err() {
+            // Its connection is closed; the browser may ask again.
+            thread::sleep(NO_ROOM);
+        }
+    }
+}
+
+/// One request, one response.
+fn attend(site: &Site, stream: &TcpStream) {
+    let request = match read(stream) {
+        Ok(request) => request,
+        Err(error) => {
+            if let Some(response) = Response::to_error(error) {
+                response.send(stream, Access::Get);
+            }
+            return;
+        }
+    };
+    let is_admitted = { request.host.as_deref() }.is_some_and(|host| site.names.admit(host));
+    let response = match (is_admitted, request.access) {
+        (false, _) => Response::notice(
+            ResponseStatus::Misdirected,
+            "Not under this name",
+            "These records are shown under `localhost`, a loopback address, or the address that \
+             `abx view` printed: ask by one of them.",
+        ),
+        (true, Access::Other) => Response::notice(
+            ResponseStatus::MethodNotAllowed,
+            "Only to be looked at",
+            "Records are shown by GET and HEAD; nothing here can be changed.",
+        ),
+        (true, Access::Get | Access::Head) => respond(&site.records, &request.target),
+    };
+    response.send(stream, request.access);
+}
+
+/// Slots for connections.
+#[derive(Default)]
+struct Slots {
+    taken: Mutex<usize>,
+    left: Condvar,
+}
+
+/// One of them, given back when dropped.
+struct TakenSlot(Arc<Slots>);
+
+impl Slots {
+    /// Waits for a free slot and takes it.
+    fn take(all: &Arc<Slots>) -> TakenSlot {
+        let taken = all.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = { all.left.wait_while(taken, |taken| *taken >= SLOTS) }
+            .unwrap_or_else(PoisonError::into_inner);
+        *taken += 1;
+        TakenSlot(Arc::clone(all))
+    }
+}
+
+impl Drop for TakenSlot {
+    fn drop(&mut self) {
+        let Slots { taken, left } = &*self.0;
+        *taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        left.notify_one();
+    }
+}

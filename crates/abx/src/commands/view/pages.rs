@@ -1,0 +1,221 @@
+//! From what is asked for to a page.
+
+use std::path::Path;
+
+use abx_lab::history::HistoryError;
+use abx_report::{
+    AnyRecord, Listed, NamedRecord, NotShown, index_html, run_html, scenario_html,
+    side_by_side_html, study_html,
+};
+
+use super::record_index::RecordIndex;
+use super::response::{Response, ResponseStatus};
+use crate::commands::saved::{SavedRecord, read};
+
+/// How many records one page shows side by side.
+const SIDE_MOST: usize = 12;
+
+/// The page that a target names, path and query as they were sent.
+pub fn respond(records: &RecordIndex, target: &str) -> Response {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let query = pairs(query);
+    match path {
+        "/" => index(records, &query),
+        "/side" => side(records, &query),
+        _ => match path.strip_prefix("/record/") {
+            Some(id) => record(records, id),
+            None => Response::notice(
+                ResponseStatus::NotFound,
+                "There is no such page",
+                "Pages are `/`, `/record/ID` and `/side?ids=ID,ID`.",
+            ),
+        },
+    }
+}
+
+fn index(records: &RecordIndex, query: &[(String, String)]) -> Response {
+    let text = query.iter().find(|(key, _)| key == "text");
+    let text = text.map(|(_, value)| value.trim());
+    let text = text.filter(|text| !text.is_empty());
+    let listed = match records {
+        RecordIndex::Folder(_) => Listed::Kept { text },
+        RecordIndex::Files(_) => Listed::Named,
+    };
+    match records.list(text) {
+        Ok(history) => Response::page(index_html(&history, listed)),
+        Err(error) => Response::notice(
+            ResponseStatus::Broken,
+            "The records cannot be listed",
+            &error.to_string(),
+        ),
+    }
+}
+
+fn record(records: &RecordIndex, id: &str) -> Response {
+    match open(records, id) {
+        Ok(SavedRecord::Study(record)) => Response::page(study_html(&record)),
+        Ok(SavedRecord::Run(record)) => Response::page(run_html(&record)),
+        Ok(SavedRecord::Scenario(record)) => Response::page(scenario_html(&record)),
+        Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => Response::notice(
+            ResponseStatus::NotFound,
+            "This record has no page",
+            WITHOUT_A_PAGE,
+        ),
+        Err(Unavailable { status, why }) => {
+            let title = match status {
+                ResponseStatus::NotFound => "There is no such record",
+                _ => "This record cannot be read",
+            };
+            Response::notice(status, title, &why)
+        }
+    }
+}
+
+fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
+    let ids = ids(query);
+    if ids.len() < 2 || ids.len() > SIDE_MOST {
+        let text = format!(
+            "{} were named, and 2 to {SIDE_MOST} can be shown side by side: mark them in the list \
+             of all records, or write `/side?ids=ID,ID`.",
+            ids.len()
+        );
+        return Response::notice(ResponseStatus::BadRequest, "Name several records", &text);
+    }
+    let mut opened = Vec::new();
+    let mut not_shown = Vec::new();
+    for id in ids {
+        match open(records, &id) {
+            Ok(SavedRecord::Scenario(_)) => not_shown.push(NotShown {
+                id,
+                why: SESSIONS.to_owned(),
+            }),
+            Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => not_shown.push(NotShown {
+                id,
+                why: WITHOUT_A_PAGE.to_owned(),
+            }),
+            Ok(kept) => opened.push((id, kept)),
+            Err(Unavailable { why, .. }) => not_shown.push(NotShown { id, why }),
+        }
+    }
+    let records: Vec<NamedRecord> = { opened.iter() }
+        .filter_map(|(id, kept)| {
+            let record = match kept {
+                SavedRecord::Study(record) => AnyRecord::Study(record),
+                SavedRecord::Run(record) => AnyRecord::Run(record),
+                SavedRecord::Machine(_) | SavedRecord::Scenario(_) | SavedRecord::Timer(_) => {
+                    return None;
+                }
+            };
+            Some(NamedRecord { id, record })
+        })
+        .collect();
+    let html = side_by_side_html(&records, &not_shown);
+    let status = match records.is_empty() {
+        true => ResponseStatus::NotFound,
+        false => ResponseStatus::Ok,
+    };
+    Response { status, html }
+}
+
+/// Why a record is not shown.
+struct Unavailable {
+    status: ResponseStatus,
+    why: String,
+}
+
+/// Finds a record by its id, reads it and judges it, as `abx report` does.
+fn open(records: &RecordIndex, id: &str) -> Result<SavedRecord, Unavailable> {
+    let path = records.find(id).map_err(|error| Unavailable {
+        status: match error {
+            HistoryError::NoRecord { .. } | HistoryError::Several { .. } => {
+                ResponseStatus::NotFound
+            }
+            _ => ResponseStatus::Broken,
+        },
+        why: match error {
+            HistoryError::NoRecord { .. } => "No record that is shown here has this id.".to_owned(),
+            other => other.to_string(),
+        },
+    })?;
+    read_record(&path)
+}
+
+fn read_record(path: &Path) -> Result<SavedRecord, Unavailable> {
+    read(path).map_err(|failure| Unavailable {
+        status: ResponseStatus::Broken,
+        why: failure.message,
+    })
+}
+
+/// The ids that a query names, each once, in its order.
+fn ids(query: &[(String, String)]) -> Vec<String> {
+    let values = query.iter().filter(|(key, _)| key == "ids");
+    let words = values.flat_map(|(_, value)| value.split(','));
+    let mut ids: Vec<String> = Vec::new();
+    for word in words.map(|word| word.trim().to_ascii_lowercase()) {
+        if !word.is_empty() && !ids.contains(&word) {
+            ids.push(word);
+        }
+    }
+    ids
+}
+
+/// The names and values of a query, as forms send them.
+fn pairs(query: &str) -> Vec<(String, String)> {
+    let parts = query.split('&').filter(|part| !part.is_empty());
+    let pair = |part: &str| {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        (decoded(key), decoded(value))
+    };
+    parts.map(pair).collect()
+}
+
+/// A text of a query, with `+` and `%XX` as what they stand for. What is no such
+/// sign stays as it is.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = match (first, after) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        rest = match code {
+            Some((high, low)) => {
+                bytes.push(high * 16 + low);
+                &after[2..]
+            }
+            None => {
+                bytes.push(if *first == b'+' { b' ' } else { *first });
+                after
+            }
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
+}
+
+const WITHOUT_A_PAGE: &str = "It is what `abx doctor` saw of a machine, or `abx timer` of a command: \
+    `abx report FILE` prints that.";
+const SESSIONS: &str =
+    "It is of a scenario, whose sessions are no requests: it has a page of its own.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_names_ids_in_each_way_that_people_and_forms_write() {
+        // Method: commas, repeated names, codes, doubles, and signs that are no codes.
+        let of = |query: &str| ids(&pairs(query));
+        assert_eq!(of("ids=a1b2,C3d4"), ["a1b2", "c3d4"]);
+        assert_eq!(of("ids=a1b2&ids=c3d4&other=x"), ["a1b2", "c3d4"]);
+        assert_eq!(of("ids=a1b2%2Cc3d4,a1b2,"), ["a1b2", "c3d4"]);
+        assert_eq!(decoded("a+b%20c%zz%4"), "a b c%zz%4");
+        assert_eq!(of(""), [""; 0]);
+    }
+}

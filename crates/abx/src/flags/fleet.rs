@@ -1,0 +1,135 @@
+//! The bus to agents on other machines, and flags that have them make the load.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use abx_engine::{LoadGenerator, Stopper};
+use abx_evidence::record::OnLoss;
+use abx_fleet::{
+    Bus, BusError, Fleet, FleetError, FleetNews, FleetPlan, FleetTiming, TellFleet, own_build,
+    random_id,
+};
+use clap::{Args, ValueEnum};
+
+use crate::flags::units;
+use crate::ui::end::{Failure, tell};
+use crate::ui::signals;
+
+/// Load from several machines.
+#[derive(Debug, Clone, Args)]
+pub struct FleetFlags {
+    /// Have agents on other machines make the load (see `abx agent`): the NATS server that they
+    /// use too.
+    #[arg(long, value_name = "URL", requires = "agents",
+          conflicts_with_all = ["threads", "wait", "local_address"])]
+    pub bus: Option<String>,
+    /// How many agents make the load together.
+    #[arg(long, value_name = "N", requires = "bus",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    agents: Option<u16>,
+    /// How long to wait for the agents [default: 30s].
+    #[arg(long, value_name = "TIME", requires = "bus", value_parser = units::duration)]
+    agents_within: Option<Duration>,
+    /// When an agent is lost, have the others stop, or go on with their own parts [default:
+    /// abort].
+    #[arg(long, value_name = "WHAT", requires = "bus", value_enum)]
+    on_loss: Option<OnLossName>,
+    /// Believe the certificates of this PEM file, for a bus at tls://.
+    #[arg(long, value_name = "FILE", requires = "bus")]
+    bus_ca: Option<PathBuf>,
+    /// Who this is on the bus: a file with USER:PASSWORD, such as the controller.creds of `abx
+    /// bus init`.
+    #[arg(long, value_name = "FILE", requires = "bus")]
+    bus_creds: Option<PathBuf>,
+}
+
+/// What is done when an agent is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnLossName {
+    /// The others stop, and there is no claim.
+    Abort,
+    /// The others go on with their own parts, and the record is partial.
+    Continue,
+}
+
+impl FleetFlags {
+    /// The agents that make the load; `None` for this process itself. Waits for them.
+    ///
+    /// # Errors
+    /// A failure without a bus, or with too few agents.
+    pub fn generator(&self, is_quiet: bool) -> Result<Option<Box<dyn LoadGenerator>>, Failure> {
+        let (Some(url), Some(agents)) = (&self.bus, self.agents) else {
+            return Ok(None);
+        };
+        let usual = FleetTiming::default();
+        let plan = FleetPlan {
+            agents: agents.into(),
+            build: build()?,
+            timing: FleetTiming {
+                join: self.agents_within.unwrap_or(usual.join),
+                ..usual
+            },
+            on_loss: match self.on_loss {
+                None | Some(OnLossName::Abort) => OnLoss::Abort,
+                Some(OnLossName::Continue) => OnLoss::Continue,
+            },
+        };
+        let bus = connect(url, self.bus_ca.as_deref(), self.bus_creds.as_deref());
+        let bus = bus.map_err(Failure::usage)?;
+        let run = random_id().map_err(Failure::usage)?;
+        // The agents' own stopper is there when they are.
+        let waiting = Stopper::default();
+        signals::stop_on_signals(&waiting);
+        let on_news: TellFleet = Arc::new(move |news| told(&news, is_quiet));
+        let is_stopped = || waiting.is_stopped();
+        match Fleet::assemble(bus, &run, &plan, &is_stopped, &on_news) {
+            Ok(fleet) => Ok(Some(Box::new(fleet))),
+            Err(FleetError::Interrupted) => Err(Failure::interrupted()),
+            Err(error) => Err(Failure::no_claim(error)),
+        }
+    }
+}
+
+/// Tells of agents: who joins is worth a line, who is lost always.
+fn told(news: &FleetNews, is_quiet: bool) {
+    let line = match news {
+        FleetNews::Joined { .. } | FleetNews::Back { .. } if is_quiet => return,
+        FleetNews::Joined { agent } => format!("{agent} joined"),
+        FleetNews::NotWanted { agent, why } => format!("abx: {agent} is not wanted: {why}"),
+        FleetNews::Busy { agent } => {
+            format!("abx: {agent} makes load for another controller, and may be free later")
+        }
+        FleetNews::NotSaved { bytes } => format!(
+            "abx: agents keep nothing of what they count: what would say of what it is has \
+             {bytes} bytes, and the bus takes less (`max_payload` of NATS)"
+        ),
+        FleetNews::Silent { agent } => format!("abx: nothing is heard of {agent}"),
+        FleetNews::Back { agent } => format!("{agent} is heard again"),
+        FleetNews::Lost { agent, how } => format!("abx: {agent} was lost: {how}"),
+    };
+    tell(&line);
+}
+
+/// What this program is, as agents and controllers compare it.
+pub fn build() -> Result<String, Failure> {
+    own_build()
+        .map_err(|error| Failure::usage(format!("cannot read abx's own program file: {error}")))
+}
+
+/// Connects to a bus.
+#[cfg(feature = "nats")]
+pub fn connect(
+    url: &str,
+    authorities: Option<&Path>,
+    credentials: Option<&Path>,
+) -> Result<Arc<dyn Bus>, BusError> {
+    let bus = abx_fleet::NatsBus::connect(url, authorities, credentials)?;
+    Ok(Arc::new(bus))
+}
+
+/// There is no bus in this build.
+#[cfg(not(feature = "nats"))]
+pub fn connect(_: &str, _: Option<&Path>, _: Option<&Path>) -> Result<Arc<dyn Bus>, BusError> {
+    Err(BusError::NotBuilt)
+}

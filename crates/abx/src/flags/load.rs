@@ -1,0 +1,463 @@
+//! Flags for the load and its generator, shared by `run` and `compare`.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use abx_engine::schedule::{Arrivals, StageList};
+use abx_engine::{HttpVersion, Pacing};
+use abx_evidence::{ExpectedStatus, LoadShape, Objective, Shape};
+use abx_lab::{
+    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, Target, TlsSpec,
+    WaitChoice, scenario_file, suits,
+};
+use abx_sys::Nanos;
+use clap::{Args, ValueEnum};
+
+use crate::flags::fleet::FleetFlags;
+use crate::flags::replay::ReplayFlags;
+use crate::flags::requests::RequestFlags;
+use crate::flags::shape::ShapeFlags;
+use crate::flags::tls::TlsFlags;
+use crate::flags::units;
+use crate::flags::units::RateList;
+use crate::ui::end::Failure;
+
+/// What is offered. A study file says all of this itself, so what a flag
+/// leaves open is `None` here and has its default in [`LoadFlags::loads`].
+#[derive(Debug, Clone, Args)]
+pub struct LoadFlags {
+    /// Number of connections; a list such as 1,10,100 gives one load for each [default: 50].
+    #[arg(short, long, value_parser = units::connections, value_delimiter = ',')]
+    connections: Vec<u32>,
+    /// Requests per second, sent on schedule regardless of earlier responses (open loop). 25%
+    /// means a quarter of what the slowest server can do; auto means 25%,50%,75%,90%.
+    #[arg(
+        short, long, visible_alias = "rps", alias = "qps", short_alias = 'R', value_parser = units::rates,
+        conflicts_with_all = ["stages", "connection_stages"], value_name = "RATE[,RATE...]"
+    )]
+    rate: Option<RateList>,
+    /// A service objective such as p99<50ms,errors<0.1%: find the highest rate at which each
+    /// server meets it.
+    #[arg(long, conflicts_with_all = ["rate", "stages", "connection_stages", "think", "calls"], value_name = "OBJECTIVE")]
+    slo: Option<Objective>,
+    /// When requests are sent [default: closed; with --rate: constant].
+    #[arg(long, value_enum, conflicts_with_all = ["stages", "connection_stages"])]
+    arrivals: Option<ArrivalsName>,
+    /// A rate that changes over time: 0:20000@30s,20000@60s ramps up to 20,000/s in 30 s, then
+    /// holds.
+    #[arg(long, value_name = "STAGES", conflicts_with = "connection_stages")]
+    stages: Option<StageList>,
+    /// A number of connections that changes over time (closed loop), such as 1:100@30s; -c is
+    /// the maximum.
+    #[arg(long, value_name = "STAGES")]
+    connection_stages: Option<StageList>,
+    /// Think time between a response and the next request.
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    think: Option<Duration>,
+    /// Requests per session; each session opens a new connection.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    calls: Option<u32>,
+    #[command(flatten)]
+    requests: RequestFlags,
+    #[command(flatten)]
+    replay: ReplayFlags,
+    /// Requests in flight per connection (pipelining) [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pipeline: Option<u32>,
+    /// Streams open at a time per connection, with --http2 [default: 1].
+    #[arg(
+        long, value_name = "N", requires = "http2",
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
+    streams: Option<u32>,
+    /// Use HTTP/1.0, as ab does.
+    #[arg(long = "http1.0", conflicts_with_all = ["http11", "http2"])]
+    http10: bool,
+    /// Use HTTP/1.1 (the default).
+    #[arg(long = "http1.1", conflicts_with = "http2")]
+    http11: bool,
+    /// Use HTTP/2: over http:// with prior knowledge, over https:// as ALPN agrees on it.
+    #[arg(long, alias = "h2", conflicts_with = "pipeline")]
+    http2: bool,
+    /// Open a new connection for each request.
+    #[arg(long, alias = "disable-keepalive")]
+    no_keepalive: bool,
+    /// Keep connections alive, which is the default: `ab -k`.
+    #[arg(short = 'k', hide = true, conflicts_with = "no_keepalive")]
+    keepalive: bool,
+    /// Print percentiles, which abx always does: `wrk --latency`.
+    #[arg(long, hide = true)]
+    latency: bool,
+    /// Timeout of a request, including connecting, and of each connection that is opened before
+    /// the load, in seconds or with a unit [default: 10s].
+    #[arg(long, value_parser = units::seconds)]
+    timeout: Option<Duration>,
+    /// Connections opened per second before the load [default: as fast as the server takes them,
+    /// at most 128 at a time for each thread].
+    #[arg(
+        long, value_name = "N", conflicts_with = "no_keepalive",
+        value_parser = clap::value_parser!(u32).range(1..=10_000_000)
+    )]
+    open_rate: Option<u32>,
+    /// The correct status, or a class of them such as 2xx [default: 200].
+    #[arg(long, value_name = "STATUS|CLASS")]
+    expect_status: Option<ExpectedStatus>,
+    /// The correct body: the same from every subject, any body, or the one with this SHA-256
+    /// [default: same].
+    #[arg(long, value_parser = units::expect_body, value_name = "same|any|HASH")]
+    expect_body: Option<ExpectBody>,
+    /// Verify the body and time the phases of one response in N (1: all, 0: none). Status and
+    /// length are always checked [default: 100].
+    #[arg(long, value_name = "N")]
+    verify_every: Option<u32>,
+    #[command(flatten)]
+    tls: TlsFlags,
+    #[command(flatten)]
+    shape: ShapeFlags,
+}
+
+/// What flags say of a scenario.
+pub struct UserFlags {
+    /// How many users there are.
+    pub users: u32,
+    /// How long a step may take; `None` for what the scenario says.
+    pub timeout: Option<Duration>,
+    /// How connections are encrypted.
+    pub tls: TlsSpec,
+}
+
+/// When requests are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsName {
+    /// Each connection sends when its last response is complete (closed loop).
+    Closed,
+    /// At a constant rate.
+    Constant,
+    /// At random times with the given average rate (Poisson).
+    Poisson,
+}
+
+/// Ways to wait for responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WaitName {
+    /// Awake where the generator has CPUs that nobody else needs, otherwise asleep.
+    Auto,
+    /// Awake: the server never has to wake the generator, so it responds faster; uses a whole CPU.
+    Awake,
+    /// Asleep: the server wakes the generator, which costs it time for each response.
+    Asleep,
+}
+
+/// What makes the load.
+#[derive(Debug, Clone, Args)]
+pub struct GeneratorFlags {
+    /// Generator threads [default: one per generator CPU, within half of a CPU quota].
+    #[arg(short, long, value_parser = units::threads)]
+    pub threads: Option<u16>,
+    /// How the generator waits for responses [default: auto].
+    #[arg(long, value_enum)]
+    wait: Option<WaitName>,
+    /// Local address to connect from; with several, they take turns.
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',', value_parser = units::local_address)]
+    pub local_address: Vec<IpAddr>,
+    /// Seed for all randomness [default: from the clock].
+    #[arg(long)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub fleet: FleetFlags,
+}
+
+impl LoadFlags {
+    /// The loads, under the names that reports use, for servers of which one at least speaks
+    /// TLS or none does; `server` is the only one that is loaded.
+    ///
+    /// # Errors
+    /// A usage failure for flags that contradict each other or say nothing here.
+    pub fn loads(
+        &self,
+        scheme: Scheme,
+        is_encrypted: bool,
+        server: Option<&Target>,
+    ) -> Result<Vec<Load>, Failure> {
+        let kind = self.shape.kind(scheme)?;
+        self.refuse_beside(kind)?;
+        let log = self.replay.log(&self.requests)?;
+        let requests = match log {
+            Some(_) => Vec::new(),
+            None => self.requests.requests(server, kind == LoadShape::Request)?,
+        };
+        if kind != LoadShape::Request && requests.len() > 1 {
+            return Err(Failure::usage(
+                "WebSocket connections are opened by one request: give --path once",
+            ));
+        }
+        let sweep = SweepSpec {
+            connections: match &self.connections[..] {
+                [] => vec![50],
+                some => some.to_vec(),
+            },
+            rates: self.rate.clone().map_or(Vec::new(), |rates| rates.0),
+            objective: self.slo.clone(),
+            spacing: self.spacing()?,
+        };
+        let shapes = self.shape.shapes(kind)?;
+        let several = shapes.len() > 1;
+        let tls = self.tls.spec(is_encrypted)?;
+        let mut loads = Vec::new();
+        for shape in shapes {
+            let bytes = shape.message().filter(|_| several);
+            let bytes = bytes.map_or_else(String::new, |message| format!("-b{}", message.bytes));
+            let mut like = self.like(shape, &tls, requests.clone());
+            if let Some(log) = &log {
+                log.onto(&mut like, self.expect_status.is_some());
+            }
+            loads.extend(sweep.loads(&like, |connections| format!("c{connections}{bytes}")));
+        }
+        let mut names = BTreeSet::new();
+        match loads.iter().find(|load| !names.insert(&load.name)) {
+            Some(load) => Err(given_twice(load)),
+            None => Ok(loads),
+        }
+    }
+
+    /// A load but for its name, connections and rate.
+    fn like(&self, shape: Shape, tls: &TlsSpec, requests: Vec<RequestSpec>) -> Load {
+        let usual = Load::default();
+        Load {
+            tls: tls.clone(),
+            shape,
+            requests,
+            version: match (self.http10, self.http2) {
+                (true, _) => HttpVersion::Http10,
+                (_, true) => HttpVersion::Http2,
+                _ => HttpVersion::Http11,
+            },
+            pipeline: self.streams.or(self.pipeline).unwrap_or(usual.pipeline),
+            keep_alive: !self.no_keepalive,
+            pacing: self.pacing(),
+            timeout: self.timeout.unwrap_or(usual.timeout),
+            open_rate: self.open_rate,
+            verify_every: self.verify_every.unwrap_or(usual.verify_every),
+            status: match shape.is_websocket() {
+                true => SWITCHED,
+                false => self.expect_status.unwrap_or(usual.status),
+            },
+            body: self.expect_body.clone().unwrap_or(ExpectBody::Same),
+            ..usual
+        }
+    }
+
+    /// What a flag means that has another meaning in other tools; `None` if none was given.
+    pub fn hint(&self, is_encrypted: bool) -> Option<&'static str> {
+        (self.keepalive && is_encrypted && !self.tls.trusts_any()).then_some(
+            "-k keeps connections open, which abx always does; to trust any certificate (curl's \
+             -k), write --insecure",
+        )
+    }
+
+    /// What these flags say of a scenario.
+    ///
+    /// # Errors
+    /// A usage failure for a flag that says nothing of one.
+    pub fn of_scenario(&self, is_encrypted: bool) -> Result<UserFlags, Failure> {
+        let says_nothing = |(is_given, flag, key): &(bool, &str, &str)| {
+            *is_given && *key != "tls" && !["--connections", "--timeout"].contains(flag)
+        };
+        if let Some((_, flag, key)) = self.all().into_iter().find(says_nothing) {
+            let why = match key {
+                "protocol" | "streams" => "scenarios use HTTP/1.1 only",
+                _ => "the scenario file sets the requests and when they are sent",
+            };
+            return Err(Failure::usage(format!(
+                "{flag} does not apply to a scenario: {why}. Leave it out"
+            )));
+        }
+        let users = match self.connections[..] {
+            [] => 50,
+            [users] => users,
+            _ => {
+                return Err(Failure::usage(
+                    "a scenario has one number of users: give -c one number",
+                ));
+            }
+        };
+        Ok(UserFlags {
+            users,
+            timeout: self.timeout,
+            tls: self.tls.spec(is_encrypted)?,
+        })
+    }
+
+    /// The loads of users who do what this file says: one for each number of users.
+    ///
+    /// # Errors
+    /// A usage failure for a file that cannot be read, and a flag that says nothing of users.
+    pub fn of_users(&self, file: &Path, is_encrypted: bool) -> Result<Vec<Load>, Failure> {
+        self.refuse_beside(LoadShape::Scenario)?;
+        let read = scenario_file::read(file).map_err(Failure::usage)?;
+        let users = read.users(file.display().to_string());
+        let mut like = self.like(Shape::Scenario, &self.tls.spec(is_encrypted)?, Vec::new());
+        users.onto(&mut like, self.timeout);
+        let sweep = SweepSpec {
+            connections: match &self.connections[..] {
+                [] => vec![50],
+                some => some.to_vec(),
+            },
+            rates: Vec::new(),
+            objective: None,
+            spacing: Spacing::Constant,
+        };
+        let loads = sweep.loads(&like, |users| format!("c{users}"));
+        let mut names = BTreeSet::new();
+        match loads.iter().find(|load| !names.insert(&load.name)) {
+            Some(load) => Err(given_twice(load)),
+            None => Ok(loads),
+        }
+    }
+
+    /// Refuses the first flag that says nothing of loads of this shape.
+    fn refuse_beside(&self, kind: LoadShape) -> Result<(), Failure> {
+        let says_nothing = |(is_given, flag, key): &(bool, &str, &str)| {
+            let key = match *flag {
+                "--connection-stages" => "connection_stages",
+                _ => *key,
+            };
+            *is_given && !suits(kind, key)
+        };
+        match self.all().into_iter().find(says_nothing) {
+            None => Ok(()),
+            Some((_, flag, "protocol" | "streams")) if kind == LoadShape::Scenario => {
+                Err(Failure::usage(format!(
+                    "{flag} does not apply to a scenario: scenarios use HTTP/1.1 only. Leave it out"
+                )))
+            }
+            Some((_, flag, _)) => Err(Failure::usage(format!(
+                "{flag} does not apply to a load of shape `{}`: leave it out",
+                kind.id()
+            ))),
+        }
+    }
+
+    /// What all subjects of a comparison are spoken to in.
+    ///
+    /// # Errors
+    /// A usage failure for URLs of both kinds.
+    pub fn scheme(&self, subjects: &[Subject]) -> Result<Scheme, Failure> {
+        self.shape.scheme(subjects)
+    }
+
+    /// How the requests of a rate are laid out.
+    fn spacing(&self) -> Result<Spacing, Failure> {
+        let has_rate = self.rate.is_some() || self.slo.is_some();
+        match (has_rate, self.arrivals) {
+            (true, Some(ArrivalsName::Poisson)) => Ok(Spacing::Poisson),
+            (false, Some(ArrivalsName::Constant | ArrivalsName::Poisson)) => Err(Failure::usage(
+                "these --arrivals need a rate: add one, such as --rate 2000",
+            )),
+            (true, Some(ArrivalsName::Closed)) => Err(Failure::usage(
+                "--rate and --slo make an open loop, and --arrivals closed does not: leave one of \
+                 them out",
+            )),
+            _ => Ok(Spacing::Constant),
+        }
+    }
+
+    /// When a connection that is free sends its next request, but for rates.
+    fn pacing(&self) -> Pacing {
+        Pacing {
+            arrivals: self
+                .stages
+                .clone()
+                .map_or(Arrivals::Closed, Arrivals::Stages),
+            connections_over_time: self.connection_stages.clone(),
+            think_ns: self.think.map_or(0, |think| Nanos::from(think).0),
+            session_calls: self.calls,
+        }
+    }
+
+    /// How long the stages last, where there are some.
+    pub fn stages_last(&self) -> Option<Duration> {
+        let stages = self.stages.as_ref().or(self.connection_stages.as_ref());
+        stages.map(|stages| stages.lasts().into())
+    }
+
+    /// The first flag that was given, with the key of a study file that says the same.
+    pub fn given(&self) -> Option<(&'static str, &'static str)> {
+        let first = { self.all().into_iter() }.find(|(is_given, ..)| *is_given);
+        first.map(|(_, flag, key)| (flag, key))
+    }
+
+    /// Each flag: whether it was given, its name, and the key of a study file that
+    /// says the same.
+    fn all(&self) -> Vec<(bool, &'static str, &'static str)> {
+        let own = [
+            (!self.connections.is_empty(), "--connections", "connections"),
+            (self.rate.is_some(), "--rate", "rate"),
+            (self.slo.is_some(), "--slo", "slo"),
+            (self.stages.is_some(), "--stages", "rate"),
+            (
+                self.connection_stages.is_some(),
+                "--connection-stages",
+                "connections",
+            ),
+            (self.arrivals.is_some(), "--arrivals", "arrivals"),
+            (self.think.is_some(), "--think", "think"),
+            (self.calls.is_some(), "--calls", "calls"),
+            (self.pipeline.is_some(), "--pipeline", "pipeline"),
+            (self.http10, "--http1.0", "protocol"),
+            (self.http11, "--http1.1", "protocol"),
+            (self.http2, "--http2", "protocol"),
+            (self.streams.is_some(), "--streams", "streams"),
+            (self.no_keepalive, "--no-keepalive", "keep_alive"),
+            (self.keepalive, "-k", "keep_alive"),
+            (self.timeout.is_some(), "--timeout", "timeout"),
+            (self.open_rate.is_some(), "--open-rate", "open_rate"),
+            (
+                self.expect_status.is_some(),
+                "--expect-status",
+                "expect.status",
+            ),
+            (self.expect_body.is_some(), "--expect-body", "expect.body"),
+            (
+                self.verify_every.is_some(),
+                "--verify-every",
+                "verify_every",
+            ),
+        ];
+        let asked = self.requests.given().into_iter();
+        let asked = asked.chain(self.replay.given());
+        let more = self.tls.given().into_iter().chain(self.shape.given());
+        own.into_iter().chain(asked).chain(more).collect()
+    }
+}
+
+impl GeneratorFlags {
+    /// The way to wait that was asked for.
+    pub fn wait(&self) -> Option<WaitChoice> {
+        self.wait.map(|wait| match wait {
+            WaitName::Auto => WaitChoice::Auto,
+            WaitName::Awake => WaitChoice::Awake,
+            WaitName::Asleep => WaitChoice::Asleep,
+        })
+    }
+
+    /// The seed that was given, or one from the clock.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(seed_from_clock)
+    }
+}
+
+fn given_twice(load: &Load) -> Failure {
+    Failure::usage(format!(
+        "the load `{}` is given twice: list each number once",
+        load.name
+    ))
+}
+
+/// The lower digits change from study to study; short seeds are easier to type.
+pub fn seed_from_clock() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    u64::from(now.unwrap_or_default().subsec_nanos())
+}

@@ -1,0 +1,11 @@
+//! Flags that several commands share, a file per topic.
+
+pub mod expect;
+pub mod fleet;
+pub mod load;
+pub mod output;
+pub mod replay;
+pub mod requests;
+pub mod shape;
+pub mod tls;
+pub mod units;

@@ -1,0 +1,100 @@
+//! Flags that replay an access log.
+
+use std::path::{Path, PathBuf};
+
+use abx_engine::schedule::ReplaySpeed;
+use abx_lab::{AccessLog, AccessLogError, Load, ReplayedLog, ReplayedMethods, open_input};
+use clap::{Args, ValueEnum};
+
+use crate::flags::requests::{RequestFlags, input};
+use crate::ui::end::Failure;
+
+/// A log, and how it is replayed.
+#[derive(Debug, Clone, Args)]
+pub struct ReplayFlags {
+    /// Send the requests of this access log at the times at which it has them (open loop). It has
+    /// the common or combined format, and may be compressed by gzip or zstd; - is standard input.
+    #[arg(
+        long, value_name = "FILE",
+        conflicts_with_all = [
+            "rate", "slo", "arrivals", "stages", "connection_stages", "think", "calls", "paths",
+            "urls", "request_file", "count", "method", "body", "form", "template"
+        ]
+    )]
+    replay: Option<PathBuf>,
+    /// Replay the log this many times as fast as it was recorded [default: 1].
+    #[arg(long, value_name = "FACTOR", requires = "replay")]
+    speed: Option<ReplaySpeed>,
+    /// Which requests of the log are replayed [default: safe].
+    #[arg(long, value_enum, value_name = "WHICH", requires = "replay")]
+    replay_methods: Option<ReplayMethodsName>,
+}
+
+/// Which requests of a log are replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplayMethodsName {
+    /// GET and HEAD.
+    Safe,
+    /// All, without their bodies, which a log does not have.
+    All,
+}
+
+/// A log under the name that reports use.
+pub struct NamedLog {
+    name: String,
+    log: ReplayedLog,
+}
+
+impl ReplayFlags {
+    /// The log, if one is replayed, with the headers that were given for all requests.
+    ///
+    /// # Errors
+    /// A usage failure for a file that cannot be read or replayed.
+    pub fn log(&self, requests: &RequestFlags) -> Result<Option<NamedLog>, Failure> {
+        let Some(file) = &self.replay else {
+            return Ok(None);
+        };
+        let failed = |error: AccessLogError| {
+            Failure::usage(format!("--replay: {}: {error}", file.display()))
+        };
+        let methods = match self.replay_methods {
+            None | Some(ReplayMethodsName::Safe) => ReplayedMethods::Safe,
+            Some(ReplayMethodsName::All) => ReplayedMethods::All,
+        };
+        let path = { file.to_str() }.map_or(file.as_path(), |file| Path::new(input(file)));
+        let opened = open_input(path).map_err(|error| failed(error.into()))?;
+        let speed = self.speed.unwrap_or(ReplaySpeed::RECORDED);
+        let log = AccessLog::read(opened, methods).and_then(|log| log.replayed(speed));
+        let mut log = log.map_err(failed)?;
+        requests.add_headers(&mut log.requests)?;
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        Ok(Some(NamedLog {
+            name: match name.to_string_lossy() {
+                name if name == "-" => "standard input".to_owned(),
+                name => name.into_owned(),
+            },
+            log,
+        }))
+    }
+
+    /// Each flag: whether it was given, its name, and the key of a study file that says the
+    /// same.
+    pub fn given(&self) -> [(bool, &'static str, &'static str); 3] {
+        [
+            (self.replay.is_some(), "--replay", "requests.replay"),
+            (self.speed.is_some(), "--speed", "requests.speed"),
+            (
+                self.replay_methods.is_some(),
+                "--replay-methods",
+                "requests.replay_methods",
+            ),
+        ]
+    }
+}
+
+impl NamedLog {
+    /// Has a load replay it; a status that was told is expected of all requests.
+    pub fn onto(&self, load: &mut Load, tells_status: bool) {
+        self.log.clone().onto(load, &self.name, tells_status);
+    }
+}

@@ -1,0 +1,130 @@
+//! Flags that say what WebSocket connections carry.
+
+use std::time::Duration;
+
+use abx_evidence::{LoadShape, Message, Shape};
+use abx_lab::{
+    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, Scheme, Source, Subject,
+    is_long_enough,
+};
+use abx_sys::Nanos;
+use clap::{Args, ValueEnum};
+
+use crate::flags::units;
+use crate::ui::end::Failure;
+
+/// What WebSocket connections carry.
+#[derive(Debug, Clone, Args)]
+pub struct ShapeFlags {
+    /// What WebSocket connections do [default: echo].
+    #[arg(long, value_enum)]
+    shape: Option<ShapeName>,
+    /// Payload size of WebSocket messages in bytes; a list such as 100,5000 gives one load for
+    /// each [default: 87].
+    #[arg(
+        long, value_name = "N", value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(0..=i64::from(MESSAGE_BYTES_MAX))
+    )]
+    message_bytes: Vec<u32>,
+    /// Send WebSocket text messages (the default).
+    #[arg(long, conflicts_with = "binary")]
+    text: bool,
+    /// Send WebSocket binary messages.
+    #[arg(long)]
+    binary: bool,
+    /// How long idle WebSocket connections are held open [default: 1s].
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    hold: Option<Duration>,
+}
+
+/// What WebSocket connections do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ShapeName {
+    /// Each connection sends messages and gets every one back.
+    Echo,
+    /// One connection sends messages, and all connections get every one.
+    Broadcast,
+    /// Connections are opened and stay idle.
+    Connections,
+}
+
+impl ShapeFlags {
+    /// The shape to what is spoken.
+    ///
+    /// # Errors
+    /// A usage failure for flags of WebSocket beside HTTP.
+    pub fn kind(&self, scheme: Scheme) -> Result<LoadShape, Failure> {
+        match scheme {
+            Scheme::Http => match self.given().into_iter().find(|(is_given, ..)| *is_given) {
+                None => Ok(LoadShape::Request),
+                Some((_, flag, _)) => Err(Failure::usage(format!(
+                    "{flag} is for WebSocket: use ws:// instead of http://, and for servers that \
+                     abx starts add --shape, such as --shape echo"
+                ))),
+            },
+            Scheme::WebSocket => Ok(match self.shape {
+                None | Some(ShapeName::Echo) => LoadShape::Echo,
+                Some(ShapeName::Broadcast) => LoadShape::Broadcast,
+                Some(ShapeName::Connections) => LoadShape::Connections,
+            }),
+        }
+    }
+
+    /// This shape with each length of messages that was asked for.
+    ///
+    /// # Errors
+    /// A usage failure for messages that are too short.
+    pub fn shapes(&self, kind: LoadShape) -> Result<Vec<Shape>, Failure> {
+        let hold = self.hold.unwrap_or(HOLD);
+        let lengths = match &self.message_bytes[..] {
+            [] => &[MESSAGE_BYTES],
+            some => some,
+        };
+        if let Some(short) = { lengths.iter() }.find(|one| !is_long_enough(kind, **one)) {
+            return Err(Failure::usage(format!(
+                "--message-bytes {short}: a broadcast message carries a number, so give at least \
+                 {BROADCAST_BYTES_MIN}"
+            )));
+        }
+        let shape = |bytes: &u32| {
+            let message = match self.binary {
+                true => Message::binary(*bytes),
+                false => Message::text(*bytes),
+            };
+            Shape::of(kind, message, Nanos::from(hold).0)
+        };
+        Ok(lengths.iter().map(shape).collect())
+    }
+
+    /// What all subjects of a comparison are spoken to in: that of their URLs, and
+    /// WebSocket where a shape is asked for.
+    ///
+    /// # Errors
+    /// A usage failure for URLs of both kinds.
+    pub fn scheme(&self, subjects: &[Subject]) -> Result<Scheme, Failure> {
+        let mut schemes = subjects.iter().filter_map(|subject| match &subject.source {
+            Source::Address(target) => Some(target.scheme),
+            Source::Command(_) => None,
+        });
+        match schemes.next() {
+            Some(first) if schemes.any(|other| other != first) => Err(Failure::usage(
+                "all subjects get the same load: use http:// for all of them, or ws:// for all",
+            )),
+            Some(first) => Ok(first),
+            None if self.shape.is_some() => Ok(Scheme::WebSocket),
+            None => Ok(Scheme::Http),
+        }
+    }
+
+    /// Each flag: whether it was given, its name, and the key of a study file that
+    /// says the same.
+    pub fn given(&self) -> [(bool, &'static str, &'static str); 5] {
+        [
+            (self.shape.is_some(), "--shape", "shape"),
+            (!self.message_bytes.is_empty(), "--message-bytes", "message"),
+            (self.text, "--text", "message"),
+            (self.binary, "--binary", "message"),
+            (self.hold.is_some(), "--hold", "hold"),
+        ]
+    }
+}

@@ -1,0 +1,117 @@
+//! Where progress is shown: one line that is drawn anew on a terminal, lines one
+//! below the other in a file or a pipe.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::ui::end::tell;
+
+/// In a file, mere movement is told this often; a job's log shows that it lives.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Where progress is shown.
+pub enum Display {
+    /// Nowhere.
+    None,
+    /// A line on the terminal.
+    Line {
+        /// The line.
+        bar: ProgressBar,
+        /// What it says, but for what interrupts that.
+        text: String,
+    },
+    /// Lines on standard error, which is no terminal.
+    Lines {
+        /// When the last one was written.
+        last: Instant,
+    },
+}
+
+/// What is worth a line of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// Something new is known.
+    News,
+    /// It goes on.
+    Movement,
+}
+
+impl Display {
+    /// What suits standard error.
+    pub fn of(quiet: bool) -> Display {
+        if quiet {
+            return Display::None;
+        }
+        if !std::io::stderr().is_terminal() {
+            return Display::Lines {
+                last: Instant::now(),
+            };
+        }
+        Display::line()
+    }
+
+    /// A line on a terminal that somebody may look at; `None` where that is not so.
+    pub fn on_terminal(quiet: bool) -> Option<Display> {
+        let is_set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_job = is_set("CI").is_some_and(|value| value != "false");
+        let is_dumb = is_set("TERM").is_some_and(|value| value == "dumb");
+        let is_seen = !quiet && !is_job && !is_dumb && std::io::stderr().is_terminal();
+        is_seen.then(Display::line)
+    }
+
+    fn line() -> Display {
+        let bar = ProgressBar::no_length();
+        // Cut where the terminal ends: a line that is broken cannot be drawn anew.
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            bar.set_style(style);
+        }
+        let text = String::new();
+        Display::Line { bar, text }
+    }
+
+    /// Shows a text in the place of the last one, or below it when it is time.
+    pub fn show(&mut self, text: &str, urgency: Urgency) {
+        match self {
+            Display::None => {}
+            Display::Line { bar, text: last } => {
+                text.clone_into(last);
+                draw(bar, text);
+            }
+            Display::Lines { last } => {
+                if urgency == Urgency::News || last.elapsed() >= EVERY {
+                    tell(text);
+                    *last = Instant::now();
+                }
+            }
+        }
+    }
+
+    /// Shows a text until [`Display::return_to_last`]; a file gets it when it is time.
+    pub fn interrupt(&mut self, text: &str) {
+        match self {
+            Display::Line { bar, .. } => draw(bar, text),
+            Display::None | Display::Lines { .. } => self.show(text, Urgency::Movement),
+        }
+    }
+
+    /// Shows the last text again where an interruption took its place.
+    pub fn return_to_last(&mut self) {
+        if let Display::Line { bar, text } = self {
+            draw(bar, text);
+        }
+    }
+
+    /// Takes the line of a terminal away; what was written to a file stays.
+    pub fn clear(&self) {
+        if let Display::Line { bar, .. } = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn draw(bar: &ProgressBar, text: &str) {
+    bar.set_message(text.to_owned());
+    bar.tick();
+}

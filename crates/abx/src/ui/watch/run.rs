@@ -1,0 +1,180 @@
+//! Shows a person how a run goes: one line on a terminal, and nothing anywhere else. What it
+//! shows, the workers of the generator tell at the end of each stretch.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use abx_engine::ToldStretch;
+use abx_evidence::{Outcomes, Stretch};
+use abx_lab::{Pending, RunEnd, RunProgress};
+use abx_report::{RunGoal, RunNow, opening_line, responses_line, run_line, verification_line};
+
+use super::display::{Display, Urgency};
+use super::waiting::waiting;
+
+/// Stretches that are read together as what is so lately: a second.
+const LATELY: usize = 10;
+/// Stretches of each column of the sparkline, and its columns.
+const COLUMN: usize = 5;
+const COLUMNS: usize = 24;
+
+/// What is known of a run that is under way.
+pub struct RunWatch {
+    display: Display,
+    goal: RunGoal,
+    /// How long a stretch is.
+    stretch: Duration,
+    /// What became of all requests of which it was told.
+    came: Outcomes,
+    /// The last stretches, as far as workers have told of them, the newest last.
+    stretches: VecDeque<Stretch>,
+    /// How many there were before those.
+    before: usize,
+}
+
+impl RunWatch {
+    /// Follows a run that ends so; `None` where nobody would see it.
+    pub fn new(quiet: bool, end: RunEnd) -> Option<RunWatch> {
+        Some(RunWatch {
+            display: Display::on_terminal(quiet)?,
+            goal: match end {
+                RunEnd::After(span) => RunGoal::After(span),
+                RunEnd::AfterRequests(count) => RunGoal::AfterRequests(count),
+            },
+            stretch: end.stretch(),
+            came: Outcomes::default(),
+            stretches: VecDeque::new(),
+            before: 0,
+        })
+    }
+
+    /// Takes note of what happens.
+    pub fn see(&mut self, progress: RunProgress) {
+        match progress {
+            RunProgress::Pending(Pending::Over) => self.display.return_to_last(),
+            RunProgress::Pending(pending) => self.display.interrupt(&waiting_for_server(&pending)),
+            RunProgress::Stretches(told) => {
+                told.iter().for_each(|one| self.count(one));
+                self.draw();
+            }
+        }
+    }
+
+    /// Takes away what is not to stay.
+    pub fn finish(&self) {
+        self.display.clear();
+    }
+
+    fn count(&mut self, told: &ToldStretch) {
+        self.came.merge(&told.stretch.outcomes);
+        // One that is long gone is shown in the sums only.
+        let Some(place) = told.number.checked_sub(self.before) else {
+            return;
+        };
+        if self.stretches.len() <= place {
+            self.stretches.resize_with(place + 1, Stretch::default);
+        }
+        self.stretches[place].merge(&told.stretch);
+        // In step with the columns, so that these keep their height as they move.
+        while self.stretches.len() > COLUMN * (COLUMNS + 1) {
+            self.stretches.drain(..COLUMN);
+            self.before += COLUMN;
+        }
+    }
+
+    fn draw(&mut self) {
+        // Other workers may still have to tell of the newest one.
+        let whole = self.stretches.len().saturating_sub(1);
+        if whole == 0 {
+            return;
+        }
+        let mut lately = Stretch::default();
+        let last = self.stretches.range(whole.saturating_sub(LATELY)..whole);
+        let seconds = self.stretch.as_secs_f64() * last.len() as f64;
+        last.for_each(|one| lately.merge(one));
+        let stretches = self.stretches.make_contiguous();
+        let columns = stretches[..whole].chunks(COLUMN);
+        let rates: Vec<f64> = columns
+            .map(|column| {
+                let ok: u64 = column.iter().map(|one| one.outcomes.ok()).sum();
+                ok as f64 / (self.stretch.as_secs_f64() * column.len() as f64)
+            })
+            .collect();
+        let told = u32::try_from(self.before + whole).unwrap_or(u32::MAX);
+        let line = run_line(&RunNow {
+            elapsed: self.stretch.saturating_mul(told),
+            goal: self.goal,
+            per_s: lately.outcomes.ok() as f64 / seconds,
+            quantiles_us: [0.5, 0.99].map(|share| lately.response.quantile_us(share)),
+            came: &self.came,
+            rates: &rates[rates.len().saturating_sub(COLUMNS)..],
+        });
+        self.display.show(&line, Urgency::Movement);
+    }
+}
+
+/// What is waited for, of the only server there is.
+fn waiting_for_server(pending: &Pending) -> String {
+    const SERVER: &str = "the server";
+    match *pending {
+        Pending::Verification {
+            waited, at_most, ..
+        } => verification_line(SERVER, waited, at_most),
+        Pending::Connections {
+            open,
+            asked,
+            silent,
+            at_most,
+            ..
+        } => opening_line(SERVER, (open, asked), silent, at_most),
+        Pending::Responses {
+            connections,
+            waited,
+            at_most,
+            ..
+        } => responses_line(SERVER, connections, waited, at_most),
+        ref other => waiting(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::Outcome;
+
+    use super::*;
+
+    fn told(number: usize, ok: usize) -> ToldStretch {
+        let mut stretch = Stretch::default();
+        (0..ok).for_each(|_| stretch.outcomes.add(Outcome::Ok));
+        stretch.response.record_us(100, ok as u64);
+        ToldStretch { number, stretch }
+    }
+
+    #[test]
+    fn hours_take_no_more_room_than_seconds() {
+        // Method: two workers tell of 10,000 stretches, one of them ten stretches late: few
+        // are kept, the sum is of all, and a column is as high as both together.
+        let mut watch = RunWatch {
+            display: Display::None,
+            goal: RunGoal::AfterRequests(1),
+            stretch: Duration::from_millis(100),
+            came: Outcomes::default(),
+            stretches: VecDeque::new(),
+            before: 0,
+        };
+        for number in 0..10_010 {
+            if number < 10_000 {
+                watch.count(&told(number, 3));
+            }
+            if let Some(late) = number.checked_sub(10) {
+                watch.count(&told(late, 2));
+            }
+        }
+        watch.draw();
+        assert_eq!(watch.came.ok(), 50_000);
+        assert_eq!(watch.before + watch.stretches.len(), 10_000);
+        assert!(watch.stretches.len() <= COLUMN * (COLUMNS + 1));
+        let each = watch.stretches.iter().map(|one| one.outcomes.ok());
+        assert_eq!(each.filter(|ok| *ok != 5).count(), 0);
+    }
+}

@@ -1,0 +1,271 @@
+//! Shows a person how far a study is, and what fails. Drawn between slices only, so that
+//! the drawing never meets the measuring.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use abx_evidence::expectation::{LimitState, blocks_until_settled, limit_state};
+use abx_evidence::record::{CEILING, SliceRecord};
+use abx_evidence::stats::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED};
+use abx_evidence::{Expectation, Outcomes, StudyRecord};
+use abx_lab::{Pending, StudyProgress};
+use abx_report::TimeLeft;
+
+use super::display::{Display, Urgency};
+use super::waiting::waiting;
+
+/// What is known of a study that is being conducted.
+pub struct Watch {
+    display: Display,
+    started: Instant,
+    budget: Duration,
+    ordered: Option<u32>,
+    /// What decides when the study ends, if there is any.
+    limits: Vec<Expectation>,
+    /// What the blocks so far say.
+    so_far: String,
+    /// What became of each subject's requests so far, warm-up left out.
+    came: BTreeMap<String, Outcomes>,
+    /// How many blocks there will be, as far as one can tell.
+    expected: u32,
+    /// Whether that rests on the spread of the blocks so far.
+    is_estimated: bool,
+    /// How many blocks the budget has room for, by those so far.
+    room: Option<u32>,
+    /// When the first block began: the pilot takes another time than blocks.
+    first_block: Option<Instant>,
+}
+
+/// How many blocks there is room for when so many took so long, and this much time is left.
+fn room(done: u32, took: Duration, left: Duration) -> u32 {
+    let more = left.as_secs_f64() * f64::from(done) / took.as_secs_f64().max(1e-3);
+    done.saturating_add(more as u32)
+}
+
+impl Watch {
+    /// Follows a study of this budget, or of this number of blocks, with these limits.
+    pub fn new(
+        quiet: bool,
+        budget: Duration,
+        ordered: Option<u32>,
+        limits: &[Expectation],
+    ) -> Watch {
+        Watch {
+            display: Display::of(quiet),
+            started: Instant::now(),
+            budget,
+            ordered,
+            limits: limits.to_vec(),
+            so_far: String::new(),
+            came: BTreeMap::new(),
+            expected: ordered.unwrap_or(BLOCKS_FOR_VERDICT as u32),
+            is_estimated: false,
+            room: None,
+            first_block: None,
+        }
+    }
+
+    /// Takes note of what happens.
+    pub fn see(&mut self, progress: &StudyProgress) {
+        match progress {
+            StudyProgress::Pilot => {
+                let text = "pilot: finding the warm-up and the slice length";
+                self.display.show(text, Urgency::News);
+            }
+            StudyProgress::Capacities(found) => {
+                for alike in found.chunk_by(|one, next| one.load == next.load) {
+                    let rates: Vec<(&str, f64)> = { alike.iter() }
+                        .map(|one| (one.subject.as_str(), one.per_s))
+                        .collect();
+                    let objective = alike[0].objective.to_string();
+                    let text = abx_report::capacities_line(&objective, &rates);
+                    self.display.show(&text, Urgency::News);
+                }
+            }
+            StudyProgress::Piloted { took, each_block } => {
+                let text = abx_report::piloted_line(*took, *each_block, self.ordered);
+                self.display.show(&text, Urgency::News);
+                let left = self.budget.saturating_sub(self.started.elapsed());
+                if let Some(text) = self.too_short(left, *each_block) {
+                    self.display.show(&text, Urgency::News);
+                }
+            }
+            StudyProgress::Pending(Pending::Over) => self.display.return_to_last(),
+            StudyProgress::Pending(pending) => self.display.interrupt(&waiting(pending)),
+            StudyProgress::Round {
+                block,
+                round,
+                rounds,
+            } => {
+                let done = f64::from(*block) + f64::from(*round) / f64::from((*rounds).max(1));
+                let place = format!("{}, round {} of {rounds}", self.block(block + 1), round + 1);
+                let text = self.text(&place, done);
+                self.display.show(&text, Urgency::Movement);
+            }
+            StudyProgress::Fault {
+                block,
+                fault,
+                subject,
+            } => {
+                let done = f64::from(*block) + 1.0;
+                let place = format!("{}, {fault} of {subject}", self.block(block + 1));
+                let text = self.text(&place, done);
+                self.display.show(&text, Urgency::Movement);
+            }
+            StudyProgress::ServiceDied { service, how } => {
+                let text = abx_report::service_died_line(service, how);
+                self.display.show(&text, Urgency::News);
+            }
+            StudyProgress::LeftOut { subject, how } => {
+                let text = abx_report::left_out_line(subject, how);
+                self.display.show(&text, Urgency::News);
+            }
+            StudyProgress::Slices(slices) => self.count(slices),
+            StudyProgress::Block(record) => {
+                self.learn(record);
+                let done = record.measured.complete_blocks().count() as u32;
+                let place = format!("{} done", self.block(done));
+                let text = self.text(&place, done.into());
+                self.display.show(&text, Urgency::News);
+            }
+        }
+    }
+
+    /// Takes away what is not to stay.
+    pub fn finish(&self) {
+        self.display.clear();
+    }
+
+    /// Where the study is after so many blocks, what failed, and what is known.
+    fn text(&mut self, place: &str, done: f64) -> String {
+        let began = *self.first_block.get_or_insert_with(Instant::now);
+        let parts = [
+            place.to_owned(),
+            self.time_left(began, done),
+            abx_report::failures_line(&self.came),
+            self.so_far.clone(),
+        ];
+        let said: Vec<String> = { parts.into_iter() }
+            .filter(|part| !part.is_empty())
+            .collect();
+        said.join(" · ")
+    }
+
+    /// What to know when the budget has no room for a verdict.
+    fn too_short(&self, left: Duration, each_block: Duration) -> Option<String> {
+        let needed = each_block * BLOCKS_FOR_VERDICT as u32;
+        (self.ordered.is_none() && left < needed).then(|| {
+            let more = (needed - left).as_secs() + 1;
+            let budget = (self.budget.as_secs() + more).next_multiple_of(10);
+            format!(
+                "too few blocks: the budget ends before the {BLOCKS_FOR_VERDICT} blocks that a \
+                 verdict needs, by {more} s: use `--budget {budget}s`"
+            )
+        })
+    }
+
+    /// The block of this number, from one. More than the budget has room for there will not be.
+    fn block(&self, number: u32) -> String {
+        let about = if self.ordered.is_some() { "" } else { "about " };
+        let all = self.expected.min(self.room.unwrap_or(u32::MAX));
+        format!("block {number} of {about}{}", all.max(number))
+    }
+
+    /// Also what began in the discarded part of a slice: a failure is one.
+    fn count(&mut self, slices: &[SliceRecord]) {
+        for slice in slices.iter().filter(|slice| slice.subject != CEILING) {
+            let came = self.came.entry(slice.subject.clone()).or_default();
+            came.merge(&slice.outcomes);
+            came.merge(&slice.discarded);
+        }
+    }
+
+    fn learn(&mut self, record: &StudyRecord) {
+        let done = u32::try_from(record.measured.complete_blocks().count()).unwrap_or(u32::MAX);
+        let more = match limit_state(record, &self.limits) {
+            LimitState::Settled => 0,
+            LimitState::Open => blocks_until_settled(record, &self.limits).unwrap_or(0),
+            LimitState::OutOfReach => blocks_until_verdicts(record),
+        };
+        // Before that, limits are not compared with any interval.
+        let fewest = if self.limits.is_empty() {
+            BLOCKS_ORDERED
+        } else {
+            BLOCKS_FOR_VERDICT
+        };
+        self.is_estimated = done >= fewest as u32;
+        let needed = done.saturating_add(more);
+        self.expected = self
+            .ordered
+            .unwrap_or(needed.max(BLOCKS_FOR_VERDICT as u32));
+        self.so_far = abx_report::progress_line(record);
+        let left = self.budget.saturating_sub(self.started.elapsed());
+        let took = self.first_block.filter(|_| self.ordered.is_none());
+        self.room = took.map(|began| room(done, began.elapsed(), left));
+    }
+
+    fn time_left(&self, began: Instant, done: f64) -> String {
+        if done <= 0.0 {
+            return String::new();
+        }
+        let blocks = (f64::from(self.expected) - done).max(0.0);
+        let wanted = began.elapsed().div_f64(done).mul_f64(blocks);
+        match self.ordered {
+            Some(_) => format!("{:.0} s left", wanted.as_secs_f64()),
+            None => abx_report::time_left_line(TimeLeft {
+                blocks: blocks.ceil() as u32,
+                is_estimate: self.is_estimated,
+                is_for_limits: !self.limits.is_empty(),
+                wanted,
+                at_most: self.budget.saturating_sub(self.started.elapsed()),
+            }),
+        }
+    }
+}
+
+/// How many blocks more it takes until each verdict stands, as far as one can tell.
+fn blocks_until_verdicts(record: &StudyRecord) -> u32 {
+    let conclusions = &record.conclusions;
+    let primary = conclusions.primary().map(|one| one.blocks_more);
+    let beside = { conclusions.past_comparisons.iter() }.map(|one| one.blocks_more);
+    let precise = abx_evidence::blocks_until_precise(&record.measured);
+    let each = primary.chain(beside).chain([precise]);
+    each.flatten().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_blocks_are_told_than_the_budget_has_room_for() {
+        // Method: 848 blocks that precision takes, of which 14 can be had; and a number that
+        // was ordered.
+        let mut watch = Watch::new(true, Duration::from_secs(120), None, &[]);
+        watch.expected = 848;
+        watch.room = Some(room(6, Duration::from_secs(48), Duration::from_secs(67)));
+        assert_eq!(watch.block(6), "block 6 of about 14");
+        assert_eq!(watch.block(15), "block 15 of about 15");
+        watch.expected = 9;
+        assert_eq!(watch.block(6), "block 6 of about 9");
+        let ordered = Watch::new(true, Duration::from_secs(1), Some(6), &[]);
+        assert_eq!(ordered.block(2), "block 2 of 6");
+    }
+
+    #[test]
+    fn a_budget_without_room_for_a_verdict_is_told() {
+        // Method: blocks of 10 s, and 70 s left for them, then a second less; a number of
+        // blocks that was ordered takes what it takes.
+        let said = |left, ordered| {
+            let watch = Watch::new(true, Duration::from_secs(100), ordered, &[]);
+            watch.too_short(Duration::from_secs(left), Duration::from_secs(10))
+        };
+        assert_eq!((said(70, None), said(1, Some(6))), (None, None));
+        assert!(said(69, None).unwrap().contains("7 blocks"));
+        assert!(
+            said(69, None)
+                .unwrap()
+                .contains("by 2 s: use `--budget 110s`")
+        );
+    }
+}
