@@ -1,5 +1,5 @@
 //! Formats for other programs. The texts are files under `snapshots/`; that
-//! foreign programs read them is tested in `crates/abx/tests/formats.rs`.
+//! foreign programs read them is tested in `crates/abx/tests/output/formats.rs`.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! The picture of verdicts. That it is well-formed XML is tested with a foreign
-//! reader in `crates/abx/tests/formats.rs`.
+//! reader in `crates/abx/tests/output/formats.rs`.
 
 use std::collections::BTreeSet;
 

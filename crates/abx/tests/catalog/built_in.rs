@@ -1,0 +1,456 @@
+//! The catalog: the studies that the program carries are listed, shown, checked
+//! and conducted, and no subject is left out in silence.
+
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::catalog::cassandra::CLIENTS;
+use crate::support::{ABX, Ended, Home, assert_honest, findings, slices};
+
+/// The studies of this repository.
+fn names() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().join("study.toml").exists())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_study_is_listed_and_shown() {
+    // Method: the folders of this repository against what the program carries,
+    // without any of them at hand.
+    let home = Home::new();
+    let listed = home.run_abx(&["study", "list"]);
+    listed.expect(0, &[]);
+    let first = |line: &str| line.split_whitespace().next().unwrap().to_owned();
+    let listed: Vec<String> = listed.stdout.lines().map(first).collect();
+    assert_eq!(listed, names());
+    for name in &listed {
+        let shown = home.run_abx(&["study", "show", name]);
+        shown.expect(0, &[]);
+        let said = ["# ", "Subjects:", "Loads:", "the packages "];
+        for part in said {
+            assert!(shown.stdout.contains(part), "{part}: {shown:?}");
+        }
+    }
+    let shown = home.run_abx(&["study", "show", "event-servers"]).stdout;
+    for part in [
+        "stands in for shortfin",
+        "bring abx-shortfin",
+        "fresh-c5000: /",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!home.join(".cache").exists(), "written without need");
+}
+
+#[test]
+fn what_the_catalog_does_not_have_is_refused_by_name() {
+    // Method: an unknown study, subject and load, two studies, and a load of one's own.
+    let home = Home::new();
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["show", "no-such"],
+            &["`no-such`", "event-servers", "abx compare"],
+        ),
+        (
+            &["show", "nginx-sendfil"],
+            &["`nginx-sendfil`", "did you mean `nginx-sendfile`?"],
+        ),
+        (&["check", "no-such"], &["`no-such`", "static-files"]),
+        (&["run", "no-such"], &["`no-such`", "static-files"]),
+        (
+            &["run", "nginx-sendfile", "--subjects", "on,of"],
+            &["--subjects", "`of`", "off, on"],
+        ),
+        (
+            &["run", "nginx-sendfile", "--loads", "tiny"],
+            &["--loads", "`tiny`", "small, large"],
+        ),
+        (
+            &["run", "nginx-sendfile", "--subjects", "on"],
+            &["one subject alone"],
+        ),
+        (
+            &["run", "nginx-sendfile", "-c", "9"],
+            &["--connections", "[[load]]"],
+        ),
+        (
+            &["run", "nginx-sendfile", "static-files"],
+            &["static-files"],
+        ),
+    ];
+    for (words, said) in cases {
+        home.run_abx(&[&["study"], *words].concat()).expect(2, said);
+    }
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+}
+
+#[test]
+fn a_study_of_the_catalog_can_be_compared_by_its_name() {
+    // Method: a name as it is, which gets as far as flags that a study file
+    // refuses; nearly one, two words, and a folder of that name, which goes first.
+    let home = Home::new();
+    for (words, said) in [
+        (
+            &["nginx-sendfile", "-c", "9"][..],
+            &["--connections", "[[load]]"][..],
+        ),
+        (
+            &["nginx-sendfil"],
+            &["`nginx-sendfil`", "did you mean `nginx-sendfile`?"],
+        ),
+        (
+            &["nginx-sendfile", "static-files"],
+            &["`nginx-sendfile` is a study", "give it alone"],
+        ),
+    ] {
+        home.run_abx(&[&["compare"], words].concat())
+            .expect(2, said);
+    }
+    fs::create_dir(home.join("nginx-sendfile")).unwrap();
+    home.run_abx(&["compare", "nginx-sendfile"])
+        .expect(2, &["nginx-sendfile/study.toml"]);
+    assert!(!home.join("state/abx").exists(), "a record of nothing");
+}
+
+/// Subjects that are ready, missing, broken in three ways, and skipped.
+fn mixed() -> String {
+    let serve = r#"command = ["{abx}", "serve", "--port", "{port}""#;
+    let subject = |name: &str, rest: &str| format!("[[subject]]\nname = \"{name}\"\n{rest}\n");
+    [
+        subject("good", &format!("{serve}]")),
+        subject(
+            "absent",
+            &format!("from = {{ packages = [\"no-such-package-of-abx\"] }}\n{serve}]"),
+        ),
+        subject(
+            "ends",
+            r#"command = ["sh", "-c", "echo no way; exit 3", "{port}"]"#,
+        ),
+        subject("other-page", &format!(r#"{serve}, "--page-bytes", "86"]"#)),
+        subject("nowhere", r#"command = ["no-such-server", "{port}"]"#),
+        subject(
+            "private",
+            "from.bring = { program = \"no-such-server\", how = \"write it first\" }\n\
+             command = [\"no-such-server\", \"{port}\"]",
+        ),
+        "[[load]]\nname = \"one\"\nrequests = [{ path = \"/\" }]\n".to_owned(),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_check_says_of_each_subject_what_became_of_it() {
+    // Method: one subject of each kind in a folder of the test's own; the table, the
+    // document and the exit code, and nothing left running.
+    let home = Home::new();
+    let folder = home.join("mixed");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("study.toml"), mixed()).unwrap();
+    let folder = folder.to_str().unwrap();
+    let ended = home.run_abx(&["study", "check", folder, "--json", "-"]);
+    ended.expect(3, &["1 ready, 1 missing, 3 broken, 1 skipped."]);
+    let record = ended.json();
+    assert_eq!(record["schema"], "abx.check/1");
+    let said = |subject: &Value| {
+        let text = |key: &str| subject[key].as_str().unwrap_or_default().to_owned();
+        assert_eq!(text("study"), "mixed");
+        (text("subject"), text("status"), text("why"))
+    };
+    let subjects = record["subjects"].as_array().unwrap();
+    let expected = [
+        ("good", "ready", ""),
+        ("absent", "missing", "no-such-package-of-abx"),
+        ("ends", "broken", "no way"),
+        ("other-page", "broken", "86 bytes"),
+        ("nowhere", "broken", "no-such-server"),
+        ("private", "skipped", "write it first"),
+    ];
+    assert_eq!(subjects.len(), expected.len(), "{record}");
+    for (subject, (name, status, why)) in subjects.iter().zip(expected) {
+        let said = said(subject);
+        assert_eq!((said.0.as_str(), said.1.as_str()), (name, status));
+        assert!(said.2.contains(why), "{said:?}");
+        let is_ready = status == "ready";
+        assert_eq!(subject["ready_s"].is_number(), is_ready, "{subject}");
+        assert_eq!(subject["rss_bytes"].is_number(), is_ready, "{subject}");
+    }
+    assert!(!home.join("state/abx").exists(), "nothing was measured");
+}
+
+#[test]
+fn a_study_is_installed_without_being_started_and_checked_after_it_is() {
+    // Method: a study of a server that is built and one that has to be brought, named by
+    // its folder without a slash: checked before, installed, checked; and the same in one
+    // step with a fresh cache. The server leaves a trace when it is started.
+    let home = Home::new();
+    fs::create_dir(home.join("mine")).unwrap();
+    let build = r#"from.build.command = ["sh", "-c", "echo page >{build}/index.html"]"#;
+    let serve = r#"command = ["sh", "-c", "touch $1/started; exec $2 serve --port $3 --root $4", "sh", "{study}", "{abx}", "{port}", "{build}"]"#;
+    let brought = "from.bring = { program = \"no-such-server\", how = \"write it first\" }\n\
+                   command = [\"no-such-server\", \"{port}\"]";
+    let text = format!(
+        "[[subject]]\nname = \"built\"\n{build}\n{serve}\n\n[[subject]]\nname = \"private\"\n\
+         {brought}\n\n[[load]]\nname = \"one\"\nrequests = [{{ path = \"/\" }}]\n"
+    );
+    fs::write(home.join("mine/study.toml"), text).unwrap();
+    let check = |words: &[&str]| {
+        let ended = home.run_abx(&[&["study", "check", "mine"], words].concat());
+        ended.expect(0, &[]);
+        ended.stdout
+    };
+    let before = check(&[]);
+    assert!(
+        before.contains("0 ready, 1 missing, 0 broken, 1 skipped"),
+        "{before}"
+    );
+    let installed = home.run_abx(&["study", "install", "mine"]);
+    installed.expect(0, &["mine/private needs", "write it first"]);
+    assert!(
+        installed.stdout.contains("mine: everything"),
+        "{installed:#?}"
+    );
+    assert!(
+        installed.stdout.contains("you have to bring"),
+        "{installed:#?}"
+    );
+    assert!(!home.join("mine/started").exists(), "it was started");
+    let after = check(&[]);
+    assert!(
+        after.contains("1 ready, 0 missing, 0 broken, 1 skipped"),
+        "{after}"
+    );
+    assert!(home.join("mine/started").exists());
+    fs::remove_dir_all(home.join(".cache")).unwrap();
+    let at_once = check(&["--install"]);
+    assert!(
+        at_once.contains("1 ready, 0 missing, 0 broken, 1 skipped"),
+        "{at_once}"
+    );
+    assert!(!home.join("state/abx").exists(), "nothing was measured");
+    home.run_abx(&["study", "install", "mein"])
+        .expect(2, &["no built-in study `mein`"]);
+}
+
+/// The event servers, with what has to be built had on the way; run once.
+static EVENT_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
+    let words = ["study", "run", "event-servers", "--tiny", "--install"];
+    let some = "libevent-1,libevent-2,php-extension,cached,shortfin";
+    Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
+});
+
+/// The WebSocket servers, with what npm and pypi have of them; run once.
+pub static WEBSOCKET: LazyLock<Ended> = LazyLock::new(|| {
+    let words = ["study", "run", "websocket", "--tiny", "--install"];
+    Home::new().run_with_cache(&[&words[..], &["--json", "-"]].concat())
+});
+
+/// Two of the application servers, of which one is built and one has a library from npm;
+/// run once.
+static APP_SERVER: LazyLock<Ended> = LazyLock::new(|| {
+    let words = ["study", "run", "app-server", "--tiny", "--install"];
+    let some = "qt-thread,node-cluster";
+    Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
+});
+
+/// Many servers' Hello World, of which one is in no registry; run once. Left out are one
+/// that is too large for every machine that runs tests, and one that differs from
+/// another by a word and has ten thousand threads too.
+static HTTP_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
+    let words = ["study", "run", "http-servers", "--tiny", "--install"];
+    let some = "node,node-cluster,node-json,express,express-cluster,nginx,apache-event,\
+                apache-prefork,aspnet,beast,proxygen";
+    Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
+});
+
+#[test]
+fn subjects_that_are_built_are_measured_and_who_is_missing_is_named() {
+    // Method: some of the event servers, one of which nobody can bring from a registry.
+    let ended = &*EVENT_SERVERS;
+    let record = ended.json();
+    ended.expect_measured(&record);
+    is_measured(
+        &record,
+        &["kept-c50", "fresh-c50", "times-r25pct", "original"],
+    );
+    // Never in silence: before, in the record, and as a finding.
+    assert_eq!(record["skipped"][0]["name"], "shortfin");
+    assert_eq!(findings(&record, "skipped").len(), 1);
+    ended.expect(
+        ended.status.code().unwrap(),
+        &["skipping shortfin: it needs the program abx-shortfin"],
+    );
+}
+
+#[test]
+fn the_study_of_application_servers_is_conducted() {
+    // Method: the tiny form, in which every page is the same.
+    let record = APP_SERVER.json();
+    APP_SERVER.expect_measured(&record);
+    let loads = ["original", "fresh-c50", "kept-c50", "idle"];
+    is_measured(&record, &loads);
+    assert!(findings(&record, "unequal_responses").is_empty());
+}
+
+#[test]
+fn the_study_of_many_servers_is_conducted() {
+    // Method: the tiny form over a subject of each kind; every answer is right, and the
+    // bodies that differ are named where they do, in the load of the original.
+    let record = HTTP_SERVERS.json();
+    HTTP_SERVERS.expect_measured(&record);
+    is_measured(&record, &["kept-c100", "post", "original"]);
+    assert_eq!(record["skipped"][0]["name"], "proxygen");
+    let differ = findings(&record, "unequal_responses");
+    assert!(!differ.is_empty());
+    for finding in differ {
+        assert_eq!(finding["load"], "original", "{finding}");
+    }
+}
+
+#[test]
+fn every_subject_that_packages_give_starts_and_answers_rightly() {
+    // Method: what is had from npm and pypi is had by a run, and what is built by
+    // others; then all of the catalog is checked. Only what nobody can bring from a
+    // registry is skipped, and only what is too large for them may be missing.
+    let record = WEBSOCKET.json();
+    WEBSOCKET.expect_measured(&record);
+    is_measured(&record, &["echo-b5", "held", "room"]);
+    EVENT_SERVERS.expect_measured(&EVENT_SERVERS.json());
+    APP_SERVER.expect_measured(&APP_SERVER.json());
+    HTTP_SERVERS.expect_measured(&HTTP_SERVERS.json());
+    CLIENTS.expect_measured(&CLIENTS.json());
+    let brought = [
+        "shortfin",
+        "lighttpd-1.5",
+        "treefrog-thread",
+        "treefrog-epoll",
+        "proxygen",
+        "kestrel",
+        "iis",
+        "phpcassa",
+        "phpcassa-no-opcache",
+        "cql",
+        "cql-disconnect",
+        "fpm-cql",
+    ];
+    let ended = Home::new().run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
+    ended.expect(0, &[]);
+    for one in ended.json()["subjects"].as_array().unwrap() {
+        let subject = one["subject"].as_str().unwrap();
+        let too_large = ["aspnet-fastcgi", "python-compiled", "python-pure"];
+        let is_too_large = too_large.contains(&subject) || one["study"] == "cassandra5-clients";
+        let is_right = match one["status"].as_str().unwrap() {
+            "ready" => true,
+            "skipped" => brought.contains(&subject),
+            "missing" => is_too_large,
+            _ => false,
+        };
+        assert!(is_right, "{one}");
+    }
+}
+
+#[test]
+fn the_study_of_files_is_conducted() {
+    // Method: the tiny form over a subject of each kind; every answer is right.
+    let some = "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx-read";
+    conduct(
+        "static-files",
+        some,
+        &["small-c10", "medium-c10", "large-c10", "cold"],
+    );
+}
+
+#[test]
+fn the_study_of_fastcgi_is_conducted() {
+    // Method: as with files.
+    conduct("fastcgi", "inside,outside-tcp,nginx-fpm", &["page-c10"]);
+}
+
+#[test]
+fn the_study_of_faults_of_workers_is_conducted() {
+    // Method: as with files, over those of the first question; each fault was done to each, but
+    // for one who has no supervisor.
+    let record = conduct("worker-faults", "inside,outside", &["steady"]);
+    let faults = record["blocks"][0]["faults"].as_array().unwrap();
+    assert_eq!(faults.len(), 2 * 5 - 1);
+    assert_eq!(findings(&record, "fault_left_out").len(), 1);
+    assert!(findings(&record, "fault_failed").is_empty());
+}
+
+#[test]
+fn the_study_of_idle_connections_is_conducted() {
+    // Method: as with files.
+    conduct(
+        "idle-websocket",
+        "event,thread",
+        &["held-c500", "idle", "busy"],
+    );
+}
+
+#[test]
+fn the_study_of_tls_is_conducted() {
+    // Method: as with files; with each the version and the protocol were agreed on that it is
+    // there for.
+    let some = "nginx-http,nginx-tls13,nginx-h2,lighttpd-tls12,lighttpd-rsa,lighttpd-h2";
+    let record = conduct(
+        "tls",
+        some,
+        &["handshakes", "resumed", "small", "few", "bulk"],
+    );
+    let agreed = |subject: &str| {
+        let answer = &record["loads"][0]["answers"][subject][0];
+        answer["tls"]["version"].as_str().map(str::to_owned)
+    };
+    assert_eq!(agreed("nginx-http"), None);
+    for (subject, protocol) in [
+        ("nginx-tls13", Value::Null),
+        ("nginx-h2", "h2".into()),
+        ("lighttpd-h2", "h2".into()),
+    ] {
+        let answer = &record["loads"][0]["answers"][subject][0];
+        assert_eq!(answer["tls"]["protocol"], protocol, "{subject}");
+    }
+    for (subject, version) in [
+        ("nginx-tls13", "TLSv1.3"),
+        ("lighttpd-tls12", "TLSv1.2"),
+        ("lighttpd-rsa", "TLSv1.3"),
+    ] {
+        assert_eq!(agreed(subject).as_deref(), Some(version), "{subject}");
+    }
+}
+
+/// Runs the tiny form of a study with these subjects, and expects these loads.
+fn conduct(name: &str, subjects: &str, rows: &[&str]) -> Value {
+    let home = Home::new();
+    let words = ["study", "run", name, "--tiny", "--json", "-"];
+    let ended = home.run_abx(&[&words[..], &["--subjects", subjects]].concat());
+    let record = ended.json();
+    ended.expect_measured(&record);
+    is_measured(&record, rows);
+    // The baseline of the study is not always among them.
+    assert_eq!(
+        record["settings"]["baseline"],
+        subjects.split(',').next().unwrap()
+    );
+    record
+}
+
+/// Every load was offered, and every attempt has its outcome; none was wrong.
+pub fn is_measured(record: &Value, rows: &[&str]) {
+    let loads = record["loads"].as_array().unwrap().iter();
+    let loads: Vec<&str> = loads.map(|load| load["name"].as_str().unwrap()).collect();
+    assert_eq!(loads, rows);
+    for subject in record["subjects"].as_array().unwrap() {
+        let all = slices(record, subject["name"].as_str().unwrap());
+        assert!(!all.is_empty(), "{ABX} measured nothing of {subject}");
+        all.iter().for_each(assert_honest);
+    }
+}

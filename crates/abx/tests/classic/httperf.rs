@@ -1,0 +1,418 @@
+//! `abx httperf` beside the system's httperf, over the same servers.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use abx_sys::process::Signal;
+
+use crate::classic::ab::assert_read_by_wrappers;
+use crate::support::{ABX, Ended, Home, Server};
+
+/// What begins a line that must be the same to the last character: no time is in it.
+const EXACT: [&str; 12] = [
+    "httperf --",
+    "Connection length",
+    "Request size",
+    "Reply size",
+    "Reply status",
+    "Errors",
+    "Session: ",
+    "Session length",
+    "SH",
+    "SS",
+    "SB",
+    "RS",
+];
+
+/// A line with N for each number, unless it must be the same as it is. Of all counts in the
+/// first line of the report only the time is masked.
+fn masked(line: &str) -> String {
+    if let Some((counts, _)) = line.split_once(" test-duration ") {
+        return counts.to_owned();
+    }
+    if let Some((rates, counts)) = line
+        .strip_prefix("Session rate")
+        .and_then(|rest| rest.split_once('('))
+    {
+        let rates: String = rates.chars().filter(|one| !one.is_ascii_digit()).collect();
+        return format!("Session rate{rates}({counts}");
+    }
+    let is_print = line.starts_with("RH") || line.starts_with("RB");
+    if is_print || EXACT.iter().any(|start| line.starts_with(start)) {
+        return line.to_owned();
+    }
+    let mut masked = String::new();
+    for one in line.chars() {
+        match one {
+            '0'..='9' if masked.ends_with('N') => {}
+            '0'..='9' => masked.push('N'),
+            '.' if masked.ends_with('N') => {}
+            other => masked.push(other),
+        }
+    }
+    masked
+}
+
+pub(super) fn shape(report: &str) -> Vec<String> {
+    report.lines().map(masked).collect()
+}
+
+/// What the system's httperf and abx print for the same words.
+pub(super) fn both(home: &Home, words: &[&str]) -> (Ended, Ended) {
+    let foreign = Command::new("httperf")
+        .args(words)
+        .stdin(Stdio::null())
+        .output()
+        .expect("httperf is missing: run scripts/install-test-servers");
+    let foreign = Ended {
+        status: foreign.status,
+        stdout: String::from_utf8_lossy(&foreign.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&foreign.stderr).into_owned(),
+    };
+    let own = home.run_abx(&[&["httperf"], words].concat());
+    (foreign, own)
+}
+
+#[track_caller]
+pub(super) fn assert_alike(home: &Home, words: &[&str]) -> Ended {
+    let (foreign, own) = both(home, words);
+    assert_eq!(shape(&own.stdout), shape(&foreign.stdout), "{words:?}");
+    assert_eq!(own.status.code(), foreign.status.code(), "{words:?}");
+    own
+}
+
+/// A server of the test's own that gives one answer to each request, and says what becomes of
+/// the connection behind it.
+pub(super) struct Answering {
+    pub(super) port: String,
+    is_over: Arc<AtomicBool>,
+    /// How connections ended that the client was to end: orderly, or with an error.
+    pub(super) ends: Arc<Mutex<Vec<std::io::Result<()>>>>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+impl Answering {
+    pub(super) fn start(answer: &'static str, closes: bool) -> Answering {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port().to_string();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        let ends = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&ends);
+        let acceptor = std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
+                // One at a time: so do the loads here.
+                let end = stream.and_then(|stream| serve(stream, answer, closes));
+                told.lock().unwrap().push(end);
+            }
+        });
+        Answering {
+            port,
+            is_over,
+            ends,
+            acceptor: Some(acceptor),
+        }
+    }
+}
+
+/// Answers until the client leaves.
+fn serve(mut stream: TcpStream, answer: &str, closes: bool) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut asked = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        while let Some(end) = asked.windows(4).position(|four| four == b"\r\n\r\n") {
+            asked.drain(..end + 4);
+            stream.write_all(answer.as_bytes())?;
+            if closes {
+                return stream.shutdown(Shutdown::Both);
+            }
+        }
+        match stream.read(&mut buffer)? {
+            0 => return Ok(()),
+            count => asked.extend_from_slice(&buffer[..count]),
+        }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        // Only a connection wakes the acceptor.
+        let _ = TcpStream::connect(format!("127.0.0.1:{}", self.port));
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+    }
+}
+
+#[test]
+fn reports_are_those_of_httperf_line_by_line() {
+    // Method: the system's httperf and abx with the same words on the same server. Lines are
+    // the same but for times and rates; counts and bytes are the same.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let to = ["--server", "127.0.0.1", "--port", server.port()];
+    for load in [
+        "--num-conns 20",
+        "--num-conns=40 --num-calls=3 --rate=400 --hog --timeout=60 -v",
+        "--num-conns 5 --num-calls 6 --burst-length 3",
+        "--method HEAD --http-version 1.0 --num-conn 3 --num-call 4 --uri /x?y=1",
+        "--method POST --add-header X-A:b\\nX-C:d\\n --server-name foo --client 1/3",
+        "--num-conns 2 --num-calls 2 --print-request --print-reply",
+        "--num-conns 2 --print-request=body --print-reply=header --think-timeout 60",
+        "--wset 12,0.5 --num-conns 6 --print-request=header --uri /set",
+        "--period e0.002 --num-conns 10",
+        "--period u0.001,0.002 --num-conns 10",
+        "--period 0.002 --num-conns 10 --send-buffer=4096 --recv-buffer=16384",
+    ] {
+        let words: Vec<&str> = to.into_iter().chain(load.split(' ')).collect();
+        assert_alike(&home, &words).expect(0, &[]);
+    }
+    home.write("log", "/a\0/b\0/c\0");
+    let log = format!("--wlog=y,{}", home.join("log").display());
+    let words = [
+        &to[..],
+        &[log.as_str(), "--num-conns=4", "--print-request=header"],
+    ]
+    .concat();
+    assert_alike(&home, &words).expect(0, &[]);
+}
+
+#[test]
+fn what_fails_is_counted_as_httperf_counts_it() {
+    // Method: servers that close behind an answer, in the middle of one or before it, that
+    // send chunks and errors, that never answer, and none at all.
+    let home = Home::new();
+    let alike_at = |host: &str, port: &str, load: &str| {
+        let to = ["--server", host, "--port", port];
+        let words: Vec<&str> = to.into_iter().chain(load.split(' ')).collect();
+        assert_alike(&home, &words)
+    };
+    let alike = |port: &str, load: &str| alike_at("127.0.0.1", port, load);
+    for (answer, closes) in [
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
+            true,
+        ),
+        ("HTTP/1.1 200 OK\r\n\r\nuntil the end", true),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", true),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhello", true),
+        ("", true),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n \
+             world\r\n0\r\n\r\n",
+            false,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-T: \
+             abc\r\n\r\n",
+            false,
+        ),
+        (
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno",
+            false,
+        ),
+        ("HTTP/1.1 304 Not Modified\r\n\r\n", false),
+    ] {
+        let server = Answering::start(answer, closes);
+        alike(&server.port, "--num-conns 4 --num-calls 3");
+        alike(&server.port, "--num-conns 4 --num-calls 1");
+    }
+    let server = Answering::start("HTTP/1.1 500 No\r\nContent-Length: 9\r\n\r\nno", true);
+    let own = alike(&server.port, "--num-conns 3");
+    own.expect(0, &["cut off: 3", "among the replies: 3 of 3"]);
+    drop(server);
+
+    // The kernel takes connections that nobody accepts.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port().to_string();
+    let own = alike(&port, "--num-conns 3 --rate 50 --timeout 1 --num-calls 2");
+    own.expect(0, &["timed out: 3", "abx run http://127.0.0.1:"]);
+    // Nobody listens there.
+    alike_at("127.0.0.77", "1", "--num-conns 5 --rate 500").expect(0, &[]);
+}
+
+#[test]
+fn scripts_that_read_the_report_find_what_they_look_for() {
+    // Method: expressions and places of words as scripts around httperf have them, over both
+    // reports, of connections and of sessions.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let to = ["--server=127.0.0.1", "--port", server.port()];
+    for load in ["--num-conns=9 --num-calls=2", "--wsess=3,2,0.01"] {
+        let words: Vec<&str> = to.into_iter().chain(load.split(' ')).collect();
+        let (foreign, own) = both(&home, &words);
+        home.write("system.txt", &foreign.stdout);
+        home.write("own.txt", &own.stdout);
+        assert_read_by_wrappers(&home, "httperf", &["system.txt", "own.txt"]);
+    }
+}
+
+#[test]
+fn the_command_that_is_named_makes_the_same_load() {
+    // Method: a load with all that such a command may have, too short for a sample of the reply
+    // rate, which is a note; then the command of its last line, as a shell would run it.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let own = home.run_abx(&[
+        "httperf",
+        "--server=127.0.0.1",
+        "--port",
+        server.port(),
+        "--uri=/x?y='z'",
+        "--num-conns=10",
+        "--num-calls=2",
+        "--rate=100",
+        "--method=HEAD",
+        "--http-version=1.0",
+        "--add-header=X-A: it's\\n",
+        "--server-name=x.org",
+    ]);
+    own.expect(0, &["no sample"]);
+    let last = own.stderr.lines().last().unwrap();
+    let command = last.split_once("findings: abx ").unwrap().1;
+    let words = shell_words::split(command).unwrap();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ended = home.run_abx(&[&words[..], &["--json", "-"]].concat());
+    let outcomes = &ended.json()["requests"]["outcomes"];
+    assert_eq!(outcomes["ok"], 20, "{ended:#?}");
+}
+
+#[test]
+fn abx_audit_reads_the_report() {
+    // Method: what abx prints as httperf, read back; nothing of it is left unread.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let own = home.run_abx(&[
+        "httperf",
+        "--server=127.0.0.1",
+        "--port",
+        server.port(),
+        "--num-conns=30",
+        "--num-calls=2",
+    ]);
+    own.expect(0, &[]);
+    home.write("own.txt", &own.stdout);
+    let audit = home.run_abx(&["audit", "own.txt", "--json", "-"]).json();
+    assert_eq!(audit["files"][0]["reports"], 1, "{audit:#}");
+    assert_eq!(audit["files"][0]["unread"], serde_json::json!([]));
+    let report = &audit["reports"][0];
+    assert_eq!(report["tool"], "httperf", "{report:#}");
+    assert_eq!(report["figures"]["status2xx"]["printed"], "60");
+}
+
+#[test]
+fn a_link_called_httperf_is_httperf() {
+    // Method: a symbolic link to abx, with a load, with a word that only httperf has, and with
+    // one that only abx has.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    symlink(ABX, home.join("httperf")).unwrap();
+    let run = |words: &[&str]| {
+        let mut command = Command::new(home.join("httperf"));
+        command.args(words);
+        home.settle(&mut command);
+        home.run(&mut command)
+    };
+    let load = ["--server", "127.0.0.1", "--port", server.port(), "--hog"];
+    let ended = run(&load);
+    ended.expect(0, &[]);
+    assert!(ended.stdout.starts_with("httperf --hog --client=0/1"));
+    assert!(ended.stdout.contains("2xx=1 "), "{ended:#?}");
+    assert!(run(&["--version"]).stdout.contains("httperf-0.9.0"));
+    assert!(run(&["-h"]).stdout.starts_with("Usage: httperf"));
+    run(&["compare"]).expect(1, &["httperf: `compare` is no option"]);
+}
+
+#[test]
+fn what_is_not_done_is_refused_in_one_line() {
+    // Method: options that abx does not do, words that are none, servers that are nowhere;
+    // the code is the one of httperf for wrong options.
+    let home = Home::new();
+    home.write("wrong", "/a foo=1\n");
+    for (words, said) in [
+        (
+            &["--ssl-ciphers=ECDHE-RSA-AES128-GCM-SHA256:x"][..],
+            "httperf: abx does not do these --ssl-ciphers: `x` is none of ECDHE-",
+        ),
+        (
+            &["--ssl-verify", "--ssl", "--ssl-ca-file=gone"],
+            "httperf: gone: ",
+        ),
+        (&["--servers=f"], "httperf: abx does not do --servers"),
+        (&["--nonsense"], "httperf: unrecognized option '--nonsense'"),
+        (&["--num-conns=x"], "httperf: illegal number of connections"),
+        (&["--session-cookies"], "httperf: --session-cookie requires"),
+        (&["--wsess=1,2"], "httperf: bad user think time (3rd param)"),
+        (&["\u{2013}rate=10"], "begins with a dash"),
+    ] {
+        let ended = home.run_abx(&[&["httperf"], words].concat());
+        ended.expect(1, &[said]);
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
+        assert_eq!(ended.stdout, "");
+    }
+    for (words, said) in [
+        (&["--server=nowhere.invalid"][..], "invalid server address"),
+        (&["--wlog=y,no-file"], "can't open no-file"),
+        (&["--wsesslog=1,0,no-file"], "can't open no-file"),
+        (&["--wsesslog=1,0,wrong"], "recognize arg 'foo=1' in wrong"),
+    ] {
+        let ended = home.run_abx(&[&["httperf"], words].concat());
+        ended.expect(1, &[said]);
+        assert!(ended.stdout.starts_with("httperf --client=0/1"));
+    }
+}
+
+#[test]
+fn tls_is_spoken_and_every_certificate_believed() {
+    // Method: a server with a certificate of its own making; six calls over two handshakes.
+    let home = Home::new();
+    let server = Server::start(&["--tls-self-signed"]);
+    let ended = home.run_abx(&[
+        "httperf",
+        "--ssl",
+        "--ssl-no-reuse",
+        "--server=127.0.0.1",
+        "--port",
+        server.port(),
+        "--num-conns=2",
+        "--num-calls=3",
+    ]);
+    ended.expect(0, &["https://127.0.0.1:", "--insecure"]);
+    let counts = "Total: connections 2 requests 6 replies 6 ";
+    assert!(ended.stdout.contains(counts), "{ended:#?}");
+    assert!(ended.stdout.contains("2xx=6 "), "{ended:#?}");
+}
+
+#[test]
+fn ctrl_c_ends_with_the_report() {
+    // Method: a load that would take days, stopped when it has begun.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let mut running = home.start(&mut home.abx(&[
+        "httperf",
+        "--server=127.0.0.1",
+        "--port",
+        server.port(),
+        "--rate=1",
+        "--num-conns=1000000",
+        "-v",
+    ]));
+    running.until("its first line", |home| {
+        let said = std::fs::read_to_string(home.join("stdout")).ok()?;
+        said.contains("open descriptors").then_some(())
+    });
+    running.signal(Signal::Int);
+    let ended = running.wait();
+    ended.expect(0, &[]);
+    assert!(ended.stdout.contains("Total: connections "), "{ended:#?}");
+}

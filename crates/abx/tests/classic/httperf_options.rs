@@ -1,0 +1,186 @@
+//! Options of httperf that change how its connections are made, beside the system's where it has
+//! them too: what is set on sockets, TLS, and when a load ends.
+
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+use abx_sys::process::Signal;
+
+use crate::classic::httperf::{Answering, assert_alike, both};
+use crate::protocols::tls::{HELLO, Nginx};
+use crate::support::{ABX, Home, Server, send, wait_for};
+
+#[test]
+fn connections_are_reset_when_they_are_to_be() {
+    // Method: how a server of our own sees connections end, of both tools and with and without
+    // the option; sessions too.
+    let home = Home::new();
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    for load in ["--num-conns=3 --num-calls=2", "--wsess=3,2,0.01"] {
+        for (flag, expected) in [
+            ("", None),
+            ("--close-with-reset", Some(ErrorKind::ConnectionReset)),
+        ] {
+            let server = Answering::start(answer, false);
+            let to = ["--server", "127.0.0.1", "--port", &server.port];
+            let words = to
+                .into_iter()
+                .chain(load.split(' '))
+                .chain(flag.split_whitespace());
+            assert_alike(&home, &words.collect::<Vec<_>>()).expect(0, &[]);
+            let found = wait_for("the last end", || {
+                let ends = server.ends.lock().unwrap();
+                let kinds = ends
+                    .iter()
+                    .map(|end| end.as_ref().err().map(|error| error.kind()));
+                (ends.len() == 6).then(|| kinds.collect::<Vec<_>>())
+            });
+            assert_eq!(found, vec![expected; 6], "{load} {flag}");
+        }
+    }
+}
+
+#[test]
+fn buffers_of_sockets_are_as_large_as_those_of_httperf() {
+    // Method: a server that never answers, and what the kernel says of the connections to it
+    // while each tool waits: as much as the first line says, and as other sizes.
+    let sizes_of = |program: &str, flags: &[&str]| {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port().to_string();
+        let mut command = Command::new(program);
+        command.args((program == ABX).then_some("httperf"));
+        command.args(["--server", "127.0.0.1", "--port", &port, "--timeout=60"]);
+        let home = Home::new();
+        home.settle(command.args(flags));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let sizes = wait_for("a connection", || {
+            let listed = Command::new("ss")
+                .args(["-Hntm", "dst", &format!("127.0.0.1:{port}")])
+                .output()
+                .expect("ss is missing: run scripts/install-test-servers");
+            let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+            let memory = listed.split_once("skmem:(")?.1;
+            let parts = memory.split([',', ')']);
+            let sizes = parts.filter(|part| part.starts_with("rb") || part.starts_with("tb"));
+            Some(sizes.map(str::to_owned).collect::<Vec<_>>())
+        });
+        send(child.id(), Signal::Kill);
+        child.wait().unwrap();
+        sizes
+    };
+    for (flags, expected) in [
+        (&[][..], ["rb32768", "tb8192"]),
+        (
+            &["--recv-buffer=9000", "--send-buffer=30000"],
+            ["rb18000", "tb60000"],
+        ),
+    ] {
+        for program in ["httperf", ABX] {
+            assert_eq!(sizes_of(program, flags), expected, "{program} {flags:?}");
+        }
+    }
+}
+
+#[test]
+fn a_cipher_is_chosen_by_its_name() {
+    // Method: a server of TLS 1.2 that logs what it agreed on with both tools; one that no
+    // listed cipher suits; and names of both forms of separators.
+    let home = Home::new();
+    let nginx = Nginx::logging(&home, "TLSv1.2", HELLO, "$ssl_protocol $ssl_cipher");
+    let port = nginx.port.to_string();
+    let to = ["--ssl", "--server", "127.0.0.1", "--port", &port];
+    let chacha = "ECDHE-ECDSA-CHACHA20-POLY1305";
+    let chosen = format!("--ssl-ciphers={chacha}");
+    let words = [&to[..], &[&chosen, "--num-conns=2", "--num-calls=2"]].concat();
+    assert_alike(&home, &words).expect(0, &[]);
+    // httperf ends without a report here.
+    let rsa = "--ssl-ciphers=ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384";
+    let (foreign, own) = both(&home, &[&to[..], &[rsa]].concat());
+    assert!(
+        foreign.stderr.contains("failed to connect to SSL"),
+        "{foreign:#?}"
+    );
+    own.expect(0, &["the server refused with alert HandshakeFailure"]);
+    assert!(own.stdout.contains("ftab-full 0 other 1\n"), "{own:#?}");
+    let log = nginx.log(&home);
+    assert_eq!(log, vec![format!("TLSv1.2 {chacha}"); 8]);
+}
+
+#[test]
+fn newer_options_of_tls_are_honoured() {
+    // Method: a server that asks for a certificate, with one and without; whose own is believed,
+    // and not; and each version.
+    let home = Home::new();
+    let asks = format!("ssl_verify_client on; ssl_client_certificate cert.pem; {HELLO}");
+    let logged = "$ssl_protocol $ssl_client_verify $ssl_server_name";
+    let nginx = Nginx::logging(&home, "TLSv1.2 TLSv1.3", &asks, logged);
+    let port = nginx.port.to_string();
+    let load = |words: &[&str]| {
+        let to = ["httperf", "--ssl", "--server", "127.0.0.1", "--port", &port];
+        home.run_abx(&[&to[..], words].concat())
+    };
+    let shown = ["--ssl-certificate=cert.pem", "--ssl-key=key.pem"];
+    let with = |more: &[&str]| load(&[&shown[..], more].concat());
+    for version in ["TLSv1.2", "tlsv1_3"] {
+        let ended = with(&[
+            "--ssl-protocol",
+            version,
+            "--ssl-verify",
+            "--ssl-ca-file=cert.pem",
+        ]);
+        assert!(ended.stdout.contains(" 2xx=1 "), "{ended:#?}");
+    }
+    let named = with(&["--tls-server-name=server.test", "--ssl-protocol=auto"]);
+    assert!(named.stdout.contains(" 2xx=1 "), "{named:#?}");
+    assert!(load(&[]).stdout.contains(" 4xx=1 "));
+    let unbelieved = with(&["--ssl-verify"]);
+    unbelieved.expect(0, &["the first of the other errors: "]);
+    assert!(unbelieved.stdout.contains(" other 1\n"), "{unbelieved:#?}");
+    let log = nginx.log(&home);
+    let expected = [
+        "TLSv1.2 SUCCESS -",
+        "TLSv1.3 SUCCESS -",
+        "TLSv1.3 SUCCESS server.test",
+        "TLSv1.3 NONE -",
+    ];
+    assert_eq!(log, expected);
+}
+
+#[test]
+fn a_load_ends_when_its_time_is_over() {
+    // Method: far more connections and sessions than a second has room for, at a rate and in
+    // turn, and a rate in steps; each ends with its report. A load that is done earlier has all.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let to = ["httperf", "--server", "127.0.0.1", "--port", server.port()];
+    for (load, is_whole) in [
+        ("--runtime=0.5 --rate=20 --num-conns=100000", false),
+        ("--runtime=0.5 --num-conns=100000000", false),
+        ("--runtime=0.5 --wsess=100000,5,0.1 --rate=20", false),
+        (
+            "--runtime=0.5 --period=v0.05,0.2,0.01,0.1 --num-conns=100000",
+            false,
+        ),
+        (
+            "--runtime=60 --period=v0.01,0.05,0.001,0.05 --num-conns=30",
+            true,
+        ),
+    ] {
+        let words: Vec<&str> = to.into_iter().chain(load.split(' ')).collect();
+        let ended = home.run_abx(&words);
+        ended.expect(0, &[]);
+        let total = ended
+            .stdout
+            .lines()
+            .find(|line| line.starts_with("Total: "));
+        let total = total.unwrap();
+        assert_eq!(
+            total.starts_with("Total: connections 30 "),
+            is_whole,
+            "{total}"
+        );
+        assert!(ended.stdout.contains("Errors: total 0 "), "{ended:#?}");
+    }
+}

@@ -1,0 +1,125 @@
+//! The sessions of `abx httperf` beside those of the system's httperf, over the same servers.
+
+use crate::classic::httperf::{Answering, assert_alike, both, shape};
+use crate::support::{Ended, Home, Server};
+
+/// What both print for the same words, at a port of this machine; lines and counts are alike.
+#[track_caller]
+fn alike_at(home: &Home, port: &str, load: &str) -> Ended {
+    let to = ["--server", "127.0.0.1", "--port", port];
+    let words: Vec<&str> = to.into_iter().chain(load.split(' ')).collect();
+    assert_alike(home, &words)
+}
+
+#[test]
+fn reports_of_sessions_are_those_of_httperf_line_by_line() {
+    // Method: the system's httperf and abx with the same words on the same server: sessions
+    // in turn and at a rate, bursts over one connection and over several, connections of
+    // HTTP/1.0, a status that fails sessions, working sets, and sessions of a file.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    home.write(
+        "sessions",
+        "# two\n/a think=0.02\n  /b\n\t/c\n/d\n\n/e think=0.01\n/f\n",
+    );
+    let log = format!("--wsesslog=3,0.01,{}", home.join("sessions").display());
+    let printed = format!("{log} --print-request --add-header=X:y\\n");
+    for load in [
+        "--wsess=3,4,0.02",
+        "--wsess=4,7,0.02 --burst-length=3 --rate=40 -v",
+        "--wsess=2,8,0.02 --burst-length 4 --max-piped-calls=1 --max-connections=4",
+        "--wsess=2,7,0.02 --burst-length 7 --max-piped-calls=2",
+        "--wsess=2,6,0.02 --burst-length=3 --http-version=1.0",
+        "--wsess=3,2,0.02 --failure-status=200 --hog",
+        "--wsess=2,3,0.02 --failure-status=404 --retry-on-failure --method=HEAD",
+        "--wsess=2,3,0 --wset=10,1 --print-request=header --print-reply=header",
+        "--wsess=5,2,0.05 --period=e0.02 --timeout=60 --session-cookies",
+        printed.as_str(),
+    ] {
+        alike_at(&home, server.port(), load).expect(0, &[]);
+    }
+}
+
+#[test]
+fn requests_of_sessions_are_those_of_httperf() {
+    // Method: contents in each form, and a server that gives a cookie; both print all that
+    // they send.
+    let home = Home::new();
+    let server = Answering::start(
+        "HTTP/1.1 200 OK\r\nSet-Cookie: id=7; path=/\r\nContent-Length: 2\r\n\r\nok",
+        false,
+    );
+    home.write(
+        "sessions",
+        "/a method=POST contents='one two'\n/b method=PUT contents=\"a\\nb\"\n  /c\n\n/d \
+         contents=x\n/e\n",
+    );
+    let log = format!("--wsesslog=3,0.01,{}", home.join("sessions").display());
+    for more in [
+        &["--print-request"][..],
+        &["--print-request=header", "--session-cookies"],
+    ] {
+        let to = [
+            "--server",
+            "127.0.0.1",
+            "--port",
+            &server.port,
+            log.as_str(),
+        ];
+        let (foreign, own) = both(&home, &[&to[..], more].concat());
+        assert_eq!(but_request_size(&own), but_request_size(&foreign));
+        assert!(own.stdout.contains(":Content-length: 7\n"), "{own:#?}");
+        let is_first = more.len() == 1;
+        assert_eq!(own.stdout.contains("\nSB1:a\n"), is_first, "{own:#?}");
+        assert_eq!(
+            own.stdout.contains(":Cookie: id=7\n"),
+            !is_first,
+            "{own:#?}"
+        );
+    }
+}
+
+/// The lines of a report, without one in which httperf leaves some contents out, and counts
+/// requests twice that it sends again.
+fn but_request_size(ended: &Ended) -> Vec<String> {
+    let lines = shape(&ended.stdout).into_iter();
+    lines
+        .filter(|line| !line.starts_with("Request size"))
+        .collect()
+}
+
+#[test]
+fn sessions_fail_as_those_of_httperf_do() {
+    // Method: servers that close behind an answer and before one, that answer with a status
+    // that fails sessions, that never answer, and none at all.
+    let home = Home::new();
+    let kept = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let server = Answering::start(kept, true);
+    let words = [
+        "--server",
+        "127.0.0.1",
+        "--port",
+        &server.port,
+        "--wsess=2,3,0.05",
+    ];
+    let (foreign, own) = both(&home, &words);
+    assert_eq!(but_request_size(&own), but_request_size(&foreign));
+    assert!(own.stdout.contains("requests 10 replies 6 "), "{own:#?}");
+    let server = Answering::start("", true);
+    let own = alike_at(&home, &server.port, "--wsess=2,3,0.05");
+    own.expect(0, &["sessions that failed: 2 of 2;"]);
+    let server = Answering::start("HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno", false);
+    let own = alike_at(&home, &server.port, "--wsess=2,3,0.01 --failure-status=404");
+    own.expect(0, &["sessions that failed: 2 of 2;"]);
+    alike_at(&home, &server.port, "--wsess=2,3,0.01").expect(0, &[]);
+
+    // The kernel takes a connection that nobody accepts.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port().to_string();
+    let own = alike_at(&home, &port, "--wsess=1,2,0.01 --timeout 1");
+    own.expect(0, &["sessions that failed: 1 of 1;"]);
+    // Nobody listens there.
+    let nobody = "--server 127.0.0.77 --port 1 --wsess=3,2,0.1 --rate 100";
+    let words: Vec<&str> = nobody.split(' ').collect();
+    assert_alike(&home, &words).expect(0, &[]);
+}

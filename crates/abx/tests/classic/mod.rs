@@ -1,0 +1,6 @@
+//! Commands with the words of ab and httperf.
+
+pub mod ab;
+pub mod httperf;
+pub mod httperf_options;
+pub mod httperf_sessions;

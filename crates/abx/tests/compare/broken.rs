@@ -1,0 +1,155 @@
+//! Servers that break under load, of another program: each study ends by itself, names
+//! who broke in its first sentence, and still has the figures of the other subject.
+
+use std::net::TcpListener;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{ABX, Ended, Home, outcomes};
+
+/// The server that breaks: what it can do, it says by `--list`.
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/faulty_server.py");
+
+fn server(name: &str, fault: &str) -> String {
+    format!("{name}=python3 {SERVER} {{port}} {fault}")
+}
+
+/// What a study of a right server and one with this fault says.
+fn compare(home: &Home, fault: &str, more: &[&str]) -> Ended {
+    let (good, bad) = (server("good", "none"), server("bad", fault));
+    let words = [
+        "compare",
+        &good,
+        &bad,
+        "--no-ceiling",
+        "--json",
+        "study.json",
+    ];
+    home.run_abx(&[&words[..], more].concat())
+}
+
+/// What a person reads first: the report, or else why there is none.
+fn first_sentence(ended: &Ended) -> String {
+    let report = ended.stdout.split("\n\n").next().unwrap_or_default();
+    let why = ended.stderr.lines().find(|line| line.starts_with("abx: "));
+    let text = match report.is_empty() {
+        true => why.unwrap_or_default(),
+        false => report,
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+const BRIEF: [&str; 8] = [
+    "--blocks", "1", "--rounds", "2", "--slice", "20ms", "--pilot", "brief",
+];
+
+#[test]
+fn who_breaks_is_named_and_the_other_is_measured() {
+    // Method: faults that differ most, each behind some right answers to a load: silence of
+    // some, silence of all, half an answer, a server that comes and goes, wrong answers.
+    // Some silence is suffered for 5 s in all, which are three timeouts here: the pilot or
+    // a block ends with the third.
+    for (fault, timeout, said) in [
+        (
+            "mute-tenth --after 50",
+            "2s",
+            "bad answered |bad left |requests to bad failed: timeout",
+        ),
+        ("stopped --after 50", "1s", "bad stopped answering"),
+        ("half-close --after 50", "1s", "early_close"),
+        ("die-return --after 50", "1s", "bad"),
+        ("status --after 50", "1s", "wrong_status"),
+    ] {
+        let home = Home::new();
+        let ended = compare(
+            &home,
+            fault,
+            &[&BRIEF[..], &["--timeout", timeout]].concat(),
+        );
+        assert_eq!(ended.status.code(), Some(3), "{fault}: {ended:#?}");
+        let first = first_sentence(&ended);
+        assert!(
+            first.contains("bad") && said.split('|').any(|said| first.contains(said)),
+            "{fault}: {ended:#?}"
+        );
+        let record: Value = crate::support::read_json(&home.join("study.json"));
+        let right = { outcomes(&record, "good").into_iter() }
+            .find_map(|(name, count)| (name == "ok").then_some(count));
+        assert!(right > Some(0), "{fault}: {ended:#?}");
+    }
+}
+
+#[test]
+fn an_echo_that_falls_silent_is_named() {
+    // Method: a WebSocket that takes messages and sends none back any more.
+    let home = Home::new();
+    let echo = ["--shape", "echo", "--timeout", "1s"];
+    let ended = compare(&home, "mute --after 50", &[&BRIEF[..], &echo].concat());
+    ended.expect(3, &[]);
+    let first = first_sentence(&ended);
+    assert!(first.contains("bad stopped answering"), "{ended:#?}");
+}
+
+#[test]
+fn the_budget_bounds_a_start_too() {
+    // Method: servers that take connections and answer nothing; the usual wait for a start
+    // is 30 s, and the budget is shorter.
+    let home = Home::new();
+    let (bad, other) = (server("bad", "start-mute"), server("other", "start-mute"));
+    let ended = home.run_abx(&["compare", &bad, &other, "--budget", "3s"]);
+    ended.expect(3, &["abx: bad was not ready within "]);
+    assert!(!ended.stderr.contains("within 30 s"), "{ended:#?}");
+}
+
+/// What a terminal shows of a study of these words, line by line; it is made by `script`.
+fn lines_on_a_terminal(words: &[&str]) -> Vec<String> {
+    let home = Home::new();
+    let words = [&["compare"], words, &["--no-ceiling"], &BRIEF].concat();
+    let quoted = |word: &&str| format!("\"{word}\"");
+    let words: Vec<String> = std::iter::once(&ABX).chain(&words).map(quoted).collect();
+    let line = format!("stty cols 200; exec {}", words.join(" "));
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "typescript"]);
+    home.settle(&mut command);
+    command.env("SHELL", "/bin/sh").env("TERM", "xterm");
+    let ended = home.run(&mut command);
+    let lines = ended.stdout.split(['\r', '\n']);
+    lines.map(str::to_owned).collect()
+}
+
+/// Whether one line has all of these.
+fn has_line(lines: &[String], parts: &[&str]) -> bool {
+    let has = |line: &String| parts.iter().all(|part| line.contains(part));
+    lines.iter().any(has)
+}
+
+#[test]
+fn a_terminal_says_who_is_waited_for() {
+    // Method: each tenth connection is never answered.
+    let bad = server("bad", "mute-tenth --after 50");
+    let lines = lines_on_a_terminal(&[&server("good", "none"), &bad, "--timeout", "4s"]);
+    let parts = ["waiting for ", " of bad's connections, ", " s of 4"];
+    assert!(has_line(&lines, &parts), "{lines:#?}");
+}
+
+#[test]
+fn a_terminal_says_whose_first_response_is_waited_for() {
+    // Method: a server that somebody else runs, so that its first response is not waited
+    // for as a start is, takes connections and answers nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let bad = format!("bad=http://{}/", silent.local_addr().unwrap());
+    let lines = lines_on_a_terminal(&[&bad, &server("good", "none"), "--timeout", "4s"]);
+    let parts = ["checking bad's first response, ", " s of 4"];
+    assert!(has_line(&lines, &parts), "{lines:#?}");
+}
+
+#[test]
+fn a_terminal_says_how_many_connections_are_open() {
+    // Method: a rate at which 60 connections take three seconds.
+    let servers = ["one", "two"].map(|name| server(name, "none"));
+    let [one, two] = servers.each_ref();
+    let lines = lines_on_a_terminal(&[one, two, "-c", "60", "--open-rate", "20"]);
+    let parts = ["opening 60 connections to two: ", " open"];
+    assert!(has_line(&lines, &parts), "{lines:#?}");
+}

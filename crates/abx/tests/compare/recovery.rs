@@ -1,0 +1,357 @@
+//! Faults of a study: servers that are struck while they are under load, and what they
+//! themselves saw of it.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Ended, Home, findings, in_five_looks};
+
+/// One worker that is started again at once, and one that is so later: a whole second.
+const SUPERVISED: &str = r#"
+wait = "asleep"
+[[subject]]
+name = "at-once"
+command = ["python3", "SUPERVISOR", "{port}", "0", "LOGS"]
+
+[[subject]]
+name = "later"
+command = ["python3", "SUPERVISOR", "{port}", "1", "LOGS"]
+
+[[load]]
+name = "steady"
+connections = 4
+rate = 50
+requests = [{ path = "/" }]
+expect = { body = "any" }
+"#;
+
+const RATE: f64 = 50.0;
+const DELAYED_AFTER_S: f64 = 0.9;
+
+fn conduct(home: &Home, text: &str, blocks: &str) -> Ended {
+    let supervisor = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/supervisor.py");
+    let logs = home.join("logs");
+    // Process ids come again: what an earlier look has logged is none of this one's.
+    let _ = fs::remove_dir_all(&logs);
+    fs::create_dir_all(&logs).unwrap();
+    let text = text
+        .replace("SUPERVISOR", supervisor.to_str().unwrap())
+        .replace("LOGS", logs.to_str().unwrap());
+    let study = home.write("study.toml", &text);
+    let shape = [
+        "--pilot",
+        "brief",
+        "--rounds",
+        "1",
+        "--slice",
+        "100ms",
+        "--no-ceiling",
+    ];
+    let words = [
+        &["compare", &study, "--blocks", blocks, "--json", "-"],
+        &shape[..],
+    ]
+    .concat();
+    home.run_abx(&words)
+}
+
+/// The slices of a fault, of one subject.
+fn slices<'a>(record: &'a Value, fault: &str, subject: &str) -> Vec<&'a Value> {
+    let blocks = record["blocks"].as_array().unwrap().iter();
+    let all = blocks.flat_map(|block| block["faults"].as_array().unwrap());
+    all.filter(|one| one["fault"] == fault && one["subject"] == subject)
+        .collect()
+}
+
+fn counts(slice: &Value, what: &str) -> Vec<u64> {
+    let list = slice["timeline"][what].as_array().unwrap().iter();
+    list.map(|one| one.as_u64().unwrap()).collect()
+}
+
+/// Whether some fault came far behind its time.
+fn has_late(record: &Value) -> bool {
+    let blocks = record["blocks"].as_array().unwrap().iter();
+    let mut all = blocks.flat_map(|block| block["faults"].as_array().unwrap());
+    all.any(|one| one["struck_ns"].as_u64().is_none_or(|at| at > 500_000_000))
+}
+
+/// What was sent after a fault and is not lost, the server has answered; and what it has answered
+/// is not lost. Not certain are only the few that were under way at the fault or at the end.
+fn agrees_with_log(home: &Home, slice: &Value) {
+    const UNCERTAIN: i64 = 8;
+    let struck_ns = slice["struck_ns"].as_u64().unwrap();
+    let bucket_ns = slice["timeline"]["bucket_ns"].as_u64().unwrap();
+    let struck = usize::try_from(struck_ns / bucket_ns).unwrap();
+    let after = |what| counts(slice, what)[struck..].iter().sum::<u64>() as i64;
+    let [sent, lost] = [after("due"), after("failed")];
+    let answered = answered_after(home, slice).len() as i64;
+    assert!(
+        (sent - answered - lost).abs() <= UNCERTAIN,
+        "{lost} lost of {sent}, and {answered} answered: {slice}"
+    );
+}
+
+/// For how long the server answered nothing around the end of a worker: from its last
+/// answer to the first one of the worker that followed it.
+fn gap_s(home: &Home, slice: &Value) -> f64 {
+    let (last, after) = around_end(home, slice);
+    (*after.iter().min().unwrap() - last) as f64 / 1e9
+}
+
+/// When the workers that followed the struck one have answered.
+fn answered_after(home: &Home, slice: &Value) -> Vec<u64> {
+    around_end(home, slice).1
+}
+
+/// The last answer of the struck worker, and those of the same server after it.
+fn around_end(home: &Home, slice: &Value) -> (u64, Vec<u64>) {
+    let struck = slice["struck"][0]["process_id"]
+        .as_u64()
+        .unwrap()
+        .to_string();
+    let mut times: Vec<(String, String, Vec<u64>)> = Vec::new();
+    for entry in fs::read_dir(home.join("logs")).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let (supervisor, worker) = name.split_once('-').unwrap();
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let answered = text.lines().map(|line| line.parse().unwrap());
+        times.push((supervisor.to_owned(), worker.to_owned(), answered.collect()));
+    }
+    let (supervisor, _, before) = times.iter().find(|one| one.1 == struck).unwrap();
+    let last = *before.last().unwrap();
+    let others = times.iter().filter(|one| one.0 == *supervisor);
+    let after = others.flat_map(|one| &one.2).filter(|time| **time > last);
+    (last, after.copied().collect())
+}
+
+#[test]
+fn who_is_back_sooner_is_found_and_agrees_with_the_servers_own_log() {
+    // Method: the only worker is killed; one supervisor waits for a second before it starts
+    // the next one. Whatever was due while the server itself says that it answered nothing,
+    // but for the last of it, cannot have been answered in time.
+    let home = Home::new();
+    let crash = r#"
+[[fault]]
+name = "crash"
+load = "steady"
+whom = "worker"
+signal = "KILL"
+at = "300ms"
+within = "2500ms"
+delayed_after = "900ms"
+"#;
+    let text = format!("{SUPERVISED}{crash}");
+    // A machine that has no time for this may disturb a slice to its end.
+    let (record, one) = in_five_looks(|| {
+        let record = conduct(&home, &text, "6").json();
+        let comparisons = record["comparisons"].as_array().unwrap();
+        let found = comparisons.iter().find(|one| one["metric"] == "recovery");
+        let settled = found
+            .cloned()
+            .filter(|one| one["verdict"] != "inconclusive");
+        match settled.filter(|_| !has_late(&record)) {
+            Some(one) => Ok((record, one)),
+            None => Err(format!("{}", record["validity"])),
+        }
+    });
+    assert_eq!(
+        (&one["subject"], &one["load"]),
+        (&"later".into(), &"crash".into())
+    );
+    assert_eq!(one["verdict"], "slower", "{one}");
+    let lost = &record["conclusions"]["lost_to_faults"][0];
+    assert_eq!(
+        (&lost["subject"], &lost["verdict"]),
+        (&"later".into(), &"more".into())
+    );
+    for subject in ["at-once", "later"] {
+        let all = slices(&record, "crash", subject);
+        assert_eq!(all.len(), 6);
+        for slice in all {
+            assert_eq!(slice["processes_before"], 1);
+            assert_eq!(
+                slice["processes_after"], 1,
+                "{subject} was not brought back"
+            );
+            let gap_s = gap_s(&home, slice);
+            assert!(subject == "at-once" || gap_s >= 1.0, "{gap_s}");
+            agrees_with_log(&home, slice);
+            let certain = (gap_s - DELAYED_AFTER_S) * RATE - 2.0;
+            let disturbed = [counts(slice, "failed"), counts(slice, "delayed")].concat();
+            let disturbed: u64 = disturbed.iter().sum();
+            assert!(
+                disturbed as f64 >= certain,
+                "{disturbed} of {certain} in {gap_s} s"
+            );
+        }
+    }
+    home.wait_until_empty();
+}
+
+/// A server of two workers under a master.
+const NGINX: &str = r#"
+[[subject]]
+name = "nginx"
+command = ["nginx", "-c", "{dir}/nginx.conf", "-e", "stderr"]
+templates = { "nginx.conf" = "nginx.conf.in" }
+from = { packages = ["nginx-light"] }
+reload = "HUP"
+"#;
+
+const NGINX_CONF: &str = "worker_processes 2; daemon off; pid {dir}/pid; error_log stderr;
+events {}
+http {
+  access_log off; client_body_temp_path {dir}; proxy_temp_path {dir}; fastcgi_temp_path {dir};
+  uwsgi_temp_path {dir}; scgi_temp_path {dir};
+  server { listen 127.0.0.1:{port}; location / { return 200 hello; } }
+}
+";
+
+fn fault(name: &str, what: &str) -> String {
+    format!(
+        "[[fault]]\nname = \"{name}\"\nload = \"steady\"\n{what}\nat = \"200ms\"\nwithin = \"900ms\"\n"
+    )
+}
+
+#[test]
+fn each_fault_is_done_to_those_who_can_have_it() {
+    // Method: every kind of fault to nginx with two workers and to a server of one process
+    // beside it, in one block; what is left out is named, and nothing stays.
+    let home = Home::new();
+    home.write("nginx.conf.in", NGINX_CONF);
+    let alone =
+        "[[subject]]\nname = \"alone\"\ncommand = [\"{abx}\", \"serve\", \"--port\", \"{port}\"]\n";
+    let load = "[[load]]\nname = \"steady\"\nconnections = 8\nrate = 200\nrequests = [{ path = \"/\" }]\nexpect = { body = \"any\" }\n";
+    let faults = [
+        fault("hang", "whom = \"worker\"\nsignal = \"STOP\""),
+        fault("headless", "whom = \"supervisor\"\nsignal = \"KILL\""),
+        fault("end", "whom = \"tree\"\nsignal = \"KILL\""),
+        fault("again", "action = \"restart\""),
+        fault("anew", "action = \"reload\""),
+    ];
+    let text = format!("wait = \"asleep\"\n{NGINX}{alone}{load}{}", faults.concat());
+    // The same for a fault that came when the slice was nearly over.
+    let record = in_five_looks(|| {
+        let record = conduct(&home, &text, "1").json();
+        match has_late(&record) {
+            true => Err(format!("{}", record["validity"])),
+            false => Ok(record),
+        }
+    });
+    let only = |fault: &str, subject: &str| slices(&record, fault, subject)[0].clone();
+    let ran = |slice: &Value| {
+        [&slice["processes_before"], &slice["processes_after"]].map(|one| one.as_u64().unwrap())
+    };
+    assert_eq!(ran(&only("hang", "nginx")), [2, 1]);
+    // Workers go on without their master, which abx lets them do here.
+    let headless = only("headless", "nginx");
+    assert_eq!(ran(&headless), [1, 0]);
+    assert_eq!(headless["struck"][0]["name"], "nginx");
+    for subject in ["nginx", "alone"] {
+        let end = only("end", subject);
+        assert_eq!(ran(&end)[1], 0);
+        let struck = (end["struck_ns"].as_u64().unwrap() / 10_000_000) as usize;
+        // A connection that was in use may still be told of its end.
+        let due: u64 = counts(&end, "due")[struck + 20..].iter().sum();
+        let failed: u64 = counts(&end, "failed")[struck + 20..].iter().sum();
+        assert_eq!(failed, due, "nobody is there to answer");
+        assert!(due > 0 && only("again", subject)["struck_ns"].is_number());
+    }
+    assert_eq!(only("anew", "nginx")["struck"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        findings(&record, "fault_left_out").len(),
+        3,
+        "hang, headless and anew of `alone`"
+    );
+    let lost = findings(&record, "not_recovered");
+    assert!(
+        lost.iter()
+            .any(|one| one["subject"] == "alone" && one["load"] == "end")
+    );
+    home.wait_until_empty();
+}
+
+/// Answers at once, and starts the second of its workers later.
+const LATE_WORKER: &str = r#"
+wait = "asleep"
+[[subject]]
+name = "late"
+worker = "sleep"
+command = ["python3", "-c", """
+import subprocess, sys, time
+server = subprocess.Popen([sys.argv[1], 'serve', '--port', sys.argv[2]])
+subprocess.Popen(['sleep', '98'])
+time.sleep(0.3)
+subprocess.Popen(['sleep', '98'])
+server.wait()
+""", "{abx}", "{port}"]
+
+[[subject]]
+name = "other"
+command = ["{abx}", "serve", "--port", "{port}"]
+
+[[load]]
+name = "steady"
+connections = 4
+rate = 50
+requests = [{ path = "/" }]
+
+[[fault]]
+name = "crash"
+load = "steady"
+whom = "worker"
+signal = "KILL"
+at = "1500ms"
+within = "2s"
+"#;
+
+#[test]
+fn workers_that_start_after_the_first_response_are_counted() {
+    // Method: of two workers one starts after the server is ready; one of them is killed, and
+    // nobody brings it back.
+    let home = Home::new();
+    let record = conduct(&home, LATE_WORKER, "1").json();
+    let slice = &slices(&record, "crash", "late")[0];
+    assert_eq!(
+        [&slice["processes_before"], &slice["processes_after"]],
+        [2, 1]
+    );
+    home.wait_until_empty();
+}
+
+#[test]
+fn a_subject_that_fails_before_a_fault_is_void_and_the_others_are_measured_on() {
+    // Method: a server that does not start for the third time, which is after the pilot and a block
+    // for the first fault; the other one has its fault in both blocks.
+    let home = Home::new();
+    let starts = home.join("starts");
+    let starts = starts.to_str().unwrap();
+    let third = format!(
+        "echo start >> {starts}; [ $(wc -l < {starts}) -ne 3 ] || {{ echo no more; exit 3; }}; \
+         exec \"$0\" serve --port \"$1\""
+    );
+    let text = format!(
+        "wait = \"asleep\"\n[[subject]]\nname = \"sound\"\ncommand = [\"{{abx}}\", \"serve\", \"--port\", \"{{port}}\"]\n\
+         [[subject]]\nname = \"weak\"\ncommand = [\"sh\", \"-c\", '''{third}''', \"{{abx}}\", \"{{port}}\"]\n\
+         [[load]]\nname = \"steady\"\nconnections = 4\nrate = 100\nrequests = [{{ path = \"/\" }}]\n\
+         {}",
+        fault("again", "action = \"restart\"")
+    );
+    let ended = conduct(&home, &text, "2");
+    let record = ended.json();
+    assert_eq!(slices(&record, "again", "sound").len(), 2);
+    assert_eq!(slices(&record, "again", "weak").len(), 0);
+    assert_eq!(record["blocks"].as_array().unwrap().len(), 2);
+    let found = findings(&record, "fault_failed");
+    assert_eq!(found.len(), 1, "{record}");
+    let said = found[0]["message"].as_str().unwrap();
+    assert!(
+        said.contains("weak is left out of again: it failed in block 1"),
+        "{said}"
+    );
+    assert!(said.contains("no more"), "{said}");
+    home.wait_until_empty();
+}

@@ -1,0 +1,347 @@
+//! What is lost while several machines load: an agent, the bus, the controller, a disk. What a
+//! server wrote down, or what agents counted to the last request, is the judge.
+
+use std::fs;
+use std::path::PathBuf;
+
+use abx_sys::process::Signal;
+use serde_json::{Value, json};
+
+use crate::fleet::agents::{Agent, Bus, LoggingServer, fleet_of};
+use crate::support::{ABX, Ended, Home, Running, Server, findings, read_json, wait_for};
+
+/// A run of 30,000 requests by three agents, which take some seconds.
+fn long_run<'a>(home: &'a Home, url: &str, bus: &Bus, more: &[&str]) -> Running<'a> {
+    let words = "-n 30000 -c 9 --think 1ms --agents 3 --bus";
+    let mut all = vec!["run", url];
+    all.extend(more);
+    all.extend(words.split(' '));
+    all.push(&bus.url);
+    home.start(&mut home.abx(&all))
+}
+
+/// Waits until so many requests were logged.
+fn until_logged(server: &LoggingServer, requests: usize) {
+    wait_for("load", || (server.requests() > requests).then_some(()));
+}
+
+fn losses(record: &Value) -> Vec<bool> {
+    let agents = fleet_of(record).into_iter();
+    agents.map(|one| one["lost"].is_string()).collect()
+}
+
+#[test]
+fn the_others_go_on_without_a_lost_agent_where_that_is_wanted() {
+    // Method: SIGKILL of one of three in the middle of 30,000 requests, of which each of nine
+    // connections has its share. What the others count is exactly their part, and the record
+    // says what is missing.
+    let server = LoggingServer::start();
+    let bus = Bus::start();
+    let agents = Agent::three(&bus);
+    let home = Home::new();
+    let running = long_run(&home, &server.url, &bus, &["--on-loss", "continue"]);
+    until_logged(&server, 300);
+    agents[1].signal(Signal::Kill);
+    let ended = running.wait();
+    ended.expect(0, &["agent a2 (2 of 3) was lost"]);
+    let record = home.record();
+    assert_eq!(record["requests"]["ok"], 20_001);
+    assert_eq!(record["requests"]["sent"], 20_001, "{}", record["requests"]);
+    assert!((20_001..30_000).contains(&server.requests()));
+    assert_eq!(losses(&record), [false, true, false]);
+    let fleet = &record["measured"]["fleet"];
+    assert_eq!(fleet["partial"], true);
+    assert_eq!(fleet["on_loss"], "continue");
+    assert!(fleet["agents"][1]["lost_unix_ms"].is_u64());
+    let found = findings(&record, "agent_lost");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["level"], "bound");
+    let message = found[0]["message"].as_str().unwrap();
+    for part in [
+        "a2 (2 of 3)",
+        "s after the start",
+        "3 of 9 connections",
+        "9999 of 30000",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let printed = ended
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(printed.contains("3 of 9 connections"), "{printed}");
+    // What the six that are left had done, and not what nine would have.
+    let clocks = &record["measured"]["blocks"][0]["loads"][0]["slices"];
+    assert!(clocks.to_string().contains("6"), "{clocks}");
+}
+
+#[test]
+fn a_comparison_goes_on_with_the_load_that_is_left() {
+    // Method: SIGKILL of one of two agents while two servers are compared. The blocks that are
+    // judged all have the same load, and the block in which it was lost is none of them.
+    let servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
+    let bus = Bus::start();
+    let agents = [1, 2].map(|slot| {
+        let words = format!("--allow-target 127.0.0.0/8 --name a{slot} --slot {slot} -t 1");
+        Agent::start(&bus, &words)
+    });
+    let home = Home::new();
+    let named = [0, 1].map(|place| format!("s{place}={}", servers[place].url));
+    let words = "--blocks 2 --rounds 2 --slice 100ms --pilot brief -c 6 --on-loss continue \
+                 --agents 2 --bus";
+    let mut all = vec!["compare", &named[0], &named[1]];
+    all.extend(words.split_whitespace());
+    all.push(&bus.url);
+    let running = home.start(&mut home.abx(&all));
+    servers[0].wait_until_loaded();
+    agents[1].signal(Signal::Kill);
+    let ended = running.wait();
+    let record = home.record();
+    ended.expect_measured(&record);
+    let blocks = record["blocks"].as_array().unwrap();
+    let complete = blocks.iter().filter(|block| block["complete"] == true);
+    let missing: Vec<&Value> = complete.map(|block| &block["missing_agents"]).collect();
+    // One may have come to its end before.
+    let with_all = missing.len() - 2;
+    assert!(with_all < 2 && missing[..with_all].iter().all(|one| one.is_null()));
+    assert_eq!(missing[with_all..], [&json!([2]), &json!([2])]);
+    assert_eq!(record["comparisons"][0]["blocks"], 2);
+    let found = findings(&record, "agent_lost");
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0]["level"], "note");
+    let message = found[0]["message"].as_str().unwrap();
+    for part in ["agent a2 (2 of 2)", "3 of 6 connections", "smaller load"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert_eq!(record["fleet"]["partial"], true);
+}
+
+/// Collects these files.
+fn collect(home: &Home, files: &[&PathBuf]) -> Ended {
+    let mut words = vec!["collect", "--json", "-", "--quiet"];
+    words.extend(files.iter().map(|file| file.to_str().unwrap()));
+    home.run_abx(&words)
+}
+
+#[test]
+fn what_agents_have_counted_outlives_the_controller() {
+    // Method: SIGKILL of the controller in the middle of ten minutes. The agents end by
+    // themselves, and say where their figures are; together they are what the server wrote down,
+    // but for what was under way. Files that do not belong together are refused by name.
+    let server = LoggingServer::start();
+    let bus = Bus::start();
+    let agents = Agent::three(&bus);
+    let home = Home::new();
+    let words = "-d 600s -c 9 --think 1ms --agents 3 --bus";
+    let mut all = vec!["run", &*server.url];
+    all.extend(words.split(' '));
+    all.push(&bus.url);
+    let running = home.start(&mut home.abx(&all));
+    until_logged(&server, 300);
+    running.signal(Signal::Kill);
+    running.wait_alone();
+    agents.iter().for_each(|agent| agent.says("abx collect "));
+    let logged = server.requests() as u64;
+    let [one, two, three] = agents.map(|agent| {
+        let kept = home.join(agent.saved().file_name().unwrap().to_str().unwrap());
+        fs::copy(agent.saved(), &kept).unwrap();
+        kept
+    });
+
+    let ended = collect(&home, &[&one, &two, &three, &one]);
+    let record = ended.expect(130, &[]).json();
+    let sent = record["requests"]["sent"].as_u64().unwrap();
+    // What looks at the server before the load is in the log too, and requests that the server
+    // had not answered when the load ended may be.
+    assert!(sent <= logged && logged - sent < 30, "{sent} {logged}");
+    assert_eq!(record["requests"]["ok"].as_u64().unwrap() / 100, sent / 100);
+    assert_eq!(losses(&record), [false; 3]);
+    let fleet = &record["measured"]["fleet"];
+    assert_eq!(
+        (&fleet["collected"], &fleet["partial"]),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(record["interrupted"], true);
+    assert_eq!(findings(&record, "collected").len(), 1);
+    let shown = home.run_abx(&["report", "last"]);
+    shown.expect(130, &[]);
+    assert!(shown.stdout.contains("collected"), "{}", shown.stdout);
+
+    let fewer = collect(&home, &[&one, &three]).expect(130, &[]).json();
+    assert_eq!(losses(&fewer), [false, true, false]);
+    let sent_by_two = fewer["requests"]["sent"].as_u64().unwrap();
+    assert!(sent_by_two < sent, "{sent_by_two} {sent}");
+    let message = findings(&fewer, "agent_lost")[0]["message"].to_string();
+    assert!(
+        message.contains("a2 (2 of 3)") && message.contains("3 of 9 connections"),
+        "{message}"
+    );
+
+    for (key, said) in [
+        ("run", "collect one run at a time"),
+        ("build", "have the same program everywhere"),
+        ("plan_sha256", "parts of different loads"),
+        ("saved_twice", "are both part 2 of 3"),
+        ("schema", "is not what `abx agent` keeps"),
+    ] {
+        let mut other = read_json(&two);
+        match key {
+            "saved_twice" => other["late_ns"] = json!(u64::from(u32::MAX)),
+            key => other[key] = json!("another"),
+        }
+        let name = home.write("other.final.json", &other.to_string());
+        let ended = collect(&home, &[&one, &two, &PathBuf::from(name)]);
+        ended.expect(2, &[said, "other.final.json"]);
+    }
+}
+
+#[test]
+fn a_full_disk_ends_no_load() {
+    // Method: one agent keeps its figures on a file system of a page.
+    let home = Home::new();
+    fs::create_dir(home.join("bin")).unwrap();
+    std::os::unix::fs::symlink(ABX, home.join("bin/abx")).unwrap();
+    let script = r#"
+ip link set lo up
+mkdir small
+mount -t tmpfs -o size=4k none small
+all=""
+finish() { kill $all 2>/dev/null || true; wait; }
+trap finish EXIT
+listens() {
+    until grep -q ":$1 00000000:0000 0A" /proc/net/tcp; do
+        kill -0 $2
+        sleep 0.02
+    done
+}
+nats-server --addr 127.0.0.1 --port 4222 >nats.log 2>&1 &
+all="$!"
+listens 107E $!
+abx serve --port 8080 >served 2>&1 &
+all="$all $!"
+listens 1F90 $!
+abx agent --bus nats://127.0.0.1:4222 --allow-target 127.0.0.1 --finals small >said.agent 2>&1 &
+all="$all $!"
+abx run http://127.0.0.1:8080/ -n 1000 -c 2 --bus nats://127.0.0.1:4222 --agents 1 \
+    --json record.json --quiet >report 2>said || { cat said said.agent; exit 1; }
+until grep -q "The load is over" said.agent; do sleep 0.02; done
+ls -A small >left
+"#;
+    let ended = home.run(&mut home.shell_apart("nm", script));
+    ended.expect(0, &[]);
+    assert_eq!(
+        read_json(&home.join("record.json"))["requests"]["ok"],
+        1_000
+    );
+    let said = fs::read_to_string(home.join("said.agent")).unwrap();
+    assert!(said.contains("cannot be kept here"), "{said}");
+    assert!(said.contains("No space left on device"), "{said}");
+    assert_eq!(fs::read_to_string(home.join("left")).unwrap(), "");
+}
+
+#[test]
+fn an_agent_that_stands_still_for_a_while_goes_on() {
+    // Method: SIGSTOP of one of three until the controller tells of its silence, then SIGCONT.
+    // All of the 30,000 requests are made and counted.
+    let server = LoggingServer::start();
+    let bus = Bus::start();
+    let agents = Agent::three(&bus);
+    let home = Home::new();
+    let mut running = long_run(&home, &server.url, &bus, &[]);
+    until_logged(&server, 300);
+    agents[1].signal(Signal::Stop);
+    running.until("a word of its silence", |_| {
+        running_says(&home, "nothing is heard of agent a2")
+    });
+    agents[1].signal(Signal::Cont);
+    running
+        .wait()
+        .expect(0, &["agent a2 (2 of 3) is heard again"]);
+    let record = home.record();
+    assert_eq!(record["requests"]["ok"], 30_000);
+    assert!((30_000..30_010).contains(&server.requests()));
+    assert_eq!(losses(&record), [false; 3]);
+}
+
+/// Whether the command that runs there has said this.
+fn running_says(home: &Home, part: &str) -> Option<()> {
+    let said = fs::read_to_string(home.join("stderr")).ok()?;
+    said.contains(part).then_some(())
+}
+
+#[test]
+fn an_agent_that_stands_still_for_good_is_lost_and_does_not_come_back() {
+    // Method: SIGSTOP of one of three in ten minutes of load until the run has ended without
+    // it, then SIGCONT: it ends its load by itself.
+    let server = Server::start(&[]);
+    let bus = Bus::start();
+    let agents = Agent::three(&bus);
+    let home = Home::new();
+    let words = "-d 600s --think 1ms -c 9 --agents 3 --bus";
+    let mut all = vec!["run", &*server.url];
+    all.extend(words.split(' '));
+    all.push(&bus.url);
+    let running = home.start(&mut home.abx(&all));
+    server.wait_until_loaded();
+    agents[1].signal(Signal::Stop);
+    running
+        .wait()
+        .expect(3, &["agent a2 (2 of 3) was lost: nothing was heard of it"]);
+    agents[1].signal(Signal::Cont);
+    agents[1].says("the load was ended");
+    let record = home.record();
+    assert_eq!(losses(&record), [false, true, false]);
+    assert_eq!(findings(&record, "agent_lost")[0]["level"], "void");
+}
+
+#[test]
+fn a_bus_that_is_restarted_loses_nothing() {
+    // Method: SIGKILL of the bus while three agents load, and another one in its place. All of
+    // the 30,000 requests are made and counted.
+    let server = LoggingServer::start();
+    let mut bus = Bus::start();
+    let _agents = Agent::three(&bus);
+    let home = Home::new();
+    let running = long_run(&home, &server.url, &bus, &[]);
+    until_logged(&server, 300);
+    bus.restart();
+    running.wait().expect(0, &[]);
+    let record = home.record();
+    assert_eq!(record["requests"]["ok"], 30_000);
+    assert!((30_000..30_010).contains(&server.requests()));
+    assert_eq!(losses(&record), [false; 3]);
+}
+
+#[test]
+fn a_busy_agent_tells_a_second_controller() {
+    // Method: an agent that loads for one controller, and another one that wants it too.
+    let server = Server::start(&[]);
+    let bus = Bus::start();
+    let agent = Agent::start(&bus, "--allow-target 127.0.0.0/8 --name busy -t 1");
+    let home = Home::new();
+    let words = |more: &[&'static str]| {
+        let mut all = vec!["run".to_owned(), server.url.clone()];
+        all.extend(["--agents", "1", "--bus", &bus.url].map(str::to_owned));
+        all.extend(more.iter().map(|&word| word.to_owned()));
+        all
+    };
+    let first = words(&["-d", "600s", "--think", "1ms"]);
+    let first: Vec<&str> = first.iter().map(String::as_str).collect();
+    let running = home.start(&mut home.abx(&first));
+    agent.says("Joined");
+    server.wait_until_loaded();
+    let second = words(&["--agents-within", "2s"]);
+    let second: Vec<&str> = second.iter().map(String::as_str).collect();
+    let elsewhere = Home::new();
+    elsewhere.run_abx(&second).expect(
+        3,
+        &[
+            "agent busy makes load for another controller, and may be free later",
+            "0 of 1 agents joined within 2 s (agent busy makes load for another controller)",
+        ],
+    );
+    running.signal(Signal::Int);
+    running.wait().expect(130, &[]);
+    assert_eq!(losses(&home.record()), [false]);
+}

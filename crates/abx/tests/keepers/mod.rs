@@ -1,0 +1,6 @@
+//! Nothing that abx starts outlives it, however it ends.
+
+pub mod containers;
+pub mod killed;
+pub mod signals;
+pub mod supervised;

@@ -1,0 +1,312 @@
+//! HTTP/2 to servers that are not ours, which count what they served.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command};
+
+use abx_sys::process::Signal;
+use serde_json::{Value, json};
+
+use crate::protocols::tls::certify;
+use crate::support::{Home, assert_honest, findings, send, wait_for};
+
+/// Speaks HTTP/2 by nghttp2's library, which holds each frame against the standard. It
+/// counts requests, and the bytes of their bodies, and writes both down when it ends.
+const NODE: &str = r#"
+const http2 = require('http2');
+let served = 0, bytes = 0;
+const server = http2.createServer({ settings: { maxConcurrentStreams: 5, initialWindowSize: 20000 } });
+server.on('sessionError', error => {
+  if (/HTTP2/.test(error.code)) served = 'a broken session: ' + error;
+});
+server.on('stream', (stream, headers) => {
+  stream.on('error', () => {});
+  stream.on('data', part => { bytes += part.length; });
+  stream.on('end', () => {
+    served += 1;
+    stream.additionalHeaders({ ':status': 103, link: '</a>' });
+    stream.respond({ ':status': 200, 'server-timing': 'app;dur=2' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-served': String(served) }));
+    stream.end('hello');
+  });
+});
+process.on('SIGTERM', () => {
+  require('fs').writeFileSync(process.argv[2], served + ' ' + bytes);
+  process.exit(0);
+});
+server.listen(+process.argv[1], '127.0.0.1');
+"#;
+
+/// A running server of another program, which is ended when it is dropped.
+pub struct Foreign {
+    child: Child,
+    port: u16,
+}
+
+impl Foreign {
+    /// Starts what `command` makes for a port, and waits until it listens there.
+    pub fn start(command: impl Fn(u16) -> Command) -> Foreign {
+        // Somebody may be faster at the port.
+        for _ in 0..5 {
+            let free = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = free.local_addr().unwrap().port();
+            drop(free);
+            let mut child = command(port).spawn().unwrap();
+            let listens = wait_for("a server", || match child.try_wait().unwrap() {
+                Some(_) => Some(false),
+                None => TcpStream::connect(("127.0.0.1", port))
+                    .is_ok()
+                    .then_some(true),
+            });
+            if listens {
+                return Foreign { child, port };
+            }
+        }
+        panic!("a server finds no port");
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    fn end(&mut self, signal: Signal) {
+        if self.child.try_wait().unwrap().is_none() {
+            send(self.child.id(), signal);
+            self.child.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        self.end(Signal::Term);
+    }
+}
+
+/// The configuration of an nginx that listens as told, and logs for each request its
+/// protocol, status and body's length.
+fn configuration(home: &Home, listen: &str) -> String {
+    let folder = home.path().display();
+    let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|name| format!("{name}_temp_path {folder}/{name};"))
+        .join(" ");
+    format!(
+        "daemon off; pid {{dir}}/pid; events {{}} http {{ {paths} \
+         log_format all '$server_protocol $status $body_bytes_sent'; \
+         access_log {{dir}}/log all; server {{ listen 127.0.0.1:{{port}} {listen}; \
+         ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem; \
+         location / {{ return 200 hello; }} }} }}"
+    )
+}
+
+fn nginx(home: &Home, listen: &str) -> Foreign {
+    certify(home);
+    let folder = home.path().display().to_string();
+    let text = configuration(home, listen).replace("{dir}", &folder);
+    Foreign::start(|port| {
+        let text = text.replace("{port}", &port.to_string());
+        let file = home.write("nginx.conf", &text);
+        let mut command = Command::new("nginx");
+        command.args(["-e", "stderr", "-p", &folder, "-c", &file]);
+        command
+    })
+}
+
+/// The record of a run.
+fn record(home: &Home, url: &str, words: &str, code: i32) -> Value {
+    let mut all = vec!["run", url, "--http2", "--quiet", "--json", "-"];
+    all.extend(words.split(' '));
+    let ended = home.run_abx(&all);
+    ended.expect(code, &[]);
+    ended.json()
+}
+
+/// Probes that abx sends before a load, which servers count as well.
+const PROBES: usize = 3;
+
+#[test]
+fn a_run_over_streams_is_what_nginx_logged() {
+    // Method: 5,000 requests over four connections with 16 streams each, with prior knowledge
+    // and as ALPN agrees on it. nginx ends each connection behind 1,000 requests by a GOAWAY,
+    // and logs every request that it answers.
+    for (listen, scheme, words) in [
+        ("http2", "http", ""),
+        ("ssl http2", "https", " --ca cert.pem"),
+        ("ssl http2", "https", " --ca cert.pem --tls-version 1.2"),
+    ] {
+        let home = Home::new();
+        let mut nginx = nginx(&home, listen);
+        let url = nginx.url().replace("http", scheme);
+        let words = format!("-c 4 --streams 16 -n 5000 --verify-every 7{words}");
+        let record = record(&home, &url, &words, 0);
+        let settings = &record["settings"];
+        assert_eq!(
+            (&settings["protocol"], &settings["pipeline"]),
+            (&json!("http/2"), &json!(16))
+        );
+        let agreed = &record["answer"]["tls"];
+        let expected = if scheme == "https" {
+            json!("h2")
+        } else {
+            Value::Null
+        };
+        assert_eq!(agreed["protocol"], expected, "{agreed}");
+        let requests = &record["requests"];
+        assert_honest(requests);
+        assert_eq!(requests["ok"], 5_000, "{requests}");
+        let outcomes = requests["outcomes"].as_object().unwrap();
+        // What nginx had not looked at when it ended a connection was sent again.
+        let are_known = outcomes
+            .keys()
+            .all(|name| name == "ok" || name == "idle_close");
+        assert!(are_known, "{requests}");
+        nginx.end(Signal::Quit);
+        let log = fs::read_to_string(home.join("log")).unwrap();
+        let right = log.lines().filter(|line| *line == "HTTP/2.0 200 5");
+        assert_eq!(right.count(), 5_000 + PROBES);
+        assert_eq!(log.lines().count(), 5_000 + PROBES);
+    }
+}
+
+#[test]
+fn bodies_and_few_streams_are_what_node_counted() {
+    // Method: bodies of 50,000 bytes through windows of 20,000, twelve streams where five
+    // are allowed; node counts requests and bytes, and answers with 103 and a trailer.
+    let home = Home::new();
+    let body = "x".repeat(50_000);
+    home.write("body", &body);
+    let mut node = Foreign::start(|port| {
+        let mut command = Command::new("node");
+        command.args(["-e", NODE, &port.to_string()]);
+        command.arg(home.join("served"));
+        command
+    });
+    let words = "-m POST -b @body -c 3 --streams 12 -n 300 --verify-every 1";
+    let record = record(&home, &node.url(), words, 0);
+    let requests = &record["requests"];
+    assert_honest(requests);
+    assert_eq!(requests["outcomes"], json!({ "ok": 300 }));
+    assert_eq!(requests["hashed"], 300);
+    node.end(Signal::Term);
+    let all = 300 + PROBES;
+    let served = fs::read_to_string(home.join("served")).unwrap();
+    assert_eq!(served, format!("{all} {}", all * body.len()));
+}
+
+#[test]
+fn what_a_server_does_wrong_has_its_outcome() {
+    // Method: a server for each fault, on all connections of the load; and right answers in
+    // seldom forms.
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/http2_faults.py");
+    for (fault, outcome, more) in [
+        ("odd", "ok", ""),
+        ("reset", "stream_reset", ""),
+        ("go-away", "early_close", ""),
+        ("bad-block", "malformed", ""),
+        ("no-status", "malformed", ""),
+        ("push", "malformed", ""),
+        ("long-head", "head_too_large", ""),
+        ("flood", "malformed", ""),
+        ("half", "early_close", ""),
+        ("mute", "timeout", " --timeout 300ms"),
+        ("stall", "timeout", " --timeout 300ms -m POST -b @body"),
+    ] {
+        let home = Home::new();
+        home.write("body", &"x".repeat(1000));
+        let server = Foreign::start(|port| {
+            let mut command = Command::new("python3");
+            command.args([script, &port.to_string(), fault]);
+            command
+        });
+        let words = format!("-c 2 --streams 4 -n 64{more}");
+        let code = if outcome == "ok" { 0 } else { 3 };
+        let record = record(&home, &server.url(), &words, code);
+        let outcomes = record["requests"]["outcomes"].as_object().unwrap();
+        assert!(outcomes.contains_key(outcome), "{fault}: {outcomes:?}");
+        let others = ["idle_close", "rest_close", "unfinished"];
+        let is_known = |name: &String| name == outcome || others.contains(&name.as_str());
+        assert!(outcomes.keys().all(is_known), "{fault}: {outcomes:?}");
+        let failed = usize::from(outcome != "ok");
+        assert_eq!(
+            findings(&record, "failed_requests").len(),
+            failed,
+            "{fault}"
+        );
+    }
+}
+
+#[test]
+fn who_speaks_no_http2_is_told_before_the_load() {
+    // Method: nginx that speaks HTTP/1 only; nginx that is asked for HTTP/1.1 where
+    // it takes HTTP/2 only, and in HTTP/2 where ALPN has none; and flags that do not go together.
+    let home = Home::new();
+    let plain = Home::new();
+    let server = self::nginx(&plain, "");
+    home.run_abx(&["run", &server.url(), "--http2", "-n", "9"])
+        .expect(2, &["HTTP/1, not HTTP/2"]);
+    let nginx = nginx(&home, "http2");
+    home.run_abx(&["run", &nginx.url(), "-n", "9"])
+        .expect(2, &["HTTP/2, not HTTP/1.1"]);
+    let other = Home::new();
+    let encrypted = self::nginx(&other, "ssl");
+    let url = encrypted.url().replace("http", "https");
+    home.run_abx(&["run", &url, "--http2", "--insecure", "-n", "9"])
+        .expect(2, &["TLS handshake failed", "without --http2"]);
+    let url = nginx.url();
+    home.run_abx(&["run", &url, "--http2", "--pipeline", "4"])
+        .expect(2, &["--pipeline"]);
+    let own = format!("a={url}");
+    home.run_abx(&["compare", &own, &format!("b={url}"), "--http2-for", "c"])
+        .expect(2, &["no subject is named `c`"]);
+    home.run_abx(&["run", &url, "--streams", "4"])
+        .expect(2, &["--http2"]);
+    home.run_abx(&["run", &url, "--http2", "-H", "Connection: close"])
+        .expect(2, &["no meaning in HTTP/2"]);
+}
+
+#[test]
+fn the_protocol_is_a_factor_of_a_study() {
+    // Method: two equal nginx under TLS, spoken to in HTTP/1.1 and in HTTP/2 on one port; the
+    // second one always in HTTP/2.
+    let home = Home::new();
+    certify(&home);
+    home.write("n.conf.in", &configuration(&home, "ssl http2"));
+    let subject = |name: &str, keys: &str| {
+        format!(
+            "[[subject]]\nname = \"{name}\"\ntls = \"server.test\"\n\
+             templates = {{ \"n.conf\" = \"n.conf.in\" }}\n\
+             command = [\"nginx\", \"-e\", \"stderr\", \"-p\", \"{{dir}}\", \"-c\", \"{{dir}}/n.conf\"]\n{keys}\n"
+        )
+    };
+    let load = |name: &str, keys: &str| {
+        format!(
+            "[[load]]\nname = \"{name}\"\nconnections = 4\nrequests = [{{ path = \"/\" }}]\n\
+             tls = {{ ca = \"cert.pem\" }}\n{keys}\n"
+        )
+    };
+    let file = [
+        subject("one", ""),
+        subject("two", "http2 = true"),
+        load("h1", "pipeline = 8"),
+        load("h2", "protocol = \"http/2\"\nstreams = 8"),
+    ];
+    let file = home.write("study.toml", &file.concat());
+    let ended = home.run_abx(&[
+        "compare", &file, "--blocks", "2", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
+        "--json", "-",
+    ]);
+    let record = ended.json();
+    ended.expect_measured(&record);
+    let h2 = json!("h2");
+    for (place, one, two) in [(0, &Value::Null, &h2), (1, &h2, &h2)] {
+        let answers = &record["loads"][place]["answers"];
+        let spoken = |name: &str| &answers[name][0]["tls"]["protocol"];
+        assert_eq!((spoken("one"), spoken("two")), (one, two));
+    }
+    assert_eq!(record["subjects"][1]["http2"], true);
+    let settings = &record["loads"][1]["settings"];
+    assert_eq!(
+        (&settings["protocol"], &settings["pipeline"]),
+        (&json!("http/2"), &json!(8))
+    );
+}

@@ -1,0 +1,9 @@
+//! What is spoken: HTTP/2, TLS, WebSocket, sockets of other kinds.
+
+pub mod http2;
+pub mod http2_served;
+pub mod tls;
+pub mod tls_faults;
+pub mod tls_server;
+pub mod unix_sockets;
+pub mod websocket;

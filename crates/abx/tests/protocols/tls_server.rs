@@ -1,0 +1,241 @@
+//! The built-in server over TLS, with abx itself and with clients that are not ours.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::protocols::tls::certify;
+use crate::support::{Home, Server, slices};
+
+/// Every process model, with the flags that it needs.
+const MODELS: &[&str] = &["event", "thread", "thread-per-request", "hybrid", "null"];
+
+#[test]
+fn every_model_serves_over_tls() {
+    // Method: kept connections and a handshake for each request, each version, against each
+    // model; and several processes of one. Bodies are compared, and each handshake within the
+    // load has its time.
+    let home = Home::new();
+    let mut servers: Vec<(&str, Server)> = MODELS
+        .iter()
+        .map(|model| {
+            (
+                *model,
+                Server::start(&["--model", *model, "--tls-self-signed"]),
+            )
+        })
+        .collect();
+    let words = ["--model", "prefork", "--workers", "2", "--tls-self-signed"];
+    servers.push(("prefork", Server::start(&words)));
+    for (model, server) in &servers {
+        assert!(server.url.starts_with("https://"), "{}", server.url);
+        for (flags, is_fresh) in [
+            (&["--tls-version", "1.2"][..], false),
+            (&["--tls-version", "1.3"], false),
+            (&["--tls-version", "1.2", "--no-keepalive"], true),
+            (&["--tls-version", "1.3", "--no-keepalive"], true),
+            (&["--no-keepalive", "--tls-resume"], true),
+        ] {
+            let usual = "-c 2 -n 60 --insecure --verify-every 1 --json -".split(' ');
+            let words: Vec<&str> = ["run", &server.url].into_iter().chain(usual).collect();
+            let ended = home.run_abx(&[&words[..], flags].concat());
+            let record = ended.json();
+            ended.expect(0, &[]);
+            let came = &record["requests"]["outcomes"];
+            if *model == "prefork" {
+                // It ends connections while others wait.
+                assert_eq!(came["ok"], 60, "{flags:?}: {came}");
+                continue;
+            }
+            assert_eq!(came, &json!({ "ok": 60 }), "{model} {flags:?}");
+            let histograms = &record["measured"]["blocks"][0]["loads"][0]["histograms"];
+            let own = histograms.as_object().unwrap().values().next().unwrap();
+            let is_timed = own["handshake"].is_array();
+            assert_eq!(is_timed, is_fresh, "{model} {flags:?}");
+            let told = &record["handshake_us"]["p50"];
+            assert_eq!(told.as_u64().is_some_and(|us| us > 0), is_fresh);
+        }
+    }
+}
+
+#[test]
+fn a_certificate_of_ones_own_is_shown_to_whoever_asks() {
+    // Method: a certificate that openssl made, to abx, curl and openssl, each of which believes
+    // it and no other; a resumed session by openssl's own account.
+    let home = Home::new();
+    certify(&home);
+    let path = |name: &str| home.join(name).display().to_string();
+    let [cert, key] = ["cert.pem", "key.pem"].map(path);
+    let server = Server::start(&["--tls-cert", &cert, "--tls-key", &key]);
+    home.run_abx(&["run", &server.url, "-n", "20", "--ca", "cert.pem"])
+        .expect(0, &[]);
+    let client = |words: &str| {
+        let mut command = Command::new("sh");
+        let words = words.replace("PORT", server.port());
+        command.args(["-c", &words]).current_dir(home.path());
+        let ended = command.output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        (ended.status.success(), said)
+    };
+    for version in ["1.2", "1.3"] {
+        let (is_well, body) = client(&format!(
+            "curl -sS --cacert cert.pem --tlsv{version} --tls-max {version} \
+             -w '%{{http_code}} %{{ssl_verify_result}}' https://127.0.0.1:PORT/"
+        ));
+        assert!(is_well && body.ends_with("200 0"), "{version}: {body}");
+        assert!(body.starts_with("<!doctype html>"), "{version}: {body}");
+    }
+    let openssl = "openssl s_client -connect 127.0.0.1:PORT -servername server.test \
+                   -CAfile cert.pem -verify_return_error -tls1_2";
+    let ask = "printf 'GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n'";
+    for (session, said) in [
+        ("-sess_out", "New, TLSv1.2"),
+        ("-sess_in", "Reused, TLSv1.2"),
+    ] {
+        let (is_well, text) = client(&format!("{ask} | {openssl} -ign_eof {session} session"));
+        assert!(is_well && text.contains(said), "{said}: {text}");
+        assert!(text.contains("HTTP/1.1 200 OK"), "{text}");
+    }
+    // Whoever speaks no TLS is not answered, and harms nobody.
+    let (is_well, _) = client("curl -sS -m 20 http://127.0.0.1:PORT/ 2>/dev/null");
+    assert!(!is_well);
+    home.run_abx(&["run", &server.url, "-n", "20", "--ca", "cert.pem"])
+        .expect(0, &[]);
+}
+
+#[test]
+fn websockets_are_served_over_tls() {
+    // Method: echoes larger than a record, and what is said in a room.
+    let home = Home::new();
+    let server = Server::start(&["--websocket", "--tls-self-signed"]);
+    let at = |path: &str| server.url.replace("https://", "wss://") + path;
+    for (path, shape) in [
+        ("echo", "--shape echo --message-bytes 40000 -c 3 -n 60"),
+        ("chat/red", "--shape broadcast -c 5 -n 40"),
+    ] {
+        let url = at(path);
+        let words = ["run", &url, "--insecure", "--json", "-"].into_iter();
+        let words: Vec<&str> = words.chain(shape.split(' ')).collect();
+        let ended = home.run_abx(&words);
+        let record = ended.json();
+        ended.expect(0, &[]);
+        let outcomes = record["requests"]["outcomes"].as_object().unwrap();
+        assert_eq!(outcomes.keys().collect::<Vec<_>>(), ["ok"], "{path}");
+    }
+}
+
+#[test]
+fn files_are_encrypted_where_they_are_read() {
+    // Method: a file of many records, compared by abx with what it was and by its SHA-256;
+    // who would have the kernel send it is refused.
+    let home = Home::new();
+    std::fs::create_dir(home.join("www")).unwrap();
+    let text: String = (0..100_000).map(|number| format!("{number}\n")).collect();
+    let file = home.write("www/large.txt", &text);
+    let root = home.join("www").display().to_string();
+    let server = Server::start(&["--root", &root, "--tls-self-signed"]);
+    let url = format!("{}large.txt", server.url);
+    let ended = home.run_abx(&[
+        "run",
+        &url,
+        "--insecure",
+        "-c",
+        "4",
+        "-n",
+        "40",
+        "--verify-every",
+        "1",
+        "--json",
+        "-",
+    ]);
+    let record = ended.json();
+    ended.expect(0, &[]);
+    assert_eq!(record["requests"]["outcomes"], json!({ "ok": 40 }));
+    let sum = Command::new("sha256sum").arg(&file).output().unwrap();
+    let sum = String::from_utf8(sum.stdout).unwrap();
+    let told = record["answer"]["sha256"].as_str().unwrap();
+    assert!(sum.starts_with(told), "{told} of {sum}");
+    for way in ["sendfile", "uring"] {
+        home.run_abx(&[
+            "serve",
+            "--port",
+            "0",
+            "--root",
+            "www",
+            "--files",
+            way,
+            "--tls-self-signed",
+        ])
+        .expect(2, &["not encrypted", "`read`"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_shown_is_refused_at_the_start() {
+    // Method: a missing file, a key without its certificate, a key of another certificate, and
+    // a file that holds no certificate; alone and with workers, which would all fail.
+    let home = Home::new();
+    certify(&home);
+    std::fs::rename(home.join("key.pem"), home.join("other.pem")).unwrap();
+    certify(&home);
+    for (cert, key, said) in [
+        (
+            "no-such.pem",
+            "key.pem",
+            &["no-such.pem", "certificates"][..],
+        ),
+        ("cert.pem", "cert.pem", &["cert.pem", "a private key"]),
+        ("key.pem", "key.pem", &["key.pem has no certificate"]),
+        (
+            "cert.pem",
+            "other.pem",
+            &["certificate and key do not serve"],
+        ),
+    ] {
+        for more in [&[][..], &["--workers", "2"]] {
+            let words = ["serve", "--port", "0", "--tls-cert", cert, "--tls-key", key];
+            home.run_abx(&[&words[..], more].concat()).expect(2, said);
+        }
+    }
+    home.run_abx(&["serve", "--port", "0", "--tls-cert", "cert.pem"])
+        .expect(2, &["--tls-key"]);
+}
+
+#[test]
+fn a_load_over_tls_has_a_ceiling_over_tls() {
+    // Method: two of our own over TLS, with a handshake for each request: the server that does
+    // nothing is loaded in the same way. With one of them in plain HTTP nothing stands for both.
+    let home = Home::new();
+    let subject = |name: &str, more: &str, tls: &str| {
+        format!(
+            "[[subject]]\nname = \"{name}\"\n{tls}\n\
+             command = [\"{{abx}}\", \"serve\", \"--port\", \"{{port}}\"{more}]\n"
+        )
+    };
+    let load = "[[load]]\nname = \"fresh\"\nconnections = 4\nkeep_alive = false\n\
+                requests = [{ path = \"/\" }]\ntls = { insecure = true }\n";
+    let encrypted = r#", "--tls-self-signed""#;
+    let compared = |other: &str, tls: &str| {
+        let both = [
+            subject("event", encrypted, "tls = \"localhost\""),
+            subject("other", other, tls),
+            load.to_owned(),
+        ];
+        let file = home.write("study.toml", &both.concat());
+        let ended = home.run_abx(&[
+            "compare", &file, "--blocks", "2", "--rounds", "5", "--slice", "60ms", "--pilot",
+            "brief", "--json", "-",
+        ]);
+        let record = ended.json();
+        ended.expect_measured(&record);
+        record
+    };
+    let record = compared(
+        r#", "--tls-self-signed", "--model", "hybrid""#,
+        "tls = \"localhost\"",
+    );
+    // How many it answers on a busy machine is of no matter.
+    assert!(!slices(&record, "(ceiling)").is_empty());
+    let mixed = compared("", "");
+    assert!(slices(&mixed, "(ceiling)").is_empty());
+}

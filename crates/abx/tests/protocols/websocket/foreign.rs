@@ -1,0 +1,285 @@
+//! Clients and servers that share no code with ours: `ws` on node, `websockets`
+//! in Python, and the tunnel of lighttpd.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use abx_wire::websocket::{Fault, MessageKind};
+
+use super::driver::{Door, Heard, Peer};
+use crate::support::{Home, Server, peers, wait_for};
+
+/// One of the scripts beside this file, for `ws` or for `websockets` by its ending.
+fn script(name: &str) -> Command {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/protocols/websocket/peers")
+        .join(name);
+    let mut command = match name.ends_with(".py") {
+        true => Command::new(peers("venv/bin/python")),
+        false => Command::new("node"),
+    };
+    if !name.ends_with(".py") {
+        command.env("NODE_PATH", peers("node_modules"));
+    }
+    command
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    command
+}
+
+/// A server that is ended with the test.
+pub struct Foreign(Child);
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server by script, and the port that it says it has.
+fn start(script: &mut Command) -> (Foreign, String) {
+    let mut child = script.spawn().unwrap();
+    let stdout = child.stdout.take().unwrap();
+    let foreign = Foreign(child);
+    let mut port = String::new();
+    BufReader::new(stdout).read_line(&mut port).unwrap();
+    (foreign, port.trim().to_owned())
+}
+
+/// A server that is told its port, once it listens there, and that port.
+pub fn start_on_a_free_port(
+    name: &str,
+    mut command: impl FnMut(u16) -> Command,
+) -> (Foreign, String) {
+    // The port is free a moment before; another test may take it meanwhile.
+    for _ in 0..10 {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let mut server = Foreign(command(port).stdin(Stdio::null()).spawn().unwrap());
+        let is_up = wait_for(name, || match server.0.try_wait().unwrap() {
+            Some(_) => Some(false),
+            None => TcpStream::connect(("127.0.0.1", port)).ok().map(|_| true),
+        });
+        if is_up {
+            return (server, port.to_string());
+        }
+    }
+    panic!("{name} did not start in ten tries");
+}
+
+fn text(payload: &str) -> Heard {
+    Heard::whole(MessageKind::Text, payload.as_bytes())
+}
+
+/// Waits for the next event that is no ping: some servers send them by themselves.
+fn hear(peer: &mut Peer) -> Heard {
+    loop {
+        match peer.hear() {
+            Heard::Ping(_) => {}
+            heard => return heard,
+        }
+    }
+}
+
+/// All that our client can do, with one of the scripted servers.
+fn converse(port: &str) {
+    let mut peer = Peer::open(port, "/");
+    for length in [0, 1, 125, 126, 65_535, 65_536, 70_000, 1_500_000] {
+        let payload: Vec<u8> = (0..length).map(|place| b'a' + (place % 26) as u8).collect();
+        for kind in [MessageKind::Binary, MessageKind::Text] {
+            peer.say(kind, &payload);
+            assert!(
+                hear(&mut peer) == Heard::whole(kind, &payload),
+                "{kind:?} of {length}"
+            );
+        }
+    }
+    peer.say_in_pieces(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
+    assert_eq!(hear(&mut peer), Heard::Pong(vec![0]));
+    assert_eq!(hear(&mut peer), Heard::Pong(vec![1]));
+    assert_eq!(hear(&mut peer), text("grüße"));
+    peer.ping(b"are you there");
+    assert_eq!(hear(&mut peer), Heard::Pong(b"are you there".to_vec()));
+    // They hear our pong, with the payload of their ping.
+    peer.say(MessageKind::Text, b"ping");
+    assert_eq!(hear(&mut peer), text("pong there"));
+    peer.say(MessageKind::Text, b"pieces");
+    match hear(&mut peer) {
+        Heard::Message(said) => {
+            assert_eq!(
+                (said.payload.as_slice(), said.kind),
+                (&b"in pieces"[..], MessageKind::Text)
+            );
+            assert!(said.fragments >= 2, "{said:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    peer.part(4000);
+
+    let mut peer = Peer::open(port, "/");
+    peer.say(MessageKind::Text, b"close");
+    assert_eq!(
+        hear(&mut peer),
+        Heard::Close(Some(4001), "as asked".to_owned())
+    );
+    assert_eq!(hear(&mut peer), Heard::End);
+}
+
+/// What breaks the protocol is found by them, and what they say of it by us.
+fn quarrel(port: &str) {
+    for (kind, payload, code) in [
+        (MessageKind::Text, vec![0xFF], 1007),
+        (MessageKind::Binary, vec![0; 2_000_001], 1009),
+    ] {
+        let mut peer = Peer::open(port, "/");
+        peer.say(kind, &payload);
+        match hear(&mut peer) {
+            Heard::Close(Some(heard), _) => assert_eq!(heard, code),
+            other => panic!("{other:?} instead of a close with {code}"),
+        }
+    }
+}
+
+#[test]
+fn our_client_and_the_servers_of_others_understand_each_other() {
+    // Method: every length form in both kinds, fragments with pings inside, pings
+    // and closes from either side, a chosen subprotocol, and what they refuse.
+    for name in ["ws_server.cjs", "websockets_server.py"] {
+        let (_foreign, port) = start(&mut script(name));
+        converse(&port);
+        quarrel(&port);
+        let door = Door {
+            port: &port,
+            path: "/",
+            protocols: &["first", "second"],
+        };
+        let peer = Peer::try_open(&door).unwrap();
+        assert_eq!(peer.protocol(), Some("second"), "{name}");
+    }
+}
+
+#[test]
+fn subprotocols_are_offered_and_the_choice_of_the_server_is_checked() {
+    // Method: a server that takes one of those offered, and the tunnel of lighttpd, which names
+    // its own whether it was offered or not.
+    let home = Home::new();
+    let (_foreign, port) = start(&mut script("ws_server.cjs"));
+    let load = |port: &str, offer: &str| {
+        let header = format!("Sec-WebSocket-Protocol: {offer}");
+        let url = format!("ws://127.0.0.1:{port}/");
+        home.run_abx(&["run", &url, "-n", "20", "-c", "2", "-H", &header])
+    };
+    load(&port, "first, second").expect(0, &[]);
+    let behind = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (_lighttpd, port) = tunnel(&home, behind.local_addr().unwrap().port());
+    load(&port, "other").expect(2, &["subprotocol that was not offered"]);
+    load(&port, "a b").expect(2, &["subprotocol \"a b\""]);
+}
+
+#[test]
+fn a_load_ends_with_a_word_on_each_connection() {
+    // Method: each shape over three connections; a foreign server
+    // writes down the code of each close, also of the connections that looked first.
+    let home = Home::new();
+    let file = home.join("closes");
+    let (_foreign, port) = start(script("websockets_server.py").arg(&file));
+    let url = format!("ws://127.0.0.1:{port}/");
+    let shapes = [
+        &["-n", "30"][..],
+        &["--shape", "connections", "--hold", "50ms"],
+    ];
+    for shape in shapes {
+        let run = ["run", &url, "-c", "3"];
+        home.run_abx(&[&run, shape].concat()).expect(0, &[]);
+        let closes = wait_for("six closes", || {
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            (text.lines().count() >= 6).then_some(text)
+        });
+        assert!(closes.lines().all(|code| code == "1000"), "{closes}");
+        fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn the_clients_of_others_and_our_server_understand_each_other() {
+    // Method: they check an echo of every length form, fragments, pings, a chat
+    // and closes themselves, and say "ok" in the end.
+    let server = Server::start(&["--websocket"]);
+    for name in ["ws_client.cjs", "websockets_client.py"] {
+        let url = format!("ws://127.0.0.1:{}", server.port());
+        let ended = script(name).arg(url).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(
+            ended.status.success() && said == "ok\n",
+            "{name}: {ended:?}"
+        );
+    }
+}
+
+#[test]
+fn our_client_speaks_through_the_tunnel_of_lighttpd() {
+    // Method: it hands payloads to a server of plain bytes, which sends them
+    // back; messages may come back cut elsewhere, so bytes are compared. What
+    // is no tunnel refuses the handshake.
+    let behind = TcpListener::bind("127.0.0.1:0").unwrap();
+    let behind_port = behind.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in behind.incoming().flatten() {
+            thread::spawn(move || io::copy(&mut stream.try_clone().unwrap(), &mut &stream));
+        }
+    });
+    let home = Home::new();
+    let (_lighttpd, port) = tunnel(&home, behind_port);
+    // It names its subprotocol whether offered or not, and only the former is right.
+    let door = |path, protocols| {
+        Peer::try_open(&Door {
+            port: &port,
+            path,
+            protocols,
+        })
+    };
+    assert_eq!(door("/", &[]).err(), Some(Fault::UnaskedProtocol));
+    let mut peer = door("/", &["binary"]).unwrap();
+    for length in [1, 125, 126, 65_536, 300_000] {
+        let payload: Vec<u8> = (0..length).map(|place| (place % 251) as u8).collect();
+        peer.say(MessageKind::Binary, &payload);
+        let mut back = Vec::new();
+        while back.len() < payload.len() {
+            match hear(&mut peer) {
+                Heard::Message(said) => back.extend(said.payload),
+                other => panic!("{other:?} after {} of {length} bytes", back.len()),
+            }
+        }
+        assert!(back == payload, "{length}");
+    }
+    assert_eq!(door("/elsewhere", &[]).err(), Some(Fault::Refused(404)));
+}
+
+/// A lighttpd that is a tunnel to this port at `/`, and its own port.
+fn tunnel(home: &Home, behind_port: u16) -> (Foreign, String) {
+    start_on_a_free_port("lighttpd", |port| {
+        let configuration = home.write(
+            "lighttpd.conf",
+            &format!(
+                "server.document-root = \"{}\"\nserver.bind = \"127.0.0.1\"\nserver.port = {port}\n\
+                 server.modules = (\"mod_wstunnel\")\n\
+                 $HTTP[\"url\"] == \"/\" {{\n wstunnel.server = ( \"\" => \
+                 (( \"host\" => \"127.0.0.1\", \"port\" => {behind_port} )) )\n\
+                 wstunnel.frame-type = \"binary\"\n}}\n",
+                home.path().display()
+            ),
+        );
+        let mut command = Command::new("lighttpd");
+        command
+            .args(["-D", "-f", &configuration])
+            .stderr(Stdio::null());
+        command
+    })
+}

@@ -1,0 +1,189 @@
+//! The subjects of the study `websocket`: each is held to what `abx serve
+//! --websocket`, which is one of them, does.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use abx_lab::provision::{self, Provision};
+use abx_lab::study_file::{self, SubjectSpec};
+use abx_lab::{Launch, Source};
+use abx_wire::websocket::{Fault, MessageKind};
+
+use super::driver::{Door, Heard, Peer};
+use super::foreign::start_on_a_free_port;
+use super::served::members;
+use crate::catalog::built_in::WEBSOCKET;
+use crate::support::{ABX, cache, wait_for};
+
+/// The study's folder.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/websocket")
+}
+
+/// How a subject is started, with what was installed for it.
+fn launch(spec: &SubjectSpec, folder: &Path, provisions: &[Provision]) -> Launch {
+    let mut subject = spec.subject(folder).unwrap();
+    let mut own = provisions.iter();
+    if let Some(had) = own.find(|one| one.subject() == spec.name) {
+        assert!(had.missing().is_empty(), "{had:?}");
+        had.equip(&mut subject.source);
+    }
+    match subject.source {
+        Source::Command(launch) => launch,
+        Source::Address(_) => panic!("{} is not started by abx", spec.name),
+    }
+}
+
+/// The command that starts it on this port.
+fn command(launch: &Launch, folder: &Path, port: u16) -> Command {
+    let words = launch.command.iter().map(|word| {
+        word.replace("{port}", &port.to_string())
+            .replace("{study}", &folder.to_string_lossy())
+            .replace("{abx}", ABX)
+    });
+    let words: Vec<String> = words.collect();
+    // The program may be on the PATH of the subject alone.
+    let mut command = Command::new("env");
+    command
+        .args(&words)
+        .envs(launch.environment.iter().cloned())
+        .stderr(Stdio::null());
+    command
+}
+
+/// Says a message and waits for it to come back whole.
+fn exchange(peer: &mut Peer, kind: MessageKind, payload: &[u8]) {
+    peer.say(kind, payload);
+    let heard = peer.hear();
+    assert!(
+        heard == Heard::whole(kind, payload),
+        "{kind:?} of {} bytes",
+        payload.len()
+    );
+}
+
+/// An echo of every form of a length and of the study's own lengths, of fragments, of
+/// pings, and a close.
+fn echo(port: &str) {
+    let mut peer = Peer::open(port, "/echo?any=query");
+    for length in [0, 5, 125, 126, 5_000, 20_000, 65_535, 65_536, 70_000] {
+        let payload: Vec<u8> = (0..length).map(|place| b'a' + (place % 26) as u8).collect();
+        for kind in [MessageKind::Binary, MessageKind::Text] {
+            exchange(&mut peer, kind, &payload);
+        }
+    }
+    exchange(&mut peer, MessageKind::Binary, b"\xFF\0\x80");
+    peer.say_in_pieces(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
+    assert_eq!(peer.hear(), Heard::Pong(vec![0]));
+    assert_eq!(peer.hear(), Heard::Pong(vec![1]));
+    let whole = Heard::whole(MessageKind::Text, "grüße".as_bytes());
+    assert_eq!(peer.hear(), whole);
+    peer.ping(b"are you there");
+    assert_eq!(peer.hear(), Heard::Pong(b"are you there".to_vec()));
+    peer.part(4000);
+}
+
+/// A chat of three, whose messages all of them hear in one order, and who leave.
+fn chat(port: &str) {
+    let open = || Peer::open(port, "/chat/red");
+    let mut red: Vec<Peer> = (0..3).map(|_| open()).collect();
+    let mut blue = Peer::open(port, "/chat/blue");
+    wait_for("all members", || (members(port, "red") == 3).then_some(()));
+    let large = vec![b'x'; 70_000];
+    for (speaker, kind, payload) in [
+        (0, MessageKind::Text, &b"first"[..]),
+        (1, MessageKind::Text, &large),
+        (2, MessageKind::Binary, b"\xFF"),
+    ] {
+        red[speaker].say(kind, payload);
+        for member in &mut red {
+            let heard = member.hear();
+            assert!(heard == Heard::whole(kind, payload), "message of {speaker}");
+        }
+    }
+    exchange(&mut blue, MessageKind::Text, b"only me");
+    red.pop().unwrap().part(1000);
+    drop(red.pop());
+    wait_for("two to leave", || (members(port, "red") == 1).then_some(()));
+    exchange(&mut red[0], MessageKind::Text, b"alone");
+}
+
+/// What breaks the protocol is told its code and closed; other paths are refused.
+fn quarrel(port: &str) {
+    for (kind, payload, code) in [
+        (MessageKind::Text, vec![0xFF], 1007),
+        (MessageKind::Binary, vec![0; (16 << 20) + 1], 1009),
+    ] {
+        let mut peer = Peer::open(port, "/echo");
+        peer.say(kind, &payload);
+        match peer.hear() {
+            Heard::Close(Some(heard), _) => assert_eq!(heard, code),
+            other => panic!("{other:?} instead of a close with {code}"),
+        }
+        assert_eq!(peer.hear(), Heard::End);
+    }
+    let door = Door {
+        port,
+        path: "/elsewhere",
+        protocols: &[],
+    };
+    let fault = Peer::try_open(&door).err();
+    assert!(matches!(fault, Some(Fault::Refused(_))), "{fault:?}");
+    let door = Door {
+        path: "/echo",
+        protocols: &["first", "second"],
+        ..door
+    };
+    assert_eq!(Peer::try_open(&door).unwrap().protocol(), Some("first"));
+}
+
+/// A member that never reads is told to go before it costs too much memory, and the
+/// others go on.
+fn neglect(port: &str) {
+    let mut slow = Peer::open(port, "/chat/slow");
+    let mut speaker = Peer::open(port, "/chat/slow");
+    wait_for("both", || (members(port, "slow") == 2).then_some(()));
+    let payload = vec![7; 64_000];
+    for said in 0.. {
+        exchange(&mut speaker, MessageKind::Binary, &payload);
+        if said % 20 == 0 && members(port, "slow") == 1 {
+            break;
+        }
+        assert!(said < 2_000, "128 MB wait for a member that does not read");
+    }
+    let last = loop {
+        match slow.hear() {
+            heard if heard == Heard::whole(MessageKind::Binary, &payload) => {}
+            other => break other,
+        }
+    };
+    let why = "messages are read too slowly".to_owned();
+    assert_eq!(last, Heard::Close(Some(1008), why));
+    exchange(&mut speaker, MessageKind::Text, b"still here");
+}
+
+#[test]
+fn every_subject_of_the_study_speaks_as_our_server_does() {
+    // Method: what subjects need is had by a run, as people have it; then each is
+    // started by its own command, and one client talks to all of them alike.
+    WEBSOCKET.expect_measured(&WEBSOCKET.json());
+    let (file, folder) = study_file::read(&folder()).unwrap();
+    let provisions = provision::survey(&file, &folder, &cache().join("abx"));
+    thread::scope(|scope| {
+        for spec in &file.subjects {
+            let launch = launch(spec, &folder, &provisions);
+            let start = |port| command(&launch, &folder, port);
+            let (server, port) = start_on_a_free_port(&spec.name, start);
+            // What fails is printed with the thread's name.
+            let named = thread::Builder::new().name(spec.name.clone());
+            let talk = move || {
+                let _server = server;
+                for talk in [echo, chat, quarrel, neglect] {
+                    talk(&port);
+                }
+            };
+            named.spawn_scoped(scope, talk).unwrap();
+        }
+    });
+}

@@ -1,0 +1,14 @@
+//! Loads of one server, and what is requested of it.
+
+pub mod endless;
+pub mod odd_inputs;
+pub mod opened;
+pub mod paused;
+pub mod placeholders;
+pub mod replay;
+pub mod requests;
+pub mod requests_of_clients;
+pub mod runs;
+pub mod scenario_comparisons;
+pub mod scenarios;
+pub mod watched;

@@ -1,0 +1,111 @@
+//! Connections that are opened before a load: more than one address has ports for, more
+//! than the machine has, and more than a server takes.
+
+use serde_json::Value;
+
+use crate::support::{ABX, Ended, Home, findings};
+
+/// A network of its own in which each local address has 700 ports.
+const FEW_PORTS: &str =
+    "ip link set lo up\necho 32768 33467 >/proc/sys/net/ipv4/ip_local_port_range";
+
+const NONE: [Value; 0] = [];
+
+/// Holds connections to a server that `before` a shell starts, in a namespace with
+/// what `apart` sets up.
+fn hold(apart: &str, before: &str, words: &str) -> Ended {
+    let home = Home::new();
+    let server =
+        |name: &str| format!("{name}=sh -c '{before}exec {ABX} serve --websocket --port {{port}}'");
+    let subjects = [server("one"), server("two")];
+    let load = "--shape connections --path /echo --hold 20ms --blocks 1 --pilot brief";
+    let mut all = vec![
+        "compare",
+        &subjects[0],
+        &subjects[1],
+        "--quiet",
+        "--json",
+        "-",
+    ];
+    all.extend(load.split(' ').chain(words.split(' ')));
+    home.run(&mut home.abx_apart("n", apart, &all))
+}
+
+/// One column of what came of held connections: a value for each subject.
+fn held<'a>(record: &'a Value, column: &str) -> &'a Value {
+    let readings = &record["blocks"][0]["loads"][0]["sides"]["readings"];
+    &readings["held"]["values"][column]
+}
+
+#[test]
+fn more_connections_than_an_address_has_ports_come_from_several() {
+    // Method: 2,000 connections where each address has 700 ports; all of them stand.
+    let ended = hold(FEW_PORTS, "", "-c 2000 --open-rate 100000");
+    let record = ended.json();
+    assert_eq!(record["loads"][0]["settings"]["open_rate"], 100_000);
+    assert_eq!(held(&record, "asked"), &serde_json::json!([2000, 2000]));
+    assert_eq!(held(&record, "standing"), &serde_json::json!([2000, 2000]));
+    for id in [
+        "generator_exhausted",
+        "not_connected",
+        "connections_not_held",
+    ] {
+        assert_eq!(findings(&record, id), NONE, "{id}");
+    }
+}
+
+#[test]
+fn a_machine_without_ports_says_how_many_it_has_and_blames_no_server() {
+    // Method: the same from one address only, which is asked for.
+    let ended = hold(FEW_PORTS, "", "-c 2000 --local-address 127.0.0.1");
+    assert_eq!(ended.status.code(), Some(3), "{ended:#?}");
+    let record = ended.json();
+    let text = record["validity"]["findings"].to_string();
+    for part in [
+        "of 2000 connections to one",
+        "has 700 for each local address",
+        "were not tried any more",
+        "--local-address",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_ne!(findings(&record, "generator_exhausted"), NONE);
+    for id in ["not_connected", "connections_not_held"] {
+        assert_eq!(findings(&record, id), NONE, "{id}");
+    }
+}
+
+#[test]
+fn a_server_that_takes_no_more_is_blamed_for_what_it_was_asked() {
+    // Method: servers with 100 descriptors and 600 connections. A few less than 100 are
+    // accepted, 128 wait for an answer in vain, and the others are not tried.
+    let ended = hold(
+        "ip link set lo up",
+        "ulimit -n 100; ",
+        "-c 600 --timeout 400ms",
+    );
+    let record = ended.json();
+    let text = record["validity"]["findings"].to_string();
+    for part in ["timeout 128", "more not tried", "128 of 600"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(findings(&record, "generator_exhausted"), NONE);
+    assert_ne!(findings(&record, "connections_not_held"), NONE);
+}
+
+#[test]
+fn a_server_that_accepts_late_is_loaded_when_it_has_accepted() {
+    // Method: a server that accepts one connection beside every 1,024 requests, and so would
+    // let some of 1,500 wait for longer than the timeout if others loaded it meanwhile.
+    let home = Home::new();
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/late_accept.py");
+    let [one, other] = ["one", "other"].map(|name| format!("{name}=python3 {server} {{port}}"));
+    let words = "-c 1500 --timeout 3s --blocks 1 --pilot brief --slice 100ms --no-ceiling";
+    let mut all = vec!["compare", &one, &other, "--quiet", "--json", "-"];
+    all.extend(words.split(' '));
+    let record = home.run_abx(&all).json();
+    for id in ["stopped_answering", "failed_requests"] {
+        assert_eq!(findings(&record, id), NONE, "{id}");
+    }
+    assert_eq!(record["end"]["reason"], "blocks", "{record:#}");
+}

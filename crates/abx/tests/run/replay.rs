@@ -1,0 +1,233 @@
+//! Access logs that are replayed: what a server is asked, in which order, and what the record
+//! says of it. Times are looked at in plans alone.
+
+use serde_json::{Value, json};
+
+use crate::run::requests::Listener;
+use crate::support::{Ended, Home, outcomes};
+
+/// A line of a log.
+fn line(second: u32, request: &str, status: u16) -> String {
+    format!(
+        "127.0.0.1 - - [10/Oct/2000:13:55:{second:02} -0700] \"{request} HTTP/1.1\" {status} 87 \
+         \"-\" \"curl/8\"\n"
+    )
+}
+
+/// Fourteen requests within 3 s, one of them twice and some out of order, and two lines that
+/// are left out. Behind the last request there is a second for those that are late.
+fn log() -> String {
+    let at = |second, path: &str| line(second, &format!("GET {path}"), 200);
+    let first: String = (0..10)
+        .map(|number| at(5, &format!("/a{number}")))
+        .collect();
+    let damaged = "not a line of a log\n";
+    let posted = line(5, "POST /a0", 201);
+    let later = at(6, "/b0") + &at(7, "/end") + &at(6, "/b1");
+    format!("{later}{damaged}{posted}{first}{}", at(5, "/a0"))
+}
+
+/// The paths of the log above in the order of their times.
+fn in_order() -> Vec<String> {
+    let first = (0..10).map(|number| format!("/a{number}"));
+    first
+        .chain(["/a0", "/b0", "/b1", "/end"].map(str::to_owned))
+        .collect()
+}
+
+fn run(home: &Home, server: &Listener, words: &[&str]) -> Ended {
+    let fixed = [
+        "run",
+        &server.url,
+        "--quiet",
+        "--json",
+        "-",
+        "--replay",
+        "access.log",
+    ];
+    home.run_abx(&[&fixed[..], words].concat())
+}
+
+fn count(record: &Value, path: &str) -> u64 {
+    let value = record.pointer(path).and_then(Value::as_u64);
+    value.unwrap_or_else(|| panic!("{path}: {record}"))
+}
+
+#[test]
+fn each_line_is_sent_once_and_in_the_order_of_their_times() {
+    // Method: one connection, so that requests arrive in the order in which they were sent;
+    // those before the load are three questions for each different request.
+    let home = Home::new();
+    home.write("access.log", &log());
+    let server = Listener::start();
+    let ended = run(&home, &server, &["-c", "1", "-H", "X-User: me"]);
+    let record = ended.expect(0, &[]).json();
+    let asked = server.take();
+    assert!(
+        asked
+            .iter()
+            .all(|one| one.method == "GET" && one.user == "me")
+    );
+    let paths: Vec<&str> = asked.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(paths[3 * 13..], in_order());
+    assert_eq!(count(&record, "/offered/planned"), 14);
+    assert_eq!(count(&record, "/requests/ok"), 14);
+    let settings = &record["settings"];
+    assert_eq!(settings["duration_s"], 3.0);
+    assert_eq!(
+        settings["arrivals"],
+        json!({
+            "kind": "replay",
+            "rate_per_s": null,
+            "text": "of access.log, 14 requests in 3s; left out: 1 by other methods, 1 damaged \
+                     (line 4: it has no time such as [10/Oct/2000:13:55:36 -0700])",
+        })
+    );
+    let requests = &record["measured"]["loads"][0]["settings"]["requests"];
+    let twice = json!({"method": "GET", "path": "/a0", "weight": 2, "status": 200});
+    assert!(requests.as_array().unwrap().contains(&twice), "{requests}");
+}
+
+#[test]
+fn a_log_is_replayed_faster_and_in_part() {
+    // Method: what is planned at several speeds and with an earlier end, which says nothing
+    // of how fast this machine is.
+    let home = Home::new();
+    home.write("access.log", &log());
+    let server = Listener::start();
+    for (words, lasts_s, planned) in [
+        (&["--speed", "10"][..], 0.3, 14),
+        (&["--speed", "20"], 0.15, 14),
+        (&["--speed", "10", "-d", "100ms"], 0.1, 11),
+        (&["--speed", "10", "-d", "1m"], 0.3, 14),
+        (
+            &["--speed", "10", "--replay-methods", "all", "-t", "3"],
+            0.3,
+            15,
+        ),
+    ] {
+        let record = run(&home, &server, words).json();
+        assert_eq!(record["settings"]["duration_s"], lasts_s, "{words:?}");
+        assert_eq!(count(&record, "/offered/planned"), planned, "{words:?}");
+        let has_posted = server.take().iter().any(|one| one.method == "POST");
+        assert_eq!(has_posted, words.contains(&"all"), "{words:?}");
+    }
+}
+
+#[test]
+fn what_the_log_was_answered_is_what_is_expected() {
+    // Method: a path that was missing then and is now, one that has gone missing since, and
+    // others; then one status for all of them.
+    let home = Home::new();
+    let text: String = [
+        line(5, "GET /missing/always", 404).repeat(3),
+        line(5, "GET /missing/now", 200),
+        line(5, "GET /ok", 304).repeat(16),
+        line(6, "GET /ok", 200),
+    ]
+    .concat();
+    home.write("access.log", &text);
+    let server = Listener::start();
+    for (words, ok, wrong) in [
+        (&[][..], 20, 1),
+        (&["--expect-status", "2xx"], 17, 4),
+        (&["--expect-status", "404"], 4, 17),
+    ] {
+        let record = run(&home, &server, &[words, &["--speed", "2"]].concat()).json();
+        let outcomes = &record["requests"]["outcomes"];
+        assert_eq!(
+            outcomes,
+            &json!({"ok": ok, "wrong_status": wrong}),
+            "{words:?}"
+        );
+        let load = &record["measured"]["loads"][0];
+        let answers = load["answers"]
+            .as_object()
+            .unwrap()
+            .values()
+            .next()
+            .unwrap();
+        assert_eq!(answers[1]["status"], 404);
+        let expected = &load["settings"]["requests"][1]["status"];
+        assert_eq!(
+            *expected,
+            if words.is_empty() {
+                json!(200)
+            } else {
+                Value::Null
+            }
+        );
+    }
+}
+
+#[test]
+fn subjects_replay_the_same_part_of_a_log() {
+    // Method: two servers, and a trial of 2 s of which a tenth is not counted: eight requests
+    // of the first second and two of the second one, for each of them.
+    let home = Home::new();
+    home.write("access.log", &log());
+    let (one, other) = (Listener::start(), Listener::start());
+    let subjects = [format!("a={}", one.url), format!("b={}", other.url)];
+    let words = "--replay access.log --slice 2s --blocks 1 --pilot brief -c 2 --json -";
+    let words: Vec<&str> = words.split(' ').collect();
+    let ended = home.run_abx(&[&["compare", &subjects[0], &subjects[1]], &words[..]].concat());
+    let record = ended.json();
+    ended.expect_measured(&record);
+    let pilot = &record["loads"][0]["pilot"];
+    assert_eq!(pilot["interleave"], "trials");
+    assert_eq!(
+        (&pilot["slice_ns"], &pilot["warm_up_ns"]),
+        (&json!(2_000_000_000_u64), &json!(2_000_000_000_u64))
+    );
+    for subject in ["a", "b"] {
+        assert_eq!(
+            outcomes(&record, subject),
+            [("ok".to_owned(), 10)],
+            "{subject}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_replayed_is_said_before_anything_is_sent() {
+    // Method: each mistake alone; the server is asked nothing.
+    let home = Home::new();
+    home.write("access.log", &log());
+    home.write("paths", "/a\n/b\n");
+    home.write("posts", &line(0, "POST /", 200));
+    let server = Listener::start();
+    let replay = ["--replay", "access.log"];
+    for (words, part) in [
+        (
+            &["--replay", "none"][..],
+            "--replay: none: it cannot be read",
+        ),
+        (&["--replay", "paths"], "(line 1: it has no time such as"),
+        (&["--replay", "posts"], "add `--replay-methods all`"),
+        (&["--speed", "2"], "--replay <FILE>"),
+        (
+            &[&replay[..], &["--speed", "0"]].concat()[..],
+            "`0` is no speed",
+        ),
+        (
+            &[&replay[..], &["-n", "5"]].concat()[..],
+            "-n does not apply to --replay",
+        ),
+        (
+            &[&replay[..], &["-r", "5"]].concat()[..],
+            "cannot be used with",
+        ),
+        (
+            &[&replay[..], &["--path", "/"]].concat()[..],
+            "cannot be used with",
+        ),
+        (
+            &[&replay[..], &["-c", "1,2"]].concat()[..],
+            "--replay is one load",
+        ),
+    ] {
+        let words = [&["run", server.url.as_str()][..], words].concat();
+        home.run_abx(&words).expect(2, &[part]);
+    }
+    assert_eq!(server.take(), []);
+}

@@ -1,0 +1,383 @@
+//! Requests as other clients make them: who asks, cookies, forms, files of requests, and
+//! commands of curl. A server in Python says what arrived.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{Ended, Home};
+
+/// The server, which writes down what it is asked; ended when it is dropped.
+struct Peer<'a> {
+    child: Child,
+    home: &'a Home,
+    url: String,
+}
+
+impl Peer<'_> {
+    fn start(home: &Home) -> Peer<'_> {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/request_peer.py");
+        let mut child = Command::new("python3")
+            .arg(script)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let log = home.join("asked");
+        let mut stdin = child.stdin.take().unwrap();
+        writeln!(stdin, "{}", log.display()).unwrap();
+        let mut line = String::new();
+        let stdout = child.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        let url = format!("http://127.0.0.1:{}/", line.trim());
+        Peer { child, home, url }
+    }
+
+    /// What it was asked since this was last called, each kind once.
+    fn asked(&self) -> Vec<Value> {
+        let file = self.home.join("asked");
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        fs::write(&file, "").unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let lines = lines.into_iter();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// Runs a few requests, all of them ok; what arrived.
+    fn run(&self, words: &[&str]) -> Vec<Value> {
+        let fixed = ["run", "-c", "2", "-n", "40", "--quiet", "--json", "-"];
+        let ended = self.home.run_abx(&[&fixed[..], words].concat());
+        let record = ended.expect(0, &[]).json();
+        let requests = &record["requests"];
+        assert_eq!(requests["ok"], requests["sent"], "{words:?} {requests}");
+        self.asked()
+    }
+
+    /// The same for one kind of request at its root.
+    fn run_one(&self, words: &[&str]) -> Value {
+        let asked = self.run(&[&[self.url.as_str()][..], words].concat());
+        let [one] = &asked[..] else {
+            panic!("{words:?}: {asked:#?}");
+        };
+        one.clone()
+    }
+}
+
+impl Drop for Peer<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// All that a command has printed.
+fn text(ended: &Ended) -> String {
+    format!("{}{}", ended.stdout, ended.stderr)
+}
+
+#[test]
+fn who_asks_and_its_cookies_arrive() {
+    // Method: what a server in Python decodes, of each way to say it.
+    let home = Home::new();
+    home.write("token", "t0.k-en\n");
+    let peer = Peer::start(&home);
+    for (words, who) in [
+        (&["-u", "me:pass:word"][..], "Basic me:pass:word"),
+        (&["--user", "me:p\u{e4}ss"], "Basic me:p\u{e4}ss"),
+        (&["--bearer", "t0.k-en"], "Bearer t0.k-en"),
+        (&["--bearer", "@token"], "Bearer t0.k-en"),
+    ] {
+        assert_eq!(peer.run_one(words)["who"], who, "{words:?}");
+    }
+    let asked = peer.run_one(&["--cookie", "a=1; b=\"x\"", "--cookie", "c="]);
+    assert_eq!(asked["cookies"], json!(["a=1; b=\"x\"; c="]));
+    for (words, part) in [
+        (&["-u", "me"][..], "NAME:PASSWORD"),
+        (&["-u", "a:b", "--bearer", "c"], "--bearer"),
+        (
+            &["-u", "a:b", "-H", "Authorization: c"],
+            "leave one of them out",
+        ),
+        (&["--bearer", "@none"], "--bearer: cannot read `none`"),
+        (&["--cookie", "jar"], "NAME=VALUE"),
+    ] {
+        let words = [&["run", peer.url.as_str()][..], words].concat();
+        home.run_abx(&words).expect(2, &[part]);
+    }
+}
+
+#[test]
+fn a_form_arrives_as_its_fields_and_files() {
+    // Method: text, a picture with bytes of every value, the text of a file, names with
+    // quotation marks; Python's reader of mail takes the body apart.
+    let home = Home::new();
+    let bytes: Vec<u8> = (0..=255).cycle().take(7_000).collect();
+    fs::write(home.join("a.png"), &bytes).unwrap();
+    home.write("note", "--x\r\n\r\n");
+    let peer = Peer::start(&home);
+    let asked = peer.run_one(&[
+        "-F",
+        "name=J. D\u{f6}",
+        "-F",
+        "empty=",
+        "-F",
+        "picture=@a.png",
+        "-F",
+        "note=<note",
+        "-F",
+        "other=@note;filename=o.txt;type=text/x-o",
+    ]);
+    assert_eq!(
+        (&asked["method"], &asked["type"]),
+        (&json!("POST"), &json!("multipart/form-data"))
+    );
+    let part = |name: &str, file: Option<&str>, kind: &str, content: &[u8]| {
+        json!([name, file, kind, hex(content)])
+    };
+    assert_eq!(
+        asked["parts"],
+        json!([
+            part("name", None, "text/plain", "J. D\u{f6}".as_bytes()),
+            part("empty", None, "text/plain", b""),
+            part("picture", Some("a.png"), "image/png", &bytes),
+            part("note", None, "text/plain", b"--x\r\n\r\n"),
+            part("other", Some("o.txt"), "text/x-o", b"--x\r\n\r\n"),
+        ])
+    );
+    for (words, part) in [
+        (&["-F", "name"][..], "NAME=VALUE"),
+        (&["-F", "a=@none"], "`none` of the field `a`"),
+        (&["-F", "a=1", "-b", "x"], "--body"),
+        (
+            &["-F", "a=1", "-H", "content-type: x/y"],
+            "leave that header out",
+        ),
+    ] {
+        let words = [&["run", peer.url.as_str()][..], words].concat();
+        home.run_abx(&words).expect(2, &[part]);
+    }
+}
+
+#[test]
+fn a_file_of_requests_is_asked_by_weight_each_with_its_status() {
+    // Method: three kinds, one of which is expected to be missing; then the same in a study
+    // file; lines that are wrong are named.
+    let home = Home::new();
+    let peer = Peer::start(&home);
+    home.write(
+        "all.jsonl",
+        &format!(
+            "{{\"path\": \"/a?b=c\", \"weight\": 8, \"headers\": {{\"X-More\": [\"1\", \"2\"]}}}}\n\n\
+             {{\"path\": \"{}post\", \"method\": \"PUT\", \"body_base64\": \"/wA=\"}}\n\
+             {{\"path\": \"/missing\", \"expect_status\": 404}}\n",
+            peer.url
+        ),
+    );
+    let asked = peer.run(&[&peer.url, "--request-file", "all.jsonl", "-u", "a:b"]);
+    let said = |one: &Value| format!("{} {} {}", one["method"], one["path"], one["more"]);
+    let mut all: Vec<String> = asked.iter().map(said).collect();
+    all.sort();
+    let wanted = [
+        "\"GET\" \"/a?b=c\" [\"1\",\"2\"]",
+        "\"GET\" \"/missing\" null",
+        "\"PUT\" \"/post\" null",
+    ];
+    assert_eq!(all, wanted);
+    assert!(asked.iter().all(|one| one["who"] == "Basic a:b"));
+    let put = asked.iter().find(|one| one["method"] == "PUT").unwrap();
+    assert_eq!(put["body"], hex(b"\xff\0"));
+
+    home.write(
+        "s.toml",
+        &format!(
+            "[[subject]]\nname = \"a\"\naddress = \"{0}\"\n[[subject]]\nname = \"b\"\naddress = \"{0}\"\n\
+             [[load]]\nname = \"l\"\nconnections = 2\nrequests = [{{ file = \"all.jsonl\", bearer = \"t\" }}]\n",
+            peer.url
+        ),
+    );
+    let words = "compare s.toml --pilot brief --slice 20ms --blocks 1 --rounds 2 --quiet --json -";
+    let words: Vec<&str> = words.split(' ').collect();
+    let record = home.run_abx(&words).json();
+    let requests = &record["loads"][0]["settings"]["requests"];
+    assert_eq!(
+        (&requests[0]["weight"], &requests[2]["status"]),
+        (&json!(8), &json!(404))
+    );
+    assert!(peer.asked().iter().all(|one| one["who"] == "Bearer t"));
+}
+
+#[test]
+fn a_file_of_requests_that_cannot_be_asked_for_says_why() {
+    // Method: one file for each error, one that is missing, and a flag that contradicts it.
+    let home = Home::new();
+    let peer = Peer::start(&home);
+    for (text, part) in [
+        ("{}\n{\"pth\": 1}", "bad.jsonl: line 2: unknown field `pth`"),
+        (
+            "{\"path\": \"http://127.0.0.1:1/\"}",
+            "line 1: `http://127.0.0.1:1/` is of another",
+        ),
+        ("# nothing", "no request in it"),
+    ] {
+        home.write("bad.jsonl", text);
+        home.run_abx(&["run", &peer.url, "--request-file", "bad.jsonl"])
+            .expect(2, &[part]);
+    }
+    home.run_abx(&["run", &peer.url, "--request-file", "none"])
+        .expect(2, &["--request-file: cannot read none"]);
+    home.run_abx(&[
+        "run",
+        &peer.url,
+        "--request-file",
+        "bad.jsonl",
+        "--path",
+        "/",
+    ])
+    .expect(2, &["--path"]);
+}
+
+#[test]
+fn a_command_of_curl_arrives_as_curl_itself_sends_it() {
+    // Method: the same words behind `curl` itself and behind `abx run ... curl`; the server
+    // must not see a difference but in what curl says of itself.
+    let home = Home::new();
+    home.write("file", "@a\n");
+    let peer = Peer::start(&home);
+    let url = format!("{}a?b=c", peer.url);
+    let url = url.as_str();
+    for words in [
+        &["-H", "X-More: 1", "-b", "a=1; b=2", "--compressed", url][..],
+        &[url, "-X", "PUT", "--data-raw", "@a&b=\u{e4}"],
+        &[url, "-d", "a=1", "-d", "b=2", "-u", "me:pass"],
+        &[
+            "--data-binary",
+            "@file",
+            "-H",
+            "Content-Type: x/y",
+            "--url",
+            url,
+        ],
+        &[
+            url,
+            "--json",
+            "{\"a\": 1}",
+            "-HX-More: 2",
+            "-H",
+            "X-More: 3",
+        ],
+        &[url, "-G", "--data-urlencode", "q=a b&c"],
+        &["-sS", "-XDELETE", url, "--oauth2-bearer", "t0ken"],
+        &["-T", "file", url],
+    ] {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "--max-time", "60"]).args(words);
+        let said = curl.current_dir(home.path()).output().unwrap();
+        assert!(said.status.success(), "{words:?} {said:?}");
+        let wanted = peer.asked();
+        assert_eq!(wanted.len(), 1, "{words:?}");
+        let asked = peer.run(&[&["curl"][..], words].concat());
+        assert_eq!(asked, wanted, "{words:?}");
+    }
+    home.run_abx(&["run", "curl", url, "--proxy", "x"])
+        .expect(2, &["curl's --proxy is not understood"]);
+    home.run_abx(&["run", "curl", "-s"]).expect(2, &["no URL"]);
+}
+
+/// Everything in the files below a folder, but what the server has written.
+fn everything(folder: &Path, all: &mut Vec<u8>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        match entry.file_type().unwrap() {
+            kind if kind.is_dir() => everything(&path, all),
+            kind if kind.is_file() && entry.file_name() != "asked" => {
+                all.extend(fs::read(&path).unwrap());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn no_secret_is_kept_or_shown() {
+    // Method: a secret by each flag, in a run, by a command of curl and in a comparison; then
+    // all that was written and printed, in every format, and what lists of records say.
+    let home = Home::new();
+    let peer = Peer::start(&home);
+    let secret = "hunter2";
+    let user = format!("me:{secret}");
+    let [cookie, field, key] = ["c=", "f=", "X-Api-Key: "].map(|flag| format!("{flag}{secret}"));
+    let mut printed = Vec::new();
+    let formats = "--html h.html --markdown m.md --json r.json --full";
+    let formats: Vec<&str> = formats.split(' ').collect();
+    let fixed = ["--cookie", &cookie, "-F", &field, "-H", &key];
+    for who in [["-u", &user], ["--bearer", secret]] {
+        let run = ["run", &peer.url, "-c", "1", "-n", "9"];
+        let words = [&run[..], &who, &fixed, &formats].concat();
+        let ended = home.run_abx(&words);
+        printed.push(text(ended.expect(0, &[])));
+    }
+    let authorization = format!("Authorization: Bearer {secret}");
+    let curl = [
+        "run",
+        "-n",
+        "9",
+        "curl",
+        &peer.url,
+        "-H",
+        &authorization,
+        "-b",
+        &cookie,
+    ];
+    let ended = home.run_abx(&curl);
+    printed.push(text(ended.expect(0, &[])));
+    let (one, other) = (format!("a={}", peer.url), format!("b={}", peer.url));
+    let short = "-c 1 --pilot brief --slice 5ms --blocks 1 --rounds 2";
+    let short: Vec<&str> = short.split(' ').collect();
+    let compare = [
+        &["compare", &one, &other, "-u", &user][..],
+        &short[..],
+        &fixed,
+        &formats,
+    ]
+    .concat();
+    printed.push(text(&home.run_abx(&compare)));
+    assert_eq!(home.records_in("state/abx").len(), 4);
+    for words in [
+        &["history"][..],
+        &["history", "--json", "-"],
+        &["report", "last", "--full"],
+    ] {
+        printed.push(text(&home.run_abx(words)));
+    }
+    let printed = printed.concat();
+    assert!(!printed.contains(secret), "{printed}");
+    let mut kept = Vec::new();
+    everything(home.path(), &mut kept);
+    let kept = String::from_utf8_lossy(&kept);
+    assert!(!kept.contains(secret));
+    for shown in [
+        "me:<hidden>",
+        "c=<hidden>",
+        "f=<hidden>",
+        "X-Api-Key: <hidden>",
+    ] {
+        assert!(kept.contains(shown), "{shown}");
+    }
+    assert!(
+        peer.asked()
+            .iter()
+            .any(|one| one["who"] == format!("Basic {user}"))
+    );
+}
