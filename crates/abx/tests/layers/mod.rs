@@ -2,7 +2,11 @@
 //! table below changes the design, and does so on purpose.
 
 mod circles;
+mod folders;
+mod loops;
+mod modules;
 mod type_names;
+mod words;
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 

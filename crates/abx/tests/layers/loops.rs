@@ -1,0 +1,132 @@
+//! A module uses its children, and they do not use what it defines itself: what both need
+//! is in a child of its own.
+
+use std::collections::BTreeSet;
+
+use super::modules::{Modules, code, crates, paths, planted, target};
+
+/// Modules that are still in a loop with a child. The list only shrinks.
+const KNOWN: &[&str] = &[
+    "abx-engine::counts",
+    "abx-engine::io",
+    "abx-engine::plan",
+    "abx-engine::pool",
+    "abx-engine::probe",
+    "abx-engine::protocol",
+    "abx-engine::sessions",
+    "abx-evidence::doctor",
+    "abx-evidence::expectation",
+    "abx-evidence::file",
+    "abx-evidence::findings",
+    "abx-evidence::judge::comparison",
+    "abx-evidence::record",
+    "abx-evidence::record::columns",
+    "abx-evidence::stats",
+    "abx-evidence::view",
+    "abx-fleet::agent",
+    "abx-fleet::bus",
+    "abx-fleet::controller",
+    "abx-fleet::message",
+    "abx-lab::doctor",
+    "abx-lab::process::keeper",
+    "abx-lab::records::history",
+    "abx-lab::run_study",
+    "abx-lab::study",
+    "abx-lab::study::access_log",
+    "abx-lab::study::study_file",
+    "abx-report::formats::markdown",
+    "abx-report::html::markup",
+    "abx-server::connection",
+    "abx-server::content",
+    "abx-server::models::event",
+    "abx-sys::file_ring",
+    "abx-sys::process",
+    "abx-sys::process::tree",
+    "abx-wire::http1",
+    "abx-wire::http2",
+    "abx-wire::http2::server",
+];
+
+/// Children that are for tests alone.
+const OF_TESTS: &[&str] = &["tests", "simulation", "fuzz"];
+
+/// The names that a module defines itself, without those of its tests.
+fn defined(code: &str) -> BTreeSet<&str> {
+    const KINDS: [&str; 8] = [
+        "struct", "enum", "union", "trait", "type", "fn", "const", "static",
+    ];
+    let names = code.lines().filter_map(|line| {
+        let words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let is_outer = line.starts_with(|first: char| first.is_ascii_alphabetic());
+        let is_item = is_outer && !line.starts_with("impl");
+        { words.filter(|word| is_item && !word.is_empty()) }
+            .skip_while(|word| !KINDS.contains(word))
+            .find(|word| !KINDS.contains(word))
+    });
+    names.collect()
+}
+
+/// The modules that define what a child of theirs uses, each with that child.
+fn loops(name: &str, modules: &Modules) -> BTreeSet<(String, String)> {
+    let mut loops = BTreeSet::new();
+    for (child, text) in modules {
+        if child.iter().any(|part| OF_TESTS.contains(&part.as_str())) {
+            continue;
+        }
+        for path in paths(&code(text)) {
+            let (parent, item) = target(&path, child, modules);
+            let is_above = parent.len() < child.len() && child.starts_with(&parent);
+            let Some(item) = item.filter(|_| is_above && !parent.is_empty()) else {
+                continue;
+            };
+            if defined(&code(&modules[&parent])).contains(item.as_str()) {
+                let place = [&[name.to_owned()], &parent[..]].concat().join("::");
+                loops.insert((place, format!("{} uses {item}", child.join("::"))));
+            }
+        }
+    }
+    loops
+}
+
+#[test]
+fn children_use_nothing_that_their_parent_defines() {
+    // Method: every path in the source of every crate, except for tests.
+    let crates = crates();
+    let loops: BTreeSet<(String, String)> = { crates.iter() }
+        .flat_map(|(name, modules)| loops(name, modules))
+        .collect();
+    let (known, new): (Vec<_>, Vec<_>) =
+        { loops.iter() }.partition(|(parent, _)| KNOWN.contains(&parent.as_str()));
+    assert!(new.is_empty(), "{new:#?}");
+    for parent in KNOWN {
+        assert!(
+            known.iter().any(|(place, _)| place == parent),
+            "{parent} is in no loop: take it off the list"
+        );
+    }
+}
+
+#[test]
+fn a_planted_loop_is_found() {
+    // Method: a child that uses a type of its parent, one that uses a function from two
+    // floors below, one that uses what the parent only hands on, and a test.
+    let modules = planted(&[
+        ("", ""),
+        (
+            "a",
+            "mod b;\npub use b::Handed;\npub(crate) struct Own;\npub const fn act() {}",
+        ),
+        ("a::b", "use super::Own;\npub struct Handed;"),
+        ("a::b::c", "fn f() { crate::a::act() }"),
+        ("a::d", "use super::{Handed, b};"),
+        ("a::tests", "use super::Own;"),
+    ]);
+    let found = loops("planted", &modules).into_iter();
+    let found: Vec<String> = found
+        .map(|(parent, child)| format!("{parent}: {child}"))
+        .collect();
+    assert_eq!(
+        found,
+        ["planted::a: a::b uses Own", "planted::a: a::b::c uses act"]
+    );
+}

@@ -1,0 +1,139 @@
+//! The modules of every crate, and what each uses of the others.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The modules of a crate, as paths such as `["stats", "usl"]`, with their text.
+pub type Modules = BTreeMap<Vec<String>, String>;
+
+/// The crates of this workspace by name, with their modules.
+pub fn crates() -> BTreeMap<String, Modules> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folders = fs::read_dir(crates).unwrap();
+    let each = folders.map(|entry| {
+        let folder = entry.unwrap().path();
+        let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut modules = Modules::new();
+        read(&folder.join("src"), &[], &mut modules);
+        (name, modules)
+    });
+    each.collect()
+}
+
+/// Modules with these paths and texts.
+pub fn planted(modules: &[(&str, &str)]) -> Modules {
+    let each = modules.iter().map(|(path, text)| {
+        let names = path.split("::").filter(|name| !name.is_empty());
+        (names.map(str::to_owned).collect(), (*text).to_owned())
+    });
+    each.collect()
+}
+
+/// Reads a source folder and all below it.
+fn read(folder: &Path, path: &[String], modules: &mut Modules) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        let mut own = path.to_vec();
+        let is_the_folder = ["mod", "lib", "main"].contains(&name.as_str());
+        if file.is_dir() || !is_the_folder {
+            own.push(name);
+        }
+        if file.is_dir() {
+            read(&file, &own, modules);
+        } else if file.extension().is_some_and(|ending| ending == "rs") {
+            modules.insert(own, fs::read_to_string(&file).unwrap());
+        }
+    }
+}
+
+/// The code of a module: without comments, and without the tests at its end.
+pub fn code(text: &str) -> String {
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let lines = code
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Every path in code that begins at the crate or above the module. Groups in
+/// braces are taken apart.
+pub fn paths(code: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for start in ["crate::", "super::"] {
+        for (place, _) in code.match_indices(start) {
+            let before = code[..place].chars().next_back();
+            let is_whole =
+                before.is_none_or(|one| !one.is_alphanumeric() && one != '_' && one != ':');
+            if is_whole {
+                take(
+                    &mut code[place..].chars().peekable(),
+                    &mut Vec::new(),
+                    &mut found,
+                );
+            }
+        }
+    }
+    found
+}
+
+/// Takes one path, or all of a group, off the front of the text.
+fn take(
+    text: &mut std::iter::Peekable<std::str::Chars>,
+    before: &mut Vec<String>,
+    found: &mut Vec<Vec<String>>,
+) {
+    let known = before.len();
+    loop {
+        while text.next_if(|one| one.is_whitespace()).is_some() {}
+        if text.next_if_eq(&'{').is_some() {
+            while !matches!(text.peek(), None | Some('}')) {
+                take(text, before, found);
+                // What a name in a group may be called here is no path.
+                while text
+                    .next_if(|one| !matches!(one, ',' | '}' | '{'))
+                    .is_some()
+                {}
+                text.next_if_eq(&',');
+                while text.next_if(|one| one.is_whitespace()).is_some() {}
+            }
+            text.next();
+            break;
+        }
+        let mut word = String::new();
+        while let Some(one) = text.next_if(|one| one.is_alphanumeric() || *one == '_') {
+            word.push(one);
+        }
+        if !word.is_empty() {
+            before.push(word);
+        }
+        let goes_on = text.next_if_eq(&':').is_some() && text.next_if_eq(&':').is_some();
+        if !goes_on {
+            found.push(before.clone());
+            break;
+        }
+    }
+    before.truncate(known);
+}
+
+/// The module that a path leads to from the module `own`, the longest part that is one, and
+/// the item there that it names.
+pub fn target(path: &[String], own: &[String], modules: &Modules) -> (Vec<String>, Option<String>) {
+    let mut base: &[String] = if path[0] == "crate" { &[] } else { own };
+    let mut rest = path;
+    while let Some(step) = rest.first() {
+        match step.as_str() {
+            "crate" => {}
+            "super" => base = &base[..base.len().saturating_sub(1)],
+            _ => break,
+        }
+        rest = &rest[1..];
+    }
+    let mut whole = [base, rest].concat();
+    let mut item = None;
+    while !modules.contains_key(&whole) && !whole.is_empty() {
+        item = whole.pop();
+    }
+    (whole, item)
+}

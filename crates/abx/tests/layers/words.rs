@@ -1,0 +1,96 @@
+//! Words that were replaced stay out of identifiers: one word per idea, that of the field.
+
+use super::modules::{Modules, code, crates, planted};
+
+/// Each replaced word, in the spelling of functions, and what is written instead. It is found
+/// in types and constants too.
+const REPLACED: &[(&str, &str)] = &[
+    ("competitor", "subject"),
+    ("contender", "subject"),
+    ("contestant", "subject"),
+    ("judgement", "verdict"),
+    ("judgment", "verdict"),
+    ("opponent", "baseline"),
+    ("sut", "subject"),
+    ("tempo", "rate"),
+];
+
+/// The words of an identifier, each in small letters: `WarmIn` has `warm` and `in`.
+fn words(identifier: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut before = '_';
+    for letter in identifier.chars() {
+        let begins = before == '_' || (letter.is_uppercase() && !before.is_uppercase());
+        if letter != '_' {
+            if begins {
+                words.push(String::new());
+            }
+            let word = words.last_mut();
+            word.into_iter()
+                .for_each(|word| word.extend(letter.to_lowercase()));
+        }
+        before = letter;
+    }
+    words
+}
+
+/// The identifiers of these modules that have a replaced word, and what to write.
+fn replaced(name: &str, modules: &Modules, table: &[(&str, &str)]) -> Vec<String> {
+    let table: Vec<(Vec<String>, &str)> = { table.iter() }
+        .map(|(word, instead)| (words(word), *instead))
+        .collect();
+    let mut found = Vec::new();
+    for (path, text) in modules {
+        let code = without_texts(&code(text));
+        let identifiers = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        for identifier in identifiers.filter(|word| !word.is_empty()) {
+            let parts = words(identifier);
+            let replaced = table.iter().find(|(word, _)| {
+                parts
+                    .windows(word.len())
+                    .any(|part| part == word.as_slice())
+            });
+            if let Some((_, instead)) = replaced {
+                let place = [&[name.to_owned()], &path[..]].concat().join("::");
+                found.push(format!("{identifier} in {place}: say {instead}"));
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Code without what stands in quotes on one line.
+fn without_texts(code: &str) -> String {
+    let parts = code.split('"').step_by(2);
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn identifiers_have_the_words_of_the_field() {
+    // Method: every identifier in the source of every crate, without texts and tests.
+    let crates = crates();
+    let found: Vec<String> = { crates.iter() }
+        .flat_map(|(name, modules)| replaced(name, modules, REPLACED))
+        .collect();
+    assert_eq!(found, [""; 0]);
+}
+
+#[test]
+fn a_replaced_word_is_found_in_each_spelling() {
+    // Method: a word of one part and one of two, in a type, a function and a constant; a
+    // longer word that only begins alike; texts and comments.
+    let modules = planted(&[(
+        "a",
+        "// answer\nstruct OldAnswer;\nfn warm_in() {}\nconst WARM_IN: u8 = 0;\n\
+         fn answerable(text: &str) { say(\"answer\") }",
+    )]);
+    let table = [("answer", "response"), ("warm_in", "lead-in")];
+    let found = [
+        "OldAnswer in planted::a: say response",
+        "WARM_IN in planted::a: say lead-in",
+        "warm_in in planted::a: say lead-in",
+    ];
+    assert_eq!(replaced("planted", &modules, &table), found);
+}
