@@ -62,7 +62,7 @@ test-fast:
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) check --package abx --no-default-features --locked
+	./scripts/without-extras
 	$(CARGO) fmt --manifest-path bench/Cargo.toml --check
 	$(CARGO) clippy --manifest-path bench/Cargo.toml --target-dir target/bench --all-targets --locked -- -D warnings
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check

@@ -6,7 +6,7 @@
 //! Start at [`audit`].
 //!
 //! The way of the data: `text` makes text readable, `read` finds reports in it, `checks`
-//! asks them, `conclude` and `study` say what is left.
+//! asks them, `conclude` and `study` say what is left; `page` prints it.
 
 mod checks;
 mod conclude;
@@ -14,6 +14,7 @@ mod figure;
 mod finding;
 pub mod fuzz;
 mod naming;
+mod page;
 mod read;
 mod report;
 mod study;
@@ -23,6 +24,7 @@ use serde::Serialize;
 
 pub use figure::PrintedFigure;
 pub use finding::{AuditFinding, AuditFindingId, FileLine};
+pub use page::audit_text;
 pub use read::Unread;
 pub use report::{FigureKey, LoadTool, PrintedQuantile, PrintedWord, ToolReport, WordKey};
 pub use text::text_of;

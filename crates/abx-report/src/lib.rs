@@ -22,7 +22,7 @@ pub use html::{
     scenario_html, side_by_side_html, study_html, study_html_with, study_svg,
 };
 pub use text::{
-    ReportExtent, RunGoal, RunNow, TimeLeft, audit_text, capacities_line, check_text, doctor_text,
+    ReportExtent, RunGoal, RunNow, TimeLeft, capacities_line, check_text, doctor_text,
     expectations_text, failures_line, files_line, history_text, left_out_line, no_claim_line,
     opening_line, piloted_line, plan_text, pooled_text, progress_line, ready_line, responses_line,
     run_line, run_text, scenario_text, seed_line, service_died_line, settling_flag, study_text,
@@ -30,3 +30,11 @@ pub use text::{
 };
 pub use words::style::Style;
 pub use words::units::plural;
+
+/// How reports are laid out, for crates that print reports of their own.
+pub mod printing {
+    pub use crate::words::style::{Style, Tint};
+    pub use crate::words::table::Table;
+    pub use crate::words::units::{GLUE, UNKNOWN, plural};
+    pub use crate::words::wrap::{clean, clean_name, wrap};
+}

@@ -8,9 +8,11 @@ mod ui;
 use std::process::ExitCode;
 
 use command_line::cli::{Command, shown};
+#[cfg(feature = "classic")]
 use commands::classic::{ab, httperf};
 #[cfg(feature = "nats")]
 use commands::fleet::bus;
+#[cfg(feature = "fleet")]
 use commands::fleet::{agent, collect};
 use ui::end;
 
@@ -20,7 +22,9 @@ fn main() -> ExitCode {
         Command::Run(run) => end::finish(commands::run::run(&run)),
         Command::Study(study) => end::finish(commands::study::catalog(&study)),
         Command::Serve(serve) => end::finish(commands::serve::serve(&serve)),
+        #[cfg(feature = "fleet")]
         Command::Agent(agent) => end::finish(agent::agent(&agent)),
+        #[cfg(feature = "fleet")]
         Command::Collect(collect) => end::finish(collect::collect(&collect)),
         #[cfg(feature = "nats")]
         Command::Bus(bus) => end::finish(bus::bus(&bus)),
@@ -28,8 +32,11 @@ fn main() -> ExitCode {
         Command::Report(report) => end::finish(commands::report::report(&report)),
         Command::History(history) => end::finish(commands::history::history(&history)),
         Command::View(view) => end::finish(commands::view::view(&view)),
+        #[cfg(feature = "classic")]
         Command::Ab(words) => ab::ab(&words),
+        #[cfg(feature = "audit")]
         Command::Audit(audit) => end::finish(commands::audit::audit(&audit)),
+        #[cfg(feature = "classic")]
         Command::Httperf(httperf) => end::finish(httperf::httperf(&httperf)),
         Command::Timer(timer) => end::finish(commands::timer::timer(&timer)),
         Command::Completions(shell) => {

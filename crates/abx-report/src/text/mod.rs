@@ -1,7 +1,6 @@
 //! Reports as text for a terminal. Start at [`study_text`] or [`run_text`].
 
 mod also_compared;
-mod audit;
 mod bar;
 mod catalog;
 mod curve;
@@ -27,7 +26,6 @@ pub(crate) mod sweeps;
 mod terms;
 mod timer;
 
-pub use self::audit::audit_text;
 pub use self::catalog::check_text;
 pub use self::doctor::doctor_text;
 pub use self::expectations::expectations_text;

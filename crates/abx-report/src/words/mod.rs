@@ -2,7 +2,6 @@
 //! the phrases around them. Terminal, Markdown and HTML all take them from here.
 
 pub(crate) mod alone;
-pub(crate) mod audit;
 pub(crate) mod curve;
 pub(crate) mod described;
 pub(crate) mod expectations;

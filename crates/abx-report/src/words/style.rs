@@ -19,10 +19,14 @@ pub struct Style {
 
 /// What a coloured word tells.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Tint {
+pub enum Tint {
+    /// Good for a subject, or as wanted.
     Good,
+    /// Bad, or a failure.
     Bad,
+    /// Not certain.
     Doubtful,
+    /// No colour.
     Plain,
 }
 
@@ -38,17 +42,20 @@ impl Style {
     }
 
     /// The columns that a line may take.
-    pub(crate) fn columns(&self) -> usize {
+    #[must_use]
+    pub fn columns(&self) -> usize {
         self.width.max(WIDTH_MIN)
     }
 
     /// A text in lines that fit, all but the first indented.
-    pub(crate) fn paragraph(&self, text: &str) -> String {
+    #[must_use]
+    pub fn paragraph(&self, text: &str) -> String {
         wrap(text, "", "  ", self.columns())
     }
 
     /// What explains what stands above it: all lines indented.
-    pub(crate) fn note(&self, text: &str) -> String {
+    #[must_use]
+    pub fn note(&self, text: &str) -> String {
         wrap(text, "  ", "  ", self.columns())
     }
 
@@ -75,7 +82,8 @@ impl Style {
     }
 
     /// A single word in bold and colour, where that is allowed.
-    pub(crate) fn paint(&self, word: &str, tint: Tint) -> String {
+    #[must_use]
+    pub fn paint(&self, word: &str, tint: Tint) -> String {
         let code = match tint {
             Tint::Good => "1;32",
             Tint::Bad => "1;31",
@@ -90,7 +98,8 @@ impl Style {
     }
 
     /// The finished text; in ASCII with one letter for each of our own that is none.
-    pub(crate) fn finish(&self, text: &str) -> String {
+    #[must_use]
+    pub fn finish(&self, text: &str) -> String {
         let text = text.replace(GLUE, " ");
         if self.unicode {
             return text;

@@ -5,14 +5,15 @@ use super::wrap::{shorten, wrap};
 
 /// Rows under headers. The first column holds names and stands on the left, the
 /// others hold figures and stand on the right.
-pub(crate) struct Table<const N: usize> {
+pub struct Table<const N: usize> {
     pub(crate) headers: [String; N],
     pub(crate) rows: Vec<[String; N]>,
 }
 
 impl<const N: usize> Table<N> {
     /// These rows under these headers.
-    pub(crate) fn new(
+    #[must_use]
+    pub fn new(
         headers: [impl Into<String>; N],
         rows: impl IntoIterator<Item = [String; N]>,
     ) -> Table<N> {
@@ -24,7 +25,8 @@ impl<const N: usize> Table<N> {
 
     /// The table in lines of at most `width` columns. Long names take several of them, as
     /// long as a list takes no fewer.
-    pub(crate) fn text(&self, width: usize) -> String {
+    #[must_use]
+    pub fn text(&self, width: usize) -> String {
         let figures: Vec<usize> = (1..N).map(|column| self.width(column)).collect();
         let taken: usize = figures.iter().map(|figure| figure + GAP.len()).sum();
         let longest = self.width(0);

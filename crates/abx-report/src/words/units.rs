@@ -195,13 +195,13 @@ pub(crate) fn or_unknown<T>(value: Option<T>, show: impl Fn(T) -> String) -> Str
 }
 
 /// Stands where there is no figure; a note beside says why.
-pub(crate) const UNKNOWN: &str = "-";
+pub const UNKNOWN: &str = "-";
 
 /// Stands where blocks are too few for an interval.
 pub(crate) const NO_INTERVAL: &str = "no interval yet";
 
 /// Stands between a figure and its unit: lines are not broken here.
-pub(crate) const GLUE: char = '\u{a0}';
+pub const GLUE: char = '\u{a0}';
 
 const DECIMALS_MAX: usize = 4;
 /// From here on digits before the point mean nothing to a reader.

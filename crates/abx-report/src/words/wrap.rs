@@ -3,7 +3,8 @@
 /// `text` in lines of at most `width` columns: the first after `first`, the
 /// others after `next`. Newlines in `text` stay. Lines are broken at blanks
 /// only, and a word that is longer than a line is cut into pieces.
-pub(crate) fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
+#[must_use]
+pub fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
     let mut out = String::new();
     let mut indent = first;
     for paragraph in text.lines() {
@@ -51,7 +52,8 @@ pub(crate) fn columns(text: &str) -> usize {
 
 /// Text that did not come from us, with every letter replaced that could steer
 /// a terminal or hide or turn around other letters. Newlines stay.
-pub(crate) fn clean(text: &str) -> String {
+#[must_use]
+pub fn clean(text: &str) -> String {
     let harmless = |letter: char| match letter {
         '\n' => '\n',
         '\t' => ' ',
@@ -71,7 +73,8 @@ pub(crate) fn clean(text: &str) -> String {
 }
 
 /// A name that did not come from us, on one line.
-pub(crate) fn clean_name(name: &str) -> String {
+#[must_use]
+pub fn clean_name(name: &str) -> String {
     clean(name).replace('\n', "\u{fffd}")
 }
 

@@ -177,14 +177,18 @@ const OF_COMPARISONS: &[Habit] = &[habit(
 )];
 
 /// Commands that abx is when its file, or a link to it, is called so.
-const GUISES: [&str; 2] = ["ab", "httperf"];
+const GUISES: &[&str] = if cfg!(feature = "classic") {
+    &["ab", "httperf"]
+} else {
+    &[]
+};
 
 /// The same words with the command in front that the program is called as, if it is.
 fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
     let called = words.first().map(Path::new).and_then(Path::file_name);
-    let guise = { GUISES.into_iter() }.find(|guise| called == Some(OsStr::new(guise)));
+    let guise = { GUISES.iter() }.find(|guise| called == Some(OsStr::new(guise)));
     if let Some(guise) = guise {
-        words.insert(1, guise.into());
+        words.insert(1, (*guise).into());
     }
     words
 }

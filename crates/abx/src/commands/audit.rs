@@ -34,7 +34,7 @@ pub struct AuditArgs {
 /// Reads, judges and prints.
 pub fn audit(args: &AuditArgs) -> Result<End, Failure> {
     let audit = audit_of(&args.files)?;
-    let text = abx_report::audit_text(&audit, &output::style(&args.output));
+    let text = abx_audit::audit_text(&audit, &output::style(&args.output));
     output::print(&text, &audit, &args.output)?;
     Ok(match audit.reports.is_empty() {
         true => End::NoClaim,
@@ -43,7 +43,7 @@ pub fn audit(args: &AuditArgs) -> Result<End, Failure> {
 }
 
 /// What the reports in these files show; `-` is standard input.
-pub(super) fn audit_of(files: &[String]) -> Result<Audit, Failure> {
+fn audit_of(files: &[String]) -> Result<Audit, Failure> {
     let texts: Result<Vec<ReportText>, Failure> = files.iter().map(|file| read(file)).collect();
     Ok(abx_audit::audit(&texts?))
 }

@@ -1,10 +1,13 @@
 //! What each command does, a file or folder per verb.
 
+#[cfg(feature = "audit")]
 pub mod audit;
+#[cfg(feature = "classic")]
 pub mod classic;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+#[cfg(feature = "fleet")]
 pub mod fleet;
 pub mod history;
 mod install;

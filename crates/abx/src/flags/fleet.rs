@@ -22,8 +22,8 @@ pub struct FleetFlags {
     /// Have agents on other machines make the load (see `abx agent`): the NATS server that they
     /// use too.
     #[arg(long, value_name = "URL", requires = "agents",
-          conflicts_with_all = ["threads", "wait", "local_address"])]
-    pub bus: Option<String>,
+          conflicts_with_all = ["threads", "wait", "local_address", "scenario"])]
+    bus: Option<String>,
     /// How many agents make the load together.
     #[arg(long, value_name = "N", requires = "bus",
           value_parser = clap::value_parser!(u16).range(1..))]
@@ -54,6 +54,11 @@ pub enum OnLossName {
 }
 
 impl FleetFlags {
+    /// Whether agents make the load.
+    pub fn is_used(&self) -> bool {
+        self.bus.is_some()
+    }
+
     /// The agents that make the load; `None` for this process itself. Waits for them.
     ///
     /// # Errors

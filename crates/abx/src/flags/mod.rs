@@ -1,6 +1,7 @@
 //! Flags that several commands share, a file per topic.
 
 pub mod expect;
+#[cfg_attr(not(feature = "fleet"), path = "no_fleet.rs")]
 pub mod fleet;
 pub mod load;
 pub mod output;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use abx_engine::{TlsIdentity, TlsSuite, TlsTrust, TlsVersion};
+use abx_engine::{TlsIdentity, TlsTrust, TlsVersion};
 use abx_lab::TlsSpec;
 use clap::{Args, ValueEnum};
 
@@ -92,19 +92,4 @@ impl TlsFlags {
             (self.tls_resume, "--tls-resume", "tls"),
         ]
     }
-}
-
-/// The cipher suites of these names, which are OpenSSL's.
-///
-/// # Errors
-/// The first name that is none, with all that are.
-pub fn suites<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<TlsSuite>, String> {
-    let named = |name: &str| {
-        let suite = { TlsSuite::ALL.into_iter() }.find(|suite| suite.name() == name);
-        suite.ok_or_else(|| {
-            let all = TlsSuite::ALL.map(TlsSuite::name).join(":");
-            format!("`{name}` is none of {all}")
-        })
-    };
-    names.map(named).collect()
 }

@@ -19,6 +19,8 @@ const SAME_IDEA: &[&str] = &[
     "Machine",
     "Pressure",
     "Quota",
+    // With agents, and in a build without them.
+    "FleetFlags",
 ];
 
 /// The names of the types that code lets others see, without the tests at its end.

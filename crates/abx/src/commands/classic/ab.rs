@@ -24,9 +24,9 @@ use abx_lab::{LoadOnce, LoadedOnce, Target, load_once, read_input, units};
 use abx_sys::Nanos;
 use clap::Args;
 
+use super::suites::suites;
 use crate::flags::load::seed_from_clock;
 use crate::flags::output::to_stdout;
-use crate::flags::tls::suites;
 use crate::ui::end::tell;
 use crate::ui::signals;
 

@@ -19,8 +19,8 @@ use abx_sys::process::{OwnCpu, own_cpu};
 use abx_sys::{Nanos, SocketTuning, limits};
 use clap::Args;
 
+use super::suites::suites;
 use crate::flags::output::to_stdout;
-use crate::flags::tls::suites;
 use crate::ui::end::{End, Failure, tell};
 use crate::ui::signals;
 

@@ -2,3 +2,4 @@
 
 pub mod ab;
 pub mod httperf;
+mod suites;

@@ -95,7 +95,7 @@ pub struct Compare {
     pub pin: Option<PinName>,
     /// Have -c users make sessions of several requests in order, as this TOML file says
     /// (docs/scenarios.md).
-    #[arg(long, value_name = "FILE", conflicts_with = "bus")]
+    #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
     #[command(flatten)]
     pub load: LoadFlags,

@@ -378,7 +378,7 @@ fn at_line(path: &Path, line: usize, kind: &str, name: &str, message: &str) -> F
 /// The built-in server that does nothing.
 fn ceiling(compare: &Compare) -> Result<Option<CeilingServer>, Failure> {
     // Agents elsewhere would have to reach a server that abx starts for this machine alone.
-    if compare.no_ceiling || compare.generator.fleet.bus.is_some() {
+    if compare.no_ceiling || compare.generator.fleet.is_used() {
         return Ok(None);
     }
     let program = own_program()?;

@@ -67,7 +67,7 @@ pub struct Run {
     warmup: Option<Duration>,
     /// Have -c users make sessions of several requests in order, as this TOML file says
     /// (docs/scenarios.md).
-    #[arg(long, value_name = "FILE", conflicts_with = "bus")]
+    #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     #[command(flatten)]
     load: LoadFlags,
@@ -142,7 +142,7 @@ impl Run {
             "--replay, whose log begins once: cut off its first lines instead"
         } else if self.load.stages_last().is_some() {
             "stages, which begin once: begin with a stage that is its warm-up"
-        } else if self.generator.fleet.bus.is_some() {
+        } else if self.generator.fleet.is_used() {
             "--bus, whose agents keep the counts of one load: run it once before"
         } else {
             return Ok(warm_up);

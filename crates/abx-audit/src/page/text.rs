@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use abx_audit::{Audit, AuditedFile, LoadTool};
 use abx_evidence::Level;
+use abx_report::printing::{GLUE, Style, Table, Tint, clean, clean_name, plural, wrap};
 
-use crate::words::audit::{FIGURE_HEADERS, figure_cells, place, span, told_with_lines};
-use crate::words::style::{Style, Tint};
-use crate::words::table::Table;
-use crate::words::units::{GLUE, plural};
-use crate::words::wrap::{clean, clean_name, wrap};
+use super::words::{FIGURE_HEADERS, figure_cells, place, span, told_with_lines};
+use crate::report::LoadTool;
+use crate::{Audit, AuditedFile};
 
 /// The report of an audit, ready to be printed.
 #[must_use]

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use abx_audit::{Audit, AuditFinding, AuditFindingId, FigureKey, LoadTool, ToolReport};
+use abx_report::printing::{UNKNOWN, clean_name};
 
-use super::units::UNKNOWN;
-use super::wrap::clean_name;
+use crate::Audit;
+use crate::finding::{AuditFinding, AuditFindingId};
+use crate::report::{FigureKey, LoadTool, ToolReport};
 
 /// What the cells of a report are called.
-pub(crate) const FIGURE_HEADERS: [&str; 6] = [
+pub const FIGURE_HEADERS: [&str; 6] = [
     "report",
     "requests/s",
     "connections",
@@ -18,7 +19,7 @@ pub(crate) const FIGURE_HEADERS: [&str; 6] = [
 ];
 
 /// A report's figures as they were printed.
-pub(crate) fn figure_cells(report: &ToolReport) -> [String; 6] {
+pub fn figure_cells(report: &ToolReport) -> [String; 6] {
     let printed = |key: FigureKey| {
         let figure = report.figures.get(&key);
         figure.map_or_else(|| UNKNOWN.to_owned(), |figure| clean_name(&figure.printed))
@@ -40,12 +41,12 @@ pub(crate) fn figure_cells(report: &ToolReport) -> [String; 6] {
 }
 
 /// Where a report stands.
-pub(crate) fn place(report: &ToolReport) -> String {
+pub fn place(report: &ToolReport) -> String {
     span(&report.file, report.line, report.last_line)
 }
 
 /// Lines of a file.
-pub(crate) fn span(file: &str, first: usize, last: usize) -> String {
+pub fn span(file: &str, first: usize, last: usize) -> String {
     let file = clean_name(file);
     match first == last {
         true => format!("{file}:{first}"),
@@ -72,7 +73,7 @@ fn trimmed(value: f64) -> String {
 }
 
 /// What a finding says, and the lines that it rests on.
-pub(crate) fn told_with_lines(finding: &AuditFinding, audit: &Audit) -> String {
+pub fn told_with_lines(finding: &AuditFinding, audit: &Audit) -> String {
     format!("{} ({})", told(finding, audit), rests_on(finding, audit))
 }
 

@@ -1,0 +1,22 @@
+//! In a build without the fleet, every load is of this process.
+
+use abx_engine::LoadGenerator;
+use clap::Args;
+
+use crate::ui::end::Failure;
+
+/// No flag, and no agents.
+#[derive(Debug, Clone, Args)]
+pub struct FleetFlags {}
+
+impl FleetFlags {
+    /// Agents make no load in this build.
+    pub fn is_used(&self) -> bool {
+        false
+    }
+
+    /// No generator but this process.
+    pub fn generator(&self, _: bool) -> Result<Option<Box<dyn LoadGenerator>>, Failure> {
+        Ok(None)
+    }
+}
