@@ -17,7 +17,7 @@ use rcgen::{
 };
 
 use crate::bus::nats::inbox;
-use crate::message::hex;
+use crate::message::build::hex;
 use crate::message::subject::{
     ALL_AGENTS, ALL_RUNS, address, agent_subject, beat_subject, control_subject, join_subject,
 };

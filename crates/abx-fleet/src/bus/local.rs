@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{Bus, BusError, BusMessage, Subscription};
+use super::carrier::{Bus, BusError, BusMessage, Subscription};
 
 /// A bus within one process.
 #[derive(Clone, Default)]

@@ -21,7 +21,7 @@ use futures_util::StreamExt;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use super::{ANYONE, Bus, BusError, BusMessage, Subscription};
+use super::carrier::{ANYONE, Bus, BusError, BusMessage, Subscription};
 
 /// A connection to a NATS server, which is made again whenever it is lost.
 pub struct NatsBus {

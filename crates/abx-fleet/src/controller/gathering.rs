@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::line::RunBus;
 use super::member::Member;
-use super::{FleetNews, FleetPlan, TellFleet};
+use super::plan::{FleetNews, FleetPlan, TellFleet};
 use crate::bus::{BusError, BusMessage};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_AGENTS, join_subject};

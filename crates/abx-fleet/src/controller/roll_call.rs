@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::EngineError;
 
-use super::{FleetNews, TellFleet};
+use super::plan::{FleetNews, TellFleet};
 use crate::bus::{Bus, BusMessage, Subscription};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_AGENTS, agent_subject, beat_subject, control_subject};

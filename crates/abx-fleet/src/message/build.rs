@@ -5,8 +5,6 @@ use std::io;
 
 use sha2::{Digest, Sha256};
 
-use super::hex;
-
 /// The SHA-256 of the program that runs: controller and agents are one and the same.
 ///
 /// # Errors
@@ -24,4 +22,10 @@ pub fn own_build() -> io::Result<String> {
 pub fn random_id() -> io::Result<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/uuid")?;
     Ok(id.trim().to_owned())
+}
+
+/// Bytes as digits.
+pub fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+    digits.collect()
 }

@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use build::hex;
 use text::printable;
 
 /// The version of all of this.
@@ -304,10 +305,4 @@ pub fn bytes(message: &impl Serialize) -> Vec<u8> {
 /// A message from its bytes; `None` when they are none of ours.
 pub fn read<T: DeserializeOwned>(payload: &[u8]) -> Option<T> {
     serde_json::from_slice(payload).ok()
-}
-
-/// Bytes as digits.
-pub fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-    digits.collect()
 }

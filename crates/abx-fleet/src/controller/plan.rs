@@ -1,0 +1,69 @@
+//! What a controller wants, and what it tells of its agents.
+
+use std::sync::Arc;
+
+use abx_evidence::record::OnLoss;
+
+use crate::timing::FleetTiming;
+
+/// What a controller wants.
+#[derive(Debug, Clone)]
+pub struct FleetPlan {
+    /// How many agents.
+    pub agents: usize,
+    /// The SHA-256 of the program that each of them must be: see
+    /// [`own_build`](crate::own_build).
+    pub build: String,
+    /// How long it waits.
+    pub timing: FleetTiming,
+    /// What is done when one of them is lost.
+    pub on_loss: OnLoss,
+}
+
+/// What a controller tells of its agents, each by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FleetNews {
+    /// It has a slot.
+    Joined {
+        /// Who.
+        agent: String,
+    },
+    /// It cannot take part.
+    NotWanted {
+        /// Who.
+        agent: String,
+        /// Why not.
+        why: String,
+    },
+    /// It makes load for another controller.
+    Busy {
+        /// Who.
+        agent: String,
+    },
+    /// Agents keep nothing of what they count: what would say of what it is does not fit into
+    /// a message of the bus.
+    NotSaved {
+        /// How many bytes it has.
+        bytes: usize,
+    },
+    /// Nothing was heard of it for a while.
+    Silent {
+        /// Who.
+        agent: String,
+    },
+    /// It was silent and is there again.
+    Back {
+        /// Who.
+        agent: String,
+    },
+    /// It is not there any more.
+    Lost {
+        /// Who.
+        agent: String,
+        /// How.
+        how: String,
+    },
+}
+
+/// Told of agents, by several threads.
+pub type TellFleet = Arc<dyn Fn(FleetNews) + Send + Sync>;
