@@ -58,7 +58,7 @@ pub use study::request_placeholder::{
 };
 pub use study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService};
 pub use study::shape::{
-    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
+    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough,
 };
 pub use study::study_file::nearest::is_slip_of;
 pub use study::study_file::scenario as scenario_file;

@@ -59,7 +59,7 @@ impl ScenarioPlan {
             steps: script.steps.clone(),
             keeps_cookies: script.keeps_cookies,
             body_max: script.body_max,
-            timeout: Nanos(load.timeout_ns),
+            timeout: Nanos(load.timeout_ns()),
             seed: load.seed,
             threads: 1,
             cpus: Vec::new(),

@@ -25,7 +25,6 @@ mod steady;
 mod strain;
 mod unread;
 
-use crate::measure::exchange::LoadShape;
 use crate::measure::outcome::Outcome;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
@@ -37,6 +36,7 @@ use crate::stats::stop::blocks_for_verdict;
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
 use crate::view::{LoadView, StudyView, SubjectView};
+use abx_model::LoadShape;
 
 use acknowledgements::{Echoes, ResponseParts};
 use answers::{answers_differ, varying};

@@ -12,13 +12,13 @@ use crate::judge::faults::{recoveries, seen};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::ClaimFamily;
-use crate::measure::exchange::LoadShape;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::stats::stop::blocks_for_verdict;
 use crate::view::faults::FaultView;
 use crate::view::{LoadView, StudyView};
+use abx_model::LoadShape;
 
 /// Pairs that are judged together by one metric.
 pub(crate) struct Question<'a> {

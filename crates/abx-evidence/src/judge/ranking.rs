@@ -11,9 +11,9 @@ use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::{ClaimFamily, ERROR, Verdict};
-use crate::measure::exchange::LoadShape;
 use crate::record::finding::{Finding, Level, Limits, Validity};
 use crate::view::{LoadView, StudyView};
+use abx_model::LoadShape;
 
 /// The subjects of a study under one load, the best first.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -9,7 +9,6 @@ use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::{Metric, Sense};
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;
-use crate::measure::exchange::LoadShape;
 use crate::measure::quantile::median;
 use crate::record::{LoadRecord, LoadSettings, Measured};
 use crate::stats::crossing::{Crossing, Side, crossings};
@@ -19,6 +18,7 @@ use crate::stats::sweep::Position;
 use crate::stats::usl::{Observation, POSITIONS_MIN, R2_MIN, ScalabilityLaw};
 use crate::view::summary::Summary;
 use crate::view::{LoadView, StudyView};
+use abx_model::LoadShape;
 
 /// Loads of one study that differ only in one number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -359,7 +359,7 @@ impl LoadGenerator for Fleet {
         let of = u32::try_from(agents).unwrap_or(u32::MAX);
         let load = PoolLoad {
             is_open: !matches!(plan.pacing.arrivals, Arrivals::Closed),
-            timeout: Nanos(plan.timeout_ns).into(),
+            timeout: Nanos(plan.timeout_ns()).into(),
             connections: plan.connections.into(),
             opening_gap: opening_gap(plan, of),
         };
@@ -568,7 +568,7 @@ fn called(member: &Member, slot: usize, count: usize) -> String {
 
 /// How long one of so many agents pauses between two connections that it opens.
 fn opening_gap(plan: &LoadPlan, agents: u32) -> Duration {
-    let Some(per_s) = plan.open_rate else {
+    let Some(per_s) = plan.opening_pace() else {
         return Duration::ZERO;
     };
     let seconds = 1_000.0 / per_s.amount().thousandths() as f64;

@@ -15,6 +15,7 @@ use abx_engine::Stopper;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
+use abx_model::LoadOptions;
 
 use self::elsewhere::Counters;
 use crate::measure::host::other_programs::OtherPrograms;
@@ -179,12 +180,15 @@ fn null(program: &Path, arguments: &[&str], name: &str) -> Subject {
 /// The usual load, with or without keep-alive.
 fn load(keep_alive: bool) -> Load {
     Load {
+        options: LoadOptions {
+            connections: CONNECTIONS,
+            keep_alive,
+            ..LoadOptions::default()
+        },
         name: match keep_alive {
             true => "kept alive".to_owned(),
             false => "one request each".to_owned(),
         },
-        connections: CONNECTIONS,
-        keep_alive,
         ..Load::default()
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use abx_engine::{LoadPlan, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::SliceTally;
+use abx_model::LoadOptions;
 
 use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::run::RunError;
@@ -71,7 +72,10 @@ pub fn load_once(
         http2: false,
     };
     let shares = Load {
-        connections: plan.connections,
+        options: LoadOptions {
+            connections: plan.connections,
+            ..LoadOptions::default()
+        },
         ..Load::default()
     };
     let study = Study {

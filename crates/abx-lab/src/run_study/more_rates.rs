@@ -332,6 +332,7 @@ fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<Strin
 mod tests {
     use abx_evidence::record::{Interleave, PilotRecord};
     use abx_evidence::{Capacity, judge};
+    use abx_model::LoadOptions;
     use abx_sys::Nanos;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -358,7 +359,10 @@ mod tests {
     impl Study {
         fn around(rate: f64) -> Study {
             let like = Load {
-                connections: CONNECTIONS,
+                options: LoadOptions {
+                    connections: CONNECTIONS,
+                    ..LoadOptions::default()
+                },
                 rate: RateSpec::Found {
                     share: None,
                     objective: Some(OBJECTIVE.parse().unwrap()),

@@ -53,6 +53,7 @@ mod tests {
     use super::*;
     use crate::measure::simulation::scripted::study;
     use crate::study::SliceLength;
+    use abx_model::LoadOptions;
 
     #[test]
     fn a_load_has_its_part_of_what_is_left() {
@@ -64,7 +65,10 @@ mod tests {
             ..study(SliceLength::Usual)
         };
         let load = |connections| Load {
-            connections,
+            options: LoadOptions {
+                connections,
+                ..LoadOptions::default()
+            },
             ..Load::default()
         };
         let minute = Duration::from_secs(60);

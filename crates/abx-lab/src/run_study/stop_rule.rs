@@ -73,6 +73,7 @@ const DELAY_MAX: f64 = 1.25;
 
 #[cfg(test)]
 mod tests {
+    use abx_model::LoadOptions;
     use std::collections::BTreeMap;
 
     use abx_evidence::expectation::KnownNames;
@@ -109,8 +110,11 @@ mod tests {
         behaviours: [Behaviour; 2],
     ) -> (StudyEnd, usize) {
         let load = Load {
+            options: LoadOptions {
+                connections: CONNECTIONS,
+                ..LoadOptions::default()
+            },
             name: "one".to_owned(),
-            connections: CONNECTIONS,
             ..Load::default()
         };
         let mut record = StudyRecord {

@@ -37,6 +37,7 @@ use abx_evidence::record::{
 };
 use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, ArrivalSettings, Exchange, ExpectedStatus, Measured, Shape};
+use abx_model::LoadOptions;
 use sha2::{Digest, Sha256};
 
 use fault::Fault;
@@ -214,8 +215,8 @@ pub enum ExpectBody {
 pub struct Load {
     /// Its name in the study.
     pub name: String,
-    /// Connections.
-    pub connections: u32,
+    /// What every load has.
+    pub options: LoadOptions,
     /// What connections carry.
     pub shape: Shape,
     /// What is asked, at least one request, by weight; of WebSocket the one request
@@ -225,8 +226,6 @@ pub struct Load {
     pub version: HttpVersion,
     /// Requests that a connection has in flight at most, at least 1; in HTTP/2 its streams.
     pub pipeline: u32,
-    /// Whether a connection serves more than one request.
-    pub keep_alive: bool,
     /// How connections are encrypted to subjects that speak TLS.
     pub tls: TlsSpec,
     /// When a connection that is free sends its next request.
@@ -238,42 +237,33 @@ pub struct Load {
     pub scenario: Option<UserScenario>,
     /// How much is offered; pacing is that of a closed loop until it is found.
     pub rate: RateSpec,
-    /// How long a request may take.
-    pub timeout: Duration,
-    /// Connections opened per second before the load; `None` for as fast as the subject
-    /// takes them.
-    pub open_rate: Option<u32>,
     /// Whether the files that abx made leave memory before each slice.
     pub cold_cache: bool,
-    /// Of how many answers one has its body hashed.
-    pub verify_every: u32,
     /// The right status, or the class of those that are.
     pub status: ExpectedStatus,
     /// Which bodies are right.
     pub body: ExpectBody,
 }
 
+abx_model::has_options!(Load);
+
 impl Default for Load {
     /// `GET /` over and over on one connection that is kept alive, one request at a
     /// time, each answered within 10 s by status 200 and the same body.
     fn default() -> Load {
         Load {
+            options: LoadOptions::default(),
             name: String::new(),
-            connections: 1,
             shape: Shape::Request,
             requests: vec![RequestSpec::default()],
             version: HttpVersion::Http11,
             pipeline: 1,
-            keep_alive: true,
             tls: TlsSpec::default(),
             pacing: Pacing::default(),
             log: None,
             scenario: None,
             rate: RateSpec::AsPaced,
-            timeout: Duration::from_secs(10),
-            open_rate: None,
             cold_cache: false,
-            verify_every: 100,
             status: ExpectedStatus::default(),
             body: ExpectBody::Same,
         }
@@ -517,7 +507,7 @@ impl Load {
     #[must_use]
     pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
         LoadSettings {
-            connections: self.connections,
+            options: self.options,
             exchange: self.exchange(),
             arrivals: self.arrivals(),
             share_of_slowest: match self.rate {
@@ -533,12 +523,8 @@ impl Load {
                 None => self.requests.iter().map(RequestSpec::settings).collect(),
             },
             scenario: self.scenario.as_ref().map(UserScenario::settings),
-            keep_alive: self.keep_alive,
             tls: None,
-            timeout_s: self.timeout.as_secs_f64(),
-            open_rate: self.open_rate,
             cold_cache: self.cold_cache,
-            verify_every: self.verify_every,
             status: self.status,
             bodies_compared,
         }

@@ -2,6 +2,7 @@
 
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
 use abx_evidence::Objective;
+use abx_model::LoadOptions;
 
 use crate::study::Load;
 use crate::study::units;
@@ -134,8 +135,11 @@ impl SweepSpec {
         numbers.sort_unstable();
         for connections in &numbers {
             let row = Load {
+                options: LoadOptions {
+                    connections: *connections,
+                    ..like.options
+                },
                 name: name(*connections),
-                connections: *connections,
                 ..like.clone()
             };
             if let Some(objective) = &self.objective {

@@ -1,26 +1,9 @@
 //! Words that mean more than their letters, wherever a person writes them: in
 //! a study file or on the command line. Who reads them says what was wrong.
 
-use std::time::Duration;
-
 use crate::study::{ExpectBody, SliceLength};
 
-/// Reads a time above zero, such as `10s`, `1.5s`, `100ms`, `2m` or `50us`.
-#[must_use]
-pub fn time(text: &str) -> Option<Duration> {
-    let time = humantime::parse_duration(text).ok();
-    let time = time.or_else(|| decimal_time(text))?;
-    (!time.is_zero()).then_some(time)
-}
-
-/// Reads one decimal number with one unit.
-fn decimal_time(text: &str) -> Option<Duration> {
-    let is_digit = |letter: char| letter.is_ascii_digit() || letter == '.';
-    let (number, unit) = text.split_at(text.find(|letter| !is_digit(letter))?);
-    let unit = humantime::parse_duration(&format!("1{}", unit.trim_start())).ok()?;
-    let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
-    Duration::try_from_secs_f64(seconds).ok()
-}
+pub use abx_model::time;
 
 /// A text without the byte-order mark that some editors put at the beginning of files.
 #[must_use]
@@ -99,6 +82,8 @@ pub fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

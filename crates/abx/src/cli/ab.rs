@@ -21,6 +21,7 @@ use abx_evidence::{
     ExpectedStatus, Outcome, RequestCount, RequestLog, RequestLogPlan, Shape, SliceTally,
 };
 use abx_lab::{LoadOnce, LoadedOnce, Target, load_once, read_input, units};
+use abx_model::LoadOptions;
 use abx_sys::Nanos;
 use clap::Args;
 
@@ -249,17 +250,20 @@ fn plan(
         weight: 1,
     };
     Ok(LoadPlan {
+        options: LoadOptions {
+            connections: options.concurrency,
+            keep_alive: options.keep_alive,
+            timeout: options.timeout,
+            ..LoadOptions::default()
+        }
+        .hashing_one_in(1),
         address: target.address,
         tls: tls(options)?,
         buffer_bytes: options.buffer_bytes,
         sources: Vec::new(),
-        connections: options.concurrency,
         pipeline: 1,
         requests: vec![asked],
-        keep_alive: options.keep_alive,
-        verify_every: 1,
-        timeout_ns: Nanos::from(options.timeout).0,
-        open_rate: None,
+        opening_limit: None,
         open_within_ns: None,
         timeline: None,
         log: Some(RequestLogPlan {

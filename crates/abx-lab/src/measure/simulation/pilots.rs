@@ -1,5 +1,7 @@
 //! What the pilot sets, by subjects of a script.
 
+use std::time::Duration;
+
 use abx_evidence::record::PilotRecord;
 
 use super::scripted::{Behaviour, ScriptedGenerator, study};
@@ -104,7 +106,7 @@ fn what_costs_no_time_is_no_reason_to_leave_a_subject() {
     let mut plans = generator.plans();
     plans
         .iter_mut()
-        .for_each(|plan| plan.timeout_ns = 50_000_000);
+        .for_each(|plan| plan.timeout = Duration::from_nanos(50_000_000));
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
     let found = pilot(&mut running, &study, &plans, PilotTerms::default()).unwrap();

@@ -8,6 +8,8 @@ use abx_engine::schedule::{Amount, Arrivals, PerSecond};
 use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::record::Interleave;
 use abx_evidence::{ExpectedStatus, Shape};
+use abx_model::LoadOptions;
+use abx_model::load_keys::KeyMistake;
 use abx_sys::Nanos;
 
 use super::Templates;
@@ -210,9 +212,11 @@ fn sweep(mut raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<L
     let objective =
         { raw.slo.as_ref() }.map(|text| here.key("slo").read(|_| unit::objective(text)));
     let (shapes, version) = shapes(&raw, here)?;
-    let pipeline = in_flight(&raw, version, here)?;
+    let key_mistake = |wrong: KeyMistake| here.key(wrong.key).fault(Mistake::Key(wrong.why));
+    let pipeline = { raw.in_flight.window(version == HttpVersion::Http2) }.map_err(key_mistake)?;
     let connections = connections(raw.connections.as_ref(), here)?;
-    check_kept(&raw, here)?;
+    let keep_alive = raw.keep_alive.unwrap_or(true);
+    raw.opening.check(keep_alive).map_err(key_mistake)?;
     let users = users(&raw, here, files)?;
     let log = replayed(&mut raw, here, files)?;
     let list = here.key("requests");
@@ -220,24 +224,23 @@ fn sweep(mut raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<L
     let may_vary = shapes[0] == Shape::Request;
     let requests = requests.map(|(index, raw)| requested(raw, may_vary, &list.item(index), files));
     let requests: Vec<Vec<RequestSpec>> = requests.collect::<Result<_, _>>()?;
-    let timeout = here.key("timeout").time(raw.timeout.as_ref())?;
+    let timeout = here.key("timeout").time(raw.opening.timeout.as_ref())?;
     let (status, body) = expected(raw.expect.unwrap_or_default(), &here.key("expect"))?;
     let usual = Load::default();
     let mut load = Load {
+        options: LoadOptions {
+            connections: connections[0],
+            ..LoadOptions::of(&raw.opening, &raw.checks, keep_alive)
+        },
         name: raw.name,
-        connections: connections[0],
         shape: shapes[0],
         requests: requests.concat(),
         version,
         pipeline: pipeline.unwrap_or(usual.pipeline),
-        keep_alive: raw.keep_alive.unwrap_or(usual.keep_alive),
         tls: tls(raw.tls, &here.key("tls"), files)?,
         pacing,
         rate: RateSpec::AsPaced,
-        timeout: timeout.unwrap_or(usual.timeout),
-        open_rate: raw.open_rate,
         cold_cache: raw.cold_cache.unwrap_or(usual.cold_cache),
-        verify_every: raw.verify_every.unwrap_or(usual.verify_every),
         status: match shapes[0].is_websocket() {
             true => SWITCHED,
             false => status.unwrap_or(usual.status),
@@ -276,22 +279,6 @@ fn sweep(mut raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<L
     Ok(rows.collect())
 }
 
-/// How many requests a connection has in flight, in the word of what is spoken.
-fn in_flight(
-    raw: &RawLoad,
-    version: HttpVersion,
-    here: &KeyPosition,
-) -> Result<Option<u32>, Diagnostic> {
-    match version {
-        HttpVersion::Http2 if raw.pipeline.is_some() => {
-            Err(here.key("pipeline").fault(Mistake::PipelineOfStreams))
-        }
-        HttpVersion::Http2 => Ok(raw.streams),
-        _ if raw.streams.is_some() => Err(here.key("streams").fault(Mistake::StreamsWithoutHttp2)),
-        _ => Ok(raw.pipeline),
-    }
-}
-
 /// Which answers are right: the status where it is told, and the body.
 fn expected(
     raw: RawExpect,
@@ -304,14 +291,6 @@ fn expected(
         Some(body) => here.key("body").read(|_| unit::expect_body(body))?,
     };
     Ok((status.transpose()?, body))
-}
-
-/// Connections that are opened at a rate are kept.
-fn check_kept(raw: &RawLoad, here: &KeyPosition) -> Result<(), Diagnostic> {
-    match raw.open_rate.is_some() && raw.keep_alive == Some(false) {
-        true => Err(here.key("open_rate").fault(Mistake::OpenRateUnkept)),
-        false => Ok(()),
-    }
 }
 
 /// The numbers of connections of a load, each once.
@@ -381,11 +360,11 @@ fn rates(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Diag
 
 /// When a connection that is free sends its next request, but for rates.
 fn pacing(raw: &RawLoad, here: &KeyPosition) -> Result<Pacing, Diagnostic> {
-    let think = here.key("think").time(raw.think.as_ref())?;
+    here.key("think").time(raw.sessions.think.as_ref())?;
     Ok(Pacing {
         arrivals: Arrivals::Closed,
         connections_over_time: None,
-        think_ns: think.map_or(0, |think| Nanos::from(think).0),
-        session_calls: raw.calls,
+        think_ns: Nanos::from(raw.sessions.think_time()).0,
+        session_calls: raw.sessions.calls,
     })
 }

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use abx_engine::schedule::Arrivals;
 use abx_evidence::Shape;
 use abx_evidence::record::Whom;
+use abx_model::TimeText;
 use abx_sys::process::Signal;
 
 use super::check_contrast::check_known;
 use super::check_name::check_name;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
-use super::raw::{RawAction, RawFault, RawFaultSignal, RawTime, RawWhom};
+use super::raw::{RawAction, RawFault, RawFaultSignal, RawWhom};
 use super::unit;
 use crate::study::Load;
 use crate::study::fault::{Fault, Strike};
@@ -43,7 +44,7 @@ pub fn faults(
 }
 
 fn fault(raw: RawFault, here: &KeyPosition, loads: &[Load]) -> Result<Fault, Diagnostic> {
-    let time = |key: &str, text: &RawTime| here.key(key).read(|key| unit::time(key, &text.0));
+    let time = |key: &str, text: &TimeText| here.key(key).read(|key| unit::time(key, &text.0));
     let [at, within] = [time("at", &raw.at)?, time("within", &raw.within)?];
     let delayed_after = raw.delayed_after.as_ref();
     let delayed_after = delayed_after.map(|text| time("delayed_after", text));

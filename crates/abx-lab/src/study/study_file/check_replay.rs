@@ -39,8 +39,8 @@ pub fn replayed(
         (raw.rate.is_some(), "rate"),
         (raw.slo.is_some(), "slo"),
         (raw.arrivals.is_some(), "arrivals"),
-        (raw.think.is_some(), "think"),
-        (raw.calls.is_some(), "calls"),
+        (raw.sessions.think.is_some(), "think"),
+        (raw.sessions.calls.is_some(), "calls"),
     ] {
         if is_given {
             return Err(here.key(key).fault(Mistake::BesideReplay(key)));

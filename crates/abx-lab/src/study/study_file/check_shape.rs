@@ -6,10 +6,11 @@ use abx_engine::HttpVersion;
 use abx_evidence::{LoadShape, Message, Shape};
 use abx_sys::Nanos;
 
+use super::conform::key_suits;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
 use super::raw::{RawBytes, RawKind, RawLoad, RawProtocol, RawShape};
-use crate::study::shape::{HOLD, MESSAGE_BYTES, is_long_enough, suits};
+use crate::study::shape::{HOLD, MESSAGE_BYTES, is_long_enough};
 
 /// The shapes of a load, one for each length of its messages, and how requests
 /// are written.
@@ -63,7 +64,7 @@ fn check_keys(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<(), 
         // What is spoken was looked at already.
         for name in table.keys().into_iter().filter(|name| *name != "protocol") {
             let key = format!("{prefix}{name}");
-            if !suits(kind, &key) {
+            if !key_suits(kind, &key) {
                 let shape = kind.id();
                 return Err(table.key(name).fault(Mistake::NotOfShape { key, shape }));
             }

@@ -1,6 +1,10 @@
 //! Holds a file against the JSON Schema of [`super::raw`], so that what an
 //! editor marks and what abx refuses are the same.
 
+use std::sync::LazyLock;
+
+use abx_model::LoadShape;
+use abx_model::load_keys::SHAPES;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -9,7 +13,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 use super::document::{PathStep, TomlDocument, key, kind};
 use super::mistake::{Diagnostic, Mistake};
 use super::nearest::meant;
-use super::raw::RawStudy;
+use super::raw::{RawLoad, RawStudy};
 
 /// Keys that will come, each in its table; the top one has no name.
 const KEYS_NOT_YET: [(&str, &[&str]); 2] =
@@ -19,7 +23,35 @@ const KEYS_NOT_YET: [(&str, &[&str]); 2] =
 /// without a `null`, which TOML has not.
 #[must_use]
 pub fn schema() -> Value {
-    schema_of::<RawStudy>()
+    let mut schema = schema_of::<RawStudy>();
+    remove_shapes(&mut schema);
+    schema
+}
+
+/// Removes what only [`key_suits`] reads.
+fn remove_shapes(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.remove(SHAPES);
+            object.values_mut().for_each(remove_shapes);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_shapes),
+        _ => {}
+    }
+}
+
+/// Whether a key of a load, such as `requests.path`, means something for loads of this shape.
+/// If not, it is refused rather than passed over.
+#[must_use]
+pub fn key_suits(shape: LoadShape, key: &str) -> bool {
+    static LOAD: LazyLock<Value> = LazyLock::new(schema_of::<RawLoad>);
+    let mut table = &*LOAD;
+    key.split('.').all(|word| {
+        let items = Some(&table["items"]).filter(|items| items.is_object());
+        table = &items.unwrap_or(table)["properties"][word];
+        let shapes = table[SHAPES].as_array();
+        shapes.is_none_or(|shapes| shapes.iter().any(|one| *one == shape.id()))
+    })
 }
 
 /// The JSON Schema of files of another kind, in the same way.
@@ -289,5 +321,32 @@ fn wanted(schema: &Value) -> &'static str {
         Some("array") if schema["items"]["type"] == "object" => "a list of tables",
         Some("array") => "a list",
         _ => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_for_the_shapes_that_they_say_something_of() {
+        // Method: for each key the shapes that take it, in their order.
+        let all = [
+            LoadShape::Request,
+            LoadShape::Echo,
+            LoadShape::Broadcast,
+            LoadShape::Connections,
+            LoadShape::Scenario,
+        ];
+        let takers = |key| all.map(|shape| u8::from(key_suits(shape, key)));
+        assert_eq!(takers("keep_alive"), [1, 0, 0, 0, 0]);
+        assert_eq!(takers("message"), [0, 1, 1, 0, 0]);
+        assert_eq!(takers("hold"), [0, 0, 0, 1, 0]);
+        assert_eq!(takers("rate"), [1, 1, 1, 0, 0]);
+        assert_eq!(takers("pipeline"), [1, 1, 1, 0, 0]);
+        assert_eq!(takers("streams"), [1, 0, 0, 0, 0]);
+        assert_eq!(takers("verify_every"), [1, 1, 0, 0, 0]);
+        assert_eq!(takers("connections"), [1, 1, 1, 1, 1]);
+        assert_eq!(takers("scenario"), [0, 0, 0, 0, 1]);
     }
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use abx_model::TimeText;
+
 use super::document::{PathStep, TomlDocument, key};
 use super::mistake::{Diagnostic, Mistake};
-use super::raw::RawTime;
 use super::unit;
 
 /// A place in the file.
@@ -74,7 +75,7 @@ impl<'a> KeyPosition<'a> {
     ///
     /// # Errors
     /// [`Mistake::RawTime`].
-    pub fn time(&self, time: Option<&RawTime>) -> Result<Option<Duration>, Diagnostic> {
+    pub fn time(&self, time: Option<&TimeText>) -> Result<Option<Duration>, Diagnostic> {
         time.map(|time| self.read(|key| unit::time(key, &time.0)))
             .transpose()
     }

@@ -325,21 +325,12 @@ pub enum Mistake {
          start it by `command`"
     )]
     ColdAddress,
-    /// Connections that nobody opens beforehand.
-    #[error(
-        "`open_rate` is about connections that are opened before the load, and without keep-alive \
-         there are none: leave it out, or leave out `keep_alive`"
-    )]
-    OpenRateUnkept,
-    /// Streams where there are none.
-    #[error("only HTTP/2 has `streams`: add protocol = \"http/2\", or write `pipeline`")]
-    StreamsWithoutHttp2,
+    /// A key that contradicts another one.
+    #[error("{0}")]
+    Key(&'static str),
     /// HTTP/2 for a subject where a load is of neither HTTP/1.1 nor HTTP/2.
     #[error("`http2` is for loads of HTTP/1.1, and everybody speaks {1} under `{0}`: leave it out")]
     Http2Elsewhere(String, String),
-    /// A pipeline where there are streams.
-    #[error("HTTP/2 has no pipelines: write `streams`")]
-    PipelineOfStreams,
     /// Two answers to whose certificates are believed.
     #[error("`insecure` believes every certificate, so `ca` says nothing beside it: leave out one")]
     TlsTrustTwice,

@@ -34,7 +34,7 @@ mod unit;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-pub use conform::schema;
+pub use conform::{key_suits, schema};
 pub use mistake::{Diagnostic, Mistake, StudyFileError};
 pub use model::{Need, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
 pub use scenario_mistake::ScenarioMistake;

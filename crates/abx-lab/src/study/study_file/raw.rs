@@ -3,6 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use abx_model::TimeText;
+use abx_model::load_keys::{
+    CheckKeys, HELD, InFlightKeys, MESSAGES, NOT_USERS, OpeningKeys, REQUESTS, SENT, SessionKeys,
+    USERS,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -22,7 +27,7 @@ pub struct RawStudy {
     /// Differences up to this do not matter. Default: 3%.
     pub margin: Option<RawShare>,
     /// The wall time that the study may take. Default: 2m for each load and each subject beside the first, 10m for a load with `slo`.
-    pub budget: Option<RawTime>,
+    pub budget: Option<TimeText>,
     /// Exactly this many blocks, however precise they are.
     #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [10]))]
     pub blocks: Option<u32>,
@@ -77,11 +82,11 @@ pub struct RawFault {
     /// What is done instead of a signal to somebody.
     pub action: Option<RawAction>,
     /// When, after the start of the slice.
-    pub at: RawTime,
+    pub at: TimeText,
     /// The length of the slice: by then the subject should have recovered.
-    pub within: RawTime,
+    pub within: TimeText,
     /// A request whose right answer takes longer was delayed. Default: 100ms.
-    pub delayed_after: Option<RawTime>,
+    pub delayed_after: Option<TimeText>,
 }
 
 /// The signals of faults.
@@ -149,12 +154,6 @@ pub enum RawSchema {
 #[serde(transparent)]
 #[schemars(inline, extend("examples" = ["3%", "0.5%"], "pattern" = "%$"))]
 pub struct RawShare(pub String);
-
-/// A time with its unit.
-#[derive(Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[schemars(inline, extend("examples" = ["30s", "100ms", "2m"], "pattern" = "[a-z]$"))]
-pub struct RawTime(pub String);
 
 /// A length of slices.
 #[derive(Deserialize, JsonSchema)]
@@ -277,7 +276,7 @@ pub struct RawService {
     #[schemars(length(min = 1), extend("examples" = [["{study}/seed", "{port}"]]))]
     pub seed: Option<Vec<String>>,
     /// How long that may take. Default: 2m.
-    pub seed_within: Option<RawTime>,
+    pub seed_within: Option<TimeText>,
     /// How long one start of it serves. Default: study.
     pub restart: Option<RawRestart>,
     /// How it is stopped.
@@ -298,7 +297,7 @@ pub struct RawServiceReady {
     #[schemars(length(min = 1), extend("examples" = [["redis-cli", "-p", "{port}", "ping"]]))]
     pub check: Option<Vec<String>>,
     /// How long it may take. Default: 30s.
-    pub within: Option<RawTime>,
+    pub within: Option<TimeText>,
 }
 
 /// How long one start of a service serves.
@@ -373,7 +372,7 @@ pub struct RawReady {
     #[schemars(extend("examples" = ["/"]))]
     pub path: Option<String>,
     /// How long it may take. Default: 30s.
-    pub within: Option<RawTime>,
+    pub within: Option<TimeText>,
     /// The status that tells it. Default: that of the first load.
     #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
     pub status: Option<u16>,
@@ -386,7 +385,7 @@ pub struct RawStop {
     /// The signal. Default: TERM.
     pub signal: Option<RawSignal>,
     /// How long it may take; then it is killed. Default: 5s.
-    pub within: Option<RawTime>,
+    pub within: Option<TimeText>,
 }
 
 /// The signals that a server may be told to stop with.
@@ -413,58 +412,53 @@ pub struct RawLoad {
     pub name: String,
     /// What a connection does.
     #[serde(default)]
+    #[schemars(extend("x-shapes" = NOT_USERS))]
     pub shape: RawShape,
     /// What is spoken. Default: http/1.1, and websocket for the other shapes than request.
+    #[schemars(extend("x-shapes" = REQUESTS))]
     pub protocol: Option<RawProtocol>,
     /// What is sent as a WebSocket message. Default: 87 bytes of text.
+    #[schemars(extend("x-shapes" = MESSAGES))]
     pub message: Option<RawMessage>,
     /// How long connections are held that say nothing. Default: 1s.
-    pub hold: Option<RawTime>,
+    #[schemars(extend("x-shapes" = HELD))]
+    pub hold: Option<TimeText>,
     /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
     pub connections: Option<RawConnections>,
     /// Requests per second, due whatever becomes of those before them; "25%" is a quarter of what the slowest subject can do, "auto" is 25, 50, 75 and 90 %. A list is a sweep. Default: none, a closed loop.
+    #[schemars(extend("x-shapes" = SENT))]
     pub rate: Option<RawRates>,
     /// What subjects are to keep to: the highest rate at which each does is found and compared.
-    #[schemars(extend("examples" = ["p99<50ms,errors<0.1%"]))]
+    #[schemars(extend("x-shapes" = SENT, "examples" = ["p99<50ms,errors<0.1%"]))]
     pub slo: Option<String>,
     /// How requests arrive. Default: constant with a rate, else closed.
+    #[schemars(extend("x-shapes" = SENT))]
     pub arrivals: Option<RawArrivals>,
-    /// How long a user thinks between an answer and the next request. Default: not at all.
-    pub think: Option<RawTime>,
-    /// Requests of a session; the next one has a connection of its own. Default: no end.
-    #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [5]))]
-    pub calls: Option<u32>,
+    #[serde(flatten)]
+    pub sessions: SessionKeys,
     /// What each connection's user does instead, over and over: a scenario file beside this one. `connections` are users.
-    #[schemars(extend("examples" = ["browse.toml"]))]
+    #[schemars(extend("x-shapes" = USERS, "examples" = ["browse.toml"]))]
     pub scenario: Option<String>,
     /// What is asked; several requests are mixed by their weights.
     #[serde(default)]
-    #[schemars(length(min = 1), extend("examples" = [[{"path": "/small.bin"}]]))]
+    #[schemars(length(min = 1), extend("x-shapes" = NOT_USERS, "examples" = [[{"path": "/small.bin"}]]))]
     pub requests: Vec<RawRequest>,
-    /// Requests that a connection has in flight at most. Default: 1.
-    #[schemars(range(min = 1, max = 1024), extend("examples" = [16]))]
-    pub pipeline: Option<u32>,
-    /// Streams that a connection of http/2 has open at most. Default: 1.
-    #[schemars(range(min = 1, max = 1024), extend("examples" = [32]))]
-    pub streams: Option<u32>,
+    #[serde(flatten)]
+    pub in_flight: InFlightKeys,
     /// Whether the files that abx made leave memory before each slice. Default: false.
-    #[schemars(extend("examples" = [true]))]
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = [true]))]
     pub cold_cache: Option<bool>,
     /// Whether a connection serves more than one request. Default: true.
-    #[schemars(extend("examples" = [false]))]
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = [false]))]
     pub keep_alive: Option<bool>,
     /// How connections are encrypted to subjects that speak TLS.
     pub tls: Option<RawTls>,
-    /// How long a request may take, its connection's making included, and how long each connection may take that is opened before the load. Default: 10s.
-    pub timeout: Option<RawTime>,
-    /// Connections opened per second before the load. Default: as fast as the subject takes them, 128 at a time for each worker thread.
-    #[schemars(range(min = 1, max = 10_000_000), extend("examples" = [5000]))]
-    pub open_rate: Option<u32>,
-    /// Of how many answers one has its body looked at and its phases timed: 1 is all, 0
-    /// none. Default: 100.
-    #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100]))]
-    pub verify_every: Option<u32>,
+    #[serde(flatten)]
+    pub opening: OpeningKeys,
+    #[serde(flatten)]
+    pub checks: CheckKeys,
     /// Which answers are right.
+    #[schemars(extend("x-shapes" = REQUESTS))]
     pub expect: Option<RawExpect>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use abx_model::load_keys::REQUESTS;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,37 +14,38 @@ pub struct RawRequest {
     #[schemars(extend("examples" = ["/small.bin"]))]
     pub path: Option<String>,
     /// Instead of `path`, a file beside the study file with a path or URL on each line.
-    #[schemars(extend("examples" = ["paths.txt"]))]
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["paths.txt"]))]
     pub urls: Option<String>,
     /// Instead of these, a file of requests beside the study file: a JSON object on each line.
-    #[schemars(extend("examples" = ["requests.jsonl"]))]
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["requests.jsonl"]))]
     pub file: Option<String>,
     /// Instead of these, an access log beside the study file, in the common or combined format, whose requests are sent at the times of then.
-    #[schemars(extend("examples" = ["access.log"]))]
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["access.log"]))]
     pub replay: Option<String>,
     /// How many times as fast as it was recorded a log is replayed. Default: 1.
-    #[schemars(extend("examples" = [2, 0.5]))]
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = [2, 0.5]))]
     pub speed: Option<f64>,
     /// Which requests of a log are replayed: those by GET and HEAD, or all, without bodies. Default: safe.
+    #[schemars(extend("x-shapes" = REQUESTS))]
     pub replay_methods: Option<RawReplayMethods>,
     /// How many requests there are, numbered from 0, each with this weight: `{n}` in path, headers and body stands for the number. Default: one, without a number.
-    #[schemars(range(min = 1, max = 10_000), extend("examples" = [250]))]
+    #[schemars(range(min = 1, max = 10_000), extend("x-shapes" = REQUESTS, "examples" = [250]))]
     pub count: Option<u32>,
     /// Its share among the load's requests. Default: 1.
-    #[schemars(range(min = 1, max = 10_000), extend("examples" = [1]))]
+    #[schemars(range(min = 1, max = 10_000), extend("x-shapes" = REQUESTS, "examples" = [1]))]
     pub weight: Option<u32>,
     /// The method. Default: GET, and POST with a body.
-    #[schemars(extend("examples" = ["GET"]))]
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["GET"]))]
     pub method: Option<String>,
     /// Further headers.
     #[serde(default)]
     #[schemars(extend("examples" = [{"Accept": "text/html"}]))]
     pub headers: BTreeMap<String, String>,
     /// The body; `@FILE` is what a file beside the study file holds. Default: none.
-    #[schemars(extend("examples" = ["a=1", "@body.json"]))]
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["a=1", "@body.json"]))]
     pub body: Option<String>,
     /// Instead of a body, the fields of a form: NAME=VALUE, or NAME=@FILE for a file beside the study file. Default: none.
-    #[schemars(extend("examples" = [["name=value", "file=@picture.svg"]]))]
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = [["name=value", "file=@picture.svg"]]))]
     pub form: Option<Vec<String>>,
     /// Whether placeholders are also filled in in the files of `body` and `form`, which are otherwise sent byte for byte. Default: false.
     #[schemars(extend("examples" = [true]))]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use abx_model::TimeText;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::raw::RawTime;
 use super::raw_request::RawStatus;
 
 /// A scenario for abx: what each user does, step by step.
@@ -16,7 +16,7 @@ pub struct RawScenario {
     #[schemars(extend("examples" = [true]))]
     pub cookies: Option<bool>,
     /// How long a step may take, its connection's making included. Default: 10s.
-    pub timeout: Option<RawTime>,
+    pub timeout: Option<TimeText>,
     /// The largest body that values are taken from, in bytes. Default: 1048576.
     #[schemars(range(min = 1, max = 1_073_741_824), extend("examples" = [65536]))]
     pub body_bytes_max: Option<u64>,
