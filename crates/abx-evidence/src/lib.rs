@@ -67,7 +67,7 @@ pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
 pub use record::finding::{Finding, Level, Limits, Status, Validity};
 pub use record::finding_id::FindingId;
 pub use record::objective::{Goal, Kept, LimitUsage, Objective, ObjectiveError};
-pub use record::{Measured, PastBaseline, PastLoad, PastReference, Wait, Waiting};
+pub use record::{Measured, PastBaseline, PastMeasurement, PastReference, Wait, Waiting};
 pub use series::{
     BlockFigures, FaultMoment, ResponseTimes, SliceFigures, TimeBin, fault_course, slice_figures,
 };

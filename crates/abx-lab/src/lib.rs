@@ -32,7 +32,7 @@ pub use records::file::{fuzz as record_file_fuzz, read_text};
 pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use run_study::context::{PrepareError, this_machine};
-pub use run_study::load_once::{LoadOnce, LoadedOnce, load_once};
+pub use run_study::load_once::{OncePlan, OnceResult, load_once};
 pub use run_study::progress::StudyProgress;
 pub use run_study::run::{
     RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, collected_run, run,

@@ -21,7 +21,7 @@ pub use placeholders::{
     ASKED_BEFORE_LOAD, LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder,
 };
 pub(crate) use placeholders::{push_decimal, push_uuid};
-pub use scenario::{OWN_VALUES, ScenarioLoad, ScenarioScript, ScenarioStep, ThinkTime};
+pub use scenario::{OWN_VALUES, ScenarioScript, ScenarioStep, ScenarioUsers, ThinkTime};
 pub(crate) use scenario::{SESSION, USER};
 pub use text_template::{TextTemplate, is_value_name};
 pub use tls::{TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust, TlsVersion};
@@ -232,7 +232,7 @@ pub struct LoadPlan {
     /// What its users do, where they make sessions; `requests` is empty then. It does not leave
     /// this process.
     #[serde(skip)]
-    pub scenario: Option<ScenarioLoad>,
+    pub scenario: Option<ScenarioUsers>,
 }
 
 abx_model::has_options!(LoadPlan);

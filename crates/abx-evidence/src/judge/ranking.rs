@@ -12,7 +12,7 @@ use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::{ClaimFamily, ERROR, Verdict};
 use crate::record::finding::{Finding, Level, Limits, Validity};
-use crate::view::{LoadView, StudyView};
+use crate::view::{OfferView, StudyView};
 use abx_model::LoadShape;
 
 /// The subjects of a study under one load, the best first.
@@ -143,7 +143,7 @@ pub(crate) fn rankings(
 /// The ranking of those under a load that have not failed, and of which something can be
 /// claimed.
 fn rank(
-    view: &LoadView,
+    view: &OfferView,
     asked: &[Comparison],
     found: &[Finding],
     validity: &Validity,

@@ -12,7 +12,7 @@ use crate::study::user_scenario::UserScenario;
 use crate::study::{Load, Study};
 
 /// One load as it will be offered to each subject, in the order of the study.
-pub struct PlannedLoad {
+pub struct SubjectPlans {
     /// The plans.
     pub plans: Vec<LoadPlan>,
     /// What each subject answered to each request.
@@ -45,7 +45,7 @@ pub fn plan_load(
     stopper: &Stopper,
     on_pending: &dyn Fn(Pending),
     seed: u64,
-) -> Result<PlannedLoad, Abort> {
+) -> Result<SubjectPlans, Abort> {
     // Messages are drawn from it, and are the same in every block.
     let seed = match load.shape.is_websocket() {
         true => study.seed,
@@ -60,7 +60,7 @@ pub fn plan_load(
         for ((subject, process), plan) in subjects.iter().zip(processes).zip(&plans) {
             check_session(scenario, subject, process, plan, stopper)?;
         }
-        return Ok(PlannedLoad {
+        return Ok(SubjectPlans {
             verified: plans.iter().map(|_| Vec::new()).collect(),
             plans,
             bodies_compared: false,
@@ -97,7 +97,7 @@ pub fn plan_load(
             verified[subject].push(answer);
         }
     }
-    Ok(PlannedLoad {
+    Ok(SubjectPlans {
         plans,
         verified,
         bodies_compared,

@@ -15,7 +15,7 @@ use crate::study::{Load, Study};
 
 /// What is offered to a server once.
 #[derive(Debug, Clone)]
-pub struct LoadOnce {
+pub struct OncePlan {
     /// The server.
     pub target: Target,
     /// The load. Its address and its sources come from here.
@@ -30,7 +30,7 @@ pub struct LoadOnce {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LoadedOnce {
+pub struct OnceResult {
     /// What was counted.
     pub slice: SliceTally,
     /// Whether somebody stopped it.
@@ -43,10 +43,10 @@ pub struct LoadedOnce {
 /// # Errors
 /// [`RunError::Prepare`] when nothing was sent. What the server does is in the tally.
 pub fn load_once(
-    load: LoadOnce,
+    load: OncePlan,
     on_stopper: &mut dyn FnMut(Stopper),
-) -> Result<LoadedOnce, RunError> {
-    let LoadOnce {
+) -> Result<OnceResult, RunError> {
+    let OncePlan {
         target,
         plan,
         end,
@@ -94,7 +94,7 @@ pub fn load_once(
         course: None,
     };
     let slice = generator.slice(pool, &slice, &mut |_| {});
-    Ok(LoadedOnce {
+    Ok(OnceResult {
         slice: slice.map_err(PrepareError::Engine)?,
         is_stopped: generator.stopper().is_stopped(),
     })

@@ -17,7 +17,7 @@ use abx_sys::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::block::LoadRun;
+use crate::measure::block::SubjectRun;
 use crate::measure::host::processors::canaries;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
@@ -302,7 +302,7 @@ fn block(
     } = started;
     let speeds = running.meter.processors.speeds();
     let programs = running.meter.other_programs();
-    let mut run = LoadRun::new(load, &mut running, &loads[0], &planned.pilot, random);
+    let mut run = SubjectRun::new(load, &mut running, &loads[0], &planned.pilot, random);
     run.once(planned.end, planned.stretch)?;
     let part = run.result;
     let other_programs = running.meter.other_programs().since(&programs);

@@ -84,13 +84,13 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::measure::planned_load::PlannedLoad;
+    use crate::measure::planned_load::SubjectPlans;
     use crate::measure::running_subjects::Cache;
     use crate::measure::simulation::blocks::pilot;
     use crate::measure::simulation::scripted::{
         Behaviour, CONNECTIONS, ScriptedGenerator, nothing_measured, study,
     };
-    use crate::run_study::block_loading::LoadOfBlock;
+    use crate::run_study::block_loading::BlockPart;
     use crate::run_study::load_of_block::{MeasuredBlock, measure};
     use crate::run_study::start_block::StartedBlock;
     use crate::study::{Load, SliceLength};
@@ -129,7 +129,7 @@ mod tests {
         };
         let mut whole = Duration::ZERO;
         loop {
-            let planned = PlannedLoad {
+            let planned = SubjectPlans {
                 plans: generator.plans(),
                 verified: vec![Vec::new(), Vec::new()],
                 bodies_compared: true,
@@ -142,7 +142,7 @@ mod tests {
                 loads: vec![planned],
                 failed: Vec::new(),
             };
-            let load = LoadOfBlock {
+            let load = BlockPart {
                 name: "one",
                 pilot: &pilot,
                 failed: Vec::new(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use abx_engine::{ScenarioLoad, ScenarioScript};
+use abx_engine::{ScenarioScript, ScenarioUsers};
 use abx_evidence::record::{RequestSettings, ScenarioSettings};
 use abx_evidence::{ExpectedStatus, Shape};
 
@@ -62,8 +62,8 @@ impl UserScenario {
     }
 
     /// What is asked of a server that is told so to be called.
-    pub(crate) fn load(&self, host: String) -> ScenarioLoad {
-        ScenarioLoad {
+    pub(crate) fn load(&self, host: String) -> ScenarioUsers {
+        ScenarioUsers {
             script: Arc::clone(&self.script),
             host,
         }

@@ -24,9 +24,9 @@ use super::check_shape::shapes;
 use super::check_tls::tls;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
-use super::model::{LoadRows, RunSpec, StudyFile, SubjectSpec};
+use super::model::{RunSpec, StudyFile, StudyRows, SubjectSpec};
 use super::raw::{
-    RawArrivals, RawConnections, RawFile, RawInterleave, RawLoad, RawPin, RawRate, RawRates,
+    RawArrivals, RawConnections, RawFile, RawInterleave, RawOffer, RawPin, RawRate, RawRates,
     RawSchema, RawStudy, RawSubject, RawWait,
 };
 use super::raw_request::RawExpect;
@@ -106,7 +106,7 @@ pub fn check(
 
 /// Refuses a cold load where abx has made no file for each subject.
 fn check_cold(raw: &RawStudy, top: &KeyPosition) -> Result<(), Diagnostic> {
-    let is_cold = |load: &RawLoad| load.cold_cache == Some(true);
+    let is_cold = |load: &RawOffer| load.cold_cache == Some(true);
     let Some(index) = raw.load.iter().position(is_cold) else {
         return Ok(());
     };
@@ -186,9 +186,13 @@ fn subjects(
 }
 
 /// The loads of a file's tables.
-fn loads(raw: Vec<RawLoad>, list: &KeyPosition, files: Templates) -> Result<LoadRows, Diagnostic> {
+fn loads(
+    raw: Vec<RawOffer>,
+    list: &KeyPosition,
+    files: Templates,
+) -> Result<StudyRows, Diagnostic> {
     let (mut seen, mut names) = (BTreeMap::new(), BTreeMap::new());
-    let mut rows = LoadRows::default();
+    let mut rows = StudyRows::default();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
         let first = seen.insert(raw.name.clone(), index);
@@ -206,7 +210,7 @@ fn loads(raw: Vec<RawLoad>, list: &KeyPosition, files: Templates) -> Result<Load
 }
 
 /// The load of a table, or one for each entry of its `connections`.
-fn sweep(mut raw: RawLoad, here: &KeyPosition, files: Templates) -> Result<Vec<Load>, Diagnostic> {
+fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<Load>, Diagnostic> {
     let pacing = pacing(&raw, here)?;
     let (rates, spacing) = rates(&raw, here)?;
     let objective =
@@ -311,7 +315,7 @@ fn connections(raw: Option<&RawConnections>, here: &KeyPosition) -> Result<Vec<u
 }
 
 /// The rates of a load, and how their requests are laid out.
-fn rates(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Diagnostic> {
+fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Diagnostic> {
     let key = here.key("rate");
     let number = |number: f64| {
         let exact = Amount::try_from(number).and_then(PerSecond::try_from);
@@ -359,7 +363,7 @@ fn rates(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Diag
 }
 
 /// When a connection that is free sends its next request, but for rates.
-fn pacing(raw: &RawLoad, here: &KeyPosition) -> Result<Pacing, Diagnostic> {
+fn pacing(raw: &RawOffer, here: &KeyPosition) -> Result<Pacing, Diagnostic> {
     here.key("think").time(raw.sessions.think.as_ref())?;
     Ok(Pacing {
         arrivals: Arrivals::Closed,

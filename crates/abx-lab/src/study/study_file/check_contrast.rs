@@ -6,7 +6,7 @@ use abx_evidence::record::Contrast;
 
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake, short};
-use super::model::{LoadRows, SubjectSpec};
+use super::model::{StudyRows, SubjectSpec};
 use super::nearest::meant;
 use super::raw::RawContrast;
 use crate::study::fault::Fault;
@@ -19,7 +19,7 @@ pub fn contrasts(
     raw: Vec<RawContrast>,
     list: &KeyPosition,
     subjects: &[SubjectSpec],
-    rows: &LoadRows,
+    rows: &StudyRows,
     faults: &[Fault],
 ) -> Result<Vec<Contrast>, Diagnostic> {
     let names: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
@@ -78,7 +78,7 @@ pub fn check_known(
 fn loads(
     raw: &RawContrast,
     here: &KeyPosition,
-    rows: &LoadRows,
+    rows: &StudyRows,
     faults: &[Fault],
 ) -> Result<Vec<String>, Diagnostic> {
     let of_rows = rows.loads.iter().map(|load| load.name.as_str());

@@ -5,7 +5,7 @@ use abx_engine::schedule::ReplaySpeed;
 use super::check_request::added_headers;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
-use super::raw::RawLoad;
+use super::raw::RawOffer;
 use super::raw_request::{RawReplayMethods, RawRequest};
 use super::{Templates, unit};
 use crate::study::Load;
@@ -23,7 +23,7 @@ pub struct FiledLog {
 /// The first key that says something of requests or their times beside it; a log that cannot
 /// be read or replayed.
 pub fn replayed(
-    raw: &mut RawLoad,
+    raw: &mut RawOffer,
     here: &KeyPosition,
     files: Templates,
 ) -> Result<Option<FiledLog>, Diagnostic> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
-use super::raw::RawLoad;
+use super::raw::RawOffer;
 use super::{Templates, scenario, unit};
 use crate::study::user_scenario::UserScenario;
 
@@ -13,7 +13,7 @@ use crate::study::user_scenario::UserScenario;
 /// # Errors
 /// A load that has neither requests nor a scenario; a scenario that cannot be read.
 pub fn users(
-    raw: &RawLoad,
+    raw: &RawOffer,
     here: &KeyPosition,
     files: Templates,
 ) -> Result<Option<UserScenario>, Diagnostic> {

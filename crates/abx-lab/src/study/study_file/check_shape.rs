@@ -9,7 +9,7 @@ use abx_sys::Nanos;
 use super::conform::key_suits;
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake};
-use super::raw::{RawBytes, RawKind, RawLoad, RawProtocol, RawShape};
+use super::raw::{RawBytes, RawKind, RawOffer, RawProtocol, RawShape};
 use crate::study::shape::{HOLD, MESSAGE_BYTES, is_long_enough};
 
 /// The shapes of a load, one for each length of its messages, and how requests
@@ -17,7 +17,7 @@ use crate::study::shape::{HOLD, MESSAGE_BYTES, is_long_enough};
 ///
 /// # Errors
 /// The first key that says nothing of this shape, or that contradicts it.
-pub fn shapes(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVersion), Diagnostic> {
+pub fn shapes(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVersion), Diagnostic> {
     let kind = match raw.shape {
         _ if raw.scenario.is_some() => LoadShape::Scenario,
         RawShape::Request => LoadShape::Request,
@@ -41,7 +41,7 @@ pub fn shapes(raw: &RawLoad, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVers
     Ok((lengths.into_iter().map(shape).collect(), version))
 }
 
-fn version(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<HttpVersion, Diagnostic> {
+fn version(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<HttpVersion, Diagnostic> {
     let key = here.key("protocol");
     match (kind, raw.protocol) {
         (LoadShape::Scenario, Some(_)) => Err(key.fault(Mistake::NotOfShape {
@@ -59,7 +59,7 @@ fn version(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<HttpVer
 }
 
 /// Refuses the first key that says nothing of this shape.
-fn check_keys(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<(), Diagnostic> {
+fn check_keys(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<(), Diagnostic> {
     let refuse_in = |table: &KeyPosition, prefix: &str| {
         // What is spoken was looked at already.
         for name in table.keys().into_iter().filter(|name| *name != "protocol") {
@@ -83,7 +83,7 @@ fn check_keys(raw: &RawLoad, kind: LoadShape, here: &KeyPosition) -> Result<(), 
 }
 
 /// The lengths of messages; one where nothing is said.
-fn lengths(raw: &RawLoad, here: &KeyPosition) -> Result<Vec<u32>, Diagnostic> {
+fn lengths(raw: &RawOffer, here: &KeyPosition) -> Result<Vec<u32>, Diagnostic> {
     let list = match raw.message.as_ref().and_then(|one| one.bytes.as_ref()) {
         None => return Ok(vec![MESSAGE_BYTES]),
         Some(RawBytes::One(one)) => return Ok(vec![*one]),

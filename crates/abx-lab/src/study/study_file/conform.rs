@@ -13,7 +13,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 use super::document::{PathStep, TomlDocument, key, kind};
 use super::mistake::{Diagnostic, Mistake};
 use super::nearest::meant;
-use super::raw::{RawLoad, RawStudy};
+use super::raw::{RawOffer, RawStudy};
 
 /// Keys that will come, each in its table; the top one has no name.
 const KEYS_NOT_YET: [(&str, &[&str]); 2] =
@@ -44,7 +44,7 @@ fn remove_shapes(schema: &mut Value) {
 /// If not, it is refused rather than passed over.
 #[must_use]
 pub fn key_suits(shape: LoadShape, key: &str) -> bool {
-    static LOAD: LazyLock<Value> = LazyLock::new(schema_of::<RawLoad>);
+    static LOAD: LazyLock<Value> = LazyLock::new(schema_of::<RawOffer>);
     let mut table = &*LOAD;
     key.split('.').all(|word| {
         let items = Some(&table["items"]).filter(|items| items.is_object());

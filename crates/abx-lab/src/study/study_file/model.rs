@@ -57,7 +57,7 @@ pub struct StudyFile {
 
 /// The loads of a file: one for each table, or the rows of its sweep.
 #[derive(Default)]
-pub struct LoadRows {
+pub struct StudyRows {
     /// The loads.
     pub loads: Vec<Load>,
     /// For each of them, its position in its sweep.

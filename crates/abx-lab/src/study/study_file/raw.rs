@@ -56,7 +56,7 @@ pub struct RawStudy {
     pub service: Vec<RawService>,
     /// What is offered to each of them.
     #[schemars(length(min = 1))]
-    pub load: Vec<RawLoad>,
+    pub load: Vec<RawOffer>,
     /// What is done to the subjects on purpose while they are under load.
     #[serde(default)]
     pub fault: Vec<RawFault>,
@@ -406,7 +406,7 @@ pub enum RawSignal {
 /// What is offered.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RawLoad {
+pub struct RawOffer {
     /// Its name in reports: letters, digits, `-`, `_` and `.`, at most 40.
     #[schemars(extend("examples" = ["small"]))]
     pub name: String,
