@@ -22,9 +22,9 @@ use crate::measure::host::other_programs::OtherPrograms;
 use crate::measure::running_subjects::Abort;
 use crate::records::store::Store;
 use crate::run_study::StudyError;
-use crate::study::launch::Launch;
-use crate::study::subject::{Source, Subject};
-use crate::study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
+use abx_study::launch::Launch;
+use abx_study::subject::{Source, Subject};
+use abx_study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
 
 /// The connections of a usual load.
 const CONNECTIONS: u32 = 50;

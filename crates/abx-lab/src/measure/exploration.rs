@@ -16,7 +16,7 @@ use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, Cache, RunningSubjects, WarmIn, throughput};
 use crate::process::server_process::ServerProcessError;
-use crate::study::PilotEffort;
+use abx_study::PilotEffort;
 
 /// A slice when nothing asks for a longer one.
 pub const SLICE_NS: u64 = 100_000_000;

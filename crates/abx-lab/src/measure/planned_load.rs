@@ -7,9 +7,9 @@ use crate::process::pending::{PENDING_FROM, Pending, while_pending};
 use crate::process::probe::{Probe, host};
 use crate::process::server_process::{ServerProcess, ServerProcessError};
 use crate::process::verify::{Verified, agree, verify};
-use crate::study::subject::{Subject, local_ports, sources};
-use crate::study::user_scenario::UserScenario;
-use crate::study::{Load, Study};
+use abx_study::subject::{Subject, local_ports, sources};
+use abx_study::user_scenario::UserScenario;
+use abx_study::{Load, Study};
 
 /// One load as it will be offered to each subject, in the order of the study.
 pub struct SubjectPlans {

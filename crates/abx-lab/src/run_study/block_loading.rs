@@ -11,7 +11,7 @@ use crate::measure::exploration::in_flight;
 use crate::measure::pilot::{TURNS, needed_ns};
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, RunningSubjects};
-use crate::study::Load;
+use abx_study::Load;
 
 /// One load as a block measures it.
 pub struct BlockPart<'a> {

@@ -14,9 +14,9 @@ use crate::process::probe::Probe;
 use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext};
 use crate::process::verify::verify;
 use crate::run_study::context::StudyContext;
-use crate::study::launch::Launch;
-use crate::study::subject::{Source, Subject, local_ports, sources};
-use crate::study::{CeilingServer, Load, RequestSpec};
+use abx_study::launch::Launch;
+use abx_study::subject::{Source, Subject, local_ports, sources};
+use abx_study::{CeilingServer, Load, RequestSpec};
 
 /// By what servers of this kind differ; one serves all loads of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

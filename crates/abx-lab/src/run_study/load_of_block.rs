@@ -11,7 +11,7 @@ use crate::measure::running_subjects::Abort;
 use crate::run_study::block_loading::{BlockPart, BlockRun};
 use crate::run_study::more_rates::more_rates;
 use crate::run_study::start_block::StartedBlock;
-use crate::study::Load;
+use abx_study::Load;
 
 /// What a block gave.
 pub struct MeasuredBlock {

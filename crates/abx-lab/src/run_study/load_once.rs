@@ -10,8 +10,8 @@ use abx_model::LoadOptions;
 
 use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::run::RunError;
-use crate::study::subject::{Source, Subject, Target, local_ports, sources};
-use crate::study::{Load, Study};
+use abx_study::subject::{Source, Subject, Target, local_ports, sources};
+use abx_study::{Load, Study};
 
 /// What is offered to a server once.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use crate::measure::rate_steps::RateSteps;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
 use crate::run_study::block_loading::{BlockPart, BlockRun, GridPart};
-use crate::study::Load;
+use abx_study::Load;
 
 /// Requests that are due in a block, so that a rate is worth a try.
 const REQUESTS_MIN: f64 = 10.0;
@@ -345,7 +345,7 @@ mod tests {
     };
     use crate::run_study::load_of_block::{MeasuredBlock, measure};
     use crate::run_study::start_block::StartedBlock;
-    use crate::study::rates::RateSpec;
+    use abx_study::rates::RateSpec;
 
     const OBJECTIVE: &str = "p99<50ms";
 

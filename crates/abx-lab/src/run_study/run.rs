@@ -24,8 +24,8 @@ use crate::process::pending::Pending;
 use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::start_block::StartedBlock;
 use crate::run_study::{new_record, note_answers};
-use crate::study::subject::{Source, Subject, Target};
-use crate::study::{Load, PilotEffort, Study, WaitChoice};
+use abx_study::subject::{Source, Subject, Target};
+use abx_study::{Load, PilotEffort, Study, WaitChoice};
 
 /// What a run is asked to do.
 #[derive(Debug, Clone)]

@@ -14,8 +14,8 @@ use crate::process::server_process::ServerProcess;
 use crate::run_study::ceiling;
 use crate::run_study::context::StudyContext;
 use crate::run_study::start_subjects::{Participants, UnreadySubject};
-use crate::study::Load;
-use crate::study::subject::Subject;
+use abx_study::Load;
+use abx_study::subject::Subject;
 
 /// A block's subjects, up and verified, with what each load asks of them.
 pub struct StartedBlock<'a> {

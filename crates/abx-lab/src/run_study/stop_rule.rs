@@ -8,7 +8,7 @@ use abx_evidence::stats::paired::BLOCKS_MIN;
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{Expectation, StudyRecord, is_hopeless, may_stop};
 
-use crate::study::{OrderedTime, Study};
+use abx_study::{OrderedTime, Study};
 
 /// The time that a study has taken.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,7 @@ mod tests {
     use crate::run_study::block_loading::BlockPart;
     use crate::run_study::load_of_block::{MeasuredBlock, measure};
     use crate::run_study::start_block::StartedBlock;
-    use crate::study::{Load, SliceLength};
+    use abx_study::{Load, SliceLength};
 
     /// Each block is said to have taken this long.
     const BLOCK: Duration = Duration::from_secs(10);

@@ -20,8 +20,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("abx-server", &["abx-sys", "abx-wire"]),
     (
-        "abx-lab",
+        "abx-study",
         &["abx-sys", "abx-engine", "abx-model", "abx-evidence"],
+    ),
+    (
+        "abx-lab",
+        &[
+            "abx-sys",
+            "abx-engine",
+            "abx-model",
+            "abx-evidence",
+            "abx-study",
+        ],
     ),
     (
         "abx-fleet",
@@ -38,6 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "abx-model",
             "abx-evidence",
             "abx-engine",
+            "abx-study",
             "abx-fleet",
             "abx-server",
             "abx-lab",

@@ -9,7 +9,7 @@ use crate::measure::block::SubjectRun;
 use crate::measure::pilot::{PilotTerms, pilot};
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, Cache};
-use crate::study::SliceLength;
+use abx_study::SliceLength;
 
 const SECOND: u64 = 1_000_000_000;
 /// As plans of the script have it.

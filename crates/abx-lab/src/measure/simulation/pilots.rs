@@ -7,7 +7,7 @@ use abx_evidence::record::PilotRecord;
 use super::scripted::{Behaviour, ScriptedGenerator, study};
 use crate::measure::pilot::{PilotTerms, pilot};
 use crate::measure::running_subjects::Abort;
-use crate::study::{PilotEffort, SliceLength};
+use abx_study::{PilotEffort, SliceLength};
 
 fn piloted(generator: &mut ScriptedGenerator) -> Result<PilotRecord, Abort> {
     let plans = generator.plans();

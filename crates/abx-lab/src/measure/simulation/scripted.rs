@@ -23,9 +23,9 @@ use crate::measure::meter::Meter;
 use crate::measure::running_subjects::RunningSubjects;
 use crate::process::pending::unwatched;
 use crate::process::server_process::{ServerProcess, StartContext};
-use crate::study::load_records::load_records;
-use crate::study::subject::{Source, Target};
-use crate::study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
+use abx_study::load_records::load_records;
+use abx_study::subject::{Source, Target};
+use abx_study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
 
 /// Connections of each plan.
 pub const CONNECTIONS: u32 = 50;
