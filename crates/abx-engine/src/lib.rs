@@ -37,7 +37,7 @@ pub use load_generator::LoadGenerator;
 pub use plan::{
     ASKED_BEFORE_LOAD, Asked, BodyIdentity, EnginePlan, ExpectedAnswer, Extraction, HttpVersion,
     LineList, LoadPart, LoadPlan, OWN_VALUES, Pacing, PlaceholderKind, PlaceholderPart,
-    RequestPlaceholder, RequestPlan, ScenarioLoad, ScenarioScript, ScenarioStep, SliceEnd,
+    RequestPlaceholder, RequestPlan, ScenarioScript, ScenarioStep, ScenarioUsers, SliceEnd,
     SlicePlan, TextTemplate, ThinkTime, TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust,
     TlsVersion, ValueSource, is_value_name,
 };
@@ -49,8 +49,8 @@ pub use probe::{
 pub use protocol::message::payload;
 pub use scenario::{ScenarioPlan, fuzz as scenario_fuzz};
 pub use sessions::{
-    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionStep,
-    SessionTerms, VisitBurst, VisitCall, VisitClient, VisitEnd, VisitLoad, run_sessions,
+    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionPlan, SessionStep,
+    SessionTerms, VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan, run_sessions,
     run_visits,
 };
 pub use stopper::Stopper;

@@ -4,11 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
 use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
 
 use abx_engine::{
     Asked, Engine, EngineError, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing,
     RequestPlan,
 };
+use abx_model::LoadOptions;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 fn engine() -> Engine {
@@ -22,11 +24,17 @@ fn engine() -> Engine {
 
 fn load(address: SocketAddr) -> LoadPlan {
     LoadPlan {
+        options: LoadOptions {
+            connections: 2,
+            keep_alive: false,
+            verify_every: 0,
+            timeout: Duration::from_secs(30),
+            ..LoadOptions::default()
+        },
         address: address.into(),
         tls: None,
         buffer_bytes: None,
         sources: Vec::new(),
-        connections: 2,
         requests: vec![Asked {
             request: RequestPlan {
                 version: HttpVersion::Http11,
@@ -43,11 +51,8 @@ fn load(address: SocketAddr) -> LoadPlan {
             },
             weight: 1,
         }],
-        keep_alive: false,
-        verify_every: 0,
         shape: abx_evidence::Shape::Request,
-        timeout_ns: 30_000_000_000,
-        open_rate: None,
+        opening_limit: None,
         open_within_ns: None,
         timeline: None,
         log: None,

@@ -20,6 +20,7 @@ pub mod stats;
 pub mod timer;
 mod view;
 
+pub use abx_model::{Exchange, LoadOptions, LoadShape, Message, MessageKind, Shape};
 pub use expectation::{Doubt, Expectation, ExpectationResult, GoalReading, Standing, Threshold};
 pub use file::StudyRecord;
 pub use file::run::{
@@ -46,7 +47,6 @@ pub use listing::{catalog, history, plan};
 pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Offered};
 pub use measure::broadcasts::Broadcasts;
 pub use measure::course::{Course, CoursePlan, CourseStretch, CourseTally, Stretch};
-pub use measure::exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
 pub use measure::expected_status::{ExpectedStatus, StatusError};
 pub use measure::held::{Held, HeldFigures};
 pub use measure::histogram::{Histogram, RoughTimes};
@@ -67,7 +67,7 @@ pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
 pub use record::finding::{Finding, Level, Limits, Status, Validity};
 pub use record::finding_id::FindingId;
 pub use record::objective::{Goal, Kept, LimitUsage, Objective, ObjectiveError};
-pub use record::{Measured, PastBaseline, PastLoad, PastReference, Wait, Waiting};
+pub use record::{Measured, PastBaseline, PastMeasurement, PastReference, Wait, Waiting};
 pub use series::{
     BlockFigures, FaultMoment, ResponseTimes, SliceFigures, TimeBin, fault_course, slice_figures,
 };

@@ -5,6 +5,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
+use abx_evidence::LoadOptions;
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, BlockService, BlockSubject, CEILING, Canary, Histograms,
     HostCounters, InUse, Interleave, ListenerRecord, LoadRecord, LoadSettings, Machine,
@@ -237,7 +238,11 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
     LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
-            connections: CONNECTIONS,
+            options: LoadOptions {
+                connections: CONNECTIONS,
+                verify_every: 64,
+                ..LoadOptions::default()
+            },
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),
@@ -245,9 +250,6 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
                 body: None,
                 status: None,
             }],
-            keep_alive: true,
-            timeout_s: 10.0,
-            verify_every: 64,
             status: 200_u16.into(),
             bodies_compared: true,
             ..LoadSettings::default()

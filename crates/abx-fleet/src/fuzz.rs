@@ -113,7 +113,7 @@ mod tests {
                             "headers": [["A", "b"]], "body": [1, 2]},
                 "expect": {"status": 200, "body": null}, "weight": 1,
             }],
-            "verify_every": 1, "timeout_ns": 1, "seed": 1,
+            "verify_every": 1, "timeout_s": 1.0, "seed": 1,
         });
         let mut plan: LoadPlan = serde_json::from_value(plan).unwrap();
         plan.pacing.arrivals = Arrivals::Constant {

@@ -6,8 +6,8 @@
 //! of which nothing else is asked. [`keeper::keep`] is the body of the
 //! process that keeps a server.
 //!
-//! Folders by the way of the data, each using only those above it: `study` says
-//! what is compared, `process` keeps one server, `setup` has what servers need,
+//! Folders by the way of the data, each using only those above it:
+//! `process` keeps one server, `setup` has what servers need,
 //! `measure` loads servers that run, `records` keeps what was measured,
 //! `run_study` puts it together, and `doctor` looks at the machine by the same means.
 
@@ -17,8 +17,39 @@ mod process;
 mod records;
 mod run_study;
 mod setup;
-mod study;
 
+pub use abx_study::access_log::{
+    AccessLog, AccessLogError, LogLineError, ReplayedLog, ReplayedMethods, fuzz as access_log_fuzz,
+};
+pub use abx_study::fault::{Fault, Strike};
+pub use abx_study::form::{Form, FormError};
+pub use abx_study::host::look_up;
+pub use abx_study::input_file::{open_input, read_input};
+pub use abx_study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
+pub use abx_study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
+pub use abx_study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
+pub use abx_study::request_file::{
+    REQUEST_FILE_BYTES_MAX, RequestFileError, fuzz as request_file_fuzz, requests_in,
+};
+pub use abx_study::request_placeholder::{
+    LINES_BYTES_MAX, LineFiles, RequestPlaceholderError, without_placeholders,
+};
+pub use abx_study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService};
+pub use abx_study::shape::{
+    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough,
+};
+pub use abx_study::study_file::nearest::is_slip_of;
+pub use abx_study::study_file::scenario as scenario_file;
+pub use abx_study::subject::{
+    Scheme, Source, Subject, SubjectError, Target, is_address, with_scheme,
+};
+pub use abx_study::tls::TlsSpec;
+pub use abx_study::url_list::{UrlListError, listed_paths};
+pub use abx_study::user_scenario::UserScenario;
+pub use abx_study::{
+    CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, OrderedTime, PilotEffort, Pin,
+    RequestSpec, SliceLength, Study, WaitChoice, credentials, study_file, units, usual_method,
+};
 pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;
 pub use process::keeper;
@@ -32,7 +63,7 @@ pub use records::file::{fuzz as record_file_fuzz, read_text};
 pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use run_study::context::{PrepareError, this_machine};
-pub use run_study::load_once::{LoadOnce, LoadedOnce, load_once};
+pub use run_study::load_once::{OncePlan, OnceResult, load_once};
 pub use run_study::progress::StudyProgress;
 pub use run_study::run::{
     RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, collected_run, run,
@@ -40,33 +71,3 @@ pub use run_study::run::{
 pub use run_study::run_scenario::{ScenarioError, ScenarioRun, run_scenario};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};
-pub use study::access_log::{
-    AccessLog, AccessLogError, LogLineError, ReplayedLog, ReplayedMethods, fuzz as access_log_fuzz,
-};
-pub use study::fault::{Fault, Strike};
-pub use study::form::{Form, FormError};
-pub use study::host::look_up;
-pub use study::input_file::{open_input, read_input};
-pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
-pub use study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
-pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
-pub use study::request_file::{
-    REQUEST_FILE_BYTES_MAX, RequestFileError, fuzz as request_file_fuzz, requests_in,
-};
-pub use study::request_placeholder::{
-    LINES_BYTES_MAX, LineFiles, RequestPlaceholderError, without_placeholders,
-};
-pub use study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService};
-pub use study::shape::{
-    BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough, suits,
-};
-pub use study::study_file::nearest::is_slip_of;
-pub use study::study_file::scenario as scenario_file;
-pub use study::subject::{Scheme, Source, Subject, SubjectError, Target, is_address, with_scheme};
-pub use study::tls::TlsSpec;
-pub use study::url_list::{UrlListError, listed_paths};
-pub use study::user_scenario::UserScenario;
-pub use study::{
-    CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, OrderedTime, PilotEffort, Pin,
-    RequestSpec, SliceLength, Study, WaitChoice, credentials, study_file, units, usual_method,
-};

@@ -23,6 +23,7 @@ use abx_lab::{
     Study, StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice,
     run_study,
 };
+use abx_model::LoadOptions;
 use abx_server::{Model, ServerConfig, serve};
 use abx_sys::tree::descendants;
 use tempfile::TempDir;
@@ -141,10 +142,13 @@ fn study(blocks: Option<u32>) -> Study {
         contrasts: Vec::new(),
         faults: Vec::new(),
         loads: vec![Load {
+            options: LoadOptions {
+                connections: 4,
+                timeout: Duration::from_secs(60),
+                verify_every: 1,
+                ..LoadOptions::default()
+            },
             name: "c4".to_owned(),
-            connections: 4,
-            timeout: Duration::from_secs(60),
-            verify_every: 1,
             ..Load::default()
         }],
         aa: false,
@@ -497,8 +501,11 @@ fn each_load_is_measured_for_as_long_as_asked() {
             ..study(Some(2))
         };
         let more = Load {
+            options: LoadOptions {
+                connections: 8,
+                ..study.loads[0].options
+            },
             name: "c8".to_owned(),
-            connections: 8,
             ..study.loads[0].clone()
         };
         study.loads.push(more);

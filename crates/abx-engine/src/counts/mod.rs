@@ -11,6 +11,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 
+use abx_model::LoadOptions;
 use abx_sys::{Nanos, ServerAddress};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,7 +24,6 @@ use crate::protocol::{Http, Protocol};
 use crate::schedule::ScheduleShare;
 
 const CONNECTIONS: u32 = 50;
-const VERIFY_EVERY: u32 = 100;
 /// What one look at the clock takes.
 const TICK: Nanos = Nanos(40);
 /// What the peer takes for a batch of answers.
@@ -113,11 +113,14 @@ fn ok_of<I: Io, C: Protocol>(mut pool: Pool<I, C>, requests: u64) -> u64 {
 fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
     let body = answers.body();
     LoadPlan {
+        options: LoadOptions {
+            connections: CONNECTIONS,
+            ..LoadOptions::default()
+        },
         address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80).into(),
         tls: None,
         buffer_bytes: None,
         sources: Vec::new(),
-        connections: CONNECTIONS,
         pipeline,
         requests: vec![Asked {
             request: RequestPlan {
@@ -141,11 +144,8 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
             },
             weight: 1,
         }],
-        keep_alive: true,
-        verify_every: VERIFY_EVERY,
         shape: abx_evidence::Shape::Request,
-        timeout_ns: 10_000_000_000,
-        open_rate: None,
+        opening_limit: None,
         open_within_ns: None,
         timeline: None,
         log: None,

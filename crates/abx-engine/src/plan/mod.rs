@@ -9,18 +9,19 @@ mod tls;
 use std::net::IpAddr;
 
 use abx_evidence::{CoursePlan, ExpectedStatus, RequestLogPlan, Shape, TimelinePlan, Wait};
+use abx_model::LoadOptions;
 use abx_sys::ServerAddress;
 use abx_wire::{http1, http2};
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::{Arrivals, PerSecond, StageList};
+use crate::schedule::{Amount, Arrivals, PerSecond, StageList};
 
 pub use extraction::{Extraction, ValueSource};
 pub use placeholders::{
     ASKED_BEFORE_LOAD, LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder,
 };
 pub(crate) use placeholders::{push_decimal, push_uuid};
-pub use scenario::{OWN_VALUES, ScenarioLoad, ScenarioScript, ScenarioStep, ThinkTime};
+pub use scenario::{OWN_VALUES, ScenarioScript, ScenarioStep, ScenarioUsers, ThinkTime};
 pub(crate) use scenario::{SESSION, USER};
 pub use text_template::{TextTemplate, is_value_name};
 pub use tls::{TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust, TlsVersion};
@@ -191,8 +192,9 @@ pub struct LoadPlan {
     /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
     /// A Unix socket has none.
     pub sources: Vec<IpAddr>,
-    /// Connections, at least one.
-    pub connections: u32,
+    /// What every load has.
+    #[serde(flatten)]
+    pub options: LoadOptions,
     /// Requests that a connection has in flight at most, at least one, which are its streams
     /// in HTTP/2; see [`LoadPlan::window`].
     #[serde(default = "one")]
@@ -200,18 +202,10 @@ pub struct LoadPlan {
     /// What is asked, at least one request; each next one is drawn by its weight, or named by
     /// the replay.
     pub requests: Vec<Asked>,
-    /// Whether a connection serves more than one request.
-    pub keep_alive: bool,
-    /// Of how many answers one has its body hashed and its phases timed, on average and
-    /// at random; 0 is never.
-    pub verify_every: u32,
-    /// How long a request may take, its connection's making included, and how long the
-    /// making of a connection that is opened before it is needed.
-    pub timeout_ns: u64,
-    /// How many connections are opened per second before a slice; `None` for as fast as
-    /// the subject takes them, few at a time.
+    /// The most connections that this machine opens per second before a slice, whatever the
+    /// load says.
     #[serde(default)]
-    pub open_rate: Option<PerSecond>,
+    pub opening_limit: Option<PerSecond>,
     /// How long the opening of all connections may take; `None` for as long as it goes on.
     #[serde(default)]
     pub open_within_ns: Option<u64>,
@@ -221,8 +215,8 @@ pub struct LoadPlan {
     /// due.
     #[serde(default)]
     pub timeline: Option<TimelinePlan>,
-    /// What is kept of each request, of HTTP/1.x; `None` for nothing. It takes a
-    /// `verify_every` of 1.
+    /// What is kept of each request, of HTTP/1.x; `None` for nothing. It takes a body hash of
+    /// every response.
     #[serde(default)]
     pub log: Option<RequestLogPlan>,
     /// Draws which requests are sent and which answers are hashed.
@@ -238,10 +232,23 @@ pub struct LoadPlan {
     /// What its users do, where they make sessions; `requests` is empty then. It does not leave
     /// this process.
     #[serde(skip)]
-    pub scenario: Option<ScenarioLoad>,
+    pub scenario: Option<ScenarioUsers>,
 }
 
+abx_model::has_options!(LoadPlan);
+
 impl LoadPlan {
+    /// How many connections are opened per second before a slice; `None` for as fast as the
+    /// subject takes them, few at a time.
+    #[must_use]
+    pub fn opening_pace(&self) -> Option<PerSecond> {
+        let asked = self.open_rate.map(u64::from).and_then(|per_s| {
+            let amount = Amount::from_thousandths(per_s * 1_000)?;
+            PerSecond::try_from(amount).ok()
+        });
+        asked.into_iter().chain(self.opening_limit).min()
+    }
+
     /// Whether anything in its requests is filled in anew each time.
     #[must_use]
     pub fn has_placeholders(&self) -> bool {

@@ -34,14 +34,14 @@ pub struct ScenarioScript {
 
 /// What the users of one pool do.
 #[derive(Debug, Clone)]
-pub struct ScenarioLoad {
+pub struct ScenarioUsers {
     /// The steps.
     pub script: Arc<ScenarioScript>,
     /// What the server is told that it is called.
     pub host: String,
 }
 
-impl ScenarioLoad {
+impl ScenarioUsers {
     /// Whether its users pause.
     #[must_use]
     pub fn has_pauses(&self) -> bool {
@@ -49,13 +49,13 @@ impl ScenarioLoad {
     }
 }
 
-impl PartialEq for ScenarioLoad {
-    fn eq(&self, other: &ScenarioLoad) -> bool {
+impl PartialEq for ScenarioUsers {
+    fn eq(&self, other: &ScenarioUsers) -> bool {
         Arc::ptr_eq(&self.script, &other.script) && self.host == other.host
     }
 }
 
-impl Eq for ScenarioLoad {}
+impl Eq for ScenarioUsers {}
 
 /// One request of a session.
 #[derive(Debug, Clone)]

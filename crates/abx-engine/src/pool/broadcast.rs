@@ -240,7 +240,7 @@ impl<I: Io> Broadcast<I> {
 
     /// Waits once, and takes what has come. Answers the time that all of it had.
     fn turn(&mut self, slice: &WorkerSlice, goes_on: bool, before: Nanos) -> Nanos {
-        let timeout = Nanos(self.pool.plan.timeout_ns);
+        let timeout = Nanos(self.pool.plan.timeout_ns());
         let begun = self.waiting.front().map(|flight| flight.begun);
         let oldest = self.audience.oldest().into_iter().chain(begun).min();
         let times_out = oldest.map(|begun| begun.plus(timeout));
@@ -318,7 +318,7 @@ impl<I: Io> Broadcast<I> {
     }
 
     fn time_out(&mut self, now: Nanos) {
-        let timeout = Nanos(self.pool.plan.timeout_ns);
+        let timeout = Nanos(self.pool.plan.timeout_ns());
         let Some(begun_until) = now.0.checked_sub(timeout.0).map(Nanos) else {
             return;
         };

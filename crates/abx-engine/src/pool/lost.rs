@@ -120,7 +120,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// The first request in flight is out of time.
     pub(super) fn timed_out(&mut self, index: usize, now: Nanos) {
-        let timeout = Nanos(self.plan.timeout_ns);
+        let timeout = Nanos(self.plan.timeout_ns());
         self.close(index);
         self.progress.timeouts += 1;
         while let Some(flight) = self.slots[index].flights.first()

@@ -155,10 +155,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let untried = slots.filter(|(_, slot)| !slot.has_connection());
         let mut untried: Vec<usize> = untried.map(|(index, _)| index).collect();
         untried.reverse();
-        let rate = self
-            .plan
-            .open_rate
-            .map(|per_s| Arrivals::Constant { per_s });
+        let rate = { self.plan.opening_pace() }.map(|per_s| Arrivals::Constant { per_s });
         let schedule = rate.and_then(|rate| Schedule::new(&rate, self.plan.seed));
         let start = self.io.now();
         OpeningProgress {
@@ -169,7 +166,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 .plan
                 .open_within_ns
                 .map_or(Nanos::MAX, |span| start.plus(Nanos(span))),
-            timeout: Nanos(self.plan.timeout_ns),
+            timeout: Nanos(self.plan.timeout_ns()),
             pacer: schedule.map(|schedule| schedule.pacer(self.opening_share)),
             silent_since: None,
             timed_out: 0,

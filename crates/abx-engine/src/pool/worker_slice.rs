@@ -197,7 +197,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// After as long a time again those are not waited for any more that have nothing in
     /// flight, who think or rest, nor those that have had no answer where others had.
     fn settle_clocks(&mut self, slice: &WorkerSlice, now: Nanos) {
-        let patience = Nanos(self.plan.timeout_ns / PATIENCE_OF_TIMEOUT);
+        let patience = Nanos(self.plan.timeout_ns() / PATIENCE_OF_TIMEOUT);
         if self.progress.settles == slice.end {
             self.count_unsent(slice.end);
             let counted = slice.end.since(slice.counted_from);
@@ -226,7 +226,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let (connections, since) = firsts.fold((0, Nanos::MAX), |(count, oldest), begun| {
             (count + 1, oldest.min(begun))
         });
-        let timeout = Nanos(self.plan.timeout_ns);
+        let timeout = Nanos(self.plan.timeout_ns());
         self.company.tells_awaited(connections, since, timeout);
     }
 
@@ -359,7 +359,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     pub(super) fn begin(&mut self, index: usize, intended: Nanos, now: Nanos) {
         self.progress.requests_left -= 1;
         self.progress.in_flight += 1;
-        let deadline = now.plus(Nanos(self.plan.timeout_ns));
+        let deadline = now.plus(Nanos(self.plan.timeout_ns()));
         self.progress.next_check = self.progress.next_check.min(deadline);
         let counted = self.progress.counting.counts(intended);
         self.progress.counting.in_flight += usize::from(counted);
@@ -450,7 +450,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     fn due(&self, index: usize) -> Option<Nanos> {
         let slot = &self.slots[index];
         match (slot.flights.first(), slot.state) {
-            (Some(flight), _) => Some(flight.begun.plus(Nanos(self.plan.timeout_ns))),
+            (Some(flight), _) => Some(flight.begun.plus(Nanos(self.plan.timeout_ns()))),
             (None, SlotState::Resting(until)) => Some(until),
             (None, _) => None,
         }

@@ -6,7 +6,7 @@ use abx_evidence::Wait;
 use abx_evidence::scenario::ScenarioEnd;
 use abx_sys::{Nanos, ServerAddress};
 
-use crate::plan::{LoadPlan, ScenarioLoad, ScenarioStep, TlsPlan};
+use crate::plan::{LoadPlan, ScenarioStep, ScenarioUsers, TlsPlan};
 
 /// What users do, each in sessions one behind the other.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ pub struct ScenarioPlan {
 
 impl ScenarioPlan {
     /// What the users of a load do, on one thread and without an end.
-    pub(crate) fn of_load(load: &LoadPlan, scenario: &ScenarioLoad) -> ScenarioPlan {
+    pub(crate) fn of_load(load: &LoadPlan, scenario: &ScenarioUsers) -> ScenarioPlan {
         let script = &scenario.script;
         ScenarioPlan {
             address: load.address,
@@ -59,7 +59,7 @@ impl ScenarioPlan {
             steps: script.steps.clone(),
             keeps_cookies: script.keeps_cookies,
             body_max: script.body_max,
-            timeout: Nanos(load.timeout_ns),
+            timeout: Nanos(load.timeout_ns()),
             seed: load.seed,
             threads: 1,
             cpus: Vec::new(),

@@ -16,7 +16,7 @@ use super::plan::ScenarioPlan;
 use super::runner::ScenarioRunner;
 use super::user::ScenarioUser;
 use crate::io::{Awake, Io};
-use crate::plan::{LoadPlan, ScenarioLoad};
+use crate::plan::{LoadPlan, ScenarioUsers};
 use crate::pool::{Company, SliceOutcome, WorkerSlice};
 use crate::stopper::Stopper;
 
@@ -36,7 +36,7 @@ impl<I: Io> ScenarioPool<I> {
     pub(crate) fn new(
         io: I,
         load: LoadPlan,
-        scenario: &ScenarioLoad,
+        scenario: &ScenarioUsers,
         (first, count): (u64, u64),
     ) -> ScenarioPool<I> {
         let plan = ScenarioPlan::of_load(&load, scenario);

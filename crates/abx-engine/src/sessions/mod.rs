@@ -29,7 +29,7 @@ use crate::stopper::Stopper;
 use crate::workers::error::EngineError;
 
 pub(crate) use runner::SessionRunner;
-pub use visit::{VisitBurst, VisitCall, VisitClient, VisitEnd, VisitLoad};
+pub use visit::{VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan};
 pub(crate) use visits::VisitRunner;
 
 /// So many connections find a TLS session to resume, of those that are opened at a time.
@@ -54,7 +54,7 @@ pub struct SessionTerms {
 }
 
 /// A load of sessions.
-pub struct SessionLoad {
+pub struct SessionPlan {
     /// What holds for each.
     pub terms: SessionTerms,
     /// How many sessions there are.
@@ -71,7 +71,7 @@ pub struct SessionLoad {
     pub heads_only: bool,
 }
 
-impl SessionLoad {
+impl SessionPlan {
     fn kind(&self) -> AnswerKind {
         answer_kind(self.heads_only)
     }
@@ -216,7 +216,7 @@ impl SessionFailure {
 /// [`EngineError::System`] when the kernel gives no epoll set, [`EngineError::Tls`] for a name
 /// that no server can have. What the server does is told to the client.
 pub fn run_sessions(
-    load: SessionLoad,
+    load: SessionPlan,
     client: &mut dyn SessionClient,
     stopper: &Stopper,
 ) -> Result<Nanos, EngineError> {
@@ -232,7 +232,7 @@ pub fn run_sessions(
 /// # Errors
 /// As [`run_sessions`].
 pub fn run_visits(
-    load: VisitLoad,
+    load: VisitPlan,
     client: &mut dyn VisitClient,
     stopper: &Stopper,
 ) -> Result<Nanos, EngineError> {

@@ -6,7 +6,7 @@ use abx_wire::http1::AnswerKind;
 use super::begins::Begins;
 use super::connections::SessionConnections;
 use super::session::SessionProgress;
-use super::{SessionClient, SessionFailure, SessionLoad};
+use super::{SessionClient, SessionFailure, SessionPlan};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;
 
@@ -27,7 +27,7 @@ pub(crate) struct SessionRunner<'a, I: Io> {
 impl<'a, I: Io> SessionRunner<'a, I> {
     pub(crate) fn new(
         io: I,
-        load: SessionLoad,
+        load: SessionPlan,
         client: &'a mut dyn SessionClient,
     ) -> SessionRunner<'a, I> {
         let kind = load.kind();

@@ -8,7 +8,7 @@ use abx_wire::http1::AnswerKind;
 use super::{SessionListener, SessionTerms};
 
 /// A load of visits.
-pub struct VisitLoad {
+pub struct VisitPlan {
     /// What holds for every connection.
     pub terms: SessionTerms,
     /// How many visits there are.

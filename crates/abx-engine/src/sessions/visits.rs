@@ -10,7 +10,7 @@ use super::connections::SessionConnections;
 use super::runner::BEGUN_MAX;
 use super::session::SessionProgress;
 use super::visit::{
-    AskedCall, Link, VisitCall, VisitClient, VisitEnd, VisitLoad, VisitNext, VisitState,
+    AskedCall, Link, VisitCall, VisitClient, VisitEnd, VisitNext, VisitPlan, VisitState,
 };
 use super::{SessionFailure, SessionListener, SessionStep, answer_kind};
 use crate::io::{Io, Ready, Token};
@@ -48,7 +48,7 @@ struct VisitTerms {
 impl<'a, I: Io> VisitRunner<'a, I> {
     pub(crate) fn new(
         io: I,
-        load: VisitLoad,
+        load: VisitPlan,
         client: &'a mut dyn VisitClient,
     ) -> VisitRunner<'a, I> {
         let connections = SessionConnections::new(io, &load.terms);

@@ -1,6 +1,7 @@
 //! Broadcasts over the simulated back end, with listeners that lose and reorder.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::{Message, Outcome, Outcomes, Shape, Tally};
 use abx_sys::Nanos;
@@ -22,7 +23,7 @@ pub(super) fn broadcast_plan(listeners: u32) -> LoadPlan {
     let mut plan = plan(listeners, b"", 3);
     plan.requests[0].expect.status = 101_u16.into();
     plan.shape = Shape::Broadcast(MESSAGE);
-    plan.timeout_ns = 100 * MS;
+    plan.timeout = Duration::from_nanos(100 * MS);
     plan
 }
 
@@ -64,7 +65,7 @@ fn who_misses_a_message_is_told_while_it_is_waited_for() {
     // Method: two of five listeners are told nothing; what was told of them is looked at
     // when 2 s of the timeout are over.
     let mut plan = broadcast_plan(5);
-    plan.timeout_ns = 3 * SECOND;
+    plan.timeout = Duration::from_nanos(3 * SECOND);
     let hub = Hub::new(|said| {
         let open = said.open.iter().filter(|to| **to < 3);
         open.map(|to| Act::Send(*to, frame(&said), Nanos(0)))
@@ -316,7 +317,7 @@ fn what_is_late_by_a_slice_is_not_taken_for_another() {
     // Method: the last message of a slice reaches one listener in the next one only,
     // which has messages of its own.
     let mut plan = broadcast_plan(2);
-    plan.timeout_ns = 10 * MS;
+    plan.timeout = Duration::from_nanos(10 * MS);
     let hub = Hub::new(|said| match said.number {
         4 => vec![
             Act::Send(0, frame(&said), Nanos(0)),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
@@ -129,7 +130,7 @@ impl BrokenPeer {
     fn pool(&self, timeout_ns: u64) -> Pool<Sim, Http> {
         let mut plan = plan(CONNECTIONS, b"right", 1);
         plan.verify_every = 1;
-        plan.timeout_ns = timeout_ns;
+        plan.timeout = Duration::from_nanos(timeout_ns);
         let bytes = plan.requests[0].request.encode(true).unwrap().len();
         let (steps, one_of, after) = (self.steps.clone(), self.one_of, self.after);
         let right: Arc<[u8]> = RIGHT.into();

@@ -2,6 +2,7 @@
 //! their own count as the truth. All of them in short slices, as comparisons have them.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_sys::Nanos;
 
@@ -100,7 +101,7 @@ fn capacity(work: fn() -> Vec<Nanos>, workers: usize) -> f64 {
 /// A pool on it; it answers all connections but those from `mute` on.
 fn pool(network: Network, mut plan: LoadPlan, mute: usize) -> Pool<Sim, Http> {
     plan.verify_every = 0;
-    plan.timeout_ns = 3 * SECOND;
+    plan.timeout = Duration::from_nanos(3 * SECOND);
     let request = &plan.requests[0].request;
     let request = request.encode(plan.keep_alive).unwrap().len();
     let steps = [

@@ -1,6 +1,7 @@
 //! WebSocket echoes and held connections over the simulated back end.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::{Message, Outcome, Shape};
 use abx_sys::Nanos;
@@ -73,7 +74,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
         };
         let bytes = [87, 40_000][usize::try_from(seed % 2).unwrap()];
         let mut plan = echo_plan(8, seed % 4 == 0, bytes, seed);
-        plan.timeout_ns = 50 * MS;
+        plan.timeout = Duration::from_nanos(50 * MS);
         plan.pipeline = [1, 5][usize::try_from(seed % 3 / 2).unwrap()];
         let mut pool = talking(network, &plan, Hub::echoing());
         pool.connect_all(&AtomicBool::new(false));
@@ -298,7 +299,7 @@ fn a_handshake_that_fails_is_an_outcome() {
         (b"", Outcome::Timeout),
     ] {
         let mut plan = echo_plan(3, true, 10, 1);
-        plan.timeout_ns = 100 * MS;
+        plan.timeout = Duration::from_nanos(100 * MS);
         let mut pool = talking(Network::faultless(1), &plan, Hub::refusing(answer));
         assert_eq!(pool.connect_all(&AtomicBool::new(false)), (0, 0));
         assert_eq!(pool.connect_failures.count(outcome), 3, "{outcome:?}");

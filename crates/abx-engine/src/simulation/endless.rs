@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::{Message, Outcome, Shape, Tally};
 use abx_sys::Nanos;
@@ -65,7 +66,7 @@ const PIECES: &[(&str, &str, Outcome)] = &[
 /// A pool whose first connection is answered without end; each other one is served.
 fn pool(head: &str, piece: &str) -> Pool<Sim, Http> {
     let mut plan = plan(CONNECTIONS, b"right", 1);
-    plan.timeout_ns = TIMEOUT;
+    plan.timeout = Duration::from_nanos(TIMEOUT);
     let bytes = plan.requests[0].request.encode(true).unwrap().len();
     let (head, piece): (Arc<[u8]>, Arc<[u8]>) = (head.as_bytes().into(), piece.as_bytes().into());
     let script = move |number: usize| {
@@ -166,7 +167,7 @@ fn endless_frames_of_http2_end_in_time() {
     ] {
         let pool = || {
             let mut plan = streams_plan(CONNECTIONS, b"right", 1, 1);
-            plan.timeout_ns = TIMEOUT;
+            plan.timeout = Duration::from_nanos(TIMEOUT);
             let lengths = RequestLengths::of(&plan);
             let serves = lengths.steps(1_000, |place| {
                 let stream = 2 * place + 1;
@@ -210,7 +211,7 @@ fn endless_frames_of_websocket_end_in_time() {
     for (begins, piece) in FRAMES {
         let pool = || {
             let mut plan = echo_plan(CONNECTIONS, false, 20, 1);
-            plan.timeout_ns = TIMEOUT;
+            plan.timeout = Duration::from_nanos(TIMEOUT);
             let hub = Hub::new(move |said| match said.number {
                 0 => vec![
                     Act::Send(said.from, begins.to_vec(), Nanos(0)),
@@ -279,7 +280,7 @@ fn flooded_broadcast(piece: &'static [u8]) -> Tally {
         course: None,
     };
     let ran = broadcast.run(slice, &AtomicBool::new(false));
-    let most = SLICE + plan.timeout_ns + LATE;
+    let most = SLICE + plan.timeout_ns() + LATE;
     assert!(ran.end.since(start).0 <= most, "{piece:?}: {ran:?}");
     broadcast.pool().tally().clone()
 }

@@ -167,7 +167,7 @@ fn connections_are_opened_at_exactly_the_rate() {
     // moment to the nanosecond, the server as slow as it likes.
     let due = |number: u64| number * SECOND / 3_000;
     let mut plan = many(400);
-    plan.open_rate = Some("3000".parse().unwrap());
+    plan.open_rate = Some(3_000);
     let opened = open(&mut pool(Network::faultless(1), plan.clone(), BODY));
     assert_eq!(opened.standing, 400);
     assert!(
@@ -196,7 +196,7 @@ fn a_rate_slower_than_the_timeout_is_no_silence() {
     // Method: one connection in 4 s, a timeout of a second; then the same where nobody
     // listens, which ends when nothing had succeeded for one timeout.
     let mut plan = many(5);
-    plan.open_rate = Some("0.25".parse().unwrap());
+    plan.opening_limit = Some("0.25".parse().unwrap());
     let opened = open(&mut pool(Network::faultless(1), plan.clone(), BODY));
     assert_eq!((opened.standing, &opened.failures[..]), (5, &[][..]));
     plan.address = NOBODY.into();

@@ -1,6 +1,7 @@
 //! Schedules, thinking and sessions over the simulated back end, to the nanosecond.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
@@ -108,7 +109,7 @@ fn a_timeout_runs_from_the_send_and_the_response_from_the_intention() {
     network.faults.silence = 1000;
     let mut plan = plan(2, BODY, 1);
     plan.pacing = constant("1000");
-    plan.timeout_ns = 5 * MS;
+    plan.timeout = Duration::from_nanos(5 * MS);
     let mut pool = pool(network, plan, BODY);
     pool.connect_all(&AtomicBool::new(false));
     run_requests(&mut pool, 3);
@@ -148,7 +149,7 @@ fn whatever_goes_wrong_every_planned_request_is_accounted_for() {
         let mut plan = plan(8, BODY, seed);
         plan.pacing.arrivals = arrivals;
         plan.keep_alive = seed % 11 != 0;
-        plan.timeout_ns = 50 * MS;
+        plan.timeout = Duration::from_nanos(50 * MS);
         let mut pool = pool(network, plan, BODY);
         pool.connect_all(&AtomicBool::new(false));
         let ran = run(&mut pool, 100 * MS, 0);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::{Phase, Tally};
 
@@ -187,7 +188,7 @@ fn whatever_goes_wrong_phases_add_up_to_the_response_times() {
         let body = &bodies[usize::try_from(seed % 2).unwrap()];
         let mut plan = plan(8, body, seed);
         plan.verify_every = 1;
-        plan.timeout_ns = 50 * MS;
+        plan.timeout = Duration::from_nanos(50 * MS);
         match seed / 2 % 3 {
             0 => plan.keep_alive = false,
             1 => plan.pipeline = 4,

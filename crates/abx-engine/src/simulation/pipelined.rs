@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::{Outcome, Outcomes};
 use abx_sys::Nanos;
@@ -85,7 +86,7 @@ fn nothing_is_lost_or_counted_twice_at_any_depth() {
             [4, 16][usize::try_from(seed / 2 % 2).unwrap()],
             seed,
         );
-        plan.timeout_ns = 50 * MS;
+        plan.timeout = Duration::from_nanos(50 * MS);
         let mut pool = connected(pool(all_faults(seed), plan, body));
         let ran = run_requests(&mut pool, 1_000);
 
@@ -397,7 +398,7 @@ fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
     // next one answers every ms. Four in flight: the third and the fourth time out
     // together, and those behind them are answered by the second connection.
     let mut plan = deep(1, BODY, 4, 1);
-    plan.timeout_ns = 10 * MS;
+    plan.timeout = Duration::from_nanos(10 * MS);
     let request = plan.requests[0].request.encode(true).unwrap().len();
     let hello = answer("", BODY);
     let steps = move |number| {
@@ -435,7 +436,7 @@ fn a_subject_that_never_answers_ends_the_slice() {
     let mut network = Network::faultless(2);
     network.faults.silence = 1000;
     let mut plan = deep(3, BODY, 16, 2);
-    plan.timeout_ns = 123_456_789;
+    plan.timeout = Duration::from_nanos(123_456_789);
     let mut pool = connected(pool(network, plan, BODY));
     let start = pool.now();
     let ran = run(&mut pool, 3_600 * SECOND, 0);
@@ -509,7 +510,7 @@ fn whatever_goes_wrong_every_planned_request_is_accounted_for_at_any_depth() {
             seed,
         );
         plan.pacing.arrivals = arrivals;
-        plan.timeout_ns = 50 * MS;
+        plan.timeout = Duration::from_nanos(50 * MS);
         let mut pool = connected(pool(all_faults(seed), plan, BODY));
         let ran = run(&mut pool, 100 * MS, 0);
         let tally = pool.tally();

@@ -1,6 +1,7 @@
 //! Replays over the simulated back end: each request goes out when it is due.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
@@ -138,7 +139,7 @@ fn whatever_goes_wrong_every_recorded_request_is_accounted_for() {
         let mut plan = plan(8, BODY, seed);
         plan.pacing.arrivals = arrivals;
         plan.keep_alive = seed % 11 != 0;
-        plan.timeout_ns = 50 * MS;
+        plan.timeout = Duration::from_nanos(50 * MS);
         let mut pool = opened(network, plan);
         let ran = run(&mut pool, 100 * MS, 0);
         let tally = pool.tally();

@@ -14,7 +14,7 @@ use super::script::PeerStep;
 use super::simulated::{MS, SECOND};
 use crate::io::Io;
 use crate::plan::{
-    Extraction, LoadPlan, ScenarioLoad, ScenarioScript, ScenarioStep, TextTemplate, ThinkTime,
+    Extraction, LoadPlan, ScenarioScript, ScenarioStep, ScenarioUsers, TextTemplate, ThinkTime,
     ValueSource,
 };
 use crate::pool::{Company, WorkerSlice};
@@ -343,7 +343,7 @@ fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
         least: Nanos(20 * MS),
         most: Nanos(20 * MS),
     });
-    let scenario = ScenarioLoad {
+    let scenario = ScenarioUsers {
         script: Arc::new(ScenarioScript {
             values: plan.values,
             steps: plan.steps,
@@ -393,7 +393,7 @@ fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
 fn a_slice_ends_when_no_user_has_an_answer_any_more() {
     // Method: every connection is closed without a byte.
     let base = plan(2, ScenarioEnd::AfterSessions(0));
-    let scenario = ScenarioLoad {
+    let scenario = ScenarioUsers {
         script: Arc::new(ScenarioScript {
             values: base.values,
             steps: base.steps,

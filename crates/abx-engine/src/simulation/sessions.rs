@@ -9,7 +9,7 @@ use super::script::PeerStep;
 use super::simulated::{MS, SECOND};
 use crate::io::Io;
 use crate::sessions::{
-    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionRunner,
+    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionPlan, SessionRunner,
     SessionStep, SessionTerms,
 };
 use crate::stopper::Stopper;
@@ -74,8 +74,8 @@ pub(super) fn terms() -> SessionTerms {
     }
 }
 
-fn load(sessions: u64, calls: u32) -> SessionLoad {
-    SessionLoad {
+fn load(sessions: u64, calls: u32) -> SessionPlan {
+    SessionPlan {
         terms: terms(),
         sessions,
         begins: None,
@@ -86,7 +86,7 @@ fn load(sessions: u64, calls: u32) -> SessionLoad {
 }
 
 /// What is heard of a load on a peer that follows these steps on each connection.
-fn heard_over(network: Network, load: SessionLoad, steps: &[PeerStep]) -> Hearer {
+fn heard_over(network: Network, load: SessionPlan, steps: &[PeerStep]) -> Hearer {
     let steps = steps.to_vec();
     let sim = Sim::new(network, Box::new(move |_| steps.clone()));
     let mut hearer = Hearer {
@@ -97,7 +97,7 @@ fn heard_over(network: Network, load: SessionLoad, steps: &[PeerStep]) -> Hearer
     hearer
 }
 
-fn heard(load: SessionLoad, steps: &[PeerStep]) -> Hearer {
+fn heard(load: SessionPlan, steps: &[PeerStep]) -> Hearer {
     heard_over(Network::faultless(1), load, steps)
 }
 
@@ -147,7 +147,7 @@ fn sessions_begin_when_they_are_due() {
     // lasts for less than a millisecond.
     let due = [0, 2 * MS, 2 * MS, 7 * MS].map(Nanos);
     let heard = heard(
-        SessionLoad {
+        SessionPlan {
             begins: Some(Box::new(due.into_iter())),
             ..load(10, 1)
         },
@@ -166,7 +166,7 @@ fn bursts_go_out_together_whatever_the_network_does_to_them() {
     for seed in 0..50 {
         let mut network = Network::faultless(seed);
         (network.faults.split, network.faults.short_send) = (500, 500);
-        let load = SessionLoad {
+        let load = SessionPlan {
             burst: 2,
             ..load(4, 5)
         };
@@ -258,7 +258,7 @@ fn a_session_without_progress_is_given_up() {
     // more than everything else.
     let steps = [READ, PeerStep::Work, send(HELLO), READ];
     for (answer_timeout, expected) in [(0, 1), (2, 3)] {
-        let load = SessionLoad {
+        let load = SessionPlan {
             terms: SessionTerms {
                 timeout: Some(Nanos(SECOND)),
                 answer_timeout: Nanos(answer_timeout * SECOND),

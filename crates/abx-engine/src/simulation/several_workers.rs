@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
@@ -18,7 +19,7 @@ const TIMEOUT: u64 = 100 * MS;
 /// each connection.
 fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
     let mut plan = plan(1, b"", 1);
-    plan.timeout_ns = TIMEOUT;
+    plan.timeout = Duration::from_nanos(TIMEOUT);
     let script = move |number| {
         accepts(number);
         Vec::new()

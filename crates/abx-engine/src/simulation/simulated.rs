@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::{Outcome, Tally};
+use abx_model::LoadOptions;
 use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -21,11 +23,16 @@ pub(super) const SECOND: u64 = 1_000 * MS;
 
 pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
     LoadPlan {
+        options: LoadOptions {
+            connections,
+            verify_every: 10,
+            timeout: Duration::from_nanos(SECOND),
+            ..LoadOptions::default()
+        },
         address: Sim::ADDRESS.into(),
         tls: None,
         buffer_bytes: None,
         sources: Vec::new(),
-        connections,
         pipeline: 1,
         requests: vec![Asked {
             request: RequestPlan {
@@ -46,11 +53,8 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
             },
             weight: 1,
         }],
-        keep_alive: true,
-        verify_every: 10,
         shape: abx_evidence::Shape::Request,
-        timeout_ns: SECOND,
-        open_rate: None,
+        opening_limit: None,
         open_within_ns: None,
         timeline: None,
         log: None,
@@ -159,7 +163,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
         };
         let mut plan = plan(8, body, seed);
         plan.keep_alive = seed % 11 != 0;
-        plan.timeout_ns = 50 * MS;
+        plan.timeout = Duration::from_nanos(50 * MS);
         let mut pool = pool(network, plan, body);
         pool.connect_all(&AtomicBool::new(false));
         let ran = run_requests(&mut pool, 400);
@@ -278,7 +282,7 @@ fn ten_minutes_of_load_pass_in_virtual_time() {
     network.faults.split = 100;
     network.faults.reorder = 500;
     let mut plan = plan(50, body, 9);
-    plan.timeout_ns = 10 * SECOND;
+    plan.timeout = Duration::from_nanos(10 * SECOND);
     let mut pool = pool(network, plan, body);
     pool.connect_all(&AtomicBool::new(false));
     let start = pool.now();
@@ -302,7 +306,7 @@ fn a_timeout_ends_at_its_moment_and_every_connection_once() {
     let mut network = Network::faultless(2);
     network.faults.silence = 1000;
     let mut plan = plan(3, body, 2);
-    plan.timeout_ns = 123_456_789;
+    plan.timeout = Duration::from_nanos(123_456_789);
     let mut pool = pool(network, plan, body);
     pool.connect_all(&AtomicBool::new(false));
     let start = pool.now();

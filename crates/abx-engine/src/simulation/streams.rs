@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use abx_evidence::{Outcome, Outcomes, Phase};
 use abx_sys::Nanos;
@@ -133,7 +134,7 @@ fn a_closed_loop_of_streams_gets_what_the_server_serves() {
             for (turns, slices) in [(5, 30), (10, 15), (50, 4)] {
                 let mut plan = streams_plan(5, BODY, 4, 5);
                 plan.verify_every = 3;
-                plan.timeout_ns = 3_000 * MS;
+                plan.timeout = Duration::from_nanos(3_000 * MS);
                 let steps = RequestLengths::of(&plan).steps(4_000, |place| match is_reversed {
                     false => vec![PeerStep::Work, answer(stream(place), BODY)],
                     true if place % 2 == 0 => Vec::new(),
@@ -220,7 +221,7 @@ fn no_stream_is_lost_or_counted_twice() {
         let body = &bodies[usize::try_from(seed % 2).unwrap()];
         let width = [4, 16][usize::try_from(seed / 2 % 2).unwrap()];
         let mut plan = streams_plan(8, body, width, seed);
-        plan.timeout_ns = 50 * MS;
+        plan.timeout = Duration::from_nanos(50 * MS);
         let steps = RequestLengths::of(&plan).steps(60, |place| {
             let mut steps = vec![PeerStep::Work, answer(stream(place), body)];
             if place == 59 {

@@ -12,7 +12,7 @@ use super::simulated::{MS, SECOND};
 use crate::io::Io;
 use crate::sessions::{
     SessionFailure, SessionListener, SessionStep, SessionTerms, VisitBurst, VisitCall, VisitClient,
-    VisitEnd, VisitLoad, VisitRunner,
+    VisitEnd, VisitPlan, VisitRunner,
 };
 use crate::stopper::Stopper;
 
@@ -61,8 +61,8 @@ impl VisitClient for Visitor {
     }
 }
 
-fn load(visits: u64) -> VisitLoad {
-    VisitLoad {
+fn load(visits: u64) -> VisitPlan {
+    VisitPlan {
         terms: terms(),
         visits,
         begins: None,
@@ -85,7 +85,7 @@ fn bursts(calls: &[u32], think_ms: u64) -> Vec<VisitBurst> {
 /// What is heard of a load whose connections find such peers.
 fn heard_over(
     network: Network,
-    load: VisitLoad,
+    load: VisitPlan,
     bursts: Vec<VisitBurst>,
     script: PeerScript,
 ) -> Visitor {
@@ -99,7 +99,7 @@ fn heard_over(
     visitor
 }
 
-fn heard(load: VisitLoad, bursts: Vec<VisitBurst>, steps: &[PeerStep]) -> Visitor {
+fn heard(load: VisitPlan, bursts: Vec<VisitBurst>, steps: &[PeerStep]) -> Visitor {
     let steps = steps.to_vec();
     let script: PeerScript = Box::new(move |_| steps.clone());
     heard_over(Network::faultless(1), load, bursts, script)
@@ -144,7 +144,7 @@ fn calls_go_over_further_connections_when_those_before_are_full() {
         for seed in 0..20 {
             let mut network = Network::faultless(seed);
             (network.faults.split, network.faults.short_send) = (500, 500);
-            let load = VisitLoad {
+            let load = VisitPlan {
                 piped: 2,
                 connections,
                 ..load(2)
@@ -161,7 +161,7 @@ fn calls_go_over_further_connections_when_those_before_are_full() {
 #[test]
 fn a_connection_that_is_not_kept_has_one_call() {
     // Method: a burst of three and one of one; the peer would answer more.
-    let load = VisitLoad {
+    let load = VisitPlan {
         keeps: false,
         ..load(2)
     };
@@ -217,7 +217,7 @@ fn who_retries_does_so_until_there_is_an_answer() {
         0 | 1 => vec![READ, PeerStep::Close],
         _ => serving(),
     });
-    let load = VisitLoad {
+    let load = VisitPlan {
         retries: true,
         ..load(1)
     };
@@ -231,7 +231,7 @@ fn who_retries_does_so_until_there_is_an_answer() {
     // One that answers with the failing status twice, and then as it should.
     let no = "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
     let steps = [READ, send(no), READ, send(no), READ, send(HELLO)];
-    let load = VisitLoad {
+    let load = VisitPlan {
         failure_status: Some(503),
         retries: true,
         ..self::load(1)
@@ -249,7 +249,7 @@ fn who_retries_does_so_until_there_is_an_answer() {
 fn nobody_waits_too_long_for_an_answer_and_thinking_is_no_wait() {
     // Method: a second of patience and three of thought. A peer that always answers, and one
     // that does so once.
-    let patient = |visits| VisitLoad {
+    let patient = |visits| VisitPlan {
         terms: SessionTerms {
             timeout: Some(Nanos(SECOND)),
             ..terms()
@@ -274,7 +274,7 @@ fn an_answer_of_the_failing_status_ends_the_visit() {
         PeerStep::Again,
     ];
     for (failure_status, expected) in [(Some(404), (1, 1, false)), (Some(500), (1, 2, true))] {
-        let load = VisitLoad {
+        let load = VisitPlan {
             failure_status,
             ..load(2)
         };
@@ -292,7 +292,7 @@ fn visits_that_find_nobody_fail_and_the_next_ones_begin() {
         let mut network = Network::faultless(1);
         network.faults.refused = 1000;
         let moments = begins.map(|due| Box::new(due.into_iter()) as Box<dyn Iterator<Item = _>>);
-        let load = VisitLoad {
+        let load = VisitPlan {
             begins: moments,
             ..load(4)
         };
@@ -312,7 +312,7 @@ fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
     for piece in ENDLESS {
         for is_stopped in [false, true] {
             let moments = [0, 10, 20, 30].map(|ms| Nanos(ms * MS));
-            let mut load = VisitLoad {
+            let mut load = VisitPlan {
                 begins: Some(Box::new(moments.into_iter())),
                 ..load(4)
             };

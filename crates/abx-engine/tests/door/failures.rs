@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use abx_evidence::Outcome;
 
@@ -67,7 +68,7 @@ fn a_request_without_an_answer_times_out_and_its_connection_is_replaced() {
         }
     });
     let mut plan = load(peer.address(), 4);
-    plan.timeout_ns = 1_000_000_000;
+    plan.timeout = Duration::from_nanos(1_000_000_000);
     let mut engine = engine(1);
     let (pool, _) = engine.open(&plan).unwrap();
     let stopper = engine.stopper();
@@ -100,7 +101,7 @@ fn a_slice_ends_early_when_no_connection_gets_an_answer() {
     // enough are given up, not waited for.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut plan = load(silent.local_addr().unwrap(), 4);
-    plan.timeout_ns = 100_000_000;
+    plan.timeout = Duration::from_nanos(100_000_000);
     let slice = run(2, &plan, &span_ms(3_600_000, 0));
 
     assert!(slice.stopped_answering);

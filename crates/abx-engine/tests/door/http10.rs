@@ -122,7 +122,7 @@ fn an_answer_without_an_end_times_out() {
     for keep_alive in [false, true] {
         let (peer, _) = peer("HTTP/1.0 200 OK\r\n\r\nhello", Then::KeepsOpen);
         let mut plan = plan(&peer, keep_alive);
-        plan.timeout_ns = 50_000_000;
+        plan.timeout = Duration::from_nanos(50_000_000);
         let slice = run(1, &plan, &requests(REQUESTS));
 
         assert!(slice.stopped_answering);

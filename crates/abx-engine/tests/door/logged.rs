@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use abx_engine::LoadPlan;
 use abx_evidence::{Outcome, RequestCount, RequestLogPlan};
+use abx_model::LoadOptions;
 
 use crate::peer::Peer;
 use crate::{HELLO, NOBODY, load, requests, run};
@@ -30,7 +31,10 @@ fn each_request_is_logged_with_its_times() {
         let peer = Peer::answering(HELLO);
         let count = Arc::default();
         let plan = LoadPlan {
-            keep_alive,
+            options: LoadOptions {
+                keep_alive,
+                ..load(peer.address(), 4).options
+            },
             ..logged(load(peer.address(), 4), &count)
         };
         let slice = run(2, &plan, &requests(20));

@@ -30,6 +30,7 @@ use abx_engine::{
     RequestPlan, SliceEnd, SlicePlan,
 };
 use abx_evidence::{Outcome, SliceTally, Wait};
+use abx_model::LoadOptions;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The answer that [`load`] expects.
@@ -57,11 +58,16 @@ pub(crate) fn engine_that_waits(threads: usize, wait: Wait) -> Engine {
 /// GET with keep-alive, every body compared with `hello`, and time enough.
 pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
     LoadPlan {
+        options: LoadOptions {
+            connections,
+            verify_every: 1,
+            timeout: Duration::from_secs(30),
+            ..LoadOptions::default()
+        },
         address: address.into(),
         tls: None,
         buffer_bytes: None,
         sources: Vec::new(),
-        connections,
         pipeline: 1,
         requests: vec![Asked {
             request: RequestPlan {
@@ -79,11 +85,8 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
             },
             weight: 1,
         }],
-        keep_alive: true,
-        verify_every: 1,
         shape: abx_evidence::Shape::Request,
-        timeout_ns: 30_000_000_000,
-        open_rate: None,
+        opening_limit: None,
         open_within_ns: None,
         timeline: None,
         log: None,

@@ -1,5 +1,7 @@
 //! More workers than this machine has processors: what each has adds up to what was asked for.
 
+use std::time::Duration;
+
 use abx_engine::Pacing;
 use abx_engine::schedule::{Arrivals, Schedule, ScheduleShare};
 use abx_evidence::{Outcome, SliceTally};
@@ -59,7 +61,7 @@ fn workers_without_connections_say_nothing_of_the_subject() {
     let peer = Peer::answering(HELLO);
     let ran = |address| -> SliceTally {
         let mut load = load(address, 3);
-        load.timeout_ns = 100 * MS;
+        load.timeout = Duration::from_nanos(100 * MS);
         let mut engine = engine(64);
         let (pool, report) = engine.open(&load).unwrap();
         assert_eq!(report.standing, 3);

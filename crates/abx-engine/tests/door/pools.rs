@@ -1,6 +1,7 @@
 //! Pools: opening, refreshing, several at once.
 
 use std::net::TcpListener;
+use std::time::Duration;
 
 use abx_engine::{EngineError, EnginePlan};
 use abx_evidence::{Outcome, Wait};
@@ -67,7 +68,7 @@ fn every_connection_that_does_not_stand_has_a_reason() {
     };
     let listener = Socket::listen("127.0.0.1:0".parse().unwrap(), options).unwrap();
     let mut plan = load(listener.local_address().unwrap(), 200);
-    plan.timeout_ns = 100_000_000;
+    plan.timeout = Duration::from_nanos(100_000_000);
     let (_, report) = engine(1).open(&plan).unwrap();
 
     assert!(report.standing < 200);
@@ -88,7 +89,7 @@ fn how_far_an_opening_is_is_told_while_it_lasts() {
     };
     let listener = Socket::listen("127.0.0.1:0".parse().unwrap(), options).unwrap();
     let mut plan = load(listener.local_address().unwrap(), 100);
-    plan.timeout_ns = 4_000_000_000;
+    plan.timeout = Duration::from_nanos(4_000_000_000);
     let mut told = Vec::new();
     let mut engine = engine(2);
     let (pool, report) = engine
@@ -128,7 +129,7 @@ fn a_subject_that_comes_back_is_loaded_again() {
     let address = gone.local_addr().unwrap();
     drop(gone);
     let mut plan = load(address, 3);
-    plan.timeout_ns = 300_000_000;
+    plan.timeout = Duration::from_nanos(300_000_000);
     let mut engine = engine(1);
     let (pool, report) = engine.open(&plan).unwrap();
     assert_eq!(report.standing, 0);

@@ -11,6 +11,7 @@ use abx_engine::{
     EngineError, LoadPlan, ProbeError, TlsIdentity, TlsPlan, TlsTrust, TlsVersion, probe,
 };
 use abx_evidence::{Outcome, Phase, RequestLogPlan, SliceTally};
+use abx_model::LoadOptions;
 use rcgen::{CertifiedKey, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
@@ -212,8 +213,11 @@ fn each_request_may_bring_its_own_connection() {
                 ..believing()
             };
             let load = LoadPlan {
-                keep_alive: false,
-                verify_every: 1,
+                options: LoadOptions {
+                    keep_alive: false,
+                    verify_every: 1,
+                    ..load(peer.address, 2).options
+                },
                 ..over_tls(peer.address, 2, tls)
             };
             let slice = crate::run(1, &load, &crate::requests(50));
@@ -247,7 +251,10 @@ fn connections_that_are_opened_together_all_have_something_to_resume() {
         ..believing()
     };
     let load = LoadPlan {
-        keep_alive: false,
+        options: LoadOptions {
+            keep_alive: false,
+            ..load(peer.address, 20).options
+        },
         ..over_tls(peer.address, 20, tls)
     };
     let mut engine = crate::engine(1);
@@ -477,7 +484,10 @@ fn a_log_has_what_was_agreed_on() {
                 ..believing()
             };
             let plan = LoadPlan {
-                keep_alive: false,
+                options: LoadOptions {
+                    keep_alive: false,
+                    ..load(peer.address, 2).options
+                },
                 log: Some(RequestLogPlan {
                     most: 100,
                     ..RequestLogPlan::default()

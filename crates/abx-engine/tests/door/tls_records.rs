@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use abx_engine::{
-    ScenarioPlan, ScenarioStep, SessionClient, SessionFailure, SessionListener, SessionLoad,
+    ScenarioPlan, ScenarioStep, SessionClient, SessionFailure, SessionListener, SessionPlan,
     SessionStep, SessionTerms, Stopper, TextTemplate, run_scenario, run_sessions,
 };
 use abx_evidence::Wait;
@@ -85,7 +85,7 @@ fn a_session_that_meets_a_broken_record_says_so() {
     // Method: two sessions of three calls, whose second response has such a record behind it.
     let peer = TlsPeer::start(BOTH, false);
     peer.seen.breaks_after.store(2, Ordering::SeqCst);
-    let load = SessionLoad {
+    let load = SessionPlan {
         terms: SessionTerms {
             address: peer.address,
             tls: Some(believing()),

@@ -14,7 +14,7 @@ use crate::record::{LoadSettings, Measured, OtherProgram, SliceRecord};
 use crate::stats::Margin;
 use crate::stats::paired::PairedMean;
 use crate::stats::student::Confidence;
-use crate::view::LoadView;
+use crate::view::OfferView;
 use crate::view::sums::Sums;
 
 /// The schema that this version writes.
@@ -248,7 +248,7 @@ impl Noise {
         let (Some(load), Some(again)) = (record.loads.first(), record.subjects.last()) else {
             return Noise::default();
         };
-        let view = LoadView::of(record, load);
+        let view = OfferView::of(record, load);
         let values = Values::under(&view, Metric::Throughput, Rounds::All);
         let ratios = values.log_ratios([&again.name, &record.settings.baseline]);
         let paired = PairedMean::of(&ratios).ok();

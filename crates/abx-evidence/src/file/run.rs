@@ -2,6 +2,7 @@
 //! subject in one block. What was measured stands under a key of its own; all other keys
 //! are read from it by [`RunRecord::judged`], when it is made and whenever it is read.
 
+use abx_model::{Exchange, LoadOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,6 @@ use crate::judge::scope::Scope;
 use crate::judge::server_times::ServerTime;
 use crate::measure::arrivals::{ArrivalKind, ArrivalSettings, Offered};
 use crate::measure::broadcasts::Broadcasts;
-use crate::measure::exchange::Exchange;
 use crate::measure::held::Held;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phase_times::PhaseTimes;
@@ -247,8 +247,9 @@ pub struct RunSettings {
     pub connected_to: Option<String>,
     /// The method.
     pub method: String,
-    /// Connections.
-    pub connections: u32,
+    /// What every load has.
+    #[serde(flatten)]
+    pub options: LoadOptions,
     /// What they speak, and how many requests each has in flight.
     #[serde(flatten)]
     pub exchange: Exchange,
@@ -267,16 +268,12 @@ pub struct RunSettings {
     /// warm-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_s: Option<f64>,
-    /// Whether a connection serves more than one request.
-    pub keep_alive: bool,
     /// How connections were encrypted; `None` where they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSettings>,
-    /// How long a request may take, in seconds.
-    pub timeout_s: f64,
-    /// Of how many answers one had its body hashed.
-    pub verify_every: u32,
 }
+
+abx_model::has_options!(RunSettings);
 
 impl RunSettings {
     fn of(measured: &Measured, parts: &RunParts) -> RunSettings {
@@ -288,7 +285,7 @@ impl RunSettings {
             url: subject.address.clone().unwrap_or_default(),
             connected_to: subject.connected_to.clone(),
             method: request.map_or_else(String::new, |request| request.method.clone()),
-            connections: settings.connections,
+            options: settings.options,
             exchange: settings.exchange.clone(),
             arrivals: settings.arrivals.clone(),
             threads: measured.settings.threads,
@@ -296,10 +293,7 @@ impl RunSettings {
             duration_s: pilot.slice_requests.is_none().then_some(duration_s),
             requests: pilot.slice_requests,
             warm_up_s: (pilot.warm_up_ns > 0).then_some(pilot.warm_up_ns as f64 / 1e9),
-            keep_alive: settings.keep_alive,
             tls: settings.tls.clone(),
-            timeout_s: settings.timeout_s,
-            verify_every: settings.verify_every,
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 
 use crate::measure::arrivals::ArrivalSettings;
-use crate::measure::exchange::{Exchange, LoadShape};
 use crate::measure::phase_times::PhaseTimes;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
+use abx_model::{Exchange, LoadShape};
 
 /// Where round trips lie that wait for a delayed acknowledgement. Linux delays
 /// one by 40 ms at least (`TCP_DELACK_MIN`), and the round trip itself comes on top.

@@ -6,7 +6,7 @@ use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Settings};
-use crate::view::LoadView;
+use crate::view::OfferView;
 use crate::view::sums::Sums;
 
 /// A subject this busy is the limit, whatever the generator does.
@@ -68,7 +68,7 @@ impl Busy {
 }
 
 impl Bottleneck {
-    pub(crate) fn of(view: &LoadView) -> Bottleneck {
+    pub(crate) fn of(view: &OfferView) -> Bottleneck {
         let settings = &view.study.settings;
         let cpus = settings.subject_cpus.len().max(1) as u64;
         let subjects = view.subjects.iter().map(|own| {

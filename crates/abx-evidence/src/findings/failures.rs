@@ -1,12 +1,12 @@
 //! Findings about outcomes, the same for a run and for a study.
 
-use crate::measure::exchange::LoadShape;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::share::share;
 use crate::measure::statuses::Statuses;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{FailedStart, Measured};
+use abx_model::LoadShape;
 
 /// Above this share of failed requests no claim stands.
 const FAILED_MAX: f64 = 0.001;

@@ -8,7 +8,7 @@ use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{Disturbance, Measured, OtherProgram, Round};
 use crate::stats::stop::blocks_for_verdict;
-use crate::view::LoadView;
+use crate::view::OfferView;
 
 /// Processor time that is neither abx's nor the subjects', as a share of all.
 pub(crate) const FOREIGN_MAX: f64 = 0.03;
@@ -57,7 +57,7 @@ const PROGRAMS: usize = 3;
 const PROGRAM_CPU_MIN_S: f64 = 0.01;
 
 /// What else ran on the machine, under one load.
-pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
+pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
     let (record, load, all) = (view.study, view.load, view.sums());
     let cpus = processors(record) as u64;
     let capacity = all.window_ns * cpus;
@@ -129,7 +129,7 @@ pub(super) fn machine(view: &LoadView) -> Vec<Finding> {
 }
 
 /// That abx itself stood still: what it then measured is its own pause.
-fn paused(view: &LoadView) -> Option<Finding> {
+fn paused(view: &OfferView) -> Option<Finding> {
     let rounds = || view.parts().flat_map(|part| &part.rounds);
     let is_paused = |round: &&Round| round.slices.iter().any(|slice| slice.paused_ns > 0);
     let paused_s = view.sums().paused_ns as f64 / 1e9;
@@ -179,7 +179,7 @@ fn listed(words: &[impl AsRef<str>]) -> String {
 
 /// Rounds that something from outside disturbed; they are marked and stay in. With too few
 /// blocks beside them, no verdict without them could contradict the one with them.
-pub(super) fn disturbed(view: &LoadView) -> Option<Finding> {
+pub(super) fn disturbed(view: &OfferView) -> Option<Finding> {
     let (disturbed, all) = view.disturbed_rounds();
     (disturbed > 0).then(|| {
         let (clean, blocks) = view.clean_blocks();

@@ -25,7 +25,6 @@ mod steady;
 mod strain;
 mod unread;
 
-use crate::measure::exchange::LoadShape;
 use crate::measure::outcome::Outcome;
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
@@ -36,7 +35,8 @@ use crate::record::{
 use crate::stats::stop::blocks_for_verdict;
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
-use crate::view::{LoadView, StudyView, SubjectView};
+use crate::view::{OfferView, StudyView, SubjectView};
+use abx_model::LoadShape;
 
 use acknowledgements::{Echoes, ResponseParts};
 use answers::{answers_differ, varying};
@@ -87,7 +87,7 @@ pub(crate) fn findings(
 }
 
 /// What limits figures of one load.
-fn of_load(view: &LoadView, summaries: &[Summary]) -> Vec<Finding> {
+fn of_load(view: &OfferView, summaries: &[Summary]) -> Vec<Finding> {
     let load = view.load;
     let limit = Bottleneck::of(view);
     let is_saturating = load.settings.arrivals.is_saturating();
@@ -157,7 +157,7 @@ fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<F
 }
 
 /// What limits figures of connections that say nothing: there are no slices.
-fn of_connections(view: &LoadView) -> Vec<Finding> {
+fn of_connections(view: &OfferView) -> Vec<Finding> {
     let each = view.subjects.iter().flat_map(|own| {
         let mut found = Vec::from_iter(held::of_subject(own));
         found.extend(not_opened(own));

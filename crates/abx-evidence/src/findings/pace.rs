@@ -8,7 +8,7 @@ use crate::measure::share::share;
 use crate::measure::times::{Figure, Times};
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::view::{LoadView, SubjectView};
+use crate::view::{OfferView, SubjectView};
 
 /// The share of what was due that may be missing.
 const MISSED_MAX: f64 = 0.01;
@@ -238,7 +238,7 @@ impl Cause {
 
 /// In an open loop: that both of these subjects answered all that was offered,
 /// so that their throughput is the load's and not theirs, and is not compared.
-pub(crate) fn both_kept_up(view: &LoadView, [subject, baseline]: [&str; 2]) -> Option<Finding> {
+pub(crate) fn both_kept_up(view: &OfferView, [subject, baseline]: [&str; 2]) -> Option<Finding> {
     let load = view.load;
     let [one, other] = [subject, baseline].map(|name| view.subject(name).and_then(kept_up));
     let offered = one.zip(other)?.0;

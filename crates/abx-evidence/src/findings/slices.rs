@@ -1,6 +1,5 @@
 //! Findings about the slices of one subject under one load.
 
-use crate::measure::exchange::LoadShape;
 use crate::measure::share::share;
 use crate::measure::times::Figure;
 use crate::record::LoadRecord;
@@ -8,6 +7,7 @@ use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::view::SubjectView;
 use crate::view::summary::Summary;
+use abx_model::LoadShape;
 
 /// Little's law may be off by this much before it is noted, and before it voids.
 const LITTLE_NOTE: f64 = 0.03;

@@ -9,7 +9,7 @@ use crate::stats::stop::BLOCKS_ORDERED;
 use crate::stats::student::Confidence;
 use crate::stats::warm_up::warm_up;
 use crate::view::sums::Sums;
-use crate::view::{BlockView, LoadView, SubjectView};
+use crate::view::{BlockView, OfferView, SubjectView};
 
 /// A start that changes the throughput of a run by less than this share is left as it is.
 const WARM_UP_EFFECT_MIN: f64 = 0.01;
@@ -113,7 +113,7 @@ pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
 
 /// Subjects that had not settled when their warm-up was measured, with what changed in
 /// the rounds that count.
-pub(super) fn unsettled<'a>(view: &'a LoadView) -> impl Iterator<Item = Finding> + 'a {
+pub(super) fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
     let subjects = view.load.pilot.iter().flat_map(|pilot| &pilot.subjects);
     let unsettled = subjects.filter(|(_, found)| !found.settled);
     unsettled.map(|(subject, found)| {

@@ -5,7 +5,7 @@ use crate::findings::frequency;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 use crate::record::{HostCounters, SubjectReadings};
-use crate::view::LoadView;
+use crate::view::OfferView;
 
 const MOUNTED: &str = "run where /proc is mounted";
 const KEPT: &str =
@@ -19,7 +19,7 @@ struct Unread {
 }
 
 /// Everything that was not checked under one load.
-pub(super) fn unread(view: &LoadView) -> Option<Finding> {
+pub(super) fn unread(view: &OfferView) -> Option<Finding> {
     let unread: Vec<Unread> = [of_slices(view), of_sides(view)]
         .into_iter()
         .flatten()
@@ -44,7 +44,7 @@ pub(super) fn unread(view: &LoadView) -> Option<Finding> {
 }
 
 /// What slices and blocks lack.
-fn of_slices(view: &LoadView) -> Vec<Unread> {
+fn of_slices(view: &OfferView) -> Vec<Unread> {
     let all = view.sums();
     let looks = [
         (
@@ -78,7 +78,7 @@ fn of_slices(view: &LoadView) -> Vec<Unread> {
 }
 
 /// What was not read beside the slices.
-fn of_sides(view: &LoadView) -> Vec<Unread> {
+fn of_sides(view: &OfferView) -> Vec<Unread> {
     let lacks = |is_absent: fn(&SubjectReadings) -> bool| {
         // Who has failed was not loaded.
         let loaded = { view.subjects.iter() }.filter(|own| !own.has_failed());

@@ -18,7 +18,7 @@ use crate::stats::capacity::{
 };
 use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
-use crate::view::{LoadView, StudyView};
+use crate::view::{OfferView, StudyView};
 
 /// One subject's capacity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ pub(crate) struct RateGrid<'a> {
     /// What the loads have in common of their names.
     pub(crate) name: String,
     /// By rate, upwards.
-    loads: Vec<&'a LoadView<'a>>,
+    loads: Vec<&'a OfferView<'a>>,
 }
 
 /// The grids of a study, in the order of their first loads.
@@ -98,7 +98,7 @@ pub(crate) fn capacities(study: &StudyView) -> Vec<Capacity> {
     each.collect()
 }
 
-fn rate(view: &LoadView) -> f64 {
+fn rate(view: &OfferView) -> f64 {
     view.load.settings.arrivals.rate_per_s.unwrap_or_default()
 }
 

@@ -20,7 +20,7 @@ use crate::stats::paired::{BLOCKS_MIN, PairedMean, RatioInterval};
 use crate::stats::stop::{blocks_for_verdict, blocks_needed};
 use crate::stats::student::Confidence;
 use crate::stats::{Margin, StatsError, power};
-use crate::view::LoadView;
+use crate::view::OfferView;
 use crate::view::faults::FaultView;
 
 /// What a comparison is for.
@@ -178,7 +178,7 @@ pub struct Undisturbed {
 /// What comparisons are about.
 pub(crate) enum Ground<'a> {
     /// One load.
-    Load(&'a LoadView<'a>),
+    Load(&'a OfferView<'a>),
     /// Several rates, and an objective.
     Grid(RateGrid<'a>),
     /// How subjects start, which is of no load.
@@ -267,7 +267,7 @@ impl<'a> ComparisonFamily<'a> {
         Margin::new(self.study.settings.margin).unwrap_or(Margin::DEFAULT)
     }
 
-    fn load(&self) -> Option<&'a LoadView<'a>> {
+    fn load(&self) -> Option<&'a OfferView<'a>> {
         match self.ground {
             Ground::Load(view) => Some(view),
             Ground::Grid(_) | Ground::Starts | Ground::Fault(_) => None,
@@ -446,7 +446,7 @@ impl<'a> ComparisonFamily<'a> {
 
     /// Blocks in which a subject gave no verified answer: they have no ratio. That one
     /// has failed which is not loaded any more is said already.
-    fn no_answers(&self, view: &LoadView, subject: &str) -> Option<Finding> {
+    fn no_answers(&self, view: &OfferView, subject: &str) -> Option<Finding> {
         let own = view.subject(subject).filter(|own| !own.has_failed())?;
         let all = &own.blocks;
         let is_silent = |number: &Option<BlockValue>| !number.is_some_and(|one| one.amount > 0.0);
@@ -498,7 +498,7 @@ impl<'a> ComparisonFamily<'a> {
 /// In an open loop: that the faster of two subjects answered all that was
 /// offered, and may be able to answer more.
 fn held_by_rate(
-    view: &LoadView,
+    view: &OfferView,
     [subject, baseline]: [&str; 2],
     ratio: Option<f64>,
 ) -> Option<Finding> {

@@ -12,13 +12,13 @@ use crate::judge::faults::{recoveries, seen};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::ClaimFamily;
-use crate::measure::exchange::LoadShape;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::stats::stop::blocks_for_verdict;
 use crate::view::faults::FaultView;
-use crate::view::{LoadView, StudyView};
+use crate::view::{OfferView, StudyView};
+use abx_model::LoadShape;
 
 /// Pairs that are judged together by one metric.
 pub(crate) struct Question<'a> {
@@ -104,7 +104,7 @@ impl<'a> ComparisonPlan<'a> {
         questions
     }
 
-    fn ask_under(&mut self, view: &'a LoadView<'a>, pairs: &[[&'a str; 2]], found: &[Finding]) {
+    fn ask_under(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]], found: &[Finding]) {
         let load = view.load;
         let under = |metric| Values::under(view, metric, Rounds::All);
         let speed = under(Metric::Throughput);
@@ -167,7 +167,7 @@ impl<'a> ComparisonPlan<'a> {
     /// By what each pair is compared that the study asks for.
     fn sort(
         &mut self,
-        view: &'a LoadView<'a>,
+        view: &'a OfferView<'a>,
         pairs: &[[&'a str; 2]],
         found: &[Finding],
         (speed, fallback): (&Values<'a>, &CpuFallback<'a>),
@@ -200,7 +200,7 @@ impl<'a> ComparisonPlan<'a> {
     }
 
     /// How long each step of a scenario took.
-    fn ask_of_steps(&mut self, view: &'a LoadView<'a>, pairs: &[[&'a str; 2]]) {
+    fn ask_of_steps(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]]) {
         let Some(scenario) = &view.load.settings.scenario else {
             return;
         };
@@ -216,7 +216,7 @@ impl<'a> ComparisonPlan<'a> {
     }
 
     /// Connections that say nothing take memory, and time to be opened.
-    fn ask_of_connections(&mut self, view: &'a LoadView<'a>, pairs: &[[&'a str; 2]]) {
+    fn ask_of_connections(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]]) {
         let memory = Values::under(view, Metric::MemoryPerConnection, Rounds::All);
         let known = whole(&memory, pairs.iter());
         if known.len() < pairs.len() {

@@ -6,17 +6,17 @@ use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::record::finding::{Finding, Level, Limits};
 use crate::stats::paired::PairedMean;
-use crate::view::LoadView;
+use crate::view::OfferView;
 
 /// Throughput and processor time of one load, with who held the throughput back.
 pub(crate) struct CpuFallback<'a> {
-    view: &'a LoadView<'a>,
+    view: &'a OfferView<'a>,
     limit: Bottleneck,
     cpu: Values<'a>,
 }
 
 impl<'a> CpuFallback<'a> {
-    pub(crate) fn of(view: &'a LoadView<'a>) -> CpuFallback<'a> {
+    pub(crate) fn of(view: &'a OfferView<'a>) -> CpuFallback<'a> {
         CpuFallback {
             view,
             limit: Bottleneck::of(view),
@@ -81,7 +81,7 @@ impl<'a> CpuFallback<'a> {
 
 /// Why processor time does not stand in for the throughput of a pair that was limited by
 /// something else than its subjects; empty where it could.
-pub(crate) fn why_not(view: &LoadView, pair: [&str; 2]) -> &'static str {
+pub(crate) fn why_not(view: &OfferView, pair: [&str; 2]) -> &'static str {
     let cpu = Values::under(view, Metric::ServerCpu, Rounds::All);
     match cpu.are_whole(pair) {
         true => "",

@@ -17,9 +17,9 @@ use crate::findings::pace::kept_up;
 use crate::judge::conclude;
 use crate::record::finding::{Finding, Level, Limits};
 use crate::record::finding_id::FindingId;
-use crate::record::{Measured, PastBaseline, PastLoad, SubjectRecord};
+use crate::record::{Measured, PastBaseline, PastMeasurement, SubjectRecord};
 use crate::stats::stop::BLOCKS_ORDERED;
-use crate::view::{LoadView, StudyView, SubjectView};
+use crate::view::{OfferView, StudyView, SubjectView};
 
 pub use fingerprint::{Difference, Fingerprint};
 pub use reference::SessionReference;
@@ -184,10 +184,10 @@ fn subject_of(past: PastSubject<'_>) -> Result<&SubjectRecord, PastBaselineError
 /// those that limit it.
 fn past_load(
     record: &str,
-    load: &LoadView,
+    load: &OfferView,
     own: &SubjectView,
     mut findings: Vec<Finding>,
-) -> Result<PastLoad, PastBaselineError> {
+) -> Result<PastMeasurement, PastBaselineError> {
     let name = own.subject;
     if let Some(void) = findings.iter().find(|one| one.level == Level::Void) {
         return Err(no_claim(record, name, &void.message));
@@ -207,7 +207,7 @@ fn past_load(
         let message = format!("it gave no verified answer in block {block}");
         return Err(no_claim(record, name, &message));
     }
-    Ok(PastLoad {
+    Ok(PastMeasurement {
         load: own.load.name.clone(),
         throughputs_per_s,
         is_generator_bound: Bottleneck::of(load).is_generator_bound(name),

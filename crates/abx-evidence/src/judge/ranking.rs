@@ -11,9 +11,9 @@ use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::{ClaimFamily, ERROR, Verdict};
-use crate::measure::exchange::LoadShape;
 use crate::record::finding::{Finding, Level, Limits, Validity};
-use crate::view::{LoadView, StudyView};
+use crate::view::{OfferView, StudyView};
+use abx_model::LoadShape;
 
 /// The subjects of a study under one load, the best first.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -143,7 +143,7 @@ pub(crate) fn rankings(
 /// The ranking of those under a load that have not failed, and of which something can be
 /// claimed.
 fn rank(
-    view: &LoadView,
+    view: &OfferView,
     asked: &[Comparison],
     found: &[Finding],
     validity: &Validity,

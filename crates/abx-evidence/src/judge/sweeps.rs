@@ -9,7 +9,6 @@ use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::{Metric, Sense};
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;
-use crate::measure::exchange::LoadShape;
 use crate::measure::quantile::median;
 use crate::record::{LoadRecord, LoadSettings, Measured};
 use crate::stats::crossing::{Crossing, Side, crossings};
@@ -18,7 +17,8 @@ use crate::stats::student::Confidence;
 use crate::stats::sweep::Position;
 use crate::stats::usl::{Observation, POSITIONS_MIN, R2_MIN, ScalabilityLaw};
 use crate::view::summary::Summary;
-use crate::view::{LoadView, StudyView};
+use crate::view::{OfferView, StudyView};
+use abx_model::LoadShape;
 
 /// Loads of one study that differ only in one number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -113,7 +113,7 @@ pub(crate) fn sweeps(
     comparisons: &[Comparison],
     summaries: &[Summary],
 ) -> Vec<Sweep> {
-    let mut groups: Vec<(Axis, LoadSettings, Vec<&LoadView>)> = Vec::new();
+    let mut groups: Vec<(Axis, LoadSettings, Vec<&OfferView>)> = Vec::new();
     for view in &study.loads {
         let Some((axis, rest)) = without_number(&view.load.settings) else {
             continue;
@@ -146,7 +146,7 @@ fn without_number(settings: &LoadSettings) -> Option<(Axis, LoadSettings)> {
     Some((Axis::Connections, rest))
 }
 
-fn number(axis: Axis, view: &LoadView) -> f64 {
+fn number(axis: Axis, view: &OfferView) -> f64 {
     let settings = &view.load.settings;
     match axis {
         Axis::Connections => settings.connections.into(),
@@ -158,7 +158,7 @@ fn sweep(
     record: &Measured,
     (comparisons, summaries): (&[Comparison], &[Summary]),
     axis: Axis,
-    mut loads: Vec<&LoadView>,
+    mut loads: Vec<&OfferView>,
 ) -> Option<Sweep> {
     loads.sort_by(|one, other| number(axis, one).total_cmp(&number(axis, other)));
     let at: Vec<f64> = loads.iter().map(|load| number(axis, load)).collect();
@@ -176,8 +176,8 @@ fn sweep(
         Axis::Rate => { loads.iter() }.map(|view| primary_time(view.load)).min()?,
     };
     let crossovers = record.pairs().into_iter().flat_map(|pair| {
-        let is_asked = |view: &&&LoadView| record.pairs_under(view.load).contains(&pair);
-        let asked: Vec<&LoadView> = loads.iter().filter(is_asked).copied().collect();
+        let is_asked = |view: &&&OfferView| record.pairs_under(view.load).contains(&pair);
+        let asked: Vec<&OfferView> = loads.iter().filter(is_asked).copied().collect();
         Path { axis, metric, pair }.crossovers(&asked, comparisons)
     });
     Some(Sweep {
@@ -205,7 +205,7 @@ struct Path<'a> {
 }
 
 impl Path<'_> {
-    fn crossovers(&self, loads: &[&LoadView], comparisons: &[Comparison]) -> Vec<Crossover> {
+    fn crossovers(&self, loads: &[&OfferView], comparisons: &[Comparison]) -> Vec<Crossover> {
         let sound = loads
             .iter()
             .filter(|view| !self.is_void(view.load, comparisons));
@@ -259,10 +259,10 @@ impl Path<'_> {
 
 /// Reads throughputs from the summaries, so that a knee never names a throughput that the
 /// table of the loads contradicts.
-fn knees(loads: &[&LoadView], summaries: &[Summary]) -> Vec<Knee> {
+fn knees(loads: &[&OfferView], summaries: &[Summary]) -> Vec<Knee> {
     let subjects = loads.iter().take(1).flat_map(|view| &view.subjects);
     let knee = |subject: &str| {
-        let under = |view: &&LoadView| {
+        let under = |view: &&OfferView| {
             let of_load = |one: &&Summary| (&*one.subject, &one.load) == (subject, &view.load.name);
             let throughput = summaries.iter().find(of_load)?.throughput_per_s?;
             Some((f64::from(view.load.settings.connections), throughput))
@@ -289,7 +289,7 @@ fn knee(subject: &str, throughputs: &[(f64, f64)]) -> Option<Knee> {
     })
 }
 
-fn scalability(loads: &[&LoadView]) -> Vec<Scalability> {
+fn scalability(loads: &[&OfferView]) -> Vec<Scalability> {
     if loads.len() < POSITIONS_MIN {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ use crate::measure::quantile::{Quantile, QuantileBracket};
 use crate::measure::share::share;
 use crate::record::{BlockRecord, Measured};
 use crate::view::sums::Sums;
-use crate::view::{BlockView, LoadView, Pick};
+use crate::view::{BlockView, OfferView, Pick};
 
 /// One block's number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +44,7 @@ pub(crate) struct Values<'a>(BTreeMap<&'a str, Vec<Option<BlockValue>>>);
 
 impl<'a> Values<'a> {
     /// Those of one load.
-    pub(crate) fn under(view: &LoadView<'a>, metric: Metric, rounds: Rounds) -> Values<'a> {
+    pub(crate) fn under(view: &OfferView<'a>, metric: Metric, rounds: Rounds) -> Values<'a> {
         let counts = |block: &&BlockView| metric != Metric::ColdStart || block.is_first();
         Values::each(view.subjects.iter().map(|subject| {
             let blocks = subject.blocks.iter().filter(counts);
@@ -54,7 +54,7 @@ impl<'a> Values<'a> {
     }
 
     /// Those of one step of a scenario, by its number.
-    pub(crate) fn of_step(view: &LoadView<'a>, metric: Metric, step: usize) -> Values<'a> {
+    pub(crate) fn of_step(view: &OfferView<'a>, metric: Metric, step: usize) -> Values<'a> {
         Values::each(view.subjects.iter().map(|subject| {
             let blocks = subject.blocks.iter();
             let numbers = blocks.map(|block| step_quantile(block, metric, step));

@@ -4,7 +4,6 @@
 pub(crate) mod arrivals;
 pub(crate) mod broadcasts;
 pub(crate) mod course;
-pub(crate) mod exchange;
 pub(crate) mod expected_status;
 pub(crate) mod held;
 pub(crate) mod histogram;

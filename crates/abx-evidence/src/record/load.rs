@@ -3,14 +3,15 @@
 use super::tls::{TlsSession, TlsSettings};
 use std::collections::BTreeMap;
 
+use abx_model::LoadOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::arrivals::ArrivalSettings;
-use crate::measure::exchange::Exchange;
 use crate::measure::expected_status::ExpectedStatus;
 use crate::record::objective::Objective;
 use crate::record::pilot::PilotRecord;
+use abx_model::Exchange;
 
 /// What was offered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,8 +47,9 @@ impl LoadRecord {
 /// What was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSettings {
-    /// Connections.
-    pub connections: u32,
+    /// What every load has.
+    #[serde(flatten)]
+    pub options: LoadOptions,
     /// What they speak, and how many requests each has in flight.
     #[serde(flatten)]
     pub exchange: Exchange,
@@ -65,27 +67,19 @@ pub struct LoadSettings {
     /// session then, in their order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<ScenarioSettings>,
-    /// Whether a connection serves more than one request.
-    pub keep_alive: bool,
     /// How connections were encrypted; `None` where no subject was spoken to so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSettings>,
     /// Whether the files that abx made for a subject were dropped from memory
     /// before each of its slices.
     pub cold_cache: bool,
-    /// How long a request may take, in seconds.
-    pub timeout_s: f64,
-    /// Connections opened per second before the load; `None` for as fast as the subject
-    /// takes them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open_rate: Option<u32>,
-    /// Of how many answers one had its body hashed.
-    pub verify_every: u32,
     /// The status that counts as right, or the class of those that do.
     pub status: ExpectedStatus,
     /// Whether bodies were compared within and between subjects.
     pub bodies_compared: bool,
 }
+
+abx_model::has_options!(LoadSettings);
 
 /// What the users of a load did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

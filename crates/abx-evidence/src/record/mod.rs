@@ -39,7 +39,7 @@ pub use histograms::Histograms;
 pub use load::{
     AnswerRecord, LoadRecord, LoadSettings, RequestBody, RequestSettings, ScenarioSettings,
 };
-pub use past_baseline::{PastBaseline, PastLoad, PastReference};
+pub use past_baseline::{PastBaseline, PastMeasurement, PastReference};
 pub use pilot::{Interleave, PilotRecord, PilotSubject, SliceChoiceRecord, SliceLengthRecord};
 pub use readings::{Canary, HostCounters, InUse, SubjectReadings};
 pub use service::{BlockService, Restarted, ServiceRecord};

@@ -19,12 +19,13 @@ pub struct PastBaseline {
     /// The subject, as it was then.
     pub subject: SubjectRecord,
     /// What it gave then: one for each load of the new study.
-    pub loads: Vec<PastLoad>,
+    pub loads: Vec<PastMeasurement>,
 }
 
 /// What the older study's subject gave under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PastLoad {
+#[schemars(rename = "PastLoad")]
+pub struct PastMeasurement {
     /// The load's name in the new study.
     pub load: String,
     /// Verified answers per second in each block, all above zero.
@@ -42,7 +43,7 @@ pub struct PastLoad {
     pub beside: Vec<PastReference>,
 }
 
-impl PastLoad {
+impl PastMeasurement {
     /// How many blocks there are.
     #[must_use]
     pub fn blocks(&self) -> usize {

@@ -22,11 +22,11 @@ use crate::view::sums::Sums;
 pub(crate) struct StudyView<'a> {
     pub(crate) study: &'a Measured,
     /// In the order in which they were named.
-    pub(crate) loads: Vec<LoadView<'a>>,
+    pub(crate) loads: Vec<OfferView<'a>>,
 }
 
 /// One load: what each subject gave under it.
-pub(crate) struct LoadView<'a> {
+pub(crate) struct OfferView<'a> {
     pub(crate) study: &'a Measured,
     pub(crate) load: &'a LoadRecord,
     /// In the order in which they were named.
@@ -67,20 +67,20 @@ impl<'a> StudyView<'a> {
         let loads = study.loads.iter();
         StudyView {
             study,
-            loads: loads.map(|load| LoadView::of(study, load)).collect(),
+            loads: loads.map(|load| OfferView::of(study, load)).collect(),
         }
     }
 
     /// The load of this name.
-    pub(crate) fn load(&self, name: &str) -> Option<&LoadView<'a>> {
+    pub(crate) fn load(&self, name: &str) -> Option<&OfferView<'a>> {
         self.loads.iter().find(|view| view.load.name == name)
     }
 }
 
-impl<'a> LoadView<'a> {
-    pub(crate) fn of(study: &'a Measured, load: &'a LoadRecord) -> LoadView<'a> {
+impl<'a> OfferView<'a> {
+    pub(crate) fn of(study: &'a Measured, load: &'a LoadRecord) -> OfferView<'a> {
         let names = study.subjects.iter().map(|subject| &subject.name);
-        LoadView {
+        OfferView {
             study,
             load,
             subjects: names

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::arrivals::Offered;
 use crate::measure::broadcasts::Broadcasts;
-use crate::measure::exchange::LoadShape;
 use crate::measure::held::{Held, HeldFigures};
 use crate::measure::histogram::Histogram;
 use crate::measure::outcome::Outcomes;
@@ -18,6 +17,7 @@ use crate::measure::statuses::Statuses;
 use crate::measure::steps::StepTimes;
 use crate::measure::times::Times;
 use crate::view::{StudyView, SubjectView};
+use abx_model::LoadShape;
 
 /// One subject under one load, over all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -308,7 +308,7 @@ impl<'a> Membership<'a> {
     fn note(&mut self, task: &AgentTask) {
         match task {
             AgentTask::Open { pool, plan, .. } => {
-                self.timeouts.insert(*pool, plan.timeout_ns);
+                self.timeouts.insert(*pool, plan.timeout_ns());
             }
             AgentTask::Slice {
                 pool,

@@ -38,7 +38,7 @@ impl OpeningPace {
         let whole = { max.amount().thousandths() }.saturating_mul(part.of.into());
         let whole = Amount::from_thousandths(whole).unwrap_or(Amount::MAX);
         if let Ok(whole) = PerSecond::try_from(whole) {
-            plan.open_rate = Some(plan.open_rate.map_or(whole, |own| own.min(whole)));
+            plan.opening_limit = Some(whole);
         }
     }
 

@@ -36,7 +36,7 @@ pub struct Fleet {
     orders: u64,
     pools: u64,
     /// What later orders need to know of the loads of open pools.
-    loads: HashMap<u64, PoolLoad>,
+    loads: HashMap<u64, PoolPlan>,
     /// What is done when an agent is lost.
     on_loss: OnLoss,
     tell: TellFleet,
@@ -50,7 +50,7 @@ pub struct Fleet {
 
 /// What is known of a pool's load.
 #[derive(Debug, Clone, Copy)]
-struct PoolLoad {
+struct PoolPlan {
     /// Whether its requests come by a schedule.
     is_open: bool,
     timeout: Duration,
@@ -257,7 +257,7 @@ impl Fleet {
     fn connect(
         &mut self,
         task: impl Fn(usize) -> AgentTask + Sync,
-        load: PoolLoad,
+        load: PoolPlan,
         on_wait: &mut dyn FnMut(AwaitedConnections),
     ) -> Result<OpenReport, EngineError> {
         self.check()?;
@@ -357,9 +357,9 @@ impl LoadGenerator for Fleet {
         self.pools += 1;
         let pool = self.pools;
         let of = u32::try_from(agents).unwrap_or(u32::MAX);
-        let load = PoolLoad {
+        let load = PoolPlan {
             is_open: !matches!(plan.pacing.arrivals, Arrivals::Closed),
-            timeout: Nanos(plan.timeout_ns).into(),
+            timeout: Nanos(plan.timeout_ns()).into(),
             connections: plan.connections.into(),
             opening_gap: opening_gap(plan, of),
         };
@@ -568,7 +568,7 @@ fn called(member: &Member, slot: usize, count: usize) -> String {
 
 /// How long one of so many agents pauses between two connections that it opens.
 fn opening_gap(plan: &LoadPlan, agents: u32) -> Duration {
-    let Some(per_s) = plan.open_rate else {
+    let Some(per_s) = plan.opening_pace() else {
         return Duration::ZERO;
     };
     let seconds = 1_000.0 / per_s.amount().thousandths() as f64;

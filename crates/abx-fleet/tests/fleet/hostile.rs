@@ -155,7 +155,7 @@ fn connections_that_are_opened_count_as_requests() {
     let mut load = server.load(1);
     load.shape = Shape::Connections { hold_ns: 1_000_000 };
     load.requests[0].expect.status = 101_u16.into();
-    load.timeout_ns = 1_000_000;
+    load.timeout = Duration::from_nanos(1_000_000);
     let hash = hash(&load);
     assert_eq!(controller.opens(1, &load, &hash), "\"Accepted\"");
     assert!(controller.result(1).contains("Opened"));

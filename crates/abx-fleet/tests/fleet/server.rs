@@ -5,8 +5,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use abx_engine::{Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan};
+use abx_model::LoadOptions;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) struct Server {
@@ -62,11 +64,16 @@ impl Server {
     /// GET with keep-alive and every body compared.
     pub(crate) fn load(&self, connections: u32) -> LoadPlan {
         LoadPlan {
+            options: LoadOptions {
+                connections,
+                verify_every: 1,
+                timeout: Duration::from_secs(30),
+                ..LoadOptions::default()
+            },
             address: self.address.into(),
             tls: None,
             buffer_bytes: None,
             sources: Vec::new(),
-            connections,
             pipeline: 1,
             requests: vec![Asked {
                 request: RequestPlan {
@@ -87,11 +94,8 @@ impl Server {
                 },
                 weight: 1,
             }],
-            keep_alive: true,
-            verify_every: 1,
             shape: abx_evidence::Shape::Request,
-            timeout_ns: 30_000_000_000,
-            open_rate: None,
+            opening_limit: None,
             open_within_ns: None,
             timeline: None,
             log: None,

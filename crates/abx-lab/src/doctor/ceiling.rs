@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{EndedEarly, Examination, load, null, study};
-use crate::measure::planned_load::PlannedLoad;
+use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 use crate::run_study::StudyError;
 use crate::run_study::context::{PrepareError, StudyContext};
@@ -55,7 +55,7 @@ pub(super) fn measure(
 /// One slice under one load.
 fn slice(
     running: &mut RunningSubjects,
-    started: &PlannedLoad,
+    started: &SubjectPlans,
     ns: u64,
 ) -> Result<SliceRecord, Abort> {
     let mut plans = started.plans.iter();

@@ -15,15 +15,16 @@ use abx_engine::Stopper;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::Interleave;
 use abx_evidence::stats::Margin;
+use abx_model::LoadOptions;
 
 use self::elsewhere::Counters;
 use crate::measure::host::other_programs::OtherPrograms;
 use crate::measure::running_subjects::Abort;
 use crate::records::store::Store;
 use crate::run_study::StudyError;
-use crate::study::launch::Launch;
-use crate::study::subject::{Source, Subject};
-use crate::study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
+use abx_study::launch::Launch;
+use abx_study::subject::{Source, Subject};
+use abx_study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
 
 /// The connections of a usual load.
 const CONNECTIONS: u32 = 50;
@@ -179,12 +180,15 @@ fn null(program: &Path, arguments: &[&str], name: &str) -> Subject {
 /// The usual load, with or without keep-alive.
 fn load(keep_alive: bool) -> Load {
     Load {
+        options: LoadOptions {
+            connections: CONNECTIONS,
+            keep_alive,
+            ..LoadOptions::default()
+        },
         name: match keep_alive {
             true => "kept alive".to_owned(),
             false => "one request each".to_owned(),
         },
-        connections: CONNECTIONS,
-        keep_alive,
         ..Load::default()
     }
 }

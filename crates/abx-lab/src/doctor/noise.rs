@@ -7,7 +7,7 @@ use abx_evidence::stats::Margin;
 
 use super::{EndedEarly, Examination, load, null, study};
 use crate::run_study::{StudyEnvironment, StudyOutcome, run_study};
-use crate::study::{SliceLength, Study};
+use abx_study::{SliceLength, Study};
 
 /// A slice: a fifth of the usual one, so that enough blocks fit, and for a quick
 /// look a tenth.

@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::measure::host::troubles::Troubles;
 use crate::measure::idle_connections::{held, hold};
 use crate::measure::opened_pool::OpenedPool;
-use crate::measure::planned_load::{PlannedCeiling, PlannedLoad};
+use crate::measure::planned_load::{PlannedCeiling, SubjectPlans};
 use crate::measure::running_subjects::{Abort, MeasuredSlice, RunningSubjects, WarmIn};
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and
@@ -41,7 +41,7 @@ pub enum RoundEvent<'a> {
 }
 
 /// One load in one block.
-pub struct LoadRun<'a, 'b> {
+pub struct SubjectRun<'a, 'b> {
     /// Who is loaded, and with what.
     pub running: &'a mut RunningSubjects<'b>,
     /// The plan for each subject.
@@ -62,15 +62,15 @@ pub struct LoadRun<'a, 'b> {
     dropped_before: BTreeMap<usize, ListenDrops>,
 }
 
-impl<'a, 'b> LoadRun<'a, 'b> {
+impl<'a, 'b> SubjectRun<'a, 'b> {
     /// Nothing measured yet.
     pub fn new(
         name: &str,
         running: &'a mut RunningSubjects<'b>,
-        planned: &'a PlannedLoad,
+        planned: &'a SubjectPlans,
         pilot: &'a PilotRecord,
         random: &'a mut ChaCha8Rng,
-    ) -> LoadRun<'a, 'b> {
+    ) -> SubjectRun<'a, 'b> {
         let result = BlockLoad {
             load: name.to_owned(),
             rounds: Vec::new(),
@@ -80,7 +80,7 @@ impl<'a, 'b> LoadRun<'a, 'b> {
         };
         running.begin_load(planned.cache);
         running.warm_in = WarmIn::of(pilot);
-        LoadRun {
+        SubjectRun {
             running,
             plans: &planned.plans,
             ceiling: planned.ceiling.as_ref(),
@@ -94,13 +94,13 @@ impl<'a, 'b> LoadRun<'a, 'b> {
     }
 
     /// The same without subjects that failed under this load before.
-    pub fn without(mut self, failed: Vec<usize>) -> LoadRun<'a, 'b> {
+    pub fn without(mut self, failed: Vec<usize>) -> SubjectRun<'a, 'b> {
         self.silent = failed;
         self
     }
 
     /// The same with a warm-up of at least this.
-    pub fn cold(mut self, at_least_ns: u64) -> LoadRun<'a, 'b> {
+    pub fn cold(mut self, at_least_ns: u64) -> SubjectRun<'a, 'b> {
         self.warm_up_ns = self.warm_up_ns.max(at_least_ns);
         self
     }

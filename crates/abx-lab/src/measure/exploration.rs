@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use abx_engine::schedule::Arrivals;
-use abx_engine::{LoadPlan, PoolId, ScenarioLoad};
+use abx_engine::{LoadPlan, PoolId, ScenarioUsers};
 use abx_evidence::TimelinePlan;
 use abx_evidence::record::{PilotSubject, SliceRecord};
 use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
@@ -16,7 +16,7 @@ use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, Cache, RunningSubjects, WarmIn, throughput};
 use crate::process::server_process::ServerProcessError;
-use crate::study::PilotEffort;
+use abx_study::PilotEffort;
 
 /// A slice when nothing asks for a longer one.
 pub const SLICE_NS: u64 = 100_000_000;
@@ -300,7 +300,7 @@ impl Exploration<'_, '_> {
     /// Whether how many answers come is a matter of a log, or of pauses.
     fn is_uneven(&self) -> bool {
         let users = self.plan.scenario.as_ref();
-        self.is_replay() || users.is_some_and(ScenarioLoad::has_pauses)
+        self.is_replay() || users.is_some_and(ScenarioUsers::has_pauses)
     }
 
     fn is_replay(&self) -> bool {

@@ -4,7 +4,7 @@ use abx_evidence::record::{Machine, MachineRole};
 use abx_sys::limits::DescriptorLimit;
 
 use crate::process::listener::is_here;
-use crate::study::subject::Source;
+use abx_study::subject::Source;
 
 /// What this machine says of itself. It makes the load, and has those of the subjects
 /// that abx starts or that listen at one of its addresses.
@@ -46,8 +46,8 @@ fn roles<'a>(subjects: impl IntoIterator<Item = &'a Source>) -> Vec<MachineRole>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::launch::Launch;
-    use crate::study::subject::Target;
+    use abx_study::launch::Launch;
+    use abx_study::subject::Target;
 
     #[test]
     fn a_server_elsewhere_is_not_on_this_machine() {

@@ -11,7 +11,7 @@ use abx_sys::Nanos;
 use crate::measure::exploration::{SLICE_NS, explore, in_flight, turn_ns};
 use crate::measure::running_subjects::{Abort, RunningSubjects, WarmIn};
 use crate::measure::slice_length::{LengthBounds, choose};
-use crate::study::{PilotEffort, SliceLength, Study};
+use abx_study::{PilotEffort, SliceLength, Study};
 
 /// A slice when requests are due by a schedule: queues need time to build up.
 const SLICE_OPEN_NS: u64 = 1_000_000_000;

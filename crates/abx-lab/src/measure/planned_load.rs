@@ -1,20 +1,18 @@
 //! One load as each subject of a block is offered it: verified and planned.
 
-use abx_engine::schedule::{Amount, PerSecond};
 use abx_engine::{Asked, LoadPlan, Patience, RequestPlan, Stopper, try_session};
-use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, Cache};
 use crate::process::pending::{PENDING_FROM, Pending, while_pending};
 use crate::process::probe::{Probe, host};
 use crate::process::server_process::{ServerProcess, ServerProcessError};
 use crate::process::verify::{Verified, agree, verify};
-use crate::study::subject::{Subject, local_ports, sources};
-use crate::study::user_scenario::UserScenario;
-use crate::study::{Load, Study};
+use abx_study::subject::{Subject, local_ports, sources};
+use abx_study::user_scenario::UserScenario;
+use abx_study::{Load, Study};
 
 /// One load as it will be offered to each subject, in the order of the study.
-pub struct PlannedLoad {
+pub struct SubjectPlans {
     /// The plans.
     pub plans: Vec<LoadPlan>,
     /// What each subject answered to each request.
@@ -47,7 +45,7 @@ pub fn plan_load(
     stopper: &Stopper,
     on_pending: &dyn Fn(Pending),
     seed: u64,
-) -> Result<PlannedLoad, Abort> {
+) -> Result<SubjectPlans, Abort> {
     // Messages are drawn from it, and are the same in every block.
     let seed = match load.shape.is_websocket() {
         true => study.seed,
@@ -62,7 +60,7 @@ pub fn plan_load(
         for ((subject, process), plan) in subjects.iter().zip(processes).zip(&plans) {
             check_session(scenario, subject, process, plan, stopper)?;
         }
-        return Ok(PlannedLoad {
+        return Ok(SubjectPlans {
             verified: plans.iter().map(|_| Vec::new()).collect(),
             plans,
             bodies_compared: false,
@@ -99,7 +97,7 @@ pub fn plan_load(
             verified[subject].push(answer);
         }
     }
-    Ok(PlannedLoad {
+    Ok(SubjectPlans {
         plans,
         verified,
         bodies_compared,
@@ -117,6 +115,8 @@ fn plan_for(
     seed: u64,
 ) -> LoadPlan {
     LoadPlan {
+        options: load.options,
+        opening_limit: None,
         address: process.address,
         tls: { subject.tls_name() }.map(|name| load.tls.plan(name, load.version_for(subject))),
         buffer_bytes: None,
@@ -127,13 +127,8 @@ fn plan_for(
             &study.local_addresses,
             local_ports(),
         ),
-        connections: load.connections,
         requests: Vec::with_capacity(load.requests.len()),
-        keep_alive: load.keep_alive,
-        verify_every: load.verify_every,
         shape: load.shape,
-        timeout_ns: Nanos::from(load.timeout).0,
-        open_rate: load.open_rate.map(per_second),
         open_within_ns: None,
         timeline: None,
         log: None,
@@ -173,13 +168,6 @@ fn check_session(
         output: process.output(),
     };
     Err(Abort::subject(&subject.name, error))
-}
-
-/// A whole number per second.
-fn per_second(rate: u32) -> PerSecond {
-    let amount = Amount::from_thousandths(u64::from(rate) * 1_000);
-    let rate = amount.and_then(|amount| PerSecond::try_from(amount).ok());
-    rate.expect("study files and flags have their limits")
 }
 
 /// What each subject answers to one request.

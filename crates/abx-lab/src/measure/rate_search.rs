@@ -12,8 +12,8 @@ use abx_evidence::{Goal, Kept, Objective};
 
 use crate::measure::running_subjects::{Abort, MeasuredSlice, RunningSubjects, throughput};
 use crate::process::pending::Pending;
-use crate::study::Load;
-use crate::study::rates::{RateSpec, Spacing};
+use abx_study::Load;
+use abx_study::rates::{RateSpec, Spacing};
 
 /// How long a subject is loaded before it is read, and then twice for this long.
 const WARM_UP_NS: u64 = 500_000_000;

@@ -10,8 +10,8 @@ use crate::measure::abort::Abort;
 use crate::measure::host::services::ServiceHost;
 use crate::process::server_process::ServerProcessError;
 use crate::process::service_process::{ServiceError, ServiceProcess};
-use crate::study::placeholder::FilledWord;
-use crate::study::service::StudyService;
+use abx_study::placeholder::FilledWord;
+use abx_study::service::StudyService;
 
 /// Services of a study, each with its process where it runs.
 pub struct RunningServices {

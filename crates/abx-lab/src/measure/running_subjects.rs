@@ -21,7 +21,7 @@ use crate::measure::running_services::RunningServices;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, unanswered};
 use crate::process::pending::{Pending, unwatched, while_pending};
 use crate::process::server_process::{ServerProcess, ServerProcessError};
-use crate::study::Load;
+use abx_study::Load;
 
 /// The first part of a slice that is not counted: a tenth.
 const DISCARDED: u64 = 10;

@@ -68,7 +68,7 @@ pub fn unanswered(plan: &LoadPlan, slice: &SliceRecord) -> String {
     let is_the_rest_answered = outcomes.failed() == requests;
     if slice.ok > 0 && is_the_rest_answered && (1..connections).contains(&silent) {
         let answered = connections - silent;
-        let seconds = plan.timeout_ns as f64 / 1e9;
+        let seconds = plan.timeout_ns() as f64 / 1e9;
         return format!(
             "answered {answered} of {connections} connections ({requests} requests had no \
              response within {seconds} s)"

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::process::keeper::{KeptContainer, wait_within};
-use crate::study::container::ContainerEngine;
+use abx_study::container::ContainerEngine;
 
 /// How long an engine may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use abx_evidence::record::InUse;
 use abx_sys::page_cache::{Pages, drop_pages, pages};
 
-use crate::study::GeneratedFile;
+use abx_study::GeneratedFile;
 
 /// Files in the folder of one start.
 #[derive(Debug, Default)]

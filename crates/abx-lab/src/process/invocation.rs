@@ -8,9 +8,9 @@ use abx_sys::Nanos;
 use abx_sys::limits::DescriptorLimit;
 
 use crate::process::keeper::KeptContainer;
-use crate::study::container::{ContainerEngine, ContainerImage, NoEngine};
-use crate::study::launch::{FilledLaunch, Launch};
-use crate::study::placeholder::FilledWord;
+use abx_study::container::{ContainerEngine, ContainerImage, NoEngine};
+use abx_study::launch::{FilledLaunch, Launch};
+use abx_study::placeholder::FilledWord;
 
 /// What a start has by then.
 pub struct StartDetails<'a> {

@@ -10,8 +10,8 @@ use abx_sys::process::Exit;
 use crate::process::keeper::{Keeper, KeeperError, KeeperPlan, ProcessState, SCRATCH_EMPTY};
 use crate::process::log_tail::SHOWN_LINES;
 use crate::process::start_context::StartContext;
-use crate::study::launch::Launch;
-use crate::study::placeholder::FilledWord;
+use abx_study::launch::Launch;
+use abx_study::placeholder::FilledWord;
 
 /// How often it is looked whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);

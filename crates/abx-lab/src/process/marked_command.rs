@@ -15,7 +15,7 @@ use abx_sys::process::Exit;
 
 use super::marker_lines::{MarkerLines, TooManyMarkers};
 use crate::process::keeper::{Keeper, KeeperError, KeeperPlan, ProcessState};
-use crate::study::launch::Launch;
+use abx_study::launch::Launch;
 
 /// How often it is looked whether the command has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(2);

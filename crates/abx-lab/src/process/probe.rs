@@ -12,9 +12,9 @@ use abx_sys::ServerAddress;
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::study::subject::{Source, Subject};
-use crate::study::units::hex;
-use crate::study::{Load, RequestSpec};
+use abx_study::subject::{Source, Subject};
+use abx_study::units::hex;
+use abx_study::{Load, RequestSpec};
 
 /// What a subject is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,11 +27,11 @@ use crate::process::probe::Probe;
 pub use crate::process::server_error::ServerProcessError;
 pub use crate::process::start_context::StartContext;
 use crate::process::verify::{ReadinessLook, ReadinessOutcome, look, wait_ready};
-use crate::study::GeneratedFile;
-use crate::study::launch::Launch;
-use crate::study::placeholder::FilledWord;
-use crate::study::service::leads;
-use crate::study::subject::Source;
+use abx_study::GeneratedFile;
+use abx_study::launch::Launch;
+use abx_study::placeholder::FilledWord;
+use abx_study::service::leads;
+use abx_study::subject::Source;
 
 /// A server that runs.
 pub struct ServerProcess {

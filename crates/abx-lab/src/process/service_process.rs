@@ -17,9 +17,9 @@ use crate::process::pending::Pending;
 use crate::process::probe::Probe;
 use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext};
 use crate::process::verify::{ReadinessLook, ReadinessOutcome, look, wait_ready};
-use crate::study::RequestSpec;
-use crate::study::placeholder::FilledWord;
-use crate::study::service::{HealthCheck, StudyService};
+use abx_study::RequestSpec;
+use abx_study::placeholder::FilledWord;
+use abx_study::service::{HealthCheck, StudyService};
 
 /// How long one run of a command may take that looks whether a service is ready.
 const CHECK_WITHIN: Duration = Duration::from_secs(10);

@@ -6,8 +6,8 @@ use abx_engine::Stopper;
 use abx_sys::limits::DescriptorLimit;
 
 use crate::process::pending::Pending;
-use crate::study::GeneratedFile;
-use crate::study::placeholder::FilledWord;
+use abx_study::GeneratedFile;
+use abx_study::placeholder::FilledWord;
 
 /// What every start needs beside the subject itself.
 pub struct StartContext<'a> {

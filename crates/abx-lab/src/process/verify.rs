@@ -11,7 +11,7 @@ use crate::process::body_text;
 use crate::process::log_tail::behind;
 use crate::process::probe::{Probe, ProbeReply};
 use crate::process::wrong_status::{WrongStatus, is_server_failure};
-use crate::study::ExpectBody;
+use abx_study::ExpectBody;
 
 /// How often in a row a subject is right that is ready.
 const READY_AFTER: u32 = 3;

@@ -6,15 +6,15 @@ use abx_evidence::record::{BlockLoad, CEILING, LoadRecord, PilotRecord};
 use abx_evidence::{Measured, Objective, SubjectView};
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::block::{LoadRun, RoundEvent};
+use crate::measure::block::{RoundEvent, SubjectRun};
 use crate::measure::exploration::in_flight;
 use crate::measure::pilot::{TURNS, needed_ns};
-use crate::measure::planned_load::PlannedLoad;
+use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, RunningSubjects};
-use crate::study::Load;
+use abx_study::Load;
 
 /// One load as a block measures it.
-pub struct LoadOfBlock<'a> {
+pub struct BlockPart<'a> {
     /// Its name.
     pub name: &'a str,
     /// What the pilot set.
@@ -22,23 +22,23 @@ pub struct LoadOfBlock<'a> {
     /// Subjects that have failed under it, by their places among those of the block.
     pub failed: Vec<usize>,
     /// Its place in a grid of rates; `None` for a load of its own.
-    pub grid: Option<GridLoad<'a>>,
+    pub grid: Option<GridPart<'a>>,
 }
 
-impl<'a> LoadOfBlock<'a> {
+impl<'a> BlockPart<'a> {
     /// `names` are those of the subjects that take part in the block.
     pub fn of(
         load: &'a LoadRecord,
-        grid: Option<GridLoad<'a>>,
+        grid: Option<GridPart<'a>>,
         record: &Measured,
         names: &[String],
-    ) -> Option<LoadOfBlock<'a>> {
+    ) -> Option<BlockPart<'a>> {
         // Rates of a grid are there to be too high for some.
         let is_alone = load.settings.objective.is_none();
         let subjects = (0..).zip(names).filter(|(_, name)| *name != CEILING);
         let failed = subjects
             .filter(|(_, name)| is_alone && SubjectView::of(record, load, name).has_failed());
-        Some(LoadOfBlock {
+        Some(BlockPart {
             name: &load.name,
             pilot: load.pilot.as_ref()?,
             failed: failed.map(|(place, _)| place).collect(),
@@ -54,7 +54,7 @@ impl<'a> LoadOfBlock<'a> {
 
 /// One rate of a grid.
 #[derive(Debug, Clone, Copy)]
-pub struct GridLoad<'a> {
+pub struct GridPart<'a> {
     /// What its load has in common with the others of the grid.
     pub name: &'a str,
     /// What has to be met.
@@ -66,7 +66,7 @@ pub struct GridLoad<'a> {
 }
 
 /// The subjects of a block while they are loaded.
-pub struct BlockLoading<'a, 'b> {
+pub struct BlockRun<'a, 'b> {
     /// The subjects.
     pub running: &'a mut RunningSubjects<'b>,
     /// What the order of slices is drawn from.
@@ -77,7 +77,7 @@ pub struct BlockLoading<'a, 'b> {
     pub measured: Vec<BlockLoad>,
 }
 
-impl BlockLoading<'_, '_> {
+impl BlockRun<'_, '_> {
     /// Offers a load to its subjects, as planned for one of this name, after a warm-up of at
     /// least so long. What was measured before it was aborted is kept too.
     ///
@@ -86,12 +86,12 @@ impl BlockLoading<'_, '_> {
     pub fn offer(
         &mut self,
         name: &str,
-        of_block: &LoadOfBlock,
-        planned: &PlannedLoad,
+        of_block: &BlockPart,
+        planned: &SubjectPlans,
         at_least_ns: u64,
     ) -> Result<(), Abort> {
         let pilot = of_block.pilot;
-        let run = LoadRun::new(name, self.running, planned, pilot, self.random);
+        let run = SubjectRun::new(name, self.running, planned, pilot, self.random);
         let mut run = run.without(of_block.failed.clone()).cold(at_least_ns);
         let ended = run.measure(|moment| (self.on_moment)(moment, pilot.rounds));
         self.measured.push(run.result);
@@ -105,7 +105,7 @@ impl BlockLoading<'_, '_> {
 }
 
 /// How long the slowest subject takes for what it has in flight when a load ends.
-fn drain(planned: &PlannedLoad, pilot: &PilotRecord) -> Duration {
+fn drain(planned: &SubjectPlans, pilot: &PilotRecord) -> Duration {
     let in_flight = planned.plans.first().map_or(0, in_flight);
     let turn_ns = needed_ns(&pilot.subjects, in_flight) as f64 / TURNS;
     Duration::from_nanos(turn_ns as u64).min(DRAIN_MAX)

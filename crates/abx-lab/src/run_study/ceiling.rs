@@ -8,15 +8,15 @@ use abx_evidence::{ExpectedStatus, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::planned_load::{PlannedCeiling, PlannedLoad};
+use crate::measure::planned_load::{PlannedCeiling, SubjectPlans};
 use crate::measure::running_subjects::Abort;
 use crate::process::probe::Probe;
 use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext};
 use crate::process::verify::verify;
 use crate::run_study::context::StudyContext;
-use crate::study::launch::Launch;
-use crate::study::subject::{Source, Subject, local_ports, sources};
-use crate::study::{CeilingServer, Load, RequestSpec};
+use abx_study::launch::Launch;
+use abx_study::subject::{Source, Subject, local_ports, sources};
+use abx_study::{CeilingServer, Load, RequestSpec};
 
 /// By what servers of this kind differ; one serves all loads of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ struct CeilingKind {
 
 impl CeilingKind {
     /// What a load needs; `None` where it has no ceiling.
-    fn of(load: &Load, planned: &PlannedLoad) -> Option<CeilingKind> {
+    fn of(load: &Load, planned: &SubjectPlans) -> Option<CeilingKind> {
         let mut plans = planned.plans.iter();
         let first = plans.next()?;
         let is_encrypted = first.tls.is_some();
@@ -77,7 +77,7 @@ fn is_asked(load: &Load) -> bool {
 }
 
 /// The mean length of what is answered, by the weights of the requests.
-fn page_bytes(load: &Load, planned: &PlannedLoad) -> Option<u64> {
+fn page_bytes(load: &Load, planned: &SubjectPlans) -> Option<u64> {
     let answers = planned.verified.first()?;
     let weighted = load.requests.iter().zip(answers).map(|(request, answer)| {
         let weight = u64::from(request.weight);
@@ -95,7 +95,7 @@ pub fn start_ceilings(
     context: &StudyContext,
     ceiling: &CeilingServer,
     processes: &mut Vec<ServerProcess>,
-    loads: &mut [PlannedLoad],
+    loads: &mut [SubjectPlans],
     seed: u64,
 ) -> Result<(), Abort> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);

@@ -17,8 +17,8 @@ use crate::process::pending::{Pending, unwatched};
 use crate::process::server_process::StartContext;
 use crate::run_study::waiting::{self, CpuAssignment, Obstacle};
 use crate::run_study::worker_threads::Room;
-use crate::study::subject::{Source, Subject};
-use crate::study::{Load, Pin, Study};
+use abx_study::subject::{Source, Subject};
+use abx_study::{Load, Pin, Study};
 
 /// Descriptors that abx needs beside those of connections.
 const DESCRIPTORS_OWN: u64 = 64;

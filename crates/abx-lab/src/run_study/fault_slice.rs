@@ -21,11 +21,11 @@ use crate::measure::running_subjects::{Abort, RunningSubjects};
 use crate::process::pending::unwatched;
 use crate::process::server_process::{ServerProcess, ServerProcessError, StartContext};
 use crate::run_study::context::StudyContext;
-use crate::study::GeneratedFile;
-use crate::study::fault::{Fault, Strike};
-use crate::study::launch::Launch;
-use crate::study::placeholder::FilledWord;
-use crate::study::subject::{Source, Subject};
+use abx_study::GeneratedFile;
+use abx_study::fault::{Fault, Strike};
+use abx_study::launch::Launch;
+use abx_study::placeholder::FilledWord;
+use abx_study::subject::{Source, Subject};
 
 /// A timeline has buckets of this length, or longer ones where there would be more than so
 /// many.

@@ -8,7 +8,7 @@ use crate::run_study::StudyRunner;
 use crate::run_study::load_time::fill;
 use crate::run_study::progress::StudyProgress;
 use crate::run_study::shorten_blocks::{BlockTerms, block_time, shorten_blocks};
-use crate::study::{OrderedTime, SliceLength, Study};
+use abx_study::{OrderedTime, SliceLength, Study};
 
 impl StudyRunner<'_> {
     /// Makes blocks as long as the study's time wants them. Starting and stopping the

@@ -6,12 +6,12 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::measure::block::RoundEvent;
 use crate::measure::host::processors::canaries;
-use crate::measure::planned_load::PlannedLoad;
+use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::Abort;
-use crate::run_study::block_loading::{BlockLoading, LoadOfBlock};
+use crate::run_study::block_loading::{BlockPart, BlockRun};
 use crate::run_study::more_rates::more_rates;
 use crate::run_study::start_block::StartedBlock;
-use crate::study::Load;
+use abx_study::Load;
 
 /// What a block gave.
 pub struct MeasuredBlock {
@@ -27,7 +27,7 @@ pub struct MeasuredBlock {
 /// further rates of a grid, until each subject has met and missed its objective.
 pub fn measure(
     started: StartedBlock,
-    planned: &[LoadOfBlock],
+    planned: &[BlockPart],
     cold_ns: u64,
     random: &mut ChaCha8Rng,
     on_moment: &mut dyn FnMut(RoundEvent, u32),
@@ -48,7 +48,7 @@ pub fn measure(
     let longest_ns = planned.iter().map(|load| load.pilot.warm_up_ns).max();
     let fresh_ns = cold_ns.max(longest_ns.unwrap_or_default());
     let mut is_fresh = true;
-    let mut loading = BlockLoading {
+    let mut loading = BlockRun {
         running: &mut running,
         random,
         on_moment,
@@ -102,7 +102,7 @@ pub fn measure(
 
 /// Loads that hold connections come first, those with fewest before the others:
 /// what a server keeps of earlier connections would be missing from their memory.
-fn in_turn(load: &PlannedLoad) -> u32 {
+fn in_turn(load: &SubjectPlans) -> u32 {
     let plan = load.plans.first();
     let held = plan.filter(|plan| plan.shape.hold_ns().is_some());
     held.map_or(u32::MAX, |plan| plan.connections)

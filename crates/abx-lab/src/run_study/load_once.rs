@@ -6,15 +6,16 @@ use std::path::PathBuf;
 
 use abx_engine::{LoadPlan, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::SliceTally;
+use abx_model::LoadOptions;
 
 use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::run::RunError;
-use crate::study::subject::{Source, Subject, Target, local_ports, sources};
-use crate::study::{Load, Study};
+use abx_study::subject::{Source, Subject, Target, local_ports, sources};
+use abx_study::{Load, Study};
 
 /// What is offered to a server once.
 #[derive(Debug, Clone)]
-pub struct LoadOnce {
+pub struct OncePlan {
     /// The server.
     pub target: Target,
     /// The load. Its address and its sources come from here.
@@ -29,7 +30,7 @@ pub struct LoadOnce {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LoadedOnce {
+pub struct OnceResult {
     /// What was counted.
     pub slice: SliceTally,
     /// Whether somebody stopped it.
@@ -42,10 +43,10 @@ pub struct LoadedOnce {
 /// # Errors
 /// [`RunError::Prepare`] when nothing was sent. What the server does is in the tally.
 pub fn load_once(
-    load: LoadOnce,
+    load: OncePlan,
     on_stopper: &mut dyn FnMut(Stopper),
-) -> Result<LoadedOnce, RunError> {
-    let LoadOnce {
+) -> Result<OnceResult, RunError> {
+    let OncePlan {
         target,
         plan,
         end,
@@ -71,7 +72,10 @@ pub fn load_once(
         http2: false,
     };
     let shares = Load {
-        connections: plan.connections,
+        options: LoadOptions {
+            connections: plan.connections,
+            ..LoadOptions::default()
+        },
         ..Load::default()
     };
     let study = Study {
@@ -90,7 +94,7 @@ pub fn load_once(
         course: None,
     };
     let slice = generator.slice(pool, &slice, &mut |_| {});
-    Ok(LoadedOnce {
+    Ok(OnceResult {
         slice: slice.map_err(PrepareError::Engine)?,
         is_stopped: generator.stopper().is_stopped(),
     })

@@ -42,6 +42,7 @@ pub(super) fn fill(load: &mut LoadRecord, span: Duration) {
 #[cfg(test)]
 mod tests {
     use abx_evidence::record::{LoadSettings, PilotRecord, PilotSubject};
+    use abx_model::LoadOptions;
     use proptest::prelude::*;
 
     use super::*;
@@ -53,7 +54,10 @@ mod tests {
         LoadRecord {
             name: "one".to_owned(),
             settings: LoadSettings {
-                connections: 50,
+                options: LoadOptions {
+                    connections: 50,
+                    ..LoadOptions::default()
+                },
                 ..LoadSettings::default()
             },
             answers: std::collections::BTreeMap::new(),

@@ -45,7 +45,7 @@ use crate::measure::block::RoundEvent;
 use crate::measure::idle_connections;
 use crate::measure::machine;
 use crate::measure::pilot::{PilotTerms, pilot};
-use crate::measure::planned_load::PlannedLoad;
+use crate::measure::planned_load::SubjectPlans;
 use crate::measure::rate_search::RateSearch;
 use crate::measure::running_services::how;
 use crate::measure::running_subjects::Abort;
@@ -54,12 +54,12 @@ use crate::process::pending::Pending;
 use crate::process::server_process::ServerProcessError;
 use crate::process::verify::Verified;
 use crate::records::store::{Store, StoreError};
-use crate::study::fault::Fault;
-use crate::study::load_records::load_records;
-use crate::study::service::{ServiceRestart, StudyService};
-use crate::study::subject::{Source, Subject};
-use crate::study::{Load, OlderRecord, Study};
-use block_loading::LoadOfBlock;
+use abx_study::fault::Fault;
+use abx_study::load_records::load_records;
+use abx_study::service::{ServiceRestart, StudyService};
+use abx_study::subject::{Source, Subject};
+use abx_study::{Load, OlderRecord, Study};
+use block_loading::BlockPart;
 use context::{PrepareError, StudyContext, descriptors_needed};
 use load_of_block::{MeasuredBlock, measure};
 use more_rates::{RateGrids, list_of};
@@ -427,9 +427,9 @@ impl StudyRunner<'_> {
         note_answers(&mut self.record.measured, names, &started.loads);
         let measured = &self.record.measured;
         let loads = measured.loads.iter().zip(&offered);
-        let loads: Vec<LoadOfBlock> = loads
+        let loads: Vec<BlockPart> = loads
             .filter_map(|(load, offered)| {
-                LoadOfBlock::of(load, self.grids.grid(load, offered), measured, names)
+                BlockPart::of(load, self.grids.grid(load, offered), measured, names)
             })
             .collect();
         let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
@@ -488,7 +488,7 @@ fn beside(now: &Measured, past: &OlderRecord) -> Result<PastBaseline, PastBaseli
 
 /// Notes what the subjects of these names answered. A body that differs from that of an earlier
 /// block varies from start to start.
-fn note_answers(record: &mut Measured, names: &[String], loads: &[PlannedLoad]) {
+fn note_answers(record: &mut Measured, names: &[String], loads: &[SubjectPlans]) {
     for (load, started) in record.loads.iter_mut().zip(loads) {
         for (name, verified) in names.iter().zip(&started.verified) {
             let mut subjects = record.subjects.iter_mut();

@@ -8,13 +8,13 @@ use abx_evidence::record::{BlockLoad, LoadRecord, LoadSettings};
 use abx_evidence::stats::capacity::RateBracket;
 use abx_evidence::{Measured, median_capacities, rate_bracket};
 
-use crate::measure::planned_load::PlannedLoad;
+use crate::measure::planned_load::SubjectPlans;
 use crate::measure::rate_search::{APART, grid, of_grid};
 use crate::measure::rate_steps::RateSteps;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
-use crate::run_study::block_loading::{BlockLoading, GridLoad, LoadOfBlock};
-use crate::study::Load;
+use crate::run_study::block_loading::{BlockPart, BlockRun, GridPart};
+use abx_study::Load;
 
 /// Requests that are due in a block, so that a rate is worth a try.
 const REQUESTS_MIN: f64 = 10.0;
@@ -25,9 +25,9 @@ const REQUESTS_MIN: f64 = 10.0;
 /// # Errors
 /// [`Abort`], except [`Abort::Budget`]: a block is complete without further rates.
 pub fn more_rates(
-    loading: &mut BlockLoading,
-    of_block: &[LoadOfBlock],
-    planned: &[PlannedLoad],
+    loading: &mut BlockRun,
+    of_block: &[BlockPart],
+    planned: &[SubjectPlans],
     further: &mut Vec<Load>,
 ) -> Result<(), Abort> {
     let loads = of_block.iter().zip(planned);
@@ -53,9 +53,9 @@ pub fn more_rates(
 
 /// A load of a grid.
 struct Candidate<'a> {
-    of_block: &'a LoadOfBlock<'a>,
-    grid: GridLoad<'a>,
-    planned: &'a PlannedLoad,
+    of_block: &'a BlockPart<'a>,
+    grid: GridPart<'a>,
+    planned: &'a SubjectPlans,
 }
 
 /// The rates that a block has offered of one grid.
@@ -67,7 +67,7 @@ struct GridOfBlock<'a> {
 }
 
 impl<'a> GridOfBlock<'a> {
-    fn begin(loading: &BlockLoading, candidates: &'a [Candidate<'a>]) -> GridOfBlock<'a> {
+    fn begin(loading: &BlockRun, candidates: &'a [Candidate<'a>]) -> GridOfBlock<'a> {
         let names = { loading.measured.iter() }.map(|part| part.load.as_str());
         let offered = names.enumerate().filter_map(|(place, name)| {
             let mut own = candidates.iter();
@@ -82,7 +82,7 @@ impl<'a> GridOfBlock<'a> {
     }
 
     /// Offers rates until none is needed. Their loads come back.
-    fn go_on(&mut self, loading: &mut BlockLoading) -> Result<Vec<Load>, Abort> {
+    fn go_on(&mut self, loading: &mut BlockRun) -> Result<Vec<Load>, Abort> {
         let mut further = Vec::new();
         let mut number = 0;
         while let Some((subject, target)) = self.next(loading) {
@@ -117,7 +117,7 @@ impl<'a> GridOfBlock<'a> {
     }
 
     /// The next rate, with the place of the subject that needs it.
-    fn next(&mut self, loading: &BlockLoading) -> Option<(usize, f64)> {
+    fn next(&mut self, loading: &BlockRun) -> Option<(usize, f64)> {
         let first = self.candidates.first()?;
         let part = |(at, place): &(f64, usize)| (*at, &loading.measured[*place]);
         let parts: Vec<(f64, &BlockLoad)> = self.offered.iter().map(part).collect();
@@ -143,7 +143,7 @@ impl<'a> GridOfBlock<'a> {
     /// False for a rate that cannot be offered, or was.
     fn offer(
         &mut self,
-        loading: &mut BlockLoading,
+        loading: &mut BlockRun,
         target: f64,
         further: &mut Vec<Load>,
     ) -> Result<bool, Abort> {
@@ -177,19 +177,19 @@ impl<'a> GridOfBlock<'a> {
         Ok(true)
     }
 
-    fn note(&mut self, loading: &BlockLoading, load: &Load) {
+    fn note(&mut self, loading: &BlockRun, load: &Load) {
         let at = rate(load).unwrap_or_default();
         self.offered.push((at, loading.measured.len()));
     }
 }
 
 /// The same load at the arrivals of another.
-fn at_arrivals(planned: &PlannedLoad, load: &Load) -> PlannedLoad {
+fn at_arrivals(planned: &SubjectPlans, load: &Load) -> SubjectPlans {
     let mut plans = planned.plans.clone();
     for plan in &mut plans {
         plan.pacing.arrivals = load.pacing.arrivals.clone();
     }
-    PlannedLoad {
+    SubjectPlans {
         verified: plans.iter().map(|_| Vec::new()).collect(),
         plans,
         bodies_compared: planned.bodies_compared,
@@ -221,8 +221,8 @@ pub struct RateGrids {
 impl RateGrids {
     /// What a block needs to know of a load as one of a grid; `None` for a load of its own.
     #[must_use]
-    pub fn grid<'a>(&self, record: &'a LoadRecord, load: &'a Load) -> Option<GridLoad<'a>> {
-        Some(GridLoad {
+    pub fn grid<'a>(&self, record: &'a LoadRecord, load: &'a Load) -> Option<GridPart<'a>> {
+        Some(GridPart {
             name: record.name_of_grid(),
             objective: record.settings.objective.as_ref()?,
             load,
@@ -332,6 +332,7 @@ fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<Strin
 mod tests {
     use abx_evidence::record::{Interleave, PilotRecord};
     use abx_evidence::{Capacity, judge};
+    use abx_model::LoadOptions;
     use abx_sys::Nanos;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -344,7 +345,7 @@ mod tests {
     };
     use crate::run_study::load_of_block::{MeasuredBlock, measure};
     use crate::run_study::start_block::StartedBlock;
-    use crate::study::rates::RateSpec;
+    use abx_study::rates::RateSpec;
 
     const OBJECTIVE: &str = "p99<50ms";
 
@@ -358,7 +359,10 @@ mod tests {
     impl Study {
         fn around(rate: f64) -> Study {
             let like = Load {
-                connections: CONNECTIONS,
+                options: LoadOptions {
+                    connections: CONNECTIONS,
+                    ..LoadOptions::default()
+                },
                 rate: RateSpec::Found {
                     share: None,
                     objective: Some(OBJECTIVE.parse().unwrap()),
@@ -387,7 +391,7 @@ mod tests {
             let mut random = ChaCha8Rng::seed_from_u64(u64::from(index));
             let mut generator = ScriptedGenerator::new(&behaviours);
             let plans = generator.plans();
-            let planned = self.loads.iter().map(|load| PlannedLoad {
+            let planned = self.loads.iter().map(|load| SubjectPlans {
                 plans: { plans.iter() }
                     .map(|plan| {
                         let mut plan = plan.clone();
@@ -411,10 +415,10 @@ mod tests {
                 failed: Vec::new(),
             };
             let of_block = self.record.loads.iter().zip(&self.loads);
-            let of_block: Vec<LoadOfBlock> = of_block
+            let of_block: Vec<BlockPart> = of_block
                 .filter_map(|(load, offered)| {
                     let grid = self.grids.grid(load, offered);
-                    LoadOfBlock::of(load, grid, &self.record, &names)
+                    BlockPart::of(load, grid, &self.record, &names)
                 })
                 .collect();
             let MeasuredBlock {

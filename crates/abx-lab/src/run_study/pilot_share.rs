@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abx_sys::Nanos;
 
-use crate::study::{Load, OrderedTime, Study};
+use abx_study::{Load, OrderedTime, Study};
 
 /// The pilot may take this part of the time that a study has: a quarter.
 const PART: u32 = 4;
@@ -52,7 +52,8 @@ impl PilotShare {
 mod tests {
     use super::*;
     use crate::measure::simulation::scripted::study;
-    use crate::study::SliceLength;
+    use abx_model::LoadOptions;
+    use abx_study::SliceLength;
 
     #[test]
     fn a_load_has_its_part_of_what_is_left() {
@@ -64,7 +65,10 @@ mod tests {
             ..study(SliceLength::Usual)
         };
         let load = |connections| Load {
-            connections,
+            options: LoadOptions {
+                connections,
+                ..LoadOptions::default()
+            },
             ..Load::default()
         };
         let minute = Duration::from_secs(60);

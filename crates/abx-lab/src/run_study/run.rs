@@ -17,15 +17,15 @@ use abx_sys::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::block::LoadRun;
+use crate::measure::block::SubjectRun;
 use crate::measure::host::processors::canaries;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
 use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::start_block::StartedBlock;
 use crate::run_study::{new_record, note_answers};
-use crate::study::subject::{Source, Subject, Target};
-use crate::study::{Load, PilotEffort, Study, WaitChoice};
+use abx_study::subject::{Source, Subject, Target};
+use abx_study::{Load, PilotEffort, Study, WaitChoice};
 
 /// What a run is asked to do.
 #[derive(Debug, Clone)]
@@ -302,7 +302,7 @@ fn block(
     } = started;
     let speeds = running.meter.processors.speeds();
     let programs = running.meter.other_programs();
-    let mut run = LoadRun::new(load, &mut running, &loads[0], &planned.pilot, random);
+    let mut run = SubjectRun::new(load, &mut running, &loads[0], &planned.pilot, random);
     run.once(planned.end, planned.stretch)?;
     let part = run.result;
     let other_programs = running.meter.other_programs().since(&programs);

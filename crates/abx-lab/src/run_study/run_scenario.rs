@@ -15,10 +15,10 @@ use crate::process::listener;
 use crate::run_study::context::{PrepareError, check_descriptors, split, this_machine};
 use crate::run_study::waiting::{self, CpuAssignment};
 use crate::run_study::worker_threads::Room;
-use crate::study::study_file::scenario::ScenarioFile;
-use crate::study::subject::{Target, local_ports, sources};
-use crate::study::tls::TlsSpec;
-use crate::study::{Pin, WaitChoice};
+use abx_study::study_file::scenario::ScenarioFile;
+use abx_study::subject::{Target, local_ports, sources};
+use abx_study::tls::TlsSpec;
+use abx_study::{Pin, WaitChoice};
 
 /// What is asked for.
 #[derive(Debug, Clone)]

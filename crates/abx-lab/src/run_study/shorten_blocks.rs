@@ -164,6 +164,7 @@ fn least_rounds(pilot: &PilotRecord) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use abx_model::LoadOptions;
     use std::collections::BTreeMap;
 
     use abx_evidence::record::{LoadSettings, PilotSubject};
@@ -179,7 +180,10 @@ mod tests {
 
     fn settings(connections: u32) -> LoadSettings {
         LoadSettings {
-            connections,
+            options: LoadOptions {
+                connections,
+                ..LoadOptions::default()
+            },
             ..LoadSettings::default()
         }
     }

@@ -7,15 +7,15 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::measure::meter::Meter;
-use crate::measure::planned_load::{PlannedLoad, plan_load};
+use crate::measure::planned_load::{SubjectPlans, plan_load};
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 use crate::process::probe::Probe;
 use crate::process::server_process::ServerProcess;
 use crate::run_study::ceiling;
 use crate::run_study::context::StudyContext;
 use crate::run_study::start_subjects::{Participants, UnreadySubject};
-use crate::study::Load;
-use crate::study::subject::Subject;
+use abx_study::Load;
+use abx_study::subject::Subject;
 
 /// A block's subjects, up and verified, with what each load asks of them.
 pub struct StartedBlock<'a> {
@@ -24,7 +24,7 @@ pub struct StartedBlock<'a> {
     /// The order in which they were started.
     pub order: Vec<String>,
     /// The loads in the order of the study.
-    pub loads: Vec<PlannedLoad>,
+    pub loads: Vec<SubjectPlans>,
     /// What became of subjects that failed before any load.
     pub failed: Vec<(String, BlockSubject)>,
 }
@@ -187,7 +187,11 @@ impl StudyContext<'_> {
         }
     }
 
-    fn plan_loads(&self, present: &Participants, seeds: &[u64]) -> Result<Vec<PlannedLoad>, Abort> {
+    fn plan_loads(
+        &self,
+        present: &Participants,
+        seeds: &[u64],
+    ) -> Result<Vec<SubjectPlans>, Abort> {
         let stopper = self.generator.stopper();
         let who = (&present.subjects[..], &present.processes[..]);
         let each = self.loads.iter().zip(seeds);

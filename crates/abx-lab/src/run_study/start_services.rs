@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::measure::running_subjects::Abort;
 use crate::process::service_process::ServiceProcess;
 use crate::run_study::context::StudyContext;
-use crate::study::service::{ServiceRestart, StudyService, names};
+use abx_study::service::{ServiceRestart, StudyService, names};
 
 /// How often services are started again that died: whatever kills them more often kills
 /// them always.

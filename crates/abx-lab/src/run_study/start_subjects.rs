@@ -16,7 +16,7 @@ use crate::process::pending::Pending;
 use crate::process::probe::Probe;
 use crate::process::server_process::ServerProcess;
 use crate::run_study::context::StudyContext;
-use crate::study::subject::Subject;
+use abx_study::subject::Subject;
 
 /// The subjects of a block before any load.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use abx_evidence::stats::paired::BLOCKS_MIN;
 use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{Expectation, StudyRecord, is_hopeless, may_stop};
 
-use crate::study::{OrderedTime, Study};
+use abx_study::{OrderedTime, Study};
 
 /// The time that a study has taken.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +73,7 @@ const DELAY_MAX: f64 = 1.25;
 
 #[cfg(test)]
 mod tests {
+    use abx_model::LoadOptions;
     use std::collections::BTreeMap;
 
     use abx_evidence::expectation::KnownNames;
@@ -83,16 +84,16 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::measure::planned_load::PlannedLoad;
+    use crate::measure::planned_load::SubjectPlans;
     use crate::measure::running_subjects::Cache;
     use crate::measure::simulation::blocks::pilot;
     use crate::measure::simulation::scripted::{
         Behaviour, CONNECTIONS, ScriptedGenerator, nothing_measured, study,
     };
-    use crate::run_study::block_loading::LoadOfBlock;
+    use crate::run_study::block_loading::BlockPart;
     use crate::run_study::load_of_block::{MeasuredBlock, measure};
     use crate::run_study::start_block::StartedBlock;
-    use crate::study::{Load, SliceLength};
+    use abx_study::{Load, SliceLength};
 
     /// Each block is said to have taken this long.
     const BLOCK: Duration = Duration::from_secs(10);
@@ -109,8 +110,11 @@ mod tests {
         behaviours: [Behaviour; 2],
     ) -> (StudyEnd, usize) {
         let load = Load {
+            options: LoadOptions {
+                connections: CONNECTIONS,
+                ..LoadOptions::default()
+            },
             name: "one".to_owned(),
-            connections: CONNECTIONS,
             ..Load::default()
         };
         let mut record = StudyRecord {
@@ -125,7 +129,7 @@ mod tests {
         };
         let mut whole = Duration::ZERO;
         loop {
-            let planned = PlannedLoad {
+            let planned = SubjectPlans {
                 plans: generator.plans(),
                 verified: vec![Vec::new(), Vec::new()],
                 bodies_compared: true,
@@ -138,7 +142,7 @@ mod tests {
                 loads: vec![planned],
                 failed: Vec::new(),
             };
-            let load = LoadOfBlock {
+            let load = BlockPart {
                 name: "one",
                 pilot: &pilot,
                 failed: Vec::new(),

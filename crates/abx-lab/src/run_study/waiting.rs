@@ -6,7 +6,7 @@ use abx_sys::ServerAddress;
 use abx_sys::conditions::Quota;
 
 use crate::process::listener;
-use crate::study::WaitChoice;
+use abx_study::WaitChoice;
 
 /// Who has which processors.
 pub struct CpuAssignment {

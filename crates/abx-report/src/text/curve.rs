@@ -35,7 +35,7 @@ pub(crate) fn curve(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// One load's bar.
-struct LoadBar {
+struct CurveBar {
     label: String,
     length: f64,
     text: String,
@@ -45,7 +45,7 @@ struct LoadBar {
 fn bars_of_times(along: &[(f64, &Summary)], style: &Style) -> String {
     let bar = |(rate, summary): &(f64, &Summary)| {
         let times = &summary.response_time_us;
-        LoadBar {
+        CurveBar {
             label: format!("{}/s", figure(*rate)),
             length: times.figure(Figure::P99).unwrap_or_default(),
             text: time_with_unit(times, Figure::P99, style),
@@ -58,7 +58,7 @@ fn bars_of_times(along: &[(f64, &Summary)], style: &Style) -> String {
 fn bars_of_throughput(record: &StudyRecord, style: &Style) -> String {
     let bar = |summary: &Summary| {
         let rate = summary.throughput_per_s.unwrap_or_default();
-        LoadBar {
+        CurveBar {
             label: clean_name(&summary.load),
             length: rate,
             text: figure(rate),
@@ -70,7 +70,7 @@ fn bars_of_throughput(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// Bars on one scale from zero; empty if all are zero.
-fn bars(heading: &str, all: &[LoadBar], style: &Style) -> String {
+fn bars(heading: &str, all: &[CurveBar], style: &Style) -> String {
     let longest = all.iter().map(|bar| bar.length).fold(0.0, f64::max);
     if longest <= 0.0 {
         return String::new();

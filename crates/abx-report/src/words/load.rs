@@ -2,13 +2,19 @@
 
 use abx_evidence::record::{LoadRecord, LoadSettings, ScenarioSettings};
 use abx_evidence::{
-    ArrivalKind, ArrivalSettings, Exchange, LoadShape, MessageKind, Offered, StudyRecord,
+    ArrivalKind, ArrivalSettings, Exchange, LoadOptions, LoadShape, MessageKind, Offered,
+    StudyRecord,
 };
 
 use super::prose::prose;
 use super::units::{count, figure, plural, share};
 use super::verdict::name;
 use super::wrap::clean_name;
+
+/// Of how many bodies one was hashed.
+pub(crate) fn hashed(options: &LoadOptions) -> String {
+    format!("1 of {}", count(options.verify_every.into()))
+}
 
 /// What was asked for; `None` for a plain closed loop.
 pub(crate) fn arrivals(arrivals: &ArrivalSettings) -> Option<String> {

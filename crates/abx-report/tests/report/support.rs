@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use abx_evidence::LoadOptions;
 use abx_evidence::record::{
     AnswerRecord, BlockLoad, BlockRecord, Interleave, LoadRecord, LoadSettings, Machine,
     PilotRecord, PilotSubject, RequestSettings, Settings, StudyEnd, SubjectRecord,
@@ -119,7 +120,11 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
     LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
-            connections,
+            options: LoadOptions {
+                connections,
+                verify_every: 64,
+                ..LoadOptions::default()
+            },
             requests: vec![RequestSettings {
                 method: "GET".to_owned(),
                 path: "/small.bin".to_owned(),
@@ -127,9 +132,6 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
                 body: None,
                 status: None,
             }],
-            keep_alive: true,
-            timeout_s: 10.0,
-            verify_every: 64,
             status: 200_u16.into(),
             bodies_compared: true,
             ..LoadSettings::default()
@@ -283,7 +285,11 @@ fn run_settings() -> RunSettings {
         url: "http://127.0.0.1:8080/small.bin".to_owned(),
         connected_to: Some("127.0.0.1:8080".to_owned()),
         method: "GET".to_owned(),
-        connections: 50,
+        options: LoadOptions {
+            connections: 50,
+            verify_every: 64,
+            ..LoadOptions::default()
+        },
         exchange: Exchange::default(),
         arrivals: ArrivalSettings::default(),
         threads: 1,
@@ -291,9 +297,6 @@ fn run_settings() -> RunSettings {
         duration_s: Some(10.0),
         requests: None,
         warm_up_s: None,
-        keep_alive: true,
-        timeout_s: 10.0,
-        verify_every: 64,
     }
 }
 

@@ -10,8 +10,10 @@ use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::{ExpectedStatus, LoadShape, Objective, Shape};
 use abx_lab::{
     ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, Target, TlsSpec,
-    WaitChoice, scenario_file, suits,
+    WaitChoice, scenario_file, study_file::key_suits,
 };
+use abx_model::load_keys::{ANSWERED, CheckKeys, InFlightKeys, OpeningKeys, SessionKeys, written};
+use abx_model::{LoadOptions, TimeText};
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
@@ -53,25 +55,14 @@ pub struct LoadFlags {
     /// the maximum.
     #[arg(long, value_name = "STAGES")]
     connection_stages: Option<StageList>,
-    /// Think time between a response and the next request.
-    #[arg(long, value_parser = units::duration, value_name = "TIME")]
-    think: Option<Duration>,
-    /// Requests per session; each session opens a new connection.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
-    calls: Option<u32>,
+    #[command(flatten)]
+    sessions: SessionKeys,
     #[command(flatten)]
     requests: RequestFlags,
     #[command(flatten)]
     replay: ReplayFlags,
-    /// Requests in flight per connection (pipelining) [default: 1].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pipeline: Option<u32>,
-    /// Streams open at a time per connection, with --http2 [default: 1].
-    #[arg(
-        long, value_name = "N", requires = "http2",
-        value_parser = clap::value_parser!(u32).range(1..=1024)
-    )]
-    streams: Option<u32>,
+    #[command(flatten)]
+    in_flight: InFlightKeys,
     /// Use HTTP/1.0, as ab does.
     #[arg(long = "http1.0", conflicts_with_all = ["http11", "http2"])]
     http10: bool,
@@ -90,17 +81,8 @@ pub struct LoadFlags {
     /// Print percentiles, which abx always does: `wrk --latency`.
     #[arg(long, hide = true)]
     latency: bool,
-    /// Timeout of a request, including connecting, and of each connection that is opened before
-    /// the load, in seconds or with a unit [default: 10s].
-    #[arg(long, value_parser = units::seconds)]
-    timeout: Option<Duration>,
-    /// Connections opened per second before the load [default: as fast as the server takes them,
-    /// at most 128 at a time for each thread].
-    #[arg(
-        long, value_name = "N", conflicts_with = "no_keepalive",
-        value_parser = clap::value_parser!(u32).range(1..=10_000_000)
-    )]
-    open_rate: Option<u32>,
+    #[command(flatten)]
+    opening: OpeningKeys,
     /// The correct status, or a class of them such as 2xx [default: 200].
     #[arg(long, value_name = "STATUS|CLASS")]
     expect_status: Option<ExpectedStatus>,
@@ -108,10 +90,8 @@ pub struct LoadFlags {
     /// [default: same].
     #[arg(long, value_parser = units::expect_body, value_name = "same|any|HASH")]
     expect_body: Option<ExpectBody>,
-    /// Verify the body and time the phases of one response in N (1: all, 0: none). Status and
-    /// length are always checked [default: 100].
-    #[arg(long, value_name = "N")]
-    verify_every: Option<u32>,
+    #[command(flatten)]
+    checks: CheckKeys,
     #[command(flatten)]
     tls: TlsFlags,
     #[command(flatten)]
@@ -226,6 +206,7 @@ impl LoadFlags {
     fn like(&self, shape: Shape, tls: &TlsSpec, requests: Vec<RequestSpec>) -> Load {
         let usual = Load::default();
         Load {
+            options: LoadOptions::of(&self.opening, &self.checks, !self.no_keepalive),
             tls: tls.clone(),
             shape,
             requests,
@@ -234,12 +215,11 @@ impl LoadFlags {
                 (_, true) => HttpVersion::Http2,
                 _ => HttpVersion::Http11,
             },
-            pipeline: self.streams.or(self.pipeline).unwrap_or(usual.pipeline),
-            keep_alive: !self.no_keepalive,
+            pipeline: {
+                let window = self.in_flight.window(self.http2);
+                window.ok().flatten().unwrap_or(usual.pipeline)
+            },
             pacing: self.pacing(),
-            timeout: self.timeout.unwrap_or(usual.timeout),
-            open_rate: self.open_rate,
-            verify_every: self.verify_every.unwrap_or(usual.verify_every),
             status: match shape.is_websocket() {
                 true => SWITCHED,
                 false => self.expect_status.unwrap_or(usual.status),
@@ -262,11 +242,8 @@ impl LoadFlags {
     /// # Errors
     /// A usage failure for a flag that says nothing of one.
     pub fn of_scenario(&self, is_encrypted: bool) -> Result<UserFlags, Failure> {
-        let says_nothing = |(is_given, flag, key): &(bool, &str, &str)| {
-            *is_given && *key != "tls" && !["--connections", "--timeout"].contains(flag)
-        };
-        if let Some((_, flag, key)) = self.all().into_iter().find(says_nothing) {
-            let why = match key {
+        if let Some((flag, key)) = self.misplaced(LoadShape::Scenario) {
+            let why = match key.as_str() {
                 "protocol" | "streams" => "scenarios use HTTP/1.1 only",
                 _ => "the scenario file sets the requests and when they are sent",
             };
@@ -285,7 +262,7 @@ impl LoadFlags {
         };
         Ok(UserFlags {
             users,
-            timeout: self.timeout,
+            timeout: self.timeout(),
             tls: self.tls.spec(is_encrypted)?,
         })
     }
@@ -299,7 +276,7 @@ impl LoadFlags {
         let read = scenario_file::read(file).map_err(Failure::usage)?;
         let users = read.users(file.display().to_string());
         let mut like = self.like(Shape::Scenario, &self.tls.spec(is_encrypted)?, Vec::new());
-        users.onto(&mut like, self.timeout);
+        users.onto(&mut like, self.timeout());
         let sweep = SweepSpec {
             connections: match &self.connections[..] {
                 [] => vec![50],
@@ -319,25 +296,30 @@ impl LoadFlags {
 
     /// Refuses the first flag that says nothing of loads of this shape.
     fn refuse_beside(&self, kind: LoadShape) -> Result<(), Failure> {
-        let says_nothing = |(is_given, flag, key): &(bool, &str, &str)| {
-            let key = match *flag {
-                "--connection-stages" => "connection_stages",
-                _ => *key,
-            };
-            *is_given && !suits(kind, key)
-        };
-        match self.all().into_iter().find(says_nothing) {
+        match self.misplaced(kind) {
             None => Ok(()),
-            Some((_, flag, "protocol" | "streams")) if kind == LoadShape::Scenario => {
+            Some((flag, key))
+                if kind == LoadShape::Scenario
+                    && ["protocol", "streams"].contains(&key.as_str()) =>
+            {
                 Err(Failure::usage(format!(
                     "{flag} does not apply to a scenario: scenarios use HTTP/1.1 only. Leave it out"
                 )))
             }
-            Some((_, flag, _)) => Err(Failure::usage(format!(
+            Some((flag, _)) => Err(Failure::usage(format!(
                 "{flag} does not apply to a load of shape `{}`: leave it out",
                 kind.id()
             ))),
         }
+    }
+
+    /// The first flag that says nothing of loads of this shape, with its key.
+    fn misplaced(&self, kind: LoadShape) -> Option<(String, String)> {
+        let suits = |(flag, key): &(String, String)| match flag.as_str() {
+            "--connection-stages" => ANSWERED.contains(&kind),
+            _ => key_suits(kind, key),
+        };
+        self.given().find(|flag| !suits(flag))
     }
 
     /// What all subjects of a comparison are spoken to in.
@@ -372,8 +354,8 @@ impl LoadFlags {
                 .clone()
                 .map_or(Arrivals::Closed, Arrivals::Stages),
             connections_over_time: self.connection_stages.clone(),
-            think_ns: self.think.map_or(0, |think| Nanos::from(think).0),
-            session_calls: self.calls,
+            think_ns: Nanos::from(self.sessions.think_time()).0,
+            session_calls: self.sessions.calls,
         }
     }
 
@@ -383,15 +365,8 @@ impl LoadFlags {
         stages.map(|stages| stages.lasts().into())
     }
 
-    /// The first flag that was given, with the key of a study file that says the same.
-    pub fn given(&self) -> Option<(&'static str, &'static str)> {
-        let first = { self.all().into_iter() }.find(|(is_given, ..)| *is_given);
-        first.map(|(_, flag, key)| (flag, key))
-    }
-
-    /// Each flag: whether it was given, its name, and the key of a study file that
-    /// says the same.
-    fn all(&self) -> Vec<(bool, &'static str, &'static str)> {
+    /// The flags that were given, each with the key of a study file that says the same.
+    pub fn given(&self) -> impl Iterator<Item = (String, String)> {
         let own = [
             (!self.connections.is_empty(), "--connections", "connections"),
             (self.rate.is_some(), "--rate", "rate"),
@@ -403,33 +378,32 @@ impl LoadFlags {
                 "connections",
             ),
             (self.arrivals.is_some(), "--arrivals", "arrivals"),
-            (self.think.is_some(), "--think", "think"),
-            (self.calls.is_some(), "--calls", "calls"),
-            (self.pipeline.is_some(), "--pipeline", "pipeline"),
             (self.http10, "--http1.0", "protocol"),
             (self.http11, "--http1.1", "protocol"),
             (self.http2, "--http2", "protocol"),
-            (self.streams.is_some(), "--streams", "streams"),
             (self.no_keepalive, "--no-keepalive", "keep_alive"),
             (self.keepalive, "-k", "keep_alive"),
-            (self.timeout.is_some(), "--timeout", "timeout"),
-            (self.open_rate.is_some(), "--open-rate", "open_rate"),
             (
                 self.expect_status.is_some(),
                 "--expect-status",
                 "expect.status",
             ),
             (self.expect_body.is_some(), "--expect-body", "expect.body"),
-            (
-                self.verify_every.is_some(),
-                "--verify-every",
-                "verify_every",
-            ),
         ];
-        let asked = self.requests.given().into_iter();
-        let asked = asked.chain(self.replay.given());
-        let more = self.tls.given().into_iter().chain(self.shape.given());
-        own.into_iter().chain(asked).chain(more).collect()
+        let others = self.requests.given().into_iter().chain(self.replay.given());
+        let others = others.chain(self.tls.given()).chain(self.shape.given());
+        let spelt_otherwise = { own.into_iter().chain(others) }
+            .filter(|(is_given, ..)| *is_given)
+            .map(|(_, flag, key)| (flag.to_owned(), key.to_owned()));
+        let keys = written(&self.sessions).chain(written(&self.in_flight));
+        let keys = keys
+            .chain(written(&self.opening))
+            .chain(written(&self.checks));
+        spelt_otherwise.chain(keys.map(|key| (format!("--{}", key.replace('_', "-")), key)))
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.opening.timeout.as_ref().and_then(TimeText::time)
     }
 }
 

@@ -6,30 +6,10 @@ use std::time::Duration;
 
 use abx_engine::schedule::PerSecond;
 use abx_lab::{ExpectBody, Rate, SHARES, SliceLength, units};
+pub use abx_model::{duration, seconds};
 use abx_server::Work;
 
-/// Reads a time such as `10s`, `100ms`, `2m` or `50us`.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    units::time(text).ok_or_else(|| {
-        format!(
-            "`{text}` is not a time above zero: give a number with a unit, such as 10s, 100ms or 2m"
-        )
-    })
-}
-
-/// Reads a time such as `10s`, or a number of seconds such as `10` or `0.5`, as wrk takes it.
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    match !text.is_empty() && text.bytes().all(is_of_number) {
-        true => units::time(&format!("{text}s")).ok_or_else(|| {
-            format!(
-                "`{text}` is not a time above zero: give a number of seconds, such as 10, or one with a unit, such as 10s"
-            )
-        }),
-        false => duration(text),
-    }
-}
-
-/// The same for the length of a run, whose flag other tools have for a request's body.
+/// Reads the length of a run as [`seconds`], whose flag other tools have for a request's body.
 pub fn run_time(text: &str) -> Result<Duration, String> {
     match text.bytes().next() {
         Some(first) if !is_of_number(first) => Err(format!(

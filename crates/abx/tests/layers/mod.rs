@@ -14,13 +14,33 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-sys", &[]),
     ("abx-wire", &[]),
-    ("abx-evidence", &[]),
+    ("abx-model", &[]),
+    ("abx-evidence", &["abx-model"]),
     ("abx-audit", &["abx-evidence", "abx-report"]),
     ("abx-classic", &["abx-evidence"]),
-    ("abx-engine", &["abx-sys", "abx-wire", "abx-evidence"]),
+    (
+        "abx-engine",
+        &["abx-sys", "abx-wire", "abx-model", "abx-evidence"],
+    ),
     ("abx-server", &["abx-sys", "abx-wire"]),
-    ("abx-lab", &["abx-sys", "abx-engine", "abx-evidence"]),
-    ("abx-fleet", &["abx-sys", "abx-engine", "abx-evidence"]),
+    (
+        "abx-study",
+        &["abx-sys", "abx-engine", "abx-model", "abx-evidence"],
+    ),
+    (
+        "abx-lab",
+        &[
+            "abx-sys",
+            "abx-engine",
+            "abx-model",
+            "abx-evidence",
+            "abx-study",
+        ],
+    ),
+    (
+        "abx-fleet",
+        &["abx-sys", "abx-engine", "abx-model", "abx-evidence"],
+    ),
     ("abx-report", &["abx-evidence"]),
     // Of tests only: no other crate has it in its list.
     ("abx-fixtures", &["abx-evidence"]),
@@ -29,8 +49,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "abx-sys",
             "abx-wire",
+            "abx-model",
             "abx-evidence",
             "abx-engine",
+            "abx-study",
             "abx-fleet",
             "abx-server",
             "abx-lab",

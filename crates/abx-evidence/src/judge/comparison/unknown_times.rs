@@ -9,7 +9,7 @@ use crate::measure::times::Figure;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::stats::StatsError;
-use crate::view::LoadView;
+use crate::view::OfferView;
 
 /// How far apart two ends of log ratios are, as a mean over blocks.
 pub(super) fn width([low, high]: &[Vec<f64>; 2]) -> f64 {
@@ -81,7 +81,7 @@ impl ComparisonFamily<'_> {
     /// slower subject's has no upper end, or each has one, the direction stands.
     pub(super) fn times_at_least(
         &self,
-        view: &LoadView,
+        view: &OfferView,
         [subject, baseline]: [&str; 2],
         ratio: Option<f64>,
     ) -> Option<Finding> {

@@ -4,9 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{PastBaseline, PastLoad, PastReference, SubjectRecord};
+use crate::record::{PastBaseline, PastMeasurement, PastReference, SubjectRecord};
 use crate::stats::paired::PairedMean;
-use crate::view::{LoadView, SubjectView};
+use crate::view::{OfferView, SubjectView};
 
 /// How differently two servers feel a change of the machine: the standard deviation of
 /// what one feels more or less, as a share of what the other does. Between blocks of saved
@@ -43,7 +43,7 @@ pub(super) struct Reference {
 /// What of an older study may be measured again beside it, under one load: the other
 /// subjects that have a namesake now, and the ceiling.
 pub(super) fn candidates(
-    under: &LoadView,
+    under: &OfferView,
     compared: &str,
     now: &[SubjectRecord],
 ) -> Vec<PastReference> {
@@ -70,8 +70,8 @@ pub(super) fn candidates(
 /// throughput is what was asked for.
 pub(super) fn reference(
     against: &PastBaseline,
-    past: &PastLoad,
-    load: &LoadView,
+    past: &PastMeasurement,
+    load: &OfferView,
     now: &SubjectView,
 ) -> Option<Reference> {
     if now.offered().is_some() {

@@ -13,12 +13,12 @@ use crate::judge::metric::Metric;
 use crate::judge::verdict::Verdict;
 use crate::record::finding::{Finding, Level, Limited, Validity};
 use crate::record::finding_id::FindingId;
-use crate::record::{Measured, PastBaseline, PastLoad};
+use crate::record::{Measured, PastBaseline, PastMeasurement};
 use crate::stats::stop::{BLOCKS_ORDERED, Decision};
 use crate::stats::student::Confidence;
 use crate::stats::welch::Welch;
 use crate::stats::{Margin, StatsError};
-use crate::view::{LoadView, StudyView, SubjectView};
+use crate::view::{OfferView, StudyView, SubjectView};
 
 /// A subject measured now beside one measured then, under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -145,9 +145,9 @@ fn margin(study: &Measured) -> Margin {
 /// One subject measured now, under one load, with the other side.
 struct UnpairedSubject<'a> {
     against: &'a PastBaseline,
-    past: &'a PastLoad,
+    past: &'a PastMeasurement,
     /// The load, measured now.
-    load: &'a LoadView<'a>,
+    load: &'a OfferView<'a>,
     /// The subject, measured now.
     now: &'a SubjectView<'a>,
     /// What was measured beside both.
@@ -155,7 +155,7 @@ struct UnpairedSubject<'a> {
 }
 
 /// Every subject of a load; none without an older record.
-fn pairs<'a>(study: &'a StudyView<'a>, load: &'a LoadView<'a>) -> Vec<UnpairedSubject<'a>> {
+fn pairs<'a>(study: &'a StudyView<'a>, load: &'a OfferView<'a>) -> Vec<UnpairedSubject<'a>> {
     let Some(against) = &study.study.past_baseline else {
         return Vec::new();
     };

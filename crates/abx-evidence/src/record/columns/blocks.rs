@@ -1,5 +1,5 @@
 //! The rows of a block: its slices, and what was read for each subject. Start at
-//! [`BlockForm`], from which blocks are read, and [`LoadForm`], as which a load is written.
+//! [`BlockForm`], from which blocks are read, and [`RoundsForm`], as which a load is written.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -168,7 +168,7 @@ struct SideColumns {
 /// One load of a block as it stands in a file.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BlockLoad")]
-pub(in crate::record) struct LoadForm<'a> {
+pub(in crate::record) struct RoundsForm<'a> {
     /// The load's name.
     load: Cow<'a, str>,
     /// The rounds in order.
@@ -185,11 +185,11 @@ pub(in crate::record) struct LoadForm<'a> {
     sides: SideColumns,
 }
 
-impl<'a> LoadForm<'a> {
-    fn of(load: &'a BlockLoad) -> LoadForm<'a> {
+impl<'a> RoundsForm<'a> {
+    fn of(load: &'a BlockLoad) -> RoundsForm<'a> {
         let rounds = &load.rounds;
         let slices = rounds.iter().flat_map(|round| &round.slices);
-        LoadForm {
+        RoundsForm {
             load: Cow::Borrowed(&load.load),
             rounds: RoundColumns {
                 slices: rounds.iter().map(|round| round.slices.len()).collect(),
@@ -240,17 +240,17 @@ impl<'a> LoadForm<'a> {
 
 impl Serialize for BlockLoad {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        LoadForm::of(self).serialize(serializer)
+        RoundsForm::of(self).serialize(serializer)
     }
 }
 
 impl JsonSchema for BlockLoad {
     fn schema_name() -> Cow<'static, str> {
-        LoadForm::schema_name()
+        RoundsForm::schema_name()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        LoadForm::json_schema(generator)
+        RoundsForm::json_schema(generator)
     }
 }
 
@@ -264,7 +264,7 @@ pub(in crate::record) struct BlockForm {
     subjects: BTreeMap<String, BlockSubject>,
     #[serde(default)]
     services: BTreeMap<String, BlockService>,
-    loads: Vec<LoadForm<'static>>,
+    loads: Vec<RoundsForm<'static>>,
     #[serde(default)]
     faults: Vec<FaultSlice>,
     #[serde(default)]
@@ -279,7 +279,7 @@ impl TryFrom<BlockForm> for BlockRecord {
 
     fn try_from(form: BlockForm) -> Result<BlockRecord, String> {
         let index = form.index;
-        let load = |form: LoadForm<'static>| {
+        let load = |form: RoundsForm<'static>| {
             let name = form.load.clone();
             form.rows()
                 .map_err(|error| format!("block {index}, load `{name}`, {error}"))

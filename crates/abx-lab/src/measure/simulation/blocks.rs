@@ -7,8 +7,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::scripted::{Behaviour, ScriptedGenerator};
-use crate::measure::block::{CEILING_EVERY, LoadRun};
-use crate::measure::planned_load::{PlannedCeiling, PlannedLoad};
+use crate::measure::block::{CEILING_EVERY, SubjectRun};
+use crate::measure::planned_load::{PlannedCeiling, SubjectPlans};
 use crate::measure::running_subjects::{Abort, Cache};
 
 const SLICE_NS: u64 = 100_000_000;
@@ -47,7 +47,7 @@ fn block_of_seed(
 ) -> (BlockLoad, Result<(), Abort>) {
     let mut plans = generator.plans();
     let last = plans.pop().expect("a subject");
-    let planned = PlannedLoad {
+    let planned = SubjectPlans {
         verified: plans.iter().map(|_| Vec::new()).collect(),
         ceiling: Some(PlannedCeiling {
             index: plans.len(),
@@ -60,7 +60,7 @@ fn block_of_seed(
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut running = generator.running();
     let pilot = pilot(interleave);
-    let mut run = LoadRun::new("one", &mut running, &planned, &pilot, &mut random);
+    let mut run = SubjectRun::new("one", &mut running, &planned, &pilot, &mut random);
     let ended = run.measure(|_| {});
     (run.result, ended)
 }

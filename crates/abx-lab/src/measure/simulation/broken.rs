@@ -5,11 +5,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::scripted::{Behaviour, ScriptedGenerator, study};
-use crate::measure::block::LoadRun;
+use crate::measure::block::SubjectRun;
 use crate::measure::pilot::{PilotTerms, pilot};
-use crate::measure::planned_load::PlannedLoad;
+use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, Cache};
-use crate::study::SliceLength;
+use abx_study::SliceLength;
 
 const SECOND: u64 = 1_000_000_000;
 /// As plans of the script have it.
@@ -49,7 +49,7 @@ fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, N
     running.deadline = deadline;
     let found = pilot(&mut running, &study, &plans, PilotTerms::default());
     let ended = found.and_then(|found| {
-        let planned = PlannedLoad {
+        let planned = SubjectPlans {
             verified: plans.iter().map(|_| Vec::new()).collect(),
             plans,
             bodies_compared: true,
@@ -58,7 +58,7 @@ fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, N
         };
         let failed = found.subjects["b"].failed.as_ref().map(|_| 1);
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        let run = LoadRun::new("one", &mut running, &planned, &found, &mut random);
+        let run = SubjectRun::new("one", &mut running, &planned, &found, &mut random);
         let mut run = run.without(failed.into_iter().collect());
         let ended = run.measure(|_| {});
         let own = run.result.rounds.iter().flat_map(|round| &round.slices);

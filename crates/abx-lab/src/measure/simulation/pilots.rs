@@ -1,11 +1,13 @@
 //! What the pilot sets, by subjects of a script.
 
+use std::time::Duration;
+
 use abx_evidence::record::PilotRecord;
 
 use super::scripted::{Behaviour, ScriptedGenerator, study};
 use crate::measure::pilot::{PilotTerms, pilot};
 use crate::measure::running_subjects::Abort;
-use crate::study::{PilotEffort, SliceLength};
+use abx_study::{PilotEffort, SliceLength};
 
 fn piloted(generator: &mut ScriptedGenerator) -> Result<PilotRecord, Abort> {
     let plans = generator.plans();
@@ -104,7 +106,7 @@ fn what_costs_no_time_is_no_reason_to_leave_a_subject() {
     let mut plans = generator.plans();
     plans
         .iter_mut()
-        .for_each(|plan| plan.timeout_ns = 50_000_000);
+        .for_each(|plan| plan.timeout = Duration::from_nanos(50_000_000));
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
     let found = pilot(&mut running, &study, &plans, PilotTerms::default()).unwrap();

@@ -3,18 +3,22 @@
 use std::cell::RefCell;
 
 use abx_engine::schedule::Arrivals;
+use abx_model::LoadOptions;
 
 use super::scripted::{Behaviour, CONNECTIONS, ScriptedGenerator};
 use crate::measure::rate_search::{FoundCapacity, RateSearch};
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
-use crate::study::Load;
-use crate::study::rates::{RateSpec, Spacing};
+use abx_study::Load;
+use abx_study::rates::{RateSpec, Spacing};
 
 fn rates(capacities: [f64; 2], rate: RateSpec) -> Result<Vec<f64>, Abort> {
     let mut generator = ScriptedGenerator::new(&capacities.map(Behaviour::steady));
     let load = Load {
-        connections: CONNECTIONS,
+        options: LoadOptions {
+            connections: CONNECTIONS,
+            ..LoadOptions::default()
+        },
         rate,
         ..Load::default()
     };

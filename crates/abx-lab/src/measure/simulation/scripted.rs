@@ -12,6 +12,7 @@ use abx_engine::{
 use abx_evidence::record::{Interleave, Machine, Settings, StudyEnd, SubjectRecord};
 use abx_evidence::stats::Margin;
 use abx_evidence::{Measured, Outcome, Sample, Shape, SliceTally, TimelineTally};
+use abx_model::LoadOptions;
 use abx_sys::Nanos;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
@@ -22,9 +23,9 @@ use crate::measure::meter::Meter;
 use crate::measure::running_subjects::RunningSubjects;
 use crate::process::pending::unwatched;
 use crate::process::server_process::{ServerProcess, StartContext};
-use crate::study::load_records::load_records;
-use crate::study::subject::{Source, Target};
-use crate::study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
+use abx_study::load_records::load_records;
+use abx_study::subject::{Source, Target};
+use abx_study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
 
 /// Connections of each plan.
 pub const CONNECTIONS: u32 = 50;
@@ -143,7 +144,7 @@ impl ScriptedGenerator {
         if before >= behaviour.silent_after {
             slice.stopped_answering = true;
             slice.tally.outcomes.add(Outcome::Timeout);
-            slice.wall_ns += load.timeout_ns;
+            slice.wall_ns += load.timeout_ns();
             return slice;
         }
         let noise = self.random.random_range(-1.0..=1.0);
@@ -189,7 +190,7 @@ impl ScriptedGenerator {
         let (after, mute) = behaviour.mute;
         if before >= after {
             (0..mute).for_each(|_| slice.tally.outcomes.add(Outcome::Timeout));
-            slice.wall_ns += load.timeout_ns;
+            slice.wall_ns += load.timeout_ns();
         }
         slice.tally.unsent = within(offered_per_s) - answered;
         slice
@@ -357,17 +358,18 @@ pub fn nothing_measured(loads: &[Load]) -> Measured {
 
 fn plan(port: u16) -> LoadPlan {
     LoadPlan {
+        options: LoadOptions {
+            connections: CONNECTIONS,
+            verify_every: 0,
+            ..LoadOptions::default()
+        },
         address: SocketAddr::from(([127, 0, 0, 1], port)).into(),
         tls: None,
         buffer_bytes: None,
         sources: Vec::new(),
-        connections: CONNECTIONS,
         pipeline: 1,
         requests: Vec::new(),
-        keep_alive: true,
-        verify_every: 0,
-        timeout_ns: 10_000_000_000,
-        open_rate: None,
+        opening_limit: None,
         open_within_ns: None,
         timeline: None,
         log: None,

@@ -33,7 +33,7 @@ use abx_sys::process::{Exit, Process, ProcessStat, adopt_orphans};
 use serde::{Deserialize, Serialize};
 
 use crate::process::log_tail::log_tail;
-pub use crate::study::launch::Stop;
+pub use abx_study::launch::Stop;
 pub use container::KeptContainer;
 pub(crate) use container::wait_within;
 #[cfg(test)]

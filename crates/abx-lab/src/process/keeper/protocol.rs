@@ -12,7 +12,7 @@ use abx_sys::process::Exit;
 use serde::{Deserialize, Serialize};
 
 use super::container::KeptContainer;
-use crate::study::launch::Stop;
+use abx_study::launch::Stop;
 
 /// The folder in a plan's scratch folder that is empty but for the plan's files.
 pub const SCRATCH_EMPTY: &str = "dir";

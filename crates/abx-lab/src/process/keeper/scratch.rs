@@ -172,7 +172,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::study::launch::Launch;
+    use abx_study::launch::Launch;
 
     fn scratch_plan(scratch: &Path) -> KeeperPlan {
         KeeperPlan {

@@ -18,10 +18,10 @@ use crate::process::server_process::{ServerProcess, ServerProcessError, StartCon
 use crate::process::service_process::ServiceProcess;
 use crate::process::verify::{Verified, agree, verify};
 use crate::setup::provision::{self, Provision};
-use crate::study::placeholder::FilledWord;
-use crate::study::service::names;
-use crate::study::study_file::{RunSpec, ServiceSpec, StudyFile, SubjectSpec};
-use crate::study::subject::{Source, Subject};
+use abx_study::placeholder::FilledWord;
+use abx_study::service::names;
+use abx_study::study_file::{RunSpec, ServiceSpec, StudyFile, SubjectSpec};
+use abx_study::subject::{Source, Subject};
 
 /// A study whose subjects are looked at.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 pub use check::{CheckEnvironment, CheckError, CheckedStudy, check};
 
-use crate::study::study_file::{self, StudyFile, StudyFileError, nearest};
+use abx_study::study_file::{self, StudyFile, StudyFileError, nearest};
 
 /// A study of the catalog.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use abx_sys::process::{Process, Signal};
 use abx_sys::tree::descendants;
 
 use super::interrupt::Interrupt;
-use crate::study::program::find;
+use abx_study::program::find;
 
 /// A command and what it is given.
 pub struct LoggedCommand<'a> {

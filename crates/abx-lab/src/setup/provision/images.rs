@@ -3,7 +3,7 @@
 use super::missing::{Missing, Remedy};
 use super::system::System;
 use crate::process::container::{ImagePresence, presence};
-use crate::study::container::ContainerEngine;
+use abx_study::container::ContainerEngine;
 
 /// An image that the engine does not have, or an engine that is not there or gives no answer.
 pub fn missing(subject: &str, image: &str, system: &System) -> Vec<Missing> {

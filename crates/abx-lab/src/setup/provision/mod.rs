@@ -35,8 +35,8 @@ use environment::Environment;
 use step::{Owner, ProvisionStep};
 use system::System;
 
-use crate::study::study_file::{Need, RunSpec, ServerSpec, StudyFile};
-use crate::study::subject::{Source, Subject};
+use abx_study::study_file::{Need, RunSpec, ServerSpec, StudyFile};
+use abx_study::subject::{Source, Subject};
 
 /// What one subject needs, as a [`survey`] found it.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use super::content_hash::{ContentHash, ContentHashError};
 use super::environment::Environment;
 use super::folder::CacheFolder;
 use super::pom::{Artifact, pom};
-use crate::study::placeholder::{PlaceholderValues, fill};
+use abx_study::placeholder::{PlaceholderValues, fill};
 
 /// A folder, and the commands that fill it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use super::missing::{Missing, Remedy};
 use super::packages;
 use super::recipe::{Recipe, Sources};
 use super::system::System;
-use crate::study::program::find;
-use crate::study::study_file::Need;
+use abx_study::program::find;
+use abx_study::study_file::Need;
 
 /// A need, made out for this machine.
 #[derive(Debug, Clone)]

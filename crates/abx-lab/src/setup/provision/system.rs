@@ -5,8 +5,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::study::container::ENGINE_VARIABLE;
-use crate::study::program::find;
+use abx_study::container::ENGINE_VARIABLE;
+use abx_study::program::find;
 
 /// This machine, or one made up by a test.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::install::install_until;
 use super::interrupt::Interrupt;
 use super::*;
-use crate::study::study_file::{Need, StudyFile};
+use abx_study::study_file::{Need, StudyFile};
 
 /// A machine in a folder.
 struct Machine {
@@ -108,7 +108,7 @@ name = "small"
 requests = [{ path = "/" }]
 "#;
     let none = |_: &Path| Ok(String::new());
-    let mut study = crate::study::study_file::parse(text, Path::new("study.toml"), &none).unwrap();
+    let mut study = abx_study::study_file::parse(text, Path::new("study.toml"), &none).unwrap();
     study.subjects[0].server.needs = needs.to_vec();
     study
 }

@@ -6,7 +6,7 @@ use abx_evidence::{StudyRecord, Waiting};
 use crate::html::markup::{Element, Grid, Markup, element, folded, note};
 use crate::words::fleet::agents;
 use crate::words::how_measured::{ended, repeating, turns};
-use crate::words::load::{arrivals, exchange, keep_alive, requests};
+use crate::words::load::{arrivals, exchange, hashed, keep_alive, requests};
 use crate::words::metrics::rate_name;
 use crate::words::units::{UNKNOWN, bytes, count, date, or_unknown, percent, plural, seconds};
 use crate::words::verdict::name;
@@ -105,9 +105,9 @@ fn loads(record: &StudyRecord) -> Markup {
             false => status,
         };
         let right = format!(
-            "{compared} within {}, 1 of {} bodies hashed",
-            seconds(settings.timeout_s),
-            count(settings.verify_every.into())
+            "{compared} within {}, {} bodies hashed",
+            seconds(settings.timeout.as_secs_f64()),
+            hashed(settings)
         );
         vec![
             name(&load.name),

@@ -15,7 +15,7 @@ use crate::html::measurements::outcomes::{came, title, wrong};
 use crate::html::measurements::phases;
 use crate::html::pages::page::Page;
 use crate::words::fleet::agents;
-use crate::words::load::offered;
+use crate::words::load::{hashed, offered};
 use crate::words::run::{self, offer, side_lines};
 use crate::words::scope;
 use crate::words::server_times::{RUN_SERVER_TIMES_LEGEND, run_server_times_table};
@@ -202,11 +202,8 @@ fn how_measured(record: &RunRecord) -> Markup {
         ("address", settings.url.clone()),
         ("method", settings.method.clone()),
         ("connections", count(settings.connections.into())),
-        ("time-out", seconds(settings.timeout_s)),
-        (
-            "bodies hashed",
-            format!("1 of {}", count(settings.verify_every.into())),
-        ),
+        ("time-out", seconds(settings.timeout.as_secs_f64())),
+        ("bodies hashed", hashed(settings)),
     ];
     let fleet = record.measured.fleet.as_ref();
     all.extend(fleet.map(|fleet| ("agents", agents(fleet))));

@@ -20,7 +20,8 @@ use abx_engine::{
 use abx_evidence::{
     ExpectedStatus, Outcome, RequestCount, RequestLog, RequestLogPlan, Shape, SliceTally,
 };
-use abx_lab::{LoadOnce, LoadedOnce, Target, load_once, read_input, units};
+use abx_lab::{OncePlan, OnceResult, Target, load_once, read_input, units};
+use abx_model::LoadOptions;
 use abx_sys::Nanos;
 use clap::Args;
 
@@ -80,7 +81,7 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
     say(&beginning(options, &request, step.is_some()))?;
     let target = target(options)?;
     let count = Arc::new(RequestCount::default());
-    let once = LoadOnce {
+    let once = OncePlan {
         plan: plan(options, &request, &target, &count)?,
         target,
         end: SliceEnd::AfterRequests(options.requests),
@@ -88,7 +89,7 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
         local_addresses: options.local_address.into_iter().collect(),
     };
     let clocks = clocks();
-    let loaded = LoadWatch::new(options, &count, step).over(once)?;
+    let loaded = AbWatch::new(options, &count, step).over(once)?;
     let SliceTally {
         tally,
         wall_ns,
@@ -249,17 +250,20 @@ fn plan(
         weight: 1,
     };
     Ok(LoadPlan {
+        options: LoadOptions {
+            connections: options.concurrency,
+            keep_alive: options.keep_alive,
+            timeout: options.timeout,
+            ..LoadOptions::default()
+        }
+        .hashing_one_in(1),
         address: target.address,
         tls: tls(options)?,
         buffer_bytes: options.buffer_bytes,
         sources: Vec::new(),
-        connections: options.concurrency,
         pipeline: 1,
         requests: vec![asked],
-        keep_alive: options.keep_alive,
-        verify_every: 1,
-        timeout_ns: Nanos::from(options.timeout).0,
-        open_rate: None,
+        opening_limit: None,
         open_within_ns: None,
         timeline: None,
         log: Some(RequestLogPlan {
@@ -350,14 +354,14 @@ fn clocks() -> (u64, u64) {
 }
 
 /// A load that was made.
-struct Loaded {
+struct AbOutcome {
     slice: SliceTally,
     is_interrupted: bool,
 }
 
 /// Looks after a load: shows how far it is, and stops it when it is time, or at the first
 /// failure unless it is to go on.
-struct LoadWatch<'a> {
+struct AbWatch<'a> {
     count: &'a RequestCount,
     step: Option<u64>,
     /// How long it lasts at most.
@@ -366,9 +370,9 @@ struct LoadWatch<'a> {
     is_over: AtomicBool,
 }
 
-impl<'a> LoadWatch<'a> {
-    fn new(options: &AbOptions, count: &'a RequestCount, step: Option<u64>) -> LoadWatch<'a> {
-        LoadWatch {
+impl<'a> AbWatch<'a> {
+    fn new(options: &AbOptions, count: &'a RequestCount, step: Option<u64>) -> AbWatch<'a> {
+        AbWatch {
             count,
             step,
             limit: options.time_limit,
@@ -378,7 +382,7 @@ impl<'a> LoadWatch<'a> {
     }
 
     /// Makes the load under its eyes.
-    fn over(&self, once: LoadOnce) -> Result<Loaded, AbRefusal> {
+    fn over(&self, once: OncePlan) -> Result<AbOutcome, AbRefusal> {
         let (loaded, was_own_doing) = thread::scope(|scope| {
             let mut watcher = None;
             let loaded = load_once(once, &mut |stopper| {
@@ -405,11 +409,11 @@ impl<'a> LoadWatch<'a> {
             message: format!("\nabx ab: {}", EngineError::no_thread(source)),
             exit_code: 1,
         })?;
-        let LoadedOnce { slice, is_stopped } = loaded.map_err(|error| AbRefusal {
+        let OnceResult { slice, is_stopped } = loaded.map_err(|error| AbRefusal {
             message: format!("\nabx ab: {error}"),
             exit_code: 1,
         })?;
-        Ok(Loaded {
+        Ok(AbOutcome {
             slice,
             is_interrupted: is_stopped && !was_own_doing,
         })

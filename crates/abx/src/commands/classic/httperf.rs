@@ -10,9 +10,9 @@ use abx_classic::httperf::{
     HttperfTlsVersion, HttperfUris, notes, usage,
 };
 use abx_engine::{
-    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionLoad, SessionStep,
+    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionPlan, SessionStep,
     SessionTerms, Stopper, TlsIdentity, TlsPlan, TlsTrust, TlsVersion, VisitBurst, VisitCall,
-    VisitClient, VisitEnd, VisitLoad, run_sessions, run_visits,
+    VisitClient, VisitEnd, VisitPlan, run_sessions, run_visits,
 };
 use abx_lab::look_up;
 use abx_sys::process::{OwnCpu, own_cpu};
@@ -208,8 +208,8 @@ fn begins(options: &HttperfOptions) -> Option<Box<dyn Iterator<Item = Nanos>>> {
 }
 
 /// The load of connections that the options describe.
-fn session_load(options: &HttperfOptions, terms: SessionTerms) -> SessionLoad {
-    SessionLoad {
+fn session_load(options: &HttperfOptions, terms: SessionTerms) -> SessionPlan {
+    SessionPlan {
         terms,
         sessions: options.num_conns,
         begins: begins(options),
@@ -220,9 +220,9 @@ fn session_load(options: &HttperfOptions, terms: SessionTerms) -> SessionLoad {
 }
 
 /// The load of so many of httperf's sessions.
-fn visit_load(options: &HttperfOptions, visits: u64, terms: SessionTerms) -> VisitLoad {
+fn visit_load(options: &HttperfOptions, visits: u64, terms: SessionTerms) -> VisitPlan {
     let (connections, piped) = options.session.room(options.is_http10);
-    VisitLoad {
+    VisitPlan {
         terms,
         visits,
         begins: begins(options),

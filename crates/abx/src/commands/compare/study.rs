@@ -125,7 +125,7 @@ fn has_placeholder(subject: &Subject) -> bool {
 }
 
 fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
-    if let Some((flag, key)) = compare.load.given() {
+    if let Some((flag, key)) = compare.load.given().next() {
         return Err(Failure::usage(format!(
             "{flag} cannot be combined with a study file, which sets the load: set `{key}` in its \
              [[load]]"

@@ -1,0 +1,11 @@
+//! What a load is, declared once: study files, flags, plans and records contain these types
+//! and list none of their keys again. Plain data, without I/O.
+
+mod exchange;
+pub mod load_keys;
+mod load_options;
+mod time_text;
+
+pub use exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
+pub use load_options::LoadOptions;
+pub use time_text::{TimeText, duration, seconds, time};

@@ -1,0 +1,203 @@
+//! The keys of a load as a person writes them, each declared once: its name, type, range and
+//! meaning, the shapes of load that it suits, and its flag. A study file and the command line
+//! take these structs as they are; a comment here is what an editor shows for the key, and
+//! `help` what `--help` prints for the flag.
+
+use std::time::Duration;
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::LoadShape;
+use crate::load_options::LoadOptions;
+use crate::time_text::TimeText;
+
+/// The word of a key's schema for the shapes that the key suits; without it, all of them.
+pub const SHAPES: &str = "x-shapes";
+/// All but users, whose scenario says the rest.
+pub const NOT_USERS: [LoadShape; 4] = [
+    LoadShape::Request,
+    LoadShape::Echo,
+    LoadShape::Broadcast,
+    LoadShape::Connections,
+];
+/// Loads that send.
+pub const SENT: [LoadShape; 3] = [LoadShape::Request, LoadShape::Echo, LoadShape::Broadcast];
+/// Loads in which each connection gets a response of its own.
+pub const ANSWERED: [LoadShape; 2] = [LoadShape::Request, LoadShape::Echo];
+/// Loads of WebSocket messages.
+pub const MESSAGES: [LoadShape; 2] = [LoadShape::Echo, LoadShape::Broadcast];
+/// Loads of HTTP requests.
+pub const REQUESTS: [LoadShape; 1] = [LoadShape::Request];
+/// Users of a scenario.
+pub const USERS: [LoadShape; 1] = [LoadShape::Scenario];
+/// Connections that say nothing.
+pub const HELD: [LoadShape; 1] = [LoadShape::Connections];
+
+/// Users who think and have sessions.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+pub struct SessionKeys {
+    /// How long a user thinks between an answer and the next request. Default: not at all.
+    #[arg(
+        long, value_parser = TimeText::of, value_name = "TIME",
+        help = "Think time between a response and the next request"
+    )]
+    #[schemars(extend("x-shapes" = REQUESTS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<TimeText>,
+    /// Requests of a session; the next one has a connection of its own. Default: no end.
+    #[arg(
+        long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N",
+        help = "Requests per session; each session opens a new connection"
+    )]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [5], "x-shapes" = REQUESTS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u32>,
+}
+
+/// How much a connection has in flight.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+pub struct InFlightKeys {
+    /// Requests that a connection has in flight at most. Default: 1.
+    #[arg(
+        long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
+        help = "Requests in flight per connection (pipelining) [default: 1]"
+    )]
+    #[schemars(range(min = 1, max = 1024), extend("examples" = [16], "x-shapes" = SENT))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<u32>,
+    /// Streams that a connection of http/2 has open at most. Default: 1.
+    #[arg(
+        long, value_name = "N", requires = "http2",
+        value_parser = clap::value_parser!(u32).range(1..=1024),
+        help = "Streams open at a time per connection, with --http2 [default: 1]"
+    )]
+    #[schemars(range(min = 1, max = 1024), extend("examples" = [32], "x-shapes" = REQUESTS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
+}
+
+/// How connections are opened, and how long they and their requests may take.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+pub struct OpeningKeys {
+    /// How long a request may take, its connection's making included, and how long each connection may take that is opened before the load. Default: 10s.
+    #[arg(
+        long, value_parser = TimeText::of_seconds,
+        help = "Timeout of a request, including connecting, and of each connection that is opened before the load, in seconds or with a unit [default: 10s]"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<TimeText>,
+    /// Connections opened per second before the load. Default: as fast as the subject takes them, 128 at a time for each worker thread.
+    #[arg(
+        long, value_name = "N", conflicts_with = "no_keepalive",
+        value_parser = clap::value_parser!(u32).range(1..=10_000_000),
+        help = "Connections opened per second before the load [default: as fast as the server takes them, at most 128 at a time for each thread]"
+    )]
+    #[schemars(range(min = 1, max = 10_000_000), extend("examples" = [5000], "x-shapes" = NOT_USERS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_rate: Option<u32>,
+}
+
+/// How responses are checked.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
+pub struct CheckKeys {
+    /// Of how many answers one has its body looked at and its phases timed: 1 is all, 0
+    /// none. Default: 100.
+    #[arg(
+        long,
+        value_name = "N",
+        help = "Verify the body and time the phases of one response in N (1: all, 0: none). Status and length are always checked [default: 100]"
+    )]
+    #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100], "x-shapes" = ANSWERED))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify_every: Option<u32>,
+}
+
+/// The keys of a group that are written, which are not `None`.
+pub fn written(group: &impl Serialize) -> impl Iterator<Item = String> {
+    let table = serde_json::to_value(group).unwrap_or_default();
+    let table = table.as_object().cloned().unwrap_or_default();
+    table.into_iter().map(|(key, _)| key)
+}
+
+/// A key that contradicts another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyMistake {
+    /// The key.
+    pub key: &'static str,
+    /// What is wrong, and what to write instead.
+    pub why: &'static str,
+}
+
+impl SessionKeys {
+    /// How long a user thinks; zero for not at all.
+    #[must_use]
+    pub fn think_time(&self) -> Duration {
+        let think = self.think.as_ref().and_then(TimeText::time);
+        think.unwrap_or_default()
+    }
+}
+
+impl InFlightKeys {
+    /// What a connection has in flight, in the word of what is spoken; `None` for the default.
+    ///
+    /// # Errors
+    /// The word of the other protocol.
+    pub fn window(&self, is_http2: bool) -> Result<Option<u32>, KeyMistake> {
+        match (self, is_http2) {
+            (
+                InFlightKeys {
+                    pipeline: Some(_), ..
+                },
+                true,
+            ) => Err(KeyMistake {
+                key: "pipeline",
+                why: "HTTP/2 has no pipelines: write `streams`",
+            }),
+            (
+                InFlightKeys {
+                    streams: Some(_), ..
+                },
+                false,
+            ) => Err(KeyMistake {
+                key: "streams",
+                why: "only HTTP/2 has `streams`: add protocol = \"http/2\", or write `pipeline`",
+            }),
+            _ => Ok(self.streams.or(self.pipeline)),
+        }
+    }
+}
+
+impl OpeningKeys {
+    /// That connections which are opened at a rate are kept.
+    ///
+    /// # Errors
+    /// A rate without them.
+    pub fn check(&self, keep_alive: bool) -> Result<(), KeyMistake> {
+        if self.open_rate.is_none() || keep_alive {
+            return Ok(());
+        }
+        Err(KeyMistake {
+            key: "open_rate",
+            why: "`open_rate` is about connections that are opened before the load, and without \
+                  keep-alive there are none: leave it out, or leave out `keep_alive`",
+        })
+    }
+}
+
+impl LoadOptions {
+    /// What these keys say, and the defaults where they say nothing.
+    #[must_use]
+    pub fn of(opening: &OpeningKeys, checks: &CheckKeys, keep_alive: bool) -> LoadOptions {
+        let usual = LoadOptions::default();
+        let timeout = opening.timeout.as_ref().and_then(TimeText::time);
+        LoadOptions {
+            keep_alive,
+            timeout: timeout.unwrap_or(usual.timeout),
+            open_rate: opening.open_rate,
+            verify_every: checks.verify_every.unwrap_or(usual.verify_every),
+            ..usual
+        }
+    }
+}

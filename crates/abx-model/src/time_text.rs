@@ -1,0 +1,81 @@
+//! Times as a person writes them.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+// It holds what was written, so that a study file can say in which line a wrong one stands.
+/// A time with its unit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("examples" = ["30s", "100ms", "2m"], "pattern" = "[a-z]$"))]
+pub struct TimeText(pub String);
+
+impl TimeText {
+    /// The time, if it is one above zero.
+    #[must_use]
+    pub fn time(&self) -> Option<Duration> {
+        time(&self.0)
+    }
+
+    /// Takes a time as [`duration`] reads it.
+    pub(crate) fn of(text: &str) -> Result<TimeText, String> {
+        duration(text).map(|_| TimeText(text.to_owned()))
+    }
+
+    /// Takes a time as [`seconds`] reads it.
+    pub(crate) fn of_seconds(text: &str) -> Result<TimeText, String> {
+        let unit = if is_number(text) { "s" } else { "" };
+        seconds(text).map(|_| TimeText(format!("{text}{unit}")))
+    }
+}
+
+/// Reads a time above zero, such as `10s`, `1.5s`, `100ms`, `2m` or `50us`.
+#[must_use]
+pub fn time(text: &str) -> Option<Duration> {
+    let time = humantime::parse_duration(text).ok();
+    let time = time.or_else(|| decimal_time(text))?;
+    (!time.is_zero()).then_some(time)
+}
+
+/// Reads a time such as `10s`.
+///
+/// # Errors
+/// What to write instead.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    time(text).ok_or_else(|| {
+        format!(
+            "`{text}` is not a time above zero: give a number with a unit, such as 10s, 100ms or 2m"
+        )
+    })
+}
+
+/// Reads a time such as `10s`, or a number of seconds such as `10` or `0.5`, as wrk takes it.
+///
+/// # Errors
+/// What to write instead.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    if !is_number(text) {
+        return duration(text);
+    }
+    time(&format!("{text}s")).ok_or_else(|| {
+        format!(
+            "`{text}` is not a time above zero: give a number of seconds, such as 10, or one with a unit, such as 10s"
+        )
+    })
+}
+
+fn is_number(text: &str) -> bool {
+    let is_of_number = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    !text.is_empty() && text.bytes().all(is_of_number)
+}
+
+/// Reads one decimal number with one unit.
+fn decimal_time(text: &str) -> Option<Duration> {
+    let is_digit = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let (number, unit) = text.split_at(text.find(|letter| !is_digit(letter))?);
+    let unit = humantime::parse_duration(&format!("1{}", unit.trim_start())).ok()?;
+    let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
+    Duration::try_from_secs_f64(seconds).ok()
+}

@@ -1,0 +1,137 @@
+//! A server that is a container: its image, and the program that runs containers.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use abx_sys::process::Signal;
+
+use crate::program;
+
+/// The variable of the environment that says which program runs containers.
+pub const ENGINE_VARIABLE: &str = "ABX_CONTAINER_ENGINE";
+
+/// Those that are looked for without it, the first one first: it has no daemon, so all that it
+/// starts is below the keeper.
+const ENGINES: [&str; 2] = ["podman", "docker"];
+
+/// The image that a server's container is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerImage {
+    /// Its name as the engine knows it, such as `nginx:1.27`.
+    pub name: String,
+    /// The signal that asks its server to stop; `None` for that of the image.
+    pub stop_signal: Option<Signal>,
+}
+
+/// The program that runs containers here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerEngine {
+    /// Where it is.
+    pub program: PathBuf,
+}
+
+/// No such program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoEngine {
+    /// What was looked for: `podman or docker`.
+    pub sought: String,
+}
+
+impl ContainerImage {
+    /// Whether a text can be the name of an image: what begins like an option would be one.
+    #[must_use]
+    pub fn is_name(text: &str) -> bool {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:/@".contains(&byte);
+        let begins = text
+            .bytes()
+            .next()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric());
+        begins && text.bytes().all(is_plain)
+    }
+}
+
+impl ContainerEngine {
+    /// The one that the environment names, else the first that is on `PATH`.
+    ///
+    /// # Errors
+    /// [`NoEngine`].
+    pub fn here() -> Result<ContainerEngine, NoEngine> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let named = std::env::var(ENGINE_VARIABLE).ok();
+        ContainerEngine::find(&path, named.as_deref())
+    }
+
+    /// The one of this name, else the first that is in the folders of `path`.
+    ///
+    /// # Errors
+    /// [`NoEngine`].
+    pub fn find(path: &OsStr, named: Option<&str>) -> Result<ContainerEngine, NoEngine> {
+        let named = named.filter(|name| !name.is_empty());
+        let sought = named.map_or(ENGINES.to_vec(), |name| vec![name]);
+        let mut found = sought
+            .iter()
+            .filter_map(|name| program::find(name, path, Path::new("/")));
+        match found.next() {
+            Some(program) => Ok(ContainerEngine { program }),
+            None => Err(NoEngine {
+                sought: sought.join(" or "),
+            }),
+        }
+    }
+
+    /// Its name, for messages and for commands that a person types.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let name = self.program.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_engine_is_the_one_that_is_named_or_there() {
+        // Method: a folder with docker alone, then with podman too; named and not.
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        };
+        let path = folder.path().as_os_str();
+        let find = |named| ContainerEngine::find(path, named).map(|engine| engine.name());
+        let missing = |sought: &str| {
+            Err(NoEngine {
+                sought: sought.to_owned(),
+            })
+        };
+        assert_eq!(find(None), missing("podman or docker"));
+        make("docker");
+        assert_eq!(find(None), Ok("docker".to_owned()));
+        make("podman");
+        assert_eq!(find(None), Ok("podman".to_owned()));
+        assert_eq!(find(Some("docker")), Ok("docker".to_owned()));
+        assert_eq!(find(Some("")), Ok("podman".to_owned()));
+        assert_eq!(find(Some("nerdctl")), missing("nerdctl"));
+    }
+
+    #[test]
+    fn names_of_images_are_told_from_options_and_other_text() {
+        // Method: names as registries and engines have them, and what is none.
+        for name in [
+            "nginx",
+            "nginx:1.27",
+            "localhost/a_b-c:x",
+            "h:5000/a@sha256:ab",
+        ] {
+            assert!(ContainerImage::is_name(name), "{name}");
+        }
+        for other in ["", "-v", "--privileged", "a b", "a;b", "/x", ":1"] {
+            assert!(!ContainerImage::is_name(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! How abx starts a subject, and how it knows that it is ready and stops it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use abx_evidence::record::IMAGE;
+use abx_sys::process::Signal;
+use serde::{Deserialize, Serialize};
+
+use crate::container::{ContainerEngine, ContainerImage};
+use crate::placeholder::{FilledWord, PlaceholderValues, fill, placeholders};
+use crate::program;
+
+/// How abx starts and stops a subject. Texts may hold the placeholders of
+/// docs/study-file.md; `{port}` stands in one of them, unless it is a container, whose
+/// environment has it as `PORT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The argument list, not empty; of a container the words for its image, none for those
+    /// that the image has.
+    pub command: Vec<String>,
+    /// The image of its container; `None` for a command of this machine.
+    pub image: Option<ContainerImage>,
+    /// The names of further ports that it is given, each for `{port.NAME}`.
+    pub ports: Vec<String>,
+    /// Further variables of its environment.
+    pub environment: Vec<(String, String)>,
+    /// Files written into its folder before each start.
+    pub templates: Vec<Template>,
+    /// The name that its certificate is for, when it speaks TLS.
+    pub tls_name: Option<String>,
+    /// When it is ready.
+    pub ready: ReadinessRule,
+    /// How it is stopped.
+    pub stop: Stop,
+    /// The program name of its workers; `None` for every process without children but
+    /// the main one.
+    pub worker: Option<String>,
+    /// The signal by which its main process takes its configuration anew, if it has one.
+    pub reload: Option<Signal>,
+    /// The folder that it starts in: that of its study; `None` is the one abx was started in.
+    pub folder: Option<PathBuf>,
+    /// Where it was built, when it was.
+    pub build: Option<PathBuf>,
+}
+
+/// A file written before each start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// Its path in the subject's folder: relative, and never above it.
+    pub target: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+/// When a subject is ready: after three right answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadinessRule {
+    /// What is asked; `None` for the first request of the first load.
+    pub path: Option<String>,
+    /// The status that tells it; `None` for that of the first load.
+    pub status: Option<u16>,
+    /// How long it may take from its start.
+    pub within: Duration,
+}
+
+/// How a command is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// The signal that asks for it.
+    pub signal: Signal,
+    /// How long it may take; then everything that is left is killed.
+    pub within: Duration,
+}
+
+/// A launch with every placeholder filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilledLaunch {
+    /// The argument list.
+    pub command: Vec<String>,
+    /// Further variables of its environment.
+    pub environment: Vec<(String, String)>,
+    /// Files for its folder.
+    pub templates: Vec<Template>,
+}
+
+impl Default for ReadinessRule {
+    /// Three right answers of the load itself within 30 s.
+    fn default() -> ReadinessRule {
+        ReadinessRule {
+            path: None,
+            status: None,
+            within: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Launch {
+    /// SIGTERM, and 5 s to end.
+    pub const STOP: Stop = Stop {
+        signal: Signal::Term,
+        within: Duration::from_secs(5),
+    };
+
+    /// A command with the usual patience: 30 s to get ready, 5 s to end.
+    #[must_use]
+    pub fn new(command: Vec<String>) -> Launch {
+        Launch {
+            command,
+            image: None,
+            ports: Vec::new(),
+            environment: Vec::new(),
+            templates: Vec::new(),
+            tls_name: None,
+            ready: ReadinessRule::default(),
+            stop: Launch::STOP,
+            worker: None,
+            reload: None,
+            folder: None,
+            build: None,
+        }
+    }
+
+    /// A container of this image, with these words for it.
+    #[must_use]
+    pub fn of_image(name: String, words: Vec<String>) -> Launch {
+        Launch {
+            image: Some(ContainerImage {
+                name,
+                stop_signal: None,
+            }),
+            ..Launch::new(words)
+        }
+    }
+
+    /// Its argument list as records have it: an image is the first word.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let image = self.image.iter().map(|one| format!("{IMAGE}{}", one.name));
+        image.chain(self.command.iter().cloned()).collect()
+    }
+
+    /// The folder that it starts in, which `{study}` names.
+    #[must_use]
+    pub fn start_folder(&self) -> PathBuf {
+        let own = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        self.folder.clone().unwrap_or_else(own)
+    }
+
+    /// The program, where it is not there: of a container the one that runs it. One that is yet to be made in the
+    /// subject's own folder is taken to be there.
+    #[must_use]
+    pub fn missing_program(&self) -> Option<String> {
+        if self.image.is_some() {
+            return ContainerEngine::here().err().map(|none| none.sought);
+        }
+        // Only a path that has these in it changes with them.
+        let one = self.fill(0, Path::new("/"), &[]).command.into_iter().next();
+        let other = self
+            .fill(1, Path::new("/x"), &[])
+            .command
+            .into_iter()
+            .next();
+        let program = one.filter(|one| Some(one) == other.as_ref())?;
+        let own = self.environment.iter().rfind(|(name, _)| name == "PATH");
+        let path = match own {
+            Some((_, path)) => path.into(),
+            None => std::env::var_os("PATH").unwrap_or_default(),
+        };
+        program::find(&program, &path, &self.start_folder())
+            .is_none()
+            .then_some(program)
+    }
+
+    /// The words in braces of all its texts.
+    pub fn placeholders(&self) -> impl Iterator<Item = &str> {
+        let environment = self.environment.iter().map(|(_, value)| value);
+        let templates = self.templates.iter().map(|template| &template.text);
+        let texts = self.command.iter().chain(environment).chain(templates);
+        texts.flat_map(|text| placeholders(text).map(|one| one.word))
+    }
+
+    /// Every placeholder with its value, for a start on `port` with `dir` as its folder;
+    /// `paths` are what paths of names stand for.
+    #[must_use]
+    pub fn fill(&self, port: u16, dir: &Path, paths: &[FilledWord]) -> FilledLaunch {
+        let study = self.start_folder();
+        let abx = std::env::current_exe().ok();
+        let values = PlaceholderValues {
+            port,
+            dir,
+            study: &study,
+            abx: abx.as_deref(),
+            build: self.build.as_deref(),
+            paths,
+        };
+        let fill = |text: &String| fill(text, &values);
+        let templates = self.templates.iter();
+        let environment = self.environment.iter();
+        FilledLaunch {
+            command: self.command.iter().map(fill).collect(),
+            environment: environment
+                .map(|(name, value)| (name.clone(), fill(value)))
+                .collect(),
+            templates: templates
+                .map(|one| Template {
+                    target: one.target.clone(),
+                    text: fill(&one.text),
+                })
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_filled_and_nothing_else_is_touched() {
+        // Method: each placeholder in each place that may hold one.
+        let launch = Launch {
+            environment: vec![("A".into(), "{study}/x".into())],
+            templates: vec![Template {
+                target: "n.conf".into(),
+                text: "listen {port}; {build}".into(),
+            }],
+            folder: Some("/s".into()),
+            build: Some("/b".into()),
+            ..Launch::new(vec!["./x".into(), "{dir}/n.conf".into(), "{}".into()])
+        };
+        let filled = launch.fill(81, Path::new("/d"), &[]);
+        assert_eq!(filled.command, ["./x", "/d/n.conf", "{}"]);
+        assert_eq!(filled.environment, [("A".into(), "/s/x".into())]);
+        assert_eq!(filled.templates[0].text, "listen 81; /b");
+    }
+
+    #[test]
+    fn a_program_is_missed_where_it_cannot_come_from() {
+        // Method: one that is there, one that is not, one that a template makes,
+        // and one that only a PATH of its own leads to.
+        let missing = |program: &str| Launch::new(vec![program.into()]).missing_program();
+        assert_eq!(missing("sh"), None);
+        assert_eq!(missing("no-such-program"), Some("no-such-program".into()));
+        assert_eq!(missing("{dir}/made"), None);
+        let elsewhere = Launch {
+            environment: vec![("PATH".into(), "/nowhere".into())],
+            ..Launch::new(vec!["sh".into()])
+        };
+        assert_eq!(elsewhere.missing_program(), Some("sh".into()));
+    }
+}

@@ -1,0 +1,24 @@
+//! Loads as a record has them before anything was measured.
+
+use std::collections::BTreeMap;
+
+use abx_evidence::record::{LoadRecord, LoadSettings};
+
+use super::Load;
+use super::subject::Subject;
+
+/// What is known of each load; responses and pilots come later.
+pub fn load_records(subjects: &[Subject], loads: &[Load]) -> Vec<LoadRecord> {
+    let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
+    let record = |load: &Load| LoadRecord {
+        name: load.name.clone(),
+        // Whether bodies can be compared is known after the first verification.
+        settings: LoadSettings {
+            tls: is_encrypted.then(|| load.tls.settings()),
+            ..load.settings(false)
+        },
+        answers: BTreeMap::new(),
+        pilot: None,
+    };
+    loads.iter().map(record).collect()
+}

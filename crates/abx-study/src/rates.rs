@@ -1,0 +1,242 @@
+//! How much a load offers, where that depends on what the subjects can do.
+
+use abx_engine::schedule::{Amount, Arrivals, PerSecond};
+use abx_evidence::Objective;
+use abx_model::LoadOptions;
+
+use crate::Load;
+use crate::units;
+
+/// How much a load offers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RateSpec {
+    /// What its pacing says.
+    AsPaced,
+    /// A share of what the slowest subject answers in a closed loop over the
+    /// same connections.
+    Share {
+        /// 0.25 for a quarter.
+        share: f64,
+        /// How requests are laid out in time.
+        spacing: Spacing,
+    },
+    /// Several rates around the highest at which each subject meets an objective.
+    Objective {
+        /// What has to be met.
+        objective: Objective,
+        /// How requests are laid out in time.
+        spacing: Spacing,
+    },
+    /// Its pacing, which was found from one of the two above.
+    Found {
+        /// Of what the slowest subject answers.
+        share: Option<f64>,
+        /// What has to be met.
+        objective: Option<Objective>,
+    },
+}
+
+/// How the requests of a rate are laid out in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// At equal distances.
+    Constant,
+    /// At random, independent of each other.
+    Poisson,
+}
+
+/// The shares that are offered when none are named.
+/// Source: docs/statistics.md, "Response times".
+pub const SHARES: [f64; 4] = [0.25, 0.50, 0.75, 0.90];
+
+/// One entry of a list of rates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rate {
+    /// Requests per second.
+    Fixed(PerSecond),
+    /// A share of what the slowest subject can do.
+    Share(f64),
+}
+
+impl Rate {
+    /// Reads `2000` or `25%`; `None` for anything else, and for shares that are
+    /// not above 0 and at most 2.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Rate> {
+        if text.ends_with('%') {
+            let share = units::share(text).filter(|share| *share > 0.0 && *share <= 2.0);
+            return share.map(Rate::Share);
+        }
+        text.parse().ok().map(Rate::Fixed)
+    }
+
+    /// What follows the connections in the name of a load.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Rate::Fixed(rate) => format!("r{}", rate.amount()),
+            Rate::Share(share) => format!("r{}pct", (1e4 * share).round() / 1e2),
+        }
+    }
+}
+
+impl Spacing {
+    /// That of these arrivals.
+    #[must_use]
+    pub fn of(arrivals: &Arrivals) -> Spacing {
+        match arrivals {
+            Arrivals::Poisson { .. } => Spacing::Poisson,
+            _ => Spacing::Constant,
+        }
+    }
+
+    /// Requests at this rate, rounded to a whole number of them per second from
+    /// ten on. `None` for a rate that cannot be offered.
+    #[must_use]
+    pub fn at(self, rate_per_s: f64) -> Option<Arrivals> {
+        let rounded = if rate_per_s >= 10.0 {
+            rate_per_s.round()
+        } else {
+            (rate_per_s * 1e3).round() / 1e3
+        };
+        let per_s = Amount::try_from(rounded).and_then(PerSecond::try_from);
+        per_s.ok().map(|per_s| self.every(per_s))
+    }
+
+    fn every(self, per_s: PerSecond) -> Arrivals {
+        match self {
+            Spacing::Constant => Arrivals::Constant { per_s },
+            Spacing::Poisson => Arrivals::Poisson { per_s },
+        }
+    }
+}
+
+/// What a sweep visits: every number of connections with every rate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepSpec {
+    /// Connections; at least one number.
+    pub connections: Vec<u32>,
+    /// Rates; none for what the load's own pacing says.
+    pub rates: Vec<Rate>,
+    /// What has to be met, instead of rates.
+    pub objective: Option<Objective>,
+    /// How requests of a rate are laid out.
+    pub spacing: Spacing,
+}
+
+impl SweepSpec {
+    /// The loads of a sweep, fewest connections first, each like `like` but for connections,
+    /// rate and name. `name` gives that of a number of connections; rates are appended
+    /// where there are several.
+    #[must_use]
+    pub fn loads(&self, like: &Load, name: impl Fn(u32) -> String) -> Vec<Load> {
+        let mut loads = Vec::new();
+        let mut numbers = self.connections.clone();
+        numbers.sort_unstable();
+        for connections in &numbers {
+            let row = Load {
+                options: LoadOptions {
+                    connections: *connections,
+                    ..like.options
+                },
+                name: name(*connections),
+                ..like.clone()
+            };
+            if let Some(objective) = &self.objective {
+                loads.push(Load {
+                    rate: RateSpec::Objective {
+                        objective: objective.clone(),
+                        spacing: self.spacing,
+                    },
+                    ..row
+                });
+                continue;
+            }
+            match &self.rates[..] {
+                [] => loads.push(row),
+                rates => loads.extend(rates.iter().map(|rate| self.at(&row, *rate))),
+            }
+        }
+        loads
+    }
+
+    fn at(&self, row: &Load, rate: Rate) -> Load {
+        let mut load = row.clone();
+        if self.rates.len() > 1 {
+            load.name = format!("{}-{}", row.name, rate.name());
+        }
+        match rate {
+            Rate::Fixed(per_s) => load.pacing.arrivals = self.spacing.every(per_s),
+            Rate::Share(share) => {
+                load.rate = RateSpec::Share {
+                    share,
+                    spacing: self.spacing,
+                }
+            }
+        }
+        load
+    }
+}
+
+impl RateSpec {
+    /// Whether it has to be found before anything is measured.
+    #[must_use]
+    pub fn is_unresolved(&self) -> bool {
+        matches!(self, RateSpec::Share { .. } | RateSpec::Objective { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_numbers_or_shares() {
+        // Method: each kind, its name, and what is neither.
+        let name = |text| Rate::parse(text).map(Rate::name);
+        assert_eq!(name("2000").as_deref(), Some("r2000"));
+        assert_eq!(name("0.5").as_deref(), Some("r0.5"));
+        assert_eq!(name("25%").as_deref(), Some("r25pct"));
+        assert_eq!(name("12.5%").as_deref(), Some("r12.5pct"));
+        for wrong in ["", "fast", "-1", "0", "0%", "250%", "%"] {
+            assert_eq!(name(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_sweep_begins_with_the_fewest_connections() {
+        // Method: numbers in another order, each with two rates in theirs.
+        let sweep = SweepSpec {
+            connections: vec![8, 1, 64],
+            rates: ["50%", "25%"].map(|rate| Rate::parse(rate).unwrap()).into(),
+            objective: None,
+            spacing: Spacing::Constant,
+        };
+        let loads = sweep.loads(&Load::default(), |connections| format!("c{connections}"));
+        let names: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();
+        let expected = [
+            "c1-r50pct",
+            "c1-r25pct",
+            "c8-r50pct",
+            "c8-r25pct",
+            "c64-r50pct",
+            "c64-r25pct",
+        ];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_rate_that_was_found_is_rounded_to_what_people_read() {
+        // Method: a high and a low one, and none at all.
+        let at = |rate| Spacing::Constant.at(rate);
+        let per_s = |rate: f64| Arrivals::Constant {
+            per_s: Amount::try_from(rate)
+                .and_then(PerSecond::try_from)
+                .unwrap(),
+        };
+        assert_eq!(at(12_345.67), Some(per_s(12_346.0)));
+        assert_eq!(at(1.23456), Some(per_s(1.235)));
+        assert_eq!(at(0.0), None);
+        assert_eq!(at(f64::NAN), None);
+    }
+}

@@ -1,0 +1,422 @@
+//! `{seq}`, `{rand:1..1000}`, `{uuid}` and `{line:FILE}` in the path, the values of headers and
+//! the body of a request.
+//!
+//! Only these, and `{n}` where requests are numbered, are placeholders, so the braces of JSON
+//! need no care. Doubled braces around one of them, as `{{seq}}`, write `{seq}`.
+
+use std::collections::HashMap;
+use std::io;
+
+use abx_engine::{LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder};
+
+use crate::{RequestSpec, units};
+
+/// The longest file of lines, in bytes.
+pub const LINES_BYTES_MAX: usize = 64 << 20;
+/// The greatest number that can be drawn.
+const NUMBER_MAX: u64 = 1_000_000_000_000_000_000;
+/// The words without a value.
+const PLAIN: [&str; 3] = ["n", "seq", "uuid"];
+/// What words with a value begin with.
+const RANDOM: &str = "rand:";
+const LINE: &str = "line:";
+
+/// Why something cannot be filled in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestPlaceholderError {
+    /// Not two numbers.
+    #[error(
+        "`{{{word}}}` is not a range: write two numbers from 0 to 10^18, the smaller one first, \
+         such as {{rand:1..1000}}, or {{{{{word}}}}} for the letters themselves"
+    )]
+    Range {
+        /// What stands between the braces.
+        word: String,
+    },
+    /// A file that cannot be read.
+    #[error(
+        "`{{line:{file}}}`: cannot read {file}: {why}. Give a text file with something on each line"
+    )]
+    File {
+        /// Its name.
+        file: String,
+        /// What the system says.
+        why: String,
+    },
+    /// A file of which nothing could be filled in.
+    #[error("`{{line:{file}}}`: {file} has nothing on any line: write what is to be filled in")]
+    NoLine {
+        /// Its name.
+        file: String,
+    },
+    /// A line that no header can have.
+    #[error(
+        "`{{line:{file}}}`: {file} has a line with a control character, `{line}`, which no header \
+         can have: remove it"
+    )]
+    Control {
+        /// The file's name.
+        file: String,
+        /// The line, with spaces in place of such characters.
+        line: String,
+    },
+    /// What opens a WebSocket is sent as it is.
+    #[error(
+        "placeholders such as {{seq}} are filled in requests of HTTP, and not in what opens a \
+         WebSocket: leave them out, or double their braces for the letters themselves"
+    )]
+    WebSocket,
+}
+
+/// The files whose lines are filled in, each read once.
+pub struct LineFiles<'a> {
+    read: &'a dyn Fn(&str) -> io::Result<String>,
+    lists: HashMap<(String, bool), LineList>,
+}
+
+/// A placeholder in a text, or one that is escaped.
+struct Word<'a> {
+    start: usize,
+    end: usize,
+    /// What stands between the braces.
+    inner: &'a str,
+    is_escaped: bool,
+}
+
+impl<'a> LineFiles<'a> {
+    /// Files whose text `read` gives by their name.
+    #[must_use]
+    pub fn read_by(read: &'a dyn Fn(&str) -> io::Result<String>) -> LineFiles<'a> {
+        LineFiles {
+            read,
+            lists: HashMap::new(),
+        }
+    }
+
+    /// The lines of a file that are not empty, as they can stand in this part of a request.
+    fn list(
+        &mut self,
+        file: &str,
+        part: PlaceholderPart,
+    ) -> Result<LineList, RequestPlaceholderError> {
+        let is_path = part == PlaceholderPart::Path;
+        let key = (file.to_owned(), is_path);
+        let list = match self.lists.get(&key) {
+            Some(list) => list.clone(),
+            None => {
+                let text = (self.read)(file).map_err(|error| RequestPlaceholderError::File {
+                    file: file.to_owned(),
+                    why: error.to_string(),
+                })?;
+                let lines = units::without_mark(&text).lines();
+                let lines = lines.filter(|line| !line.is_empty());
+                let lines = lines.map(|line| match is_path {
+                    true => escaped(line),
+                    false => line.to_owned(),
+                });
+                let list = LineList::new(file, lines.collect());
+                let list = list.ok_or_else(|| RequestPlaceholderError::NoLine {
+                    file: file.to_owned(),
+                })?;
+                self.lists.entry(key).or_insert(list).clone()
+            }
+        };
+        let is_control = |letter: char| letter.is_control() && letter != '\t';
+        let mut lines = list.lines().iter();
+        match lines.find(|line| line.contains(is_control)) {
+            Some(line) if matches!(part, PlaceholderPart::Header(_)) => {
+                Err(RequestPlaceholderError::Control {
+                    file: file.to_owned(),
+                    line: line.replace(char::is_control, " "),
+                })
+            }
+            _ => Ok(list),
+        }
+    }
+}
+
+impl RequestSpec {
+    /// Finds the placeholders of a request, whose `{n}` has been filled in.
+    ///
+    /// # Errors
+    /// [`RequestPlaceholderError`], all but the last.
+    pub fn with_placeholders(
+        mut self,
+        files: &mut LineFiles,
+    ) -> Result<RequestSpec, RequestPlaceholderError> {
+        let mut found = Vec::new();
+        if let Some(path) = &mut self.path {
+            find(path, PlaceholderPart::Path, files, &mut found)?;
+        }
+        for (index, (_, value)) in self.headers.iter_mut().enumerate() {
+            find(value, PlaceholderPart::Header(index), files, &mut found)?;
+        }
+        // A body that is no text is what it is.
+        let text = std::str::from_utf8(&self.body).ok();
+        let text = text.filter(|_| !self.is_verbatim);
+        if let Some(text) = text.filter(|text| words(text).next().is_some()) {
+            let mut text = text.to_owned();
+            find(&mut text, PlaceholderPart::Body, files, &mut found)?;
+            self.body = text.into_bytes();
+        }
+        self.placeholders = found;
+        Ok(self)
+    }
+
+    /// Whether anything is filled in anew each time.
+    #[must_use]
+    pub fn has_placeholders(&self) -> bool {
+        !self.placeholders.is_empty()
+    }
+}
+
+/// The text that stands for this one where placeholders are looked for.
+#[must_use]
+pub fn without_placeholders(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    let mut copied = 0;
+    for word in words(text) {
+        literal.push_str(&text[copied..word.start]);
+        literal.extend(["{", &text[word.start..word.end], "}"]);
+        copied = word.end;
+    }
+    literal.push_str(&text[copied..]);
+    literal
+}
+
+/// Takes the escapes out of a text, and note of its placeholders.
+fn find(
+    text: &mut String,
+    part: PlaceholderPart,
+    files: &mut LineFiles,
+    found: &mut Vec<RequestPlaceholder>,
+) -> Result<(), RequestPlaceholderError> {
+    let mut said = String::new();
+    let mut copied = 0;
+    for word in words(text) {
+        said.push_str(&text[copied..word.start]);
+        copied = word.end;
+        let start = said.len();
+        said.extend(["{", word.inner, "}"]);
+        if let Some(kind) = kind(&word, part, files)? {
+            let end = said.len();
+            found.push(RequestPlaceholder {
+                part,
+                start,
+                end,
+                kind,
+            });
+        }
+    }
+    said.push_str(&text[copied..]);
+    *text = said;
+    Ok(())
+}
+
+/// What a word stands for, if it is no letters.
+fn kind(
+    word: &Word,
+    part: PlaceholderPart,
+    files: &mut LineFiles,
+) -> Result<Option<PlaceholderKind>, RequestPlaceholderError> {
+    if word.is_escaped {
+        return Ok(None);
+    }
+    Ok(match word.inner {
+        "seq" => Some(PlaceholderKind::Sequence),
+        "uuid" => Some(PlaceholderKind::Uuid),
+        inner => match (inner.strip_prefix(RANDOM), inner.strip_prefix(LINE)) {
+            (Some(range), _) => {
+                let range = self::range(range).ok_or_else(|| RequestPlaceholderError::Range {
+                    word: inner.to_owned(),
+                })?;
+                Some(PlaceholderKind::Random {
+                    first: range.0,
+                    last: range.1,
+                })
+            }
+            (_, Some(file)) => Some(PlaceholderKind::Line(files.list(file, part)?)),
+            _ => None,
+        },
+    })
+}
+
+fn range(text: &str) -> Option<(u64, u64)> {
+    let (first, last) = text.split_once("..")?;
+    let number = |text: &str| {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| *number <= NUMBER_MAX);
+        number.filter(|_| is_plain)
+    };
+    Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last)
+}
+
+/// What a path has in place of a text: other than visible letters of ASCII as %XX.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte.is_ascii_graphic() && byte != b'#' {
+            true => escaped.push(char::from(byte)),
+            false => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
+}
+
+fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = from + text[from..].find('{')?;
+            let one = word_at(text, start, true).or_else(|| word_at(text, start, false));
+            from = one.as_ref().map_or(start + 1, |word| word.end);
+            if one.is_some() {
+                return one;
+            }
+        }
+    })
+}
+
+fn word_at(text: &str, start: usize, is_escaped: bool) -> Option<Word<'_>> {
+    let (open, close) = if is_escaped { ("{{", "}}") } else { ("{", "}") };
+    let rest = text[start..].strip_prefix(open)?;
+    let has_value = [RANDOM, LINE].iter().any(|word| rest.starts_with(word));
+    let length = match has_value {
+        true => rest.find(['{', '}', '\r', '\n'])?,
+        false => { PLAIN.iter() }
+            .find(|word| {
+                rest.strip_prefix(**word)
+                    .is_some_and(|behind| behind.starts_with('}'))
+            })?
+            .len(),
+    };
+    let (inner, behind) = rest.split_at(length);
+    behind.starts_with(close).then(|| Word {
+        start,
+        end: start + open.len() + length + close.len(),
+        inner,
+        is_escaped,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(file: &str) -> io::Result<String> {
+        match file {
+            "words" => Ok("\u{feff}one\r\n\na b#\u{e4}\n".to_owned()),
+            "empty" => Ok("\n\n".to_owned()),
+            "control" => Ok("a\u{7}b\n".to_owned()),
+            _ => Err(io::Error::other("no such file")),
+        }
+    }
+
+    fn found(path: &str, header: &str, body: &[u8]) -> Result<RequestSpec, String> {
+        let request = RequestSpec {
+            path: Some(path.to_owned()),
+            headers: vec![("X".to_owned(), header.to_owned())],
+            body: body.to_vec(),
+            ..RequestSpec::default()
+        };
+        let filled = request.with_placeholders(&mut LineFiles::read_by(&read));
+        filled.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn only_known_words_in_braces_are_placeholders() {
+        // Method: each kind in its place among braces of another meaning, and escaped ones.
+        let path = "/{seq}{seqs}{{seq}}{rand:1..10}";
+        let body = "{\"a\":{\"b\":{uuid}}, {n} {{n}} {} { seq } {uuid {{line:none}}";
+        let request = found(path, "{line:words}", body.as_bytes()).unwrap();
+        assert_eq!(
+            request.path.as_deref(),
+            Some("/{seq}{seqs}{seq}{rand:1..10}")
+        );
+        let filled: Vec<(&str, &PlaceholderKind)> = { request.placeholders.iter() }
+            .map(|one| {
+                let part = match one.part {
+                    PlaceholderPart::Path => request.path.as_ref().unwrap().as_bytes(),
+                    PlaceholderPart::Header(index) => request.headers[index].1.as_bytes(),
+                    PlaceholderPart::Body => &request.body,
+                };
+                let text = std::str::from_utf8(&part[one.start..one.end]).unwrap();
+                (text, &one.kind)
+            })
+            .collect();
+        let lines = ["one", "a b#\u{e4}"].map(str::to_owned);
+        let list = LineList::new("words", lines.into()).unwrap();
+        let random = PlaceholderKind::Random { first: 1, last: 10 };
+        assert_eq!(
+            filled,
+            [
+                ("{seq}", &PlaceholderKind::Sequence),
+                ("{rand:1..10}", &random),
+                ("{line:words}", &PlaceholderKind::Line(list)),
+                ("{uuid}", &PlaceholderKind::Uuid),
+            ]
+        );
+        let body = "{\"a\":{\"b\":{uuid}}, {n} {n} {} { seq } {uuid {line:none}";
+        assert_eq!(request.body, body.as_bytes());
+        let verbatim = RequestSpec {
+            body: b"{seq}{{seq}}".to_vec(),
+            is_verbatim: true,
+            ..RequestSpec::default()
+        };
+        let kept = { verbatim.clone() }.with_placeholders(&mut LineFiles::read_by(&read));
+        assert_eq!(kept, Ok(verbatim));
+        let binary = found("/", "", b"\xff{seq}{{seq}}").unwrap();
+        assert_eq!(binary.body, b"\xff{seq}{{seq}}");
+        assert!(!binary.has_placeholders());
+    }
+
+    #[test]
+    fn lines_stand_in_a_path_as_a_path_can_have_them() {
+        // Method: a line with a space, a # and a letter beyond ASCII.
+        let request = found("/{line:words}", "", b"").unwrap();
+        let PlaceholderKind::Line(list) = &request.placeholders[0].kind else {
+            panic!("{request:?}");
+        };
+        assert_eq!(list.lines(), ["one", "a%20b%23%C3%A4"]);
+    }
+
+    #[test]
+    fn what_cannot_be_filled_in_is_refused() {
+        // Method: one text for each error.
+        for (text, part) in [
+            ("{rand:1}", "is not a range"),
+            ("{rand:2..1}", "is not a range"),
+            ("{rand:+1..2}", "is not a range"),
+            ("{rand:..2}", "is not a range"),
+            ("{rand:0..1000000000000000001}", "is not a range"),
+            ("{line:none}", "cannot read none: no such file"),
+            ("{line:empty}", "empty has nothing on any line"),
+            ("{line:control}", "control character, `a b`"),
+        ] {
+            let error = found("/", text, b"").unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(found("/", "", b"{line:control}").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_said_without_placeholders(
+            parts in prop::collection::vec(
+                prop::sample::select(vec!["{", "}", "seq", "n", "uuid", "rand:1..2", "line:words", "x"]),
+                0..14,
+            ),
+        ) {
+            // Method: braces and words by chance; what is said is the text, and nothing in it is
+            // filled in.
+            let text = parts.concat();
+            let literal = without_placeholders(&text);
+            let request = found("/", &literal, literal.as_bytes()).unwrap();
+            prop_assert_eq!(&request.headers[0].1, &text);
+            prop_assert_eq!(request.body, text.into_bytes());
+            prop_assert!(request.placeholders.is_empty());
+        }
+    }
+}

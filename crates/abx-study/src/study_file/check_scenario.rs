@@ -1,0 +1,42 @@
+//! A load whose connections are users with a scenario, which stands beside the study file.
+
+use std::path::Path;
+
+use super::key_position::KeyPosition;
+use super::mistake::{Diagnostic, Mistake};
+use super::raw::RawOffer;
+use super::{Templates, scenario, unit};
+use crate::user_scenario::UserScenario;
+
+/// Reads the scenario of a load, where it has one.
+///
+/// # Errors
+/// A load that has neither requests nor a scenario; a scenario that cannot be read.
+pub fn users(
+    raw: &RawOffer,
+    here: &KeyPosition,
+    files: Templates,
+) -> Result<Option<UserScenario>, Diagnostic> {
+    let Some(file) = &raw.scenario else {
+        return match raw.requests.is_empty() {
+            true => Err(here.fault(Mistake::NothingAsked)),
+            false => Ok(None),
+        };
+    };
+    let here = here.key("scenario");
+    let path = here.read(|key| unit::path_below(key, file))?;
+    let wrong = |why: String| {
+        let file = file.clone();
+        here.fault(Mistake::ScenarioFile { file, why })
+    };
+    let text = files(&path).map_err(|error| {
+        wrong(format!(
+            "it cannot be read ({error}): put it beside the study file"
+        ))
+    })?;
+    // Its bodies stand beside it.
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let beside = |body: &Path| files(&folder.join(body));
+    let read = scenario::parse(&text, &path, &beside).map_err(|error| wrong(error.to_string()))?;
+    Ok(Some(read.users(file.clone())))
+}

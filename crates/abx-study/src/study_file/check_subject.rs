@@ -1,0 +1,401 @@
+//! What a subject's table means.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use abx_sys::process::Signal;
+
+use super::document::LineIndex;
+use super::key_position::KeyPosition;
+use super::mistake::{Diagnostic, Mistake};
+use super::model::{Need, RunSpec, ServerSpec, SubjectSpec};
+use super::nearest::meant;
+use super::raw::{RawFrom, RawReady, RawSignal, RawStop, RawSubject};
+use super::{Templates, unit};
+use crate::container::ContainerImage;
+use crate::launch::Stop;
+use crate::launch::{Launch, ReadinessRule, Template};
+use crate::placeholder::{WORDS, placeholders};
+
+/// What a subject's table means; its name is checked already. `leading` are the words
+/// that lead to services.
+///
+/// # Errors
+/// The first fault.
+pub fn subject(
+    raw: RawSubject,
+    here: &KeyPosition,
+    templates: Templates,
+    leading: &[String],
+) -> Result<SubjectSpec, Diagnostic> {
+    Ok(SubjectSpec {
+        server: server(&raw, here, templates, leading)?,
+        stand_in_for: stand_in_for(&raw.from, &here.key("from"))?,
+        http2: raw.http2,
+        name: raw.name,
+    })
+}
+
+/// How it is obtained and comes to run.
+fn server(
+    raw: &RawSubject,
+    here: &KeyPosition,
+    templates: Templates,
+    leading: &[String],
+) -> Result<ServerSpec, Diagnostic> {
+    // An image knows what to run.
+    let of_image = raw.from.image.as_ref().map(|_| Vec::new());
+    let command = raw.command.as_ref().or(of_image.as_ref());
+    let run = match (command, &raw.address) {
+        (None, None) => return Err(here.fault(Mistake::NoWay)),
+        (Some(_), Some(_)) if raw.command.is_none() => {
+            let key = here.key("from").key("image");
+            return Err(key.fault(Mistake::OnlyStarted(key.name())));
+        }
+        (Some(_), Some(_)) => return Err(here.key("address").fault(Mistake::TwoWays)),
+        (None, Some(address)) => RunSpec::Address(address_alone(raw, address, here)?),
+        (Some(command), None) => {
+            let table = LaunchTable {
+                from: &raw.from,
+                command,
+                ports: &[],
+                env: &raw.env,
+                templates: &raw.templates,
+                stop: raw.stop.as_ref(),
+            };
+            RunSpec::Launch(Launch {
+                ready: ready(raw.ready.as_ref(), &here.key("ready"))?,
+                worker: worker(raw.worker.as_deref(), &here.key("worker"))?,
+                reload: raw.reload.as_ref().map(signal),
+                tls_name: raw.tls.clone(),
+                ..table.launch(here, templates, leading)?
+            })
+        }
+    };
+    let way = match run {
+        RunSpec::Launch(_) if raw.command.is_none() => "from",
+        RunSpec::Launch(_) => "command",
+        RunSpec::Address(_) => "address",
+    };
+    Ok(ServerSpec {
+        line: here.key(way).line(),
+        needs: needs(&raw.from, &here.key("from"))?,
+        run,
+    })
+}
+
+/// What every table has that says how abx starts a server.
+pub struct LaunchTable<'a> {
+    pub from: &'a RawFrom,
+    pub command: &'a [String],
+    pub ports: &'a [String],
+    pub env: &'a BTreeMap<String, String>,
+    pub templates: &'a BTreeMap<String, String>,
+    pub stop: Option<&'a RawStop>,
+}
+
+impl LaunchTable<'_> {
+    /// How abx starts and stops it, ready by the usual rule.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn launch(
+        &self,
+        here: &KeyPosition,
+        templates: Templates,
+        leading: &[String],
+    ) -> Result<Launch, Diagnostic> {
+        let known = self.known_words(leading);
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let named = &here.key("templates");
+        let command = match (&self.from.image, self.command) {
+            (Some(_), []) => Vec::new(),
+            (_, command) => words(command, &here.key("command"), &known)?,
+        };
+        let launch = Launch {
+            image: self.image(&here.key("from").key("image"))?,
+            ports: self.ports.to_vec(),
+            environment: environment(self.env, &here.key("env"), &known)?,
+            templates: read_templates(self.templates, named, templates, &known)?,
+            stop: stop(self.stop, &here.key("stop"))?,
+            ..Launch::new(command)
+        };
+        check_port(&launch, &here.key("command"))?;
+        Ok(launch)
+    }
+
+    /// The image of its container, when it is one.
+    fn image(&self, here: &KeyPosition) -> Result<Option<ContainerImage>, Diagnostic> {
+        let Some(name) = &self.from.image else {
+            return Ok(None);
+        };
+        if !ContainerImage::is_name(name) {
+            let (key, text) = (here.name(), name.clone());
+            return Err(here.fault(Mistake::ImageName { key, text }));
+        }
+        let told = self.stop.and_then(|stop| stop.signal.as_ref());
+        Ok(Some(ContainerImage {
+            name: name.clone(),
+            stop_signal: told.map(signal),
+        }))
+    }
+
+    /// Its placeholders: `{build}` only where something is built.
+    pub fn known_words(&self, leading: &[String]) -> Vec<String> {
+        let own = match self.from.build {
+            Some(_) => &WORDS[..],
+            None => &WORDS[..WORDS.len() - 1],
+        };
+        let own = own.iter().map(|word| (*word).to_owned());
+        let ports = self.ports.iter().map(|port| format!("port.{port}"));
+        own.chain(ports).chain(leading.iter().cloned()).collect()
+    }
+}
+
+fn address_alone(
+    raw: &RawSubject,
+    address: &str,
+    here: &KeyPosition,
+) -> Result<String, Diagnostic> {
+    let given = [
+        ("templates", !raw.templates.is_empty()),
+        ("env", !raw.env.is_empty()),
+        ("tls", raw.tls.is_some()),
+        ("ready", raw.ready.is_some()),
+        ("stop", raw.stop.is_some()),
+        ("worker", raw.worker.is_some()),
+        ("reload", raw.reload.is_some()),
+    ];
+    for (key, is_given) in given {
+        if is_given {
+            return Err(here.key(key).fault(Mistake::OnlyStarted(key.to_owned())));
+        }
+    }
+    let mut schemes = ["http://", "https://", "ws://", "wss://"].iter();
+    let host = schemes.find_map(|scheme| address.strip_prefix(scheme));
+    let host = host.unwrap_or_default();
+    let has_host = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']);
+    if !has_host || !address.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let wrong = Mistake::Address(address.to_owned());
+        return Err(here.key("address").fault(wrong));
+    }
+    Ok(address.to_owned())
+}
+
+/// An argument list: a program, and nothing that no program can be given.
+///
+/// # Errors
+/// The first fault.
+pub fn words(
+    words: &[String],
+    list: &KeyPosition,
+    known: &[&str],
+) -> Result<Vec<String>, Diagnostic> {
+    if words.first().is_none_or(String::is_empty) {
+        let key = list.name();
+        return Err(list.fault(Mistake::NoProgram { key }));
+    }
+    for (index, word) in words.iter().enumerate() {
+        check_text(word, &list.item(index), known)?;
+    }
+    Ok(words.to_vec())
+}
+
+/// Refuses placeholders that are unknown here, and NUL.
+fn check_text(text: &str, here: &KeyPosition, known: &[&str]) -> Result<(), Diagnostic> {
+    if text.contains('\0') {
+        let key = here.name();
+        return Err(here.fault(Mistake::Nul { key }));
+    }
+    match unknown_placeholder(text, known) {
+        None => Ok(()),
+        Some((_, wrong)) => Err(here.fault(wrong)),
+    }
+}
+
+/// The first unknown placeholder of a text, with its offset in bytes.
+fn unknown_placeholder(text: &str, known: &[&str]) -> Option<(usize, Mistake)> {
+    let unknown = placeholders(text).find(|one| !known.contains(&one.word))?;
+    let wrong = Mistake::Placeholder {
+        word: unknown.word.to_owned(),
+        meant: meant(unknown.word, known),
+    };
+    Some((unknown.offset, wrong))
+}
+
+fn environment(
+    variables: &BTreeMap<String, String>,
+    table: &KeyPosition,
+    known: &[&str],
+) -> Result<Vec<(String, String)>, Diagnostic> {
+    for (name, value) in variables {
+        let here = table.key(name);
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(here.fault(Mistake::Variable(name.clone())));
+        }
+        check_text(value, &here, known)?;
+    }
+    let variables = variables.iter();
+    Ok(variables
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect())
+}
+
+fn read_templates(
+    named: &BTreeMap<String, String>,
+    table: &KeyPosition,
+    templates: Templates,
+    known: &[&str],
+) -> Result<Vec<Template>, Diagnostic> {
+    let read = |(target, source): (&String, &String)| {
+        let here = table.key(target);
+        let target = here.read(|key| unit::path_below(key, target))?;
+        let path = here.read(|key| unit::path_below(key, source))?;
+        let text = templates(&path).map_err(|error| {
+            here.fault(Mistake::Template {
+                source_path: source.clone(),
+                why: error.to_string(),
+            })
+        })?;
+        if let Some((offset, wrong)) = unknown_placeholder(&text, known) {
+            let fault = here.fault(wrong);
+            return Err(Diagnostic {
+                file: fault.file.parent().unwrap_or(Path::new("")).join(&path),
+                line: LineIndex::of(&text).at(offset),
+                ..fault
+            });
+        }
+        Ok(Template { target, text })
+    };
+    named.iter().map(read).collect()
+}
+
+fn ready(raw: Option<&RawReady>, here: &KeyPosition) -> Result<ReadinessRule, Diagnostic> {
+    let path = raw.and_then(|raw| raw.path.as_ref());
+    let path = path.map(|path| here.key("path").read(|key| unit::url_path(key, path)));
+    let within = raw.and_then(|raw| raw.within.as_ref());
+    Ok(ReadinessRule {
+        path: path.transpose()?,
+        within: here
+            .key("within")
+            .time(within)?
+            .unwrap_or(Duration::from_secs(30)),
+        status: raw.and_then(|raw| raw.status),
+    })
+}
+
+fn stop(raw: Option<&RawStop>, here: &KeyPosition) -> Result<Stop, Diagnostic> {
+    let within = raw.and_then(|raw| raw.within.as_ref());
+    let told = raw.and_then(|raw| raw.signal.as_ref());
+    Ok(Stop {
+        signal: told.map_or(Signal::Term, signal),
+        within: here
+            .key("within")
+            .time(within)?
+            .unwrap_or(Duration::from_secs(5)),
+    })
+}
+
+fn signal(raw: &RawSignal) -> Signal {
+    match raw {
+        RawSignal::Term => Signal::Term,
+        RawSignal::Int => Signal::Int,
+        RawSignal::Quit => Signal::Quit,
+        RawSignal::Hup => Signal::Hup,
+        RawSignal::Usr1 => Signal::Usr1,
+        RawSignal::Usr2 => Signal::Usr2,
+        RawSignal::Winch => Signal::Winch,
+        RawSignal::Kill => Signal::Kill,
+    }
+}
+
+/// The program name of its workers.
+fn worker(raw: Option<&str>, here: &KeyPosition) -> Result<Option<String>, Diagnostic> {
+    if let Some(name) = raw {
+        not_empty(name, here)?;
+    }
+    Ok(raw.map(str::to_owned))
+}
+
+/// Without a place for its port a subject would listen where nobody asks. Images know `PORT`,
+/// or are told by words of which nobody knows beforehand whether they are needed.
+fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
+    if launch.image.is_some() || launch.placeholders().any(|word| word == "port") {
+        Ok(())
+    } else {
+        Err(here.fault(Mistake::NoPort))
+    }
+}
+
+/// What has to be had before it starts.
+///
+/// # Errors
+/// The first fault.
+pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic> {
+    type Make = fn(Vec<String>) -> Need;
+    let lists: [(&str, &Option<Vec<String>>, Make); 5] = [
+        ("packages", &raw.packages, Need::Packages),
+        ("npm", &raw.npm, Need::Npm),
+        ("pypi", &raw.pypi, Need::Pypi),
+        ("maven", &raw.maven, Need::Maven),
+        ("cargo", &raw.cargo, Need::Cargo),
+    ];
+    let is_container = raw.image.is_some();
+    let beside = |key: &KeyPosition| match is_container {
+        true => Err(key.fault(Mistake::BesideImage(key.name()))),
+        false => Ok(()),
+    };
+    let mut needs: Vec<Need> = raw.image.iter().cloned().map(Need::Image).collect();
+    for (key, list, need) in lists {
+        let Some(list) = list else { continue };
+        let here = here.key(key);
+        beside(&here)?;
+        for (index, word) in list.iter().enumerate() {
+            not_empty(word, &here.item(index))?;
+        }
+        needs.push(need(list.clone()));
+    }
+    if let Some(bring) = &raw.bring {
+        let here = here.key("bring");
+        beside(&here)?;
+        not_empty(&bring.program, &here.key("program"))?;
+        not_empty(&bring.how, &here.key("how"))?;
+        needs.push(Need::Bring {
+            program: bring.program.clone(),
+            how: bring.how.clone(),
+        });
+    }
+    if let Some(build) = &raw.build {
+        let here = here.key("build");
+        beside(&here)?;
+        let folder = build.folder.as_ref();
+        let folder =
+            folder.map(|folder| here.key("folder").read(|key| unit::path_below(key, folder)));
+        needs.push(Need::Build {
+            command: words(&build.command, &here.key("command"), &["study", "build"])?,
+            folder: folder.transpose()?.unwrap_or_else(PathBuf::new),
+        });
+    }
+    Ok(needs)
+}
+
+/// The server that was meant, where this one stands in for it.
+fn stand_in_for(raw: &RawFrom, here: &KeyPosition) -> Result<Option<String>, Diagnostic> {
+    if let Some(meant) = &raw.stand_in_for {
+        not_empty(meant, &here.key("stand_in_for"))?;
+    }
+    Ok(raw.stand_in_for.clone())
+}
+
+/// Refuses a text of nothing but space, and NUL.
+fn not_empty(text: &str, here: &KeyPosition) -> Result<(), Diagnostic> {
+    let key = here.name();
+    if text.trim().is_empty() {
+        return Err(here.fault(Mistake::EmptyWord { key }));
+    }
+    if text.contains('\0') {
+        return Err(here.fault(Mistake::Nul { key }));
+    }
+    Ok(())
+}

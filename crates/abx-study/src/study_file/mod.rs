@@ -1,0 +1,178 @@
+//! Study files: what is compared, under which loads, written down once.
+//!
+//! [`read`] takes a file from disk, [`parse`] a text. TOML becomes a tree
+//! (`document`), the tree is held against the JSON Schema of the types in `raw`
+//! (`conform`), and what these say is checked and given its meaning (`check`).
+//! Nothing is started, looked up or installed here. Every key stands in
+//! docs/study-file.md.
+
+mod check;
+mod check_contrast;
+mod check_fault;
+mod check_name;
+mod check_replay;
+mod check_request;
+mod check_scenario;
+mod check_service;
+mod check_shape;
+mod check_subject;
+mod check_tls;
+mod conform;
+mod document;
+pub mod fuzz;
+mod key_position;
+mod mistake;
+mod model;
+pub mod nearest;
+mod raw;
+mod raw_request;
+mod raw_scenario;
+pub mod scenario;
+mod scenario_mistake;
+mod unit;
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+pub use conform::{key_suits, schema};
+pub use mistake::{Diagnostic, Mistake, StudyFileError};
+pub use model::{Need, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
+pub use scenario_mistake::ScenarioMistake;
+
+use crate::input_file::open_input;
+
+use document::TomlDocument;
+use key_position::KeyPosition;
+
+/// The file that a folder is named for.
+const FILE_NAME: &str = "study.toml";
+/// Far above what a person writes; a longer file is another one.
+const BYTES_MAX: u64 = 1_000_000;
+/// Several times what the deepest tree needs that TOML's reader lets through.
+const STACK_BYTES: usize = 64 << 20;
+
+/// Gives the text of a template, or of another file, by its path beside the study file.
+pub type Templates<'a> = &'a (dyn Fn(&Path) -> io::Result<String> + Sync);
+
+/// Reads a text. `file` is only for messages and for the study's name.
+///
+/// # Errors
+/// [`StudyFileError::Content`]: all unknown keys and wrong types at once, else
+/// the first thing that does not fit.
+pub fn parse(text: &str, file: &Path, templates: Templates) -> Result<StudyFile, StudyFileError> {
+    if text.len() as u64 > BYTES_MAX {
+        return Err(whole_file(file, too_long()));
+    }
+    on_large_stack(|| parse_tree(text, file, templates)).unwrap_or_else(|source| {
+        Err(StudyFileError::Read {
+            path: file.to_owned(),
+            source,
+        })
+    })
+}
+
+/// Does what may need many levels of calls.
+///
+/// SUBTLE: keys joined by points inside of tables in braces make a tree of
+/// thousands of levels, and it is taken down by recursion.
+fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        match thread.spawn_scoped(scope, work)?.join() {
+            Ok(done) => Ok(done),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Reads a study file, or the `study.toml` of a folder, and its templates.
+/// Returns also the study's folder, as an absolute path.
+///
+/// # Errors
+/// [`StudyFileError::Read`] when there is no such file, else as [`parse`].
+pub fn read(path: &Path) -> Result<(StudyFile, PathBuf), StudyFileError> {
+    let file = file(path);
+    let unreadable = |source| StudyFileError::Read {
+        path: file.clone(),
+        source,
+    };
+    let bytes = read_bounded(&file).map_err(unreadable)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(whole_file(&file, too_long()));
+    }
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(whole_file(&file, Mistake::NoText));
+    };
+    // An absolute path also has a folder to be named for when `.` was given.
+    let whole = file.canonicalize().map_err(unreadable)?;
+    let folder = whole.parent().unwrap_or(Path::new("/"));
+    let template = |path: &Path| read_template(&folder.join(path));
+    let mut study = parse(&text, &file, &template)?;
+    study.name = name(&whole);
+    Ok((study, folder.to_owned()))
+}
+
+/// The study file that a path names: itself, or the `study.toml` of a folder.
+#[must_use]
+pub fn file(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        path.join(FILE_NAME)
+    } else {
+        path.to_owned()
+    }
+}
+
+fn parse_tree(text: &str, file: &Path, templates: Templates) -> Result<StudyFile, StudyFileError> {
+    let document = TomlDocument::parse(file, text)?;
+    if document.root().is_empty() {
+        return Err(whole_file(file, Mistake::Empty));
+    }
+    let faults = conform::conform(&document);
+    if !faults.is_empty() {
+        return Err(StudyFileError::Content(faults));
+    }
+    let raw = document.read()?;
+    check::check(raw, name(file), &KeyPosition::top(&document), templates)
+        .map_err(|fault| StudyFileError::Content(vec![fault]))
+}
+
+fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // One byte more tells a file that is too long.
+    open_input(file)?
+        .take(BYTES_MAX + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn read_template(file: &Path) -> io::Result<String> {
+    let bytes = read_bounded(file)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(io::Error::other(format!("longer than {BYTES_MAX} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("no UTF-8 text"))
+}
+
+fn too_long() -> Mistake {
+    Mistake::TooLong {
+        limit_bytes: BYTES_MAX,
+    }
+}
+
+fn whole_file(file: &Path, wrong: Mistake) -> StudyFileError {
+    StudyFileError::Content(vec![Diagnostic {
+        file: file.to_owned(),
+        line: 1,
+        place: None,
+        wrong: Box::new(wrong),
+    }])
+}
+
+/// A study is named for its folder when the file has the usual name.
+fn name(file: &Path) -> String {
+    let is_usual = file.file_name().is_some_and(|name| name == FILE_NAME);
+    let folder = file.parent().and_then(Path::file_name);
+    let named = if is_usual { folder } else { None };
+    let named = named.or_else(|| file.file_stem());
+    named.unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,303 @@
+//! What a study file says, with every default filled in.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use abx_evidence::record::{Contrast, Interleave};
+use abx_evidence::stats::Margin;
+
+use crate::fault::Fault;
+use crate::launch::Launch;
+use crate::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService, needed};
+use crate::subject::{Source, Subject, SubjectError, Target};
+use crate::{GeneratedFile, Load, Pin, SliceLength, WaitChoice};
+
+/// A study as its file describes it. What flags may also say is `None` where
+/// the file is silent.
+#[derive(Debug, Clone)]
+pub struct StudyFile {
+    /// The folder's name for a `study.toml`, else the file's name without `.toml`.
+    pub name: String,
+    /// The subject that comes first, and that the others are compared with; one of [`StudyFile::subjects`].
+    pub baseline: Option<String>,
+    /// The smallest difference that matters.
+    pub margin: Option<Margin>,
+    /// The wall time that the study may take.
+    pub budget: Option<Duration>,
+    /// A fixed number of blocks.
+    pub blocks: Option<u32>,
+    /// How long slices are.
+    pub slice: Option<SliceLength>,
+    /// How subjects take turns.
+    pub interleave: Option<Interleave>,
+    /// Who uses which processors.
+    pub pin: Option<Pin>,
+    /// How the generator waits for answers.
+    pub wait: Option<WaitChoice>,
+    /// Worker threads of the generator.
+    pub threads: Option<u16>,
+    /// What all randomness is drawn from.
+    pub seed: Option<u64>,
+    /// Files that are made in each subject's folder.
+    pub files: Vec<GeneratedFile>,
+    /// The servers under test, at least one, in the order of the file.
+    pub subjects: Vec<SubjectSpec>,
+    /// What they need beside themselves, in the order in which it is started.
+    pub services: Vec<ServiceSpec>,
+    /// The pairs that are compared, of [`StudyFile::subjects`] and under
+    /// [`StudyFile::loads`]; none for each subject beside the baseline.
+    pub contrasts: Vec<Contrast>,
+    /// The loads, at least one; a sweep is several.
+    pub loads: Vec<Load>,
+    /// For each of the loads, its position in its sweep, from 0.
+    pub positions: Vec<usize>,
+    /// What is done to subjects on purpose, under [`StudyFile::loads`].
+    pub faults: Vec<Fault>,
+}
+
+/// The loads of a file: one for each table, or the rows of its sweep.
+#[derive(Default)]
+pub struct StudyRows {
+    /// The loads.
+    pub loads: Vec<Load>,
+    /// For each of them, its position in its sweep.
+    pub positions: Vec<usize>,
+    /// For each of them, the name of its table.
+    pub tables: Vec<String>,
+}
+
+/// A server under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubjectSpec {
+    /// Its name; no other subject has it.
+    pub name: String,
+    /// How it is obtained and comes to run.
+    pub server: ServerSpec,
+    /// The server that was meant, when this one stands in for it.
+    pub stand_in_for: Option<String>,
+    /// Whether it is asked in HTTP/2 where a load says HTTP/1.1.
+    pub http2: bool,
+}
+
+/// A server that subjects need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceSpec {
+    /// Its name; no other service and no subject has it.
+    pub name: String,
+    /// How it is obtained and comes to run: always by a launch.
+    pub server: ServerSpec,
+    /// What tells that it is ready.
+    pub health: HealthCheck,
+    /// What fills it with data after each start.
+    pub seed: Option<SeedCommand>,
+    /// How long one start of it serves.
+    pub restart: ServiceRestart,
+}
+
+/// How a server is obtained, started, found ready and stopped: all that a study says of
+/// one, whatever part it has in the study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSpec {
+    /// Where the file says how it comes to run, for messages.
+    pub line: usize,
+    /// What is needed, in the order in which it is to be had; empty when the
+    /// program is simply there.
+    pub needs: Vec<Need>,
+    /// How it comes to run.
+    pub run: RunSpec,
+}
+
+/// How a server comes to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a study has a few, and nearly all are launches"
+)]
+pub enum RunSpec {
+    /// abx starts it and stops it.
+    Launch(Launch),
+    /// It is running at this `http://` URL, and abx leaves it alone. The host
+    /// is not looked up yet.
+    Address(String),
+}
+
+/// One thing that a server needs. Lists are not empty, and neither are their words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// The image of its container.
+    Image(String),
+    /// Packages of the system.
+    Packages(Vec<String>),
+    /// Packages of npm.
+    Npm(Vec<String>),
+    /// Packages of the Python Package Index.
+    Pypi(Vec<String>),
+    /// Artifacts of Maven.
+    Maven(Vec<String>),
+    /// Crates with a program.
+    Cargo(Vec<String>),
+    /// It is built.
+    Build {
+        /// The argument list; `{study}` is the study's folder, `{build}` where its work goes.
+        command: Vec<String>,
+        /// Where it runs: below the study's folder, or that folder itself when empty.
+        folder: PathBuf,
+    },
+    /// The user has to bring it.
+    Bring {
+        /// The program that must be there: a name on `PATH` or a path.
+        program: String,
+        /// How a person gets it.
+        how: String,
+    },
+}
+
+impl StudyFile {
+    /// The subjects with the baseline first, which is where a [`crate::Study`] has it.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<&SubjectSpec> {
+        let is_baseline = |one: &&SubjectSpec| Some(&one.name) == self.baseline.as_ref();
+        let (mut order, others): (Vec<_>, Vec<_>) = self.subjects.iter().partition(is_baseline);
+        order.extend(others);
+        order
+    }
+
+    /// Leaves out every subject that is not named, with its contrasts. The baseline is
+    /// then the first of those that stay, unless it stays itself.
+    ///
+    /// # Errors
+    /// The first name that no subject has.
+    pub fn keep_subjects<'a>(&mut self, names: &'a [String]) -> Result<(), &'a str> {
+        let is_known = |name: &String| self.subjects.iter().any(|one| one.name == *name);
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            return Err(unknown);
+        }
+        self.subjects.retain(|one| names.contains(&one.name));
+        let stays = |name: &str| names.iter().any(|one| one == name);
+        self.contrasts
+            .retain(|one| one.pair().into_iter().all(stays));
+        self.keep_needed_services();
+        Ok(())
+    }
+
+    /// Leaves out services that no subject needs any more.
+    fn keep_needed_services(&mut self) {
+        let services: Vec<_> = { self.services.iter() }
+            .map(|one| (one.name.as_str(), one.launch()))
+            .collect();
+        let needed = needed(&services, self.launches());
+        let needed: Vec<String> = needed.into_iter().map(str::to_owned).collect();
+        self.services.retain(|one| needed.contains(&one.name));
+    }
+
+    /// How subjects are started, those that abx starts.
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        let runs = self.subjects.iter().map(|one| &one.server.run);
+        runs.filter_map(|run| match run {
+            RunSpec::Launch(launch) => Some(launch),
+            RunSpec::Address(_) => None,
+        })
+    }
+
+    /// Leaves out every load that is not named.
+    ///
+    /// # Errors
+    /// The first name that no load has.
+    pub fn keep_loads<'a>(&mut self, names: &'a [String]) -> Result<(), &'a str> {
+        let is_known = |name: &String| self.loads.iter().any(|one| one.name == *name);
+        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+            return Err(unknown);
+        }
+        let loads = std::mem::take(&mut self.loads).into_iter();
+        let pairs = loads.zip(std::mem::take(&mut self.positions));
+        let kept = pairs.filter(|(load, _)| names.contains(&load.name));
+        (self.loads, self.positions) = kept.unzip();
+        self.keep_contrasts();
+        Ok(())
+    }
+
+    /// Leaves out of contrasts and faults what is of loads that are left out.
+    fn keep_contrasts(&mut self) {
+        let loads = &self.loads;
+        self.faults
+            .retain(|fault| loads.iter().any(|load| load.name == fault.load));
+        let faults = &self.faults;
+        let is_left = |name: &str| {
+            let of_loads = loads.iter().any(|load| load.name == name);
+            of_loads || faults.iter().any(|fault| fault.name == name)
+        };
+        self.contrasts.retain_mut(|one| {
+            let is_everywhere = one.loads.is_empty();
+            one.loads.retain(|name| is_left(name));
+            is_everywhere || !one.loads.is_empty()
+        });
+    }
+
+    /// Leaves out all but the first position of every sweep, and those under which a fault is.
+    pub fn keep_first_positions(&mut self) {
+        let loads = std::mem::take(&mut self.loads).into_iter();
+        let pairs = loads.zip(std::mem::take(&mut self.positions));
+        let faults = &self.faults;
+        let is_struck = |load: &Load| faults.iter().any(|fault| fault.load == load.name);
+        let kept = pairs.filter(|(load, position)| *position == 0 || is_struck(load));
+        (self.loads, self.positions) = kept.unzip();
+        self.keep_contrasts();
+    }
+}
+
+impl SubjectSpec {
+    /// The subject as a study takes it; `folder` is the study's. A host is looked up.
+    ///
+    /// # Errors
+    /// [`SubjectError`] for a URL that leads nowhere.
+    pub fn subject(&self, folder: &Path) -> Result<Subject, SubjectError> {
+        Ok(Subject {
+            name: self.name.clone(),
+            source: self.server.source(folder)?,
+            stand_in_for: self.stand_in_for.clone(),
+            http2: self.http2,
+        })
+    }
+}
+
+impl ServiceSpec {
+    /// How it is started.
+    #[must_use]
+    pub fn launch(&self) -> &Launch {
+        match &self.server.run {
+            RunSpec::Launch(launch) => launch,
+            RunSpec::Address(_) => unreachable!("a service is started"),
+        }
+    }
+
+    /// The service as a study takes it; `folder` is the study's.
+    #[must_use]
+    pub fn service(&self, folder: &Path) -> StudyService {
+        StudyService {
+            name: self.name.clone(),
+            source: Source::Command(Launch {
+                folder: Some(folder.to_owned()),
+                ..self.launch().clone()
+            }),
+            health: self.health.clone(),
+            seed: self.seed.clone(),
+            restart: self.restart,
+        }
+    }
+}
+
+impl ServerSpec {
+    /// The server as a study takes it; `folder` is the study's. A host is looked up.
+    ///
+    /// # Errors
+    /// [`SubjectError`] for a URL that leads nowhere.
+    pub fn source(&self, folder: &Path) -> Result<Source, SubjectError> {
+        Ok(match &self.run {
+            RunSpec::Address(url) => Source::Address(Target::parse(url)?),
+            RunSpec::Launch(launch) => Source::Command(Launch {
+                folder: Some(folder.to_owned()),
+                ..launch.clone()
+            }),
+        })
+    }
+}

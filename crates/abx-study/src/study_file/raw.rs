@@ -1,0 +1,583 @@
+//! The file as it is written, key by key. The JSON Schema comes from here: the
+//! comments below are what an editor shows, and the limits are what `conform` checks.
+
+use std::collections::BTreeMap;
+
+use abx_model::TimeText;
+use abx_model::load_keys::{
+    CheckKeys, HELD, InFlightKeys, MESSAGES, NOT_USERS, OpeningKeys, REQUESTS, SENT, SessionKeys,
+    USERS,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::raw_request::{RawExpect, RawRequest};
+
+/// A study for abx: which servers, under which loads.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawStudy {
+    /// The version of this format.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["abx.study_file/1"]))]
+    pub schema: RawSchema,
+    /// The name of the subject that the others are compared with. Default: the first one.
+    #[schemars(extend("examples" = ["nginx"]))]
+    pub baseline: Option<String>,
+    /// Differences up to this do not matter. Default: 3%.
+    pub margin: Option<RawShare>,
+    /// The wall time that the study may take. Default: 2m for each load and each subject beside the first, 10m for a load with `slo`.
+    pub budget: Option<TimeText>,
+    /// Exactly this many blocks, however precise they are.
+    #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [10]))]
+    pub blocks: Option<u32>,
+    /// The length of a slice; "auto" is the one of which the pilot promises most precision for its time. Default: from the pilot, at least 100ms.
+    pub slice: Option<RawSlice>,
+    /// How subjects take turns. Default: slices.
+    pub interleave: Option<RawInterleave>,
+    /// Whether subjects and generator have processors of their own. Default: split.
+    pub pin: Option<RawPin>,
+    /// How the generator waits for responses: awake costs the servers nothing, and needs processors of its own. Default: auto, awake where that takes from nobody.
+    pub wait: Option<RawWait>,
+    /// Worker threads of the generator. Default: one for each of its processors.
+    #[schemars(range(min = 1, max = 1024), extend("examples" = [1]))]
+    pub threads: Option<u16>,
+    /// What all randomness is drawn from. Default: the clock.
+    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_u64), extend("examples" = [1]))]
+    pub seed: Option<u64>,
+    /// Files made from the seed in each subject's folder before it starts.
+    #[serde(default)]
+    pub file: Vec<RawFile>,
+    /// The servers under test.
+    #[schemars(length(min = 1))]
+    pub subject: Vec<RawSubject>,
+    /// Servers that subjects need, such as a database.
+    #[serde(default)]
+    pub service: Vec<RawService>,
+    /// What is offered to each of them.
+    #[schemars(length(min = 1))]
+    pub load: Vec<RawOffer>,
+    /// What is done to the subjects on purpose while they are under load.
+    #[serde(default)]
+    pub fault: Vec<RawFault>,
+    /// The pairs that are compared, before all others. Default: every subject with the baseline.
+    #[serde(default)]
+    pub contrast: Vec<RawContrast>,
+}
+
+/// Something that is done to each subject on purpose, once in every block.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawFault {
+    /// Its name in reports, where it stands like a load: letters, digits, `-`, `_` and `.`, at most 40.
+    #[schemars(extend("examples" = ["crash"]))]
+    pub name: String,
+    /// The name of the load that is offered meanwhile; it has a fixed rate.
+    #[schemars(extend("examples" = ["steady"]))]
+    pub load: String,
+    /// The signal that is sent; `whom` says to whom.
+    pub signal: Option<RawFaultSignal>,
+    /// Who gets the signal: a random worker, the parent of the workers, or every process.
+    pub whom: Option<RawWhom>,
+    /// What is done instead of a signal to somebody.
+    pub action: Option<RawAction>,
+    /// When, after the start of the slice.
+    pub at: TimeText,
+    /// The length of the slice: by then the subject should have recovered.
+    pub within: TimeText,
+    /// A request whose right answer takes longer was delayed. Default: 100ms.
+    pub delayed_after: Option<TimeText>,
+}
+
+/// The signals of faults.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(extend("examples" = ["SEGV"]))]
+pub enum RawFaultSignal {
+    Segv,
+    Kill,
+    Abrt,
+    Term,
+    Int,
+    Quit,
+    Hup,
+    Usr1,
+    Usr2,
+    Stop,
+    Cont,
+}
+
+/// Who gets a signal.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["worker"]))]
+pub enum RawWhom {
+    Worker,
+    Supervisor,
+    Tree,
+}
+
+/// What is done instead of a signal to somebody.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["restart"]))]
+pub enum RawAction {
+    Restart,
+    Reload,
+}
+
+/// A pair that is compared.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawContrast {
+    /// The name of the subject that is compared.
+    #[schemars(extend("examples" = ["lighttpd"]))]
+    pub subject: String,
+    /// The name of the subject that it is compared with.
+    #[schemars(extend("examples" = ["nginx"]))]
+    pub baseline: String,
+    /// The names of the loads under which it is: of a sweep all rows, or one. Default: all loads.
+    #[schemars(length(min = 1), extend("examples" = [["small"]]))]
+    pub loads: Option<Vec<String>>,
+}
+
+/// The version of this format.
+#[derive(Deserialize, JsonSchema, Default)]
+pub enum RawSchema {
+    #[default]
+    #[serde(rename = "abx.study_file/1")]
+    One,
+}
+
+/// A share with its unit.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("examples" = ["3%", "0.5%"], "pattern" = "%$"))]
+pub struct RawShare(pub String);
+
+/// A length of slices.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("examples" = ["100ms", "auto"], "pattern" = "[a-z]$"))]
+pub struct RawSlice(pub String);
+
+/// How subjects take turns.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["trials"]))]
+pub enum RawInterleave {
+    Slices,
+    Trials,
+}
+
+/// Who uses which processors.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["shared"]))]
+pub enum RawPin {
+    Split,
+    Shared,
+}
+
+/// How the generator waits.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["asleep"]))]
+pub enum RawWait {
+    Auto,
+    Awake,
+    Asleep,
+}
+
+/// A file made from the seed: the same bytes for all subjects.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawFile {
+    /// Its path in {dir}; with `count`, one that has `{n}` for the number.
+    #[schemars(extend("examples" = ["small.bin"]))]
+    pub path: String,
+    /// How many files there are, numbered from 0, each with bytes of its own. Default: one, without a number.
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [250]))]
+    pub count: Option<u32>,
+    /// Its length.
+    #[schemars(range(min = 0, max = 1_073_741_824), extend("examples" = [1320]))]
+    pub bytes: u64,
+}
+
+/// A server under test: started by `command` or from an image, or running at `address`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawSubject {
+    /// Its name in reports: letters, digits, `-`, `_` and `.`, at most 40.
+    #[schemars(extend("examples" = ["nginx"]))]
+    pub name: String,
+    /// How it is obtained. Default: its program is there.
+    #[serde(default)]
+    pub from: RawFrom,
+    /// Files written into {dir} before each start: the name there, and the template beside the study file.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"n.conf": "n.conf.in"}]))]
+    pub templates: BTreeMap<String, String>,
+    /// How it is started, word by word and without a shell.
+    #[schemars(length(min = 1), extend("examples" = [["nginx", "-c", "{dir}/n.conf"]]))]
+    pub command: Option<Vec<String>>,
+    /// The URL of a server that runs already.
+    #[schemars(extend("examples" = ["http://127.0.0.1:8081"]))]
+    pub address: Option<String>,
+    /// Further variables of its environment.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"PORT": "{port}"}]))]
+    pub env: BTreeMap<String, String>,
+    /// The name that its certificate is for, when it speaks TLS. Default: it does not.
+    #[schemars(length(min = 1), extend("examples" = ["localhost"]))]
+    pub tls: Option<String>,
+    /// Whether it is asked in HTTP/2 under loads of HTTP/1.1. Default: false.
+    #[serde(default)]
+    pub http2: bool,
+    /// When it is ready.
+    pub ready: Option<RawReady>,
+    /// How it is stopped.
+    pub stop: Option<RawStop>,
+    /// The program name of its workers, for faults. Default: every process without children but the main one.
+    #[schemars(extend("examples" = ["php-cgi"]))]
+    pub worker: Option<String>,
+    /// The signal by which its main process takes its configuration anew, for faults. Default: it cannot.
+    pub reload: Option<RawSignal>,
+}
+
+/// A server that all subjects of a block need, such as a database: started before them, and not compared.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawService {
+    /// Its name, by which subjects lead to it, such as {service.NAME.port}: letters, digits, `-`, `_` and `.`, at most 40.
+    #[schemars(extend("examples" = ["database"]))]
+    pub name: String,
+    /// How it is obtained. Default: its program is there.
+    #[serde(default)]
+    pub from: RawFrom,
+    /// Files written into {dir} before each start: the name there, and the template beside the study file.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"db.conf": "db.conf.in"}]))]
+    pub templates: BTreeMap<String, String>,
+    /// How it is started, word by word and without a shell.
+    #[schemars(length(min = 1), extend("examples" = [["redis-server", "--port", "{port}"]]))]
+    pub command: Vec<String>,
+    /// Names of further ports that abx chooses for it, each for {port.NAME}. Default: none.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["storage"]]))]
+    pub ports: Vec<String>,
+    /// Further variables of its environment.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"PORT": "{port}"}]))]
+    pub env: BTreeMap<String, String>,
+    /// When it is ready. Default: when its port takes connections.
+    pub ready: Option<RawServiceReady>,
+    /// A command that fills it with data after each start, word by word and without a shell. Default: none.
+    #[schemars(length(min = 1), extend("examples" = [["{study}/seed", "{port}"]]))]
+    pub seed: Option<Vec<String>>,
+    /// How long that may take. Default: 2m.
+    pub seed_within: Option<TimeText>,
+    /// How long one start of it serves. Default: study.
+    pub restart: Option<RawRestart>,
+    /// How it is stopped.
+    pub stop: Option<RawStop>,
+}
+
+/// When a service is ready: three right answers, or three commands that end well.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawServiceReady {
+    /// What is asked by HTTP.
+    #[schemars(extend("examples" = ["/health"]))]
+    pub path: Option<String>,
+    /// The status that tells it. Default: 200.
+    #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
+    pub status: Option<u16>,
+    /// A command that ends with exit code 0 when it is ready.
+    #[schemars(length(min = 1), extend("examples" = [["redis-cli", "-p", "{port}", "ping"]]))]
+    pub check: Option<Vec<String>>,
+    /// How long it may take. Default: 30s.
+    pub within: Option<TimeText>,
+}
+
+/// How long one start of a service serves.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["block"]))]
+pub enum RawRestart {
+    Study,
+    Block,
+}
+
+/// How a subject is obtained. What is missing is listed, and installed only with --install.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RawFrom {
+    /// It is a container of this image, which podman or docker runs; the words of `command` are for the image.
+    #[schemars(extend("examples" = ["nginx:1.27"]))]
+    pub image: Option<String>,
+    /// Packages of the system.
+    #[schemars(length(min = 1), extend("examples" = [["nginx-light"]]))]
+    pub packages: Option<Vec<String>>,
+    /// Packages of npm.
+    #[schemars(length(min = 1), extend("examples" = [["ws@8"]]))]
+    pub npm: Option<Vec<String>>,
+    /// Packages of the Python Package Index.
+    #[schemars(length(min = 1), extend("examples" = [["uvicorn"]]))]
+    pub pypi: Option<Vec<String>>,
+    /// Artifacts of Maven.
+    #[schemars(length(min = 1), extend("examples" = [["group:artifact:1.0"]]))]
+    pub maven: Option<Vec<String>>,
+    /// Crates with a program.
+    #[schemars(length(min = 1), extend("examples" = [["miniserve"]]))]
+    pub cargo: Option<Vec<String>>,
+    /// It is built, after everything else is there.
+    pub build: Option<RawBuild>,
+    /// It has to be brought by the user.
+    pub bring: Option<RawBring>,
+    /// The server that was meant, when this one stands in for it; reports say so.
+    #[schemars(extend("examples" = ["LiteSpeed Enterprise"]))]
+    pub stand_in_for: Option<String>,
+}
+
+/// How a subject is built.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawBuild {
+    /// The command, word by word and without a shell; {study} is the study's folder.
+    #[schemars(length(min = 1), extend("examples" = [["make", "server"]]))]
+    pub command: Vec<String>,
+    /// The folder it runs in, below the study's. Default: the study's folder.
+    #[schemars(extend("examples" = ["server"]))]
+    pub folder: Option<String>,
+}
+
+/// A program that has to be brought.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawBring {
+    /// The program that must be there: a name on PATH, or a path.
+    #[schemars(extend("examples" = ["lshttpd"]))]
+    pub program: String,
+    /// How a person gets it; shown when it is missing.
+    #[schemars(extend("examples" = ["download it from its maker, and put it on PATH"]))]
+    pub how: String,
+}
+
+/// When a subject is ready: three right answers.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawReady {
+    /// What is asked. Default: the first request of the first load.
+    #[schemars(extend("examples" = ["/"]))]
+    pub path: Option<String>,
+    /// How long it may take. Default: 30s.
+    pub within: Option<TimeText>,
+    /// The status that tells it. Default: that of the first load.
+    #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
+    pub status: Option<u16>,
+}
+
+/// How a subject is stopped.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawStop {
+    /// The signal. Default: TERM.
+    pub signal: Option<RawSignal>,
+    /// How long it may take; then it is killed. Default: 5s.
+    pub within: Option<TimeText>,
+}
+
+/// The signals that a server may be told to stop with.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(extend("examples" = ["TERM"]))]
+pub enum RawSignal {
+    Term,
+    Int,
+    Quit,
+    Hup,
+    Usr1,
+    Usr2,
+    Winch,
+    Kill,
+}
+
+/// What is offered.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawOffer {
+    /// Its name in reports: letters, digits, `-`, `_` and `.`, at most 40.
+    #[schemars(extend("examples" = ["small"]))]
+    pub name: String,
+    /// What a connection does.
+    #[serde(default)]
+    #[schemars(extend("x-shapes" = NOT_USERS))]
+    pub shape: RawShape,
+    /// What is spoken. Default: http/1.1, and websocket for the other shapes than request.
+    #[schemars(extend("x-shapes" = REQUESTS))]
+    pub protocol: Option<RawProtocol>,
+    /// What is sent as a WebSocket message. Default: 87 bytes of text.
+    #[schemars(extend("x-shapes" = MESSAGES))]
+    pub message: Option<RawMessage>,
+    /// How long connections are held that say nothing. Default: 1s.
+    #[schemars(extend("x-shapes" = HELD))]
+    pub hold: Option<TimeText>,
+    /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
+    pub connections: Option<RawConnections>,
+    /// Requests per second, due whatever becomes of those before them; "25%" is a quarter of what the slowest subject can do, "auto" is 25, 50, 75 and 90 %. A list is a sweep. Default: none, a closed loop.
+    #[schemars(extend("x-shapes" = SENT))]
+    pub rate: Option<RawRates>,
+    /// What subjects are to keep to: the highest rate at which each does is found and compared.
+    #[schemars(extend("x-shapes" = SENT, "examples" = ["p99<50ms,errors<0.1%"]))]
+    pub slo: Option<String>,
+    /// How requests arrive. Default: constant with a rate, else closed.
+    #[schemars(extend("x-shapes" = SENT))]
+    pub arrivals: Option<RawArrivals>,
+    #[serde(flatten)]
+    pub sessions: SessionKeys,
+    /// What each connection's user does instead, over and over: a scenario file beside this one. `connections` are users.
+    #[schemars(extend("x-shapes" = USERS, "examples" = ["browse.toml"]))]
+    pub scenario: Option<String>,
+    /// What is asked; several requests are mixed by their weights.
+    #[serde(default)]
+    #[schemars(length(min = 1), extend("x-shapes" = NOT_USERS, "examples" = [[{"path": "/small.bin"}]]))]
+    pub requests: Vec<RawRequest>,
+    #[serde(flatten)]
+    pub in_flight: InFlightKeys,
+    /// Whether the files that abx made leave memory before each slice. Default: false.
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = [true]))]
+    pub cold_cache: Option<bool>,
+    /// Whether a connection serves more than one request. Default: true.
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = [false]))]
+    pub keep_alive: Option<bool>,
+    /// How connections are encrypted to subjects that speak TLS.
+    pub tls: Option<RawTls>,
+    #[serde(flatten)]
+    pub opening: OpeningKeys,
+    #[serde(flatten)]
+    pub checks: CheckKeys,
+    /// Which answers are right.
+    #[schemars(extend("x-shapes" = REQUESTS))]
+    pub expect: Option<RawExpect>,
+}
+
+/// How connections are encrypted.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RawTls {
+    /// A PEM file beside the study file: its certificates are believed, and those that they signed. Default: those of the machine.
+    #[schemars(extend("examples" = ["ca.pem"]))]
+    pub ca: Option<String>,
+    /// Whether every certificate is believed. Default: false.
+    #[schemars(extend("examples" = [true]))]
+    pub insecure: Option<bool>,
+    /// The only version that is spoken. Default: the newest that the subject speaks.
+    pub version: Option<RawTlsVersion>,
+    /// Whether connections resume earlier sessions. Default: false, a full handshake each.
+    #[schemars(extend("examples" = [true]))]
+    pub resume: Option<bool>,
+}
+
+/// A version of TLS.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[schemars(extend("examples" = ["1.3"]))]
+pub enum RawTlsVersion {
+    #[serde(rename = "1.2")]
+    Tls12,
+    #[serde(rename = "1.3")]
+    Tls13,
+}
+
+/// What a connection does.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["request", "echo"]))]
+pub enum RawShape {
+    #[default]
+    Request,
+    Echo,
+    Broadcast,
+    Connections,
+}
+
+/// What is sent as a WebSocket message.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{"bytes": 5000, "kind": "text"}]))]
+pub struct RawMessage {
+    /// The length of its payload. A list is a sweep, one row each. Default: 87.
+    pub bytes: Option<RawBytes>,
+    /// What its payload is. Default: text.
+    pub kind: Option<RawKind>,
+}
+
+/// One length of messages, or a sweep.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [5000, [100, 5000]]))]
+pub enum RawBytes {
+    One(#[schemars(range(min = 0, max = 16_777_216))] u32),
+    Sweep(#[schemars(length(min = 1), inner(range(min = 0, max = 16_777_216)))] Vec<u32>),
+}
+
+/// What the payload of a message is.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["text"]))]
+pub enum RawKind {
+    Text,
+    Binary,
+}
+
+/// What is spoken.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[schemars(extend("examples" = ["http/1.1"]))]
+pub enum RawProtocol {
+    #[serde(rename = "http/1.0")]
+    Http10,
+    #[serde(rename = "http/1.1")]
+    Http11,
+    #[serde(rename = "http/2")]
+    Http2,
+    #[serde(rename = "websocket")]
+    WebSocket,
+}
+
+/// How requests arrive.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["poisson"]))]
+pub enum RawArrivals {
+    Closed,
+    Constant,
+    Poisson,
+}
+
+/// One number of connections, or a sweep.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [[10, 100]]))]
+pub enum RawConnections {
+    One(#[schemars(range(min = 1, max = 1_000_000))] u32),
+    Sweep(#[schemars(length(min = 1), inner(range(min = 1, max = 1_000_000)))] Vec<u32>),
+}
+
+/// One rate, or a sweep.
+#[derive(Deserialize, JsonSchema, Clone)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [2000, "25%", ["25%", "50%"], "auto"]))]
+pub enum RawRates {
+    PerSecond(#[schemars(range(min = 0.001, max = 10_000_000))] f64),
+    Words(String),
+    Sweep(#[schemars(length(min = 1))] Vec<RawRate>),
+}
+
+/// One rate of a sweep.
+#[derive(Deserialize, JsonSchema, Clone)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [2000, "25%"]))]
+pub enum RawRate {
+    PerSecond(#[schemars(range(min = 0.001, max = 10_000_000))] f64),
+    Share(String),
+}

@@ -1,0 +1,91 @@
+//! A request as it is written, or several, and which answers are right.
+
+use std::collections::BTreeMap;
+
+use abx_model::load_keys::REQUESTS;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// One request.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawRequest {
+    /// Path and query; with `count`, `{n}` in it stands for the number.
+    #[schemars(extend("examples" = ["/small.bin"]))]
+    pub path: Option<String>,
+    /// Instead of `path`, a file beside the study file with a path or URL on each line.
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["paths.txt"]))]
+    pub urls: Option<String>,
+    /// Instead of these, a file of requests beside the study file: a JSON object on each line.
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["requests.jsonl"]))]
+    pub file: Option<String>,
+    /// Instead of these, an access log beside the study file, in the common or combined format, whose requests are sent at the times of then.
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["access.log"]))]
+    pub replay: Option<String>,
+    /// How many times as fast as it was recorded a log is replayed. Default: 1.
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = [2, 0.5]))]
+    pub speed: Option<f64>,
+    /// Which requests of a log are replayed: those by GET and HEAD, or all, without bodies. Default: safe.
+    #[schemars(extend("x-shapes" = REQUESTS))]
+    pub replay_methods: Option<RawReplayMethods>,
+    /// How many requests there are, numbered from 0, each with this weight: `{n}` in path, headers and body stands for the number. Default: one, without a number.
+    #[schemars(range(min = 1, max = 10_000), extend("x-shapes" = REQUESTS, "examples" = [250]))]
+    pub count: Option<u32>,
+    /// Its share among the load's requests. Default: 1.
+    #[schemars(range(min = 1, max = 10_000), extend("x-shapes" = REQUESTS, "examples" = [1]))]
+    pub weight: Option<u32>,
+    /// The method. Default: GET, and POST with a body.
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["GET"]))]
+    pub method: Option<String>,
+    /// Further headers.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"Accept": "text/html"}]))]
+    pub headers: BTreeMap<String, String>,
+    /// The body; `@FILE` is what a file beside the study file holds. Default: none.
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["a=1", "@body.json"]))]
+    pub body: Option<String>,
+    /// Instead of a body, the fields of a form: NAME=VALUE, or NAME=@FILE for a file beside the study file. Default: none.
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = [["name=value", "file=@picture.svg"]]))]
+    pub form: Option<Vec<String>>,
+    /// Whether placeholders are also filled in in the files of `body` and `form`, which are otherwise sent byte for byte. Default: false.
+    #[schemars(extend("examples" = [true]))]
+    pub template: Option<bool>,
+    /// Who asks, as NAME:PASSWORD (basic authentication). Default: nobody.
+    #[schemars(extend("examples" = ["user:password"]))]
+    pub user: Option<String>,
+    /// Who asks, as a token; `@FILE` is what a file beside the study file holds. Default: nobody.
+    #[schemars(extend("examples" = ["@token"]))]
+    pub bearer: Option<String>,
+    /// Cookies that are sent. Default: none.
+    #[schemars(extend("examples" = ["session=1; theme=dark"]))]
+    pub cookie: Option<String>,
+}
+
+/// Which answers are right.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RawExpect {
+    /// The right status, or the class of those that are. Default: 200.
+    pub status: Option<RawStatus>,
+    /// The right body: `same` from all subjects, `any`, or the one of this SHA-256. Default: same.
+    #[schemars(extend("examples" = ["same"]))]
+    pub body: Option<String>,
+}
+
+/// A status, or a class of them.
+#[derive(Deserialize, JsonSchema, Clone)]
+#[serde(untagged)]
+#[schemars(extend("examples" = [200, "2xx"]))]
+pub enum RawStatus {
+    One(#[schemars(range(min = 100, max = 599))] u16),
+    Class(String),
+}
+
+/// Which requests of a log are replayed.
+#[derive(Deserialize, JsonSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("examples" = ["all"]))]
+pub enum RawReplayMethods {
+    Safe,
+    All,
+}

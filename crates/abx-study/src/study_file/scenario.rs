@@ -1,0 +1,497 @@
+//! Scenario files: what each user does, step by step. They are read as study files are, by the
+//! same means; every key stands in docs/scenarios.md. Start at [`read`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use abx_engine::{
+    Extraction, OWN_VALUES, ScenarioScript, ScenarioStep, TextTemplate, ThinkTime, ValueSource,
+    is_value_name,
+};
+use abx_sys::Nanos;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::check_name::check_name;
+use super::document::TomlDocument;
+use super::key_position::KeyPosition;
+use super::mistake::{Diagnostic, Mistake, StudyFileError, short};
+use super::nearest::meant;
+use super::raw_scenario::{RawExtract, RawScenario, RawStep};
+use super::scenario_mistake::ScenarioMistake;
+use super::{BYTES_MAX, Templates, conform, on_large_stack, unit};
+use crate::user_scenario::UserScenario;
+use crate::{units, usual_method};
+
+/// What is kept of bodies when a file does not say.
+const BODY_BYTES_MAX: u64 = 1 << 20;
+/// How long a step may take when nobody says.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A scenario that was read.
+#[derive(Debug, Clone)]
+pub struct ScenarioFile {
+    /// The values that a session begins with, and places for those of answers.
+    pub values: Vec<Option<String>>,
+    /// The steps.
+    pub steps: Vec<ScenarioStep>,
+    /// The path of each step as it is written.
+    pub paths: Vec<String>,
+    /// Whether a session keeps its cookies.
+    pub keeps_cookies: bool,
+    /// How much is kept of a body that values are taken from, in bytes.
+    pub body_max: usize,
+    /// How long a step may take.
+    pub timeout: Duration,
+    /// The SHA-256 of the file, in hexadecimal.
+    pub sha256: String,
+}
+
+impl ScenarioFile {
+    /// Users who do what this file says, which is called so. Their sessions are numbered from 0
+    /// on.
+    #[must_use]
+    pub fn users(self, file: String) -> UserScenario {
+        let script = ScenarioScript {
+            values: self.values,
+            steps: self.steps,
+            keeps_cookies: self.keeps_cookies,
+            body_max: self.body_max,
+            next_session: Arc::new(AtomicU64::new(0)),
+        };
+        UserScenario::new(file, self.sha256, self.paths, self.timeout, script)
+    }
+}
+
+/// Why a scenario is refused. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioFileError {
+    /// The file is not there or not for us.
+    #[error(
+        "{}: cannot be read ({source}): name a TOML file with a [[step]] for each request, see \
+         docs/scenarios.md",
+        path.display()
+    )]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// What it says is wrong.
+    #[error("{0}")]
+    Content(StudyFileError),
+}
+
+/// The JSON Schema of scenario files, as [`super::schema`] is that of study files.
+#[must_use]
+pub fn schema() -> Value {
+    conform::schema_of::<RawScenario>()
+}
+
+/// Reads a scenario file, and the bodies beside it.
+///
+/// # Errors
+/// [`ScenarioFileError`].
+pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioFileError> {
+    let unreadable = |source| ScenarioFileError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let bytes = super::read_bounded(path).map_err(unreadable)?;
+    let refuse = |wrong| ScenarioFileError::Content(super::whole_file(path, wrong));
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(refuse(super::too_long()));
+    }
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(refuse(Mistake::NoText));
+    };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    parse(&text, path, &|file| {
+        super::read_template(&folder.join(file))
+    })
+}
+
+/// Reads a text. `file` is only for messages; `files` gives the text of a file beside it.
+///
+/// # Errors
+/// [`ScenarioFileError`].
+pub fn parse(text: &str, file: &Path, files: Templates) -> Result<ScenarioFile, ScenarioFileError> {
+    let parsed = on_large_stack(|| parse_tree(text, file, files));
+    let parsed = parsed.map_err(|source| ScenarioFileError::Read {
+        path: file.to_owned(),
+        source,
+    })?;
+    parsed.map_err(ScenarioFileError::Content)
+}
+
+fn parse_tree(text: &str, file: &Path, files: Templates) -> Result<ScenarioFile, StudyFileError> {
+    let document = TomlDocument::parse(file, text)?;
+    let faults = conform::conform_to(&document, &schema());
+    if !faults.is_empty() {
+        return Err(StudyFileError::Content(faults));
+    }
+    let raw: RawScenario = document.read()?;
+    let top = KeyPosition::top(&document);
+    let checked = check(raw, &top, files);
+    let mut checked = checked.map_err(|fault| StudyFileError::Content(vec![fault]))?;
+    checked.sha256 = units::hex(&Sha256::digest(text));
+    Ok(checked)
+}
+
+/// The values that are known so far, by name.
+struct KnownValues {
+    names: Vec<String>,
+    values: Vec<Option<String>>,
+}
+
+impl KnownValues {
+    fn number(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|one| one == name)
+    }
+
+    /// The number of a value that is known from now on.
+    fn add(&mut self, name: &str, value: Option<String>) -> usize {
+        self.number(name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.values.push(value);
+            self.names.len() - 1
+        })
+    }
+
+    /// A text with values in it.
+    fn text(&self, text: &str, here: &KeyPosition) -> Result<TextTemplate, Diagnostic> {
+        TextTemplate::parse(text, |name| self.number(name)).map_err(|name| {
+            let known: Vec<&str> = self.names.iter().map(String::as_str).collect();
+            wrong(here, |key| ScenarioMistake::Unknown {
+                key,
+                name: short(name),
+                meant: meant(name, &known),
+            })
+        })
+    }
+}
+
+fn wrong(here: &KeyPosition, wrong: impl FnOnce(String) -> ScenarioMistake) -> Diagnostic {
+    here.fault(Mistake::Scenario(wrong(here.name())))
+}
+
+fn check(
+    raw: RawScenario,
+    top: &KeyPosition,
+    files: Templates,
+) -> Result<ScenarioFile, Diagnostic> {
+    let mut known = KnownValues {
+        names: OWN_VALUES.map(str::to_owned).to_vec(),
+        values: vec![None; OWN_VALUES.len()],
+    };
+    for (name, value) in raw.values {
+        check_value_name(&name, &top.key("values").key(&name))?;
+        known.add(&name, Some(value));
+    }
+    let timeout = top.key("timeout").time(raw.timeout.as_ref())?;
+    let list = top.key("step");
+    let mut names: Vec<String> = Vec::new();
+    let (mut steps, mut paths) = (Vec::new(), Vec::new());
+    for (index, step) in raw.step.into_iter().enumerate() {
+        let here = list.item(index);
+        let name = step.name.clone();
+        let name = name.unwrap_or_else(|| format!("step-{}", index + 1));
+        let first = names.iter().position(|one| *one == name);
+        check_name(first, &name, &list, &here.key("name"))?;
+        paths.push(step.path.clone());
+        let shared = headers(&raw.headers, &top.key("headers"), &known)?;
+        let mut step = self::step(step, name.clone(), &here, &mut known, files)?;
+        names.push(name);
+        let given: BTreeSet<String> = { step.headers.iter() }
+            .map(|(name, _)| name.to_ascii_lowercase())
+            .collect();
+        let missing = |(name, _): &(String, _)| !given.contains(&name.to_ascii_lowercase());
+        step.headers.extend(shared.into_iter().filter(missing));
+        steps.push(step);
+    }
+    let body_max = raw.body_bytes_max.unwrap_or(BODY_BYTES_MAX);
+    Ok(ScenarioFile {
+        values: known.values,
+        steps,
+        paths,
+        keeps_cookies: raw.cookies.unwrap_or(false),
+        body_max: usize::try_from(body_max).unwrap_or(usize::MAX),
+        timeout: timeout.unwrap_or(TIMEOUT),
+        sha256: String::new(),
+    })
+}
+
+fn step(
+    raw: RawStep,
+    name: String,
+    here: &KeyPosition,
+    known: &mut KnownValues,
+    files: Templates,
+) -> Result<ScenarioStep, Diagnostic> {
+    let at = here.key("path");
+    let begins = raw.path.starts_with('/') || raw.path.starts_with('{');
+    if !begins || raw.path.contains(char::is_control) {
+        return Err(wrong(&at, |_| ScenarioMistake::Path(short(&raw.path))));
+    }
+    let path = known.text(&raw.path, &at)?;
+    let headers = headers(&raw.headers, &here.key("headers"), known)?;
+    let at = here.key("body");
+    let body = raw
+        .body
+        .map(|text| super::check_request::body(text, &at, files));
+    let body = body.transpose()?;
+    let method = { raw.method }.unwrap_or_else(|| usual_method(body.is_some()).to_owned());
+    if !units::is_token(&method) {
+        return Err(here.key("method").fault(Mistake::Method(method)));
+    }
+    let body = known.text(&body.unwrap_or_default(), &at)?;
+    let status = raw.expect_status.as_ref();
+    let status = status.map(|status| {
+        here.key("expect_status")
+            .read(|key| unit::status(key, status))
+    });
+    let think = raw.think.map(|text| think(&text, &here.key("think")));
+    let think = think.transpose()?;
+    let mut extract = Vec::new();
+    for (name, raw) in raw.extract {
+        let at = here.key("extract").key(&name);
+        check_value_name(&name, &at)?;
+        let source = source(&raw, &at)?;
+        extract.push(Extraction {
+            value: known.add(&name, None),
+            name,
+            source,
+            after: raw.after.unwrap_or_default(),
+            before: raw.before.unwrap_or_default(),
+        });
+    }
+    Ok(ScenarioStep {
+        name,
+        method,
+        path,
+        headers,
+        body,
+        status: status.transpose()?.unwrap_or_default(),
+        think,
+        extract,
+    })
+}
+
+fn headers(
+    given: &BTreeMap<String, String>,
+    table: &KeyPosition,
+    known: &KnownValues,
+) -> Result<Vec<(String, TextTemplate)>, Diagnostic> {
+    let checked = super::check_request::headers(given.clone(), table)?.into_iter();
+    let texts = checked.map(|(name, text)| {
+        let text = known.text(&text, &table.key(&name))?;
+        Ok((name, text))
+    });
+    texts.collect()
+}
+
+fn check_value_name(name: &str, here: &KeyPosition) -> Result<(), Diagnostic> {
+    if !is_value_name(name) {
+        return Err(wrong(here, |_| ScenarioMistake::ValueName(short(name))));
+    }
+    if OWN_VALUES.contains(&name) {
+        return Err(wrong(here, |_| ScenarioMistake::OwnValue(name.to_owned())));
+    }
+    Ok(())
+}
+
+fn source(raw: &RawExtract, here: &KeyPosition) -> Result<ValueSource, Diagnostic> {
+    match (&raw.json, &raw.header) {
+        (Some(_), Some(_)) => Err(wrong(here, ScenarioMistake::TwoSources)),
+        (Some(pointer), None) if pointer.starts_with('/') => Ok(ValueSource::Json(pointer.clone())),
+        (Some(pointer), None) => {
+            let text = short(pointer);
+            Err(wrong(&here.key("json"), |key| ScenarioMistake::Pointer {
+                key,
+                text,
+            }))
+        }
+        (None, Some(header)) if units::is_token(header) => Ok(ValueSource::Header(header.clone())),
+        (None, Some(header)) => Err(here
+            .key("header")
+            .fault(Mistake::HeaderName(header.clone()))),
+        (None, None) if raw.after.is_some() || raw.before.is_some() => Ok(ValueSource::Body),
+        (None, None) => Err(wrong(here, ScenarioMistake::NoSource)),
+    }
+}
+
+/// Reads `200ms`, or `100ms..300ms`.
+fn think(text: &str, here: &KeyPosition) -> Result<ThinkTime, Diagnostic> {
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    let read = |text: &str| units::time(text.trim()).map(Nanos::from);
+    match (read(least), read(most)) {
+        (Some(least), Some(most)) if least <= most => Ok(ThinkTime { least, most }),
+        _ => Err(wrong(here, |_| ScenarioMistake::Think(short(text)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<ScenarioFile, String> {
+        let files = |path: &Path| match path.to_str() {
+            Some("body.json") => Ok("{\"a\": {user}}".to_owned()),
+            _ => Err(std::io::Error::other("not there")),
+        };
+        parse(text, Path::new("s.toml"), &files).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_scenario_says_what_each_user_does() {
+        // Method: a file with every key; what it means, step by step.
+        let text = r#"
+            cookies = true
+            timeout = "2s"
+            body_bytes_max = 4096
+            values = { password = "secret" }
+            headers = { Accept = "application/json", X-User = "{user}" }
+            [[step]]
+            name = "login"
+            path = "/login"
+            body = "@body.json"
+            extract.token = { json = "/data/token" }
+            extract.next = { header = "Location", after = "id=", before = "&" }
+            [[step]]
+            path = "{next}?p={password}"
+            method = "PUT"
+            headers = { Authorization = "Bearer {token}", accept = "text/html" }
+            expect_status = "2xx"
+            think = "100ms..300ms"
+            extract.csrf = { after = "csrf='", before = "'" }
+        "#;
+        let file = parsed(text).unwrap();
+        assert!(file.keeps_cookies);
+        assert_eq!(
+            (file.timeout, file.body_max),
+            (Duration::from_secs(2), 4096)
+        );
+        assert_eq!(file.values.len(), 6);
+        assert_eq!(file.values[2].as_deref(), Some("secret"));
+        assert_eq!(file.paths, ["/login", "{next}?p={password}"]);
+        let [login, next] = &file.steps[..] else {
+            panic!("{file:?}");
+        };
+        assert_eq!(
+            (login.name.as_str(), login.method.as_str()),
+            ("login", "POST")
+        );
+        assert_eq!(
+            (next.name.as_str(), next.method.as_str()),
+            ("step-2", "PUT")
+        );
+        let places: Vec<_> = { login.extract.iter() }
+            .map(|one| (one.name.as_str(), one.value, one.source.clone()))
+            .collect();
+        let pointer = ValueSource::Json("/data/token".to_owned());
+        let header = ValueSource::Header("Location".to_owned());
+        assert_eq!(places, [("next", 3, header), ("token", 4, pointer)]);
+        assert_eq!(
+            (next.extract[0].value, &next.extract[0].source),
+            (5, &ValueSource::Body)
+        );
+        let names = |step: &ScenarioStep| -> Vec<String> {
+            step.headers.iter().map(|(name, _)| name.clone()).collect()
+        };
+        assert_eq!(names(login), ["Accept", "X-User"]);
+        assert_eq!(names(next), ["Authorization", "accept", "X-User"]);
+        let think = ThinkTime {
+            least: Nanos(100_000_000),
+            most: Nanos(300_000_000),
+        };
+        assert_eq!((login.think, next.think), (None, Some(think)));
+        assert!(next.status.accepts(204) && !login.status.accepts(204));
+    }
+
+    /// What may stand in a step, and what is said of it.
+    const WRONG_LINES: &[(&str, &str)] = &[
+        (
+            "pth = \"/\"",
+            "s.toml:6: step 2: unknown key `pth`; did you mean `path`?",
+        ),
+        (
+            "path = \"/{tokn}\"",
+            "s.toml:6: step \"/{tokn}\": `path` has {tokn}, and no step before this \
+              one extracts it; did you mean `token`?",
+        ),
+        ("path = \"x\"", "`path` is `x`: begin it with `/`"),
+        (
+            "path = \"/\"\nthink = \"3s..2s\"",
+            "s.toml:7: step \"/\": `think` is `3s..2s`: write",
+        ),
+        ("path = \"/\"\nthink = \"3\"", "write a time such as 200ms"),
+        (
+            "path = \"/\"\nexpect_status = \"ok\"",
+            "write a number such as 200",
+        ),
+        (
+            "path = \"/\"\nname = \"a\"",
+            "the name `a` is taken by the step in line 1",
+        ),
+        ("path = \"/\"\nmethod = \"G T\"", "is not a method"),
+        (
+            "path = \"/\"\nbody = \"@no.json\"",
+            "the file `no.json` of a body cannot be read",
+        ),
+        (
+            "path = \"/\"\nbody = \"{later}\"\nextract.later = { header = \"X\" }",
+            "`body` has {later}, and no step before this one extracts it",
+        ),
+        (
+            "path = \"/\"\nextract.a = { json = \"data\" }",
+            "`extract.a.json` is `data`: a JSON \
+              pointer begins with `/`",
+        ),
+        (
+            "path = \"/\"\nextract.a = { }",
+            "`extract.a` does not say where the value is",
+        ),
+        (
+            "path = \"/\"\nextract.a = { json = \"/a\", header = \"b\" }",
+            "has both",
+        ),
+        (
+            "path = \"/\"\nextract.a = { header = \"b c\" }",
+            "is not a header name",
+        ),
+        (
+            "path = \"/\"\nextract.user = { json = \"/a\" }",
+            "`user` is a value that every \
+              session has",
+        ),
+        (
+            "path = \"/\"\nextract.a-b = { json = \"/a\" }",
+            "`a-b` is not the name of a value",
+        ),
+    ];
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line_and_its_remedy() {
+        // Method: a good file with one line exchanged for a wrong one at a time.
+        for (line, expected) in WRONG_LINES {
+            let text = format!(
+                "[[step]]\nname = \"a\"\npath = \"/\"\nextract.token = {{ json = \"/t\" }}\n\
+                 [[step]]\n{line}\n"
+            );
+            let error = parsed(&text).unwrap_err();
+            assert!(error.starts_with("s.toml:"), "{error}");
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+        let empty = parsed("").unwrap_err();
+        assert!(empty.contains("`[[step]]` is missing: add it"), "{empty}");
+        let value = parsed("values.session = \"1\"\n[[step]]\npath = \"/\"").unwrap_err();
+        assert!(
+            value.contains("`session` is a value that every session has"),
+            "{value}"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! Words that mean more than their letters, wherever a person writes them: in
+//! a study file or on the command line. Who reads them says what was wrong.
+
+use crate::{ExpectBody, SliceLength};
+
+pub use abx_model::time;
+
+/// A text without the byte-order mark that some editors put at the beginning of files.
+#[must_use]
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Reads how long slices are: a time, or `auto`.
+#[must_use]
+pub fn slice_length(text: &str) -> Option<SliceLength> {
+    match text {
+        "auto" => Some(SliceLength::Auto),
+        _ => time(text).map(SliceLength::Fixed),
+    }
+}
+
+/// Reads a share such as `3%` or `0.5%` as a fraction.
+#[must_use]
+pub fn share(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('%')?.trim();
+    number.parse::<f64>().ok().map(|percent| percent / 100.0)
+}
+
+/// Whether a text is a name that fits into tables, files and scripts.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    !text.is_empty() && text.len() <= 40 && text.bytes().all(fits)
+}
+
+/// Whether a text is path and query of a request.
+#[must_use]
+pub fn is_url_path(text: &str) -> bool {
+    let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+    text.starts_with('/') && is_visible && !text.contains('#')
+}
+
+/// A path with its bytes outside ASCII as %xx, as curl writes them.
+#[must_use]
+pub fn percent_encoded(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte.is_ascii() {
+            true => encoded.push(char::from(byte)),
+            false => encoded.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    encoded
+}
+
+/// Whether a text may be a method or a header's name (RFC 9110, section 5.6.2).
+#[must_use]
+pub fn is_token(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(fits)
+}
+
+/// Reads `same`, `any` or a SHA-256 in hexadecimal.
+#[must_use]
+pub fn expect_body(text: &str) -> Option<ExpectBody> {
+    match text {
+        "same" => Some(ExpectBody::Same),
+        "any" => Some(ExpectBody::Any),
+        hash if hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            Some(ExpectBody::Sha256(hash.to_ascii_lowercase()))
+        }
+        _ => None,
+    }
+}
+
+/// Bytes in hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn units_are_read_and_never_guessed() {
+        // Method: right and wrong words of each kind.
+        assert_eq!(time("100ms"), Some(Duration::from_millis(100)));
+        assert_eq!(time("1m 30s"), Some(Duration::from_secs(90)));
+        for (text, ms) in [
+            ("1.5s", 1_500),
+            ("0.5 m", 30_000),
+            (".25s", 250),
+            ("2.5ms", 2),
+        ] {
+            assert_eq!(time(text).map(|time| time.as_millis()), Some(ms), "{text}");
+        }
+        for wrong in [
+            "",
+            "10",
+            "1.5",
+            "s",
+            ".s",
+            "-1s",
+            "-1.5s",
+            "0s",
+            "0.0s",
+            "1 parsec",
+            "1..5s",
+            "1.5s 2",
+            "1e9999s",
+            "99999999999999999999.5h",
+        ] {
+            assert_eq!(time(wrong), None, "{wrong}");
+        }
+        let quarter = SliceLength::Fixed(Duration::from_millis(250));
+        assert_eq!(slice_length("250ms"), Some(quarter));
+        assert_eq!(slice_length("auto"), Some(SliceLength::Auto));
+        assert_eq!((slice_length("Auto"), slice_length("0s")), (None, None));
+        assert_eq!(share("3%"), Some(0.03));
+        assert_eq!((share("3"), share("%"), share("x%")), (None, None, None));
+    }
+
+    #[test]
+    fn a_mark_counts_only_at_the_beginning() {
+        // Method: a text with a mark, without one, and with one elsewhere.
+        assert_eq!(without_mark("\u{feff}/a"), "/a");
+        assert_eq!(without_mark("/a"), "/a");
+        assert_eq!(without_mark("/a\u{feff}"), "/a\u{feff}");
+    }
+
+    #[test]
+    fn names_paths_and_tokens_have_their_letters() {
+        // Method: one of each that fits, and each way in which one does not.
+        assert!(is_name("a-b_c.1") && is_url_path("/a?b=%20") && is_token("X-Y"));
+        for wrong in ["", "a b", "\u{e9}", &"a".repeat(41)] {
+            assert!(!is_name(wrong), "{wrong}");
+        }
+        for wrong in ["", "a", "/a b", "/#", "/\u{e9}"] {
+            assert!(!is_url_path(wrong), "{wrong}");
+        }
+        assert!(!is_token("") && !is_token("a:b"));
+    }
+}
