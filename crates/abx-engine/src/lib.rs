@@ -16,6 +16,7 @@ mod connection;
 #[cfg(feature = "counts")]
 #[doc(hidden)]
 pub mod counts;
+mod event_loop;
 mod io;
 mod load_generator;
 mod plan;

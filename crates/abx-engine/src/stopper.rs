@@ -13,6 +13,10 @@ impl Stopper {
         Stopper(Arc::clone(flag))
     }
 
+    pub(crate) fn as_flag(&self) -> &AtomicBool {
+        &self.0
+    }
+
     /// Ends the running slice and every later one at once.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);

@@ -6,7 +6,7 @@
 //! losing listeners: they are connected again first, and the time runs on.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use abx_evidence::{Outcome, Outcomes};
 use abx_sys::Nanos;
@@ -15,12 +15,13 @@ use super::audience::{Audience, Ended, Expected};
 use super::dispatcher::Dispatcher;
 use super::opening::CONNECTING_MAX;
 use super::worker_slice::TELL_EVERY;
-use super::{Pool, REST_DOUBLINGS_MAX, REST_MIN, SliceOutcome, WAIT_MAX, WorkerSlice};
+use super::{Pool, REST_DOUBLINGS_MAX, REST_MIN, SliceOutcome, WorkerSlice};
 use crate::connection::clock::{Basis, Clock, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
 use crate::connection::slot::SlotState;
-use crate::io::{Awaits, Io};
+use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
+use crate::io::{Awaits, Io, Ready};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Lost, WebSocket};
 
@@ -50,6 +51,88 @@ pub(crate) struct Broadcast<I: Io> {
     /// Rounds that failed since the last one that did not.
     failures: usize,
     slices: u64,
+}
+
+/// A slice of broadcasts while it runs.
+struct BroadcastSlice<'b, I: Io> {
+    broadcast: &'b mut Broadcast<I>,
+    slice: WorkerSlice,
+    requests_left: u64,
+    counted_until: Nanos,
+    stopped_answering: bool,
+    /// Whether further rounds are begun.
+    goes_on: bool,
+    /// Whether every connection stood before the last wait.
+    was_whole: bool,
+}
+
+impl<I: Io> Driver for BroadcastSlice<'_, I> {
+    type Io = I;
+
+    fn waits_with(&mut self) -> (&mut I, &mut Waiter) {
+        let pool = &mut self.broadcast.pool;
+        (&mut pool.io, &mut pool.waiter)
+    }
+
+    fn next_wait(&mut self, now: Nanos, is_stopped: bool) -> Option<NextWait> {
+        let (load, slice) = (&mut *self.broadcast, &self.slice);
+        if load.pool.slots.is_empty() {
+            return None;
+        }
+        self.stopped_answering |= load.failures >= FAILURES_MAX;
+        let is_cut = self.stopped_answering || is_stopped;
+        if is_cut {
+            self.counted_until = self.counted_until.min(now);
+        }
+        if now >= self.counted_until {
+            load.count_unsent(&mut self.requests_left, self.counted_until);
+        }
+        let is_settled = now >= slice.end && load.counting.is_settled();
+        let may_send = now < slice.sends_until() && self.requests_left > 0;
+        self.goes_on = may_send && !is_settled && !is_cut;
+        if self.goes_on {
+            load.take_due(&mut self.requests_left, now);
+        } else {
+            load.clock.stops(&mut load.counting, now);
+            load.counting.stop_flow(now);
+        }
+        if is_stopped {
+            load.abandon(now);
+            return None;
+        }
+        load.speak(now);
+        let is_idle = load.audience.in_flight() == 0 && load.waiting.is_empty();
+        let has_more = self.goes_on && load.dispatcher.due().is_some();
+        if is_idle && !has_more {
+            return None;
+        }
+        self.was_whole = load.is_whole();
+        Some(NextWait {
+            until: load.wakes(slice, self.goes_on, now),
+            awaits: Awaits::of(load.audience.in_flight()),
+        })
+    }
+
+    fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
+        let load = &mut *self.broadcast;
+        load.pool.take(ready, now);
+        load.hear(now);
+        load.miss(now);
+        let Pool {
+            course,
+            tally,
+            company,
+            ..
+        } = &mut load.pool;
+        course.look(now, tally, company);
+        if now >= self.slice.end.plus(TELL_EVERY) {
+            load.tell_awaited();
+        }
+        load.time_out(now);
+        if !self.was_whole && load.is_whole() {
+            load.becomes_whole(now);
+        }
+    }
 }
 
 impl<I: Io> Broadcast<I> {
@@ -88,40 +171,22 @@ impl<I: Io> Broadcast<I> {
     /// Broadcasts for one slice, and waits for what is in flight.
     pub(crate) fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
         self.begin(&slice);
-        let mut requests_left = slice.requests_max;
-        let (mut now, mut counted_until) = (self.pool.now(), slice.end);
-        let mut stopped_answering = false;
-        while !self.pool.slots.is_empty() {
-            stopped_answering |= self.failures >= FAILURES_MAX;
-            let is_stopped = stop.load(Ordering::Relaxed);
-            let is_cut = stopped_answering || is_stopped;
-            if is_cut {
-                counted_until = counted_until.min(now);
-            }
-            if now >= counted_until {
-                self.count_unsent(&mut requests_left, counted_until);
-            }
-            let is_settled = now >= slice.end && self.counting.is_settled();
-            let may_send = now < slice.sends_until() && requests_left > 0;
-            let goes_on = may_send && !is_settled && !is_cut;
-            if goes_on {
-                self.take_due(&mut requests_left, now);
-            } else {
-                self.clock.stops(&mut self.counting, now);
-                self.counting.stop_flow(now);
-            }
-            if is_stopped {
-                self.abandon(now);
-                break;
-            }
-            self.speak(now);
-            let is_idle = self.audience.in_flight() == 0 && self.waiting.is_empty();
-            if is_idle && !(goes_on && self.dispatcher.is_open() && self.dispatcher.due().is_some())
-            {
-                break;
-            }
-            now = self.turn(&slice, goes_on, now);
-        }
+        let mut rounds = BroadcastSlice {
+            requests_left: slice.requests_max,
+            counted_until: slice.end,
+            stopped_answering: false,
+            goes_on: true,
+            was_whole: true,
+            slice,
+            broadcast: self,
+        };
+        let now = event_loop(&mut rounds, stop);
+        let BroadcastSlice {
+            counted_until,
+            stopped_answering,
+            ..
+        } = rounds;
+        self.pool.tally.paused_ns = self.pool.waiter.late_ns();
         self.close_books(counted_until, now);
         let Pool {
             course,
@@ -172,9 +237,7 @@ impl<I: Io> Broadcast<I> {
 
     /// Takes what is due, as far as the window has room for it.
     fn take_due(&mut self, requests_left: &mut u64, now: Nanos) {
-        while *requests_left > 0
-            && self.audience.in_flight() + self.waiting.len() < self.pool.window
-        {
+        while *requests_left > 0 && self.has_room() {
             let intended = match self.dispatcher.is_open() {
                 false => now,
                 true => match self.dispatcher.due().filter(|due| *due <= now) {
@@ -238,50 +301,43 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// Waits once, and takes what has come. Answers the time that all of it had.
-    fn turn(&mut self, slice: &WorkerSlice, goes_on: bool, before: Nanos) -> Nanos {
-        let timeout = Nanos(self.pool.plan.timeout_ns());
-        let begun = self.waiting.front().map(|flight| flight.begun);
-        let oldest = self.audience.oldest().into_iter().chain(begun).min();
-        let times_out = oldest.map(|begun| begun.plus(timeout));
-        let has_room = self.audience.in_flight() + self.waiting.len() < self.pool.window;
-        let due = self.dispatcher.due().filter(|_| goes_on && has_room);
-        let rests = (self.rests_until > before).then_some(self.rests_until);
-        let edge = (goes_on && slice.end > before).then_some(slice.end);
+    /// When something is due without anything having come.
+    fn wakes(&self, slice: &WorkerSlice, goes_on: bool, now: Nanos) -> Nanos {
+        let times_out = self.oldest().map(|begun| begun.plus(self.timeout()));
+        let due = self.dispatcher.due().filter(|_| goes_on && self.has_room());
+        let rests = (self.rests_until > now).then_some(self.rests_until);
+        let edge = (goes_on && slice.end > now).then_some(slice.end);
         let moments = [times_out, due, rests, edge];
-        let until = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
-        let was_whole = self.is_whole();
-        let awaits = Awaits::of(self.audience.in_flight());
-        let until = until.min(before.plus(WAIT_MAX));
-        let now = self.pool.take_ready(until, awaits);
-        self.hear(now);
-        self.miss(now);
-        let Pool {
-            course,
-            tally,
-            company,
-            ..
-        } = &mut self.pool;
-        course.look(now, tally, company);
-        if now >= slice.end.plus(TELL_EVERY) {
-            self.tell_awaited(timeout);
+        moments.into_iter().flatten().min().unwrap_or(Nanos::MAX)
+    }
+
+    fn timeout(&self) -> Nanos {
+        Nanos(self.pool.plan.timeout_ns())
+    }
+
+    /// When the oldest round was begun, whether it was sent or waits.
+    fn oldest(&self) -> Option<Nanos> {
+        let waiting = self.waiting.front().map(|flight| flight.begun);
+        self.audience.oldest().into_iter().chain(waiting).min()
+    }
+
+    fn has_room(&self) -> bool {
+        self.audience.in_flight() + self.waiting.len() < self.pool.window
+    }
+
+    /// What waited for connections may go out.
+    fn becomes_whole(&mut self, now: Nanos) {
+        self.refusals = 0;
+        self.free_since = now;
+        for flight in &mut self.waiting {
+            flight.possible = now;
         }
-        self.time_out(now);
-        if !was_whole && self.is_whole() {
-            self.refusals = 0;
-            self.free_since = now;
-            for flight in &mut self.waiting {
-                flight.possible = now;
-            }
-        }
-        now
     }
 
     /// Tells how many listeners the end of the slice waits for, and since when: for those
     /// who do not have the oldest message, or whose connection is missing.
-    fn tell_awaited(&mut self, timeout: Nanos) {
-        let begun = self.waiting.front().map(|flight| flight.begun);
-        let since = self.audience.oldest().into_iter().chain(begun).min();
+    fn tell_awaited(&mut self) {
+        let (since, timeout) = (self.oldest(), self.timeout());
         let unconnected = (self.pool.slots.len() - self.pool.standing()) as u64;
         let missing = self.audience.missing().max(unconnected);
         let company = &mut self.pool.company;
@@ -318,8 +374,7 @@ impl<I: Io> Broadcast<I> {
     }
 
     fn time_out(&mut self, now: Nanos) {
-        let timeout = Nanos(self.pool.plan.timeout_ns());
-        let Some(begun_until) = now.0.checked_sub(timeout.0).map(Nanos) else {
+        let Some(begun_until) = now.0.checked_sub(self.timeout().0).map(Nanos) else {
             return;
         };
         while let Some(ended) = self.audience.older(begun_until, &mut self.pool.tally) {

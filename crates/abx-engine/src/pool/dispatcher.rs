@@ -7,13 +7,13 @@
 //! for wait in order: they are what the pacer has not given yet, so a backlog
 //! takes no memory and keeps its intended times.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use abx_sys::Nanos;
 
 use super::Pool;
 use super::WorkerSlice;
+use crate::event_loop::Timers;
 use crate::io::Io;
 use crate::plan::Pacing;
 use crate::protocol::Protocol;
@@ -34,7 +34,7 @@ pub(super) struct Dispatcher {
     /// its room, or its last request in flight, since it was listed.
     roomy: VecDeque<u32>,
     /// Slots that think, and until when.
-    thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
+    thinking: Timers<u32>,
     /// Slots beyond the number of connections that the plan has now.
     parked: Vec<u32>,
 }
@@ -57,7 +57,7 @@ impl Dispatcher {
             pacer: None,
             idle: VecDeque::new(),
             roomy: VecDeque::new(),
-            thinking: BinaryHeap::new(),
+            thinking: Timers::new(),
             parked: Vec::new(),
         }
     }
@@ -106,10 +106,9 @@ impl Dispatcher {
 
     /// The moment at which something is to be sent that can be sent then.
     pub(super) fn wakes(&self) -> Nanos {
-        let thinker = self.thinking.peek().map(|Reverse((until, _))| *until);
         let has_free = !(self.idle.is_empty() && self.roomy.is_empty());
         let due = self.due().filter(|_| has_free);
-        let first = thinker.into_iter().chain(due).min();
+        let first = self.thinking.next_at().into_iter().chain(due).min();
         first.unwrap_or(Nanos::MAX)
     }
 }
@@ -136,10 +135,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 self.dispatcher.idle.push_back(number(index));
             }
             Next::Waits => self.list_roomy(index),
-            Next::Thinks(until) => self
-                .dispatcher
-                .thinking
-                .push(Reverse((until, number(index)))),
+            Next::Thinks(until) => self.dispatcher.thinking.set(until, number(index)),
             Next::Parks => {
                 if !std::mem::replace(&mut self.slots[index].is_listed, true) {
                     self.dispatcher.parked.push(number(index));
@@ -211,11 +207,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         if !self.progress.may_send(now) {
             return;
         }
-        while let Some(Reverse((until, index))) = self.dispatcher.thinking.peek().copied()
-            && until <= now
-            && self.progress.has_requests()
+        while self.progress.has_requests()
+            && let Some((until, index)) = self.dispatcher.thinking.take_due(now)
         {
-            self.dispatcher.thinking.pop();
             self.begin(index as usize, until, now);
             self.go(index as usize, now);
         }

@@ -1,27 +1,59 @@
-//! A slice in which nothing is sent: connections are held, and pings answered.
+//! Time in which nothing is sent: connections are held, and pings answered.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use abx_sys::Nanos;
 
-use super::{Pool, SliceOutcome, WAIT_MAX, WorkerSlice};
+use super::{Pool, SliceOutcome, WorkerSlice};
 use crate::connection::progress::Progress;
-use crate::io::{Awaits, Io};
+use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
+use crate::io::{Awaits, Io, Ready};
 use crate::protocol::Protocol;
 
+/// A pool that only listens.
+struct Listening<'p, I: Io, C: Protocol> {
+    pool: &'p mut Pool<I, C>,
+    until: Nanos,
+}
+
+impl<I: Io, C: Protocol> Driver for Listening<'_, I, C> {
+    type Io = I;
+
+    fn waits_with(&mut self) -> (&mut I, &mut Waiter) {
+        (&mut self.pool.io, &mut self.pool.waiter)
+    }
+
+    fn next_wait(&mut self, now: Nanos, is_stopped: bool) -> Option<NextWait> {
+        (now < self.until && !is_stopped).then_some(NextWait {
+            until: self.until,
+            awaits: Awaits::Nothing,
+        })
+    }
+
+    fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
+        self.pool.take(ready, now);
+    }
+}
+
 impl<I: Io, C: Protocol> Pool<I, C> {
+    /// Takes what comes until then, and returns the last reading of the clock.
+    pub(crate) fn listen(&mut self, until: Nanos, stop: &AtomicBool) -> Nanos {
+        event_loop(&mut Listening { pool: self, until }, stop)
+    }
+
     /// Holds the connections until the slice ends. What is closed stays closed.
     /// A slice without an end in time has none to wait for, and is over at once.
     pub(super) fn hold(&mut self, slice: &WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
         self.begin_tally(slice.start);
         self.progress = Progress::idle();
-        let mut now = slice.start;
-        while now < slice.end && slice.end < Nanos::MAX && !stop.load(Ordering::Relaxed) {
-            now = self.take_ready(slice.end.min(now.plus(WAIT_MAX)), Awaits::Nothing);
-        }
+        let end = match slice.end {
+            Nanos::MAX => slice.start,
+            _ => self.listen(slice.end, stop),
+        };
+        self.tally.paused_ns = self.waiter.late_ns();
         SliceOutcome {
-            end: now,
-            counted_until: now,
+            end,
+            counted_until: end,
             stopped_answering: false,
         }
     }

@@ -31,7 +31,8 @@ use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
 use crate::connection::slot::{Slot, SlotState};
 use crate::connection::template::{RequestTemplate, ValuesToFill};
-use crate::io::{Awaits, Awake, Io, PauseWatch, Ready, Token};
+use crate::event_loop::Waiter;
+use crate::io::{Awake, Io, Ready, Token};
 use crate::plan::{Asked, LoadPlan, Pacing};
 use crate::protocol::check::{Hashers, Sampler};
 use crate::protocol::{Lost, Protocol};
@@ -49,8 +50,6 @@ use census::Census;
 use course::CourseKeeper;
 use dispatcher::Dispatcher;
 
-/// No wait is longer, so that a stop is noticed soon.
-const WAIT_MAX: Nanos = Nanos(50_000_000);
 /// The rest after a failed connect, doubled with each further one.
 const REST_MIN: Nanos = Nanos(1_000_000);
 const REST_DOUBLINGS_MAX: u32 = 7;
@@ -70,8 +69,7 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     /// Which of all connections of the load this worker's first one is.
     first: usize,
     pub(crate) io: I,
-    /// Used again for each wait.
-    ready: Vec<Ready>,
+    waiter: Waiter,
     pub(crate) slots: Vec<Slot<C::Client>>,
     /// Requests that a slot has in flight at most.
     window: usize,
@@ -89,7 +87,6 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     census: Census,
     opening_share: ScheduleShare,
     opening_part: OpeningPart,
-    pauses: PauseWatch,
     /// When the last slice ended.
     suspended_since: Nanos,
     /// Slices that have run, each of which draws its own arrivals.
@@ -175,7 +172,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             chooser: Chooser::new(plan.requests.iter().map(|asked| asked.weight), !seed),
             first,
             io,
-            ready: Vec::new(),
+            waiter: Waiter::from(Nanos::MAX),
             slots: (0..connections)
                 .map(|index| Slot::new(window, protocol.client(index)))
                 .collect(),
@@ -193,7 +190,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             census: Census::default(),
             opening_share: ScheduleShare::WHOLE,
             opening_part: OpeningPart::of(&Arc::default()),
-            pauses: PauseWatch::from(Nanos::MAX),
             suspended_since: Nanos(0),
             slices: 0,
             unsolicited: 0,
@@ -235,7 +231,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Counts anew, from the start of a slice.
     fn begin_tally(&mut self, start: Nanos) {
         self.tally.clear();
-        self.pauses = PauseWatch::from(start);
+        self.waiter.restart(start);
     }
 
     /// What the last slice gave.
@@ -263,23 +259,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.io.now()
     }
 
-    /// Waits once, and handles all that is ready with one reading of the clock:
-    /// answers that the kernel handed over together get the same time, so that
-    /// our own parsing is not charged to the subject. Answers that time.
-    pub(crate) fn take_ready(&mut self, until: Nanos, awaits: Awaits) -> Nanos {
-        let mut ready = std::mem::take(&mut self.ready);
-        let now = self.io.wait(until, awaits, &mut ready);
-        self.tally.paused_ns += self.pauses.note(until, now);
-        for one in &ready {
-            self.handle(one, now);
+    fn take(&mut self, ready: &[Ready], now: Nanos) {
+        for event in ready {
+            self.handle(event, now);
         }
-        self.ready = ready;
-        now
-    }
-
-    /// Whether the last wait gave anything.
-    fn took_any(&self) -> bool {
-        !self.ready.is_empty()
     }
 
     /// SUBTLE: A connection may have been closed since the list was made, by what

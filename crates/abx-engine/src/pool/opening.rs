@@ -8,20 +8,23 @@
 //! Connections that have rested are opened anew where requests must not be sent twice.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use abx_evidence::{Outcome, Outcomes};
 use abx_sys::Nanos;
 
-use super::{Pool, WAIT_MAX};
+use super::Pool;
 use crate::connection::slot::SlotState;
-use crate::io::{Awaits, Io, Token};
+use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
+use crate::io::{Awaits, Io, Ready, Token};
 use crate::protocol::Protocol;
 use crate::schedule::{Arrivals, Pacer, Schedule};
 
 /// Connections that are being made at one time, unless a rate is asked for; more would
 /// overflow the listen queue of a subject that is not to blame for it.
 pub(super) const CONNECTING_MAX: usize = 128;
+/// For so long at most is taken what came since the last slice.
+const BACKLOG_MAX: Nanos = Nanos(50_000_000);
 
 /// How far the opening of connections is.
 struct OpeningProgress {
@@ -89,6 +92,77 @@ impl OpeningProgress {
     }
 }
 
+/// An opening while it runs.
+struct Opening<'p, I: Io, C: Protocol> {
+    pool: &'p mut Pool<I, C>,
+    progress: OpeningProgress,
+}
+
+impl<I: Io, C: Protocol> Driver for Opening<'_, I, C> {
+    type Io = I;
+
+    fn waits_with(&mut self) -> (&mut I, &mut Waiter) {
+        (&mut self.pool.io, &mut self.pool.waiter)
+    }
+
+    fn next_wait(&mut self, now: Nanos, is_stopped: bool) -> Option<NextWait> {
+        let (pool, opening) = (&mut *self.pool, &mut self.progress);
+        if is_stopped || now >= opening.end {
+            return None;
+        }
+        pool.begin_connects(opening, now);
+        let goes_on = opening.goes_on(&pool.connect_failures, now);
+        if !goes_on && pool.census.connecting == 0 {
+            return None;
+        }
+        let until = if goes_on && opening.pacer.is_none() && pool.has_place(opening) {
+            // Those that failed at once have left their places.
+            now
+        } else {
+            opening.wakes(goes_on)
+        };
+        let awaits = Awaits::Nothing;
+        Some(NextWait { until, awaits })
+    }
+
+    fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
+        let (pool, opening) = (&mut *self.pool, &mut self.progress);
+        pool.take(ready, now);
+        pool.note_made(opening, now);
+        let standing = pool.census.standing;
+        pool.opening_part.tells(standing, opening.timeout);
+        pool.time_out_connects(opening, now);
+    }
+}
+
+/// What came since the last slice, while it is taken.
+struct Backlog<'p, I: Io, C: Protocol> {
+    pool: &'p mut Pool<I, C>,
+    until: Nanos,
+    /// Whether the last wait gave nothing.
+    is_empty: bool,
+}
+
+impl<I: Io, C: Protocol> Driver for Backlog<'_, I, C> {
+    type Io = I;
+
+    fn waits_with(&mut self) -> (&mut I, &mut Waiter) {
+        (&mut self.pool.io, &mut self.pool.waiter)
+    }
+
+    fn next_wait(&mut self, now: Nanos, is_stopped: bool) -> Option<NextWait> {
+        (!self.is_empty && now < self.until && !is_stopped).then_some(NextWait {
+            until: Nanos(0),
+            awaits: Awaits::Nothing,
+        })
+    }
+
+    fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
+        self.is_empty = ready.is_empty();
+        self.pool.take(ready, now);
+    }
+}
+
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Connects every slot that has no connection, as far as that is possible, and waits
     /// until each try has ended. Answers how many connections stand, and how many of them
@@ -101,25 +175,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
         let stood = self.census.standing;
         self.close_rested();
-        let mut opening = self.opening();
-        let mut now = opening.start;
-        while !stop.load(Ordering::Relaxed) && now < opening.end {
-            self.begin_connects(&mut opening, now);
-            let goes_on = opening.goes_on(&self.connect_failures, now);
-            if !goes_on && self.census.connecting == 0 {
-                break;
-            }
-            let until = match goes_on && opening.pacer.is_none() && self.has_place(&opening) {
-                // Those that failed at once have left their places.
-                true => now,
-                false => opening.wakes(goes_on),
-            };
-            now = self.take_ready(until.min(now.plus(WAIT_MAX)), Awaits::Nothing);
-            self.note_made(&mut opening, now);
-            self.opening_part
-                .tells(self.census.standing, opening.timeout);
-            self.time_out_connects(&mut opening, now);
-        }
+        let progress = self.opening();
+        let mut opening = Opening {
+            progress,
+            pool: self,
+        };
+        event_loop(&mut opening, stop);
+        let opening = opening.progress;
         self.end_opening(&opening);
         let standing = self.census.standing;
         (standing, standing.saturating_sub(stood))
@@ -128,11 +190,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Takes what has come since the last slice. One wait gives so many events at most, and more
     /// connections may have died; a peer that sends without end is not waited for.
     fn take_what_came(&mut self, stop: &AtomicBool) {
-        let end = self.io.now().plus(WAIT_MAX);
-        let mut now = self.take_ready(Nanos(0), Awaits::Nothing);
-        while self.took_any() && now < end && !stop.load(Ordering::Relaxed) {
-            now = self.take_ready(Nanos(0), Awaits::Nothing);
-        }
+        let until = self.io.now().plus(BACKLOG_MAX);
+        let mut backlog = Backlog {
+            pool: self,
+            until,
+            is_empty: false,
+        };
+        event_loop(&mut backlog, stop);
     }
 
     /// Closes connections that were idle for so long that their servers may be about to end

@@ -1,16 +1,17 @@
 //! How a slice runs on a pool: what is due, what is out of time, when it ends.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use abx_evidence::{CoursePlan, Outcome, RequestLog, TimelineTally};
 use abx_sys::Nanos;
 
-use super::{Pool, WAIT_MAX};
+use super::Pool;
 use crate::connection::clock::{Basis, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
 use crate::connection::slot::SlotState;
-use crate::io::{Awaits, Io};
+use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
+use crate::io::{Awaits, Io, Ready};
 use crate::plan::LoadPlan;
 use crate::protocol::Protocol;
 use crate::schedule::{Arrivals, ScheduleShare};
@@ -93,6 +94,65 @@ impl WorkerSlice {
     }
 }
 
+/// A slice of requests while it runs.
+struct RequestSlice<'p, I: Io, C: Protocol> {
+    pool: &'p mut Pool<I, C>,
+    slice: WorkerSlice,
+    counted_until: Nanos,
+    stopped_answering: bool,
+}
+
+impl<I: Io, C: Protocol> Driver for RequestSlice<'_, I, C> {
+    type Io = I;
+
+    fn waits_with(&mut self) -> (&mut I, &mut Waiter) {
+        (&mut self.pool.io, &mut self.pool.waiter)
+    }
+
+    fn next_wait(&mut self, now: Nanos, is_stopped: bool) -> Option<NextWait> {
+        let pool = &mut *self.pool;
+        if !self.stopped_answering && pool.has_stopped_answering(now) {
+            self.stopped_answering = true;
+            pool.abandon_begun_in_silence(now);
+        }
+        if pool.progress.open && (self.stopped_answering || is_stopped) {
+            self.counted_until = self.counted_until.min(now);
+            pool.count_unsent(now);
+        }
+        let is_over = pool.is_over_unanswered(&self.slice, now);
+        if self.stopped_answering || is_stopped || is_over || pool.is_settled(now) {
+            pool.stop_load(now);
+        }
+        if is_stopped || is_over {
+            pool.abandon(now, |_| true);
+        }
+        (pool.progress.in_flight > 0 || pool.has_more()).then(|| NextWait {
+            until: pool.wakes(),
+            awaits: Awaits::of(pool.progress.in_flight),
+        })
+    }
+
+    fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
+        let pool = &mut *self.pool;
+        pool.take(ready, now);
+        pool.progress.acted = now;
+        if now >= pool.progress.edge {
+            pool.reach_edge(&self.slice, now);
+        }
+        pool.check_due(now);
+        if pool.needs_no_load(now) {
+            pool.company.leave();
+        }
+        if !pool.is_settled(now) {
+            pool.dispatch(now);
+        }
+        if pool.progress.counting.counts(now) {
+            let lag = pool.progress.acted.since(now);
+            pool.tally.loop_lag.record_ns(lag.0);
+        }
+    }
+}
+
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Loads the subject for one slice and waits for what is in flight.
     pub(crate) fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
@@ -100,31 +160,19 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             return self.hold(&slice, stop);
         }
         self.begin_slice(&slice);
-        let mut stopped_answering = false;
-        let mut now = self.io.now();
-        let mut counted_until = slice.end;
-        loop {
-            let is_stopped = stop.load(Ordering::Relaxed);
-            if !stopped_answering && self.has_stopped_answering(now) {
-                stopped_answering = true;
-                self.abandon_begun_in_silence(now);
-            }
-            if self.progress.open && (stopped_answering || is_stopped) {
-                counted_until = counted_until.min(now);
-                self.count_unsent(now);
-            }
-            let is_over = self.is_over_unanswered(&slice, now);
-            if stopped_answering || is_stopped || is_over || self.is_settled(now) {
-                self.stop_load(now);
-            }
-            if is_stopped || is_over {
-                self.abandon(now, |_| true);
-            }
-            if self.progress.in_flight == 0 && !self.has_more() {
-                break;
-            }
-            now = self.turn(&slice, now);
-        }
+        let mut requests = RequestSlice {
+            counted_until: slice.end,
+            stopped_answering: false,
+            slice,
+            pool: self,
+        };
+        let now = event_loop(&mut requests, stop);
+        let RequestSlice {
+            mut counted_until,
+            stopped_answering,
+            ..
+        } = requests;
+        self.tally.paused_ns = self.waiter.late_ns();
         self.stop_load(now);
         self.course.finish(now, &mut self.tally, &self.company);
         self.suspended_since = now;
@@ -265,37 +313,19 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Waits once, handles what is ready and sends what is due. Answers the time
-    /// that all of this had.
-    fn turn(&mut self, slice: &WorkerSlice, before: Nanos) -> Nanos {
-        let due = if self.progress.open {
-            let sends = self.progress.edge.min(self.dispatcher.wakes());
-            sends.min(self.progress.next_check)
+    /// When something is due without anything having come.
+    fn wakes(&self) -> Nanos {
+        let Progress {
+            open,
+            edge,
+            next_check,
+            ..
+        } = self.progress;
+        if open {
+            edge.min(self.dispatcher.wakes()).min(next_check)
         } else {
-            self.progress.next_check
-        };
-        let now = self.take_ready(due.min(before.plus(WAIT_MAX)), self.awaits());
-        self.progress.acted = now;
-        if now >= self.progress.edge {
-            self.reach_edge(slice, now);
+            next_check
         }
-        self.check_due(now);
-        if self.needs_no_load(now) {
-            self.company.leave();
-        }
-        if !self.is_settled(now) {
-            self.dispatch(now);
-        }
-        if self.progress.counting.counts(now) {
-            self.tally
-                .loop_lag
-                .record_ns(self.progress.acted.since(now).0);
-        }
-        now
-    }
-
-    fn awaits(&self) -> Awaits {
-        Awaits::of(self.progress.in_flight)
     }
 
     /// Whether anything may be sent although nothing is in flight.

@@ -2,6 +2,7 @@
 //! at once when it is stopped.
 
 use std::io;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use abx_evidence::Wait;
@@ -9,6 +10,7 @@ use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
 use super::{Patience, ProbeError};
+use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token, is_cut_off};
 use crate::plan::TlsPlan;
 use crate::stopper::Stopper;
@@ -26,7 +28,9 @@ pub(super) struct ProbeConnection<'a> {
     io: Box<dyn Io>,
     /// What the peer has not taken yet.
     unsent: Vec<u8>,
-    ready: Vec<Ready>,
+    waiter: Waiter,
+    /// What the last wait gave: nothing yet, or that it is over and why.
+    waited: Option<Result<(), ProbeError>>,
     /// Whether a byte of the peer's has come.
     has_received: bool,
     begun: Instant,
@@ -51,21 +55,14 @@ impl<'a> ProbeConnection<'a> {
         let mut connection = ProbeConnection {
             io,
             unsent: Vec::new(),
-            ready: Vec::new(),
+            waiter: Waiter::from(Nanos::MAX),
+            waited: None,
             has_received: false,
             begun,
             patience,
         };
-        loop {
-            connection.wait().map_err(unconnected)?;
-            for ready in std::mem::take(&mut connection.ready) {
-                match ready {
-                    Ready::Connected(_) => return Ok(connection),
-                    Ready::Unconnected(_, error) => return Err(unconnected(broken(error))),
-                    Ready::MaySend(_) | Ready::Receivable(_) => {}
-                }
-            }
-        }
+        connection.wait().map_err(unconnected)?;
+        Ok(connection)
     }
 
     /// How long it has taken so far.
@@ -127,17 +124,10 @@ impl<'a> ProbeConnection<'a> {
 
     /// Waits until something has happened to the connection.
     fn wait(&mut self) -> Result<(), ProbeError> {
-        loop {
-            let wait = self.left()?.min(LOOK_EVERY);
-            let until = self.io.now().plus(Nanos::from(wait));
-            self.io.wait(until, Awaits::Nothing, &mut self.ready);
-            if !self.ready.is_empty() {
-                return Ok(());
-            }
-            if let Some(on_wait) = self.patience.on_wait {
-                on_wait(self.elapsed());
-            }
-        }
+        self.waited = None;
+        // It looks at its own stopper, which is another error than the end of a load.
+        event_loop(self, &AtomicBool::new(false));
+        self.waited.take().unwrap_or(Ok(()))
     }
 
     /// The time that is left.
@@ -148,6 +138,44 @@ impl<'a> ProbeConnection<'a> {
         match self.patience.timeout.saturating_sub(self.elapsed()) {
             Duration::ZERO => Err(ProbeError::Timeout(self.patience.timeout)),
             left => Ok(left),
+        }
+    }
+}
+
+impl Driver for ProbeConnection<'_> {
+    type Io = dyn Io;
+
+    fn waits_with(&mut self) -> (&mut (dyn Io + 'static), &mut Waiter) {
+        (&mut *self.io, &mut self.waiter)
+    }
+
+    fn next_wait(&mut self, _: Nanos, _: bool) -> Option<NextWait> {
+        if self.waited.is_some() {
+            return None;
+        }
+        match self.left() {
+            Ok(left) => Some(NextWait {
+                until: self.io.now().plus(Nanos::from(left.min(LOOK_EVERY))),
+                awaits: Awaits::Nothing,
+            }),
+            Err(error) => {
+                self.waited = Some(Err(error));
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, ready: &mut Vec<Ready>, _: Nanos) {
+        match ready.pop() {
+            None => {
+                if let Some(on_wait) = self.patience.on_wait {
+                    on_wait(self.elapsed());
+                }
+            }
+            Some(Ready::Unconnected(_, error)) => {
+                self.waited = Some(Err(broken(error, self.patience.timeout)));
+            }
+            Some(_) => self.waited = Some(Ok(())),
         }
     }
 }

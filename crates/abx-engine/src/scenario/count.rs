@@ -177,6 +177,6 @@ pub(super) struct RanSlice<I> {
     pub(super) count: SessionCount,
     /// Of the sessions that count.
     pub(super) tally: ScenarioTally,
-    /// By how much waits ended too late, see [`PauseWatch`](crate::io::PauseWatch).
+    /// By how much waits ended too late, in ns.
     pub(super) late_ns: u64,
 }

@@ -18,7 +18,6 @@ use super::user::ScenarioUser;
 use crate::io::{Awake, Io};
 use crate::plan::{LoadPlan, ScenarioUsers};
 use crate::pool::{Company, SliceOutcome, WorkerSlice};
-use crate::stopper::Stopper;
 
 /// One worker's users.
 pub(crate) struct ScenarioPool<I: Io> {
@@ -65,7 +64,7 @@ impl<I: Io> ScenarioPool<I> {
         &mut self,
         slice: WorkerSlice,
         company: Company,
-        stop: &Arc<AtomicBool>,
+        stop: &AtomicBool,
     ) -> SliceOutcome {
         let count = SessionCount::new(&slice, company, self.users.len(), &self.load, &self.plan);
         let io = self.io.take().expect("one slice runs at a time");
@@ -73,7 +72,7 @@ impl<I: Io> ScenarioPool<I> {
         let numbered = (&*self.next_session, u64::MAX);
         let mut runner = ScenarioRunner::over(io, &self.plan, users, numbered);
         runner.counts(count);
-        let ran = runner.run_slice(&Stopper::of(stop));
+        let ran = runner.run_slice(stop);
         (self.io, self.users) = (Some(ran.io), ran.users);
         let counted_until = ran.count.counted_until;
         let outcome = SliceOutcome {

@@ -1,8 +1,6 @@
 //! Takes users through their sessions, on one thread.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use abx_evidence::Outcome;
 use abx_evidence::scenario::{ScenarioEnd, ScenarioTally, StepFailure, StepTally};
@@ -12,12 +10,11 @@ use abx_wire::http1::{Done, Fault};
 use super::count::{LoadNeed, RanSlice, SessionCount};
 use super::plan::ScenarioPlan;
 use super::user::{Activity, LineNews, LineState, ScenarioUser, StepFault};
-use crate::io::{Awaits, Io, PauseWatch, Ready, Received, Token, is_cut_off, remedy};
+use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
+use crate::io::{Awaits, Io, Ready, Received, Token, is_cut_off, remedy};
 use crate::pool::connect_outcome;
 use crate::stopper::Stopper;
 
-/// No wait is longer, so that a stop is noticed soon.
-const WAIT_MAX: Nanos = Nanos(50_000_000);
 /// After a session that failed without an answer its user waits so long: a server that is gone
 /// is not asked as fast as refusals come.
 const REST: Nanos = Nanos(100_000_000);
@@ -32,9 +29,7 @@ pub(crate) struct ScenarioRunner<'a, I: Io> {
     sessions_until: u64,
     users: Vec<ScenarioUser>,
     tally: ScenarioTally,
-    pauses: PauseWatch,
-    /// By how much waits ended too late, see [`PauseWatch`].
-    late_ns: u64,
+    waiter: Waiter,
     /// Steps of sessions that do not count.
     uncounted: ScenarioTally,
     /// What a slice counts; `None` where all sessions count.
@@ -44,7 +39,7 @@ pub(crate) struct ScenarioRunner<'a, I: Io> {
     /// Those of them who wait for an answer.
     asking: usize,
     /// Looks at users that are planned, the earliest first.
-    looks: BinaryHeap<Reverse<(Nanos, u32)>>,
+    looks: Timers<u32>,
     start: Nanos,
     /// When no further session begins.
     end: Nanos,
@@ -91,11 +86,10 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             asking: 0,
             users,
             tally: ScenarioTally::of(plan.steps.len()),
-            pauses: PauseWatch::from(start),
-            late_ns: 0,
+            waiter: Waiter::from(start),
             uncounted: ScenarioTally::of(plan.steps.len()),
             slice: None,
-            looks: BinaryHeap::new(),
+            looks: Timers::new(),
             start,
             end,
             is_over: false,
@@ -105,7 +99,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     /// Runs all of it. Answers what was counted and how long it took, and for how much of its
     /// processor time answers were only waited for.
     pub(crate) fn run(mut self, stopper: &Stopper) -> ((ScenarioTally, Nanos), Nanos) {
-        let now = self.load(stopper);
+        let now = self.load(stopper.as_flag());
         let awake = Nanos(self.io.take_awake().on_cpu_ns);
         ((self.tally, now.since(self.start)), awake)
     }
@@ -116,8 +110,8 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     }
 
     /// Runs until the slice needs no load any more.
-    pub(super) fn run_slice(mut self, stopper: &Stopper) -> RanSlice<I> {
-        self.load(stopper);
+    pub(super) fn run_slice(mut self, stop: &AtomicBool) -> RanSlice<I> {
+        self.load(stop);
         let mut tally = self.tally;
         tally.connections += self.uncounted.connections;
         RanSlice {
@@ -125,30 +119,16 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             users: self.users,
             count: self.slice.expect("a slice counts"),
             tally,
-            late_ns: self.late_ns,
+            late_ns: self.waiter.late_ns(),
         }
     }
 
     /// Has all users make their sessions; answers when the last of them was through.
-    fn load(&mut self, stopper: &Stopper) -> Nanos {
-        let mut ready = Vec::new();
-        let mut now = self.start;
+    fn load(&mut self, stop: &AtomicBool) -> Nanos {
         for index in 0..self.users.len() {
-            self.begin(index, now);
+            self.begin(index, self.start);
         }
-        while self.active > 0 && !stopper.is_stopped() {
-            let until = self.wakes();
-            now = self.io.wait(until, Awaits::of(self.asking), &mut ready);
-            self.late_ns += self.pauses.note(until, now);
-            if now >= self.end && !self.is_over {
-                self.end_pauses(now);
-            }
-            for one in &ready {
-                self.handle(one, now);
-            }
-            self.look(now);
-            self.look_at_slice(now);
-        }
+        let now = event_loop(self, stop);
         if let Some(slice) = &mut self.slice {
             slice.stops(now);
         }
@@ -170,12 +150,10 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     }
 
     /// When there is something to do without anything having come.
-    fn wakes(&mut self) -> Nanos {
-        let latest = self.io.now().plus(WAIT_MAX);
-        let look = self.looks.peek().map(|Reverse((at, _))| *at);
+    fn wakes(&self) -> Nanos {
         let end = Some(self.end).filter(|_| !self.is_over);
-        let first = look.into_iter().chain(end).min();
-        first.unwrap_or(latest).min(latest)
+        let first = self.looks.next_at().into_iter().chain(end).min();
+        first.unwrap_or(Nanos::MAX)
     }
 
     /// The end has come: who pauses does not go on. Answers under way are waited for.
@@ -486,10 +464,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
 
     /// Looks at those whose moment may have come.
     fn look(&mut self, now: Nanos) {
-        while let Some(Reverse((at, slot))) = self.looks.peek().copied()
-            && at <= now
-        {
-            self.looks.pop();
+        while let Some((at, slot)) = self.looks.take_due(now) {
             let index = slot as usize;
             let user = &mut self.users[index];
             if user.looked_at != at {
@@ -530,7 +505,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         if user.wakes < user.looked_at {
             user.looked_at = user.wakes;
             let slot = self.token(index).slot;
-            self.looks.push(Reverse((self.users[index].wakes, slot)));
+            self.looks.set(self.users[index].wakes, slot);
         }
     }
 
@@ -552,6 +527,32 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     fn is_current(&self, token: Token) -> bool {
         let user = &self.users[token.slot as usize];
         user.line != LineState::Closed && user.generation == token.generation
+    }
+}
+
+impl<I: Io> Driver for ScenarioRunner<'_, I> {
+    type Io = I;
+
+    fn waits_with(&mut self) -> (&mut I, &mut Waiter) {
+        (&mut self.io, &mut self.waiter)
+    }
+
+    fn next_wait(&mut self, _: Nanos, is_stopped: bool) -> Option<NextWait> {
+        (self.active > 0 && !is_stopped).then(|| NextWait {
+            until: self.wakes(),
+            awaits: Awaits::of(self.asking),
+        })
+    }
+
+    fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
+        if now >= self.end && !self.is_over {
+            self.end_pauses(now);
+        }
+        for event in ready {
+            self.handle(event, now);
+        }
+        self.look(now);
+        self.look_at_slice(now);
     }
 }
 

@@ -1,21 +1,17 @@
 //! The connections of a load: makes them, moves their bytes, and looks at their timeouts.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use abx_sys::{Nanos, ServerAddress};
 use abx_wire::http1::HeadMemo;
 
 use super::session::{Session, SessionProgress};
 use super::{SessionFailure, SessionListener, SessionStep, SessionTerms};
-use crate::io::{Awaits, Io, Ready, Received, Token};
-
-/// No wait is longer, so that a stop is noticed soon.
-const WAIT_MAX: Nanos = Nanos(50_000_000);
+use crate::event_loop::{NextWait, Timers, Waiter};
+use crate::io::{Awaits, Io, Received, Token};
 
 /// All connections of a load, each with the session that goes over it.
 pub(super) struct SessionConnections<I: Io> {
     io: I,
+    waiter: Waiter,
     address: ServerAddress,
     timeout: Option<Nanos>,
     answer_timeout: Nanos,
@@ -30,7 +26,7 @@ pub(super) struct SessionConnections<I: Io> {
     free: Vec<usize>,
     open: u64,
     /// Looks at timeouts that are planned, the earliest first.
-    looks: BinaryHeap<Reverse<(Nanos, u32, u32)>>,
+    looks: Timers<(u32, u32)>,
     start: Nanos,
 }
 
@@ -39,6 +35,7 @@ impl<I: Io> SessionConnections<I> {
         let start = io.now();
         SessionConnections {
             io,
+            waiter: Waiter::from(start),
             address: terms.address.into(),
             timeout: terms.timeout,
             answer_timeout: terms.answer_timeout,
@@ -49,7 +46,7 @@ impl<I: Io> SessionConnections<I> {
             sessions: Vec::new(),
             free: Vec::new(),
             open: 0,
-            looks: BinaryHeap::new(),
+            looks: Timers::new(),
             start,
         }
     }
@@ -116,14 +113,18 @@ impl<I: Io> SessionConnections<I> {
         }
     }
 
-    /// Waits until something has come, a timeout is to be looked at, or something is due.
-    pub(super) fn wait(&mut self, due: Option<Nanos>, ready: &mut Vec<Ready>) -> Nanos {
-        let latest = self.io.now().plus(WAIT_MAX);
-        let look = self.looks.peek().map(|Reverse((at, ..))| *at);
-        let first = look.into_iter().chain(due).chain(self.end);
-        let first = first.chain([self.next_tick]).min();
-        let until = first.unwrap_or(latest).min(latest);
-        self.io.wait(until, Awaits::Nothing, ready)
+    pub(super) fn waits_with(&mut self) -> (&mut I, &mut Waiter) {
+        (&mut self.io, &mut self.waiter)
+    }
+
+    /// A wait until a timeout is to be looked at, or something else is due.
+    pub(super) fn next_wait(&self, due: Option<Nanos>) -> NextWait {
+        let moments = [self.looks.next_at(), due, self.end];
+        let first = moments.into_iter().flatten().min();
+        NextWait {
+            until: first.map_or(self.next_tick, |first| first.min(self.next_tick)),
+            awaits: Awaits::Nothing,
+        }
     }
 
     /// The connection stands.
@@ -230,10 +231,7 @@ impl<I: Io> SessionConnections<I> {
 
     /// A session that has made no progress for too long, each once.
     pub(super) fn next_late(&mut self, now: Nanos) -> Option<usize> {
-        while let Some(Reverse((at, slot, generation))) = self.looks.peek().copied()
-            && at <= now
-        {
-            self.looks.pop();
+        while let Some((_, (slot, generation))) = self.looks.take_due(now) {
             if !self.is_current(Token { slot, generation }) {
                 continue;
             }
@@ -280,8 +278,8 @@ impl<I: Io> SessionConnections<I> {
         let session = &mut self.sessions[index];
         if deadline < session.looked_at {
             session.looked_at = deadline;
-            let look = (deadline, token.slot, token.generation);
-            self.looks.push(Reverse(look));
+            let look = (token.slot, token.generation);
+            self.looks.set(deadline, look);
         }
     }
 

@@ -7,6 +7,7 @@ use super::begins::Begins;
 use super::connections::SessionConnections;
 use super::session::SessionProgress;
 use super::{SessionClient, SessionFailure, SessionPlan};
+use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;
 
@@ -45,21 +46,7 @@ impl<'a, I: Io> SessionRunner<'a, I> {
 
     /// Runs all of it and answers how long it took.
     pub(crate) fn run(mut self, stopper: &Stopper) -> Nanos {
-        let mut ready = Vec::new();
-        while !stopper.is_stopped() && !self.connections.are_over() {
-            self.begin_due();
-            if self.connections.open() == 0 && !self.begins.are_left() {
-                break;
-            }
-            let now = self.connections.wait(self.begins.due(), &mut ready);
-            for one in &ready {
-                self.handle(one, now);
-            }
-            while let Some(index) = self.connections.next_late(now) {
-                self.fail(index, SessionFailure::Timeout, now);
-            }
-            self.connections.tick(now, &mut *self.client);
-        }
+        event_loop(&mut self, stopper.as_flag());
         self.connections.now().since(self.connections.start())
     }
 
@@ -148,5 +135,32 @@ impl<'a, I: Io> SessionRunner<'a, I> {
     fn fail(&mut self, index: usize, failure: SessionFailure, now: Nanos) {
         self.connections
             .fail(index, failure, now, &mut *self.client);
+    }
+}
+
+impl<I: Io> Driver for SessionRunner<'_, I> {
+    type Io = I;
+
+    fn waits_with(&mut self) -> (&mut I, &mut Waiter) {
+        self.connections.waits_with()
+    }
+
+    fn next_wait(&mut self, _: Nanos, is_stopped: bool) -> Option<NextWait> {
+        if is_stopped || self.connections.are_over() {
+            return None;
+        }
+        self.begin_due();
+        let goes_on = self.connections.open() > 0 || self.begins.are_left();
+        goes_on.then(|| self.connections.next_wait(self.begins.due()))
+    }
+
+    fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
+        for event in ready {
+            self.handle(event, now);
+        }
+        while let Some(index) = self.connections.next_late(now) {
+            self.fail(index, SessionFailure::Timeout, now);
+        }
+        self.connections.tick(now, &mut *self.client);
     }
 }

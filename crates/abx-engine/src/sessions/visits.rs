@@ -1,7 +1,6 @@
 //! Begins visits when they are due and takes each of them through its bursts.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use abx_sys::Nanos;
 
@@ -13,6 +12,7 @@ use super::visit::{
     AskedCall, Link, VisitCall, VisitClient, VisitEnd, VisitNext, VisitPlan, VisitState,
 };
 use super::{SessionFailure, SessionListener, SessionStep, answer_kind};
+use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;
 
@@ -26,7 +26,7 @@ pub(crate) struct VisitRunner<'a, I: Io> {
     /// Whose each connection is, by its place.
     owners: Vec<u64>,
     /// When which visit has thought, the earliest first.
-    thoughts: BinaryHeap<Reverse<(Nanos, u64)>>,
+    thoughts: Timers<u64>,
     /// Visits whose connections are still to be closed: as httperf does, behind the beginning
     /// of the next one.
     ended: VecDeque<(VisitState, VisitEnd)>,
@@ -66,7 +66,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             client,
             visits: BTreeMap::new(),
             owners: Vec::new(),
-            thoughts: BinaryHeap::new(),
+            thoughts: Timers::new(),
             ended: VecDeque::new(),
             next_visit: 0,
             next_call: 0,
@@ -76,31 +76,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
 
     /// Runs all of it and answers how long it took.
     pub(crate) fn run(mut self, stopper: &Stopper) -> Nanos {
-        let mut ready = Vec::new();
-        while !stopper.is_stopped() && !self.connections.are_over() {
-            self.begin_due();
-            self.settle();
-            if self.visits.is_empty() && !self.begins.are_left() {
-                break;
-            }
-            let thought = self.thoughts.peek().map(|Reverse((at, _))| *at);
-            let due = thought.into_iter().chain(self.begins.due()).min();
-            let now = self.connections.wait(due, &mut ready);
-            self.together = 0;
-            for one in &ready {
-                self.handle(one, now);
-            }
-            while let Some(index) = self.connections.next_late(now) {
-                self.lost(index, SessionFailure::Timeout, now);
-            }
-            while let Some(Reverse((at, number))) = self.thoughts.peek().copied()
-                && at <= now
-            {
-                self.thoughts.pop();
-                self.go_on(number, now);
-            }
-            self.connections.tick(now, &mut *self.client);
-        }
+        event_loop(&mut self, stopper.as_flag());
         self.settle();
         self.connections.now().since(self.connections.start())
     }
@@ -169,7 +145,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
                 }
                 self.assign(number, now);
             }
-            VisitNext::Thinks(think) => self.thoughts.push(Reverse((now.plus(think), number))),
+            VisitNext::Thinks(think) => self.thoughts.set(now.plus(think), number),
             VisitNext::Ends => self.end(number, true, now),
         }
     }
@@ -362,6 +338,41 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             is_whole,
         };
         self.ended.push_back((visit, end));
+    }
+}
+
+impl<I: Io> Driver for VisitRunner<'_, I> {
+    type Io = I;
+
+    fn waits_with(&mut self) -> (&mut I, &mut Waiter) {
+        self.connections.waits_with()
+    }
+
+    fn next_wait(&mut self, _: Nanos, is_stopped: bool) -> Option<NextWait> {
+        if is_stopped || self.connections.are_over() {
+            return None;
+        }
+        self.begin_due();
+        self.settle();
+        if self.visits.is_empty() && !self.begins.are_left() {
+            return None;
+        }
+        let due = self.thoughts.next_at().into_iter().chain(self.begins.due());
+        Some(self.connections.next_wait(due.min()))
+    }
+
+    fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
+        self.together = 0;
+        for event in ready {
+            self.handle(event, now);
+        }
+        while let Some(index) = self.connections.next_late(now) {
+            self.lost(index, SessionFailure::Timeout, now);
+        }
+        while let Some((_, number)) = self.thoughts.take_due(now) {
+            self.go_on(number, now);
+        }
+        self.connections.tick(now, &mut *self.client);
     }
 }
 

@@ -7,7 +7,6 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::simulated::{MS, SECOND, count, plan, pool, pool_of_steps, run, run_requests};
-use crate::io::Awaits;
 use crate::plan::LoadPlan;
 use crate::pool::Pool;
 use crate::protocol::Http;
@@ -153,7 +152,7 @@ fn bytes_between_slices_are_told_with_the_next_one() {
     assert_eq!(pool.tally().discarded.sent(), 0);
     pool.io.peer_sends(0, b"extra".to_vec());
     let deadline = pool.now().plus(Nanos(MS));
-    pool.take_ready(deadline, Awaits::Nothing);
+    pool.listen(deadline, &AtomicBool::new(false));
     run_requests(&mut pool, 1);
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (1, 1));

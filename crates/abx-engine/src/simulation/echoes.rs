@@ -7,7 +7,6 @@ use abx_evidence::{Message, Outcome, Shape};
 use abx_sys::Nanos;
 
 use super::simulated::{MS, SECOND, count, plan, run, run_requests};
-use crate::io::Awaits;
 use crate::plan::LoadPlan;
 use crate::pool::Pool;
 use crate::protocol::WebSocket;
@@ -186,7 +185,7 @@ fn pings_between_frames_are_answered_and_change_nothing() {
     );
     // What was said last may still be under way.
     let later = pool.now().plus(Nanos(SECOND));
-    while pool.take_ready(later, Awaits::Nothing) < later {}
+    pool.listen(later, &AtomicBool::new(false));
     assert_eq!(pool.io.hub.as_ref().unwrap().pongs, 300);
 }
 

@@ -7,7 +7,6 @@ use abx_evidence::{Outcome, Tally};
 use abx_sys::Nanos;
 
 use super::simulated::{MS, count, plan, pool, pool_of_steps, run, run_requests};
-use crate::io::Awaits;
 use crate::plan::LoadPlan;
 use crate::pool::Pool;
 use crate::protocol::Http;
@@ -31,9 +30,7 @@ fn impatient(idle_max_ms: u64, plan: LoadPlan) -> Pool<Sim, Http> {
 /// seen to die meanwhile. Answers how many connections that were.
 fn rest(pool: &mut Pool<Sim, Http>, span_ms: u64) -> usize {
     let until = pool.now().plus(Nanos(span_ms * MS));
-    while pool.now() < until {
-        pool.take_ready(until, Awaits::Nothing);
-    }
+    pool.listen(until, &AtomicBool::new(false));
     pool.connect_all(&AtomicBool::new(false)).1
 }
 
