@@ -4,7 +4,7 @@ use abx_evidence::record::{BlockRecord, Round, SliceRecord};
 use abx_evidence::{Bounds, Comparison, Outcome, Phase, StudyRecord, Validity};
 use serde_json::json;
 
-use super::series::word;
+use crate::formats::series::word;
 use crate::words::wrap::clean;
 
 /// Every slice of a study in the order in which it was measured, those of

@@ -2,7 +2,7 @@
 
 use abx_evidence::{ExpectationResult, Standing, StudyRecord, Verdict};
 
-use crate::words::expectations::{outcome, overall, reason};
+use crate::sections::compared::expectations::{outcome, overall, reason};
 use crate::words::metrics::metric_under;
 use crate::words::style::Style;
 use crate::words::units::GLUE;

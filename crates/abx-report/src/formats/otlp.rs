@@ -3,7 +3,7 @@
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use serde_json::{Value, json};
 
-use super::series::{
+use crate::formats::series::{
     DataPoint, Labels, MetricType, Number, Series, Unit, run_series, study_series,
 };
 

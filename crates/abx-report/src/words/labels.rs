@@ -1,7 +1,7 @@
 //! Labels of rows and columns: whole, on as many lines as that takes, so that labels that
 //! differ never look alike.
 
-use super::wrap::columns;
+use crate::words::wrap::columns;
 
 /// A label on lines of at most `width` columns, all but the first indented. Lines are broken
 /// at blanks, in a word that is longer than a line behind its marks, and anywhere in what has

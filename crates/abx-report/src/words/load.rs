@@ -5,10 +5,10 @@ use abx_evidence::{
     ArrivalKind, ArrivalSettings, Exchange, LoadShape, MessageKind, Offered, StudyRecord,
 };
 
-use super::prose::prose;
-use super::units::{count, figure, plural, share};
-use super::verdict::name;
-use super::wrap::clean_name;
+use crate::words::prose::prose;
+use crate::words::units::{count, figure, plural, share};
+use crate::words::verdict::name;
+use crate::words::wrap::clean_name;
 
 /// What was asked for; `None` for a plain closed loop.
 pub(crate) fn arrivals(arrivals: &ArrivalSettings) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use abx_evidence::{Comparison, LoadShape, Metric, StudyRecord};
 
-use super::wrap::clean_name;
+use crate::words::wrap::clean_name;
 
 /// A metric's name within a sentence.
 pub(crate) fn metric_name(metric: Metric) -> &'static str {

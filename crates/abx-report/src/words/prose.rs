@@ -4,8 +4,8 @@
 
 use abx_evidence::Finding;
 
-use super::units::{GLUE, grouped};
-use super::wrap::clean;
+use crate::words::units::{GLUE, grouped};
+use crate::words::wrap::clean;
 
 /// What a finding has seen, as it is printed.
 pub(crate) fn message(finding: &Finding) -> String {

@@ -3,8 +3,8 @@
 
 use abx_evidence::{Comparison, Verdict};
 
-use super::style::Style;
-use super::units::{NO_INTERVAL, UNKNOWN, figure, ratios};
+use crate::words::style::Style;
+use crate::words::units::{NO_INTERVAL, UNKNOWN, figure, ratios};
 
 /// Where the true ratio may lie beyond what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

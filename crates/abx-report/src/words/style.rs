@@ -2,9 +2,8 @@
 
 use abx_evidence::Verdict;
 
-use super::marks::mark;
-use super::units::GLUE;
-use super::wrap::wrap;
+use crate::words::units::GLUE;
+use crate::words::wrap::wrap;
 
 /// How a report may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +14,17 @@ pub struct Style {
     pub unicode: bool,
     /// Columns. Below 60 a report is 60 columns wide.
     pub width: usize,
+}
+
+/// How much of a study or run is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportExtent {
+    /// What fits on a screen.
+    Brief,
+    /// The same, and what its words mean.
+    Explained,
+    /// All of it.
+    Full,
 }
 
 /// What a coloured word tells.
@@ -118,3 +128,14 @@ impl Style {
 }
 
 const WIDTH_MIN: usize = 60;
+
+/// A verdict's mark, which points to good: also for costs, of which less is good.
+pub(crate) fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster | Verdict::Less => "▲",
+        Verdict::Slower | Verdict::More => "▼",
+        Verdict::Equivalent => "=",
+        Verdict::Inconclusive => "?",
+        Verdict::Invalid => "–",
+    }
+}

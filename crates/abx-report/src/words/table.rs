@@ -1,7 +1,7 @@
 //! Columns that line up, or a list of figures for each row where they do not fit.
 
-use super::labels::label_lines;
-use super::wrap::{shorten, wrap};
+use crate::words::labels::label_lines;
+use crate::words::wrap::{shorten, wrap};
 
 /// Rows under headers. The first column holds names and stands on the left, the
 /// others hold figures and stand on the right.

@@ -9,12 +9,12 @@ use abx_evidence::{
     StudyRecord, Verdict,
 };
 
-use super::metrics::{capitalized, metric_under, shape_under};
-use super::prose::message;
-use super::ratio::ShownRatio;
-use super::style::{Style, Tint};
-use super::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
-use super::wrap::{clean_name, shorten};
+use crate::words::metrics::{capitalized, metric_under, shape_under};
+use crate::words::prose::message;
+use crate::words::ratio::ShownRatio;
+use crate::words::style::{Style, Tint};
+use crate::words::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
+use crate::words::wrap::{clean_name, shorten};
 
 /// Whose ratio it is in a list of them: the subject, with its baseline where not all
 /// comparisons of the study have the same.

@@ -3,8 +3,8 @@
 use abx_evidence::StudyRecord;
 use abx_evidence::record::LoadRecord;
 
-use super::plot::{Plot, PlotAxis, PlotPoint, Stroke};
-use super::scale::{Scale, plain};
+use crate::html::charts::plot::{Plot, PlotAxis, PlotPoint, Stroke};
+use crate::html::charts::scale::{Scale, plain};
 use crate::html::markup::Grid;
 use crate::words::units::or_unknown;
 

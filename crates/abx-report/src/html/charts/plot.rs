@@ -469,8 +469,9 @@ const MARKERS: [&str; 8] = [
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::html::charts::scale::plain;
+
+    use super::*;
 
     fn plot() -> Plot {
         let axis = |label: &str| PlotAxis::new(label, Scale::linear(0.0, 10.0), 6, plain);

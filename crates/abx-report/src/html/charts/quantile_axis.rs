@@ -1,8 +1,8 @@
 //! An axis of shares on which the tail is spread out: each nine has as much room as
 //! the one before.
 
-use super::plot::{PlotAxis, Tick};
-use super::scale::{Scale, plain};
+use crate::html::charts::plot::{PlotAxis, Tick};
+use crate::html::charts::scale::{Scale, plain};
 
 /// An axis on which each nine has as much room as the one before.
 pub(crate) fn tail_axis(end: f64) -> PlotAxis {
@@ -50,8 +50,9 @@ const CLOSE: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::html::charts::tick_text::share_text;
+
+    use super::*;
 
     #[test]
     fn the_axis_of_the_tail_counts_nines() {

@@ -1,6 +1,6 @@
 //! Values as axes and tooltips write them.
 
-use super::scale::plain;
+use crate::html::charts::scale::plain;
 use crate::html::markup::with_unit;
 use crate::words::units::count;
 

@@ -1,7 +1,7 @@
 //! Figures with a heading, a legend and what explains them.
 
+use super::element::{Element, Markup, element};
 use super::grid::Grid;
-use super::{Element, Markup, element};
 
 /// A plot or table with its heading, what explains it, and the same as a table.
 pub(crate) struct CaptionedFigure {

@@ -1,7 +1,7 @@
 //! Tables that a screen reader can walk: caption, scopes, and a frame that
 //! scrolls by itself where the page is narrow.
 
-use super::{Element, element};
+use super::element::{Element, element};
 
 /// A table of texts.
 pub(crate) struct Grid {

@@ -1,6 +1,6 @@
 //! Words of reports as markup: paragraphs, quotes, figures with their units.
 
-use super::{Element, Markup, element};
+use super::element::{Element, Markup, element};
 use crate::words::prose::{SentencePart, parts};
 use crate::words::style::Style;
 use crate::words::units::GLUE;

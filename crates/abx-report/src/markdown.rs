@@ -1,0 +1,80 @@
+//! The language of Markdown: tables, code, and text that shows as it stands.
+
+use crate::words::prose::{SentencePart, parts};
+use crate::words::table::Table;
+use crate::words::wrap::{clean, clean_name};
+
+/// A table of the terminal: names at the left, figures at the right.
+pub(crate) fn of_figures<const N: usize>(table: &Table<N>) -> String {
+    let mut line = vec!["---:".to_owned(); N];
+    line[0] = "---".to_owned();
+    let escaped = |cells: &[String; N]| row(&cells.each_ref().map(|cell| escape(cell)));
+    let rows: String = table.rows.iter().map(escaped).collect();
+    format!("{}{}{rows}", escaped(&table.headers), row(&line))
+}
+
+pub(crate) fn details(summary: &str, text: &str) -> String {
+    let summary = escape(summary);
+    format!("<details><summary>{summary}</summary>\n\n{text}\n</details>\n")
+}
+
+pub(crate) fn row(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// Text that Markdown shows as it stands, on one line, within a table too.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::new();
+    let text = clean(text);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\n' => out.push(' '),
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // It would call somebody of that name.
+            '@' if letters.peek().is_some_and(|next| next.is_alphanumeric()) => {
+                out.push_str("@<!-- -->");
+            }
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '|' | '~' | '#' | '$' => {
+                out.push('\\');
+                out.push(letter);
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+/// The same of a sentence in which backticks quote what one types.
+pub(crate) fn quoting(text: &str) -> String {
+    let markdown = |part: SentencePart| match part {
+        SentencePart::Words(words) => escape(words),
+        SentencePart::Code(text) => code(text),
+    };
+    parts(text).map(markdown).collect()
+}
+
+/// Text as code, with more backticks around it than there are in it. Only the
+/// bar needs its backslash there, for tables.
+pub(crate) fn code(text: &str) -> String {
+    let text = clean_name(text).replace('|', "\\|");
+    let ticks = "`".repeat(longest_ticks(&text) + 1);
+    match text.starts_with('`') || text.ends_with('`') {
+        true => format!("{ticks} {text} {ticks}"),
+        false => format!("{ticks}{text}{ticks}"),
+    }
+}
+
+/// Text as a block of code.
+pub(crate) fn fenced(text: &str) -> String {
+    let text = clean(text);
+    let fence = "`".repeat(longest_ticks(&text).max(2) + 1);
+    format!("{fence}text\n{}\n{fence}\n", text.trim_end())
+}
+
+fn longest_ticks(text: &str) -> usize {
+    let runs = text.split(|letter| letter != '`').map(str::len);
+    runs.max().unwrap_or_default()
+}
