@@ -4,10 +4,11 @@
 //! record. Figures only get units that people read. Start at [`study_text`] or
 //! [`study_html`].
 //!
-//! Folders use those before them: `words` what all reports say alike, `html` and `markdown` the
-//! languages of pages, `sections` a file for each theme in all languages, `reports` whole texts
+//! Folders use those before them: `words` what all reports say alike, `document` the parts of
+//! reports, `html` and `markdown` the languages of pages, `sections` a file for each theme in all languages, `reports` whole texts
 //! and pages, `formats` those for other programs.
 
+mod document;
 mod formats;
 mod html;
 mod json;
@@ -17,13 +18,14 @@ mod sections;
 mod words;
 
 pub use formats::csv::{comparisons_csv, slices_csv};
+pub use formats::exporter::{EXPORTERS, Exported, ExportedText, Exporter};
 pub use formats::hgrm::{Percentiles, study_hgrm, study_hlog};
 pub use formats::junit::study_junit;
 pub use formats::markdown::{run_markdown, study_markdown};
 pub use formats::otlp::{run_otlp, study_otlp};
 pub use formats::prometheus::{run_openmetrics, study_openmetrics};
 pub use html::page::page_policy;
-pub use json::{run_json, scenario_json, study_json};
+pub use json::record_json;
 pub use reports::audit::audit_text;
 pub use reports::catalog::check_text;
 pub use reports::doctor::doctor_text;

@@ -1,16 +1,39 @@
 //! The language of Markdown: tables, code, and text that shows as it stands.
 
+use crate::document::{Document, Part, Table};
 use crate::words::prose::{SentencePart, parts};
-use crate::words::table::Table;
 use crate::words::wrap::{clean, clean_name};
 
-/// A table of the terminal: names at the left, figures at the right.
-pub(crate) fn of_figures<const N: usize>(table: &Table<N>) -> String {
-    let mut line = vec!["---:".to_owned(); N];
-    line[0] = "---".to_owned();
-    let escaped = |cells: &[String; N]| row(&cells.each_ref().map(|cell| escape(cell)));
-    let rows: String = table.rows.iter().map(escaped).collect();
-    format!("{}{}{rows}", escaped(&table.headers), row(&line))
+impl Table {
+    /// Names at the left, figures at the right.
+    pub(crate) fn markdown(&self) -> String {
+        let line = (0..self.headers.len()).map(|column| match column {
+            0 => "---".to_owned(),
+            _ => "---:".to_owned(),
+        });
+        let escaped = |cells: &Vec<String>| {
+            let cells = cells.iter().map(|cell| escape(cell));
+            row(&cells.collect::<Vec<_>>())
+        };
+        let rows: String = self.rows.iter().map(escaped).collect();
+        let line = row(&line.collect::<Vec<_>>());
+        format!("{}{line}{rows}", escaped(&self.headers))
+    }
+}
+
+impl Document {
+    /// As Markdown shows it: each part apart from the others.
+    pub(crate) fn markdown(&self) -> String {
+        let part = |part: &Part| match part {
+            Part::Heading(text) | Part::Paragraph(text) | Part::Note(text) => {
+                Some(escape(text) + "\n")
+            }
+            Part::Table(table) => Some(table.markdown()),
+            Part::Gap => None,
+        };
+        let parts: Vec<String> = self.0.iter().filter_map(part).collect();
+        parts.join("\n")
+    }
 }
 
 pub(crate) fn details(summary: &str, text: &str) -> String {
@@ -47,7 +70,6 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// The same of a sentence in which backticks quote what one types.
 pub(crate) fn quoting(text: &str) -> String {
     let markdown = |part: SentencePart| match part {
         SentencePart::Words(words) => escape(words),
@@ -67,7 +89,6 @@ pub(crate) fn code(text: &str) -> String {
     }
 }
 
-/// Text as a block of code.
 pub(crate) fn fenced(text: &str) -> String {
     let text = clean(text);
     let fence = "`".repeat(longest_ticks(&text).max(2) + 1);

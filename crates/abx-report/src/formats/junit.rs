@@ -55,16 +55,13 @@ pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> Strin
     document(record, overall(answers), &cases)
 }
 
-/// One test case.
 struct Case {
     class: String,
     name: String,
     result: CaseResult,
-    /// What the study says, whatever the result.
     said: String,
 }
 
-/// How a test case ends, with the message.
 enum CaseResult {
     Passed,
     Failed(String),

@@ -1,11 +1,8 @@
 //! GitHub-flavoured Markdown: a summary for a pull request or a job's page.
 
-use abx_evidence::record::LoadRecord;
-use abx_evidence::{
-    Comparison, ExpectationResult, Finding, Level, Role, RunRecord, StudyRecord, Summary,
-};
+use abx_evidence::{Comparison, ExpectationResult, Finding, Level, Role, RunRecord, StudyRecord};
 
-use crate::markdown::{code, details, escape, fenced, of_figures, quoting, row};
+use crate::markdown::{code, details, escape, fenced, quoting, row};
 use crate::reports::run::run_text;
 use crate::sections::compared::alone::{CURVE_LEGEND, curve_table, is_alone, sentences};
 use crate::sections::compared::expectations::{headline, like, outcome, overall, reason};
@@ -15,21 +12,16 @@ use crate::sections::compared::grid;
 use crate::sections::compared::grid::verdict_matrix;
 use crate::sections::compared::overview::lacking;
 use crate::sections::compared::past_baseline::past_baseline;
-use crate::sections::compared::summaries::{figures_table, neither, unsent};
+use crate::sections::compared::summaries::under;
 use crate::sections::compared::sweeps::{capacities_text, sweeps_text};
-use crate::sections::measured::held::held_table;
 use crate::sections::measured::how_measured::{how_measured_text, repeating};
-use crate::sections::measured::server_times::server_times_table;
-use crate::sections::measured::services::services_table;
 use crate::sections::measured::{phases, scope};
-use crate::words::load::offer;
 use crate::words::metrics::{capitalized, metric_of};
 use crate::words::ratio::ratio_cells;
 use crate::words::style::{ReportExtent, Style, mark};
 use crate::words::units::{figure, percent};
 use crate::words::verdict::{instead_of_throughput, place, remarks, sentence, word_of};
 
-/// Markdown breaks lines itself.
 const STYLE: Style = Style {
     width: 100_000,
     ..Style::plain()
@@ -50,7 +42,7 @@ pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> St
         beyond_pairs(record),
         scope(record),
         figures(record),
-        where_time_goes(record),
+        phases::study_phases(record).markdown(),
         also_compared(record),
         findings(
             &record.conclusions.validity.findings,
@@ -228,54 +220,10 @@ fn figures(record: &StudyRecord) -> String {
     let is_curve = is_alone(record) && record.measured.loads.len() > 1;
     if let Some(table) = curve_table(record, &STYLE).filter(|_| is_curve) {
         let legend = escape(CURVE_LEGEND);
-        return format!("{}\n{legend}\n", of_figures(&table));
+        return format!("{}\n{legend}\n", table.markdown());
     }
-    let each = record.measured.loads.iter().map(|load| under(record, load));
+    let each = { record.measured.loads.iter() }.map(|load| under(record, load, &STYLE).markdown());
     each.collect::<Vec<_>>().join("\n")
-}
-
-fn under(record: &StudyRecord, load: &LoadRecord) -> String {
-    let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
-    let heading = escape(&offer(record, load));
-    if let Some(table) = held_table(&summaries) {
-        return format!("{heading}\n\n{}", of_figures(&table));
-    }
-    if summaries.iter().all(|summary| summary.sent == 0) {
-        return format!("{heading} nothing was measured\n");
-    }
-    let table = of_figures(&figures_table(
-        &summaries,
-        load.settings.exchange.shape,
-        &STYLE,
-    ));
-    let more: String = { summaries.iter() }
-        .flat_map(|one| [neither(one, &STYLE), unsent(one, &STYLE)])
-        .filter(|text| !text.is_empty())
-        .map(|text| format!("- {}\n", escape(text.trim())))
-        .collect();
-    let services = services_table(&summaries).map(|table| of_figures(&table));
-    let server_times = server_times_table(record, &load.name).map(|table| of_figures(&table));
-    let below = [
-        services.unwrap_or_default(),
-        server_times.unwrap_or_default(),
-        more,
-    ];
-    let below = below.iter().filter(|part| !part.is_empty());
-    below.fold(format!("{heading}\n\n{table}"), |all, part| {
-        format!("{all}\n{part}")
-    })
-}
-
-/// Where the time goes, where the response time alone does not tell.
-fn where_time_goes(record: &StudyRecord) -> String {
-    let tables = phases::telling(record);
-    let all =
-        tables.map(|(heading, table)| format!("{}\n\n{}", escape(&heading), of_figures(&table)));
-    let all: Vec<String> = all.collect();
-    match all.is_empty() {
-        true => String::new(),
-        false => format!("{}\n{}\n", all.join("\n"), escape(phases::LEGEND)),
-    }
 }
 
 /// What else was compared, out of the way.

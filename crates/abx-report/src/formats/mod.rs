@@ -1,6 +1,7 @@
 //! Records in the formats of other programs.
 
 pub(crate) mod csv;
+pub(crate) mod exporter;
 pub(crate) mod hgrm;
 pub(crate) mod junit;
 pub(crate) mod markdown;

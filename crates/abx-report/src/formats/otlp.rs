@@ -99,7 +99,6 @@ fn attributes(labels: &Labels) -> Value {
         .collect()
 }
 
-/// By UCUM, as the semantic conventions ask for.
 fn unit(series: &Series) -> &'static str {
     match (series.kind, series.unit) {
         (MetricType::Counter, _) => "{request}",

@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 use crate::html::charts::markers;
 use crate::html::markup::{Element, Markup, element, quoting};
 
-/// A page under construction.
 pub(crate) struct Page {
     title: String,
     subtitle: String,
@@ -18,16 +17,13 @@ pub(crate) struct Page {
     record: Option<Embedded>,
 }
 
-/// One part of a page.
 struct Section {
     id: &'static str,
     title: &'static str,
     body: Markup,
 }
 
-/// The record that a page shows, to be taken out of it again.
 struct Embedded {
-    /// The name that a saved copy gets.
     file: String,
     json: String,
 }
@@ -54,7 +50,6 @@ impl Page {
         self
     }
 
-    /// The whole document.
     pub(crate) fn html(mut self) -> String {
         self.sections.retain(|section| !section.body.is_empty());
         if let Some(record) = &self.record {
@@ -161,7 +156,6 @@ fn raw(record: &Embedded) -> Markup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forms {
     Nowhere,
-    /// To the server that the page came from.
     Here,
 }
 
@@ -197,7 +191,6 @@ fn meta(name: &str, content: &str) -> Element {
     element("meta").with("name", name).with("content", content)
 }
 
-/// How a policy names a text that stands in the page.
 fn digest(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }

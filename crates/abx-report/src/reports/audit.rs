@@ -7,8 +7,8 @@ use abx_audit::{
 };
 use abx_evidence::Level;
 
+use crate::document::Table;
 use crate::words::style::{Style, Tint};
-use crate::words::table::Table;
 use crate::words::units::{GLUE, UNKNOWN, plural};
 use crate::words::wrap::{clean, clean_name, wrap};
 

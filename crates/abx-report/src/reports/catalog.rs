@@ -2,8 +2,8 @@
 
 use abx_evidence::catalog::{CheckRecord, CheckedSubject, SubjectStatus};
 
+use crate::document::Table;
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::units::{bytes, or_unknown};
 use crate::words::wrap::{clean, clean_name};
 
@@ -40,7 +40,6 @@ fn name(one: &CheckedSubject) -> String {
     format!("{}/{}", clean_name(&one.study), clean_name(&one.subject))
 }
 
-/// How many subjects have each status.
 fn totals(record: &CheckRecord) -> String {
     let all = [
         SubjectStatus::Ready,

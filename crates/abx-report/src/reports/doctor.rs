@@ -20,7 +20,6 @@ pub fn doctor_text(record: &DoctorRecord, style: &Style) -> String {
     style.finish(&sections.join("\n"))
 }
 
-/// How many of each status there are, and where.
 fn headline(record: &DoctorRecord, style: &Style) -> String {
     let count = |status: CheckStatus| {
         let of_it = record.checks.iter().filter(|check| check.status == status);
@@ -98,5 +97,4 @@ fn legend(record: &DoctorRecord, style: &Style) -> String {
     style.paragraph(&text)
 }
 
-/// The longest status, and a blank.
 const INDENT: &str = "            ";

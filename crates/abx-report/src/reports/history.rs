@@ -17,7 +17,6 @@ use crate::words::wrap::{clean_name, columns, shorten, wrap};
 /// Columns of a line; the three in the middle share the room that is left.
 pub(crate) type Cells = [String; COLUMNS];
 
-/// What a record has in each column.
 pub(crate) fn cells(entry: &Entry) -> Cells {
     let outline = &entry.outline;
     let names = |all: &mut dyn Iterator<Item = &String>| {
@@ -94,7 +93,6 @@ fn one_verdict(one: &OutlineComparison) -> String {
 }
 
 pub(crate) const COLUMNS: usize = 6;
-/// What each column is called.
 pub(crate) const COLUMN_NAMES: [&str; COLUMNS] =
     ["id", "when (UTC)", "subjects", "loads", "verdict", "blocks"];
 
@@ -133,7 +131,6 @@ pub fn history_text(history: &History, style: &Style) -> String {
     style.finish(&out)
 }
 
-/// A line of headers, and two lines for each record.
 fn rows(entries: &[Entry], style: &Style) -> String {
     let headers = COLUMN_NAMES.map(str::to_owned);
     let lines: Vec<Cells> = entries.iter().map(cells).collect();
@@ -238,7 +235,6 @@ fn line(out: &mut String, cells: &Cells, widths: &[usize; COLUMNS]) {
     out.push_str(text.trim_end());
     out.push('\n');
 }
-/// Columns that may be shortened: subjects, loads and verdicts.
 const SHORTENED: [usize; 3] = [SUBJECTS, 3, 4];
 const SUBJECTS: usize = 2;
 /// The widest host for which other columns are shortened first.

@@ -6,6 +6,7 @@
 
 use abx_evidence::{StudyRecord, Summary, Verdict};
 
+use crate::document::Table;
 use crate::html::charts::{axis, bar_markers, plain, px};
 use crate::html::markup::{Element, LINE, Markup, element};
 use crate::sections::compared::ratios::{RatioRow, interval, legend, picture_of, primary, scale};
@@ -15,7 +16,6 @@ use crate::sections::measured::held::held_table;
 use crate::words::labels::label_lines;
 use crate::words::load::{alone, offer};
 use crate::words::style::mark;
-use crate::words::table::Table;
 use crate::words::units::{count, plural, seconds};
 use crate::words::verdict::{TOO_FEW_BLOCKS, sentence, word, word_of};
 use crate::words::wrap::{clean_name, wrap};
@@ -41,7 +41,6 @@ pub fn study_svg(record: &StudyRecord) -> String {
         .replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
-/// What is drawn so far, from the top down.
 struct Canvas {
     body: Markup,
     /// Where the next part begins, in pixels from the top.
@@ -74,21 +73,18 @@ impl Canvas {
             .push(line.with("x", px(x)).with("y", px(y)).text(text));
     }
 
-    /// A line from edge to edge.
     fn rule(&mut self) {
         let line = element("line").class("rule").with("x1", px(EDGE));
         let line = line.with("x2", px(WIDTH - EDGE)).with("y1", px(self.y));
         self.body.push(line.with("y2", px(self.y)));
     }
 
-    /// A picture of the scale's width, in the right half.
     fn place(&mut self, picture: Element, y: f64) {
         let picture = picture.with("x", px(PICTURE_X)).with("y", px(y));
         self.body
             .push(picture.with("width", px(WIDTH - PICTURE_X - PICTURE_EDGE)));
     }
 
-    /// The whole of it.
     fn svg(self, title: &str, description: &str) -> String {
         let height = px(self.y + EDGE);
         let ground = element("rect").class("ground").with("width", px(WIDTH));
@@ -129,7 +125,6 @@ fn headline(record: &StudyRecord, canvas: &mut Canvas) {
     }
 }
 
-/// How many comparisons have each verdict.
 fn counts(record: &StudyRecord) -> String {
     const ALL: [Verdict; 7] = [
         Verdict::Faster,
@@ -151,7 +146,6 @@ fn counts(record: &StudyRecord) -> String {
     format!("{total}: {}.", each.join(", "))
 }
 
-/// The intervals of one metric on one scale.
 fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
     let Some(scale) = scale(rows) else {
         return;
@@ -202,9 +196,9 @@ fn figures(record: &StudyRecord, canvas: &mut Canvas) {
 }
 
 /// A table: names at the left, figures at the right of their columns.
-fn rows<const N: usize>(table: &Table<N>, canvas: &mut Canvas) {
-    let column = (WIDTH - 2.0 * EDGE - NAMES) / (N - 1) as f64;
-    let mut line = |class: &str, cells: &[String; N]| {
+fn rows(table: &Table, canvas: &mut Canvas) {
+    let column = (WIDTH - 2.0 * EDGE - NAMES) / (table.headers.len() - 1) as f64;
+    let mut line = |class: &str, cells: &[String]| {
         canvas.y += 20.0;
         let [name, figures @ ..] = &cells[..] else {
             return;
@@ -237,7 +231,6 @@ fn names(class: &str, at: [f64; 2], (name, letters): (&str, usize), canvas: &mut
     LINE_HEIGHT * (lines.len() - 1) as f64
 }
 
-/// What the signs mean, and what it was measured with.
 fn notes(record: &StudyRecord, canvas: &mut Canvas) {
     canvas.y += 10.0;
     if record.conclusions.primary().next().is_some() {
@@ -255,7 +248,6 @@ fn notes(record: &StudyRecord, canvas: &mut Canvas) {
     canvas.paragraph("note", 0.0, &format!("Measured: {}.", parts.join(", ")));
 }
 
-/// All of it for those who do not see it.
 fn said(record: &StudyRecord) -> String {
     let sentences = record
         .conclusions
@@ -264,26 +256,18 @@ fn said(record: &StudyRecord) -> String {
     sentences.collect::<Vec<_>>().join(" ")
 }
 
-/// More comparisons than these are counted, not told one by one.
 const SENTENCES_MAX: usize = 4;
-/// Loads whose figures have room.
 const TABLES_MAX: usize = 2;
 /// The picture's width in pixels, as much as a README shows.
 const WIDTH: f64 = 880.0;
-/// Room around everything.
 const EDGE: f64 = 28.0;
-/// Room between parts.
 const GAP: f64 = 14.0;
-/// Room for a verdict's sign.
 const SIGN: f64 = 26.0;
-/// The height of a row with an interval.
 const ROW: f64 = 44.0;
 /// Where intervals begin, and their room at the right for half a tick's text.
 const PICTURE_X: f64 = 350.0;
 const PICTURE_EDGE: f64 = 44.0;
-/// The width of a table's names.
 const NAMES: f64 = 170.0;
-/// Letters that have room in a name, and below one.
 const NAME_LETTERS: usize = 30;
 const ROW_LETTERS: usize = 45;
 /// How far below its first line, and to the right of it, a name goes on.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use abx_evidence::plan::{KnownSpread, SpreadSource, StudyPlan};
 
+use crate::document::Table;
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::units::{percent, plural};
 
 /// Spreads that servers commonly have, for a machine of which nothing is known.

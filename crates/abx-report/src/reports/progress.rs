@@ -200,7 +200,6 @@ fn of_at_most(waited: Duration, at_most: Duration) -> String {
     format!("{waited:.0} s of {at_most:.0}")
 }
 
-/// A subject's name within a line.
 fn short(name: &str) -> String {
     shorten(&clean_name(name), 14)
 }
@@ -279,7 +278,6 @@ fn sparkline(figures: &[f64]) -> String {
     figures.iter().map(column).collect()
 }
 
-/// Eighths of a column.
 const COLUMNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use abx_evidence::{
     Times,
 };
 
+use crate::document::Table;
 use crate::sections::compared::findings::{LoadCount, by_cause, findings_text};
 use crate::sections::measured::held::held_text;
 use crate::sections::measured::outcomes::{by_class, wrong_statuses};
@@ -16,7 +17,6 @@ use crate::words::fleet::agents;
 use crate::words::load::{arrivals, exchange, keep_alive, offered, rate, requests_briefly};
 use crate::words::style::ReportExtent;
 use crate::words::style::{Style, Tint};
-use crate::words::table::Table;
 use crate::words::terms::{definitions, run_terms};
 use crate::words::times::{at_least_legend, time, time_with_unit};
 use crate::words::units::{
@@ -31,7 +31,6 @@ pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
     url + &style.note(&offered_load(record))
 }
 
-/// What a run offered.
 pub(crate) fn offered_load(record: &RunRecord) -> String {
     let settings = &record.settings;
     let unit = settings.exchange.shape.unit();
@@ -54,7 +53,6 @@ pub(crate) fn offered_load(record: &RunRecord) -> String {
     parts.join(", ")
 }
 
-/// What there is to be said first.
 pub(crate) fn headline(record: &RunRecord, style: &Style) -> String {
     match &record.held {
         Some(held) => style.paragraph(&held_text(held)),
@@ -172,7 +170,6 @@ pub(crate) fn errors(record: &RunRecord) -> String {
     }
 }
 
-/// When listeners had broadcasts, each with its name in the table.
 pub(crate) fn listeners(broadcasts: &Broadcasts) -> [(&'static str, &Times); 2] {
     [
         ("first", &broadcasts.first_listener_us),
@@ -180,11 +177,9 @@ pub(crate) fn listeners(broadcasts: &Broadcasts) -> [(&'static str, &Times); 2] 
     ]
 }
 
-/// What a handshake's time is, behind other sentences.
 pub(crate) const HANDSHAKE_LEGEND: &str =
     " Handshake: of TLS, from the connected socket on, for each connection opened after the start.";
 
-/// The same, each line with its label.
 pub(crate) fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
     let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);
     [
@@ -247,7 +242,6 @@ fn generator(side: &GeneratorSide) -> String {
     )
 }
 
-/// What the server used.
 fn server(side: &ServerSide) -> String {
     let (name, process) = (name(&side.name), side.process_id);
     format!("{name} (process {process}): {}", used(side))
@@ -451,7 +445,6 @@ fn times(record: &RunRecord, style: &Style) -> String {
     table.text(style.columns()) + &style.note(&legend)
 }
 
-/// What went over the wire, and what it cost on both sides.
 fn sides(record: &RunRecord, style: &Style) -> String {
     let line = |(label, text): (&str, String)| {
         let first = format!("{label:LABEL$}");
@@ -463,12 +456,9 @@ fn sides(record: &RunRecord, style: &Style) -> String {
     lines.map(line).collect()
 }
 
-/// The columns of the table of times.
 const SHOWN: [Figure; 6] = {
     let [p50, p90, p95, p99, p99_9, max, _] = Figure::ALL;
     [p50, p90, p95, p99, p99_9, max]
 };
-/// Columns of the labels.
 const LABEL: usize = 13;
-/// The same of those of a run at a glance.
 const GLANCE: usize = 15;

@@ -2,11 +2,12 @@
 
 use abx_evidence::{Figure as Quantile, RunRecord, Times};
 
+use crate::document::Table;
 use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, entry, legend, nines, tail_axis,
     time_text,
 };
-use crate::html::markup::{CaptionedFigure, Grid, LINE, Markup, note, paragraphs};
+use crate::html::markup::{CaptionedFigure, LINE, Markup, note, paragraphs};
 use crate::html::page::Page;
 use crate::reports::run;
 use crate::reports::run::{offer, side_lines};
@@ -51,7 +52,7 @@ pub fn run_html(record: &RunRecord) -> String {
     let title = format!("One run against {}", clean_name(&record.settings.url));
     let file = format!("abx-run-{}.json", record.started_unix_ms);
     Page::new(title, &subtitle, sections)
-        .with_record(file, crate::json::run_json(record))
+        .with_record(file, crate::json::record_json(record))
         .html()
 }
 
@@ -83,11 +84,11 @@ fn times(record: &RunRecord) -> Markup {
         Some(_) => run::HANDSHAKE_LEGEND,
         None => "",
     };
-    let grid = Grid::figures(
-        "Times that a share of the requests does not exceed",
+    let grid = Table::new(
         headers,
         all.into_iter().chain(handshakes).chain(listeners).map(row),
     )
+    .captioned("Times that a share of the requests does not exceed")
     .named_by(2);
     let at_least = at_least_legend(
         all[..2].iter().map(|(_, times)| *times),
@@ -119,7 +120,6 @@ fn times(record: &RunRecord) -> Markup {
     parts.into_iter().collect()
 }
 
-/// Response and service times at the quantiles that a run keeps.
 fn plot(record: &RunRecord) -> Markup {
     let all = [&record.response_time_us, &record.service_time_us];
     let places = all.map(|times| {
@@ -164,8 +164,7 @@ fn plot(record: &RunRecord) -> Markup {
 fn where_time_goes(record: &RunRecord) -> Markup {
     let mut out = phases::run_phases_html(record);
     if let Some(table) = run_server_times_table(record) {
-        let grid = Grid::figures("Server timings", table.headers, table.rows);
-        out.push(grid.markup());
+        out.push(table.captioned("Server timings").markup());
         out.push(note(RUN_SERVER_TIMES_LEGEND));
     }
     out
@@ -183,11 +182,11 @@ fn outcomes(record: &RunRecord) -> Markup {
     let rows = came
         .into_iter()
         .map(|outcome| row(title(outcome), requests.outcomes.count(outcome)));
-    let grid = Grid::figures(
-        "Attempts by what became of them",
+    let grid = Table::new(
         ["outcome", "count", "share"],
         rows.chain([row("sent".to_owned(), requests.sent)]),
-    );
+    )
+    .captioned("Attempts by what became of them");
     let mut out = Markup::from(grid.markup());
     out.push(wrong("the server", &requests.wrong_statuses));
     out.push(paragraphs(
@@ -214,5 +213,4 @@ fn how_measured(record: &RunRecord) -> Markup {
     pairs("Settings and machine", all).markup().into()
 }
 
-/// What the plot shows of the times.
 const PLOTTED: [&str; 2] = ["response time", "service time"];

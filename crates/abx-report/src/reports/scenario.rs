@@ -3,21 +3,20 @@
 use abx_evidence::Figure;
 use abx_evidence::scenario::{ScenarioRecord, StepRecord};
 
+use crate::document::Table;
 use crate::html::charts::{
     Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, time_text,
 };
-use crate::html::markup::{Element, Grid, LINE, Markup, element, note, paragraphs};
+use crate::html::markup::{Element, LINE, Markup, element, note, paragraphs};
 use crate::html::page::Page;
-use crate::json::scenario_json;
+use crate::json::record_json;
 use crate::reports::run::glance;
 use crate::sections::measured::how_measured::{command_block, machine, pairs};
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::times::{at_least_legend, time_in_words, time_with_unit};
 use crate::words::units::{GLUE, UNKNOWN, count, date, figure, percent, plural, seconds};
 use crate::words::wrap::{clean_name, wrap};
 
-/// The throughput in completed sessions.
 pub(crate) fn headline(record: &ScenarioRecord) -> String {
     let rate = record.sessions_per_s.unwrap_or_default();
     let limit = match record.is_generator_bound() {
@@ -36,7 +35,6 @@ pub(crate) fn headline(record: &ScenarioRecord) -> String {
     )
 }
 
-/// What was counted, each line with its label.
 pub(crate) fn at_a_glance(record: &ScenarioRecord, style: &Style) -> Vec<(&'static str, String)> {
     let sessions = &record.sessions;
     let mut lines = vec![(
@@ -86,7 +84,6 @@ pub(crate) fn at_a_glance(record: &ScenarioRecord, style: &Style) -> Vec<(&'stat
     lines
 }
 
-/// The failures of one step by reason, with the first of them.
 pub(crate) fn failures(step: &StepRecord) -> String {
     let each: Vec<String> = { step.failed.iter() }
         .map(|(reason, times)| format!("{reason} {}", count(*times)))
@@ -130,7 +127,6 @@ pub(crate) fn notes(record: &ScenarioRecord) -> Vec<String> {
     out
 }
 
-/// From when a step's response time is counted.
 pub(crate) const STEP_LEGEND: &str = "Response time: from when a step was due to the last byte of \
      its response. A session's first step includes opening its connection.";
 
@@ -172,9 +168,7 @@ fn steps_text(record: &ScenarioRecord, style: &Style) -> String {
     table.text(style.columns()) + &style.note(&legend)
 }
 
-/// The figures of steps.
 const SHOWN: [Figure; 4] = [Figure::P50, Figure::P90, Figure::P99, Figure::Max];
-/// Room for the words before a line.
 const LABEL: usize = 16;
 
 /// The report of a scenario as an HTML page; the record is in it.
@@ -200,7 +194,7 @@ pub fn scenario_html(record: &ScenarioRecord) -> String {
     ];
     let file = format!("abx-scenario-{}.json", record.started_unix_ms);
     Page::new(title, &subtitle, sections)
-        .with_record(file, scenario_json(record))
+        .with_record(file, record_json(record))
         .html()
 }
 
@@ -227,7 +221,7 @@ fn steps_html(record: &ScenarioRecord) -> Markup {
     };
     let mut headers = vec!["step", "request", "begun", "ok", "failed"];
     headers.extend(SHOWN.map(Figure::name));
-    let grid = Grid::figures("Each step", headers, record.steps.iter().map(row));
+    let grid = Table::new(headers, record.steps.iter().map(row)).captioned("Each step");
     out.push(grid.named_by(2).markup());
     let times = record.steps.iter().map(|step| &step.response_time_us);
     let at_least = at_least_legend(times, &SHOWN, &LINE);

@@ -4,7 +4,8 @@
 use abx_evidence::record::Machine;
 use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecord};
 
-use crate::html::markup::{Grid, LINE, Markup, element, missing, note};
+use crate::document::Table;
+use crate::html::markup::{LINE, Markup, element, missing, note};
 use crate::html::page::Page;
 use crate::sections::compared::ratios::{RatioRow, table};
 use crate::sections::compared::verdicts::title;
@@ -105,7 +106,6 @@ fn ratios(records: &[NamedRecord<'_>]) -> Markup {
     out
 }
 
-/// One comparison with the record that it is of.
 struct RecordedComparison<'a> {
     id: &'a str,
     record: &'a StudyRecord,
@@ -148,12 +148,9 @@ fn figures(records: &[NamedRecord<'_>]) -> Markup {
         cells.extend([count(one.outcomes.ok()), count(one.outcomes.failed())]);
         cells
     };
-    let grid = Grid::figures(
-        "What each subject did in each record",
-        headers,
-        lines.iter().map(row),
-    )
-    .named_by(3);
+    let grid = Table::new(headers, lines.iter().map(row))
+        .captioned("What each subject did in each record")
+        .named_by(3);
     let at_least = at_least_legend(lines.iter().map(|(_, one)| one.response), &SHOWN, &LINE);
     let text = format!(
         "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
@@ -182,11 +179,12 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
             vec![row(one.id, &record.settings.url, None, how)]
         }
     };
-    let grid = Grid::words(
-        "Subjects of each record",
+    let grid = Table::new(
         ["record", "subject", "version, by its own word", "command"],
         records.iter().flat_map(rows),
     )
+    .captioned("Subjects of each record")
+    .of_words()
     .named_by(2);
     grid.markup().into()
 }
@@ -231,11 +229,9 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
         "processors",
         "kernel",
     ];
-    let grid = Grid::words(
-        "When and where each was measured",
-        headers,
-        records.iter().map(row),
-    );
+    let grid = Table::new(headers, records.iter().map(row))
+        .captioned("When and where each was measured")
+        .of_words();
     let links = records.iter().map(|one| {
         let link = element("a").with("href", format!("/record/{}", one.id));
         let what = match one.record {

@@ -28,7 +28,7 @@ use crate::sections::measured::how_measured::{
     how_measured_html, how_measured_text, measured, measured_briefly, subtitle,
 };
 use crate::sections::measured::outcomes::outcomes;
-use crate::sections::measured::phases::{phases_html, study_phases_text};
+use crate::sections::measured::phases::{phases_html, study_phases};
 use crate::sections::measured::scope::scope_text;
 use crate::sections::measured::slices::slices;
 use crate::sections::measured::times::times;
@@ -51,7 +51,6 @@ pub fn study_text(record: &StudyRecord, extent: ReportExtent, style: &Style) -> 
     style.finish(&sections.join("\n"))
 }
 
-/// What a study that compares much tells on a screen.
 fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
     vec![
         overview::overview_text(record, style) + &past_baseline(record, style),
@@ -64,7 +63,6 @@ fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
     ]
 }
 
-/// What a study that compares little tells on a screen.
 fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
     vec![
         verdicts_text(record, style) + &past_baseline(record, style),
@@ -93,10 +91,10 @@ fn all_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
         capacities_text(record, style),
         summaries_text(record, style) + &summaries_legend(record, style),
         faults_text(record, style),
-        study_phases_text(record, style),
+        study_phases(record).text(style),
         ratio_bars(record, style),
         also_compared_text(record, style),
-        loaded(record, style),
+        loaded(record).text(style),
         findings_text(&record.conclusions.validity.findings, loads, style),
         how_measured_text(record, style),
     ]
@@ -126,8 +124,8 @@ fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) ->
     sections.extend(match extent {
         ReportExtent::Full => vec![
             behind + &summaries_legend(record, style),
-            study_phases_text(record, style),
-            loaded(record, style),
+            study_phases(record).text(style),
+            loaded(record).text(style),
             findings_text(findings_found, LoadCount::Several, style),
             scope_text(record, style) + &how_measured_text(record, style),
         ],
@@ -187,6 +185,6 @@ pub fn study_html_with(record: &StudyRecord, answers: &[ExpectationResult]) -> S
         ],
     );
     let file = format!("abx-study-{}.json", record.measured.seed);
-    page.with_record(file, crate::json::study_json(record))
+    page.with_record(file, crate::json::record_json(record))
         .html()
 }

@@ -3,8 +3,8 @@
 use abx_evidence::MeanInterval;
 use abx_evidence::timer::{MarkerTime, P99_RUNS, TimerRecord};
 
+use crate::document::Table;
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::units::{UNKNOWN, count, figure, or_unknown, percent, plural};
 use crate::words::wrap::clean_name;
 

@@ -9,7 +9,6 @@ pub(crate) mod metrics;
 pub(crate) mod prose;
 pub(crate) mod ratio;
 pub(crate) mod style;
-pub(crate) mod table;
 pub(crate) mod terms;
 pub(crate) mod times;
 pub(crate) mod units;

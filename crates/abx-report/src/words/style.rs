@@ -27,7 +27,6 @@ pub enum ReportExtent {
     Full,
 }
 
-/// What a coloured word tells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tint {
     Good,
@@ -47,17 +46,14 @@ impl Style {
         }
     }
 
-    /// The columns that a line may take.
     pub(crate) fn columns(&self) -> usize {
         self.width.max(WIDTH_MIN)
     }
 
-    /// A text in lines that fit, all but the first indented.
     pub(crate) fn paragraph(&self, text: &str) -> String {
         wrap(text, "", "  ", self.columns())
     }
 
-    /// What explains what stands above it: all lines indented.
     pub(crate) fn note(&self, text: &str) -> String {
         wrap(text, "  ", "  ", self.columns())
     }

@@ -7,10 +7,8 @@ use crate::words::units::percent;
 use crate::words::verdict::{TOO_FEW_BLOCKS, is_open};
 use crate::words::wrap::wrap;
 
-/// A word and what it means.
 pub(crate) type Term = (&'static str, String);
 
-/// The words of a study's report on a screen.
 pub(crate) fn study_terms(record: &StudyRecord) -> Vec<Term> {
     let mut terms = verdict_terms(record);
     terms.extend(figure_terms(record));
@@ -113,7 +111,6 @@ fn figure_terms(record: &StudyRecord) -> Vec<Term> {
     ])
 }
 
-/// The words of a run's report on a screen.
 pub(crate) fn run_terms(record: &RunRecord) -> Vec<Term> {
     let is_request = record.settings.exchange.shape == LoadShape::Request;
     let all = [
@@ -167,7 +164,6 @@ fn levels(are_there: bool) -> Option<Term> {
     are_there.then(|| ("NOTE", text.to_owned()))
 }
 
-/// A paragraph for each word.
 pub(crate) fn definitions(terms: &[Term], style: &Style) -> String {
     let each = terms.iter().map(|(term, text)| {
         let text = format!("{term}: {text}.");

@@ -36,7 +36,6 @@ impl Markup {
         self.0.push_str(&part.into().0);
     }
 
-    /// Appends all of these.
     pub(crate) fn push_all<T: Into<Markup>>(&mut self, parts: impl IntoIterator<Item = T>) {
         parts.into_iter().for_each(|part| self.push(part));
     }
@@ -46,7 +45,6 @@ impl Markup {
         self.0.is_empty()
     }
 
-    /// The letters of it.
     pub(crate) fn into_string(self) -> String {
         self.0
     }
@@ -74,7 +72,6 @@ impl<T: Into<Markup>> FromIterator<T> for Markup {
     }
 }
 
-/// An element under construction.
 #[derive(Debug, Clone)]
 pub(crate) struct Element {
     tag: &'static str,
@@ -99,7 +96,6 @@ impl Element {
         self
     }
 
-    /// Of this class.
     pub(crate) fn class(self, class: impl Display) -> Element {
         self.with("class", class)
     }
@@ -109,13 +105,11 @@ impl Element {
         self.add(Markup::text(text))
     }
 
-    /// With this after what is in it.
     pub(crate) fn add(mut self, part: impl Into<Markup>) -> Element {
         self.inside.push(part);
         self
     }
 
-    /// With all of these after what is in it.
     pub(crate) fn add_all<T: Into<Markup>>(self, parts: impl IntoIterator<Item = T>) -> Element {
         self.add(parts.into_iter().collect::<Markup>())
     }

@@ -2,10 +2,10 @@
 
 use abx_evidence::{Axis, Capacity, Figure, KNEE_SHARE, Knee, Metric, StudyRecord, Summary, Sweep};
 
+use crate::document::Table;
 use crate::sections::compared::sweeps::{rate_of, tried};
 use crate::words::metrics::{metric_under, rate_name, rate_under};
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::times::{time_in_words, time_with_unit};
 use crate::words::units::{count, figure, or_unknown, percent, whole_percent};
 use crate::words::verdict::name;
@@ -90,12 +90,11 @@ fn knee(one: &Knee) -> String {
     }
 }
 
-/// How the names of loads are read.
 pub(crate) const CURVE_LEGEND: &str = "load: c10 is 10 connections, r500 a rate of 500 per \
      second, r25pct 25 % of the server's highest throughput.";
 
 /// A line per load. `None` if no requests were counted, as with connections that are only held.
-pub(crate) fn curve_table(record: &StudyRecord, style: &Style) -> Option<Table<8>> {
+pub(crate) fn curve_table(record: &StudyRecord, style: &Style) -> Option<Table> {
     let summaries = &record.conclusions.summaries;
     if summaries.iter().any(|summary| summary.held.is_some()) || !record.conclusions.any_sent() {
         return None;
@@ -126,7 +125,6 @@ pub(crate) fn curve_table(record: &StudyRecord, style: &Style) -> Option<Table<8
     Some(Table::new(headers, summaries.iter().map(row)))
 }
 
-/// What throughput is counted in under the loads of a curve.
 pub(crate) fn curve_unit(record: &StudyRecord) -> &'static str {
     let load = record.measured.loads.first();
     rate_name(load.map_or_else(Default::default, |load| load.settings.exchange.shape))
@@ -171,7 +169,6 @@ pub(crate) fn ends_of_rates(record: &StudyRecord, sweep: &Sweep) -> Option<Strin
     ))
 }
 
-/// Columns of the longest bar.
 const BAR: f64 = 40.0;
 
 /// What was found out of the subject, in sentences; that nothing was when that is so.
@@ -196,7 +193,6 @@ pub(crate) fn curve(record: &StudyRecord, style: &Style) -> String {
     format!("{table}{}\n{bars}", style.note(CURVE_LEGEND))
 }
 
-/// One load's bar.
 struct LoadBar {
     label: String,
     length: f64,

@@ -2,11 +2,12 @@
 
 use abx_evidence::{Comparison, Metric, StudyRecord};
 
+use crate::document::Table;
 use crate::html::charts::{
     BlockValues, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, block_axis,
     block_indices, block_table, plain,
 };
-use crate::html::markup::{CaptionedFigure, Grid, Markup, note, side_by_side};
+use crate::html::markup::{CaptionedFigure, Markup, note, side_by_side};
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::units::{is_drawable, percent, plural};
 use crate::words::verdict::{name, place};
@@ -41,12 +42,10 @@ pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup 
     all
 }
 
-/// What stands in one plot.
 fn about(one: &Comparison) -> (&str, Metric, &str) {
     (&one.load, one.metric, &one.baseline)
 }
 
-/// One comparison with the ratio of each of its blocks.
 struct Dots<'a> {
     one: &'a Comparison,
     ratios: BlockValues,
@@ -65,7 +64,6 @@ impl<'a> Dots<'a> {
     }
 }
 
-/// The numbers of the blocks that a comparison rests on.
 fn indices_of(record: &StudyRecord, one: &Comparison) -> Vec<u32> {
     match record.measured.load(&one.load) {
         Some(load) => block_indices(record, load),
@@ -137,7 +135,7 @@ fn draw(plot: &mut Plot, indices: &[u32], dots: &Dots) {
     dots.ratios.draw_points(plot, show);
 }
 
-fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Grid {
+fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Table {
     let headers = dots.iter().map(|dots| {
         let [subject, baseline] = [&dots.one.subject, &dots.one.baseline].map(|text| name(text));
         format!("{subject} ÷ {baseline}")

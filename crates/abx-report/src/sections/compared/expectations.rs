@@ -43,7 +43,6 @@ pub(crate) fn headline(answers: &[ExpectationResult]) -> Option<String> {
     Some(format!("{overall}: {checks}, {}", each.join(", ")))
 }
 
-/// The standing that decides for all: the worst one.
 pub(crate) fn overall(answers: &[ExpectationResult]) -> Option<&Standing> {
     let badness = |standing: &&Standing| match standing {
         Standing::Holds => 0,
@@ -57,7 +56,6 @@ pub(crate) fn overall(answers: &[ExpectationResult]) -> Option<&Standing> {
         .max_by_key(badness)
 }
 
-/// A standing as a reader's word.
 pub(crate) fn outcome(standing: &Standing) -> &'static str {
     match standing {
         Standing::Holds => "passed",
@@ -67,7 +65,6 @@ pub(crate) fn outcome(standing: &Standing) -> &'static str {
     }
 }
 
-/// The verdict whose sign and colour a standing has.
 pub(crate) fn like(standing: &Standing) -> Verdict {
     match standing {
         Standing::Holds => Verdict::Faster,
@@ -106,7 +103,6 @@ pub fn settling_flag(record: &StudyRecord, answers: &[ExpectationResult]) -> Opt
     more_flag(record, more.max()?)
 }
 
-/// How many blocks the study lacks to this many.
 fn missing(record: &StudyRecord, fewest: usize) -> u32 {
     let done = record.measured.complete_blocks().count();
     fewest.saturating_sub(done).max(1) as u32
@@ -124,7 +120,6 @@ pub(crate) fn reason(record: &StudyRecord, answer: &ExpectationResult) -> String
     parts.join("; ")
 }
 
-/// What was measured of the ratio that was asked for.
 fn figures(answer: &ExpectationResult) -> Option<String> {
     let bounds = answer.bounds?;
     let metric = metric_name(answer.metric?);
@@ -139,7 +134,6 @@ fn figures(answer: &ExpectationResult) -> Option<String> {
     ))
 }
 
-/// What was measured of a goal.
 fn seen(reading: GoalReading) -> String {
     match reading {
         GoalReading::Time { name, us, at_least } => {

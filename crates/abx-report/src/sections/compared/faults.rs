@@ -5,19 +5,18 @@ use abx_evidence::{
     FaultMoment, FaultSummary, LostDifference, MeanInterval, StudyRecord, fault_course,
 };
 
+use crate::document::{Document, Table};
 use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, plain, share_text,
 };
-use crate::html::markup::{CaptionedFigure, Grid, Markup, note, paragraphs};
+use crate::html::markup::{CaptionedFigure, Markup, note};
 use crate::words::load::arrivals;
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::units::{GLUE, NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds};
 use crate::words::verdict::{TOO_FEW_BLOCKS, name, painted, tint};
 use crate::words::wrap::clean_name;
 
-/// What is done, when and under what.
-pub(crate) fn heading(record: &StudyRecord, fault: &FaultRecord) -> String {
+fn heading(record: &StudyRecord, fault: &FaultRecord) -> String {
     let load = record.measured.load(&fault.load);
     let offer = load.map_or(String::new(), |load| {
         let connections = plural(load.settings.connections.into(), "connection");
@@ -34,8 +33,7 @@ pub(crate) fn heading(record: &StudyRecord, fault: &FaultRecord) -> String {
     )
 }
 
-/// What is done.
-pub(crate) fn action(action: &FaultAction) -> String {
+fn action(action: &FaultAction) -> String {
     match action {
         FaultAction::Signal { signal, whom } => {
             let whom = match whom {
@@ -50,8 +48,7 @@ pub(crate) fn action(action: &FaultAction) -> String {
     }
 }
 
-/// What one fault cost each subject.
-pub(crate) fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table<5> {
+fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table {
     let all = record.conclusions.faults.iter();
     let rows = all.filter(|one| one.fault == fault.name).map(|one| {
         let subject = clean_name(&one.subject);
@@ -79,8 +76,7 @@ fn has_failed(fault: &FaultRecord, subject: &str) -> bool {
     all.any(|one| one.failed && one.subject == subject)
 }
 
-/// What the columns of that table mean.
-pub(crate) fn fault_legend(record: &StudyRecord) -> String {
+fn fault_legend(record: &StudyRecord) -> String {
     let mut all = record.conclusions.faults.iter();
     let is_cut = all.any(|one| one.lost.and_then(|lost| lost.low) < Some(0.0));
     let cut = match is_cut {
@@ -109,8 +105,7 @@ fn recovery(one: &FaultSummary, fault: &FaultRecord) -> String {
     }
 }
 
-/// A mean with its interval.
-pub(crate) fn mean(one: &MeanInterval) -> String {
+fn mean(one: &MeanInterval) -> String {
     match one.low.zip(one.high) {
         Some((low, high)) => {
             // Fewer than none cannot be lost; the legend says that this is cut.
@@ -136,7 +131,7 @@ fn requests(mean: f64) -> String {
 }
 
 /// By how many requests one subject loses more than another, in a sentence.
-pub(crate) fn lost_sentence(one: &LostDifference, style: &Style) -> String {
+fn lost_sentence(one: &LostDifference, style: &Style) -> String {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = name(&one.fault);
     let MeanInterval { mean, low, high } = one.requests;
@@ -178,38 +173,38 @@ pub(crate) fn lost_sentence(one: &LostDifference, style: &Style) -> String {
     }
 }
 
+/// What one fault cost, and who lost more.
+fn of_fault(record: &StudyRecord, fault: &FaultRecord, style: &Style) -> Document {
+    let heading = heading(record, fault);
+    let table = fault_table(record, fault).captioned(&heading);
+    let mut out = Document::default();
+    out.heading(heading);
+    out.table(Some(table), "");
+    let lost = record.conclusions.lost_to_faults.iter();
+    for one in lost.filter(|one| one.fault == fault.name) {
+        out.paragraph(lost_sentence(one, style));
+    }
+    out
+}
+
 /// Every fault; empty without any.
 pub(crate) fn faults_text(record: &StudyRecord, style: &Style) -> String {
     if record.measured.faults.is_empty() || record.conclusions.faults.is_empty() {
         return String::new();
     }
-    let each = record.measured.faults.iter().map(|fault| {
-        let mut out = style.paragraph(&heading(record, fault));
-        out.push_str(&fault_table(record, fault).text(style.columns()));
-        let lost = record.conclusions.lost_to_faults.iter();
-        for one in lost.filter(|one| one.fault == fault.name) {
-            out.push_str(&style.paragraph(&lost_sentence(one, style)));
-        }
-        out
-    });
-    each.collect::<Vec<_>>().join("\n") + &style.note(&fault_legend(record))
+    let faults = record.measured.faults.iter();
+    let mut out = Document::joined(faults.map(|fault| of_fault(record, fault, style)));
+    out.note(fault_legend(record));
+    out.text(style)
 }
 
 /// A picture and a table for each fault; empty without any.
 pub(crate) fn faults_html(record: &StudyRecord, subjects: &Subjects) -> Markup {
     let mut out = Markup::new();
-    let all = record.measured.faults.iter().enumerate();
-    for (number, fault) in all {
-        if let Some(figure) = picture(record, (number, fault), subjects) {
-            out.push(figure.markup());
-        }
-        let table = fault_table(record, fault);
-        let rows = table.rows.into_iter().map(Vec::from);
-        out.push(Grid::figures(heading(record, fault), table.headers, rows).markup());
-        let lost = record.conclusions.lost_to_faults.iter();
-        for one in lost.filter(|one| one.fault == fault.name) {
-            out.push(paragraphs(&lost_sentence(one, &Style::plain())));
-        }
+    for (number, fault) in record.measured.faults.iter().enumerate() {
+        let picture = picture(record, (number, fault), subjects);
+        out.push_all(picture.map(CaptionedFigure::markup));
+        out.push(of_fault(record, fault, &Style::plain()).html());
     }
     if !out.is_empty() {
         out.push(note(&fault_legend(record)));
@@ -274,11 +269,9 @@ fn picture(
         })
     });
     let headers = ["subject", "s from the fault", "in time", "lost"];
-    let table = Grid::figures(
-        format!("Stretches around {at} with lost or delayed requests"),
-        headers,
-        rows.collect::<Vec<_>>(),
-    );
+    let table = Table::new(headers, rows.collect::<Vec<_>>()).captioned(format!(
+        "Stretches around {at} with lost or delayed requests"
+    ));
     Some(CaptionedFigure {
         title: Some(format!("Around {at}")),
         legend: subjects.legend(courses.iter().map(|(place, _)| *place)),
@@ -290,7 +283,6 @@ fn picture(
     })
 }
 
-/// A picture has so many stretches of time.
 const STRETCHES: u64 = 120;
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use crate::words::units::{count, plural};
 use crate::words::verdict::name;
 use crate::words::wrap::{clean_name, shorten, wrap};
 
-/// Which findings need the name of their load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoadCount {
     One,
@@ -24,7 +23,6 @@ pub(crate) struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// Under which other loads it was seen, some of them by name.
     pub(crate) fn likewise(&self) -> String {
         let named = self.others.iter().take(NAMED);
         let names: Vec<String> = named.map(|one| shorten(&clean_name(one), 30)).collect();
@@ -82,7 +80,6 @@ pub(crate) fn message_under(finding: &Finding, loads: LoadCount) -> String {
     }
 }
 
-/// Findings of one cause.
 pub(crate) struct Cause<'a> {
     pub(crate) level: Level,
     pub(crate) id: &'a FindingId,
@@ -183,9 +180,7 @@ fn several<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
     }
 }
 
-/// So many other loads are named.
 const NAMED: usize = 4;
-/// Stands for the subject in a message.
 const SUBJECT: &str = "\u{0}";
 
 /// The findings that are told; empty when there are none.
@@ -254,7 +249,6 @@ pub(crate) fn by_level(all: &[Finding], style: &Style) -> String {
     .concat()
 }
 
-/// A level and what is said of it.
 fn entry_text(level: Level, text: &str, style: &Style) -> String {
     let (word, tint) = match level {
         Level::Note => ("NOTE", Tint::Plain),
@@ -276,12 +270,10 @@ fn first_message(cause: &Cause) -> String {
     message(cause.findings[0]) + &others(cause)
 }
 
-/// The same of a note, in one sentence.
 fn short_note(cause: &Cause) -> String {
     first_sentence(&message(cause.findings[0])).to_owned() + &others(cause)
 }
 
-/// How often the like was seen besides.
 fn others(cause: &Cause) -> String {
     match cause.findings.len() - 1 {
         0 => String::new(),
@@ -291,7 +283,6 @@ fn others(cause: &Cause) -> String {
 }
 
 const INDENT: &str = "       ";
-/// More causes than this are not told in a line each.
 const NOTES_MAX: usize = 3;
 
 /// The findings, an entry for each cause, with their loads where there are several.
@@ -354,7 +345,6 @@ fn lines(finding: &Finding, loads: usize) -> Vec<Element> {
     lines.enumerate().map(paragraph).collect()
 }
 
-/// The word and the sign of a level.
 fn level_words(level: Level) -> (&'static str, &'static str) {
     match level {
         Level::Note => ("note", "●"),
@@ -375,7 +365,6 @@ pub(crate) fn finding_id(number: usize) -> String {
     format!("finding-{number}")
 }
 
-/// Why a comparison is bound or void: a link to each cause.
 pub(crate) fn reasons(record: &StudyRecord, one: &Comparison) -> Option<Element> {
     let all = &record.conclusions.validity.findings;
     let mut ids: Vec<&FindingId> = Vec::new();

@@ -17,7 +17,6 @@ use crate::words::verdict::{
 };
 use crate::words::wrap::clean_name;
 
-/// More comparisons than this are told by a grid.
 const SENTENCES_MAX: usize = 4;
 
 /// Whether a study compares so much that sentences alone are no answer.
@@ -25,7 +24,6 @@ pub(crate) fn is_needed(record: &StudyRecord) -> bool {
     record.conclusions.primary().count() > SENTENCES_MAX
 }
 
-/// One thing that all subjects were asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GridColumn<'a> {
     pub(crate) load: &'a str,
@@ -35,24 +33,18 @@ pub(crate) struct GridColumn<'a> {
 /// What is compared in one row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum GridRow<'a> {
-    /// The baseline of all others.
     Baseline(&'a str),
-    /// A subject against the baseline of all.
     Subject([&'a str; 2]),
-    /// A subject against a baseline of its own.
     Pair([&'a str; 2]),
 }
 
 /// What stands where a row meets a column.
 pub(crate) enum GridCell<'a> {
-    /// The baseline against itself.
     One,
-    /// What was found.
     Found(&'a Comparison),
     /// The generator or a service was the limit, so this has no throughput of its own;
     /// what is known instead is CPU per response.
     Instead(&'a Comparison),
-    /// This was not asked.
     Nothing,
 }
 
@@ -64,7 +56,6 @@ pub(crate) fn columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
     columns
 }
 
-/// Whether a column holds what stands in for throughput.
 fn stands_in(record: &StudyRecord, column: GridColumn) -> bool {
     let throughput = GridColumn {
         metric: Metric::Throughput,
@@ -73,7 +64,6 @@ fn stands_in(record: &StudyRecord, column: GridColumn) -> bool {
     column.metric == Metric::ServerCpu && all_columns(record).contains(&throughput)
 }
 
-/// Whether anything stands in for throughput.
 fn has_instead(record: &StudyRecord) -> bool {
     let mut all = all_columns(record).into_iter();
     all.any(|column| stands_in(record, column))
@@ -115,7 +105,6 @@ pub(crate) fn rows(record: &StudyRecord) -> Vec<GridRow<'_>> {
     names.filter_map(row).collect()
 }
 
-/// What stands in one place.
 pub(crate) fn cell<'a>(
     record: &'a StudyRecord,
     row: GridRow<'_>,
@@ -139,7 +128,6 @@ pub(crate) fn cell<'a>(
     }
 }
 
-/// What a row is called.
 pub(crate) fn row_name(row: GridRow) -> String {
     match row {
         GridRow::Baseline(name) | GridRow::Subject([name, _]) => clean_name(name),
@@ -180,7 +168,6 @@ pub(crate) fn open_bound(one: &Comparison) -> &'static str {
     }
 }
 
-/// Marks a comparison that has fewer blocks than a verdict needs.
 pub(crate) fn too_few(one: &Comparison) -> String {
     if one.too_few_blocks {
         return format!(" {TOO_FEW}");
@@ -284,10 +271,8 @@ fn has_empty(record: &StudyRecord) -> bool {
 
 const OPEN_BOUND: &str = "b";
 const TOO_FEW: &str = "few";
-/// Marks processor time that stands in for throughput.
 pub(crate) const INSTEAD: &str = "c";
 
-/// The matrix, and what its signs mean.
 pub(crate) fn matrix_html(record: &StudyRecord) -> Markup {
     let columns = columns(record);
     let caption = match record.measured.only_baseline() {
@@ -410,7 +395,6 @@ fn table_markdown(record: &StudyRecord, rows: &[GridRow], columns: &[GridColumn]
     row(&headers) + &row(&line) + &rows.collect::<String>()
 }
 
-/// A ratio with its interval and what it amounts to.
 fn cell_markdown(one: &Comparison) -> String {
     let [ratio, interval] = ratio_cells(one);
     let fragile = if one.fragile { ", fragile" } else { "" };

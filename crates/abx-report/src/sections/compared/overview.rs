@@ -13,7 +13,6 @@ use crate::words::units::{GLUE, plural};
 use crate::words::verdict::{name, sentence, tint, word};
 use crate::words::wrap::clean_name;
 
-/// How many verdicts there are of each kind.
 pub(crate) fn counts(record: &StudyRecord) -> String {
     let all: Vec<&Comparison> = record.conclusions.primary().collect();
     let kind = |one: &Comparison| match one.verdict {
@@ -159,7 +158,6 @@ pub(crate) fn overview_rest(style: &Style) -> String {
     )
 }
 
-/// The primary verdicts of a study, and what the signs mean.
 pub(crate) fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
     let rows = grid::rows(record);
     let columns: Vec<Column> = { grid::columns(record).into_iter() }
@@ -185,7 +183,6 @@ struct Column {
     width: usize,
 }
 
-/// What is printed in one place.
 struct Cell {
     text: String,
     tint: Option<Tint>,
@@ -236,7 +233,6 @@ impl Cell {
         }
     }
 
-    /// Ratio, interval and the sign of its verdict.
     fn of(one: &Comparison, style: &Style) -> Cell {
         let mark = style.mark(one.verdict);
         let Some(figures) = grid::cell_figures(one, style) else {
@@ -305,7 +301,6 @@ fn abreast(columns: &[Column], room: usize) -> Vec<&[Column]> {
     tables
 }
 
-/// The lines that the headers of a table take.
 fn header_lines(columns: &[Column]) -> usize {
     let lines = |header: usize| {
         columns

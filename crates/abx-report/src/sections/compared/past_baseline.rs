@@ -48,7 +48,6 @@ fn source(older: &PastBaseline) -> String {
     )
 }
 
-/// What one comparison says, in a sentence.
 fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &Style) -> String {
     let subject = name(&one.subject);
     let then = format!(
@@ -110,7 +109,6 @@ fn is_of_too_few_blocks(one: &Unpaired) -> bool {
     one.verdict == Verdict::Inconclusive && one.blocks.min(one.blocks_then) < BLOCKS_ORDERED
 }
 
-/// What follows a verdict that hangs on the choice of method.
 fn shaky(one: &Unpaired) -> &'static str {
     match one.fragile {
         true => ", fragile",
@@ -139,7 +137,6 @@ fn settling(record: &StudyRecord, one: &Unpaired) -> String {
     }
 }
 
-/// What the blocks so far say of the first of them, in a few words.
 pub(crate) fn progress(comparisons: &[Unpaired]) -> Option<String> {
     let one = comparisons.first()?;
     let [subject, then] = [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));

@@ -2,7 +2,8 @@
 
 use abx_evidence::{Place, Ranking, StudyRecord};
 
-use crate::html::markup::{Element, Grid, Markup, element, folded, note};
+use crate::document::Table;
+use crate::html::markup::{Element, Markup, element, folded, note};
 use crate::sections::compared::ratios::pairs;
 use crate::words::metrics::metric_under;
 use crate::words::style::Style;
@@ -14,7 +15,6 @@ pub(crate) fn rankings_text(record: &StudyRecord, style: &Style) -> String {
     lines.map(|one| line(record, one, style)).collect()
 }
 
-/// What ranks are.
 pub(crate) const RANKING_LEGEND: &str = "ranks that each subject may have, by the pairs asked for \
      and after them all others; no subject is certainly better than one that is tied for first";
 
@@ -77,11 +77,9 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
         };
         vec![name(&place.subject), place.text(), first.to_owned()]
     };
-    let grid = Grid::words(
-        format!("Ranking by {by}"),
-        ["subject", "rank", "first"],
-        ranking.places.iter().map(row),
-    );
+    let grid = Table::new(["subject", "rank", "first"], ranking.places.iter().map(row))
+        .captioned(format!("Ranking by {by}"))
+        .of_words();
     let pairs = pairs(record, &format!("All pairs by {by}"), &ranking.pairs);
     let out = element("div").add(grid.markup());
     match pairs.is_empty() {

@@ -3,6 +3,7 @@
 
 use abx_evidence::{Comparison, Metric, Role, StudyRecord};
 
+use crate::document::Table;
 use crate::html::charts::{
     Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, plain,
 };
@@ -13,7 +14,6 @@ use crate::words::labels::{label_lines, label_width};
 use crate::words::metrics::{capitalized, metric_of, metric_under};
 use crate::words::ratio::{ShownRatio, ratio_cells};
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::units::{NO_INTERVAL, drawable, figure, is_drawable, percent, ratios};
 use crate::words::verdict::{load_text, name, place, who, word_of};
 use crate::words::wrap::{clean_name, columns, shorten};
@@ -64,7 +64,7 @@ fn tables(record: &StudyRecord, intervals: &str, style: &Style) -> String {
 }
 
 /// One table; one for each metric where rows are of pairs, whose names leave no room for it.
-fn tables_of(record: &StudyRecord, these: &[&Comparison]) -> Vec<Table<4>> {
+fn tables_of(record: &StudyRecord, these: &[&Comparison]) -> Vec<Table> {
     let table = |of: &str, rows: Vec<[String; 4]>| {
         let headers = [of, "ratio", "interval", "verdict"].map(str::to_owned);
         Table::new(headers, rows)
@@ -106,7 +106,6 @@ fn headings(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
         .collect()
 }
 
-/// The load of comparisons that are of no load.
 const STARTS: &str = "";
 
 fn row(what: String, one: &Comparison) -> [String; 4] {
@@ -237,7 +236,6 @@ impl RatioScale {
         format!("{left:before$}{one}{right:>after$}")
     }
 
-    /// The column of a logarithm.
     fn place(&self, log: f64) -> usize {
         let half = self.half as f64;
         let column = half + (log / self.end * half).round();
@@ -245,7 +243,6 @@ impl RatioScale {
     }
 }
 
-/// The furthest end does not touch the edge.
 const ROOM: f64 = 1.1;
 
 /// A table for each metric that the study was made for, and one for each load
@@ -276,7 +273,6 @@ pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<RatioRow<'_>>)> 
     Metric::ALL.into_iter().filter_map(of_metric).collect()
 }
 
-/// What the pictures of ratios show.
 pub(crate) fn legend(record: &StudyRecord) -> String {
     format!(
         "Diamond: ratio; bar: its interval; arrow: or further. Dots below: single blocks. \
@@ -316,7 +312,6 @@ fn also_compared_html(record: &StudyRecord) -> Markup {
     out
 }
 
-/// Every pair of subjects under one load, as a ranking judged them.
 pub(crate) fn pairs(record: &StudyRecord, caption: &str, all: &[Comparison]) -> Markup {
     let rows: Vec<RatioRow> = all
         .iter()
@@ -325,12 +320,9 @@ pub(crate) fn pairs(record: &StudyRecord, caption: &str, all: &[Comparison]) -> 
     table(caption, "load", &rows)
 }
 
-/// One comparison with everything that its picture shows.
 pub(crate) struct RatioRow<'a> {
     pub(crate) one: &'a Comparison,
-    /// What it is of: a load or a metric.
     pub(crate) of: String,
-    /// Between these differences do not matter.
     band: [f64; 2],
     bounds: Option<[f64; 3]>,
     /// Where it stands in the page; empty for a pair of a ranking.
@@ -344,7 +336,6 @@ impl<'a> RatioRow<'a> {
         RatioRow::of(load_text(record, &one.load), record, one)
     }
 
-    /// One comparison of a record, and what to call what it is of.
     pub(crate) fn of(of: String, record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
         let margin = record.measured.settings.margin;
         RatioRow {
@@ -357,13 +348,11 @@ impl<'a> RatioRow<'a> {
         }
     }
 
-    /// The ratio of each block that has one.
     fn blocks(&self) -> impl Iterator<Item = f64> {
         let known = self.one.per_block.iter().flatten().copied();
         known.filter(|ratio| is_drawable(*ratio))
     }
 
-    /// Its subjects.
     pub(crate) fn pair(&self) -> String {
         format!("{} ÷ {}", name(&self.one.subject), name(&self.one.baseline))
     }
@@ -376,7 +365,6 @@ impl<'a> RatioRow<'a> {
         }
     }
 
-    /// What it says, in a few words.
     pub(crate) fn verdict(&self) -> String {
         let fragile = if self.one.fragile { ", fragile" } else { "" };
         format!("{}{fragile}", word_of(self.one))
@@ -439,7 +427,6 @@ pub(crate) fn scale(rows: &[RatioRow]) -> Option<Scale> {
     Scale::log_around(inner.iter().copied().chain(ends))
 }
 
-/// The ratio and its interval, as the verdict's sentence has them.
 pub(crate) fn interval(row: &RatioRow) -> String {
     row.bounds.map_or_else(
         || match row.one.plain_ratio() {
@@ -475,7 +462,6 @@ pub(crate) fn picture_of(row: &RatioRow, scale: Scale) -> Element {
     .markup(scale)
 }
 
-/// How far an interval may reach beyond all blocks, as a factor.
 const BEYOND: f64 = 3.0;
 
 #[cfg(test)]

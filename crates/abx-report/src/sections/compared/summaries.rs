@@ -3,7 +3,8 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure, LoadShape, Outcome, StudyRecord, Summary};
 
-use crate::html::markup::{Grid, LINE, Markup, element, note, paragraphs};
+use crate::document::{Document, Table};
+use crate::html::markup::{LINE, Markup, element, note};
 use crate::sections::compared::alone::{CURVE_LEGEND, curve_table, is_alone};
 use crate::sections::measured::each_load::each_load;
 use crate::sections::measured::held::{HELD_LEGEND, held_table};
@@ -13,7 +14,6 @@ use crate::sections::measured::services::{SERVICES_LEGEND, services_table};
 use crate::words::load::{alone, offer, offered};
 use crate::words::metrics::rate_name;
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::times::{at_least_legend, time, time_with_unit};
 use crate::words::units::{
     TimeUnit, UNKNOWN, bytes, count, figure, or_unknown, plural, seconds, whole_percent,
@@ -21,10 +21,8 @@ use crate::words::units::{
 use crate::words::verdict::{name, place};
 use crate::words::wrap::clean_name;
 
-/// A table for each load.
 pub(crate) fn summaries_text(record: &StudyRecord, style: &Style) -> String {
-    let tables = alone(record).map(|load| under(record, load, style));
-    tables.collect::<Vec<_>>().join("\n")
+    Document::joined(alone(record).map(|load| under(record, load, style))).text(style)
 }
 
 /// What the columns mean; empty where nothing was measured.
@@ -54,59 +52,50 @@ pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> String {
 }
 
 /// Every subject under one load.
-fn under(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
+pub(crate) fn under(record: &StudyRecord, load: &LoadRecord, style: &Style) -> Document {
     let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
-    let mut out = style.paragraph(&offer(record, load));
+    let mut out = Document::default();
+    out.heading(offer(record, load));
     if let Some(table) = held_table(&summaries) {
-        return out + &table.text(style.columns()) + &style.note(HELD_LEGEND);
+        out.table(Some(table), HELD_LEGEND);
+        return out;
     }
     if summaries.iter().all(|summary| summary.sent == 0) {
-        return out + "  nothing was measured\n";
+        out.note("nothing was measured");
+        return out;
     }
     let shape = load.settings.exchange.shape;
-    out.push_str(&figures_table(&summaries, shape, style).text(style.columns()));
+    out.table(Some(figures_table(&summaries, shape, style)), "");
     for summary in &summaries {
-        out.push_str(&neither(summary, style));
-        out.push_str(&other_statuses(summary, style));
-        out.push_str(&unsent(summary, style));
+        let notes = [neither(summary), other_statuses(summary), unsent(summary)];
+        notes.into_iter().flatten().for_each(|text| out.note(text));
     }
-    if let Some(table) = services_table(&summaries) {
-        out.push_str(&table.text(style.columns()));
-        out.push_str(&style.note(SERVICES_LEGEND));
+    out.0.extend(below(record, load, &summaries).0);
+    if let Some(text) = ceiling(record, load) {
+        out.note(text);
     }
-    if let Some(table) = server_times_table(record, &load.name) {
-        out.push_str(&table.text(style.columns()));
-        out.push_str(&style.note(SERVER_TIMES_LEGEND));
-    }
-    out + &ceiling(record, load, style)
+    out
 }
 
-/// What the generator could get at most; empty where that was not looked for.
-fn ceiling(record: &StudyRecord, load: &LoadRecord, style: &Style) -> String {
-    let Some(found) = record
-        .conclusions
-        .ceilings
-        .iter()
-        .find(|one| one.load == load.name)
-    else {
-        return String::new();
-    };
+/// What the generator could get at most; `None` where that was not looked for.
+fn ceiling(record: &StudyRecord, load: &LoadRecord) -> Option<String> {
+    let mut ceilings = record.conclusions.ceilings.iter();
+    let found = ceilings.find(|one| one.load == load.name)?;
     let busy = found.generator_busy.map_or(String::new(), |busy| {
         format!("; generator {} busy", whole_percent(busy))
     });
-    let text = format!(
+    Some(format!(
         "ceiling: {} requests/s (a server that does nothing{busy})",
         figure(found.throughput_per_s)
-    );
-    style.note(&text)
+    ))
 }
 
 /// What the columns of [`table`] mean.
-pub(crate) const FIGURES_LEGEND: &str = "p50, p99: response time of half and of 99 % of the \
+const FIGURES_LEGEND: &str = "p50, p99: response time of half and of 99 % of the \
      requests. CPU: the server's CPU time per response. busy: share of its CPUs in use. memory: \
      peak of all its processes together.";
 
-pub(crate) fn figures_table(summaries: &[&Summary], shape: LoadShape, style: &Style) -> Table<9> {
+pub(crate) fn figures_table(summaries: &[&Summary], shape: LoadShape, style: &Style) -> Table {
     let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
     let headers = [
         "subject".to_owned(),
@@ -136,47 +125,31 @@ pub(crate) fn figures_table(summaries: &[&Summary], shape: LoadShape, style: &St
 }
 
 /// Attempts that are in neither of the last two columns.
-pub(crate) fn neither(summary: &Summary, style: &Style) -> String {
-    let others: Vec<String> = summary
-        .outcomes
-        .iter()
+fn neither(summary: &Summary) -> Option<String> {
+    let others: Vec<String> = { summary.outcomes.iter() }
         .filter(|(outcome, _)| *outcome != Outcome::Ok && !outcome.is_failure())
         .map(|(outcome, times)| format!("{} {}", count(times), outcome.name()))
         .collect();
-    if others.is_empty() {
-        return String::new();
-    }
-    let text = format!(
-        "{}: neither ok nor failed: {}.",
-        name(&summary.subject),
-        others.join(", ")
-    );
-    style.note(&text)
+    let (who, others) = (name(&summary.subject), others.join(", "));
+    (!others.is_empty()).then(|| format!("{who}: neither ok nor failed: {others}."))
 }
 
-/// Which statuses one subject gave where another one was expected; empty where it gave none.
-pub(crate) fn other_statuses(summary: &Summary, style: &Style) -> String {
-    match wrong_statuses(&summary.wrong_statuses) {
-        came if came.is_empty() => came,
-        came => style.note(&format!(
-            "{}: wrong status: {came}.",
-            name(&summary.subject)
-        )),
-    }
+/// Which statuses one subject gave where another one was expected.
+fn other_statuses(summary: &Summary) -> Option<String> {
+    let came = wrong_statuses(&summary.wrong_statuses);
+    let who = name(&summary.subject);
+    (!came.is_empty()).then(|| format!("{who}: wrong status: {came}."))
 }
 
-/// What was due to one subject and not sent; empty when there is nothing to say.
-pub(crate) fn unsent(summary: &Summary, style: &Style) -> String {
-    let Some(due) = summary.offered.filter(|offered| offered.unsent > 0) else {
-        return String::new();
-    };
-    let text = format!("{}: {}", name(&summary.subject), offered(&due));
-    style.note(&text)
+/// What was due to one subject and not sent.
+fn unsent(summary: &Summary) -> Option<String> {
+    let due = summary.offered.filter(|offered| offered.unsent > 0)?;
+    Some(format!("{}: {}", name(&summary.subject), offered(&due)))
 }
 
 /// For how long subjects were loaded, and what may be unseen for that.
-pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
-    let mut out = String::new();
+pub(crate) fn loaded(record: &StudyRecord) -> Document {
+    let mut out = Document::default();
     for load in alone(record) {
         let spans = { record.conclusions.under(&load.name) }
             .map(|summary| summary.loaded_s)
@@ -204,7 +177,7 @@ pub(crate) fn loaded(record: &StudyRecord, style: &Style) -> String {
             plural(blocks, "block"),
             seconds(least / 3.0)
         );
-        out.push_str(&style.paragraph(&text));
+        out.paragraph(text);
     }
     out
 }
@@ -221,7 +194,7 @@ pub(crate) fn summaries(record: &StudyRecord) -> Markup {
         let text = format!("{LEGEND}{}", at_least_legend(times, &SHOWN, &LINE));
         out.push(note(&text));
     }
-    out.push(paragraphs(&loaded(record, &LINE)));
+    out.push(loaded(record).html());
     out
 }
 
@@ -236,7 +209,7 @@ fn of_curve(record: &StudyRecord, load: &LoadRecord) -> Markup {
     out.push(note(CURVE_LEGEND));
     for load in &record.measured.loads {
         let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
-        out.push(below(record, load, &summaries));
+        out.push(below(record, load, &summaries).html());
     }
     out.push_all(summaries.iter().map(|summary| left_out(summary)));
     out
@@ -245,17 +218,9 @@ fn of_curve(record: &StudyRecord, load: &LoadRecord) -> Markup {
 fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
     let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
     let caption = offer(record, load);
-    if let Some(Table { headers, rows }) = held_table(&summaries) {
-        let grid = Grid::figures(
-            caption.trim_end_matches(':'),
-            headers,
-            rows.into_iter().map(Vec::from),
-        );
-        let legend = note(HELD_LEGEND);
-        return [grid.markup(), legend]
-            .into_iter()
-            .map(Markup::from)
-            .collect();
+    if let Some(table) = held_table(&summaries) {
+        let table = table.captioned(caption.trim_end_matches(':'));
+        return [table.markup(), note(HELD_LEGEND)].into_iter().collect();
     }
     if summaries.iter().all(|one| one.sent == 0) {
         return element("p")
@@ -272,20 +237,20 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
         );
         out.push(element("p").text(&text));
     }
-    out.push(below(record, load, &summaries));
+    out.push(below(record, load, &summaries).html());
     out.push_all(summaries.iter().map(|summary| left_out(summary)));
     out
 }
 
 /// Attempts that the table does not show.
 fn left_out(summary: &Summary) -> Markup {
-    let lines = [neither(summary, &LINE), unsent(summary, &LINE)];
-    lines.iter().map(|line| paragraphs(line)).collect()
+    let lines = [neither(summary), unsent(summary)].into_iter().flatten();
+    lines.map(|line| element("p").text(&line)).collect()
 }
 
 /// A row per summary, named by subject or by load. A column in which nothing is known is left
 /// out, as the start of a server that was running already.
-fn table(caption: &str, names: &str, load: &LoadRecord, summaries: &[&Summary]) -> Grid {
+fn table(caption: &str, names: &str, load: &LoadRecord, summaries: &[&Summary]) -> Table {
     let rate = rate_name(load.settings.exchange.shape);
     let shared = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
     // Subjects are compared down a column; along a curve, times are of different sizes.
@@ -307,7 +272,7 @@ fn table(caption: &str, names: &str, load: &LoadRecord, summaries: &[&Summary]) 
             }
         }
     }
-    Grid::figures(caption, headers, rows)
+    Table::new(headers, rows).captioned(caption)
 }
 
 fn cells(names: &str, unit: Option<TimeUnit>, summary: &Summary) -> Vec<String> {
@@ -339,21 +304,18 @@ fn cells(names: &str, unit: Option<TimeUnit>, summary: &Summary) -> Vec<String> 
 }
 
 /// What services used, and what the subjects said of their own time.
-fn below(record: &StudyRecord, load: &LoadRecord, summaries: &[&Summary]) -> Markup {
+fn below(record: &StudyRecord, load: &LoadRecord, summaries: &[&Summary]) -> Document {
     let caption = offer(record, load);
-    let services = services_table(summaries);
-    let server_times = server_times_table(record, &load.name);
-    let tables = [
-        ("Services", services, SERVICES_LEGEND),
-        ("Server timings", server_times, SERVER_TIMES_LEGEND),
-    ];
-    let each = tables.into_iter().filter_map(|(what, table, legend)| {
-        let Table { headers, rows } = table?;
-        let title = format!("{what}, {}", caption.trim_end_matches(':'));
-        let grid = Grid::figures(title, headers, rows.into_iter().map(Vec::from));
-        Some([grid.markup(), note(legend)].map(Markup::from))
-    });
-    each.flatten().collect()
+    let captioned = |what: &str, table: Option<Table>| {
+        let caption = format!("{what}, {}", caption.trim_end_matches(':'));
+        Some(table?.captioned(caption))
+    };
+    let mut out = Document::default();
+    let services = captioned("Services", services_table(summaries));
+    out.table(services, SERVICES_LEGEND);
+    let times = captioned("Server timings", server_times_table(record, &load.name));
+    out.table(times, SERVER_TIMES_LEGEND);
+    out
 }
 
 /// The header of the first column if loads name the rows.

@@ -5,17 +5,17 @@ use abx_evidence::{
     Summary, Sweep,
 };
 
+use crate::document::Table;
 use crate::html::charts::{
     Bar, BarEnd, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, Tick, axis,
     bar_table, cell, name_cell, picture_cell, rate, time_text,
 };
 use crate::html::markup::{
-    CaptionedFigure, Element, Grid, LINE, Markup, element, note, side_by_side, with_unit,
+    CaptionedFigure, Element, LINE, Markup, element, note, side_by_side, with_unit,
 };
 use crate::words::load::requests;
 use crate::words::metrics::{capitalized, metric_under, rate_name, rate_under};
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::units::{UNKNOWN, count, figure, or_unknown, percent};
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
@@ -25,7 +25,6 @@ pub(crate) fn alike(all: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
     all.chunk_by(|one, next| one.load == next.load && one.objective == next.objective)
 }
 
-/// The rates at which an objective was looked at, upwards.
 pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
     let settings = record.measured.loads.iter().map(|load| &load.settings);
     let of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
@@ -44,12 +43,10 @@ pub(crate) fn is_same_in_all_blocks(record: &StudyRecord, objective: &Objective)
     of_grid.all(|load| record.measured.block_loads(&load.name).count() == blocks)
 }
 
-/// Whether one block is all that tells of it.
 pub(crate) fn is_without_interval(one: &Capacity) -> bool {
     one.rate_per_s.is_some() && one.low.is_none() && one.high.is_none()
 }
 
-/// What the rates of an objective are counted in.
 pub(crate) fn rate_of(record: &StudyRecord, objective: &Objective) -> &'static str {
     let settings = record.measured.loads.iter().map(|load| &load.settings);
     let mut of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
@@ -211,7 +208,6 @@ fn row(one: &Capacity) -> [String; 6] {
     ]
 }
 
-/// A plot for each sweep with what it says.
 pub(crate) fn sweeps_html(record: &StudyRecord, subjects: &Subjects) -> Markup {
     let figures: Vec<CaptionedFigure> = { record.conclusions.sweeps.iter().enumerate() }
         .filter_map(|(number, sweep)| figure_of(record, subjects, number, sweep))
@@ -222,13 +218,9 @@ pub(crate) fn sweeps_html(record: &StudyRecord, subjects: &Subjects) -> Markup {
     out
 }
 
-/// The names under which a sweep's figures are shown.
 struct SweepNames {
-    /// What is shown.
     metric: &'static str,
-    /// What throughput is counted in.
     rate: &'static str,
-    /// What the loads differ in.
     over: String,
 }
 
@@ -254,7 +246,6 @@ impl SweepNames {
     }
 }
 
-/// What a sweep shows of one subject under one load.
 fn reading(metric: Metric, summary: &Summary) -> Option<f64> {
     let figure = match metric {
         Metric::ResponseP50 => Figure::P50,
@@ -365,15 +356,13 @@ fn figure_of(
     })
 }
 
-/// What was asked in all loads of a sweep.
 fn asked(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
     let mut loads = record.measured.loads.iter();
     let first = loads.find(|load| Some(&load.name) == sweep.loads.first())?;
     Some(requests(&first.settings))
 }
 
-/// The law that describes how subjects grow with connections.
-fn law(record: &StudyRecord, sweep: &Sweep) -> Grid {
+fn law(record: &StudyRecord, sweep: &Sweep) -> Table {
     let row = |one: &Scalability| {
         let peak = one.peak_connections.map(figure);
         vec![
@@ -394,14 +383,10 @@ fn law(record: &StudyRecord, sweep: &Sweep) -> Grid {
         "most at connections",
         "explained",
     ];
-    Grid::figures(
-        format!(
-            "The Universal Scalability Law, fitted to {}: a description",
-            asked(record, sweep).unwrap_or_default()
-        ),
-        headers,
-        sweep.scalability.iter().map(row),
-    )
+    Table::new(headers, sweep.scalability.iter().map(row)).captioned(format!(
+        "The Universal Scalability Law, fitted to {}: a description",
+        asked(record, sweep).unwrap_or_default()
+    ))
 }
 
 /// Where subjects change places, as the terminal says it, and how that is drawn.
@@ -427,7 +412,7 @@ fn mark(plot: &mut Plot, one: &Crossover, [first, last]: [f64; 2]) {
     plot.rule_x("even", one.at);
 }
 
-fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[SubjectLine]) -> Grid {
+fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[SubjectLine]) -> Table {
     let row = |(step, at): (usize, &f64)| {
         let mut cells = vec![rate(*at)];
         cells
@@ -438,7 +423,7 @@ fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[Subj
     };
     let mut headers = vec![names.over.clone()];
     headers.extend(lines.iter().map(|line| name(line.subject)));
-    Grid::figures(caption, headers, sweep.at.iter().enumerate().map(row))
+    Table::new(headers, sweep.at.iter().enumerate().map(row)).captioned(caption)
 }
 
 /// A table for each objective and load, and how to read the pictures.
@@ -459,7 +444,6 @@ pub(crate) fn capacities_html(record: &StudyRecord) -> Markup {
     out
 }
 
-/// Capacities of one objective under one load.
 fn capacity_table(record: &StudyRecord, all: &[Capacity]) -> Markup {
     let first = &all[0];
     let tried = tried(record, &first.objective);

@@ -14,7 +14,6 @@ use crate::words::style::Style;
 use crate::words::units::percent;
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence, word};
 
-/// What the page is about, as a question.
 pub(crate) fn title(record: &StudyRecord) -> String {
     let names: Vec<String> = record
         .measured
@@ -113,7 +112,5 @@ fn card(record: &StudyRecord, one: &Comparison) -> Element {
         .add(told)
 }
 
-/// A title names no more subjects than these.
 const NAMES_MAX: usize = 5;
-/// More cards than these are folded away.
 const CARDS_MAX: usize = 6;

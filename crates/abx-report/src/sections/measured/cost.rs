@@ -28,7 +28,6 @@ pub(crate) fn cost(record: &StudyRecord, subjects: &Subjects) -> Markup {
     out
 }
 
-/// One figure of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CostFigure {
     Cpu,

@@ -2,11 +2,12 @@
 
 use abx_evidence::{CourseStretch, RunRecord};
 
+use crate::document::Table;
 use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Scale, Stroke, entry, legend, plain, rate,
     time_text,
 };
-use crate::html::markup::{CaptionedFigure, Grid, Markup, side_by_side};
+use crate::html::markup::{CaptionedFigure, Markup, side_by_side};
 use crate::words::metrics::rate_name;
 use crate::words::units::{UNKNOWN, count, figure, seconds};
 
@@ -28,7 +29,6 @@ pub(crate) fn course(record: &RunRecord) -> Markup {
     side_by_side(figures.into_iter().flatten().collect())
 }
 
-/// The axis of both.
 fn time_axis(until_s: f64) -> PlotAxis {
     let scale = Scale::linear(0.0, until_s);
     PlotAxis::new("time since the start, s", scale, 8, plain)
@@ -39,7 +39,6 @@ fn middle(stretch: &CourseStretch) -> f64 {
     f64::midpoint(stretch.from_s, stretch.to_s)
 }
 
-/// When a stretch was, in words.
 fn when(stretch: &CourseStretch) -> String {
     let [from, to] = [stretch.from_s, stretch.to_s].map(figure);
     format!("{from} to {to} s")
@@ -86,11 +85,9 @@ fn throughput(
             "Each point is a stretch of {length}; responses count where they came. Points that \
              fall to zero are stalls, a sloping line is a server that warms up or wears out."
         ),
-        table: Some(Grid::figures(
-            "Throughput of each stretch",
-            headers,
-            stretches.iter().map(row),
-        )),
+        table: Some(
+            Table::new(headers, stretches.iter().map(row)).captioned("Throughput of each stretch"),
+        ),
     }
 }
 
@@ -138,11 +135,10 @@ fn times(stretches: &[CourseStretch], until_s: f64, length: &str) -> Option<Capt
              without a response count with the time for which they were waited for. True to \
              one part in a hundred."
         ),
-        table: Some(Grid::figures(
-            "Response times of each stretch",
-            headers,
-            stretches.iter().map(row),
-        )),
+        table: Some(
+            Table::new(headers, stretches.iter().map(row))
+                .captioned("Response times of each stretch"),
+        ),
     })
 }
 
@@ -164,9 +160,7 @@ fn key(names: &[&str]) -> Markup {
     }
 }
 
-/// What the plots show.
 const RATES: [&str; 2] = ["verified", "failed"];
 const QUANTILES: [&str; 3] = ["p50", "p90", "p99"];
-/// More points than these are small.
 const FEW: usize = 40;
 const HEIGHT: f64 = 220.0;

@@ -2,12 +2,12 @@
 
 use abx_evidence::{Held, Summary};
 
-use crate::words::table::Table;
+use crate::document::Table;
 use crate::words::units::{bytes, count, figure, or_unknown};
 use crate::words::wrap::clean_name;
 
 /// What came of holding them for each subject; `None` for any other load.
-pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table<6>> {
+pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table> {
     let row = |one: &&Summary| {
         let held = one.held?;
         Some([
@@ -31,7 +31,6 @@ pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table<6>> {
     (!rows.is_empty()).then(|| Table::new(headers, rows))
 }
 
-/// What the columns of that table mean.
 pub(crate) const HELD_LEGEND: &str = "asked, held, lost: connections in all blocks: asked for, \
                                       open at the end, and lost before. opened/s: connections \
                                       opened per second, including the handshake. memory each: \
@@ -39,7 +38,6 @@ pub(crate) const HELD_LEGEND: &str = "asked, held, lost: connections in all bloc
                                       file pages and without the kernel's share. Medians over \
                                       blocks.";
 
-/// The headline of a run.
 pub(crate) fn held_text(held: &Held) -> String {
     let lost = match held.lost {
         0 => "none lost".to_owned(),
@@ -54,7 +52,6 @@ pub(crate) fn held_text(held: &Held) -> String {
     )
 }
 
-/// What became of the server's memory.
 fn grown(held: &Held) -> String {
     let is_read = held.memory_before_bytes.is_some() && held.memory_after_bytes.is_some();
     match held.memory_per_connection() {

@@ -2,8 +2,9 @@
 
 use abx_evidence::{RunRecord, TimeBin};
 
+use crate::document::Table;
 use crate::html::charts::{Plot, PlotAxis, PlotCaption, PlotPoint, Scale, rate, time_text};
-use crate::html::markup::{CaptionedFigure, Grid, Markup};
+use crate::html::markup::{CaptionedFigure, Markup};
 use crate::words::units::{count, share};
 
 /// The histogram of a run; nothing without a time, or in records of older versions.
@@ -45,11 +46,8 @@ pub(crate) fn histogram(record: &RunRecord) -> Markup {
         plot.column(0, bin.from_us, top, &tip);
     }
     let rows = counted().map(|bin| [span(bin), number(bin), part(bin, all)]);
-    let table = Grid::figures(
-        "Requests by response time",
-        ["response time", "requests", "share"],
-        rows,
-    );
+    let table = Table::new(["response time", "requests", "share"], rows)
+        .captioned("Requests by response time");
     let figure = CaptionedFigure {
         title: Some("Histogram of response times".to_owned()),
         legend: Markup::new(),

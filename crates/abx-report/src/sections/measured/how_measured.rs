@@ -3,7 +3,8 @@
 use abx_evidence::record::{Contrast, Interleave, LoadRecord, Machine, StudyEnd, SubjectRecord};
 use abx_evidence::{StudyRecord, Waiting};
 
-use crate::html::markup::{Element, Grid, Markup, element, folded, note};
+use crate::document::Table;
+use crate::html::markup::{Element, Markup, element, folded, note};
 use crate::sections::measured::scope::not_varied;
 use crate::words::fleet::agents;
 use crate::words::load::{alone, arrivals, exchange, keep_alive, requests};
@@ -16,7 +17,6 @@ use crate::words::units::{
 use crate::words::verdict::name;
 use crate::words::wrap::{clean, clean_name};
 
-/// Why the study ended, and with how much.
 pub(crate) fn measured(record: &StudyRecord) -> String {
     let complete = record.measured.complete_blocks().count();
     let broken = record.measured.blocks.len() - complete;
@@ -37,7 +37,6 @@ pub(crate) fn measured(record: &StudyRecord) -> String {
     )
 }
 
-/// How the study was measured and why it ended.
 pub(crate) fn how_measured_text(record: &StudyRecord, style: &Style) -> String {
     let mut out = style.paragraph(&measured(record));
     if let Some(fleet) = &record.measured.fleet {
@@ -63,7 +62,6 @@ fn versions(record: &StudyRecord) -> String {
     format!("Reported versions: {}.", all.join(", "))
 }
 
-/// How it was measured, and how to be told more.
 pub(crate) fn measured_briefly(record: &StudyRecord, style: &Style) -> String {
     let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
     let lines = [&not_varied(record), &measured(record), rest];
@@ -108,7 +106,6 @@ pub(crate) fn ended(record: &StudyRecord) -> String {
     }
 }
 
-/// What to type to have it again, with the seed that it had.
 pub(crate) fn repeating(record: &StudyRecord) -> String {
     let mut words = record.measured.command.clone();
     let has_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
@@ -118,7 +115,6 @@ pub(crate) fn repeating(record: &StudyRecord) -> String {
     shell_words::join(words)
 }
 
-/// How subjects took turns under one load.
 pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     let Some(pilot) = &load.pilot else {
         return String::new();
@@ -170,7 +166,6 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     text + "."
 }
 
-/// When, for how long, and by which version.
 pub(crate) fn subtitle(record: &StudyRecord) -> String {
     let complete = record.measured.complete_blocks().count() as u64;
     format!(
@@ -182,7 +177,6 @@ pub(crate) fn subtitle(record: &StudyRecord) -> String {
     )
 }
 
-/// Machine, subjects, loads and settings.
 pub(crate) fn how_measured_html(record: &StudyRecord) -> Markup {
     let mut out = Markup::new();
     out.push(element("p").text(&format!("{}.", ended(record).trim_end_matches('.'))));
@@ -206,7 +200,6 @@ pub(crate) fn how_measured_html(record: &StudyRecord) -> Markup {
     out
 }
 
-/// What to type to have it again, with the seed that it had.
 fn command(record: &StudyRecord) -> Markup {
     let block = command_block(&repeating(record));
     let text = "With the seed the order of slices is the same again; what the machine does is \
@@ -214,7 +207,6 @@ fn command(record: &StudyRecord) -> Markup {
     [block, note(text)].into_iter().collect()
 }
 
-/// A command line in a block that can be scrolled and copied.
 pub(crate) fn command_block(command: &str) -> Element {
     element("pre")
         .with("tabindex", 0)
@@ -239,11 +231,12 @@ fn subjects(record: &StudyRecord) -> Markup {
         }
         vec![name(&one.name), version, how]
     };
-    let grid = Grid::words(
-        "Subjects",
+    let grid = Table::new(
         ["subject", "reported version", "command"],
         record.measured.subjects.iter().map(row),
-    );
+    )
+    .captioned("Subjects")
+    .of_words();
     grid.markup().into()
 }
 
@@ -275,16 +268,16 @@ fn loads(record: &StudyRecord) -> Markup {
             right,
         ]
     };
-    let grid = Grid::words(
-        "Loads",
+    let grid = Table::new(
         ["load", "offered", "requests", "correct responses have"],
         record.measured.loads.iter().map(row),
-    );
+    )
+    .captioned("Loads")
+    .of_words();
     grid.markup().into()
 }
 
-/// What the discarded first block gave for one load.
-fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Grid> {
+fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Table> {
     let pilot = load.pilot.as_ref()?;
     let row = |subject: &SubjectRecord| {
         let one = pilot.subjects.get(&subject.name)?;
@@ -303,11 +296,10 @@ fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Grid> {
         "settled",
         "CPU after its slice",
     ];
-    Some(Grid::figures(
-        format!("Pilot of {}", name(&load.name)),
-        headers,
-        record.measured.subjects.iter().filter_map(row),
-    ))
+    Some(
+        Table::new(headers, record.measured.subjects.iter().filter_map(row))
+            .captioned(format!("Pilot of {}", name(&load.name))),
+    )
 }
 
 fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
@@ -336,7 +328,6 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
     rows.into_iter().chain(fleet).collect()
 }
 
-/// The pairs that a study declared.
 fn contrasts(declared: &[Contrast]) -> String {
     let text = |one: &Contrast| {
         let [subject, baseline] = one.pair().map(name);
@@ -352,7 +343,6 @@ fn contrasts(declared: &[Contrast]) -> String {
     each.join("; ")
 }
 
-/// How the generator waited, and why not otherwise.
 fn waits(waiting: &Waiting) -> String {
     let how = waiting.wait.name().to_owned();
     match &waiting.asleep_because {
@@ -361,7 +351,6 @@ fn waits(waiting: &Waiting) -> String {
     }
 }
 
-/// What is known of a machine, in words.
 pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| NOT_READ.to_owned());
     let number = |value: Option<u64>| value.map_or_else(|| NOT_READ.to_owned(), count);
@@ -389,10 +378,11 @@ pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Names with what they are.
-pub(crate) fn pairs(caption: &str, all: Vec<(&'static str, String)>) -> Grid {
+pub(crate) fn pairs(caption: &str, all: Vec<(&'static str, String)>) -> Table {
     let row = |(name, value): (&str, String)| vec![name.to_owned(), value];
-    Grid::words(caption, ["what", "is"], all.into_iter().map(row))
+    Table::new(["what", "is"], all.into_iter().map(row))
+        .captioned(caption)
+        .of_words()
 }
 
 fn numbers(all: &[usize]) -> String {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use abx_evidence::{Outcome, Outcomes, Statuses, StudyRecord};
 
-use crate::html::markup::{Grid, Markup, note};
+use crate::document::Table;
+use crate::html::markup::{Markup, note};
 use crate::words::units::{count, share};
 use crate::words::verdict::{load_text, place};
 use crate::words::wrap::clean_name;
@@ -17,7 +18,6 @@ pub(crate) fn named_failures(outcomes: &Outcomes) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// Statuses by their class, with its number.
 pub(crate) fn by_class(classes: BTreeMap<u16, u64>) -> String {
     let each = classes.into_iter();
     let each = each.map(|(class, times)| format!("{class}xx {}", count(times)));
@@ -36,7 +36,6 @@ pub(crate) fn wrong_statuses(statuses: &Statuses) -> String {
     }
 }
 
-/// Every outcome that came, for each load and subject.
 pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
     let summaries = record.conclusions.summaries.iter();
     let measured: Vec<_> = summaries.filter(|one| one.sent > 0).collect();
@@ -60,7 +59,9 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
         cells.extend([count(one.outcomes.failed()), share(one.ok, one.sent)]);
         cells
     });
-    let grid = Grid::figures("Attempts by outcome", headers, rows).named_by(2);
+    let grid = Table::new(headers, rows)
+        .captioned("Attempts by outcome")
+        .named_by(2);
     let mut out = Markup::from(grid.markup());
     let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts \
                 against the server.";

@@ -3,19 +3,18 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Phase, PhaseTime, PhaseTimes, RunRecord, StudyRecord};
 
+use crate::document::{Document, Table};
 use crate::html::charts::{
     Scale, axis, bar_table, cell, legend, name_cell, percent as share, picture_cell, plain, px,
 };
-use crate::html::markup::{CaptionedFigure, Element, Grid, Markup, element, paragraphs, with_unit};
+use crate::html::markup::{CaptionedFigure, Element, Markup, element, paragraphs, with_unit};
 use crate::sections::measured::each_load::each_load;
 use crate::words::load::alone;
 use crate::words::style::Style;
-use crate::words::table::Table;
 use crate::words::units::{GLUE, UNKNOWN, count, figure, or_unknown, whole_percent};
 use crate::words::verdict::{name, place};
 use crate::words::wrap::clean_name;
 
-/// A phase with its mean, its share and its quantiles.
 pub(crate) fn cells(times: &PhaseTimes, phase: Phase) -> [String; 5] {
     let of = times.phase(phase);
     let share = of.p50_us.map(|_| times.share(phase));
@@ -41,29 +40,34 @@ fn mean(of: PhaseTime) -> String {
     or_unknown(of.p50_us.map(|_| of.mean_us), figure)
 }
 
-/// The same, each table with its heading.
-pub(crate) fn telling(record: &StudyRecord) -> impl Iterator<Item = (String, Table<6>)> {
-    alone(record).filter_map(|load| {
+/// A table of means for each load under which some subject spends its time on more than the
+/// first byte.
+pub(crate) fn study_phases(record: &StudyRecord) -> Document {
+    let tables = alone(record).filter_map(|load| {
         let found = under(record, load);
         let is_telling = found.iter().any(|(_, times)| times.is_telling());
         is_telling.then(|| {
-            let heading = format!(
-                "Where the time goes {}, on average:",
-                place(record, &load.name)
-            );
-            (heading, means(&found))
+            let mut out = Document::default();
+            let place = place(record, &load.name);
+            out.heading(format!("Where the time goes {place}, on average:"));
+            out.table(Some(means(&found)), "");
+            out
         })
-    })
+    });
+    let mut out = Document::joined(tables);
+    if !out.is_empty() {
+        out.note(LEGEND);
+    }
+    out
 }
 
-/// The subjects whose times were recorded under a load.
 fn under<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<(&'a str, &'a PhaseTimes)> {
     let summaries = record.conclusions.under(&load.name);
     let known = summaries.filter_map(|one| Some((one.subject.as_str(), one.phases.as_ref()?)));
     known.collect()
 }
 
-fn means(found: &[(&str, &PhaseTimes)]) -> Table<6> {
+fn means(found: &[(&str, &PhaseTimes)]) -> Table {
     let row = |(subject, times): &(&str, &PhaseTimes)| {
         let [waiting, connect, first_byte, body] = Phase::ALL.map(|one| mean(times.phase(one)));
         let subject = clean_name(subject);
@@ -84,7 +88,6 @@ fn means(found: &[(&str, &PhaseTimes)]) -> Table<6> {
     )
 }
 
-/// What the phases are.
 pub(crate) const LEGEND: &str = "waiting: until the request is sent and earlier responses on its \
                                  connection are complete; connect: opening a connection for it; \
                                  first byte: until the first byte of the response; body: until \
@@ -114,18 +117,6 @@ pub(crate) fn run_phases_text(record: &RunRecord, style: &Style) -> String {
     table.text(style.columns()) + &style.note(&legend)
 }
 
-/// What a study says: a table for each load under which some subject spends its
-/// time on more than the first byte.
-pub(crate) fn study_phases_text(record: &StudyRecord, style: &Style) -> String {
-    let tables: Vec<String> = telling(record)
-        .map(|(heading, table)| style.paragraph(&heading) + &table.text(style.columns()))
-        .collect();
-    if tables.is_empty() {
-        return String::new();
-    }
-    tables.join("\n") + &style.note(LEGEND)
-}
-
 /// A figure for each load; that nothing was recorded when there was anything to see.
 pub(crate) fn phases_html(record: &StudyRecord) -> Markup {
     let out = each_load(record, |load| {
@@ -141,7 +132,6 @@ pub(crate) fn phases_html(record: &StudyRecord) -> Markup {
     }
 }
 
-/// The figure of a run.
 pub(crate) fn run_phases_html(record: &RunRecord) -> Markup {
     let row = PhaseRow {
         who: "the server".to_owned(),
@@ -154,7 +144,6 @@ pub(crate) fn run_phases_html(record: &RunRecord) -> Markup {
     }
 }
 
-/// One subject.
 struct PhaseRow<'a> {
     who: String,
     /// `None` when it gave no answer that was sampled.
@@ -245,7 +234,6 @@ fn part(phase: Phase, [from, to]: [f64; 2]) -> Option<Element> {
     (to > from).then_some(part)
 }
 
-/// A phase in words.
 fn said(times: &PhaseTimes, phase: Phase) -> String {
     let [name, mean, share, ..] = cells(times, phase);
     match times.phase(phase).p50_us {
@@ -254,7 +242,7 @@ fn said(times: &PhaseTimes, phase: Phase) -> String {
     }
 }
 
-fn table(title: &str, rows: &[PhaseRow]) -> Grid {
+fn table(title: &str, rows: &[PhaseRow]) -> Table {
     let headers = [
         "subject",
         "responses",
@@ -273,10 +261,11 @@ fn table(title: &str, rows: &[PhaseRow]) -> Grid {
             line
         })
     });
-    Grid::figures(format!("{title}, by phase"), headers, lines).named_by(3)
+    Table::new(headers, lines)
+        .captioned(format!("{title}, by phase"))
+        .named_by(3)
 }
 
-/// What the pattern of a phase means.
 fn key(phase: Phase) -> Element {
     let swatch = element("rect")
         .class(class(phase))

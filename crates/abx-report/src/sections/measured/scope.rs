@@ -112,7 +112,6 @@ pub(crate) fn of_all(record: &StudyRecord) -> Vec<String> {
     families.into_iter().chain(shared).collect()
 }
 
-/// What is a family of its own.
 fn each(record: &StudyRecord) -> &'static str {
     let conclusions = &record.conclusions;
     match (&record.measured.faults[..], &conclusions.lost_to_faults[..]) {

@@ -2,18 +2,17 @@
 
 use abx_evidence::{MeanInterval, RunRecord, ServerTime, StudyRecord};
 
-use crate::words::table::Table;
+use crate::document::Table;
 use crate::words::units::{GLUE, UNKNOWN, count, figure};
 use crate::words::wrap::{clean_name, shorten};
 
-/// What stands below the table.
 pub(crate) const SERVER_TIMES_LEGEND: &str = "server timings: durations that subjects themselves \
      gave in the header Server-Timing of the responses that are verified: the mean over blocks, \
      and its interval. Below them, subject less baseline.";
 
 /// A row for each name and subject under a load, then for each name and pair; `None` where no
 /// subject gave any.
-pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Table<4>> {
+pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Table> {
     let found = &record.conclusions;
     let times = found.server_times.iter().filter(|one| one.load == load);
     let times = times.map(|one| {
@@ -35,12 +34,11 @@ pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Tab
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// What stands below the table of a run.
 pub(crate) const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server itself \
      gave in the header Server-Timing of the responses that are verified, and their mean.";
 
 /// A row for each name that a server gave in a run; `None` where it gave none.
-pub(crate) fn run_server_times_table(record: &RunRecord) -> Option<Table<3>> {
+pub(crate) fn run_server_times_table(record: &RunRecord) -> Option<Table> {
     let rows = record.server_times.iter().map(|one| {
         let name = clean_name(&one.name);
         [name, figure(one.us.mean), count(one.count)]
@@ -63,7 +61,6 @@ pub(crate) fn server_times_at_a_glance(record: &RunRecord) -> String {
     each.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// Server timings that fit on a line.
 const SHOWN_AT_A_GLANCE: usize = 3;
 
 fn row(name: String, us: &MeanInterval, responses: String) -> [String; 4] {

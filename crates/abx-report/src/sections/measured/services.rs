@@ -2,16 +2,15 @@
 
 use abx_evidence::{ServiceUse, Summary};
 
-use crate::words::table::Table;
+use crate::document::Table;
 use crate::words::units::{bytes, figure, or_unknown, whole_percent};
 use crate::words::wrap::clean_name;
 
-/// What stands below the table.
 pub(crate) const SERVICES_LEGEND: &str = "services: their CPU time per response of the subject \
      that was loaded, the share of the servers' CPUs that they used meanwhile, and their memory.";
 
 /// A row for each service and subject; `None` where there is no service.
-pub(crate) fn services_table(summaries: &[&Summary]) -> Option<Table<4>> {
+pub(crate) fn services_table(summaries: &[&Summary]) -> Option<Table> {
     let row = |one: &Summary, used: &ServiceUse| {
         [
             format!(

@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{SliceFigures, StudyRecord, slice_figures};
 
+use crate::document::Table;
 use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Scale, Stroke, Subjects, Tick, load_number,
     rate,
 };
-use crate::html::markup::{CaptionedFigure, Grid, Markup, note};
+use crate::html::markup::{CaptionedFigure, Markup, note};
 use crate::sections::measured::each_load::each_load;
 use crate::words::metrics::rate_name;
 use crate::words::units::{count, figure, nanos, plural};
 use crate::words::verdict::{name, place};
 
-/// A plot for each load.
 pub(crate) fn slices(record: &StudyRecord, subjects: &Subjects) -> Markup {
     let out = each_load(record, |load| {
         let plot = of_load(record, load, subjects).map(CaptionedFigure::markup);
@@ -62,7 +62,6 @@ impl Layout {
         }
     }
 
-    /// The middle of a slice.
     fn middle(&self, slice: &SliceFigures) -> f64 {
         let start = self
             .blocks
@@ -242,7 +241,6 @@ fn scale_is_log(record: &StudyRecord, load: &LoadRecord) -> bool {
     most > LOG_FROM * least
 }
 
-/// The least and the most of these.
 fn extremes(rates: impl Iterator<Item = f64>) -> (f64, f64) {
     rates.fold((f64::INFINITY, 0.0), |(least, most), rate| {
         (rate.min(least), rate.max(most))
@@ -261,7 +259,7 @@ fn table(
     all: &[SliceFigures],
     subjects: &Subjects,
     unit: &str,
-) -> Grid {
+) -> Table {
     let row = |block: &u32| {
         let mut cells = vec![block.to_string()];
         for (_, subject) in subjects.iter() {
@@ -283,19 +281,12 @@ fn table(
             .iter()
             .map(|(_, subject)| format!("{}, {unit}", name(subject))),
     );
-    Grid::figures(
-        format!("Slowest and fastest slice of each block {under}"),
-        headers,
-        layout.blocks.keys().map(row),
-    )
+    Table::new(headers, layout.blocks.keys().map(row))
+        .captioned(format!("Slowest and fastest slice of each block {under}"))
 }
 
-/// The share of a block's length that is left free behind it.
 const GAP: f64 = 0.08;
 const BLOCKS_NAMED: usize = 16;
-/// More points than this are neither told apart nor quickly drawn.
 const POINTS_MAX: usize = 1_200;
-/// Up to so many points each has room for its usual size.
 const FEW: usize = 120;
-/// From this ratio of throughputs on the axis is logarithmic.
 const LOG_FROM: f64 = 8.0;

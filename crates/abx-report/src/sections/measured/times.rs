@@ -4,16 +4,16 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{ResponseTimes, StudyRecord, SubjectView};
 
+use crate::document::Table;
 use crate::html::charts::{
     NAMED, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, load_number,
     named_shares, nines, plain, share_at, share_text, tail_axis, time_text,
 };
-use crate::html::markup::{CaptionedFigure, Grid, Markup, note, side_by_side, with_unit};
+use crate::html::markup::{CaptionedFigure, Markup, note, side_by_side, with_unit};
 use crate::sections::measured::each_load::each_load;
 use crate::words::units::count;
 use crate::words::verdict::{name, place};
 
-/// Two plots and a table for each load.
 pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
     let out = each_load(record, |load| {
         let found = subjects.iter().filter_map(|(number, subject)| {
@@ -50,14 +50,12 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
     all
 }
 
-/// The times of one subject.
 struct SubjectTimes<'a> {
     number: usize,
     subject: &'a str,
     times: ResponseTimes,
 }
 
-/// A share of the requests with the time that it does not exceed.
 #[derive(Clone, Copy)]
 struct QuantilePoint {
     share: f64,
@@ -75,7 +73,6 @@ impl SubjectTimes<'_> {
         })
     }
 
-    /// The last share that is more than one request from the end.
     fn last_share(&self) -> f64 {
         1.0 - 1.0 / (self.times.count() as f64).max(2.0)
     }
@@ -87,7 +84,6 @@ impl SubjectTimes<'_> {
         shares.filter_map(|share| self.point(share)).collect()
     }
 
-    /// Shares at equal distances, and the tail.
     fn whole(&self) -> Vec<QuantilePoint> {
         let shares = (0..STEPS).map(|step| f64::from(step) / f64::from(STEPS));
         let mut shares: Vec<f64> = shares.collect();
@@ -208,7 +204,7 @@ fn curves(
     plot.curve(number, Stroke::AtLeast, &places[known.saturating_sub(1)..]);
 }
 
-fn table(under: &str, known: &[SubjectTimes]) -> Grid {
+fn table(under: &str, known: &[SubjectTimes]) -> Table {
     let row = |share: &f64| {
         let mut cells = vec![share_text(*share)];
         cells.extend(known.iter().map(|one| {
@@ -229,12 +225,9 @@ fn table(under: &str, known: &[SubjectTimes]) -> Grid {
     headers.extend(known.iter().map(|one| format!("{}, µs", name(one.subject))));
     let shares = NAMED.iter();
     let in_reach = |share: &&f64| known.iter().any(|one| **share <= one.last_share());
-    Grid::figures(
-        format!("Response time that a share of the requests does not exceed, {under}"),
-        headers,
-        shares.filter(in_reach).map(row),
-    )
+    Table::new(headers, shares.filter(in_reach).map(row)).captioned(format!(
+        "Response time that a share of the requests does not exceed, {under}"
+    ))
 }
 
-/// Places of a curve.
 const STEPS: u32 = 240;

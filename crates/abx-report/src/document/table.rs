@@ -3,35 +3,71 @@
 use crate::words::labels::label_lines;
 use crate::words::wrap::{shorten, wrap};
 
-/// Rows under headers. The first column holds names and stands on the left, the
-/// others hold figures and stand on the right.
-pub(crate) struct Table<const N: usize> {
-    pub(crate) headers: [String; N],
-    pub(crate) rows: Vec<[String; N]>,
+/// Rows under headers, which text, HTML and Markdown each show in their way.
+pub(crate) struct Table {
+    /// What it shows; on the terminal a paragraph above it says so.
+    pub(crate) caption: String,
+    pub(crate) headers: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// How many columns, from the left, name the row. Text and Markdown take one.
+    pub(crate) names: usize,
+    pub(crate) cells: CellKind,
 }
 
-impl<const N: usize> Table<N> {
-    /// These rows under these headers.
-    pub(crate) fn new(
-        headers: [impl Into<String>; N],
-        rows: impl IntoIterator<Item = [String; N]>,
-    ) -> Table<N> {
+/// What stands in the cells that name no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CellKind {
+    /// At the right.
+    Figures,
+    /// At the left, in as many lines as they need.
+    Words,
+}
+
+impl Table {
+    /// A table of figures without a caption; the first column names the rows.
+    pub(crate) fn new<H: Into<String>, R: Into<Vec<String>>>(
+        headers: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Table {
         Table {
-            headers: headers.map(Into::into),
-            rows: rows.into_iter().collect(),
+            caption: String::new(),
+            headers: headers.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().map(Into::into).collect(),
+            names: 1,
+            cells: CellKind::Figures,
         }
+    }
+
+    pub(crate) fn captioned(self, caption: impl Into<String>) -> Table {
+        Table {
+            caption: caption.into(),
+            ..self
+        }
+    }
+
+    pub(crate) fn of_words(self) -> Table {
+        Table {
+            cells: CellKind::Words,
+            ..self
+        }
+    }
+
+    pub(crate) fn named_by(self, names: usize) -> Table {
+        Table { names, ..self }
     }
 
     /// The table in lines of at most `width` columns. Long names take several of them, as
     /// long as a list takes no fewer.
     pub(crate) fn text(&self, width: usize) -> String {
-        let figures: Vec<usize> = (1..N).map(|column| self.width(column)).collect();
+        let figures: Vec<usize> = (1..self.headers.len())
+            .map(|column| self.width(column))
+            .collect();
         let taken: usize = figures.iter().map(|figure| figure + GAP.len()).sum();
         let longest = self.width(0);
         let room = width.saturating_sub(taken).min(longest);
-        let lines = |row: &[String; N]| label_lines(&row[0], room);
+        let lines = |row: &[String]| label_lines(&row[0], room);
         // A list has a line for the name and one for each figure.
-        let is_tall = self.rows.iter().any(|row| lines(row).len() > N);
+        let is_tall = self.rows.iter().any(|row| lines(row).len() > row.len());
         if room < longest.min(NAME_MIN) || is_tall {
             return self.list(width);
         }
@@ -78,7 +114,6 @@ impl<const N: usize> Table<N> {
 }
 
 const GAP: &str = "  ";
-/// Names do not get less room than this.
 const NAME_MIN: usize = 8;
 
 fn letters(text: &str) -> usize {
@@ -89,11 +124,11 @@ fn letters(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn table(names: [&str; 2]) -> Table<2> {
-        Table {
-            headers: ["name", "requests/s"].map(str::to_owned),
-            rows: names.map(|name| [name, "41,235"].map(str::to_owned)).into(),
-        }
+    fn table(names: [&str; 2]) -> Table {
+        Table::new(
+            ["name", "requests/s"],
+            names.map(|name| [name, "41,235"].map(str::to_owned)),
+        )
     }
 
     #[test]
