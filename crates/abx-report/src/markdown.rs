@@ -2,7 +2,14 @@
 
 use crate::document::{Document, Part, Table};
 use crate::words::prose::{SentencePart, parts};
+use crate::words::style::Style;
 use crate::words::wrap::{clean, clean_name};
+
+/// Markdown breaks lines itself.
+pub(crate) const UNBROKEN: Style = Style {
+    width: 100_000,
+    ..Style::plain()
+};
 
 impl Table {
     /// Names at the left, figures at the right.

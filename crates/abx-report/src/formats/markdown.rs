@@ -1,31 +1,24 @@
 //! GitHub-flavoured Markdown: a summary for a pull request or a job's page.
 
-use abx_evidence::{Comparison, ExpectationResult, Finding, Level, Role, RunRecord, StudyRecord};
+use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 
-use crate::markdown::{code, details, escape, fenced, quoting, row};
+use crate::markdown::{UNBROKEN, code, escape, fenced};
 use crate::reports::run::run_text;
-use crate::sections::compared::alone::{CURVE_LEGEND, curve_table, is_alone, sentences};
-use crate::sections::compared::expectations::{headline, like, outcome, overall, reason};
+use crate::sections::compared::alone::{CURVE_LEGEND, curve_table, is_alone};
+use crate::sections::compared::expectations::{expectations_markdown, headline, like, overall};
 use crate::sections::compared::faults::faults_text;
-use crate::sections::compared::findings::{Cause, LoadCount, causes};
+use crate::sections::compared::findings::{LoadCount, findings_markdown};
 use crate::sections::compared::grid;
-use crate::sections::compared::grid::verdict_matrix;
-use crate::sections::compared::overview::lacking;
 use crate::sections::compared::past_baseline::past_baseline;
+use crate::sections::compared::ratios::also_compared_markdown;
 use crate::sections::compared::summaries::under;
 use crate::sections::compared::sweeps::{capacities_text, sweeps_text};
-use crate::sections::measured::how_measured::{how_measured_text, repeating};
-use crate::sections::measured::{phases, scope};
-use crate::words::metrics::{capitalized, metric_of};
-use crate::words::ratio::ratio_cells;
+use crate::sections::compared::verdicts::verdicts_markdown;
+use crate::sections::measured::how_measured::how_measured_markdown;
+use crate::sections::measured::phases;
+use crate::sections::measured::scope::scope_markdown;
 use crate::words::style::{ReportExtent, Style, mark};
-use crate::words::units::{figure, percent};
-use crate::words::verdict::{instead_of_throughput, place, remarks, sentence, word_of};
-
-const STYLE: Style = Style {
-    width: 100_000,
-    ..Style::plain()
-};
+use crate::words::units::figure;
 
 /// A study in Markdown: verdicts, at a glance where they are many, expectations,
 /// figures, findings, and how to have the same again.
@@ -37,19 +30,19 @@ pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> St
     };
     let sections = [
         heading(record, answers),
-        expectations(record, answers),
-        primary(record),
+        expectations_markdown(record, answers),
+        verdicts_markdown(record),
         beyond_pairs(record),
-        scope(record),
+        scope_markdown(record),
         figures(record),
         phases::study_phases(record).markdown(),
-        also_compared(record),
-        findings(
+        also_compared_markdown(record),
+        findings_markdown(
             &record.conclusions.validity.findings,
             loads,
             grid::is_needed(record),
         ),
-        reproduce(record),
+        how_measured_markdown(record),
     ];
     joined(&sections)
 }
@@ -68,7 +61,7 @@ pub fn run_markdown(record: &RunRecord) -> String {
     };
     let sections = [
         format!("### abx: {headline}\n"),
-        findings(&record.findings, LoadCount::One, false),
+        findings_markdown(&record.findings, LoadCount::One, false),
         fenced(&run_text(&bare, ReportExtent::Full, &Style::plain())),
     ];
     joined(&sections)
@@ -77,7 +70,7 @@ pub fn run_markdown(record: &RunRecord) -> String {
 fn joined(sections: &[String]) -> String {
     let sections = sections.iter().filter(|section| !section.is_empty());
     let all: Vec<&str> = sections.map(String::as_str).collect();
-    STYLE.finish(&all.join("\n"))
+    UNBROKEN.finish(&all.join("\n"))
 }
 
 /// The answer to what was expected, else the question that a study answers.
@@ -89,31 +82,6 @@ fn heading(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
         return "### abx: how much can the server serve?\n".to_owned();
     }
     "### abx: which server is faster?\n".to_owned()
-}
-
-fn verdicts(record: &StudyRecord) -> String {
-    let mut out = String::new();
-    for one in record.conclusions.primary() {
-        let mark = mark(one.verdict);
-        let said = quoting(&sentence(record, one, &STYLE));
-        out.push_str(&format!("- {mark} **{said}**\n"));
-        for remark in remarks(record, one) {
-            out.push_str(&format!("  - {}\n", quoting(&remark)));
-        }
-    }
-    if let Some(text) = instead_of_throughput(record) {
-        out.push_str(&format!("\n{}\n", escape(text)));
-    }
-    if is_alone(record) {
-        let said = sentences(record).into_iter();
-        return said
-            .map(|text| format!("- **{}**\n", escape(&text)))
-            .collect();
-    }
-    match out.is_empty() && record.measured.past_baseline.is_none() {
-        true => "**Nothing was compared.**\n".to_owned(),
-        false => out,
-    }
 }
 
 /// What is said of older records, sweeps, capacities and faults, as on the terminal.
@@ -132,172 +100,14 @@ fn beyond_pairs(record: &StudyRecord) -> String {
     }
 }
 
-/// What was not varied, and how often any of several families is wrong.
-fn scope(record: &StudyRecord) -> String {
-    let scope = std::iter::once(scope::of_study(record));
-    let lines = scope.chain(scope::of_all(record));
-    let lines: Vec<String> = lines.map(|line| escape(&line) + "\n").collect();
-    lines.join("\n")
-}
-
-fn expectations(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
-    if answers.is_empty() {
-        return String::new();
-    }
-    let mut rows = vec![
-        ["expected", "where", "", "measured"].map(str::to_owned),
-        ["---"; 4].map(str::to_owned),
-    ];
-    rows.extend(answers.iter().map(|answer| {
-        let place = match answer.load.as_str() {
-            "" => String::new(),
-            load => place(record, load),
-        };
-        [
-            code(&answer.expected),
-            escape(&place),
-            format!("**{}**", outcome(&answer.standing)),
-            quoting(&reason(record, answer)),
-        ]
-    }));
-    rows.iter().map(|cells| row(cells)).collect()
-}
-
-/// What was asked, in words and figures: at a glance where it is much, and each
-/// answer out of the way.
-fn primary(record: &StudyRecord) -> String {
-    let each = format!(
-        "{}\n{}",
-        verdicts(record),
-        comparisons(record, Role::Primary)
-    );
-    match verdict_matrix(record) {
-        matrix if matrix.is_empty() => each,
-        matrix => {
-            let lacking =
-                lacking(record).map_or_else(String::new, |text| format!("\n{}\n", escape(&text)));
-            let each = details("Each verdict in words", &each);
-            format!("{matrix}{lacking}\n{each}")
-        }
-    }
-}
-
-/// A table of comparisons of one role; empty without any.
-fn comparisons(record: &StudyRecord, role: Role) -> String {
-    let all = record
-        .conclusions
-        .comparisons
-        .iter()
-        .filter(|one| one.role == role);
-    let rows: Vec<String> = all.map(|one| row(&comparison(record, one))).collect();
-    if rows.is_empty() {
-        return String::new();
-    }
-    let headers = ["", "where", "metric", "ratio", "interval", "verdict"].map(str::to_owned);
-    let line = ["---", "---", "---", "---:", "---", "---"].map(str::to_owned);
-    row(&headers) + &row(&line) + &rows.concat()
-}
-
-fn comparison(record: &StudyRecord, one: &Comparison) -> [String; 6] {
-    let [ratio, interval] = ratio_cells(one);
-    let place = match one.load.as_str() {
-        "" => String::new(),
-        load => place(record, load),
-    };
-    let fragile = if one.fragile { ", fragile" } else { "" };
-    [
-        escape(&format!("{} / {}", one.subject, one.baseline)),
-        escape(&place),
-        escape(&metric_of(record, one)),
-        ratio,
-        interval,
-        format!("{}{fragile}", word_of(one)),
-    ]
-}
-
 /// Every subject under each load; if there is one subject, each load in one table.
 fn figures(record: &StudyRecord) -> String {
     let is_curve = is_alone(record) && record.measured.loads.len() > 1;
-    if let Some(table) = curve_table(record, &STYLE).filter(|_| is_curve) {
+    if let Some(table) = curve_table(record, &UNBROKEN).filter(|_| is_curve) {
         let legend = escape(CURVE_LEGEND);
         return format!("{}\n{legend}\n", table.markdown());
     }
-    let each = { record.measured.loads.iter() }.map(|load| under(record, load, &STYLE).markdown());
+    let each =
+        { record.measured.loads.iter() }.map(|load| under(record, load, &UNBROKEN).markdown());
     each.collect::<Vec<_>>().join("\n")
-}
-
-/// What else was compared, out of the way.
-fn also_compared(record: &StudyRecord) -> String {
-    let table = comparisons(record, Role::Exploratory);
-    if table.is_empty() {
-        return table;
-    }
-    let confidence = record
-        .conclusions
-        .comparisons
-        .first()
-        .map_or(0.95, |one| one.confidence);
-    details(
-        &format!(
-            "Also compared ({} intervals; with this many intervals, one may miss by chance)",
-            percent(confidence)
-        ),
-        &table,
-    )
-}
-
-/// What limits the result, an entry per cause and the notes folded away; in a study that
-/// compares much it names only whom each cause concerns and where.
-fn findings(all: &[Finding], loads: LoadCount, is_counted: bool) -> String {
-    let entry = |cause: &Cause| {
-        let seen = match is_counted {
-            true => vec![cause.text()],
-            false => cause.messages(loads),
-        };
-        let seen: Vec<String> = seen.iter().map(|text| quoting(text)).collect();
-        let remedies = cause.remedies();
-        let remedies = remedies
-            .iter()
-            .map(|remedy| format!("<br>→ {}", quoting(&capitalized(remedy))));
-        let (level, seen) = (level(cause.level), seen.join("<br>"));
-        format!("- **{level}** {seen}{}\n", remedies.collect::<String>())
-    };
-    let causes = causes(all);
-    let (notes, limits): (Vec<&Cause>, Vec<&Cause>) =
-        causes.iter().partition(|cause| cause.level == Level::Note);
-    let [notes_text, limits_text] =
-        [&notes, &limits].map(|causes| causes.iter().map(|cause| entry(cause)).collect::<String>());
-    let kinds: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
-    let folded =
-        (!notes.is_empty()).then(|| details(&format!("Notes: {}", kinds.join(", ")), &notes_text));
-    let parts = [Some(limits_text), folded].into_iter().flatten();
-    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
-    parts.join("\n")
-}
-
-fn level(level: Level) -> &'static str {
-    match level {
-        Level::Note => "NOTE",
-        Level::Bound => "BOUND",
-        Level::Void => "VOID",
-    }
-}
-
-fn reproduce(record: &StudyRecord) -> String {
-    let mut text = fenced(&repeating(record));
-    text.push('\n');
-    for line in how_measured_text(record, &STYLE).lines() {
-        text.push_str(&format!("- {}\n", escape(line)));
-    }
-    let machine = &record.measured.machine;
-    let mut about = vec![format!("{} processors", machine.cpus)];
-    about.extend(machine.cpu_model.clone());
-    about.extend(
-        machine
-            .kernel
-            .as_ref()
-            .map(|kernel| format!("Linux {kernel}")),
-    );
-    text.push_str(&format!("- Machine: {}.\n", escape(&about.join(", "))));
-    details("How it was measured, and how to repeat it", &text)
 }

@@ -200,7 +200,7 @@ fn rows(table: &Table, canvas: &mut Canvas) {
     let column = (WIDTH - 2.0 * EDGE - NAMES) / (table.headers.len() - 1) as f64;
     let mut line = |class: &str, cells: &[String]| {
         canvas.y += 20.0;
-        let [name, figures @ ..] = &cells[..] else {
+        let [name, figures @ ..] = cells else {
             return;
         };
         let at = [EDGE, canvas.y - 4.0];

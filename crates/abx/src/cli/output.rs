@@ -344,9 +344,9 @@ impl StudyFormatFlags {
     }
 }
 
-fn given<const N: usize>(
-    all: [(&'static str, &Option<String>); N],
-) -> impl Iterator<Item = (&'static str, &str)> {
+fn given<'a, const N: usize>(
+    all: [(&'static str, &'a Option<String>); N],
+) -> impl Iterator<Item = (&'static str, &'a str)> {
     let each = all.into_iter();
     each.filter_map(|(flag, place)| Some((flag, place.as_deref()?)))
 }

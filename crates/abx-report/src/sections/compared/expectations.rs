@@ -6,6 +6,7 @@ use abx_evidence::{
 
 use crate::html::markup::{Markup, element};
 use crate::html::sign::sign;
+use crate::markdown::{code, escape, quoting, row};
 use crate::words::metrics::{capitalized, metric_name};
 use crate::words::prose::{message, prose, remedy};
 use crate::words::style::ReportExtent;
@@ -286,6 +287,29 @@ pub fn no_claim_line(findings: &[Finding], answers: &[ExpectationResult]) -> Str
         (None, None) => "the report says why".to_owned(),
     };
     format!("no claim is possible (exit code 3): {why}")
+}
+
+pub(crate) fn expectations_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
+    if answers.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![
+        ["expected", "where", "", "measured"].map(str::to_owned),
+        ["---"; 4].map(str::to_owned),
+    ];
+    rows.extend(answers.iter().map(|answer| {
+        let place = match answer.load.as_str() {
+            "" => String::new(),
+            load => place(record, load),
+        };
+        [
+            code(&answer.expected),
+            escape(&place),
+            format!("**{}**", outcome(&answer.standing)),
+            quoting(&reason(record, answer)),
+        ]
+    }));
+    rows.iter().map(|cells| row(cells)).collect()
 }
 
 #[cfg(test)]

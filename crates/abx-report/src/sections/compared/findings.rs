@@ -3,6 +3,8 @@
 use abx_evidence::{Comparison, Finding, FindingId, Level, StudyRecord, Verdict};
 
 use crate::html::markup::{Element, Markup, element, folded, note, quoting};
+use crate::markdown;
+use crate::words::metrics::capitalized;
 use crate::words::prose::{first_sentence, message, remedy};
 use crate::words::style::{Style, Tint};
 use crate::words::units::{count, plural};
@@ -250,14 +252,19 @@ pub(crate) fn by_level(all: &[Finding], style: &Style) -> String {
 }
 
 fn entry_text(level: Level, text: &str, style: &Style) -> String {
-    let (word, tint) = match level {
-        Level::Note => ("NOTE", Tint::Plain),
-        Level::Bound => ("BOUND", Tint::Doubtful),
-        Level::Void => ("VOID", Tint::Bad),
-    };
+    let (word, tint) = level_tag(level);
     let blanks = " ".repeat(INDENT.len() - word.len());
     let first = format!("{}{blanks}", style.paint(word, tint));
     wrap(text, &first, INDENT, style.columns())
+}
+
+/// The word of a level in text and Markdown, and its colour on a terminal.
+fn level_tag(level: Level) -> (&'static str, Tint) {
+    match level {
+        Level::Note => ("NOTE", Tint::Plain),
+        Level::Bound => ("BOUND", Tint::Doubtful),
+        Level::Void => ("VOID", Tint::Bad),
+    }
 }
 
 fn to_do(finding: &Finding, style: &Style) -> String {
@@ -390,6 +397,35 @@ pub(crate) fn reasons(record: &StudyRecord, one: &Comparison) -> Option<Element>
     };
     let reasons = element("span").class("reasons").text(word).add(links);
     (!ids.is_empty()).then_some(reasons)
+}
+
+/// What limits the result, an entry per cause and the notes folded away; in a study that
+/// compares much it names only whom each cause concerns and where.
+pub(crate) fn findings_markdown(all: &[Finding], loads: LoadCount, is_counted: bool) -> String {
+    let entry = |cause: &Cause| {
+        let seen = match is_counted {
+            true => vec![cause.text()],
+            false => cause.messages(loads),
+        };
+        let seen: Vec<String> = seen.iter().map(|text| markdown::quoting(text)).collect();
+        let remedies = cause.remedies();
+        let remedies = remedies
+            .iter()
+            .map(|remedy| format!("<br>→ {}", markdown::quoting(&capitalized(remedy))));
+        let (level, seen) = (level_tag(cause.level).0, seen.join("<br>"));
+        format!("- **{level}** {seen}{}\n", remedies.collect::<String>())
+    };
+    let causes = causes(all);
+    let (notes, limits): (Vec<&Cause>, Vec<&Cause>) =
+        causes.iter().partition(|cause| cause.level == Level::Note);
+    let [notes_text, limits_text] =
+        [&notes, &limits].map(|causes| causes.iter().map(|cause| entry(cause)).collect::<String>());
+    let kinds: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
+    let folded = (!notes.is_empty())
+        .then(|| markdown::details(&format!("Notes: {}", kinds.join(", ")), &notes_text));
+    let parts = [Some(limits_text), folded].into_iter().flatten();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
 }
 
 #[cfg(test)]

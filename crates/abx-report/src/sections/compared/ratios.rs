@@ -9,6 +9,7 @@ use crate::html::charts::{
 };
 use crate::html::markup::{Element, LINE, Markup, element, note};
 use crate::html::sign::sign;
+use crate::markdown::{self, details, escape};
 use crate::sections::compared::findings::{ratio_id, reasons};
 use crate::words::labels::{label_lines, label_width};
 use crate::words::metrics::{capitalized, metric_of, metric_under};
@@ -463,6 +464,61 @@ pub(crate) fn picture_of(row: &RatioRow, scale: Scale) -> Element {
 }
 
 const BEYOND: f64 = 3.0;
+
+/// A table of comparisons of one role; empty without any.
+pub(crate) fn comparisons_markdown(record: &StudyRecord, role: Role) -> String {
+    let all = record
+        .conclusions
+        .comparisons
+        .iter()
+        .filter(|one| one.role == role);
+    let rows: Vec<String> = all
+        .map(|one| markdown::row(&cells_markdown(record, one)))
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let headers = ["", "where", "metric", "ratio", "interval", "verdict"].map(str::to_owned);
+    let line = ["---", "---", "---", "---:", "---", "---"].map(str::to_owned);
+    markdown::row(&headers) + &markdown::row(&line) + &rows.concat()
+}
+
+fn cells_markdown(record: &StudyRecord, one: &Comparison) -> [String; 6] {
+    let [ratio, interval] = ratio_cells(one);
+    let place = match one.load.as_str() {
+        "" => String::new(),
+        load => place(record, load),
+    };
+    let fragile = if one.fragile { ", fragile" } else { "" };
+    [
+        escape(&format!("{} / {}", one.subject, one.baseline)),
+        escape(&place),
+        escape(&metric_of(record, one)),
+        ratio,
+        interval,
+        format!("{}{fragile}", word_of(one)),
+    ]
+}
+
+/// What else was compared, out of the way.
+pub(crate) fn also_compared_markdown(record: &StudyRecord) -> String {
+    let table = comparisons_markdown(record, Role::Exploratory);
+    if table.is_empty() {
+        return table;
+    }
+    let confidence = record
+        .conclusions
+        .comparisons
+        .first()
+        .map_or(0.95, |one| one.confidence);
+    details(
+        &format!(
+            "Also compared ({} intervals; with this many intervals, one may miss by chance)",
+            percent(confidence)
+        ),
+        &table,
+    )
+}
 
 #[cfg(test)]
 mod tests {

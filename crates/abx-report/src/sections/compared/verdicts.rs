@@ -4,15 +4,20 @@ use abx_evidence::{Comparison, StudyRecord};
 
 use crate::html::markup::{Element, LINE, Markup, element, folded, note};
 use crate::html::sign::sign;
+use crate::markdown::{UNBROKEN, details, escape, quoting};
 use crate::sections::compared::alone::{is_alone, sentences};
 use crate::sections::compared::findings::reasons;
 use crate::sections::compared::grid;
 use crate::sections::compared::grid::matrix_html;
+use crate::sections::compared::grid::verdict_matrix;
 use crate::sections::compared::overview::{counts, lacking, largest, leaders};
+use crate::sections::compared::ratios::comparisons_markdown;
 use crate::sections::measured::scope;
 use crate::words::style::Style;
+use crate::words::style::mark;
 use crate::words::units::percent;
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence, word};
+use abx_evidence::Role;
 
 pub(crate) fn title(record: &StudyRecord) -> String {
     let names: Vec<String> = record
@@ -114,3 +119,47 @@ fn card(record: &StudyRecord, one: &Comparison) -> Element {
 
 const NAMES_MAX: usize = 5;
 const CARDS_MAX: usize = 6;
+
+/// What was asked, in words and figures: at a glance where it is much, and each
+/// answer out of the way.
+pub(crate) fn verdicts_markdown(record: &StudyRecord) -> String {
+    let each = format!(
+        "{}\n{}",
+        sentences_markdown(record),
+        comparisons_markdown(record, Role::Primary)
+    );
+    match verdict_matrix(record) {
+        matrix if matrix.is_empty() => each,
+        matrix => {
+            let lacking =
+                lacking(record).map_or_else(String::new, |text| format!("\n{}\n", escape(&text)));
+            let each = details("Each verdict in words", &each);
+            format!("{matrix}{lacking}\n{each}")
+        }
+    }
+}
+
+fn sentences_markdown(record: &StudyRecord) -> String {
+    let mut out = String::new();
+    for one in record.conclusions.primary() {
+        let mark = mark(one.verdict);
+        let said = quoting(&sentence(record, one, &UNBROKEN));
+        out.push_str(&format!("- {mark} **{said}**\n"));
+        for remark in remarks(record, one) {
+            out.push_str(&format!("  - {}\n", quoting(&remark)));
+        }
+    }
+    if let Some(text) = instead_of_throughput(record) {
+        out.push_str(&format!("\n{}\n", escape(text)));
+    }
+    if is_alone(record) {
+        let said = sentences(record).into_iter();
+        return said
+            .map(|text| format!("- **{}**\n", escape(&text)))
+            .collect();
+    }
+    match out.is_empty() && record.measured.past_baseline.is_none() {
+        true => "**Nothing was compared.**\n".to_owned(),
+        false => out,
+    }
+}

@@ -5,6 +5,7 @@ use abx_evidence::{StudyRecord, Waiting};
 
 use crate::document::Table;
 use crate::html::markup::{Element, Markup, element, folded, note};
+use crate::markdown::{UNBROKEN, details, escape, fenced};
 use crate::sections::measured::scope::not_varied;
 use crate::words::fleet::agents;
 use crate::words::load::{alone, arrivals, exchange, keep_alive, requests};
@@ -391,3 +392,22 @@ fn numbers(all: &[usize]) -> String {
 }
 
 const NOT_READ: &str = "not checked";
+
+pub(crate) fn how_measured_markdown(record: &StudyRecord) -> String {
+    let mut text = fenced(&repeating(record));
+    text.push('\n');
+    for line in how_measured_text(record, &UNBROKEN).lines() {
+        text.push_str(&format!("- {}\n", escape(line)));
+    }
+    let machine = &record.measured.machine;
+    let mut about = vec![format!("{} processors", machine.cpus)];
+    about.extend(machine.cpu_model.clone());
+    about.extend(
+        machine
+            .kernel
+            .as_ref()
+            .map(|kernel| format!("Linux {kernel}")),
+    );
+    text.push_str(&format!("- Machine: {}.\n", escape(&about.join(", "))));
+    details("How it was measured, and how to repeat it", &text)
+}

@@ -2,6 +2,7 @@
 
 use abx_evidence::{CpuSharing, Families, Route, Scope, StudyRecord};
 
+use crate::markdown::escape;
 use crate::words::style::Style;
 use crate::words::units::percent;
 
@@ -165,6 +166,14 @@ pub(crate) fn scope_text(record: &StudyRecord, style: &Style) -> String {
     let scope = std::iter::once(of_study(record));
     let lines = scope.chain(of_all(record));
     lines.map(|line| style.paragraph(&line)).collect()
+}
+
+/// What was not varied, and how often any of several families is wrong.
+pub(crate) fn scope_markdown(record: &StudyRecord) -> String {
+    let scope = std::iter::once(of_study(record));
+    let lines = scope.chain(of_all(record));
+    let lines: Vec<String> = lines.map(|line| escape(&line) + "\n").collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]
