@@ -4,37 +4,54 @@
 //! record. Figures only get units that people read. Start at [`study_text`] or
 //! [`study_html`].
 //!
-//! Folders use those before them: `words` what all reports say alike, `text`
-//! reports for a terminal, `formats` those for other programs, `html` pages.
+//! Folders use those before them: `words` what all reports say alike, `document` the parts of
+//! reports, `html` and `markdown` the languages of pages, `sections` a file for each theme in all languages, `reports` whole texts
+//! and pages, `formats` those for other programs.
 
+mod document;
 mod formats;
 mod html;
-mod text;
+mod json;
+mod markdown;
+mod reports;
+mod sections;
 mod words;
 
-pub use formats::{
-    Percentiles, comparisons_csv, run_json, run_markdown, run_openmetrics, run_otlp, scenario_json,
-    slices_csv, study_hgrm, study_hlog, study_json, study_junit, study_markdown, study_openmetrics,
-    study_otlp, verdict_matrix,
+pub use formats::csv::{comparisons_csv, slices_csv};
+pub use formats::exporter::{EXPORTERS, Exported, ExportedText, Exporter};
+pub use formats::hgrm::{Percentiles, study_hgrm, study_hlog};
+pub use formats::junit::study_junit;
+pub use formats::markdown::{run_markdown, study_markdown};
+pub use formats::otlp::{run_otlp, study_otlp};
+pub use formats::prometheus::{run_openmetrics, study_openmetrics};
+pub use html::page::page_policy;
+pub use json::record_json;
+pub use reports::catalog::check_text;
+pub use reports::doctor::doctor_text;
+pub use reports::history::{Listed, history_text, index_html, notice_html};
+pub use reports::picture::study_svg;
+pub use reports::plan::plan_text;
+pub use reports::pooled::pooled_text;
+pub use reports::progress::{
+    RunGoal, RunNow, TimeLeft, capacities_line, failures_line, files_line, left_out_line,
+    opening_line, piloted_line, progress_line, ready_line, responses_line, run_line, seed_line,
+    service_died_line, time_left_line, try_line, verification_line,
 };
-pub use html::{
-    AnyRecord, Listed, NamedRecord, NotShown, index_html, notice_html, page_policy, run_html,
-    scenario_html, side_by_side_html, study_html, study_html_with, study_svg,
-};
-pub use text::{
-    ReportExtent, RunGoal, RunNow, TimeLeft, capacities_line, check_text, doctor_text,
-    expectations_text, failures_line, files_line, history_text, left_out_line, no_claim_line,
-    opening_line, piloted_line, plan_text, pooled_text, progress_line, ready_line, responses_line,
-    run_line, run_text, scenario_text, seed_line, service_died_line, settling_flag, study_text,
-    time_left_line, timer_text, try_line, verification_line,
-};
-pub use words::style::Style;
+pub use reports::run::run_text;
+pub use reports::run_page::run_html;
+pub use reports::scenario::{scenario_html, scenario_text};
+pub use reports::side_by_side::{AnyRecord, NamedRecord, NotShown, side_by_side_html};
+pub use reports::study::{study_html, study_html_with, study_text};
+pub use reports::timer::timer_text;
+pub use sections::compared::expectations::{expectations_text, no_claim_line, settling_flag};
+pub use sections::compared::grid::verdict_matrix;
+pub use words::style::{ReportExtent, Style};
 pub use words::units::plural;
 
 /// How reports are laid out, for crates that print reports of their own.
 pub mod printing {
+    pub use crate::document::Table;
     pub use crate::words::style::{Style, Tint};
-    pub use crate::words::table::Table;
     pub use crate::words::units::{GLUE, UNKNOWN, plural};
     pub use crate::words::wrap::{clean, clean_name, wrap};
 }

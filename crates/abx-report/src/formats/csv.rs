@@ -1,28 +1,40 @@
 //! Comma-separated values: one row for each slice, or for each comparison.
 
 use abx_evidence::record::{BlockRecord, Round, SliceRecord};
-use abx_evidence::{Bounds, Comparison, Outcome, Phase, StudyRecord, Validity};
+use abx_evidence::{Comparison, Outcome, Phase, StudyRecord, Validity};
 use serde_json::json;
 
-use super::series::word;
+use crate::formats::series::word;
 use crate::words::wrap::clean;
 
 /// Every slice of a study in the order in which it was measured, those of
 /// blocks that did not end among them. What could not be read is empty.
 #[must_use]
 pub fn slices_csv(record: &StudyRecord) -> String {
-    let mut header: Vec<String> = BEFORE_OUTCOMES.map(str::to_owned).into();
-    header.extend(Outcome::ALL.map(|one| format!("outcome_{}", one.name())));
-    header.extend(AFTER_OUTCOMES.map(str::to_owned));
-    let mut out = row(&header);
+    let mut rows = Vec::new();
     for block in &record.measured.blocks {
         for part in &block.loads {
             for (number, round) in part.rounds.iter().enumerate() {
-                for slice in &round.slices {
-                    out.push_str(&row(&slice_row(block, &part.load, number, round, slice)));
-                }
+                let slices = round.slices.iter();
+                rows.extend(slices.map(|slice| SliceRow {
+                    block,
+                    load: &part.load,
+                    number,
+                    round,
+                    slice,
+                }));
             }
         }
+    }
+    let outcomes = Outcome::ALL.map(|one| format!("outcome_{}", one.name()));
+    let before = BEFORE_OUTCOMES.map(|(name, _)| name.to_owned());
+    let after = AFTER_OUTCOMES.map(|(name, _)| name.to_owned());
+    let mut out = row([&before[..], &outcomes, &after].concat());
+    for one in &rows {
+        let outcomes = Outcome::ALL.map(|outcome| one.slice.outcomes.count(outcome).to_string());
+        let before = BEFORE_OUTCOMES.map(|(_, value)| value(one));
+        let after = AFTER_OUTCOMES.map(|(_, value)| value(one));
+        out.push_str(&row([&before[..], &outcomes, &after].concat()));
     }
     out
 }
@@ -30,194 +42,151 @@ pub fn slices_csv(record: &StudyRecord) -> String {
 /// Every comparison of a study beside the baseline, the primary ones first.
 #[must_use]
 pub fn comparisons_csv(record: &StudyRecord) -> String {
-    let mut out = row(&COMPARISON.map(str::to_owned));
+    let validity = &record.conclusions.validity;
+    let mut out = row(COMPARISON.map(|(name, _)| name.to_owned()));
     for one in &record.conclusions.comparisons {
-        out.push_str(&row(&comparison_row(one, &record.conclusions.validity)));
+        out.push_str(&row(COMPARISON.map(|(_, value)| value(one, validity))));
     }
     out
 }
 
-const BEFORE_OUTCOMES: [&str; 13] = [
-    "block",
-    "block_complete",
-    "load",
-    "round",
-    "disturbed",
-    "subject",
-    "measured_ns",
-    "wall_ns",
-    "connection_ns",
-    "sent",
-    "completed",
-    "ok",
-    "clocked",
-];
-
-const AFTER_OUTCOMES: [&str; 29] = [
-    "discarded",
-    "unsent",
-    "queued",
-    "bytes",
-    "body_bytes",
-    "connects",
-    "closing",
-    "reopened",
-    "hashed",
-    "silent",
-    "lost",
-    "out_of_order",
-    "response_ns_sum",
-    "server_cpu_ns",
-    "others_cpu_ns",
-    "generator_cpu_ns",
-    "waiting_awake_ns",
-    "busiest_worker_ns",
-    "generator_wait_ns",
-    "paused_ns",
-    "steal_ns",
-    "busy_ns",
-    "window_ns",
-    "stopped_answering",
-    "phase_requests",
-    "waiting_ns_sum",
-    "connect_ns_sum",
-    "first_byte_ns_sum",
-    "body_ns_sum",
-];
-
-const COMPARISON: [&str; 27] = [
-    "metric",
-    "role",
-    "load",
-    "subject",
-    "baseline",
-    "ratio",
-    "low",
-    "high",
-    "confidence",
-    "blocks",
-    "together",
-    "p_adjusted",
-    "verdict",
-    "at_least",
-    "fragile",
-    "blocks_more",
-    "detectable",
-    "hodges_lehmann_ratio",
-    "hodges_lehmann_low",
-    "hodges_lehmann_high",
-    "undisturbed_ratio",
-    "undisturbed_low",
-    "undisturbed_high",
-    "undisturbed_verdict",
-    "rounds_left_out",
-    "findings",
-    "step",
-];
-
-fn slice_row(
-    block: &BlockRecord,
-    load: &str,
-    round_number: usize,
-    round: &Round,
-    slice: &SliceRecord,
-) -> Vec<String> {
-    let disturbed: Vec<String> = { round.disturbed.iter() }
-        .map(|one| word(&json!(one)))
-        .collect();
-    let mut fields = vec![
-        block.index.to_string(),
-        block.complete.to_string(),
-        load.to_owned(),
-        round_number.to_string(),
-        disturbed.join(" "),
-        slice.subject.clone(),
-        slice.measured_ns.to_string(),
-        slice.wall_ns.to_string(),
-        slice.connection_ns.to_string(),
-        slice.sent.to_string(),
-        slice.completed.to_string(),
-        slice.ok.to_string(),
-        slice.clocked.to_string(),
-    ];
-    let outcomes = Outcome::ALL.iter();
-    fields.extend(outcomes.map(|one| slice.outcomes.count(*one).to_string()));
-    fields.extend([
-        slice.discarded.sent().to_string(),
-        slice.unsent.to_string(),
-        slice.queued.to_string(),
-        slice.bytes.to_string(),
-        slice.body_bytes.to_string(),
-        slice.connects.to_string(),
-        slice.closing.to_string(),
-        slice.reopened.to_string(),
-        slice.hashed.to_string(),
-        slice.silent.to_string(),
-        slice.lost.to_string(),
-        slice.out_of_order.to_string(),
-        slice.response_ns_sum.to_string(),
-        or_empty(slice.server_cpu_ns),
-        or_empty(slice.others_cpu_ns),
-        slice.generator_cpu_ns.to_string(),
-        slice.waiting_awake_ns.to_string(),
-        slice.busiest_worker_ns.to_string(),
-        or_empty(slice.generator_wait_ns),
-        slice.paused_ns.to_string(),
-        or_empty(slice.steal_ns),
-        or_empty(slice.busy_ns),
-        slice.window_ns.to_string(),
-        slice.stopped_answering.to_string(),
-        slice.phases.requests.to_string(),
-    ]);
-    fields.extend(Phase::ALL.map(|one| slice.phases.of(one).to_string()));
-    fields
+struct SliceRow<'a> {
+    block: &'a BlockRecord,
+    load: &'a str,
+    /// The number of the round within its block and load.
+    number: usize,
+    round: &'a Round,
+    slice: &'a SliceRecord,
 }
 
-fn comparison_row(one: &Comparison, validity: &Validity) -> Vec<String> {
-    let bounds = |bounds: Option<Bounds>| {
-        [
-            or_empty(bounds.map(|bounds| bounds.ratio)),
-            or_empty(bounds.map(|bounds| bounds.low)),
-            or_empty(bounds.map(|bounds| bounds.high)),
-        ]
+/// The name of a column, and what stands in it.
+type SliceColumn = (&'static str, fn(&SliceRow<'_>) -> String);
+type ComparisonColumn = (&'static str, fn(&Comparison, &Validity) -> String);
+
+/// A column that is named as the field of a slice that it shows.
+macro_rules! field {
+    ($field:ident) => {
+        (stringify!($field), |row| row.slice.$field.to_string())
     };
-    let findings: Vec<&str> = one.limits(validity).map(|one| one.id.name()).collect();
-    let undisturbed = one.undisturbed.as_ref();
-    let mut fields = vec![
-        one.metric.id().to_owned(),
-        word(&json!(one.role)),
-        one.load.clone(),
-        one.subject.clone(),
-        one.baseline.clone(),
-        or_empty(one.ratio),
-        or_empty(one.low),
-        or_empty(one.high),
-        one.confidence.to_string(),
-        one.blocks.to_string(),
-        one.together.to_string(),
-        or_empty(one.p_adjusted),
-        word(&json!(one.verdict)),
-        one.at_least.to_string(),
-        one.fragile.to_string(),
-        or_empty(one.blocks_more),
-        or_empty(one.detectable),
-    ];
-    fields.extend(bounds(one.hodges_lehmann));
-    fields.extend(bounds(undisturbed.map(|other| other.bounds)));
-    fields.push(undisturbed.map_or_else(String::new, |other| word(&json!(other.verdict))));
-    fields.push(or_empty(undisturbed.map(|other| other.rounds_left_out)));
-    fields.push(findings.join(" "));
-    fields.push(one.step.clone().unwrap_or_default());
-    fields
+    ($field:ident?) => {
+        (stringify!($field), |row| or_empty(row.slice.$field))
+    };
 }
+
+const BEFORE_OUTCOMES: [SliceColumn; 13] = [
+    ("block", |row| row.block.index.to_string()),
+    ("block_complete", |row| row.block.complete.to_string()),
+    ("load", |row| row.load.to_owned()),
+    ("round", |row| row.number.to_string()),
+    ("disturbed", |row| {
+        let each = row.round.disturbed.iter().map(|one| word(&json!(one)));
+        each.collect::<Vec<String>>().join(" ")
+    }),
+    field!(subject),
+    field!(measured_ns),
+    field!(wall_ns),
+    field!(connection_ns),
+    field!(sent),
+    field!(completed),
+    field!(ok),
+    field!(clocked),
+];
+
+const AFTER_OUTCOMES: [SliceColumn; 29] = [
+    ("discarded", |row| row.slice.discarded.sent().to_string()),
+    field!(unsent),
+    field!(queued),
+    field!(bytes),
+    field!(body_bytes),
+    field!(connects),
+    field!(closing),
+    field!(reopened),
+    field!(hashed),
+    field!(silent),
+    field!(lost),
+    field!(out_of_order),
+    field!(response_ns_sum),
+    field!(server_cpu_ns?),
+    field!(others_cpu_ns?),
+    field!(generator_cpu_ns),
+    field!(waiting_awake_ns),
+    field!(busiest_worker_ns),
+    field!(generator_wait_ns?),
+    field!(paused_ns),
+    field!(steal_ns?),
+    field!(busy_ns?),
+    field!(window_ns),
+    field!(stopped_answering),
+    ("phase_requests", |row| {
+        row.slice.phases.requests.to_string()
+    }),
+    ("waiting_ns_sum", |row| phase(row, Phase::Waiting)),
+    ("connect_ns_sum", |row| phase(row, Phase::Connect)),
+    ("first_byte_ns_sum", |row| phase(row, Phase::FirstByte)),
+    ("body_ns_sum", |row| phase(row, Phase::Body)),
+];
+
+fn phase(row: &SliceRow, phase: Phase) -> String {
+    row.slice.phases.of(phase).to_string()
+}
+
+const COMPARISON: [ComparisonColumn; 27] = [
+    ("metric", |one, _| one.metric.id().to_owned()),
+    ("role", |one, _| word(&json!(one.role))),
+    ("load", |one, _| one.load.clone()),
+    ("subject", |one, _| one.subject.clone()),
+    ("baseline", |one, _| one.baseline.clone()),
+    ("ratio", |one, _| or_empty(one.ratio)),
+    ("low", |one, _| or_empty(one.low)),
+    ("high", |one, _| or_empty(one.high)),
+    ("confidence", |one, _| one.confidence.to_string()),
+    ("blocks", |one, _| one.blocks.to_string()),
+    ("together", |one, _| one.together.to_string()),
+    ("p_adjusted", |one, _| or_empty(one.p_adjusted)),
+    ("verdict", |one, _| word(&json!(one.verdict))),
+    ("at_least", |one, _| one.at_least.to_string()),
+    ("fragile", |one, _| one.fragile.to_string()),
+    ("blocks_more", |one, _| or_empty(one.blocks_more)),
+    ("detectable", |one, _| or_empty(one.detectable)),
+    ("hodges_lehmann_ratio", |one, _| {
+        or_empty(one.hodges_lehmann.map(|bounds| bounds.ratio))
+    }),
+    ("hodges_lehmann_low", |one, _| {
+        or_empty(one.hodges_lehmann.map(|bounds| bounds.low))
+    }),
+    ("hodges_lehmann_high", |one, _| {
+        or_empty(one.hodges_lehmann.map(|bounds| bounds.high))
+    }),
+    ("undisturbed_ratio", |one, _| {
+        or_empty(one.undisturbed.as_ref().map(|other| other.bounds.ratio))
+    }),
+    ("undisturbed_low", |one, _| {
+        or_empty(one.undisturbed.as_ref().map(|other| other.bounds.low))
+    }),
+    ("undisturbed_high", |one, _| {
+        or_empty(one.undisturbed.as_ref().map(|other| other.bounds.high))
+    }),
+    ("undisturbed_verdict", |one, _| {
+        let undisturbed = one.undisturbed.as_ref();
+        or_empty(undisturbed.map(|other| word(&json!(other.verdict))))
+    }),
+    ("rounds_left_out", |one, _| {
+        or_empty(one.undisturbed.as_ref().map(|other| other.rounds_left_out))
+    }),
+    ("findings", |one, validity| {
+        let ids = one.limits(validity).map(|one| one.id.name());
+        ids.collect::<Vec<_>>().join(" ")
+    }),
+    ("step", |one, _| one.step.clone().unwrap_or_default()),
+];
 
 fn or_empty(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
 /// A line of fields. Source: RFC 4180, with the line ends of this system.
-fn row(fields: &[String]) -> String {
-    let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
+fn row(fields: impl IntoIterator<Item = String>) -> String {
+    let fields: Vec<String> = fields.into_iter().map(|field| quoted(&field)).collect();
     fields.join(",") + "\n"
 }
 
@@ -249,7 +218,7 @@ mod tests {
     fn fields_with_signs_of_their_own_are_quoted() {
         // Method: each letter that means something, and one that does not.
         let fields = ["a,b", "a\"b", "a\nb", "a b"].map(str::to_owned);
-        assert_eq!(row(&fields), "\"a,b\",\"a\"\"b\",\"a\nb\",a b\n");
+        assert_eq!(row(fields), "\"a,b\",\"a\"\"b\",\"a\nb\",a b\n");
     }
 
     #[test]
@@ -257,7 +226,7 @@ mod tests {
         // Method: an escape code, a carriage return, formulas, and numbers that begin alike.
         let fields = ["a\u{1b}[2J", "a\rb", "=cmd|x", "@a", "-1.5", "+inf"].map(str::to_owned);
         assert_eq!(
-            row(&fields),
+            row(fields),
             "a\u{fffd}[2J,a\u{fffd}b,'=cmd|x,'@a,-1.5,+inf\n"
         );
     }

@@ -144,7 +144,6 @@ fn loaded(part: &BlockLoad, is_meant: impl Fn(&SliceRecord) -> bool) -> Duration
     Duration::from_nanos(spans.map(|slice| slice.wall_ns).sum())
 }
 
-/// Blanks and commas would end a tag.
 fn tag(subject: &str, load: &str) -> String {
     let text = format!("{subject}@{load}");
     let letter = |letter: char| match letter {

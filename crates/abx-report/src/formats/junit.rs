@@ -2,7 +2,7 @@
 
 use abx_evidence::{ExpectationResult, Standing, StudyRecord, Verdict};
 
-use crate::words::expectations::{outcome, overall, reason};
+use crate::sections::compared::expectations::{outcome, overall, reason};
 use crate::words::metrics::metric_under;
 use crate::words::style::Style;
 use crate::words::units::GLUE;
@@ -55,16 +55,13 @@ pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> Strin
     document(record, overall(answers), &cases)
 }
 
-/// One test case.
 struct Case {
     class: String,
     name: String,
     result: CaseResult,
-    /// What the study says, whatever the result.
     said: String,
 }
 
-/// How a test case ends, with the message.
 enum CaseResult {
     Passed,
     Failed(String),

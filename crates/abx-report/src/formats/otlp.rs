@@ -3,7 +3,7 @@
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use serde_json::{Value, json};
 
-use super::series::{
+use crate::formats::series::{
     DataPoint, Labels, MetricType, Number, Series, Unit, run_series, study_series,
 };
 
@@ -99,7 +99,6 @@ fn attributes(labels: &Labels) -> Value {
         .collect()
 }
 
-/// By UCUM, as the semantic conventions ask for.
 fn unit(series: &Series) -> &'static str {
     match (series.kind, series.unit) {
         (MetricType::Counter, _) => "{request}",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 
-use super::series::{MetricType, Number, Series, Unit, run_series, study_series};
+use crate::formats::series::{MetricType, Number, Series, Unit, run_series, study_series};
 use crate::words::wrap::clean;
 
 /// A study as OpenMetrics text, without times of its own, so that a collector

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::words::described::Described;
 
-/// Numbers of one kind, told apart by their labels.
 pub(crate) struct Series {
     /// In snake case, without prefix and unit.
     pub(crate) name: &'static str,
@@ -119,7 +118,6 @@ pub(crate) fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// What studies and runs have in common, each with its labels.
 fn described_series(all: &[(Labels, Described)]) -> [Series; 10] {
     let of = |value: fn(&Described) -> Option<f64>| {
         let points = all.iter();
@@ -204,7 +202,6 @@ fn bounds(labels: &Labels, times: &Times) -> Vec<DataPoint> {
         .collect()
 }
 
-/// What is known of each phase that any answer of the sample had.
 fn phases(labels: &Labels, times: &PhaseTimes) -> Vec<DataPoint> {
     let each = Phase::ALL.iter().flat_map(|phase| {
         let of = times.phase(*phase);

@@ -2,7 +2,6 @@
 
 use abx_evidence::{Outcomes, PhaseTimes, RunRecord, Summary, Times};
 
-/// One server under one load, of a study or of a run.
 pub(crate) struct Described<'a> {
     pub(crate) throughput_per_s: Option<f64>,
     pub(crate) response: &'a Times,

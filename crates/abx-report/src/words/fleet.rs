@@ -2,9 +2,9 @@
 
 use abx_evidence::record::{AgentRecord, FleetRecord};
 
-use super::units::count;
-use super::verdict::name;
-use super::wrap::clean_name;
+use crate::words::units::count;
+use crate::words::verdict::name;
+use crate::words::wrap::clean_name;
 
 /// Who they were, over which bus, and how well their clocks were known.
 pub(crate) fn agents(fleet: &FleetRecord) -> String {

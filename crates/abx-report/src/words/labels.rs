@@ -1,7 +1,7 @@
 //! Labels of rows and columns: whole, on as many lines as that takes, so that labels that
 //! differ never look alike.
 
-use super::wrap::columns;
+use crate::words::wrap::columns;
 
 /// A label on lines of at most `width` columns, all but the first indented. Lines are broken
 /// at blanks, in a word that is longer than a line behind its marks, and anywhere in what has
@@ -36,7 +36,6 @@ pub(crate) fn label_width<'a>(labels: impl Iterator<Item = &'a str>, most: usize
     lines.map(|line| columns(&line)).max().unwrap_or_default()
 }
 
-/// A word that fits, or the parts of one that does not.
 fn parts(word: &str, room: usize) -> Vec<String> {
     if columns(word) <= room {
         return vec![word.to_owned()];
@@ -50,7 +49,6 @@ fn parts(word: &str, room: usize) -> Vec<String> {
     each.collect()
 }
 
-/// Begins what goes on from the line above.
 const INDENT: &str = "  ";
 
 #[cfg(test)]

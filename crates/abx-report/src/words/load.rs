@@ -6,10 +6,10 @@ use abx_evidence::{
     StudyRecord,
 };
 
-use super::prose::prose;
-use super::units::{count, figure, plural, share};
-use super::verdict::name;
-use super::wrap::clean_name;
+use crate::words::prose::prose;
+use crate::words::units::{count, figure, plural, share};
+use crate::words::verdict::name;
+use crate::words::wrap::clean_name;
 
 /// Of how many bodies one was hashed.
 pub(crate) fn hashed(options: &LoadOptions) -> String {
@@ -35,7 +35,6 @@ pub(crate) fn arrivals(arrivals: &ArrivalSettings) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What is unusual about how connections carry requests.
 pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
     let usual = Exchange::default();
     let protocol = (exchange.protocol != usual.protocol).then(|| clean_name(&exchange.protocol));
@@ -61,7 +60,6 @@ pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
     parts.into_iter().flatten()
 }
 
-/// Whether a connection serves more than one request.
 pub(crate) fn keep_alive(is_on: bool) -> String {
     format!("keep-alive {}", if is_on { "on" } else { "off" })
 }
@@ -72,7 +70,6 @@ pub(crate) fn rate(arrivals: &ArrivalSettings) -> Option<String> {
     Some(format!("{}/s", figure(rate)))
 }
 
-/// What became of the requests that were due, in a sentence.
 pub(crate) fn offered(offered: &Offered) -> String {
     let mut text = format!("Of {} due, ", plural(offered.planned, "request"));
     if offered.unsent == 0 {
@@ -106,7 +103,6 @@ pub(crate) fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
     loads.filter(|load| load.settings.objective.is_none())
 }
 
-/// What is offered, as the heading of its figures.
 pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     let settings = &load.settings;
     let who = match settings.scenario {
@@ -153,7 +149,6 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
     }
 }
 
-/// What users do, by the names of their steps.
 fn sessions(scenario: &ScenarioSettings) -> String {
     let names = { scenario.steps.iter() }.map(|step| clean_name(step));
     let names: Vec<String> = names.collect();
@@ -164,7 +159,6 @@ fn sessions(scenario: &ScenarioSettings) -> String {
     )
 }
 
-/// How it is chosen which of several requests is sent next.
 fn chosen(settings: &LoadSettings) -> &'static str {
     match settings.arrivals.kind {
         ArrivalKind::Replay => "as logged",
@@ -186,5 +180,4 @@ pub(crate) fn requests_briefly(settings: &LoadSettings) -> String {
 
 /// Requests that are named one by one where there is little room.
 const REQUESTS_SHOWN_BRIEFLY: usize = 3;
-/// Requests of a load that are named one by one.
 const REQUESTS_SHOWN: usize = 10;

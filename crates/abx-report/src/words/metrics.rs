@@ -2,9 +2,8 @@
 
 use abx_evidence::{Comparison, LoadShape, Metric, StudyRecord};
 
-use super::wrap::clean_name;
+use crate::words::wrap::clean_name;
 
-/// A metric's name within a sentence.
 pub(crate) fn metric_name(metric: Metric) -> &'static str {
     match metric {
         Metric::Throughput => "requests/s",
@@ -62,18 +61,15 @@ pub(crate) fn metric_of(record: &StudyRecord, one: &Comparison) -> String {
     format!("{quantile} of step {}", clean_name(step))
 }
 
-/// What the connections of a study's load do.
 pub(crate) fn shape_under(record: &StudyRecord, load: &str) -> LoadShape {
     let found = record.measured.load(load);
     found.map_or(LoadShape::Request, |load| load.settings.exchange.shape)
 }
 
-/// What the throughput of a study's load is counted in.
 pub(crate) fn rate_under(record: &StudyRecord, load: &str) -> &'static str {
     rate_name(shape_under(record, load))
 }
 
-/// What throughput is counted in.
 pub(crate) fn rate_name(shape: LoadShape) -> &'static str {
     match shape {
         LoadShape::Request => "requests/s",
@@ -84,7 +80,6 @@ pub(crate) fn rate_name(shape: LoadShape) -> &'static str {
     }
 }
 
-/// A name at the start of a sentence.
 pub(crate) fn capitalized(name: &str) -> String {
     let mut letters = name.chars();
     let first = letters

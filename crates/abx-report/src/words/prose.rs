@@ -4,10 +4,9 @@
 
 use abx_evidence::Finding;
 
-use super::units::{GLUE, grouped};
-use super::wrap::clean;
+use crate::words::units::{GLUE, grouped};
+use crate::words::wrap::clean;
 
-/// What a finding has seen, as it is printed.
 pub(crate) fn message(finding: &Finding) -> String {
     prose(&finding.message, &names(finding))
 }
@@ -31,7 +30,6 @@ pub(crate) fn first_sentence(message: &str) -> &str {
     line
 }
 
-/// What to do about a finding, as it is printed.
 pub(crate) fn remedy(finding: &Finding) -> String {
     prose(&finding.remedy, &names(finding))
 }
@@ -52,7 +50,6 @@ pub(crate) fn prose(text: &str, names: &[&str]) -> String {
     parts.collect()
 }
 
-/// A part of a sentence.
 pub(crate) enum SentencePart<'a> {
     Words(&'a str),
     /// Quoted by backticks, which are left out: something to type.
@@ -127,7 +124,6 @@ fn is_within(text: &str, at: usize, name: &str) -> bool {
     !name.is_empty() && found.any(|start| (start..start + name.len()).contains(&at))
 }
 
-/// The unit that follows after one blank.
 fn unit(after: &str) -> Option<&'static str> {
     let after = after.strip_prefix(' ')?;
     UNITS.into_iter().find(|unit| {
@@ -137,7 +133,6 @@ fn unit(after: &str) -> Option<&'static str> {
 }
 
 const UNITS: [&str; 8] = ["%", "ns", "µs", "ms", "s", "kB", "MB", "GB"];
-/// The number after one of these is no quantity.
 const NAMED_BY_NUMBER: [&str; 6] = ["process", "pid", "PID", "status", "line", "seed"];
 
 #[cfg(test)]

@@ -3,15 +3,14 @@
 
 use abx_evidence::{Comparison, Verdict};
 
-use super::style::Style;
-use super::units::{NO_INTERVAL, UNKNOWN, figure, ratios};
+use crate::words::style::Style;
+use crate::words::units::{NO_INTERVAL, UNKNOWN, figure, ratios};
 
 /// Where the true ratio may lie beyond what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Further {
     AtLeast,
     AtMost,
-    /// On a side that no decided direction names.
     Open,
 }
 
@@ -25,7 +24,6 @@ impl Further {
         })
     }
 
-    /// In front of the ratio in a sentence.
     fn words(self) -> &'static str {
         match self {
             Further::AtLeast => "at least ",
@@ -34,7 +32,6 @@ impl Further {
         }
     }
 
-    /// In front of the ratio in a table.
     pub(crate) fn sign(self, style: &Style) -> &'static str {
         match self {
             Further::AtLeast => style.at_least(),
@@ -48,9 +45,7 @@ impl Further {
 /// itself, and the ratio that was measured, would reach beyond what the bound excludes.
 pub(crate) struct ShownRatio {
     pub(crate) further: Option<Further>,
-    /// The ratio, or the end of the interval that is the bound.
     pub(crate) ratio: String,
-    /// The interval, or of a bound the ratio that was measured.
     pub(crate) detail: String,
     /// The interval's ends; `None` for a bound.
     pub(crate) ends: Option<[String; 2]>,
@@ -93,7 +88,6 @@ impl ShownRatio {
         format!("{limit}{}", self.ratio)
     }
 
-    /// The ratio in a table.
     pub(crate) fn in_signs(&self, style: &Style) -> String {
         let limit = self.further.map_or("", |further| further.sign(style));
         format!("{limit}{}", self.ratio)

@@ -2,9 +2,8 @@
 
 use abx_evidence::Verdict;
 
-use super::marks::mark;
-use super::units::GLUE;
-use super::wrap::wrap;
+use crate::words::units::GLUE;
+use crate::words::wrap::wrap;
 
 /// How a report may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +16,18 @@ pub struct Style {
     pub width: usize,
 }
 
-/// What a coloured word tells.
+/// How much of a study or run is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportExtent {
+    /// What fits on a screen.
+    Brief,
+    /// The same, and what its words mean.
+    Explained,
+    /// All of it.
+    Full,
+}
+
+/// The colour of a word, by what it says.
 #[derive(Debug, Clone, Copy)]
 pub enum Tint {
     /// Good for a subject, or as wanted.
@@ -127,3 +137,14 @@ impl Style {
 }
 
 const WIDTH_MIN: usize = 60;
+
+/// A verdict's mark, which points to good: also for costs, of which less is good.
+pub(crate) fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster | Verdict::Less => "▲",
+        Verdict::Slower | Verdict::More => "▼",
+        Verdict::Equivalent => "=",
+        Verdict::Inconclusive => "?",
+        Verdict::Invalid => "–",
+    }
+}

@@ -2,14 +2,13 @@
 
 use abx_evidence::{Comparison, LoadShape, Metric, Role, RunRecord, StudyRecord, Verdict};
 
-use super::units::percent;
-use super::verdict::TOO_FEW_BLOCKS;
-use super::verdict::is_open;
+use crate::words::style::Style;
+use crate::words::units::percent;
+use crate::words::verdict::{TOO_FEW_BLOCKS, is_open};
+use crate::words::wrap::wrap;
 
-/// A word and what it means.
 pub(crate) type Term = (&'static str, String);
 
-/// The words of a study's report on a screen.
 pub(crate) fn study_terms(record: &StudyRecord) -> Vec<Term> {
     let mut terms = verdict_terms(record);
     terms.extend(figure_terms(record));
@@ -112,7 +111,6 @@ fn figure_terms(record: &StudyRecord) -> Vec<Term> {
     ])
 }
 
-/// The words of a run's report on a screen.
 pub(crate) fn run_terms(record: &RunRecord) -> Vec<Term> {
     let is_request = record.settings.exchange.shape == LoadShape::Request;
     let all = [
@@ -165,3 +163,14 @@ fn levels(are_there: bool) -> Option<Term> {
         "worth knowing; BOUND: the figure is only an \"at least\"; VOID: no claim can be made";
     are_there.then(|| ("NOTE", text.to_owned()))
 }
+
+pub(crate) fn definitions(terms: &[Term], style: &Style) -> String {
+    let each = terms.iter().map(|(term, text)| {
+        let text = format!("{term}: {text}.");
+        wrap(&text, "", INDENT, style.columns())
+    });
+    let each: String = each.collect();
+    format!("What the words mean:\n{each}")
+}
+
+const INDENT: &str = "  ";

@@ -2,8 +2,8 @@
 
 use abx_evidence::{Figure, Times};
 
-use super::style::Style;
-use super::units::{GLUE, TimeUnit, UNKNOWN};
+use crate::words::style::Style;
+use crate::words::units::{GLUE, TimeUnit, UNKNOWN};
 
 /// A figure of these times, with the sign for "at least" where that is all that is known.
 pub(crate) fn time(times: &Times, figure: Figure, unit: TimeUnit, style: &Style) -> String {

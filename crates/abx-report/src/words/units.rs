@@ -4,7 +4,6 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use abx_evidence::Comparison;
 
-/// A count with its thousands apart.
 pub(crate) fn count(number: u64) -> String {
     grouped(&number.to_string())
 }
@@ -29,7 +28,6 @@ pub(crate) fn figure(value: f64) -> String {
     fixed(value, decimals)
 }
 
-/// Bytes in decimal units.
 pub(crate) fn bytes(value: f64) -> String {
     const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let mut scaled = value;
@@ -69,7 +67,6 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     }
 }
 
-/// A span given in seconds.
 pub(crate) fn seconds(span: f64) -> String {
     match span {
         span if span >= 10.0 => format!("{}{GLUE}s", fixed(span, 0)),
@@ -78,12 +75,10 @@ pub(crate) fn seconds(span: f64) -> String {
     }
 }
 
-/// A span given in nanoseconds.
 pub(crate) fn nanos(span_ns: u64) -> String {
     seconds(span_ns as f64 / 1e9)
 }
 
-/// A time as people plan by it.
 pub(crate) fn minutes(span: Duration) -> String {
     match span.as_secs_f64().ceil() as u64 {
         seconds @ 0..120 => format!("{seconds} s"),
@@ -100,7 +95,6 @@ pub(crate) fn date(unix_ms: u64) -> String {
     text.replace('T', " ").replace('Z', " UTC")
 }
 
-/// The same to the minute in UTC.
 pub(crate) fn moment(unix_ms: u64) -> String {
     let date = date(unix_ms);
     let [day, time] = [date.get(..10), date.get(11..16)].map(Option::unwrap_or_default);
@@ -147,7 +141,6 @@ pub(crate) fn drawable(one: &Comparison) -> Option<[f64; 3]> {
     one.bounds().filter(has_place)
 }
 
-/// What a table of times is given in: one unit for all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeUnit {
     Micros,
@@ -165,7 +158,6 @@ impl TimeUnit {
         }
     }
 
-    /// Its sign.
     pub(crate) fn sign(self) -> &'static str {
         match self {
             TimeUnit::Micros => "µs",
@@ -189,7 +181,6 @@ impl TimeUnit {
     }
 }
 
-/// A reading, or the sign for one that is missing.
 pub(crate) fn or_unknown<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), show)
 }
@@ -227,7 +218,6 @@ fn trimmed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Puts commas between the thousands of a number in digits.
 pub(crate) fn grouped(digits: &str) -> String {
     let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut out = String::new();

@@ -9,12 +9,12 @@ use abx_evidence::{
     StudyRecord, Verdict,
 };
 
-use super::metrics::{capitalized, metric_under, shape_under};
-use super::prose::message;
-use super::ratio::ShownRatio;
-use super::style::{Style, Tint};
-use super::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
-use super::wrap::{clean_name, shorten};
+use crate::words::metrics::{capitalized, metric_under, shape_under};
+use crate::words::prose::message;
+use crate::words::ratio::ShownRatio;
+use crate::words::style::{Style, Tint};
+use crate::words::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
+use crate::words::wrap::{clean_name, shorten};
 
 /// Whose ratio it is in a list of them: the subject, with its baseline where not all
 /// comparisons of the study have the same.
@@ -26,7 +26,6 @@ pub(crate) fn who(record: &StudyRecord, one: &Comparison) -> String {
     }
 }
 
-/// What one comparison says, in a sentence.
 pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) -> String {
     let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
     let place = place(record, &one.load);
@@ -138,7 +137,6 @@ fn recovers(
     format!("{subject} recovers {times} times as fast as {baseline} ({detail})")
 }
 
-/// What a comparison is to tell of one of two.
 fn asked(one: &Comparison) -> &'static str {
     match (one.metric, one.metric.sense()) {
         (Metric::Recovery, _) => "recovers sooner",
@@ -147,7 +145,6 @@ fn asked(one: &Comparison) -> &'static str {
     }
 }
 
-/// What else is to be known of one comparison, a sentence each.
 pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
     let mut remarks = Vec::new();
     if one.fragile {
@@ -216,7 +213,6 @@ pub(crate) enum ForeignLimits {
 }
 
 impl ForeignLimits {
-    /// In a sentence.
     pub(crate) fn words(self) -> &'static str {
         match self {
             ForeignLimits::Generator => "the generator",
@@ -226,7 +222,6 @@ impl ForeignLimits {
     }
 }
 
-/// That of the primary comparisons of a record.
 pub(crate) fn foreign_limits(record: &StudyRecord) -> ForeignLimits {
     let validity = &record.conclusions.validity;
     let primary = record.conclusions.primary();
@@ -244,14 +239,12 @@ fn is_of_throughput(finding: &Finding) -> bool {
     finding.limits == Limits::Throughput
 }
 
-/// What the rates of a grid are held against.
 fn objective(record: &StudyRecord, load: &str) -> String {
     let mut capacities = record.conclusions.capacities.iter();
     let found = capacities.find(|one| one.load == load);
     found.map_or_else(String::new, |one| one.objective.to_string())
 }
 
-/// A name within a sentence.
 pub(crate) fn name(text: &str) -> String {
     shorten(&clean_name(text), 30)
 }
@@ -279,12 +272,10 @@ pub(crate) fn load_text(record: &StudyRecord, load: &str) -> String {
     }
 }
 
-/// A verdict's word as a report shows it.
 pub(crate) fn painted(verdict: Verdict, style: &Style) -> String {
     style.paint(word(verdict), tint(verdict))
 }
 
-/// A verdict's word.
 pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Invalid => "invalid",
@@ -308,7 +299,6 @@ pub(crate) fn word_of(one: &Comparison) -> &'static str {
 /// What a comparison says that has fewer blocks than a verdict needs.
 pub(crate) const TOO_FEW_BLOCKS: &str = "too few blocks";
 
-/// Whether a comparison is open although it had enough blocks.
 pub(crate) fn is_open(one: &Comparison) -> bool {
     one.verdict == Verdict::Inconclusive && !one.too_few_blocks
 }
@@ -327,7 +317,6 @@ pub(crate) fn bounds(one: &Comparison) -> Option<[String; 3]> {
     one.bounds().map(ratios)
 }
 
-/// What blocks say so far, in a few words.
 pub(crate) fn so_far(bounds: Option<[String; 3]>, plain: Option<f64>, verdict: Verdict) -> String {
     match (bounds, plain) {
         (Some([ratio, low, high]), _) => format!("{ratio} ({low} to {high})"),

@@ -9,7 +9,7 @@ use abx_evidence::{
     Axis, Comparison, Crossover, Finding, FindingId, Histogram, Level, Metric, Place, Ranking,
     Scalability, SliceTally, StudyRecord, Sweep, Validity, Verdict,
 };
-use abx_report::{run_html, run_json, study_html, study_json};
+use abx_report::{record_json, run_html, study_html};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
@@ -130,11 +130,11 @@ fn a_page_is_made_of_its_record_alone() {
     let record = StudyRecord::judged(measured(3, 2).measured);
     let html = study_html(&record);
     let held = Page::read(&html).record();
-    assert_eq!(held, study_json(&record));
+    assert_eq!(held, record_json(&record));
     let back: StudyRecord = serde_json::from_str(&held).unwrap();
     assert_eq!(study_html(&back), html);
     let run = run();
-    assert_eq!(Page::read(&run_html(&run)).record(), run_json(&run));
+    assert_eq!(Page::read(&run_html(&run)).record(), record_json(&run));
 }
 
 #[test]
@@ -397,7 +397,7 @@ pub fn hostile() -> impl Strategy<Value = String> {
 /// The study with these texts wherever one came from outside.
 pub fn tainted(texts: &[String; 4]) -> StudyRecord {
     let [name, other, load, said] = texts.clone();
-    static UNTAINTED: LazyLock<String> = LazyLock::new(|| study_json(&measured(1, 2)));
+    static UNTAINTED: LazyLock<String> = LazyLock::new(|| record_json(&measured(1, 2)));
     let quoted = |text: &str| serde_json::to_string(text).expect("a string");
     let json = UNTAINTED
         .replace("\"nginx\"", &quoted(&format!("a{name}")))
@@ -436,7 +436,7 @@ proptest! {
         let record = tainted(&texts);
         let html = study_html(&record);
         let page = Page::read(&html);
-        prop_assert_eq!(page.record(), study_json(&record));
+        prop_assert_eq!(page.record(), record_json(&record));
         let plain = study_html(&tainted(&["", "", "x", "y"].map(str::to_owned)));
         let plain = Page::read(&plain);
         prop_assert_eq!(page.names(), plain.names());

@@ -4,8 +4,8 @@
 use abx_evidence::expectation::{KnownNames, answers};
 use abx_evidence::{Comparison, Expectation, ExpectationResult, StudyRecord, Verdict};
 use abx_report::{
-    ReportExtent, Style, expectations_text, settling_flag, study_html, study_html_with, study_json,
-    study_junit, study_markdown, study_svg, study_text,
+    ReportExtent, Style, expectations_text, record_json, settling_flag, study_html,
+    study_html_with, study_junit, study_markdown, study_svg, study_text,
 };
 
 use crate::support::{comparison, set_blocks, study, subject};
@@ -189,12 +189,12 @@ fn too_few_blocks_are_called_so_in_every_view_with_the_time_that_is_missing() {
             assert!(!said.contains("inconclusive"), "{said}");
         }
         assert!(visible(&study_svg(&record)).contains("too few blocks"));
-        let json: serde_json::Value = serde_json::from_str(&study_json(&record)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&record_json(&record)).unwrap();
         let one = &json["comparisons"][0];
         assert_eq!(one["verdict"], "inconclusive");
         assert_eq!(one["too_few_blocks"], true);
     }
-    let json: serde_json::Value = serde_json::from_str(&study_json(&study())).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&record_json(&study())).unwrap();
     assert_eq!(json["comparisons"][0].get("too_few_blocks"), None);
 }
 

@@ -4,7 +4,7 @@ use abx_evidence::record::{RequestSettings, TlsSettings, TlsTrustKind};
 use abx_evidence::{
     ArrivalKind, Finding, FindingId, Level, MeanInterval, RunRecord, ServerTime, Times,
 };
-use abx_report::{ReportExtent, Style, run_html, run_json, run_text};
+use abx_report::{ReportExtent, Style, record_json, run_html, run_text};
 use insta::assert_snapshot;
 
 use crate::support::{finding, open_run, outcomes, overloaded_run, run, times};
@@ -265,7 +265,7 @@ fn a_bound_run_says_at_least() {
 fn json_is_the_record_on_one_line() {
     // Method: there and back.
     let record = RunRecord::judged(abx_fixtures::run()).unwrap();
-    let json = run_json(&record);
+    let json = record_json(&record);
     assert_eq!(json.matches('\n').count(), 1);
     assert_eq!(serde_json::from_str::<RunRecord>(&json).unwrap(), record);
 }

@@ -6,8 +6,8 @@ use abx_evidence::{
     Scalability, StudyRecord, Sweep, Verdict,
 };
 use abx_report::{
-    ReportExtent, Style, comparisons_csv, run_html, run_json, run_markdown, run_text, study_html,
-    study_json, study_junit, study_markdown, study_text, verdict_matrix,
+    ReportExtent, Style, comparisons_csv, record_json, run_html, run_markdown, run_text,
+    study_html, study_junit, study_markdown, study_text, verdict_matrix,
 };
 
 use crate::support::{comparison, load, run, study, subject};
@@ -311,7 +311,7 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
         let told = "over all 7 families, at least one direction is false in at most 35 % of such";
         assert!(report.contains(told), "{report}");
     }
-    let json = study_json(&record);
+    let json = record_json(&record);
     for part in [
         "\"scope\":{\"routes\":[\"loopback\"]",
         "\"families\":{\"count\":7,",
@@ -338,7 +338,7 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
     for report in [&text, &run_markdown(&record).replace("\n  ", " "), page] {
         assert!(report.contains(scope), "{report}");
     }
-    assert!(run_json(&record).contains("\"scope\""));
+    assert!(record_json(&record).contains("\"scope\""));
 }
 
 #[test]

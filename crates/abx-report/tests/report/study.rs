@@ -10,7 +10,7 @@ use abx_evidence::{
 };
 use abx_report::{
     ReportExtent, Style, failures_line, files_line, opening_line, progress_line, ready_line,
-    responses_line, study_json, study_text, verification_line,
+    record_json, responses_line, study_text, verification_line,
 };
 use insta::assert_snapshot;
 
@@ -550,7 +550,7 @@ fn what_is_waited_for_is_said_with_how_long_at_most() {
 fn json_is_the_record_on_one_line() {
     // Method: there and back.
     let record = StudyRecord::judged(study().measured);
-    let json = study_json(&record);
+    let json = record_json(&record);
     assert_eq!(json.matches('\n').count(), 1);
     assert_eq!(serde_json::from_str::<StudyRecord>(&json).unwrap(), record);
 }

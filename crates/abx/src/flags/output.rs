@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use abx_evidence::scenario::ScenarioRecord;
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use abx_lab::Target;
-use abx_report::{ReportExtent, Style};
+use abx_report::{EXPORTERS, Exported, ExportedText, ReportExtent, Style};
 use clap::Args;
 use serde::Serialize;
 
@@ -109,30 +109,6 @@ pub struct Outputs<'a> {
     study: Option<&'a StudyFormatFlags>,
 }
 
-/// A format that studies and runs have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Json,
-    Html,
-    Markdown,
-    Prometheus,
-}
-
-/// A format of what was measured or expected, all of it in one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MeasuredFormat {
-    Csv,
-    Hlog,
-    Junit,
-}
-
-/// A format that only studies have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StudyFormat {
-    Svg,
-    CsvComparisons,
-}
-
 /// A text and where it goes.
 struct Document {
     flag: &'static str,
@@ -211,18 +187,12 @@ impl<'a> Outputs<'a> {
 
     /// Every flag that names a place, and the place.
     fn places(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
-        let shared = self.shared().map(|(format, place)| (format.flag(), place));
-        let measured = { self.measured.into_iter() }.flat_map(MeasuredFormatFlags::places);
-        let study = self.study.into_iter().flat_map(StudyFormatFlags::given);
-        let study = study.map(|(format, place)| (format.flag(), place));
-        shared.chain(measured).chain(study)
-    }
-
-    /// The formats that any record has, each with its place.
-    fn shared(&self) -> impl Iterator<Item = (Format, &'a str)> {
         let record = self.flags.json.as_deref();
-        let record = record.map(|place| (Format::Json, place));
-        record.into_iter().chain(self.formats.given())
+        let record = record.map(|place| ("--json", place));
+        let measured = { self.measured.into_iter() }.flat_map(MeasuredFormatFlags::given);
+        let study = self.study.into_iter().flat_map(StudyFormatFlags::given);
+        let shared = record.into_iter().chain(self.formats.given());
+        shared.chain(measured).chain(study)
     }
 
     /// Prints a study and writes everything that was asked for. One document that
@@ -233,41 +203,7 @@ impl<'a> Outputs<'a> {
         record: &StudyRecord,
         answers: &[ExpectationResult],
     ) -> Result<(), Failure> {
-        let text = |format| match format {
-            Format::Json => abx_report::study_json(record),
-            Format::Html => abx_report::study_html_with(record, answers),
-            Format::Markdown => abx_report::study_markdown(record, answers),
-            Format::Prometheus => abx_report::study_openmetrics(record, answers),
-        };
-        let study_text = |format| match format {
-            StudyFormat::Svg => abx_report::study_svg(record),
-            StudyFormat::CsvComparisons => abx_report::comparisons_csv(record),
-        };
-        let mut documents = self.documents(text);
-        let given = self.study.into_iter().flat_map(StudyFormatFlags::given);
-        documents.extend(
-            given.map(|(format, place)| Document::new(format.flag(), place, study_text(format))),
-        );
-        documents.extend(self.of_measured(record, answers));
-        let metrics = || abx_report::study_otlp(record, answers);
-        self.write(report, documents, metrics)
-    }
-
-    /// The documents of what was measured, and of what was expected.
-    fn of_measured(&self, record: &StudyRecord, answers: &[ExpectationResult]) -> Vec<Document> {
-        let Some(measured) = self.measured else {
-            return Vec::new();
-        };
-        let text = |format| match format {
-            MeasuredFormat::Csv => abx_report::slices_csv(record),
-            MeasuredFormat::Hlog => abx_report::study_hlog(record),
-            MeasuredFormat::Junit => abx_report::study_junit(record, answers),
-        };
-        let given = measured.given();
-        let given = given.map(|(format, place)| Document::new(format.flag(), place, text(format)));
-        let hgrm = measured.hgrm.as_deref().into_iter();
-        let hgrm = hgrm.flat_map(|place| percentiles(place, record));
-        given.chain(hgrm).collect()
+        self.write(report, Exported::Study(record, answers))
     }
 
     /// Prints a run, which is this study of one subject, and writes everything that was asked
@@ -278,92 +214,57 @@ impl<'a> Outputs<'a> {
         record: &RunRecord,
         (study, answers): (&StudyRecord, &[ExpectationResult]),
     ) -> Result<(), Failure> {
-        let text = |format| match format {
-            Format::Json => abx_report::run_json(record),
-            Format::Html => abx_report::run_html(record),
-            Format::Markdown => abx_report::run_markdown(record),
-            Format::Prometheus => abx_report::run_openmetrics(record),
-        };
-        let metrics = || abx_report::run_otlp(record);
-        let mut documents = self.documents(text);
-        documents.extend(self.of_measured(study, answers));
-        self.write(report, documents, metrics)
+        self.write(report, Exported::Run(record, study, answers))
     }
 
     /// Prints the report of a scenario, which has two formats.
     pub fn print_scenario(&self, report: &str, record: &ScenarioRecord) -> Result<(), Failure> {
-        let text = |format| match format {
-            Format::Html => abx_report::scenario_html(record),
-            _ => abx_report::scenario_json(record),
-        };
-        conclude(write(report, &self.documents(text), self.flags))
+        self.write(report, Exported::Scenario(record))
     }
 
-    fn documents(&self, text: impl Fn(Format) -> String) -> Vec<Document> {
-        let document =
-            |(format, place): (Format, &str)| Document::new(format.flag(), place, text(format));
-        self.shared().map(document).collect()
-    }
-
-    fn write(
-        &self,
-        report: &str,
-        documents: Vec<Document>,
-        metrics: impl FnOnce() -> String,
-    ) -> Result<(), Failure> {
+    fn write(&self, report: &str, record: Exported) -> Result<(), Failure> {
+        let places = self.places();
+        let documents = places.flat_map(|(flag, place)| documents(flag, place, record));
+        let documents: Vec<Document> = documents.collect();
         let mut wrong = write(report, &documents, self.flags);
-        if let Some(collector) = &self.formats.otlp
-            && let Err(why) = otlp::post(collector, &metrics())
-        {
-            wrong.push(format!(
-                "cannot post the metrics to {}: {why}. Post them again with: abx report RECORD \
-                 --otlp URL",
-                collector.url
-            ));
+        if let Some(collector) = &self.formats.otlp {
+            for metrics in texts(OTLP, record) {
+                let Err(why) = otlp::post(collector, &metrics.text) else {
+                    continue;
+                };
+                wrong.push(format!(
+                    "cannot post the metrics to {}: {why}. Post them again with: abx report \
+                     RECORD --otlp URL",
+                    collector.url
+                ));
+            }
         }
         conclude(wrong)
     }
 }
 
-impl Format {
-    fn flag(self) -> &'static str {
-        match self {
-            Format::Json => "--json",
-            Format::Html => "--html",
-            Format::Markdown => "--markdown",
-            Format::Prometheus => "--prometheus",
-        }
-    }
+/// What the format of a flag makes of a record.
+fn texts(flag: &str, record: Exported) -> Vec<ExportedText> {
+    let exporter = EXPORTERS.iter().find(|exporter| exporter.flag == flag);
+    exporter.map_or_else(Vec::new, |exporter| exporter.texts(record))
 }
 
-impl MeasuredFormat {
-    fn flag(self) -> &'static str {
-        match self {
-            MeasuredFormat::Csv => "--csv",
-            MeasuredFormat::Hlog => "--hlog",
-            MeasuredFormat::Junit => "--junit",
-        }
-    }
-}
-
-impl StudyFormat {
-    fn flag(self) -> &'static str {
-        match self {
-            StudyFormat::Svg => "--svg",
-            StudyFormat::CsvComparisons => "--csv-comparisons",
-        }
-    }
+/// The documents of a flag: the place itself if there is one text, else a place for each.
+fn documents(flag: &'static str, place: &str, record: Exported) -> Vec<Document> {
+    let all = texts(flag, record);
+    let is_alone = all.len() == 1;
+    let document = |one: ExportedText| Document {
+        flag,
+        place: match &one.of {
+            Some(names) if !is_alone => with_names(place, names),
+            _ => place.to_owned(),
+        },
+        text: one.text,
+    };
+    all.into_iter().map(document).collect()
 }
 
 impl Document {
-    fn new(flag: &'static str, place: &str, text: String) -> Document {
-        Document {
-            flag,
-            place: place.to_owned(),
-            text,
-        }
-    }
-
     fn write(&self) -> Result<(), String> {
         if self.place == "-" {
             return to_stdout(&self.text);
@@ -380,27 +281,28 @@ impl Document {
 impl FormatFlags {
     /// The first flag of them that was given.
     pub fn first(&self) -> Option<&'static str> {
-        let otlp = self.otlp.as_ref().map(|_| "--otlp");
         self.given()
+            .map(|(flag, _)| flag)
+            .chain(self.posted())
             .next()
-            .map(|(format, _)| format.flag())
-            .or(otlp)
     }
 
     /// The first flag of them that was given and asks for another format than HTML.
     pub fn first_but_html(&self) -> Option<&'static str> {
-        let mut all = self.given().map(|(format, _)| format);
-        let first = all.find(|format| *format != Format::Html);
-        let otlp = self.otlp.as_ref().map(|_| "--otlp");
-        first.map(Format::flag).or(otlp)
+        let flags = self.given().map(|(flag, _)| flag).chain(self.posted());
+        { flags }.find(|flag| *flag != HTML)
+    }
+
+    fn posted(&self) -> Option<&'static str> {
+        self.otlp.as_ref().map(|_| OTLP)
     }
 
     /// The formats that were asked for, each with its place.
-    fn given(&self) -> impl Iterator<Item = (Format, &str)> {
+    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([
-            (Format::Html, &self.html),
-            (Format::Markdown, &self.markdown),
-            (Format::Prometheus, &self.prometheus),
+            (HTML, &self.html),
+            ("--markdown", &self.markdown),
+            ("--prometheus", &self.prometheus),
         ])
     }
 }
@@ -408,22 +310,17 @@ impl FormatFlags {
 impl MeasuredFormatFlags {
     /// The first flag of them that was given.
     pub fn first(&self) -> Option<&'static str> {
-        self.places().next().map(|(flag, _)| flag)
+        self.given().next().map(|(flag, _)| flag)
     }
 
-    /// The formats of one file that were asked for, each with its place.
-    fn given(&self) -> impl Iterator<Item = (MeasuredFormat, &str)> {
+    /// The formats that were asked for, each with its place.
+    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([
-            (MeasuredFormat::Csv, &self.csv),
-            (MeasuredFormat::Hlog, &self.hlog),
-            (MeasuredFormat::Junit, &self.junit),
+            ("--csv", &self.csv),
+            ("--hlog", &self.hlog),
+            ("--junit", &self.junit),
+            ("--hgrm", &self.hgrm),
         ])
-    }
-
-    /// Every flag that was given, with its place.
-    fn places(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let files = self.given().map(|(format, place)| (format.flag(), place));
-        files.chain(self.hgrm.as_deref().map(|place| (HGRM, place)))
     }
 }
 
@@ -435,42 +332,30 @@ impl StudyFormatFlags {
 
     /// The first flag of those that need a comparison.
     pub fn first_of_comparisons(&self) -> Option<&'static str> {
-        self.given().next().map(|(format, _)| format.flag())
+        self.given().next().map(|(flag, _)| flag)
     }
 
     /// The formats of comparisons that were asked for, each with its place.
-    fn given(&self) -> impl Iterator<Item = (StudyFormat, &str)> {
+    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([
-            (StudyFormat::Svg, &self.svg),
-            (StudyFormat::CsvComparisons, &self.csv_comparisons),
+            ("--svg", &self.svg),
+            ("--csv-comparisons", &self.csv_comparisons),
         ])
     }
 }
 
-fn given<F, const N: usize>(all: [(F, &Option<String>); N]) -> impl Iterator<Item = (F, &str)> {
+fn given<'a, const N: usize>(
+    all: [(&'static str, &'a Option<String>); N],
+) -> impl Iterator<Item = (&'static str, &'a str)> {
     let each = all.into_iter();
-    each.filter_map(|(format, place)| Some((format, place.as_deref()?)))
-}
-
-/// A document for each subject and load; the place itself when there is but one.
-fn percentiles(place: &str, record: &StudyRecord) -> Vec<Document> {
-    let all = abx_report::study_hgrm(record);
-    let is_alone = all.len() == 1;
-    let document = |one: abx_report::Percentiles| Document {
-        flag: HGRM,
-        place: match is_alone {
-            true => place.to_owned(),
-            false => with_names(place, [&one.subject, &one.load]),
-        },
-        text: one.text,
-    };
-    all.into_iter().map(document).collect()
+    each.filter_map(|(flag, place)| Some((flag, place.as_deref()?)))
 }
 
 /// `out.hgrm` becomes `out.SUBJECT.LOAD.hgrm`.
-fn with_names(place: &str, names: [&str; 2]) -> String {
+fn with_names(place: &str, names: &[String; 2]) -> String {
     let is_unsafe = |letter: char| letter == '/' || letter.is_control();
-    let names = names.map(|name| name.replace(is_unsafe, "_")).join(".");
+    let names = { names.each_ref() }.map(|name| name.replace(is_unsafe, "_"));
+    let names = names.join(".");
     let path = PathBuf::from(place);
     let last = path.extension().map(|last| last.to_string_lossy());
     let path = match last {
@@ -487,7 +372,8 @@ fn said(place: &str) -> &str {
     }
 }
 
-const HGRM: &str = "--hgrm";
+const HTML: &str = "--html";
+const OTLP: &str = "--otlp";
 
 /// Prints a report that has no other formats, or the record itself where that
 /// was asked for by `-`.
@@ -496,7 +382,11 @@ pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Resu
     if let Some(place) = &flags.json {
         let text = serde_json::to_string(record)
             .map_err(|error| Failure::no_claim(format!("cannot write the record: {error}")))?;
-        documents.push(Document::new(Format::Json.flag(), place, text + "\n"));
+        documents.push(Document {
+            flag: "--json",
+            place: place.clone(),
+            text: text + "\n",
+        });
     }
     conclude(write(report, &documents, flags))
 }
@@ -595,14 +485,58 @@ mod tests {
     }
 
     #[test]
+    fn every_flag_has_its_format() {
+        // Method: all flags at once, against the list of formats.
+        let file = || Some("file".to_owned());
+        let formats = FormatFlags {
+            html: file(),
+            markdown: file(),
+            prometheus: file(),
+            otlp: otlp::collector("http://127.0.0.1:4318").ok(),
+            full: false,
+            explain_terms: false,
+        };
+        let study = StudyFormatFlags {
+            svg: file(),
+            csv_comparisons: file(),
+            measured: MeasuredFormatFlags {
+                csv: file(),
+                hgrm: file(),
+                hlog: file(),
+                junit: file(),
+            },
+        };
+        let mut flags: Vec<&str> = { formats.given() }
+            .chain(study.given())
+            .chain(study.measured.given())
+            .map(|(flag, _)| flag)
+            .chain(formats.posted())
+            .chain(["--json"])
+            .collect();
+        let mut known = EXPORTERS.map(|exporter| exporter.flag);
+        flags.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(flags, known);
+    }
+
+    #[test]
     fn names_stand_before_the_ending() {
         // Method: with and without an ending, and a name with a slash.
-        assert_eq!(with_names("a/b.hgrm", ["old", "c50"]), "a/b.old.c50.hgrm");
         assert_eq!(
-            with_names("b.hgrm", ["../a\nb\u{1b}", "c"]),
+            with_names("a/b.hgrm", &["old", "c50"].map(str::to_owned)),
+            "a/b.old.c50.hgrm"
+        );
+        assert_eq!(
+            with_names("b.hgrm", &["../a\nb\u{1b}", "c"].map(str::to_owned)),
             "b..._a_b_.c.hgrm"
         );
-        assert_eq!(with_names("a.d/b", ["old", "c50"]), "a.d/b.old.c50");
-        assert_eq!(with_names("b.h", ["x/y", "c50"]), "b.x_y.c50.h");
+        assert_eq!(
+            with_names("a.d/b", &["old", "c50"].map(str::to_owned)),
+            "a.d/b.old.c50"
+        );
+        assert_eq!(
+            with_names("b.h", &["x/y", "c50"].map(str::to_owned)),
+            "b.x_y.c50.h"
+        );
     }
 }

@@ -28,19 +28,16 @@ pub(crate) fn bar_table<const N: usize>(
         .add(group("tfoot").add(line().add(gap).add(picture_cell(axis))))
 }
 
-/// What names a row.
 pub(crate) fn name_cell(class: &str, text: &str) -> Element {
     let cell = element("th").with("scope", "row").with("role", "rowheader");
     cell.class(class).add(element("bdi").text(text))
 }
 
-/// A figure or a word.
 pub(crate) fn cell(class: &str, text: &str) -> Element {
     let cell = element("td").with("role", "cell");
     cell.class(class).text(text)
 }
 
-/// What shows it.
 pub(crate) fn picture_cell(picture: Element) -> Element {
     cell("picture", "").add(picture)
 }

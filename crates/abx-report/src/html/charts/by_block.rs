@@ -3,23 +3,18 @@
 use abx_evidence::StudyRecord;
 use abx_evidence::record::LoadRecord;
 
-use super::plot::{Plot, PlotAxis, PlotPoint, Stroke};
-use super::scale::{Scale, plain};
-use crate::html::markup::Grid;
+use crate::document::Table;
+use crate::html::charts::plot::{Plot, PlotAxis, PlotPoint, Stroke};
+use crate::html::charts::scale::{Scale, plain};
 use crate::words::units::or_unknown;
 
-/// A figure of one subject, in each block that has it.
 pub(crate) struct BlockValues {
-    /// The subject's number among those of the study.
     pub(crate) number: usize,
-    /// The subject in words.
     pub(crate) subject: String,
-    /// The number of each block, and the figure.
     pub(crate) values: Vec<(u32, f64)>,
 }
 
 impl BlockValues {
-    /// A point for each block.
     pub(crate) fn draw_points(&self, plot: &mut Plot, show: impl Fn(f64) -> String) {
         for ((block, value), place) in self.values.iter().zip(self.places()) {
             let tip = format!("{}, block {block}: {}", self.subject, show(*value));
@@ -27,7 +22,6 @@ impl BlockValues {
         }
     }
 
-    /// A line from block to block.
     pub(crate) fn draw_line(&self, plot: &mut Plot) {
         let places: Vec<PlotPoint> = self.places().collect();
         plot.curve(self.number, Stroke::Thin, &places);
@@ -41,14 +35,13 @@ impl BlockValues {
     }
 }
 
-/// The same as a table, a column for each of these headers.
 pub(crate) fn block_table(
     caption: String,
     headers: impl Iterator<Item = String>,
     indices: &[u32],
     all: &[&BlockValues],
     show: impl Fn(f64) -> String,
-) -> Grid {
+) -> Table {
     let row = |index: &u32| {
         let cell = |one: &&BlockValues| {
             let found = one.values.iter().find(|(block, _)| block == index);
@@ -60,17 +53,15 @@ pub(crate) fn block_table(
             .collect::<Vec<_>>()
     };
     let headers = std::iter::once("block".to_owned()).chain(headers);
-    Grid::figures(caption, headers, indices.iter().map(row))
+    Table::new(headers, indices.iter().map(row)).captioned(caption)
 }
 
-/// The numbers of the complete blocks that hold this load.
 pub(crate) fn block_indices(record: &StudyRecord, load: &LoadRecord) -> Vec<u32> {
     let blocks = record.measured.complete_blocks();
     let with_load = blocks.filter(|block| block.loads.iter().any(|part| part.load == load.name));
     with_load.map(|block| block.index).collect()
 }
 
-/// An axis of blocks.
 pub(crate) fn block_axis(indices: &[u32]) -> PlotAxis {
     let [first, last] =
         [indices.first(), indices.last()].map(|one| one.copied().map_or(0.0, f64::from));
@@ -81,7 +72,6 @@ pub(crate) fn block_axis(indices: &[u32]) -> PlotAxis {
     axis
 }
 
-/// The place of a load among those of its study.
 pub(crate) fn load_number(record: &StudyRecord, load: &LoadRecord) -> usize {
     let found = record
         .measured

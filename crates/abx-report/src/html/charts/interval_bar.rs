@@ -7,29 +7,21 @@ use crate::html::charts::plot::{
 use crate::html::charts::scale::Scale;
 use crate::html::markup::{Element, element};
 
-/// The picture of one interval.
 pub(crate) struct Bar {
-    /// What it shows, for those who do not see it.
     pub(crate) label: String,
-    /// What its point says when it is looked at.
     pub(crate) tip: String,
-    /// Between these differences do not matter: hatched.
     pub(crate) band: Option<[f64; 2]>,
     /// Where a line stands.
     pub(crate) rule: Option<f64>,
-    /// Small dots below the bar.
     pub(crate) dots: Vec<f64>,
-    /// What was found.
     pub(crate) point: Option<f64>,
     /// Lower and upper end of the bar; `None` for no bar.
     pub(crate) ends: Option<[BarEnd; 2]>,
 }
 
-/// One end of a bar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BarEnd {
     at: f64,
-    /// Whether the truth may lie further out: an arrow.
     is_open: bool,
 }
 
@@ -40,7 +32,6 @@ impl BarEnd {
 }
 
 impl Bar {
-    /// The picture, on the scale of its table.
     pub(crate) fn markup(self, scale: Scale) -> Element {
         let mut picture = element("svg")
             .class("bar")

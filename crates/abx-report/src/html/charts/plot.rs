@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use crate::html::charts::scale::Scale;
 use crate::html::markup::{Element, Markup, element};
 
-/// A plot under construction.
 pub(crate) struct Plot {
     id: String,
     title: String,
@@ -24,7 +23,6 @@ pub(crate) struct Plot {
     points: PointSize,
 }
 
-/// What one subject has in a plot.
 #[derive(Default)]
 struct PlotSeries {
     bands: Markup,
@@ -32,17 +30,12 @@ struct PlotSeries {
     points: Markup,
 }
 
-/// An axis with what is written along it.
 pub(crate) struct PlotAxis {
-    /// What it shows, with the unit.
     pub(crate) label: String,
-    /// From values to places.
     pub(crate) scale: Scale,
-    /// What is written at which value.
     pub(crate) ticks: Vec<Tick>,
 }
 
-/// One value that an axis names.
 pub(crate) struct Tick {
     pub(crate) at: f64,
     pub(crate) text: String,
@@ -58,25 +51,20 @@ pub(crate) struct PlotCaption {
     pub(crate) description: String,
 }
 
-/// How large points are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PointSize {
     Usual,
-    /// For plots of hundreds.
     Small,
 }
 
-/// How a curve is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stroke {
     Solid,
     /// Only known as "at least".
     AtLeast,
-    /// Behind points that matter more.
     Thin,
 }
 
-/// A point of a plot, in the axes' own values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PlotPoint {
     pub(crate) x: f64,
@@ -130,13 +118,11 @@ impl Plot {
         }
     }
 
-    /// With points of this size.
     pub(crate) fn with_points(mut self, size: PointSize) -> Plot {
         self.points = size;
         self
     }
 
-    /// Shades everything between two values of y.
     pub(crate) fn shade_y(&mut self, class: &'static str, [low, high]: [f64; 2]) {
         let [bottom, top] = [low, high].map(|value| self.y_px(value));
         let shade = element("rect").class(class).with("x", 0).with("y", px(top));
@@ -144,7 +130,6 @@ impl Plot {
         self.shades.push(shade);
     }
 
-    /// Shades everything between two values of x.
     pub(crate) fn shade_x(&mut self, class: &'static str, [low, high]: [f64; 2]) {
         let [left, right] = [low, high].map(|value| self.x_share(value));
         let shade = element("rect")
@@ -156,19 +141,16 @@ impl Plot {
             .push(shade.with("width", width).with("height", px(self.height)));
     }
 
-    /// A line at one value of y.
     pub(crate) fn rule_y(&mut self, class: &'static str, at: f64) {
         let y = px(self.y_px(at));
         self.rules.push(horizontal(y).class(class));
     }
 
-    /// A line at one value of x.
     pub(crate) fn rule_x(&mut self, class: &'static str, at: f64) {
         let line = vertical(self.x_share(at), [0.0, self.height]);
         self.rules.push(line.class(class));
     }
 
-    /// A small sign above the bottom of the area.
     pub(crate) fn sign_at(&mut self, class: &'static str, x: f64) {
         let line = vertical(self.x_share(x), [self.height - SIGN, self.height]);
         self.rules.push(line.class(class));
@@ -237,7 +219,6 @@ impl Plot {
         self.series.entry(subject).or_default().points.push(column);
     }
 
-    /// The whole of it.
     pub(crate) fn svg(self) -> Markup {
         let [title, description] = ["title", "desc"].map(|part| format!("{}-{part}", self.id));
         let total = PAD_TOP + self.height + PAD_BOTTOM;
@@ -327,12 +308,10 @@ fn axis_name(class: &'static str, x: &str, name: &str, [one, first, second]: [f6
     }
 }
 
-/// The class of everything that belongs to one subject.
 pub(crate) fn series_class(subject: usize) -> String {
     format!("s s{}", subject % SERIES)
 }
 
-/// The sign of one subject: subjects of one colour differ in it.
 pub(crate) fn marker(subject: usize, size: PointSize) -> String {
     let prefix = match size {
         PointSize::Usual => 'm',
@@ -360,7 +339,6 @@ pub(crate) fn markers() -> Element {
     definitions(shapes.chain(arrows()).chain(fills))
 }
 
-/// Those that bars are made of.
 pub(crate) fn bar_markers() -> Element {
     let parts = [shape_path(BAR_MARKER)].into_iter().chain(arrows());
     definitions(parts.chain([hatch()]))
@@ -380,7 +358,6 @@ fn hatch() -> Element {
     pattern("hatch", "M0 0v6").with("patternTransform", "rotate(45)")
 }
 
-/// What is drawn by its name elsewhere.
 fn definitions(parts: impl Iterator<Item = Element>) -> Element {
     element("svg")
         .class("defs")
@@ -388,7 +365,6 @@ fn definitions(parts: impl Iterator<Item = Element>) -> Element {
         .add(element("defs").add_all(parts))
 }
 
-/// Lines that fill an area again and again.
 fn pattern(id: &str, lines: &str) -> Element {
     element("pattern")
         .with("id", id)
@@ -408,7 +384,6 @@ pub(crate) fn stretched(height: f64) -> Element {
         .with("height", px(height))
 }
 
-/// A line over the whole width.
 pub(crate) fn horizontal(y: String) -> Element {
     element("line")
         .with("x2", "100%")
@@ -437,14 +412,11 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{}%", (share * 10_000.0).round() / 100.0 + 0.0)
 }
 
-/// The width of a stretched part in its own units.
 pub(crate) const STRETCHED: f64 = 1000.0;
 /// Colours that the style sheet has; from there on they begin anew.
 const SERIES: usize = 8;
-/// The style sheet's padding above and below the area of a plot.
 const PAD_TOP: f64 = 30.0;
 const PAD_BOTTOM: f64 = 44.0;
-/// The height of a sign at the bottom.
 const SIGN: f64 = 7.0;
 /// As many ticks have room on a telephone.
 const NARROW_TICKS: usize = 4;
@@ -469,8 +441,9 @@ const MARKERS: [&str; 8] = [
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::html::charts::scale::plain;
+
+    use super::*;
 
     fn plot() -> Plot {
         let axis = |label: &str| PlotAxis::new(label, Scale::linear(0.0, 10.0), 6, plain);

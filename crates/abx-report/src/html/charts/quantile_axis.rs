@@ -1,10 +1,9 @@
 //! An axis of shares on which the tail is spread out: each nine has as much room as
 //! the one before.
 
-use super::plot::{PlotAxis, Tick};
-use super::scale::{Scale, plain};
+use crate::html::charts::plot::{PlotAxis, Tick};
+use crate::html::charts::scale::{Scale, plain};
 
-/// An axis on which each nine has as much room as the one before.
 pub(crate) fn tail_axis(end: f64) -> PlotAxis {
     let tick = |share: f64| Tick {
         at: nines(share),
@@ -18,7 +17,6 @@ pub(crate) fn tail_axis(end: f64) -> PlotAxis {
     }
 }
 
-/// The shares that have a name, up to so many nines.
 pub(crate) fn named_shares(end: f64) -> impl Iterator<Item = f64> + Clone {
     let shares = NAMED.into_iter();
     shares.filter(move |share| nines(*share) <= end + CLOSE)
@@ -33,7 +31,6 @@ pub(crate) fn share_at(nines: f64) -> f64 {
     1.0 - 10_f64.powf(-nines)
 }
 
-/// Shares that the axis of the tail may name.
 pub(crate) const NAMED: [f64; 8] = [
     0.5,
     0.9,
@@ -45,13 +42,13 @@ pub(crate) const NAMED: [f64; 8] = [
     0.999_999_9,
 ];
 
-/// What rounding may do to a share.
 const CLOSE: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::html::charts::tick_text::share_text;
+
+    use super::*;
 
     #[test]
     fn the_axis_of_the_tail_counts_nines() {

@@ -1,6 +1,5 @@
 //! From values to places on an axis, and the values that an axis names.
 
-/// An axis from its low to its high end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     kind: ScaleKind,
@@ -15,7 +14,6 @@ enum ScaleKind {
 }
 
 impl Scale {
-    /// Equal distances for equal differences, between these ends.
     pub(crate) fn linear(low: f64, high: f64) -> Scale {
         let [low, high] = [low, high].map(within_range);
         let width_least = (low.abs().max(high.abs()) * CLOSE).max(RANGE.recip());
@@ -74,12 +72,10 @@ impl Scale {
         }
     }
 
-    /// The values at both ends.
     pub(crate) fn ends(&self) -> [f64; 2] {
         [self.low, self.high]
     }
 
-    /// Whether a value lies within the ends.
     pub(crate) fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }

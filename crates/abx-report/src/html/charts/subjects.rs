@@ -15,7 +15,6 @@ pub(crate) struct Subjects<'a> {
 }
 
 impl<'a> Subjects<'a> {
-    /// Those of a study.
     pub(crate) fn of(record: &'a StudyRecord) -> Subjects<'a> {
         Subjects {
             names: record
@@ -29,22 +28,18 @@ impl<'a> Subjects<'a> {
         }
     }
 
-    /// Each with its number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &'a str)> + '_ {
         self.names.iter().copied().enumerate()
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// The number of the one with this name.
     pub(crate) fn number(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|one| *one == name)
     }
 
-    /// Colours and signs of these subjects.
     pub(crate) fn legend(&self, shown: impl IntoIterator<Item = usize>) -> Markup {
         let entry = |number: usize| {
             let subject = self.names[number];
@@ -54,18 +49,15 @@ impl<'a> Subjects<'a> {
         legend(shown.into_iter().map(entry))
     }
 
-    /// Colours and signs of all subjects.
     pub(crate) fn whole_legend(&self) -> Markup {
         self.legend(0..self.names.len())
     }
 }
 
-/// What the colours and signs of a picture mean.
 pub(crate) fn legend(entries: impl Iterator<Item = Element>) -> Markup {
     element("ul").class("legend").add_all(entries).into()
 }
 
-/// One of them.
 pub(crate) fn entry(number: usize, text: &str, note: Option<&str>) -> Element {
     let sign = element("svg").class("key").with("viewBox", "-6 -6 12 12");
     let sign = sign.with("aria-hidden", "true");

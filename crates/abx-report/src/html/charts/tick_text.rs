@@ -1,10 +1,9 @@
 //! Values as axes and tooltips write them.
 
-use super::scale::plain;
+use crate::html::charts::scale::plain;
 use crate::html::markup::with_unit;
 use crate::words::units::count;
 
-/// A throughput along an axis.
 pub(crate) fn rate(value: f64) -> String {
     match value {
         value if value.fract() == 0.0 => count(value as u64),
@@ -12,7 +11,6 @@ pub(crate) fn rate(value: f64) -> String {
     }
 }
 
-/// A share as people write it.
 pub(crate) fn share_text(share: f64) -> String {
     with_unit(&plain(100.0 * share), "%")
 }

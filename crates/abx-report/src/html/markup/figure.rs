@@ -1,7 +1,7 @@
 //! Figures with a heading, a legend and what explains them.
 
-use super::grid::Grid;
-use super::{Element, Markup, element};
+use super::element::{Element, Markup, element};
+use crate::document::Table;
 
 /// A plot or table with its heading, what explains it, and the same as a table.
 pub(crate) struct CaptionedFigure {
@@ -9,13 +9,11 @@ pub(crate) struct CaptionedFigure {
     pub(crate) title: Option<String>,
     pub(crate) legend: Markup,
     pub(crate) body: Markup,
-    /// What is to be known to read it.
     pub(crate) note: String,
-    pub(crate) table: Option<Grid>,
+    pub(crate) table: Option<Table>,
 }
 
 impl CaptionedFigure {
-    /// All of it.
     pub(crate) fn markup(self) -> Element {
         let mut figure = element("figure");
         if let Some(title) = &self.title {
@@ -44,7 +42,6 @@ pub(crate) fn side_by_side(figures: Vec<CaptionedFigure>) -> Markup {
         .into()
 }
 
-/// Something that is there and folded away.
 pub(crate) fn folded(summary: &str, inside: impl Into<Markup>) -> Element {
     element("details")
         .add(element("summary").text(summary))

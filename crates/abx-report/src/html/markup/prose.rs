@@ -1,6 +1,7 @@
 //! Words of reports as markup: paragraphs, quotes, figures with their units.
 
-use super::{Element, Markup, element};
+use super::element::{Element, Markup, element};
+use crate::document::{Document, Part};
 use crate::words::prose::{SentencePart, parts};
 use crate::words::style::Style;
 use crate::words::units::GLUE;
@@ -12,18 +13,28 @@ pub(crate) const LINE: Style = Style {
     width: usize::MAX / 2,
 };
 
-/// A paragraph for each line of what the terminal would print.
 pub(crate) fn paragraphs(text: &str) -> Markup {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.map(|line| element("p").text(line.trim())).collect()
 }
 
-/// What is to be known to read what stands beside it.
+impl Document {
+    /// As a page shows it.
+    pub(crate) fn html(self) -> Markup {
+        let part = |part: Part| match part {
+            Part::Heading(_) | Part::Gap => Markup::new(),
+            Part::Paragraph(text) => paragraphs(&text),
+            Part::Note(text) => note(&text).into(),
+            Part::Table(table) => table.markup().into(),
+        };
+        self.0.into_iter().map(part).collect()
+    }
+}
+
 pub(crate) fn note(text: &str) -> Element {
     element("p").class("note").text(text)
 }
 
-/// A text with everything between backticks as what one types.
 pub(crate) fn quoting(text: &str) -> Markup {
     let markup = |part: SentencePart| match part {
         SentencePart::Words(words) => Markup::text(words),

@@ -1,0 +1,156 @@
+//! Columns that line up, or a list of figures for each row where they do not fit.
+
+use crate::words::labels::label_lines;
+use crate::words::wrap::{shorten, wrap};
+
+/// Rows under headers, which text, HTML and Markdown each show in their way.
+pub struct Table {
+    /// What it shows; on the terminal a paragraph above it says so.
+    pub(crate) caption: String,
+    pub(crate) headers: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// How many columns, from the left, name the row. Text and Markdown take one.
+    pub(crate) names: usize,
+    pub(crate) cells: CellKind,
+}
+
+/// What stands in the cells that name no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CellKind {
+    /// At the right.
+    Figures,
+    /// At the left, in as many lines as they need.
+    Words,
+}
+
+impl Table {
+    /// A table of figures without a caption; the first column names the rows.
+    #[must_use]
+    pub fn new<H: Into<String>, R: Into<Vec<String>>>(
+        headers: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Table {
+        Table {
+            caption: String::new(),
+            headers: headers.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().map(Into::into).collect(),
+            names: 1,
+            cells: CellKind::Figures,
+        }
+    }
+
+    pub(crate) fn captioned(self, caption: impl Into<String>) -> Table {
+        Table {
+            caption: caption.into(),
+            ..self
+        }
+    }
+
+    pub(crate) fn of_words(self) -> Table {
+        Table {
+            cells: CellKind::Words,
+            ..self
+        }
+    }
+
+    pub(crate) fn named_by(self, names: usize) -> Table {
+        Table { names, ..self }
+    }
+
+    /// The table in lines of at most `width` columns. Long names take several of them, as
+    /// long as a list takes no fewer.
+    #[must_use]
+    pub fn text(&self, width: usize) -> String {
+        let figures: Vec<usize> = (1..self.headers.len())
+            .map(|column| self.width(column))
+            .collect();
+        let taken: usize = figures.iter().map(|figure| figure + GAP.len()).sum();
+        let longest = self.width(0);
+        let room = width.saturating_sub(taken).min(longest);
+        let lines = |row: &[String]| label_lines(&row[0], room);
+        // A list has a line for the name and one for each figure.
+        let is_tall = self.rows.iter().any(|row| lines(row).len() > row.len());
+        if room < longest.min(NAME_MIN) || is_tall {
+            return self.list(width);
+        }
+        let mut out = String::new();
+        for row in std::iter::once(&self.headers).chain(&self.rows) {
+            for (number, name) in lines(row).iter().enumerate() {
+                if number > 0 {
+                    out.push_str(&format!("{name}\n"));
+                    continue;
+                }
+                out.push_str(&format!("{name:room$}"));
+                for (cell, width) in row[1..].iter().zip(&figures) {
+                    out.push_str(&format!("{GAP}{cell:>width$}"));
+                }
+                out.push('\n');
+            }
+        }
+        out
+    }
+
+    /// What the names are, which may hold a unit; then each row as its name and
+    /// one line for each figure.
+    fn list(&self, width: usize) -> String {
+        let longest = self.headers[1..].iter().map(|header| letters(header));
+        let label = longest.max().unwrap_or_default();
+        let room = width.saturating_sub(2 * GAP.len() + label);
+        let mut out = wrap(&format!("{}:", self.headers[0]), "", "", width);
+        for row in &self.rows {
+            out.push_str(&wrap(&row[0], "", "", width));
+            for (header, cell) in self.headers[1..].iter().zip(&row[1..]) {
+                let cell = shorten(cell, room);
+                out.push_str(&format!("{GAP}{header:label$}{GAP}{cell}\n"));
+            }
+        }
+        out
+    }
+
+    fn width(&self, column: usize) -> usize {
+        let rows = self.rows.iter().map(|row| letters(&row[column]));
+        rows.max()
+            .unwrap_or_default()
+            .max(letters(&self.headers[column]))
+    }
+}
+
+const GAP: &str = "  ";
+const NAME_MIN: usize = 8;
+
+fn letters(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(names: [&str; 2]) -> Table {
+        Table::new(
+            ["name", "requests/s"],
+            names.map(|name| [name, "41,235"].map(str::to_owned)),
+        )
+    }
+
+    #[test]
+    fn names_stand_left_and_figures_right() {
+        // Method: enough room, then room for a part of the name.
+        assert_eq!(
+            table(["a", "b"]).text(80),
+            "name  requests/s\na         41,235\nb         41,235\n"
+        );
+        let narrow = table(["nginx-1.24.0", "nginx-1.24.1"]).text(21);
+        let row = "nginx-         41,235\n  1.24.0\n";
+        assert!(narrow.contains(row), "{narrow}");
+    }
+
+    #[test]
+    fn names_that_would_take_more_lines_than_a_list_are_listed() {
+        // Method: two names of three parts, and room for one of them on a line.
+        let text = table(["aaaaaaaa-1-zzzzzzzz", "aaaaaaaa-2-zzzzzzzz"]).text(22);
+        let first: Vec<&str> = text.lines().take(2).collect();
+        assert_eq!(first, ["name:", "aaaaaaaa-1-zzzzzzzz"]);
+        assert!(text.contains("\n  requests/s  41,235\n"));
+    }
+}

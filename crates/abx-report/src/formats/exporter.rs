@@ -1,0 +1,128 @@
+//! The formats that a record is exported to, each with the flag that asks for it.
+
+use abx_evidence::scenario::ScenarioRecord;
+use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
+
+use crate::formats::csv::{comparisons_csv, slices_csv};
+use crate::formats::hgrm::{study_hgrm, study_hlog};
+use crate::formats::junit::study_junit;
+use crate::formats::markdown::{run_markdown, study_markdown};
+use crate::formats::otlp::{run_otlp, study_otlp};
+use crate::formats::prometheus::{run_openmetrics, study_openmetrics};
+use crate::json::record_json;
+use crate::reports::picture::study_svg;
+use crate::reports::run_page::run_html;
+use crate::reports::scenario::scenario_html;
+use crate::reports::study::study_html_with;
+
+/// A record, with the results of its expectations.
+#[derive(Debug, Clone, Copy)]
+pub enum Exported<'a> {
+    /// Of several subjects, judged.
+    Study(&'a StudyRecord, &'a [ExpectationResult]),
+    /// A run, and the study of one subject that it is.
+    Run(&'a RunRecord, &'a StudyRecord, &'a [ExpectationResult]),
+    /// Sessions of users.
+    Scenario(&'a ScenarioRecord),
+}
+
+/// One text of an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportedText {
+    /// The subject and the load, if the format has a text for each.
+    pub of: Option<[String; 2]>,
+    /// All of it.
+    pub text: String,
+}
+
+/// A format.
+pub struct Exporter {
+    /// The flag that asks for it, such as `--csv`.
+    pub flag: &'static str,
+    export: fn(Exported) -> Vec<ExportedText>,
+}
+
+impl Exporter {
+    /// The texts of a record; none if the format has nothing of such a record.
+    #[must_use]
+    pub fn texts(&self, record: Exported) -> Vec<ExportedText> {
+        (self.export)(record)
+    }
+}
+
+/// All formats.
+pub const EXPORTERS: [Exporter; 11] = [
+    exporter("--json", |record| {
+        whole(match record {
+            Exported::Study(record, _) => record_json(record),
+            Exported::Run(record, ..) => record_json(record),
+            Exported::Scenario(record) => record_json(record),
+        })
+    }),
+    exporter("--html", |record| {
+        whole(match record {
+            Exported::Study(record, answers) => study_html_with(record, answers),
+            Exported::Run(record, ..) => run_html(record),
+            Exported::Scenario(record) => scenario_html(record),
+        })
+    }),
+    exporter("--markdown", |record| match record {
+        Exported::Study(record, answers) => whole(study_markdown(record, answers)),
+        Exported::Run(record, ..) => whole(run_markdown(record)),
+        Exported::Scenario(_) => Vec::new(),
+    }),
+    exporter("--prometheus", |record| match record {
+        Exported::Study(record, answers) => whole(study_openmetrics(record, answers)),
+        Exported::Run(record, ..) => whole(run_openmetrics(record)),
+        Exported::Scenario(_) => Vec::new(),
+    }),
+    exporter("--otlp", |record| match record {
+        Exported::Study(record, answers) => whole(study_otlp(record, answers)),
+        Exported::Run(record, ..) => whole(run_otlp(record)),
+        Exported::Scenario(_) => Vec::new(),
+    }),
+    exporter("--svg", |record| match record {
+        Exported::Study(record, _) => whole(study_svg(record)),
+        Exported::Run(..) | Exported::Scenario(_) => Vec::new(),
+    }),
+    exporter("--csv-comparisons", |record| match record {
+        Exported::Study(record, _) => whole(comparisons_csv(record)),
+        Exported::Run(..) | Exported::Scenario(_) => Vec::new(),
+    }),
+    exporter("--csv", |record| {
+        measured(record, |study, _| whole(slices_csv(study)))
+    }),
+    exporter("--hlog", |record| {
+        measured(record, |study, _| whole(study_hlog(study)))
+    }),
+    exporter("--junit", |record| {
+        measured(record, |study, answers| whole(study_junit(study, answers)))
+    }),
+    exporter("--hgrm", |record| {
+        measured(record, |study, _| {
+            let each = study_hgrm(study).into_iter().map(|one| ExportedText {
+                of: Some([one.subject, one.load]),
+                text: one.text,
+            });
+            each.collect()
+        })
+    }),
+];
+
+const fn exporter(flag: &'static str, export: fn(Exported) -> Vec<ExportedText>) -> Exporter {
+    Exporter { flag, export }
+}
+
+fn whole(text: String) -> Vec<ExportedText> {
+    vec![ExportedText { of: None, text }]
+}
+
+fn measured(
+    record: Exported,
+    texts: fn(&StudyRecord, &[ExpectationResult]) -> Vec<ExportedText>,
+) -> Vec<ExportedText> {
+    match record {
+        Exported::Study(study, answers) | Exported::Run(_, study, answers) => texts(study, answers),
+        Exported::Scenario(_) => Vec::new(),
+    }
+}

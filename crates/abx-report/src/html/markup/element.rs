@@ -1,0 +1,201 @@
+//! Markup that cannot be broken out of: tags and attribute names are ours,
+//! whatever stands between them is escaped on its way in.
+
+use std::fmt::{Display, Write};
+
+use crate::words::wrap::clean;
+
+/// Finished markup; nothing in it is escaped again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Markup(String);
+
+impl Markup {
+    /// Nothing.
+    pub(crate) fn new() -> Markup {
+        Markup::default()
+    }
+
+    /// A text, escaped.
+    pub(crate) fn text(text: &str) -> Markup {
+        Markup(escaped(text))
+    }
+
+    /// Text of ours that stands in a file of its own, such as a style sheet.
+    pub(crate) fn verbatim(text: &'static str) -> Markup {
+        Markup(text.to_owned())
+    }
+
+    /// JSON within a `script` that is no program: no letter of it can end it.
+    pub(crate) fn json(json: &str) -> Markup {
+        // In JSON the sign stands within strings only, where this means the same.
+        Markup(json.replace('<', "\\u003c"))
+    }
+
+    /// Appends `part`.
+    pub(crate) fn push(&mut self, part: impl Into<Markup>) {
+        self.0.push_str(&part.into().0);
+    }
+
+    pub(crate) fn push_all<T: Into<Markup>>(&mut self, parts: impl IntoIterator<Item = T>) {
+        parts.into_iter().for_each(|part| self.push(part));
+    }
+
+    /// Whether it is nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl From<Element> for Markup {
+    fn from(element: Element) -> Markup {
+        let Element {
+            tag,
+            attributes,
+            inside,
+        } = element;
+        if inside.0.is_empty() && LEAVES.contains(&tag) {
+            return Markup(format!("<{tag}{attributes}/>"));
+        }
+        Markup(format!("<{tag}{attributes}>{}</{tag}>", inside.0))
+    }
+}
+
+impl<T: Into<Markup>> FromIterator<T> for Markup {
+    fn from_iter<I: IntoIterator<Item = T>>(parts: I) -> Markup {
+        let mut all = Markup::new();
+        all.push_all(parts);
+        all
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Element {
+    tag: &'static str,
+    attributes: String,
+    inside: Markup,
+}
+
+/// An element with nothing in it yet.
+pub(crate) fn element(tag: &'static str) -> Element {
+    Element {
+        tag,
+        attributes: String::new(),
+        inside: Markup::new(),
+    }
+}
+
+impl Element {
+    /// With this attribute; its value is escaped.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Display) -> Element {
+        let value = escaped(&value.to_string());
+        write!(self.attributes, " {name}=\"{value}\"").expect("a string takes all");
+        self
+    }
+
+    pub(crate) fn class(self, class: impl Display) -> Element {
+        self.with("class", class)
+    }
+
+    /// With this text after what is in it; it is escaped.
+    pub(crate) fn text(self, text: &str) -> Element {
+        self.add(Markup::text(text))
+    }
+
+    pub(crate) fn add(mut self, part: impl Into<Markup>) -> Element {
+        self.inside.push(part);
+        self
+    }
+
+    pub(crate) fn add_all<T: Into<Markup>>(self, parts: impl IntoIterator<Item = T>) -> Element {
+        self.add(parts.into_iter().collect::<Markup>())
+    }
+}
+
+/// Elements that need no end tag when there is nothing in them.
+const LEAVES: [&str; 10] = [
+    "br", "circle", "input", "line", "link", "meta", "path", "polyline", "rect", "use",
+];
+
+/// Text that shows as itself, between tags and in quotes. Letters that could
+/// hide or turn around others are replaced, as on a terminal.
+fn escaped(text: &str) -> String {
+    let text = clean(text);
+    if !text.contains(['&', '<', '>', '"', '\'']) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a browser reads out of escaped text.
+    fn read(text: &str) -> String {
+        let pairs = [
+            ("&lt;", "<"),
+            ("&gt;", ">"),
+            ("&quot;", "\""),
+            ("&#39;", "'"),
+        ];
+        let text = pairs.iter().fold(text.to_owned(), |text, (code, letter)| {
+            text.replace(code, letter)
+        });
+        text.replace("&amp;", "&")
+    }
+
+    #[test]
+    fn elements_close_and_leaves_close_themselves() {
+        // Method: one of each, nested, with a hostile value and a hostile text.
+        let inner = element("use").with("href", "#a\"><script>");
+        let markup = Markup::from(element("p").class("x").text("1 < 2").add(inner));
+        assert_eq!(
+            markup.into_string(),
+            "<p class=\"x\">1 &lt; 2<use href=\"#a&quot;&gt;&lt;script&gt;\"/></p>"
+        );
+        assert_eq!(Markup::from(element("td")).into_string(), "<td></td>");
+    }
+
+    #[test]
+    fn json_cannot_end_its_script() {
+        // Method: both ways out of a script, and a string that already holds an
+        // escape; JSON must read back the same.
+        let value = serde_json::json!({"a</script>": "<!--<script>", "b": "\\u003c"});
+        let text = Markup::json(&value.to_string()).into_string();
+        assert!(!text.contains('<'), "{text}");
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            value
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn text_stays_text(text in any::<String>(), hostile in "[<>&\"'/a-z!-]{0,40}") {
+            // Method: any text, and one of letters that markup is made of; what
+            // is read back is the cleaned text, and no sign of markup is left.
+            let text = format!("{text}{hostile}");
+            let markup = Markup::text(&text).into_string();
+            prop_assert!(!markup.contains(['<', '>', '"', '\'']), "{markup}");
+            prop_assert!(!markup.contains(|letter: char| letter.is_control() && letter != '\n'));
+            prop_assert_eq!(read(&markup), clean(&text));
+        }
+    }
+}

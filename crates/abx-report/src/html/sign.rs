@@ -1,0 +1,13 @@
+//! The signs of verdicts.
+
+use abx_evidence::Verdict;
+
+use crate::html::markup::{Element, element};
+use crate::words::style::mark;
+use crate::words::verdict::word;
+
+/// The mark of a verdict; the word beside it says the same.
+pub(crate) fn sign(verdict: Verdict) -> Element {
+    let sign = element("span").class(format!("sign {}", word(verdict)));
+    sign.with("aria-hidden", "true").text(mark(verdict))
+}

@@ -1,0 +1,108 @@
+//! The language of Markdown: tables, code, and text that shows as it stands.
+
+use crate::document::{Document, Part, Table};
+use crate::words::prose::{SentencePart, parts};
+use crate::words::style::Style;
+use crate::words::wrap::{clean, clean_name};
+
+/// Markdown breaks lines itself.
+pub(crate) const UNBROKEN: Style = Style {
+    width: 100_000,
+    ..Style::plain()
+};
+
+impl Table {
+    /// Names at the left, figures at the right.
+    pub(crate) fn markdown(&self) -> String {
+        let line = (0..self.headers.len()).map(|column| match column {
+            0 => "---".to_owned(),
+            _ => "---:".to_owned(),
+        });
+        let escaped = |cells: &Vec<String>| {
+            let cells = cells.iter().map(|cell| escape(cell));
+            row(&cells.collect::<Vec<_>>())
+        };
+        let rows: String = self.rows.iter().map(escaped).collect();
+        let line = row(&line.collect::<Vec<_>>());
+        format!("{}{line}{rows}", escaped(&self.headers))
+    }
+}
+
+impl Document {
+    /// As Markdown shows it: each part apart from the others.
+    pub(crate) fn markdown(&self) -> String {
+        let part = |part: &Part| match part {
+            Part::Heading(text) | Part::Paragraph(text) | Part::Note(text) => {
+                Some(escape(text) + "\n")
+            }
+            Part::Table(table) => Some(table.markdown()),
+            Part::Gap => None,
+        };
+        let parts: Vec<String> = self.0.iter().filter_map(part).collect();
+        parts.join("\n")
+    }
+}
+
+pub(crate) fn details(summary: &str, text: &str) -> String {
+    let summary = escape(summary);
+    format!("<details><summary>{summary}</summary>\n\n{text}\n</details>\n")
+}
+
+pub(crate) fn row(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// Text that Markdown shows as it stands, on one line, within a table too.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::new();
+    let text = clean(text);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\n' => out.push(' '),
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // It would call somebody of that name.
+            '@' if letters.peek().is_some_and(|next| next.is_alphanumeric()) => {
+                out.push_str("@<!-- -->");
+            }
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '|' | '~' | '#' | '$' => {
+                out.push('\\');
+                out.push(letter);
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+pub(crate) fn quoting(text: &str) -> String {
+    let markdown = |part: SentencePart| match part {
+        SentencePart::Words(words) => escape(words),
+        SentencePart::Code(text) => code(text),
+    };
+    parts(text).map(markdown).collect()
+}
+
+/// Text as code, with more backticks around it than there are in it. Only the
+/// bar needs its backslash there, for tables.
+pub(crate) fn code(text: &str) -> String {
+    let text = clean_name(text).replace('|', "\\|");
+    let ticks = "`".repeat(longest_ticks(&text) + 1);
+    match text.starts_with('`') || text.ends_with('`') {
+        true => format!("{ticks} {text} {ticks}"),
+        false => format!("{ticks}{text}{ticks}"),
+    }
+}
+
+pub(crate) fn fenced(text: &str) -> String {
+    let text = clean(text);
+    let fence = "`".repeat(longest_ticks(&text).max(2) + 1);
+    format!("{fence}text\n{}\n{fence}\n", text.trim_end())
+}
+
+fn longest_ticks(text: &str) -> usize {
+    let runs = text.split(|letter| letter != '`').map(str::len);
+    runs.max().unwrap_or_default()
+}

@@ -1,0 +1,100 @@
+//! What a machine can measure, on one page: the weightiest first, each with its
+//! status as a word, what was seen and what to do.
+
+use abx_evidence::doctor::{Check, CheckStatus, DoctorRecord, Readings};
+
+use crate::words::prose::prose;
+use crate::words::style::{Style, Tint};
+use crate::words::units::{bytes, plural, seconds};
+use crate::words::wrap::{clean, clean_name, wrap};
+
+/// The report of a doctor, ready to be printed.
+#[must_use]
+pub fn doctor_text(record: &DoctorRecord, style: &Style) -> String {
+    let checks = record.checks.iter().map(|check| one(check, style));
+    let sections = [
+        headline(record, style),
+        checks.collect(),
+        legend(record, style),
+    ];
+    style.finish(&sections.join("\n"))
+}
+
+fn headline(record: &DoctorRecord, style: &Style) -> String {
+    let count = |status: CheckStatus| {
+        let of_it = record.checks.iter().filter(|check| check.status == status);
+        of_it.count() as u64
+    };
+    let limits = match count(CheckStatus::Limits) {
+        0 => "nothing limits them".to_owned(),
+        1 => "1 problem limits them".to_owned(),
+        many => format!("{} limit them", plural(many, "problem")),
+    };
+    let stops = match count(CheckStatus::Stops) {
+        0 => "Nothing prevents comparisons here".to_owned(),
+        1 => "1 problem prevents comparisons here".to_owned(),
+        many => format!("{} prevent comparisons here", plural(many, "problem")),
+    };
+    let checked = match count(CheckStatus::NotChecked) {
+        0 => "everything was checked".to_owned(),
+        1 => "1 was not checked".to_owned(),
+        many => format!("{many} were not checked"),
+    };
+    let text = format!("{stops}; {limits}; {checked}.");
+    let mut out = style.paragraph(&text);
+    out.push_str(&style.note(&place(&record.readings)));
+    if record.interrupted {
+        let text = "Interrupted: this is what was found so far.";
+        out.push_str(&style.note(text));
+    }
+    out
+}
+
+/// Where it was looked at.
+fn place(readings: &Readings) -> String {
+    let parts = [
+        readings.kernel.as_deref().map(|kernel| {
+            let kernel = clean_name(kernel);
+            format!("Linux {kernel}")
+        }),
+        readings.cpu_model.as_deref().map(clean_name),
+        Some(plural(readings.cpus.len() as u64, "processor")),
+        readings.memory_bytes.map(|size| bytes(size as f64)),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(", ")
+}
+
+fn one(check: &Check, style: &Style) -> String {
+    let (word, tint) = match check.status {
+        CheckStatus::Stops => ("stops", Tint::Bad),
+        CheckStatus::Limits => ("limits", Tint::Doubtful),
+        CheckStatus::NotChecked => ("not checked", Tint::Plain),
+        CheckStatus::Ok => ("ok", Tint::Good),
+    };
+    let blanks = " ".repeat(INDENT.len() - word.len());
+    let first = format!("{}{blanks}", style.paint(word, tint));
+    let mut out = wrap(&prose(&check.message, &[]), &first, INDENT, style.columns());
+    let deeper = format!("{INDENT}  ");
+    if let Some(remedy) = &check.remedy {
+        let arrow = format!("{INDENT}→ ");
+        out.push_str(&wrap(&prose(remedy, &[]), &arrow, &deeper, style.columns()));
+    }
+    if let Some(command) = &check.command {
+        let prompt = format!("{INDENT}$ ");
+        out.push_str(&wrap(&clean(command), &prompt, &deeper, style.columns()));
+    }
+    out
+}
+
+fn legend(record: &DoctorRecord, style: &Style) -> String {
+    let text = format!(
+        "stops: comparisons are impossible or meaningless. limits: they take longer or show less. \
+         Took {}, abx {}.",
+        seconds(record.elapsed_s),
+        clean_name(&record.abx_version)
+    );
+    style.paragraph(&text)
+}
+
+const INDENT: &str = "            ";

@@ -1,0 +1,410 @@
+//! A record in a list of records: the cells of its line.
+
+use std::fmt::Write;
+
+use abx_evidence::history::{Entry, History, OutlineComparison, RecordKind, UnreadFile};
+use abx_evidence::{Metric, Verdict};
+
+use crate::html::markup::{Element, Markup, element, missing, note, quoting, scrolling};
+use crate::html::page::Page;
+use crate::html::sign::sign;
+use crate::words::metrics::metric_name;
+use crate::words::style::Style;
+use crate::words::units::{UNKNOWN, count, figure, moment, or_unknown, plural, ratios};
+use crate::words::verdict::word;
+use crate::words::wrap::{clean_name, columns, shorten, wrap};
+
+/// Columns of a line; the three in the middle share the room that is left.
+pub(crate) type Cells = [String; COLUMNS];
+
+pub(crate) fn cells(entry: &Entry) -> Cells {
+    let outline = &entry.outline;
+    let names = |all: &mut dyn Iterator<Item = &String>| {
+        let all: Vec<String> = all.map(|name| clean_name(name)).collect();
+        all.join(", ")
+    };
+    let loads = match &outline.loads[..] {
+        [only] => clean_name(only),
+        several => plural(several.len() as u64, "load"),
+    };
+    let blocks = match outline.kind {
+        RecordKind::Study => count(outline.blocks as u64),
+        RecordKind::Run | RecordKind::Scenario => UNKNOWN.to_owned(),
+    };
+    [
+        entry.id.clone(),
+        moment(outline.started_unix_ms),
+        names(&mut outline.subjects.iter().map(|subject| &subject.name)),
+        loads,
+        verdict(entry),
+        blocks,
+    ]
+}
+
+/// What came of it, in short: a run and a scenario have their throughput for a verdict.
+fn verdict(entry: &Entry) -> String {
+    let outline = &entry.outline;
+    match (&outline.comparisons[..], outline.kind) {
+        ([], RecordKind::Run) => or_unknown(outline.throughput_per_s, |rate| {
+            format!("{}/s", figure(rate))
+        }),
+        ([], RecordKind::Scenario) => or_unknown(outline.throughput_per_s, |rate| {
+            format!("{} sessions/s", figure(rate))
+        }),
+        ([], RecordKind::Study) => UNKNOWN.to_owned(),
+        ([only], _) => one_verdict(only),
+        (several, _) => plural(several.len() as u64, "verdict"),
+    }
+}
+
+/// How often there is each verdict, where there are several: they would not fit
+/// into the column.
+pub(crate) fn verdicts(entry: &Entry) -> Option<String> {
+    let outline = &entry.outline;
+    if outline.comparisons.len() < 2 {
+        return None;
+    }
+    let counts = outline.verdicts();
+    let each = counts
+        .iter()
+        .map(|(verdict, times)| format!("{} {}", count(*times as u64), word(*verdict)));
+    Some(each.collect::<Vec<_>>().join(", "))
+}
+
+fn one_verdict(one: &OutlineComparison) -> String {
+    let ratio = one.ratio.zip(one.low.zip(one.high));
+    match ratio.filter(|_| one.verdict != Verdict::Inconclusive) {
+        Some((ratio, (low, high))) => {
+            let [ratio, ..] = ratios([ratio, low, high]);
+            // The column is narrow, so whatever is not throughput has a short name.
+            let of = match one.metric {
+                Metric::Throughput => "",
+                Metric::ServerCpu => " CPU",
+                Metric::ResponseP50 => " p50",
+                Metric::ResponseP90 => " p90",
+                Metric::ResponseP99 => " p99",
+                Metric::ResponseP999 => " p99.9",
+                metric => &format!(" {}", metric_name(metric)),
+            };
+            format!("{ratio} {}{of}", word(one.verdict))
+        }
+        None => word(one.verdict).to_owned(),
+    }
+}
+
+pub(crate) const COLUMNS: usize = 6;
+pub(crate) const COLUMN_NAMES: [&str; COLUMNS] =
+    ["id", "when (UTC)", "subjects", "loads", "verdict", "blocks"];
+
+/// The list of records, ready to be printed.
+#[must_use]
+pub fn history_text(history: &History, style: &Style) -> String {
+    let mut out = String::new();
+    let folder = clean_name(&history.folder);
+    let head = match history.entries.len() {
+        0 => format!("No matching record in {folder}"),
+        _ => format!("Records in {folder}, newest first:"),
+    };
+    out.push_str(&style.paragraph(&head));
+    if !history.entries.is_empty() {
+        out.push_str(&rows(&history.entries, style));
+    }
+    let mut say = |text: &str| out.push_str(&style.paragraph(text));
+    if history.left_out > 0 {
+        let more = count(history.left_out as u64);
+        say(&format!("{more} more: show them with `--limit N`."));
+    }
+    if history.unmeasured > 0 {
+        let failed = match history.unmeasured {
+            1 => "1 study failed before anything was measured: show it with `--all`.".to_owned(),
+            several => format!(
+                "{} studies failed before anything was measured: show them with `--all`.",
+                count(several as u64)
+            ),
+        };
+        say(&failed);
+    }
+    for one in &history.unread {
+        let file = clean_name(&one.file);
+        say(&format!("{file} is not listed: {}.", clean_name(&one.why)));
+    }
+    style.finish(&out)
+}
+
+fn rows(entries: &[Entry], style: &Style) -> String {
+    let headers = COLUMN_NAMES.map(str::to_owned);
+    let lines: Vec<Cells> = entries.iter().map(cells).collect();
+    let all = || std::iter::once(&headers).chain(&lines);
+    let natural = |column: usize| {
+        all()
+            .map(|cells| columns(&cells[column]))
+            .max()
+            .unwrap_or(0)
+    };
+    let mut widths: [usize; COLUMNS] = std::array::from_fn(natural);
+    let room = style.columns().saturating_sub(GAP.len() * (COLUMNS - 1));
+    let urls = { lines.iter() }.map(|cells| &cells[SUBJECTS]);
+    let hosts = urls
+        .filter(|text| text.contains("://"))
+        .map(|url| columns(host(url)));
+    share_out(&mut widths, room, hosts.max().unwrap_or(1).min(HOST_WIDTH));
+    let mut out = String::new();
+    line(&mut out, &headers, &widths);
+    for (cells, entry) in lines.iter().zip(entries) {
+        line(&mut out, cells, &widths);
+        let below = format!("{}{GAP}", " ".repeat(widths[0]));
+        let mut file = clean_name(&entry.file);
+        if let Some(verdicts) = verdicts(entry) {
+            file.push_str(&format!(": {verdicts}"));
+        }
+        out.push_str(&wrap(&file, &below, &below, style.columns()));
+    }
+    out
+}
+
+/// Takes from the widest of the columns that may be shortened until all fit. Subjects keep room
+/// for a host if they can.
+fn share_out(widths: &mut [usize; COLUMNS], room: usize, host: usize) {
+    for least in [host, 1] {
+        let least_of = |column: usize| if column == SUBJECTS { least } else { 1 };
+        while widths.iter().sum::<usize>() > room {
+            let wide =
+                { SHORTENED.into_iter() }.filter(|column| widths[*column] > least_of(*column));
+            match wide.max_by_key(|column| widths[*column]) {
+                Some(column) => widths[column] -= 1,
+                None => break,
+            }
+        }
+    }
+}
+
+/// A URL's host and port; all of any other text.
+fn host(text: &str) -> &str {
+    let url = text.split_once("://").map_or(text, |(_, rest)| rest);
+    match text.contains("://") {
+        true => url.split(['/', '?']).next().unwrap_or(url),
+        false => text,
+    }
+}
+
+/// Subjects in so many columns. A URL keeps its host and port for longer than its scheme and its
+/// path, since those tell servers apart.
+fn shorten_subjects(text: &str, width: usize) -> String {
+    let host = host(text);
+    if columns(text) <= width || host.len() == text.len() || text.contains(", ") {
+        return shorten(text, width);
+    }
+    let path = text.split_once(host).map_or("", |(_, path)| path);
+    let room = width.saturating_sub(columns(host));
+    let path = match columns(path) <= room {
+        true => path.to_owned(),
+        false if room > 1 => shorten(path, room),
+        false => String::new(),
+    };
+    // Of a host without room its end remains, which has the port.
+    let host: Vec<char> = host.chars().collect();
+    match host.len() <= width {
+        true => host
+            .iter()
+            .chain(&path.chars().collect::<Vec<_>>())
+            .collect(),
+        false => {
+            let end = &host[host.len() - width.saturating_sub(1)..];
+            std::iter::once(&'…').chain(end).collect()
+        }
+    }
+}
+
+/// One line; figures stand on the right.
+fn line(out: &mut String, cells: &Cells, widths: &[usize; COLUMNS]) {
+    let mut text = String::new();
+    for (column, (cell, width)) in cells.iter().zip(*widths).enumerate() {
+        let gap = if column == 0 { "" } else { GAP };
+        let cell = match column {
+            SUBJECTS => shorten_subjects(cell, width),
+            _ => shorten(cell, width),
+        };
+        let padding = " ".repeat(width.saturating_sub(columns(&cell)));
+        let written = if column == COLUMNS - 1 {
+            write!(text, "{gap}{padding}{cell}")
+        } else {
+            write!(text, "{gap}{cell}{padding}")
+        };
+        written.expect("a string takes everything");
+    }
+    out.push_str(text.trim_end());
+    out.push('\n');
+}
+const SHORTENED: [usize; 3] = [SUBJECTS, 3, 4];
+const SUBJECTS: usize = 2;
+/// The widest host for which other columns are shortened first.
+const HOST_WIDTH: usize = 30;
+const GAP: &str = "  ";
+
+/// Where the records of a list come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed<'a> {
+    /// The folder in which they are kept.
+    Kept {
+        /// The text that was searched for; `None` for all.
+        text: Option<&'a str>,
+    },
+    /// Those that a person named.
+    Named,
+}
+
+/// The list as an HTML page; its links lead to `/record/ID`, and its form to
+/// `/side?ids=ID&ids=ID` and `/?text=TEXT`.
+#[must_use]
+pub fn index_html(history: &History, listed: Listed<'_>) -> String {
+    let from = match listed {
+        Listed::Kept { .. } => format!("Records in {}, newest first.", clean_name(&history.folder)),
+        Listed::Named => "The given records, newest first.".to_owned(),
+    };
+    let sections = [
+        ("records", "Newest first", records(history, listed)),
+        ("unread", "Not listed", unread(&history.unread)),
+    ];
+    Page::new("abx records".to_owned(), &from, sections).html()
+}
+
+/// A page that says why there is no other. Words in backticks are what one types.
+#[must_use]
+pub fn notice_html(title: &str, text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let told = lines.map(|line| element("p").add(quoting(line)));
+    let back = element("p").add(element("a").with("href", "/").text("All records"));
+    let section = ("notice", "What happened", told.chain([back]).collect());
+    Page::new(title.to_owned(), "", [section]).html()
+}
+
+fn records(history: &History, listed: Listed<'_>) -> Markup {
+    let mut out = Markup::new();
+    if let Listed::Kept { text } = listed {
+        out.push(search(text.unwrap_or_default()));
+    }
+    if history.entries.is_empty() {
+        let none = "No matching record. `abx compare` and `abx run` save one for each \
+                    measurement.";
+        out.push(element("p").add(quoting(none)));
+        return out;
+    }
+    let button = element("button").with("type", "submit");
+    let form = element("form")
+        .with("action", "/side")
+        .add(table(&history.entries))
+        .add(element("p").add(button.text("Show the marked ones side by side")));
+    out.push(form);
+    if history.left_out > 0 {
+        let more = count(history.left_out as u64);
+        let text = format!("{more} more: search for a subject, a load or a file to see them.");
+        out.push(note(&text));
+    }
+    out
+}
+
+fn search(text: &str) -> Element {
+    let field = element("input")
+        .with("type", "search")
+        .with("name", "text")
+        .with("value", text);
+    let label = element("label").text("A subject, its version, a load, a file or an id: ");
+    let button = element("button").with("type", "submit").text("Search");
+    element("form")
+        .with("action", "/")
+        .with("role", "search")
+        .add(element("p").add(label.add(field)).text(" ").add(button))
+}
+
+fn table(entries: &[Entry]) -> Element {
+    let header = |text: &str| element("th").with("scope", "col").text(text);
+    let mut heads = vec![header("mark")];
+    heads.extend(COLUMN_NAMES.map(header));
+    heads.push(header("file"));
+    let caption = "Records and their verdicts";
+    let table = element("table")
+        .add(element("caption").text(caption))
+        .add(element("thead").add(element("tr").add_all(heads)))
+        .add(element("tbody").add_all(entries.iter().map(row)));
+    scrolling(caption, table)
+}
+
+fn row(entry: &Entry) -> Element {
+    let [id, when, subjects, loads, verdict, blocks] = cells(entry);
+    let mark = element("input")
+        .with("type", "checkbox")
+        .with("name", "ids")
+        .with("value", &id)
+        .with("aria-label", format!("Mark {id}"));
+    let link = element("a").with("href", format!("/record/{id}")).text(&id);
+    let cell = |text: &str| element("td").add(element("bdi").text(text));
+    let only = match &entry.outline.comparisons[..] {
+        [only] => Some(only.verdict),
+        _ => None,
+    };
+    element("tr")
+        .add(element("td").add(mark))
+        .add(element("th").with("scope", "row").add(link))
+        .add(cell(&when).class("when"))
+        .add(cell(&subjects))
+        .add(cell(&loads))
+        .add(signed(only, &verdicts(entry).unwrap_or(verdict)))
+        .add(cell(&blocks).class("figure"))
+        .add(cell(&clean_name(&entry.file)).class("file"))
+}
+
+fn signed(verdict: Option<Verdict>, text: &str) -> Element {
+    let cell = element("td").add_all(verdict.map(sign));
+    cell.text(text)
+}
+
+fn unread(all: &[UnreadFile]) -> Markup {
+    missing(all.iter().map(|one| {
+        let why = format!(" is not listed: {}.", clean_name(&one.why));
+        (clean_name(&one.file), why)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_that_is_too_long_keeps_its_host_and_port() {
+        // Method: a URL in less and less room, and subjects that are none.
+        let url = "http://127.0.0.1:3000/items/of/a/shop";
+        for (width, shown) in [
+            (37, url),
+            (36, "127.0.0.1:3000/items/of/a/shop"),
+            (30, "127.0.0.1:3000/items/of/a/shop"),
+            (24, "127.0.0.1:3000/item…shop"),
+            (16, "127.0.0.1:3000/…"),
+            (14, "127.0.0.1:3000"),
+            (8, "….1:3000"),
+        ] {
+            assert_eq!(shorten_subjects(url, width), shown, "{width}");
+            assert!(columns(shown) <= width);
+        }
+        assert_eq!(
+            shorten_subjects("ws://127.0.0.1:8090", 15),
+            "127.0.0.1:8090"
+        );
+        assert_eq!(
+            shorten_subjects("event, thread", 7),
+            shorten("event, thread", 7)
+        );
+    }
+
+    #[test]
+    fn other_columns_are_shortened_before_a_host_is() {
+        // Method: wide loads beside a host, in a room for all but a part of the loads, and in
+        // one without room for the host.
+        let mut widths = [6, 16, 40, 60, 40, 6];
+        share_out(&mut widths, 80, 20);
+        assert_eq!(widths[SUBJECTS], 20);
+        assert_eq!(widths.iter().sum::<usize>(), 80);
+        let mut widths = [6, 16, 40, 60, 40, 6];
+        share_out(&mut widths, 40, 30);
+        assert_eq!(widths.iter().sum::<usize>(), 40);
+    }
+}

@@ -1,0 +1,277 @@
+//! The verdicts as one picture: an SVG file that stands on its own, for a README or
+//! a slide. It is made of the parts that the page's table of ratios is made of.
+//!
+//! The picture asks for nothing and runs nothing. It has a fixed width in its own
+//! units, and follows the viewer's choice of light or dark.
+
+use abx_evidence::{StudyRecord, Summary, Verdict};
+
+use crate::document::Table;
+use crate::html::charts::{axis, bar_markers, plain, px};
+use crate::html::markup::{Element, LINE, Markup, element};
+use crate::sections::compared::ratios::{RatioRow, interval, legend, picture_of, primary, scale};
+use crate::sections::compared::summaries::figures_table;
+use crate::sections::compared::verdicts::title;
+use crate::sections::measured::held::held_table;
+use crate::words::labels::label_lines;
+use crate::words::load::{alone, offer};
+use crate::words::style::mark;
+use crate::words::units::{count, plural, seconds};
+use crate::words::verdict::{TOO_FEW_BLOCKS, sentence, word, word_of};
+use crate::words::wrap::{clean_name, wrap};
+
+/// The verdicts of a study as an SVG picture: what was decided, the intervals
+/// beside 1.00 and the margin, and the figures of each subject.
+///
+/// Studies of more than four comparisons have counts of verdicts
+/// instead of sentences, and those of more than two loads no figures:
+/// the HTML page has them.
+#[must_use]
+pub fn study_svg(record: &StudyRecord) -> String {
+    let mut canvas = Canvas::new();
+    headline(record, &mut canvas);
+    for (caption, rows) in primary(record) {
+        ratios(&caption, &rows, &mut canvas);
+    }
+    figures(record, &mut canvas);
+    notes(record, &mut canvas);
+    // XML has no such letters, while HTML has.
+    canvas
+        .svg(&title(record), &said(record))
+        .replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+struct Canvas {
+    body: Markup,
+    /// Where the next part begins, in pixels from the top.
+    y: f64,
+}
+
+impl Canvas {
+    fn new() -> Canvas {
+        Canvas {
+            body: Markup::new(),
+            y: EDGE,
+        }
+    }
+
+    /// Lines of text, each at most as long as the picture is wide.
+    fn paragraph(&mut self, class: &str, indent: f64, text: &str) {
+        let (height, letters) = match class {
+            "verdict" => (23.0, 94),
+            _ => (17.0, 126),
+        };
+        for line in wrap(text, "", "", letters).lines() {
+            self.y += height;
+            self.text(class, EDGE + indent, self.y - 5.0, line);
+        }
+    }
+
+    fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
+        let line = element("text").class(class);
+        self.body
+            .push(line.with("x", px(x)).with("y", px(y)).text(text));
+    }
+
+    fn rule(&mut self) {
+        let line = element("line").class("rule").with("x1", px(EDGE));
+        let line = line.with("x2", px(WIDTH - EDGE)).with("y1", px(self.y));
+        self.body.push(line.with("y2", px(self.y)));
+    }
+
+    fn place(&mut self, picture: Element, y: f64) {
+        let picture = picture.with("x", px(PICTURE_X)).with("y", px(y));
+        self.body
+            .push(picture.with("width", px(WIDTH - PICTURE_X - PICTURE_EDGE)));
+    }
+
+    fn svg(self, title: &str, description: &str) -> String {
+        let height = px(self.y + EDGE);
+        let ground = element("rect").class("ground").with("width", px(WIDTH));
+        let svg = element("svg")
+            .with("xmlns", "http://www.w3.org/2000/svg")
+            .with("width", px(WIDTH))
+            .with("height", &height)
+            .with("viewBox", format!("0 0 {} {height}", px(WIDTH)))
+            .with("role", "img")
+            .with("aria-labelledby", "title said")
+            .add(element("title").with("id", "title").text(title))
+            .add(element("desc").with("id", "said").text(description))
+            .add(element("style").add(Markup::verbatim(STYLE)))
+            .add(bar_markers().with("width", 0).with("height", 0))
+            .add(ground.with("height", &height).with("rx", 8))
+            .add(self.body);
+        Markup::from(svg).into_string() + "\n"
+    }
+}
+
+/// What was decided: a sentence for each comparison while they are few.
+fn headline(record: &StudyRecord, canvas: &mut Canvas) {
+    let comparisons: Vec<_> = record.conclusions.primary().collect();
+    if comparisons.is_empty() {
+        canvas.paragraph("verdict", 0.0, "Nothing was compared.");
+        return;
+    }
+    if comparisons.len() > SENTENCES_MAX {
+        canvas.paragraph("verdict", 0.0, &title(record));
+        canvas.paragraph("note", 0.0, &counts(record));
+        return;
+    }
+    for one in comparisons {
+        let y = canvas.y + 18.0;
+        let class = format!("sign {}", word(one.verdict));
+        canvas.text(&class, EDGE, y, mark(one.verdict));
+        canvas.paragraph("verdict", SIGN, &sentence(record, one, &LINE));
+    }
+}
+
+fn counts(record: &StudyRecord) -> String {
+    const ALL: [Verdict; 7] = [
+        Verdict::Faster,
+        Verdict::Slower,
+        Verdict::Less,
+        Verdict::More,
+        Verdict::Equivalent,
+        Verdict::Inconclusive,
+        Verdict::Invalid,
+    ];
+    let words = ALL.into_iter().map(word).chain([TOO_FEW_BLOCKS]);
+    let times = |word| {
+        let primary = record.conclusions.primary();
+        let number = primary.filter(|one| word_of(one) == word).count();
+        (number > 0).then(|| format!("{} {word}", count(number as u64)))
+    };
+    let each: Vec<String> = words.filter_map(times).collect();
+    let total = plural(record.conclusions.primary().count() as u64, "comparison");
+    format!("{total}: {}.", each.join(", "))
+}
+
+fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
+    let Some(scale) = scale(rows) else {
+        return;
+    };
+    let is_many = rows.iter().any(|row| row.of != rows[0].of);
+    canvas.y += GAP;
+    canvas.paragraph("caption", 0.0, &format!("{caption}: ratio, log scale"));
+    canvas.y += 6.0;
+    for row in rows {
+        let y = canvas.y;
+        let sign = format!("sign {}", word(row.one.verdict));
+        canvas.text(&sign, EDGE, y + 16.0, mark(row.one.verdict));
+        let at = [EDGE + SIGN, y + 16.0];
+        let mut below = names("name", at, (&row.pair(), NAME_LETTERS), canvas);
+        let mut said = format!("{}, {}", row.verdict(), interval(row));
+        if is_many {
+            said = format!("{said}, {}", clean_name(&row.one.load));
+        }
+        let at = [EDGE + SIGN, y + 32.0 + below];
+        below += names("note", at, (&said, ROW_LETTERS), canvas);
+        canvas.place(picture_of(row, scale), y + 4.0);
+        canvas.y += ROW + below;
+    }
+    canvas.place(axis(scale, plain), canvas.y);
+    canvas.y += 26.0;
+}
+
+/// The figures of each subject under each load, while loads are few.
+fn figures(record: &StudyRecord, canvas: &mut Canvas) {
+    if alone(record).count() > TABLES_MAX {
+        return;
+    }
+    for load in alone(record) {
+        let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
+        if summaries.iter().all(|one| one.sent == 0) && held_table(&summaries).is_none() {
+            continue;
+        }
+        canvas.y += GAP;
+        canvas.paragraph("caption", 0.0, &offer(record, load));
+        match held_table(&summaries) {
+            Some(held) => rows(&held, canvas),
+            None => {
+                let shape = load.settings.exchange.shape;
+                rows(&figures_table(&summaries, shape, &LINE), canvas);
+            }
+        }
+    }
+}
+
+/// A table: names at the left, figures at the right of their columns.
+fn rows(table: &Table, canvas: &mut Canvas) {
+    let column = (WIDTH - 2.0 * EDGE - NAMES) / (table.headers.len() - 1) as f64;
+    let mut line = |class: &str, cells: &[String]| {
+        canvas.y += 20.0;
+        let [name, figures @ ..] = cells else {
+            return;
+        };
+        let at = [EDGE, canvas.y - 4.0];
+        let below = names(class, at, (name, NAME_LETTERS), canvas);
+        for (index, figure) in figures.iter().enumerate() {
+            let x = EDGE + NAMES + column * (index + 1) as f64;
+            canvas.text(&format!("{class} figure"), x, canvas.y - 4.0, figure);
+        }
+        canvas.y += below;
+    };
+    line("head", &table.headers);
+    for cells in &table.rows {
+        line("cell", cells);
+    }
+    canvas.y += 4.0;
+    canvas.rule();
+}
+
+/// A name on lines of so many letters; how far the last one is below the first.
+fn names(class: &str, at: [f64; 2], (name, letters): (&str, usize), canvas: &mut Canvas) -> f64 {
+    let [x, y] = at;
+    let lines = label_lines(name, letters);
+    for (number, line) in lines.iter().enumerate() {
+        let indent = if number == 0 { 0.0 } else { INDENT };
+        let y = y + LINE_HEIGHT * number as f64;
+        canvas.text(class, x + indent, y, line.trim_start());
+    }
+    LINE_HEIGHT * (lines.len() - 1) as f64
+}
+
+fn notes(record: &StudyRecord, canvas: &mut Canvas) {
+    canvas.y += 10.0;
+    if record.conclusions.primary().next().is_some() {
+        canvas.paragraph("note", 0.0, &legend(record));
+    }
+    let machine = &record.measured.machine;
+    let mut parts = vec![format!(
+        "{} in {}",
+        plural(record.measured.complete_blocks().count() as u64, "block"),
+        seconds(record.measured.elapsed_s)
+    )];
+    parts.push(plural(machine.cpus as u64, "processor"));
+    parts.extend(machine.cpu_model.as_deref().map(clean_name));
+    parts.push(format!("abx {}", clean_name(&record.measured.abx_version)));
+    canvas.paragraph("note", 0.0, &format!("Measured: {}.", parts.join(", ")));
+}
+
+fn said(record: &StudyRecord) -> String {
+    let sentences = record
+        .conclusions
+        .primary()
+        .map(|one| sentence(record, one, &LINE));
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
+const SENTENCES_MAX: usize = 4;
+const TABLES_MAX: usize = 2;
+/// The picture's width in pixels, as much as a README shows.
+const WIDTH: f64 = 880.0;
+const EDGE: f64 = 28.0;
+const GAP: f64 = 14.0;
+const SIGN: f64 = 26.0;
+const ROW: f64 = 44.0;
+/// Where intervals begin, and their room at the right for half a tick's text.
+const PICTURE_X: f64 = 350.0;
+const PICTURE_EDGE: f64 = 44.0;
+const NAMES: f64 = 170.0;
+const NAME_LETTERS: usize = 30;
+const ROW_LETTERS: usize = 45;
+/// How far below its first line, and to the right of it, a name goes on.
+const LINE_HEIGHT: f64 = 16.0;
+const INDENT: f64 = 8.0;
+
+const STYLE: &str = include_str!("picture.css");

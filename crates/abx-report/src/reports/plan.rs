@@ -1,0 +1,120 @@
+//! What a study can find before it is conducted.
+
+use std::time::Duration;
+
+use abx_evidence::plan::{KnownSpread, SpreadSource, StudyPlan};
+
+use crate::document::Table;
+use crate::words::style::Style;
+use crate::words::units::{percent, plural};
+
+/// Spreads that servers commonly have, for a machine of which nothing is known.
+const COMMON: [f64; 3] = [0.01, 0.02, 0.05];
+
+/// What the budget lets a study find, in a sentence; a table where no spread is known.
+#[must_use]
+pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
+    let mut out = match plan.known {
+        Some(known) => style.paragraph(&by_spread(plan, known)),
+        None => {
+            let text = format!(
+                "Nothing is known of the spread on this machine: no study was made on it, and no \
+                 `abx doctor`. With {}, the difference that would be found 8 times in 10:",
+                extent(plan)
+            );
+            let rows = COMMON.map(|spread| {
+                let blocks = plan.blocks(spread).to_string();
+                [percent(spread), blocks, found(plan, spread)]
+            });
+            let table = Table::new(["spread", "blocks", "difference"], rows);
+            style.paragraph(&text) + &table.text(style.columns())
+        }
+    };
+    if plan.study.together > 1 {
+        let text = format!(
+            "That is for the hardest of {} comparisons that are judged together under each load; \
+             for one alone it is less.",
+            plan.study.together
+        );
+        out.push_str(&style.paragraph(&text));
+    }
+    let fewest = plan.fewest();
+    if plan.blocks_most < fewest {
+        let remedy = match plan.study.blocks {
+            Some(_) => "order so many with `--blocks`",
+            None => "give it a longer `--budget`, or fewer subjects or loads",
+        };
+        let text = format!("A verdict takes {fewest} blocks: {remedy}.");
+        out.push_str(&style.paragraph(&text));
+    }
+    style.finish(&out)
+}
+
+fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
+    let studies = known.studies as u64;
+    let many = if studies == 1 { "study" } else { "studies" };
+    let source = match known.source {
+        SpreadSource::SameSubjects => {
+            format!("{studies} earlier {many} of these subjects on this machine")
+        }
+        SpreadSource::OtherSubjects => {
+            format!("{studies} earlier {many} of other subjects on this machine")
+        }
+        SpreadSource::Doctor => {
+            "`abx doctor`, of one server beside itself on this machine".to_owned()
+        }
+    };
+    let found = match plan.detectable(known.spread) {
+        Some(share) if plan.study.has_limits => format!(
+            "; a ratio {} away from its limit would be settled 8 times in 10",
+            percent(share)
+        ),
+        Some(share) => format!(
+            "; a difference of {} would be found 8 times in 10",
+            percent(share)
+        ),
+        None => String::new(),
+    };
+    let blocks = match plan.study.blocks {
+        Some(_) => String::new(),
+        None => {
+            let blocks = plan.blocks(known.spread) as u64;
+            let about = if plan.study.has_limits {
+                "at most"
+            } else {
+                "about"
+            };
+            format!(": {about} {}", plural(blocks, "block"))
+        }
+    };
+    format!(
+        "With a spread of {} (from {source}) and {}{blocks}{found}.",
+        percent(known.spread),
+        extent(plan)
+    )
+}
+
+fn extent(plan: &StudyPlan) -> String {
+    match plan.study.blocks {
+        Some(ordered) => format!("{}, as ordered", plural(ordered.into(), "block")),
+        None => {
+            let budget = Duration::from_secs_f64(plan.study.budget_s.round());
+            format!("a budget of {}", humantime(budget))
+        }
+    }
+}
+
+fn found(plan: &StudyPlan, spread: f64) -> String {
+    plan.detectable(spread)
+        .map_or_else(|| "-".to_owned(), percent)
+}
+
+/// As `--budget` takes it.
+fn humantime(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match (seconds / 60, seconds % 60) {
+        (0, rest) => format!("{rest}s"),
+        (minutes, 0) => format!("{minutes}min"),
+        (minutes, rest) => format!("{minutes}min {rest}s"),
+    }
+}

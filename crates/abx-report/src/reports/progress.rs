@@ -1,0 +1,359 @@
+//! What is told of a study while it is conducted, each in a few words.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use abx_evidence::{Outcomes, StudyRecord};
+
+use crate::sections::compared::past_baseline::progress;
+use crate::sections::measured::outcomes::named_failures;
+use crate::words::units::{GLUE, TimeUnit, UNKNOWN, count, figure, minutes, plural};
+use crate::words::verdict::{bounds, so_far};
+use crate::words::wrap::{clean_name, shorten};
+
+/// What the blocks so far say of the first comparison, in a few words; empty
+/// when nothing is compared.
+#[must_use]
+pub fn progress_line(record: &StudyRecord) -> String {
+    let Some(one) = record.conclusions.primary().next() else {
+        return progress(&record.conclusions.past_comparisons).unwrap_or_default();
+    };
+    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| short(text));
+    let told = so_far(bounds(one), one.plain_ratio(), one.verdict);
+    let line = format!("{subject}/{baseline} {told}");
+    match record.conclusions.primary().count() - 1 {
+        0 => line,
+        others => format!("{line} · {others} more"),
+    }
+}
+
+/// How each subject's requests failed so far, with their numbers; empty when
+/// none did.
+#[must_use]
+pub fn failures_line(came: &BTreeMap<String, Outcomes>) -> String {
+    let failed = came.iter().filter(|(_, outcomes)| outcomes.failed() > 0);
+    let each = failed.map(|(subject, outcomes)| {
+        let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
+        let words = failures.map(|(outcome, times)| {
+            format!("{} {}", count(times), outcome.name().replace('_', " "))
+        });
+        let words: Vec<String> = words.collect();
+        format!("{} failed: {}", short(subject), words.join(", "))
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// How long the pilot took, and what it says of the blocks: of all, where their number was
+/// ordered, else of each.
+#[must_use]
+pub fn piloted_line(took: Duration, each_block: Duration, ordered: Option<u32>) -> String {
+    let blocks = match ordered {
+        Some(blocks) => {
+            let all = minutes(each_block * blocks);
+            format!("{} will take about {all}", plural(blocks.into(), "block"))
+        }
+        None => format!("a block will take about {}", minutes(each_block)),
+    };
+    format!("pilot done in {}; {blocks}", minutes(took))
+}
+
+/// When a study may end whose number of blocks was not ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeLeft {
+    /// Blocks that it takes until it is precise enough.
+    pub blocks: u32,
+    /// Whether that is known from the spread so far; else it is the fewest there may be.
+    pub is_estimate: bool,
+    /// Whether it goes on until limits are settled, and not until intervals are narrow.
+    pub is_for_limits: bool,
+    /// How long they take, about.
+    pub wanted: Duration,
+    /// What is left of the budget.
+    pub at_most: Duration,
+}
+
+/// Why a study goes on, and for how long.
+#[must_use]
+pub fn time_left_line(left: TimeLeft) -> String {
+    let [wanted, at_most] = [left.wanted, left.at_most].map(minutes);
+    let blocks = plural(left.blocks.into(), "block");
+    match left.is_estimate {
+        _ if left.wanted >= left.at_most => format!("the budget ends in {at_most}"),
+        true => {
+            let goal = if left.is_for_limits {
+                "settled"
+            } else {
+                "precise enough"
+            };
+            format!("{goal} in about {blocks}, {wanted}; at the latest in {at_most}")
+        }
+        false => format!("at least {blocks} to go, {wanted}; at the latest in {at_most}"),
+    }
+}
+
+/// Whom a slice waits for at its end, and for how long.
+#[must_use]
+pub fn responses_line(
+    subject: &str,
+    connections: u64,
+    waited: Duration,
+    at_most: Duration,
+) -> String {
+    let (count, subject) = (count(connections), short(subject));
+    let time = of_at_most(waited, at_most);
+    format!("waiting for {count} of {subject}'s connections, {time}")
+}
+
+/// How many of a subject's connections are open, and for how long no other one was opened.
+#[must_use]
+pub fn opening_line(
+    subject: &str,
+    (open, asked): (u64, u64),
+    silent: Duration,
+    at_most: Duration,
+) -> String {
+    let ([open, asked], subject) = ([open, asked].map(count), short(subject));
+    let line = format!("opening {asked} connections to {subject}: {open} open");
+    match silent.as_secs() {
+        0 => line,
+        _ => format!("{line}, no other one for {}", of_at_most(silent, at_most)),
+    }
+}
+
+/// For how long a response is waited for that is checked before a load.
+#[must_use]
+pub fn verification_line(subject: &str, waited: Duration, at_most: Duration) -> String {
+    let (subject, time) = (short(subject), of_at_most(waited, at_most));
+    format!("checking {subject}'s first response, {time}")
+}
+
+/// For how long a subject is waited that was started.
+#[must_use]
+pub fn ready_line(subject: &str, waited: Duration, at_most: Duration) -> String {
+    let time = of_at_most(waited, at_most);
+    format!("waiting for {} to be ready, {time}", short(subject))
+}
+
+/// Which rate is tried of a subject.
+#[must_use]
+pub fn try_line(subject: &str, per_s: u64, number: u32) -> String {
+    let (subject, rate) = (short(subject), count(per_s));
+    format!("looking for {subject}'s highest rate: try {number}, at {rate}/s")
+}
+
+/// The highest rate of each subject, as short tries found it.
+#[must_use]
+pub fn capacities_line(objective: &str, rates: &[(&str, f64)]) -> String {
+    let each = rates.iter().map(|(subject, per_s)| {
+        let rate = count(per_s.round() as u64);
+        format!("{} up to about {rate}/s", short(subject))
+    });
+    let each: Vec<String> = each.collect();
+    format!(
+        "{objective} was met in short tries by {}; the blocks measure that",
+        each.join(", ")
+    )
+}
+
+/// That a service is being filled.
+#[must_use]
+pub fn seed_line(service: &str) -> String {
+    format!("filling the service {} with data", short(service))
+}
+
+/// That a service has ended, and what becomes of that.
+#[must_use]
+pub fn service_died_line(service: &str, how: &str) -> String {
+    format!(
+        "the service {} ended ({}): its block does not count, and it is started again",
+        short(service),
+        clean_name(how)
+    )
+}
+
+/// That a subject failed at the start of a block.
+#[must_use]
+pub fn left_out_line(subject: &str, how: &str) -> String {
+    let why = how.lines().next().unwrap_or_default();
+    format!(
+        "{} failed at the start of a block and is not measured any further: {}",
+        short(subject),
+        clean_name(why)
+    )
+}
+
+/// How much of a subject's files there is.
+#[must_use]
+pub fn files_line(subject: &str, made_bytes: u64, all_bytes: u64) -> String {
+    let (unit, name) = match all_bytes {
+        0..1_000_000 => (1e3, "kB"),
+        _ => (1e6, "MB"),
+    };
+    let [made, all] = [made_bytes, all_bytes].map(|bytes| bytes as f64 / unit);
+    let subject = short(subject);
+    format!("making files for {subject}: {made:.0} of {all:.0} {name}")
+}
+
+fn of_at_most(waited: Duration, at_most: Duration) -> String {
+    // A check for what is out of time may come a moment late.
+    let [waited, at_most] = [waited.min(at_most), at_most].map(|span| span.as_secs_f64());
+    format!("{waited:.0} s of {at_most:.0}")
+}
+
+fn short(name: &str) -> String {
+    shorten(&clean_name(name), 14)
+}
+
+/// A run that is under way.
+#[derive(Debug, Clone)]
+pub struct RunNow<'a> {
+    /// For how long it has been loading.
+    pub elapsed: Duration,
+    /// When it ends.
+    pub goal: RunGoal,
+    /// Verified responses per second, lately.
+    pub per_s: f64,
+    /// The response times that half of the requests and 99 % of them did not exceed, lately,
+    /// in µs.
+    pub quantiles_us: [Option<u64>; 2],
+    /// What became of all requests so far.
+    pub came: &'a Outcomes,
+    /// Verified responses per second in equal parts of the last time, the oldest first.
+    pub rates: &'a [f64],
+}
+
+/// When a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunGoal {
+    /// After this time.
+    After(Duration),
+    /// After so many requests.
+    AfterRequests(u64),
+}
+
+/// The line. What matters less stands further behind, where a narrow terminal cuts it.
+#[must_use]
+pub fn run_line(now: &RunNow) -> String {
+    let place = match now.goal {
+        RunGoal::After(all) => {
+            let elapsed = now.elapsed.min(all).as_secs_f64();
+            let decimals = usize::from(all < Duration::from_secs(100));
+            format!("{elapsed:.decimals$} of {} s", all.as_secs_f64())
+        }
+        RunGoal::AfterRequests(all) => {
+            let [done, all] = [now.came.requests().min(all), all].map(count);
+            format!("{done} of {all} requests")
+        }
+    };
+    let [p50, p99] = now.quantiles_us.map(time);
+    let failures = match now.came.failed() {
+        0 => "no errors".to_owned(),
+        _ => format!("errors: {}", named_failures(now.came)),
+    };
+    let parts = [
+        place,
+        format!("{}/s", figure(now.per_s)),
+        format!("p50 {p50}, p99 {p99}"),
+        failures,
+        sparkline(now.rates),
+    ];
+    parts.join(" · ")
+}
+
+fn time(us: Option<u64>) -> String {
+    let unit = TimeUnit::of([us]);
+    match us {
+        None => UNKNOWN.to_owned(),
+        Some(_) => format!("{}{GLUE}{}", unit.show(us), unit.sign()),
+    }
+}
+
+/// One column for each figure, from zero to the highest of them.
+fn sparkline(figures: &[f64]) -> String {
+    let most = figures.iter().copied().fold(0.0, f64::max);
+    let column = |figure: &f64| {
+        let level = (figure / most.max(f64::MIN_POSITIVE) * COLUMNS.len() as f64).ceil();
+        COLUMNS[(level as usize).clamp(1, COLUMNS.len()) - 1]
+    };
+    figures.iter().map(column).collect()
+}
+
+const COLUMNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_says_why_it_goes_on_and_until_when() {
+        // Method: an estimate, the fewest there may be, and a budget that ends before.
+        let left = |blocks, is_estimate, wanted| TimeLeft {
+            blocks,
+            is_estimate,
+            is_for_limits: false,
+            wanted: Duration::from_secs(wanted),
+            at_most: Duration::from_secs(80),
+        };
+        let line = |blocks, is_estimate, wanted| time_left_line(left(blocks, is_estimate, wanted));
+        let precise = "precise enough in about 4 blocks, 30 s; at the latest in 80 s";
+        assert_eq!(line(4, true, 30).replace('\u{a0}', " "), precise);
+        let settled = time_left_line(TimeLeft {
+            is_for_limits: true,
+            ..left(4, true, 30)
+        });
+        assert!(settled.starts_with("settled in about 4"), "{settled}");
+        let fewest = "at least 1 block to go, 9 s; at the latest in 80 s";
+        assert_eq!(line(1, false, 9).replace('\u{a0}', " "), fewest);
+        let cut = line(20, true, 300).replace('\u{a0}', " ");
+        assert_eq!(cut, "the budget ends in 80 s");
+    }
+
+    fn line(goal: RunGoal, came: &str, rates: &[f64]) -> String {
+        let came = serde_json::from_str(came).unwrap();
+        let line = run_line(&RunNow {
+            elapsed: Duration::from_millis(3_200),
+            goal,
+            per_s: 41_234.4,
+            quantiles_us: [Some(843), Some(2_104)],
+            came: &came,
+            rates,
+        });
+        line.replace('\u{a0}', " ")
+    }
+
+    #[test]
+    fn a_run_is_told_on_one_line() {
+        // Method: by time without errors, and by number with some; what a server let idle and
+        // closed is none.
+        let ten = RunGoal::After(Duration::from_secs(10));
+        assert_eq!(
+            line(ten, r#"{"ok":9,"idle_close":1}"#, &[0.0, 10.0, 5.0, 20.0]),
+            "3.2 of 10 s · 41,234/s · p50 843 µs, p99 2.10 ms · no errors · ▁▄▂█"
+        );
+        assert_eq!(
+            line(
+                RunGoal::AfterRequests(5_000),
+                r#"{"ok":1200,"timeout":2,"reset":30}"#,
+                &[]
+            ),
+            "1,232 of 5,000 requests · 41,234/s · p50 843 µs, p99 2.10 ms · errors: reset 30, \
+             timeout 2 · "
+        );
+        let minutes = RunGoal::After(Duration::from_secs(600));
+        assert!(line(minutes, "{}", &[0.0]).starts_with("3 of 600 s · "));
+    }
+
+    #[test]
+    fn nothing_answered_is_no_time() {
+        // Method: a stall from the first moment.
+        let line = run_line(&RunNow {
+            elapsed: Duration::from_secs(2),
+            goal: RunGoal::After(Duration::from_secs(5)),
+            per_s: 0.0,
+            quantiles_us: [None, None],
+            came: &Outcomes::default(),
+            rates: &[0.0, 0.0],
+        });
+        assert_eq!(line, "2.0 of 5 s · 0.00/s · p50 -, p99 - · no errors · ▁▁");
+    }
+}

@@ -1,0 +1,464 @@
+//! A run in words: what was offered, what came of it, and what it cost.
+
+use abx_evidence::{
+    Broadcasts, Figure, GeneratorSide, Level, Limits, LoadShape, Outcome, RunRecord, ServerSide,
+    Times,
+};
+
+use crate::document::Table;
+use crate::sections::compared::findings::{LoadCount, by_cause, findings_text};
+use crate::sections::measured::held::held_text;
+use crate::sections::measured::outcomes::{by_class, wrong_statuses};
+use crate::sections::measured::server_times::{
+    RUN_SERVER_TIMES_LEGEND, run_server_times_table, server_times_at_a_glance,
+};
+use crate::sections::measured::{phases, scope};
+use crate::words::fleet::agents;
+use crate::words::load::{arrivals, exchange, keep_alive, offered, rate, requests_briefly};
+use crate::words::style::ReportExtent;
+use crate::words::style::{Style, Tint};
+use crate::words::terms::{definitions, run_terms};
+use crate::words::times::{at_least_legend, time, time_with_unit};
+use crate::words::units::{
+    GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
+};
+use crate::words::verdict::name;
+use crate::words::wrap::{clean_name, wrap};
+
+/// Where a run went and what it offered, each on a line of its own.
+pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
+    let url = style.paragraph(&clean_name(&record.settings.url));
+    url + &style.note(&offered_load(record))
+}
+
+pub(crate) fn offered_load(record: &RunRecord) -> String {
+    let settings = &record.settings;
+    let unit = settings.exchange.shape.unit();
+    let ordered = [
+        settings.duration_s.map(seconds),
+        settings.requests.map(|number| plural(number, unit)),
+        { settings.warm_up_s }.map(|warm_up_s| format!("after {} of warm-up", seconds(warm_up_s))),
+    ];
+    let is_request = settings.exchange.shape == LoadShape::Request;
+    let mut parts = Vec::new();
+    let drawn = record.load().filter(|load| load.requests.len() > 1);
+    let method = || clean_name(&settings.method);
+    parts.extend(is_request.then(|| drawn.map_or_else(method, requests_briefly)));
+    parts.extend(arrivals(&settings.arrivals));
+    parts.push(plural(settings.connections.into(), "connection"));
+    parts.push(plural(settings.threads as u64, "thread"));
+    parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
+    parts.extend(exchange(&settings.exchange));
+    parts.extend(ordered.into_iter().flatten());
+    parts.join(", ")
+}
+
+pub(crate) fn headline(record: &RunRecord, style: &Style) -> String {
+    match &record.held {
+        Some(held) => style.paragraph(&held_text(held)),
+        None => throughput(record, style),
+    }
+}
+
+/// The headline, limited as the findings limit it.
+fn throughput(record: &RunRecord, style: &Style) -> String {
+    // What limits times only leaves throughput as it is.
+    let all = record.findings.iter();
+    let ours = all.filter(|finding| finding.limits == Limits::All);
+    let worst = ours.map(|finding| finding.level).max();
+    let Some(achieved) = record.throughput_per_s else {
+        return "Throughput: not measured.\n".to_owned();
+    };
+    let (limit, claim) = match worst {
+        Some(Level::Void) => (
+            "",
+            format!(" Not valid: see {} below.", style.paint("VOID", Tint::Bad)),
+        ),
+        Some(Level::Bound) => ("at least ", String::new()),
+        Some(Level::Note) | None => ("", String::new()),
+    };
+    let counted = match record.settings.exchange.shape {
+        LoadShape::Request => "/s (verified responses)",
+        LoadShape::Echo => " messages/s (each echoed back)",
+        LoadShape::Broadcast => " broadcasts/s (each received by all listeners)",
+        LoadShape::Connections => " connections/s",
+        LoadShape::Scenario => " sessions/s (every step succeeded)",
+    };
+    let asked = rate(&record.settings.arrivals)
+        .map_or_else(String::new, |rate| format!(" of {rate} offered"));
+    let text = format!(
+        "Throughput: {limit}{}{counted}{asked}, measured for {}.{claim}",
+        figure(achieved),
+        seconds(record.counted_s())
+    );
+    style.paragraph(&text)
+}
+
+/// Response times at a glance: the quantiles that matter, mean and spread. Empty without
+/// any time.
+pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
+    let named = |figure: Figure| {
+        times.figure(figure)?;
+        let text = time_with_unit(times, figure, style);
+        Some(format!("{} {text}", figure.name()))
+    };
+    let line = |figures: &[Figure], more: Option<String>| {
+        let parts: Vec<String> = { figures.iter() }
+            .filter_map(|figure| named(*figure))
+            .chain(more)
+            .collect();
+        Some(parts.join(", ")).filter(|line| !line.is_empty())
+    };
+    let spread = times.standard_deviation.map(|us| {
+        let us = us.round() as u64;
+        let unit = TimeUnit::of([Some(us)]);
+        format!(
+            "standard deviation {}{GLUE}{}",
+            unit.show(Some(us)),
+            unit.sign()
+        )
+    });
+    let quantiles = [Figure::P50, Figure::P99, Figure::P999, Figure::Max];
+    [line(&quantiles, None), line(&[Figure::Mean], spread)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Complete responses by the class of their status. Older records do not say which status
+/// came where another one was expected.
+pub(crate) fn statuses(record: &RunRecord) -> String {
+    let requests = &record.requests;
+    let mut classes = requests.wrong_statuses.classes();
+    let told: u64 = classes.values().sum();
+    let other = requests.outcomes.count(Outcome::WrongStatus);
+    let expected = requests.completed.saturating_sub(other);
+    *classes.entry(record.answer.status / 100).or_default() += expected;
+    let mut parts = vec![by_class(classes)];
+    let untold = other.saturating_sub(told);
+    if untold > 0 {
+        let status = record.answer.status;
+        parts.push(format!("another than {status} {}", count(untold)));
+    }
+    parts.join(", ")
+}
+
+/// Requests without a right response, by what became of them, and those never sent.
+pub(crate) fn errors(record: &RunRecord) -> String {
+    let outcomes = &record.requests.outcomes;
+    // What was sent again is told by what became of it then.
+    let is_error = |outcome: Outcome| outcome.is_of_request() || outcome.is_failure();
+    let all = outcomes
+        .iter()
+        .filter(|(outcome, _)| *outcome != Outcome::Ok);
+    let each = all.filter(|(outcome, _)| is_error(*outcome));
+    let each = each
+        .map(|(outcome, times)| format!("{} {}", outcome.name().replace('_', " "), count(times)));
+    let mut parts: Vec<String> = each.collect();
+    let failed = outcomes.failed();
+    if let Some(last) = parts.last_mut().filter(|_| failed > 0) {
+        let share = share(failed, record.requests.sent);
+        last.push_str(&format!(" ({share} of requests)"));
+    }
+    let unsent = record.offered.map_or(0, |offered| offered.unsent);
+    if unsent > 0 {
+        parts.push(format!("{} were due and never sent", count(unsent)));
+    }
+    match parts.is_empty() {
+        true => "none".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+pub(crate) fn listeners(broadcasts: &Broadcasts) -> [(&'static str, &Times); 2] {
+    [
+        ("first", &broadcasts.first_listener_us),
+        ("half", &broadcasts.median_listener_us),
+    ]
+}
+
+pub(crate) const HANDSHAKE_LEGEND: &str =
+    " Handshake: of TLS, from the connected socket on, for each connection opened after the start.";
+
+pub(crate) fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
+    let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);
+    [
+        (
+            "received",
+            format!(
+                "{} ({} in bodies), {}",
+                bytes(record.bytes as f64),
+                bytes(record.body_bytes as f64),
+                or_unknown(rate, |rate| format!("{}/s", bytes(rate)))
+            ),
+        ),
+        (
+            "connections",
+            format!(
+                "{}, {} opened after the start",
+                count(record.settings.connections.into()),
+                count(record.connects)
+            ),
+        ),
+        ("generator", generator(&record.generator)),
+        (
+            "server",
+            record
+                .server
+                .as_ref()
+                .map_or_else(|| NOT_CHECKED.to_owned(), server),
+        ),
+    ]
+}
+
+fn generator(side: &GeneratorSide) -> String {
+    let unit = TimeUnit::of([side.lateness_us.p99]);
+    let waited = side
+        .wait_s
+        .map(|wait| format!("waited {} for a CPU", seconds(wait)));
+    let late = side.lateness_us.p99;
+    let lag = side.loop_lag_us.p99;
+    let turns = TimeUnit::of([lag]);
+    let turns = lag.map_or_else(String::new, |_| {
+        format!(
+            "99 % of event loop turns within {}{GLUE}{}, ",
+            turns.show(lag),
+            turns.sign()
+        )
+    });
+    format!(
+        "{} busy, {}, {}, {turns}{}",
+        whole_percent(side.busy),
+        cpu(side.cpu_us_per_request),
+        match late {
+            Some(_) => format!(
+                "99 % of sends at most {}{GLUE}{} late",
+                unit.show(late),
+                unit.sign()
+            ),
+            None => "nothing sent".to_owned(),
+        },
+        waited.unwrap_or_else(|| format!("waiting for a CPU {NOT_CHECKED}"))
+    )
+}
+
+fn server(side: &ServerSide) -> String {
+    let (name, process) = (name(&side.name), side.process_id);
+    format!("{name} (process {process}): {}", used(side))
+}
+
+/// What it used, without its process.
+pub(crate) fn server_at_a_glance(side: &ServerSide) -> String {
+    format!("{}: {}", name(&side.name), used(side))
+}
+
+fn used(side: &ServerSide) -> String {
+    format!(
+        "{} busy, {}, {}",
+        whole_percent(side.busy),
+        cpu(side.cpu_us_per_request),
+        side.rss_bytes.map_or_else(
+            || format!("memory {NOT_CHECKED}"),
+            |size| format!("{} of memory", bytes(size as f64))
+        )
+    )
+}
+
+fn cpu(us_per_request: Option<f64>) -> String {
+    us_per_request.map_or_else(
+        || format!("CPU per response {NOT_CHECKED}"),
+        |us| format!("{}{GLUE}µs of CPU per response", figure(us)),
+    )
+}
+const NOT_CHECKED: &str = "not checked";
+
+/// The report of a run, ready to be printed.
+#[must_use]
+pub fn run_text(record: &RunRecord, extent: ReportExtent, style: &Style) -> String {
+    let mut sections = match extent {
+        ReportExtent::Full => all_sections(record, style),
+        ReportExtent::Brief => vec![at_a_glance(record, style)],
+        ReportExtent::Explained => vec![
+            at_a_glance(record, style),
+            definitions(&run_terms(record), style),
+        ],
+    };
+    sections.retain(|section| !section.is_empty());
+    style.finish(&sections.join("\n"))
+}
+
+/// What a run tells on a few lines: how fast, how long, what came and what it cost.
+fn at_a_glance(record: &RunRecord, style: &Style) -> String {
+    let mut out = headline(record, style);
+    let mut add = |label: &str, text: &str| {
+        let first = format!("{label:GLANCE$}");
+        out.push_str(&wrap(text, &first, &" ".repeat(GLANCE), style.columns()));
+    };
+    if record.held.is_none() {
+        let times = glance(&record.response_time_us, style);
+        for (label, line) in ["response time", ""].iter().zip(&times) {
+            add(label, line);
+        }
+        let handshakes = record.handshake_us.as_ref().map(|us| glance(us, style));
+        if let Some(line) = handshakes.and_then(|lines| lines.into_iter().next()) {
+            add("TLS handshake", &(line + &resumed(record)));
+        }
+        if record.settings.exchange.shape == LoadShape::Request {
+            add("status", &statuses(record));
+        }
+        add("errors", &errors(record));
+    }
+    if let Some(side) = &record.server {
+        add("server", &server_at_a_glance(side));
+    }
+    let said = server_times_at_a_glance(record);
+    if !said.is_empty() {
+        add("server says", &said);
+    }
+    let url = clean_name(&record.settings.url);
+    add("load", &format!("{url}, {}", offered_load(record)));
+    out.push_str(&by_cause(&record.findings, style));
+    let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
+    out + &style.paragraph(rest)
+}
+
+/// How many handshakes resumed a session, where all were to.
+fn resumed(record: &RunRecord) -> String {
+    let tls = record.settings.tls.as_ref();
+    let share = record
+        .handshakes_resumed
+        .filter(|_| tls.is_some_and(|tls| tls.resumption));
+    share.map_or_else(String::new, |share| {
+        format!("; {:.1} % resumed", 100.0 * share)
+    })
+}
+
+fn all_sections(record: &RunRecord, style: &Style) -> Vec<String> {
+    let mut sections = vec![offer(record, style), headline(record, style)];
+    if record.held.is_none() {
+        sections.extend([
+            outcomes(record, style),
+            times(record, style),
+            phases::run_phases_text(record, style),
+            server_times(record, style),
+        ]);
+    }
+    sections.extend([
+        sides(record, style),
+        style.paragraph(&scope::of_run(&record.scope)),
+        findings_text(&record.findings, LoadCount::One, style),
+    ]);
+    sections
+}
+
+/// What the server said of its own time; empty where it said nothing.
+fn server_times(record: &RunRecord, style: &Style) -> String {
+    run_server_times_table(record).map_or_else(String::new, |table| {
+        table.text(style.columns()) + &style.note(RUN_SERVER_TIMES_LEGEND)
+    })
+}
+
+fn outcomes(record: &RunRecord, style: &Style) -> String {
+    let requests = &record.requests;
+    let row = |name: &str, times: u64| [name.to_owned(), count(times), share(times, requests.sent)];
+    // A run without any ok answer says so.
+    let without_ok = (requests.ok == 0).then(|| row("ok", 0));
+    let each = requests.outcomes.iter();
+    let rows = without_ok
+        .into_iter()
+        .chain(each.map(|(outcome, times)| row(outcome.name(), times)))
+        .chain([row("sent", requests.sent)]);
+    let table = Table::new(["outcome", "count", "share"], rows);
+    let compared = format!(
+        "Of {} complete {}, {} verified.",
+        count(requests.completed),
+        if requests.completed == 1 {
+            "response"
+        } else {
+            "responses"
+        },
+        match requests.hashed {
+            1 => "1 body was".to_owned(),
+            hashed => format!("{} bodies were", count(hashed)),
+        },
+    );
+    let wrong = match wrong_statuses(&requests.wrong_statuses) {
+        came if came.is_empty() => came,
+        came => format!("Wrong status: {came}."),
+    };
+    let due = record.offered.as_ref().map(offered).unwrap_or_default();
+    let notes = [compared, wrong, due].map(|note| style.note(&note));
+    table.text(style.columns()) + &notes.concat()
+}
+
+fn times(record: &RunRecord, style: &Style) -> String {
+    let [response, service] = [&record.response_time_us, &record.service_time_us];
+    let row = |name: String, times: &Times, unit: TimeUnit| {
+        let mut cells = vec![name];
+        cells.extend(SHOWN.map(|figure| time(times, figure, unit, style)));
+        <[String; 7]>::try_from(cells).expect("a name and six times")
+    };
+    // An overloaded server's response times are a thousand times its
+    // service times: each row has its own unit.
+    let own = |name: &str, times: &Times| {
+        let unit = TimeUnit::of([times.p50]);
+        row(format!("{name} {}", unit.sign()), times, unit)
+    };
+    let mut legend =
+        "Response time is counted from the intended send, service time from the actual send"
+            .to_owned();
+    let (title, mut rows) = if record.settings.arrivals.is_open() {
+        legend.push_str("; lateness is what the generator adds");
+        let rows = vec![
+            own("response", response),
+            own("service", service),
+            own("lateness", &record.generator.lateness_us),
+        ];
+        ("time".to_owned(), rows)
+    } else {
+        let unit = TimeUnit::of([response.p50, service.p50]);
+        let rows = vec![
+            row("response".to_owned(), response, unit),
+            row("service".to_owned(), service, unit),
+        ];
+        (format!("time in {}", unit.sign()), rows)
+    };
+    let listeners = record.broadcasts.iter().flat_map(listeners);
+    rows.extend(listeners.map(|(name, times)| own(name, times)));
+    legend.push('.');
+    if let Some(times) = &record.handshake_us {
+        rows.push(own("handshake", times));
+        legend.push_str(HANDSHAKE_LEGEND);
+    }
+    if record.broadcasts.is_some() {
+        legend.push_str(
+            " A broadcast is complete when the last listener has it; first and half: when the \
+             first listener and half of them have it.",
+        );
+    }
+    legend.push_str(&at_least_legend(
+        [response, service].into_iter(),
+        &SHOWN,
+        style,
+    ));
+    let table = Table::new([&title, "p50", "p90", "p95", "p99", "p99.9", "max"], rows);
+    table.text(style.columns()) + &style.note(&legend)
+}
+
+fn sides(record: &RunRecord, style: &Style) -> String {
+    let line = |(label, text): (&str, String)| {
+        let first = format!("{label:LABEL$}");
+        wrap(&text, &first, &" ".repeat(LABEL), style.columns())
+    };
+    let fleet = record.measured.fleet.as_ref();
+    let fleet = fleet.map(|fleet| ("agents", agents(fleet)));
+    let lines = side_lines(record).into_iter().chain(fleet);
+    lines.map(line).collect()
+}
+
+const SHOWN: [Figure; 6] = {
+    let [p50, p90, p95, p99, p99_9, max, _] = Figure::ALL;
+    [p50, p90, p95, p99, p99_9, max]
+};
+const LABEL: usize = 13;
+const GLANCE: usize = 15;

@@ -1,0 +1,261 @@
+//! Several records side by side: every ratio on one axis, and a table of what
+//! was measured of each subject.
+
+use abx_evidence::record::Machine;
+use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecord};
+
+use crate::document::Table;
+use crate::html::markup::{LINE, Markup, element, missing, note};
+use crate::html::page::Page;
+use crate::sections::compared::ratios::{RatioRow, table};
+use crate::sections::compared::verdicts::title;
+use crate::words::described::Described;
+use crate::words::metrics::metric_name;
+use crate::words::times::{at_least_legend, time};
+use crate::words::units::{TimeUnit, UNKNOWN, count, date, figure, or_unknown, percent, plural};
+use crate::words::verdict::load_text;
+use crate::words::wrap::clean_name;
+
+/// One of several records.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedRecord<'a> {
+    /// What names it here.
+    pub id: &'a str,
+    /// What it is.
+    pub record: AnyRecord<'a>,
+}
+
+/// A record of any kind that has a page.
+#[derive(Debug, Clone, Copy)]
+pub enum AnyRecord<'a> {
+    /// Of several subjects, judged.
+    Study(&'a StudyRecord),
+    /// Of one server.
+    Run(&'a RunRecord),
+}
+
+/// A record that was asked for and is not shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotShown {
+    /// What it was asked for by.
+    pub id: String,
+    /// Why not, and what to do.
+    pub why: String,
+}
+
+/// Records side by side as an HTML page, in the order in which they are given.
+#[must_use]
+pub fn side_by_side_html(records: &[NamedRecord<'_>], not_shown: &[NotShown]) -> String {
+    let sections = [
+        ("unread", "Not shown", unread(not_shown)),
+        ("ratios", "Ratios", ratios(records)),
+        ("figures", "Figures", figures(records)),
+        ("subjects", "Subjects", subjects(records)),
+        ("records", "Records", about(records)),
+    ];
+    let how = "Each ratio was measured side by side, within its record. Figures of different \
+               records were not: machine, time and settings may differ.";
+    let title = format!("{} records side by side", count(records.len() as u64));
+    Page::new(title, how, sections).html()
+}
+
+/// Every comparison that the studies were made for, those of the same metric and
+/// load together.
+fn ratios(records: &[NamedRecord<'_>]) -> Markup {
+    let mut found: Vec<RecordedComparison> = Vec::new();
+    for one in records {
+        if let AnyRecord::Study(record) = one.record {
+            let id = one.id;
+            let all = record.conclusions.primary();
+            found.extend(all.map(|comparison| RecordedComparison {
+                id,
+                record,
+                comparison,
+            }));
+        }
+    }
+    // Stable: within one metric and load the order of the records stays.
+    let mut loads: Vec<&str> = Vec::new();
+    for one in &found {
+        if !loads.contains(&one.comparison.load.as_str()) {
+            loads.push(&one.comparison.load);
+        }
+    }
+    let place = |one: &RecordedComparison| {
+        let metric = { Metric::ALL.iter() }.position(|metric| *metric == one.comparison.metric);
+        let load = loads.iter().position(|load| *load == one.comparison.load);
+        (metric, load)
+    };
+    found.sort_by_key(place);
+    let is_one_metric =
+        { found.windows(2) }.all(|pair| pair[0].comparison.metric == pair[1].comparison.metric);
+    let mut rows: Vec<RatioRow> = Vec::new();
+    for one in &found {
+        let load = load_text(one.record, &one.comparison.load);
+        let mut of = format!("{}, {load}", one.id);
+        if !is_one_metric {
+            of.push_str(&format!(", {}", metric_name(one.comparison.metric)));
+        }
+        rows.push(RatioRow::of(of, one.record, one.comparison));
+    }
+    let mut out = table("Ratios of all records", "record and load", &rows);
+    match out.is_empty() {
+        true => out.push(element("p").text("None of them compares anything.")),
+        false => out.push(note(HOW_TO_READ)),
+    }
+    out
+}
+
+struct RecordedComparison<'a> {
+    id: &'a str,
+    record: &'a StudyRecord,
+    comparison: &'a Comparison,
+}
+
+/// What a record has of each server under each load, behind what names it.
+fn lines<'a>(one: &NamedRecord<'a>) -> Vec<([String; 3], Described<'a>)> {
+    let names = |subject: &str, load: String| [one.id.to_owned(), clean_name(subject), load];
+    match one.record {
+        AnyRecord::Study(record) => { record.conclusions.summaries.iter() }
+            .map(|one| {
+                let load = load_text(record, &one.load);
+                (names(&one.subject, load), one.into())
+            })
+            .collect(),
+        AnyRecord::Run(record) => {
+            let load = plural(record.settings.connections.into(), "connection");
+            vec![(names(&record.settings.url, load), record.into())]
+        }
+    }
+}
+
+fn figures(records: &[NamedRecord<'_>]) -> Markup {
+    let lines: Vec<_> = records.iter().flat_map(lines).collect();
+    if lines.is_empty() {
+        return Markup::new();
+    }
+    let unit = TimeUnit::of(lines.iter().map(|(_, one)| one.response.p50));
+    let mut headers: Vec<String> = ["record", "subject", "load", "requests/s"]
+        .map(str::to_owned)
+        .into();
+    headers.extend(SHOWN.map(|one| format!("{} {}", one.name(), unit.sign())));
+    headers.extend(["CPU µs", "ok", "failed"].map(str::to_owned));
+    let row = |(names, one): &([String; 3], Described)| {
+        let mut cells = names.to_vec();
+        cells.push(or_unknown(one.throughput_per_s, figure));
+        cells.extend(SHOWN.map(|figure| time(one.response, figure, unit, &LINE)));
+        cells.push(or_unknown(one.cpu_us, figure));
+        cells.extend([count(one.outcomes.ok()), count(one.outcomes.failed())]);
+        cells
+    };
+    let grid = Table::new(headers, lines.iter().map(row))
+        .captioned("What each subject did in each record")
+        .named_by(3);
+    let at_least = at_least_legend(lines.iter().map(|(_, one)| one.response), &SHOWN, &LINE);
+    let text = format!(
+        "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
+         server's CPU time per response. -: not checked.{at_least}"
+    );
+    [grid.markup(), note(&text)].into_iter().collect()
+}
+
+fn subjects(records: &[NamedRecord<'_>]) -> Markup {
+    let row = |id: &str, name: &str, version: Option<&str>, how: String| {
+        let version = version.unwrap_or(UNKNOWN).to_owned();
+        vec![id.to_owned(), clean_name(name), version, how]
+    };
+    let rows = |one: &NamedRecord| match one.record {
+        AnyRecord::Study(record) => { record.measured.subjects.iter() }
+            .map(|subject| {
+                let how = match &subject.address {
+                    Some(address) => format!("was running at {address}"),
+                    None => shell_words::join(&subject.command),
+                };
+                row(one.id, &subject.name, subject.version.as_deref(), how)
+            })
+            .collect::<Vec<_>>(),
+        AnyRecord::Run(record) => {
+            let how = format!("was running at {}", record.settings.url);
+            vec![row(one.id, &record.settings.url, None, how)]
+        }
+    };
+    let grid = Table::new(
+        ["record", "subject", "version, by its own word", "command"],
+        records.iter().flat_map(rows),
+    )
+    .captioned("Subjects of each record")
+    .of_words()
+    .named_by(2);
+    grid.markup().into()
+}
+
+fn about(records: &[NamedRecord<'_>]) -> Markup {
+    let row = |one: &NamedRecord| {
+        let machine = |machine: &Machine| {
+            let text = |value: &Option<String>| value.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+            [
+                text(&machine.cpu_model),
+                count(machine.cpus as u64),
+                text(&machine.kernel),
+            ]
+        };
+        let (when, version, blocks, margin, on) = match one.record {
+            AnyRecord::Study(record) => (
+                record.measured.started_unix_ms,
+                &record.measured.abx_version,
+                count(record.measured.complete_blocks().count() as u64),
+                percent(record.measured.settings.margin),
+                machine(&record.measured.machine),
+            ),
+            AnyRecord::Run(record) => (
+                record.started_unix_ms,
+                &record.abx_version,
+                UNKNOWN.to_owned(),
+                UNKNOWN.to_owned(),
+                machine(&record.machine),
+            ),
+        };
+        let [model, cpus, kernel] = on;
+        let (id, version) = (one.id.to_owned(), version.clone());
+        vec![id, date(when), version, blocks, margin, model, cpus, kernel]
+    };
+    let headers = [
+        "record",
+        "started",
+        "abx",
+        "blocks",
+        "margin",
+        "processor",
+        "processors",
+        "kernel",
+    ];
+    let grid = Table::new(headers, records.iter().map(row))
+        .captioned("When and where each was measured")
+        .of_words();
+    let links = records.iter().map(|one| {
+        let link = element("a").with("href", format!("/record/{}", one.id));
+        let what = match one.record {
+            AnyRecord::Study(record) => title(record),
+            AnyRecord::Run(record) => {
+                format!("One run against {}", clean_name(&record.settings.url))
+            }
+        };
+        element("li")
+            .add(link.text(one.id))
+            .text(&format!(" {what}"))
+    });
+    let back = element("p").add(element("a").with("href", "/").text("All records"));
+    [grid.markup(), element("ul").add_all(links), back]
+        .into_iter()
+        .collect()
+}
+
+fn unread(all: &[NotShown]) -> Markup {
+    missing({ all.iter() }.map(|one| (clean_name(&one.id), format!(": {}", one.why))))
+}
+
+const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P999];
+const HOW_TO_READ: &str = "Subject over baseline; for times, below 1 is faster. Diamond: the \
+                           ratio; bar: its interval; arrow: or further. Dots below: single \
+                           blocks. Hatched: differences of up to the margin of that record, which \
+                           do not matter.";

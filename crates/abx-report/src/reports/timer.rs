@@ -1,0 +1,125 @@
+//! The marker table: where the time of a command goes, by its own markers.
+
+use abx_evidence::MeanInterval;
+use abx_evidence::timer::{MarkerTime, P99_RUNS, TimerRecord};
+
+use crate::document::Table;
+use crate::words::style::Style;
+use crate::words::units::{UNKNOWN, count, figure, or_unknown, percent, plural};
+use crate::words::wrap::clean_name;
+
+/// The marker table of a command, ready to be printed.
+#[must_use]
+pub fn timer_text(record: &TimerRecord, style: &Style) -> String {
+    let start = ["start", "0", UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN];
+    let markers = record.markers.iter().map(|one| row(&name(one), one));
+    let rows = [start.map(str::to_owned)]
+        .into_iter()
+        .chain(markers)
+        .chain([row("end", &record.rest), whole(record)]);
+    let headers = [
+        "marker",
+        "time index",
+        "execution time",
+        "share",
+        "p50",
+        "p99",
+        "95 % interval",
+    ];
+    let mut out = style.paragraph(&headline(record));
+    out.push('\n');
+    out.push_str(&Table::new(headers, rows).text(style.columns()));
+    out.push_str(&style.note(LEGEND));
+    for text in notes(record) {
+        out.push_str(&style.note(&text));
+    }
+    style.finish(&out)
+}
+
+fn headline(record: &TimerRecord) -> String {
+    let command = clean_name(&shell_words::join(&record.command));
+    let runs = record.runs.len() as u64;
+    let runs = match u64::from(record.asked_runs) {
+        asked if asked == runs => plural(runs, "run"),
+        asked => format!(
+            "{} of {} before it was stopped",
+            plural(runs, "run"),
+            count(asked)
+        ),
+    };
+    format!("{command}: {runs}.")
+}
+
+/// A marker with what tells it from others of its name and from other runs.
+fn name(one: &MarkerTime) -> String {
+    let name = clean_name(&one.name);
+    match one.occurrence {
+        1 => name,
+        number => format!("{name} #{}", count(number.into())),
+    }
+}
+
+fn row(name: &str, one: &MarkerTime) -> [String; 7] {
+    [
+        name.to_owned(),
+        ms(one.index_us),
+        ms(one.us.mean),
+        percent(one.share),
+        ms(one.p50_us),
+        or_unknown(one.p99_us, ms),
+        interval(&one.us),
+    ]
+}
+
+fn whole(record: &TimerRecord) -> [String; 7] {
+    let total = &record.total;
+    [
+        "whole run".to_owned(),
+        UNKNOWN.to_owned(),
+        ms(total.us.mean),
+        percent(1.0),
+        ms(total.p50_us),
+        or_unknown(total.p99_us, ms),
+        interval(&total.us),
+    ]
+}
+
+fn interval(us: &MeanInterval) -> String {
+    let ends = us.low.zip(us.high);
+    or_unknown(ends, |(low, high)| format!("{} to {}", ms(low), ms(high)))
+}
+
+fn ms(us: f64) -> String {
+    figure(us / 1e3)
+}
+
+/// What limits the table.
+fn notes(record: &TimerRecord) -> Vec<String> {
+    let runs = record.runs.len();
+    let mut out = Vec::new();
+    let some: Vec<String> = { record.markers.iter() }
+        .filter(|one| one.runs < runs)
+        .map(|one| format!("{} in {}", name(one), count(one.runs as u64)))
+        .collect();
+    if !some.is_empty() {
+        let all = plural(runs as u64, "run");
+        out.push(format!("Not in every one of {all}: {}.", some.join(", ")));
+    }
+    match runs {
+        1 => out.push("One run: `-n 30` gives intervals.".to_owned()),
+        some if some < P99_RUNS => out.push(format!("p99 is given from {P99_RUNS} runs on.")),
+        _ => {}
+    }
+    if record.together > 0 {
+        out.push(format!(
+            "{} came in one piece with the one before, so the time between them is unknown: the \
+             command keeps its output back. Print markers to standard error, or flush after each \
+             (`python3 -u`, `stdbuf -oL`).",
+            plural(record.together as u64, "marker")
+        ));
+    }
+    out
+}
+
+const LEGEND: &str = "Times in ms. time index: from the start of a run; execution time: since the \
+     marker before, the mean over runs with its interval; share: of all the time of all runs.";

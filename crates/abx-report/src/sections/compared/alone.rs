@@ -1,0 +1,249 @@
+//! What a study says of a subject that is compared with nothing.
+
+use abx_evidence::{Axis, Capacity, Figure, KNEE_SHARE, Knee, Metric, StudyRecord, Summary, Sweep};
+
+use crate::document::Table;
+use crate::sections::compared::sweeps::{rate_of, tried};
+use crate::words::metrics::{metric_under, rate_name, rate_under};
+use crate::words::style::Style;
+use crate::words::times::{time_in_words, time_with_unit};
+use crate::words::units::{count, figure, or_unknown, percent, whole_percent};
+use crate::words::verdict::name;
+use crate::words::wrap::clean_name;
+
+/// Whether one subject was measured, with nothing beside it.
+pub(crate) fn is_alone(record: &StudyRecord) -> bool {
+    !record.measured.is_comparison()
+}
+
+/// What was found out of it, a sentence each: capacities, the ends of curves over rates, knees.
+pub(crate) fn sentences(record: &StudyRecord) -> Vec<String> {
+    let found = &record.conclusions;
+    let knees = found.sweeps.iter().flat_map(|sweep| &sweep.knees);
+    let rates = { found.sweeps.iter() }.filter_map(|sweep| ends_of_rates(record, sweep));
+    let capacities = found.capacities.iter().map(|one| capacity(record, one));
+    capacities.chain(rates).chain(knees.map(knee)).collect()
+}
+
+fn capacity(record: &StudyRecord, one: &Capacity) -> String {
+    let unit = rate_of(record, &one.objective);
+    let rate = |rate: f64| format!("{} {unit}", figure(rate));
+    let (who, objective) = (name(&one.subject), &one.objective);
+    match (one.rate_per_s, one.low, one.high) {
+        (Some(found), Some(low), Some(high)) => format!(
+            "{who} meets {objective} up to {} ({} to {}, {} interval).{}",
+            rate(found),
+            figure(low),
+            figure(high),
+            percent(one.confidence),
+            in_every_block(one)
+        ),
+        (Some(found), None, None) => format!(
+            "{who} meets {objective} up to {} in the only block.{}",
+            rate(found),
+            in_every_block(one)
+        ),
+        (_, Some(low), None) => format!("{who} meets {objective} at {} at least.", rate(low)),
+        (_, None, Some(high)) => {
+            let lowest = tried(record, &one.objective).first().copied();
+            format!(
+                "{who} meets {objective} at {} at most: some blocks missed it at every rate, down \
+                 to {}. Loosen the objective, or find its response times at lower rates with \
+                 `abx run URL -r auto`.",
+                rate(high),
+                or_unknown(lowest, figure)
+            )
+        }
+        _ => {
+            format!("Up to which rate {who} meets {objective} lies outside those that were tried.")
+        }
+    }
+}
+
+/// The rates that every block met, and missed; empty when a block had no such rate.
+fn in_every_block(one: &Capacity) -> String {
+    match (one.held_per_s, one.missed_per_s) {
+        (Some(held), Some(missed)) => format!(
+            " It holds in every block at {} and fails in every block at {}.",
+            figure(held),
+            figure(missed)
+        ),
+        _ => String::new(),
+    }
+}
+
+fn knee(one: &Knee) -> String {
+    let highest = figure(one.highest_per_s);
+    match one.connections {
+        Some(connections) => format!(
+            "From {} connections on, {} gives {} or more of its highest throughput, {highest} \
+             requests/s: more of them mostly wait longer.",
+            count(connections as u64),
+            name(&one.subject),
+            percent(KNEE_SHARE)
+        ),
+        None => format!(
+            "{} gives its highest throughput, {highest} requests/s, with the most connections that \
+             were tried: try more, to see where it ends.",
+            name(&one.subject)
+        ),
+    }
+}
+
+pub(crate) const CURVE_LEGEND: &str = "load: c10 is 10 connections, r500 a rate of 500 per \
+     second, r25pct 25 % of the server's highest throughput.";
+
+/// A line per load. `None` if no requests were counted, as with connections that are only held.
+pub(crate) fn curve_table(record: &StudyRecord, style: &Style) -> Option<Table> {
+    let summaries = &record.conclusions.summaries;
+    if summaries.iter().any(|summary| summary.held.is_some()) || !record.conclusions.any_sent() {
+        return None;
+    }
+    let headers = [
+        "load",
+        curve_unit(record),
+        "p50",
+        "p99",
+        "CPU µs",
+        "busy",
+        "ok",
+        "failed",
+    ];
+    let row = |summary: &Summary| {
+        let quantile = |figure| time_with_unit(&summary.response_time_us, figure, style);
+        [
+            clean_name(&summary.load),
+            or_unknown(summary.throughput_per_s, figure),
+            quantile(Figure::P50),
+            quantile(Figure::P99),
+            or_unknown(summary.server_cpu_us_per_request, figure),
+            or_unknown(summary.server_busy, whole_percent),
+            count(summary.ok),
+            count(summary.outcomes.failed()),
+        ]
+    };
+    Some(Table::new(headers, summaries.iter().map(row)))
+}
+
+pub(crate) fn curve_unit(record: &StudyRecord) -> &'static str {
+    let load = record.measured.loads.first();
+    rate_name(load.map_or_else(Default::default, |load| load.settings.exchange.shape))
+}
+
+/// Each load's offered rate per second with its summary. `None` if a load has no constant
+/// rate, so that throughput is a result and not what was offered.
+pub(crate) fn along_rates(record: &StudyRecord) -> Option<Vec<(f64, &Summary)>> {
+    let rate = |summary: &Summary| {
+        let mut loads = record.measured.loads.iter();
+        let load = loads.find(|load| load.name == summary.load)?;
+        load.settings.arrivals.rate_per_s
+    };
+    let summaries = record.conclusions.summaries.iter();
+    summaries
+        .map(|summary| Some((rate(summary)?, summary)))
+        .collect()
+}
+
+/// The response time at both ends of a sweep over rates. `None` for other sweeps, and for the
+/// rates of a search for a capacity, which has a sentence of its own.
+pub(crate) fn ends_of_rates(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
+    let along = along_rates(record)?;
+    let is_search = { record.measured.loads.iter() }.any(|load| load.settings.objective.is_some());
+    let (Some(first), Some(last)) = (along.first(), along.last()) else {
+        return None;
+    };
+    if sweep.axis != Axis::Rate || is_search || along.len() < 2 {
+        return None;
+    }
+    let unit = rate_under(record, &first.1.load);
+    let at = |(rate, summary): &(f64, &Summary)| {
+        let time = time_in_words(&summary.response_time_us, Figure::P99)?;
+        Some(format!("{time} at {} {unit}", figure(*rate)))
+    };
+    Some(format!(
+        "The {} of {} is {} and {}.",
+        metric_under(record, &first.1.load, Metric::ResponseP99),
+        name(&first.1.subject),
+        at(first)?,
+        at(last)?
+    ))
+}
+
+const BAR: f64 = 40.0;
+
+/// What was found out of the subject, in sentences; that nothing was when that is so.
+pub(crate) fn found(record: &StudyRecord, style: &Style) -> String {
+    let sentences = sentences(record);
+    if sentences.is_empty() && !record.conclusions.any_sent() {
+        return "Nothing was measured.\n".to_owned();
+    }
+    sentences.iter().map(|text| style.paragraph(text)).collect()
+}
+
+/// A line per load, then a bar per load; empty if no requests were counted.
+pub(crate) fn curve(record: &StudyRecord, style: &Style) -> String {
+    let Some(table) = curve_table(record, style) else {
+        return String::new();
+    };
+    let bars = match along_rates(record) {
+        Some(along) => bars_of_times(&along, style),
+        None => bars_of_throughput(record, style),
+    };
+    let table = table.text(style.columns());
+    format!("{table}{}\n{bars}", style.note(CURVE_LEGEND))
+}
+
+struct CurveBar {
+    label: String,
+    length: f64,
+    text: String,
+}
+
+/// The 99 % quantiles of response times by offered rate: throughput would only repeat the rate.
+fn bars_of_times(along: &[(f64, &Summary)], style: &Style) -> String {
+    let bar = |(rate, summary): &(f64, &Summary)| {
+        let times = &summary.response_time_us;
+        CurveBar {
+            label: format!("{}/s", figure(*rate)),
+            length: times.figure(Figure::P99).unwrap_or_default(),
+            text: time_with_unit(times, Figure::P99, style),
+        }
+    };
+    let heading = "p99 response time by offered rate, from zero:";
+    bars(heading, &along.iter().map(bar).collect::<Vec<_>>(), style)
+}
+
+fn bars_of_throughput(record: &StudyRecord, style: &Style) -> String {
+    let bar = |summary: &Summary| {
+        let rate = summary.throughput_per_s.unwrap_or_default();
+        CurveBar {
+            label: clean_name(&summary.load),
+            length: rate,
+            text: figure(rate),
+        }
+    };
+    let all = record.conclusions.summaries.iter().map(bar);
+    let heading = format!("{}, from zero:", curve_unit(record));
+    bars(&heading, &all.collect::<Vec<_>>(), style)
+}
+
+/// Bars on one scale from zero; empty if all are zero.
+fn bars(heading: &str, all: &[CurveBar], style: &Style) -> String {
+    let longest = all.iter().map(|bar| bar.length).fold(0.0, f64::max);
+    if longest <= 0.0 {
+        return String::new();
+    }
+    let labels = all.iter().map(|bar| bar.label.chars().count());
+    let width = labels.max().unwrap_or_default();
+    let sign = if style.unicode { "█" } else { "#" };
+    let mut out = style.paragraph(heading);
+    for bar in all {
+        let drawn = sign.repeat((BAR * bar.length / longest).round() as usize);
+        let gap = if drawn.is_empty() { "" } else { " " };
+        out.push_str(&format!(
+            "  {:>width$}  {drawn}{gap}{}\n",
+            bar.label, bar.text
+        ));
+    }
+    out
+}

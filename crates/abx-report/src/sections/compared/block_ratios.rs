@@ -1,0 +1,150 @@
+//! The ratio of each block: what the intervals are made of.
+
+use abx_evidence::{Comparison, Metric, StudyRecord};
+
+use crate::document::Table;
+use crate::html::charts::{
+    BlockValues, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, block_axis,
+    block_indices, block_table, plain,
+};
+use crate::html::markup::{CaptionedFigure, Markup, note, side_by_side};
+use crate::words::metrics::{capitalized, metric_under};
+use crate::words::units::{is_drawable, percent, plural};
+use crate::words::verdict::{name, place};
+use crate::words::wrap::shorten;
+
+/// A plot for each load and metric that the study was made for, and for each baseline.
+pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup {
+    let mut figures = Vec::new();
+    let mut seen: Vec<(&str, Metric, &str)> = Vec::new();
+    for one in record.conclusions.primary() {
+        if seen.contains(&about(one)) {
+            continue;
+        }
+        let these = record
+            .conclusions
+            .primary()
+            .filter(|other| about(other) == about(one));
+        let dots: Vec<Dots> = these
+            .filter_map(|one| Dots::of(record, one, subjects))
+            .collect();
+        figures.extend(of_metric(record, subjects, seen.len(), &dots));
+        seen.push(about(one));
+    }
+    if figures.is_empty() {
+        return Markup::new();
+    }
+    let text = "Each point is one block, for which every server was restarted. The interval \
+                (shaded) is computed from these points and nothing else: if they drift, or fall \
+                into two groups, restarts or the machine make the difference.";
+    let mut all = Markup::from(note(text));
+    all.push(side_by_side(figures));
+    all
+}
+
+fn about(one: &Comparison) -> (&str, Metric, &str) {
+    (&one.load, one.metric, &one.baseline)
+}
+
+struct Dots<'a> {
+    one: &'a Comparison,
+    ratios: BlockValues,
+}
+
+impl<'a> Dots<'a> {
+    fn of(record: &StudyRecord, one: &'a Comparison, subjects: &Subjects) -> Option<Dots<'a>> {
+        let ratios = indices_of(record, one).into_iter().zip(&one.per_block);
+        let drawable = ratios.filter_map(|(block, ratio)| Some((block, (*ratio)?)));
+        let ratios = BlockValues {
+            number: subjects.number(&one.subject)?,
+            subject: name(&one.subject),
+            values: drawable.filter(|(_, ratio)| is_drawable(*ratio)).collect(),
+        };
+        Some(Dots { one, ratios })
+    }
+}
+
+fn indices_of(record: &StudyRecord, one: &Comparison) -> Vec<u32> {
+    match record.measured.load(&one.load) {
+        Some(load) => block_indices(record, load),
+        // It is about several loads, which are in every block.
+        None => record
+            .measured
+            .complete_blocks()
+            .map(|block| block.index)
+            .collect(),
+    }
+}
+
+fn of_metric(
+    record: &StudyRecord,
+    subjects: &Subjects,
+    number: usize,
+    dots: &[Dots],
+) -> Option<CaptionedFigure> {
+    let first = dots.first()?.one;
+    let ratios = dots.iter().flat_map(|one| &one.ratios.values);
+    ratios.clone().next()?;
+    let margin = record.measured.settings.margin;
+    let band = [1.0 / (1.0 + margin), 1.0 + margin];
+    let scale = Scale::log_around(ratios.map(|(_, ratio)| *ratio).chain(band))?;
+    let metric = capitalized(metric_under(record, &first.load, first.metric));
+    let relative = match record.measured.only_baseline() {
+        Some(_) => String::new(),
+        None => format!(" relative to {}", name(&first.baseline)),
+    };
+    let title = format!("{metric} {}{relative}", place(record, &first.load));
+    let baseline = shorten(&name(&first.baseline), BASELINE_LETTERS);
+    let label = format!("{metric} ÷ {baseline}'s, log scale");
+    let indices = indices_of(record, first);
+    let axes = [block_axis(&indices), PlotAxis::new(&label, scale, 6, plain)];
+    let caption = PlotCaption {
+        id: format!("blocks-{number}"),
+        title: format!("{title}: ratio in each block"),
+        description: format!(
+            "{}, each with one point for each subject; lines with a shade are ratios over all \
+             blocks with their intervals, and differences of up to {} around 1 are hatched.",
+            plural(indices.len() as u64, "block"),
+            percent(margin)
+        ),
+    };
+    let mut plot = Plot::new(caption, axes, 210.0);
+    plot.shade_y("margin", band);
+    plot.rule_y("one", 1.0);
+    dots.iter().for_each(|one| draw(&mut plot, &indices, one));
+    Some(CaptionedFigure {
+        title: Some(title.clone()),
+        legend: subjects.legend(dots.iter().map(|one| one.ratios.number)),
+        body: plot.svg(),
+        note: String::new(),
+        table: Some(table(&title, &indices, dots)),
+    })
+}
+
+/// The ratio over all blocks with its interval, and that of each block.
+fn draw(plot: &mut Plot, indices: &[u32], dots: &Dots) {
+    let one = dots.one;
+    if let Some([ratio, low, high]) = one.bounds() {
+        plot.band(dots.ratios.number, [low, high]);
+        let ends = [indices.first(), indices.last()].map(|index| index.copied().unwrap_or(0));
+        let [left, right] = ends.map(f64::from);
+        let ends = [left - 0.5, right + 0.5].map(|x| PlotPoint { x, y: ratio });
+        plot.curve(dots.ratios.number, Stroke::Thin, &ends);
+    }
+    let show = |ratio| format!("{ratio:.3}");
+    dots.ratios.draw_points(plot, show);
+}
+
+fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Table {
+    let headers = dots.iter().map(|dots| {
+        let [subject, baseline] = [&dots.one.subject, &dots.one.baseline].map(|text| name(text));
+        format!("{subject} ÷ {baseline}")
+    });
+    let ratios: Vec<&BlockValues> = dots.iter().map(|dots| &dots.ratios).collect();
+    let caption = format!("{title}: ratio in each block");
+    let show = |ratio| format!("{ratio:.4}");
+    block_table(caption, headers, indices, &ratios, show)
+}
+
+/// As many letters of a baseline's name have room along an axis.
+const BASELINE_LETTERS: usize = 16;

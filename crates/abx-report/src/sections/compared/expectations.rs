@@ -1,0 +1,358 @@
+//! What a study says to what was expected, and why.
+
+use abx_evidence::{
+    Doubt, ExpectationResult, Finding, GoalReading, Level, Standing, StudyRecord, Verdict,
+};
+
+use crate::html::markup::{Markup, element};
+use crate::html::sign::sign;
+use crate::markdown::{code, escape, quoting, row};
+use crate::words::metrics::{capitalized, metric_name};
+use crate::words::prose::{message, prose, remedy};
+use crate::words::style::ReportExtent;
+use crate::words::style::Style;
+use crate::words::units::{GLUE, TimeUnit, count, plural, ratios, share};
+use crate::words::verdict::{more_blocks, more_flag, name, place, tint, word, would_settle};
+use crate::words::wrap::clean_name;
+
+/// What all answers together amount to, which heads every report of a study with
+/// expectations; `None` without any.
+pub(crate) fn headline(answers: &[ExpectationResult]) -> Option<String> {
+    let overall = capitalized(outcome(overall(answers)?));
+    if let [only] = answers {
+        return Some(format!("{overall}: {}", clean_name(&only.expected)));
+    }
+    let number =
+        |is: fn(&Standing) -> bool| answers.iter().filter(|answer| is(&answer.standing)).count();
+    let kinds = [
+        (number(|standing| *standing == Standing::Fails), "failed"),
+        (
+            number(|standing| matches!(standing, Standing::Unsettled(_))),
+            "unsettled",
+        ),
+        (
+            number(|standing| matches!(standing, Standing::Invalid(_))),
+            "invalid",
+        ),
+        (number(|standing| *standing == Standing::Holds), "passed"),
+    ];
+    let there = kinds.iter().filter(|(count, _)| *count > 0);
+    let each: Vec<String> = there
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let checks = plural(answers.len() as u64, "check");
+    Some(format!("{overall}: {checks}, {}", each.join(", ")))
+}
+
+pub(crate) fn overall(answers: &[ExpectationResult]) -> Option<&Standing> {
+    let badness = |standing: &&Standing| match standing {
+        Standing::Holds => 0,
+        Standing::Unsettled(_) => 1,
+        Standing::Invalid(_) => 2,
+        Standing::Fails => 3,
+    };
+    answers
+        .iter()
+        .map(|answer| &answer.standing)
+        .max_by_key(badness)
+}
+
+pub(crate) fn outcome(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Holds => "passed",
+        Standing::Fails => "failed",
+        Standing::Unsettled(_) => "unsettled",
+        Standing::Invalid(_) => "invalid",
+    }
+}
+
+pub(crate) fn like(standing: &Standing) -> Verdict {
+    match standing {
+        Standing::Holds => Verdict::Faster,
+        Standing::Fails => Verdict::Slower,
+        Standing::Unsettled(_) => Verdict::Inconclusive,
+        Standing::Invalid(_) => Verdict::Invalid,
+    }
+}
+
+/// One answer after its outcome: what was expected, where, and the figures.
+pub(crate) fn sentence(record: &StudyRecord, answer: &ExpectationResult) -> String {
+    let place = match answer.load.as_str() {
+        "" => String::new(),
+        load => format!(" {}", place(record, load)),
+    };
+    // Of several subjects each has its own result.
+    let of = match (answer.goal, record.measured.subjects.len()) {
+        (None, _) | (_, 1) => String::new(),
+        _ => format!(" of {}", clean_name(&answer.subject)),
+    };
+    format!(
+        "{}{of}{place}; {}.",
+        clean_name(&answer.expected),
+        reason(record, answer)
+    )
+}
+
+/// The flag with which a study like this one would settle what is open; `None` if nothing is
+/// open that more blocks settle, or no usual number of them does.
+#[must_use]
+pub fn settling_flag(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<String> {
+    let more = answers.iter().filter_map(|answer| match answer.standing {
+        Standing::Unsettled(Doubt::FewBlocks(fewest)) => Some(missing(record, fewest)),
+        _ => answer.blocks_more,
+    });
+    more_flag(record, more.max()?)
+}
+
+fn missing(record: &StudyRecord, fewest: usize) -> u32 {
+    let done = record.measured.complete_blocks().count();
+    fewest.saturating_sub(done).max(1) as u32
+}
+
+/// The figures behind an answer, and what keeps them from settling it.
+pub(crate) fn reason(record: &StudyRecord, answer: &ExpectationResult) -> String {
+    let figures = figures(answer).or_else(|| Some(seen(answer.goal?)));
+    let doubt = match &answer.standing {
+        Standing::Holds | Standing::Fails => None,
+        Standing::Unsettled(doubt) => Some(doubting(record, *doubt, answer)),
+        Standing::Invalid(why) => Some(invalid(why)),
+    };
+    let parts: Vec<String> = figures.into_iter().chain(doubt).collect();
+    parts.join("; ")
+}
+
+fn figures(answer: &ExpectationResult) -> Option<String> {
+    let bounds = answer.bounds?;
+    let metric = metric_name(answer.metric?);
+    let reading = match answer.is_speed_of_time {
+        true => format!("speed, by {metric},"),
+        false => metric.to_owned(),
+    };
+    let [subject, other] = [&answer.subject, &answer.other].map(|text| name(text));
+    let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
+    Some(format!(
+        "{subject}'s {reading} is {ratio} times {other}'s ({low} to {high})"
+    ))
+}
+
+fn seen(reading: GoalReading) -> String {
+    match reading {
+        GoalReading::Time { name, us, at_least } => {
+            let us = us.round() as u64;
+            let unit = TimeUnit::of([Some(us)]);
+            let least = if at_least { "at least " } else { "" };
+            format!(
+                "{name} was {least}{}{GLUE}{}",
+                unit.show(Some(us)),
+                unit.sign()
+            )
+        }
+        GoalReading::Errors { missed, planned } => format!(
+            "{} of {} failed or were never sent ({})",
+            count(missed),
+            plural(planned, "request"),
+            share(missed, planned)
+        ),
+    }
+}
+
+fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> String {
+    let factor = answer.wanted.map_or(1.0, |(_, factor)| factor);
+    match doubt {
+        Doubt::Straddles => {
+            let settling = answer.blocks_more.map_or_else(String::new, |more| {
+                let flag = more_flag(record, more);
+                let flag = flag.map_or_else(String::new, |flag| format!(": use `{flag}`"));
+                format!(", {}{flag}", would_settle(record, more))
+            });
+            // 1 + 0.03 has a long tail of digits.
+            let factor = (factor * 1e9).round() / 1e9;
+            format!("the interval includes {factor}{settling}")
+        }
+        Doubt::Bound => "the true ratio may lie further out, see the findings".to_owned(),
+        Doubt::FewBlocks(fewest) => {
+            let more = missing(record, fewest);
+            let flag = more_flag(record, more);
+            let flag = flag.map_or_else(String::new, |flag| format!(": use `{flag}`"));
+            format!(
+                "too few blocks, it needs at least {fewest}, {}{flag}",
+                more_blocks(record, more)
+            )
+        }
+        Doubt::NoReference => "they were measured at different times and nothing beside both: \
+                               measure both in one study, or keep the ceiling on in both"
+            .to_owned(),
+        Doubt::TimesAtLeast => {
+            "requests had no response, so how long they would have taken is not known".to_owned()
+        }
+        Doubt::FewRequests(needed) => {
+            format!("it needs at least {}", plural(needed, "request"))
+        }
+        Doubt::NothingSent => "no request was sent".to_owned(),
+        Doubt::NoInterval => "there is no interval".to_owned(),
+        Doubt::GeneratorBound => "the limit was not theirs, but that of the generator or of a \
+                                  service, so which is faster is not known; more CPU per response \
+                                  is not slower"
+            .to_owned(),
+        Doubt::NotCompared => "these two were not compared by this metric".to_owned(),
+    }
+}
+
+fn invalid(why: &str) -> String {
+    let why = prose(why, &[]);
+    let line = why.lines().next().unwrap_or_default();
+    match line.trim_end_matches(['.', ':', ' ']) {
+        "" => "no claim can be made".to_owned(),
+        line => format!("no claim can be made, because {line}"),
+    }
+}
+
+/// The head of a report: a sentence for each answer, after their counts if there are several.
+/// Empty when nothing was expected.
+#[must_use]
+pub fn expectations_text(
+    record: &StudyRecord,
+    answers: &[ExpectationResult],
+    extent: ReportExtent,
+    style: &Style,
+) -> String {
+    let is_passed = |answer: &&ExpectationResult| answer.standing == Standing::Holds;
+    let is_long = answers.len() > SENTENCES_MAX && extent != ReportExtent::Full;
+    let shown: Vec<&ExpectationResult> = { answers.iter() }
+        .filter(|answer| !(is_long && is_passed(answer)))
+        .collect();
+    let mut text = match (headline(answers), answers) {
+        (None, _) | (_, [_]) => String::new(),
+        (Some(headline), _) => style.paragraph(&format!("{headline}.")),
+    };
+    for answer in &shown {
+        let outcome = capitalized(outcome(&answer.standing));
+        let outcome = style.paint(&outcome, tint(like(&answer.standing)));
+        text.push_str(&style.paragraph(&format!("{outcome}: {}", sentence(record, answer))));
+    }
+    if shown.len() < answers.len() {
+        text.push_str(&style.note("--full prints those that passed, too."));
+    }
+    style.finish(&text)
+}
+
+/// With more answers than this, those that passed are only counted.
+const SENTENCES_MAX: usize = 8;
+
+/// A card for each answer; nothing without any.
+pub(crate) fn expectations_html(record: &StudyRecord, answers: &[ExpectationResult]) -> Markup {
+    if answers.is_empty() {
+        return Markup::new();
+    }
+    let cards = answers.iter().map(|answer| {
+        let like = like(&answer.standing);
+        let text = format!(
+            "{}: {}",
+            capitalized(outcome(&answer.standing)),
+            sentence(record, answer)
+        );
+        element("li")
+            .class(format!("verdict {}", word(like)))
+            .add(sign(like))
+            .add(element("div").add(element("p").text(&text)))
+    });
+    Markup::from(element("ul").class("verdicts").add_all(cards))
+}
+
+/// The first finding that rules a claim out, or else the first expectation that the record
+/// does not settle.
+#[must_use]
+pub fn no_claim_line(findings: &[Finding], answers: &[ExpectationResult]) -> String {
+    let mut voids = findings.iter().filter(|one| one.level == Level::Void);
+    let settled = [Standing::Holds, Standing::Fails];
+    let mut open = answers
+        .iter()
+        .filter(|one| !settled.contains(&one.standing));
+    let why = match (voids.next(), open.next()) {
+        (Some(finding), _) => {
+            let message = message(finding).replace('\n', " ");
+            format!("{message}; {}", remedy(finding))
+        }
+        (None, Some(answer)) => {
+            let expected = clean_name(&answer.expected);
+            let because = match &answer.standing {
+                Standing::Invalid(why) => format!(": {}", prose(why, &[]).replace('\n', " ")),
+                _ => String::new(),
+            };
+            format!(
+                "expected {expected}, which is {}{because}",
+                answer.standing.word()
+            )
+        }
+        (None, None) => "the report says why".to_owned(),
+    };
+    format!("no claim is possible (exit code 3): {why}")
+}
+
+pub(crate) fn expectations_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
+    if answers.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![
+        ["expected", "where", "", "measured"].map(str::to_owned),
+        ["---"; 4].map(str::to_owned),
+    ];
+    rows.extend(answers.iter().map(|answer| {
+        let place = match answer.load.as_str() {
+            "" => String::new(),
+            load => place(record, load),
+        };
+        [
+            code(&answer.expected),
+            escape(&place),
+            format!("**{}**", outcome(&answer.standing)),
+            quoting(&reason(record, answer)),
+        ]
+    }));
+    rows.iter().map(|cells| row(cells)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::{Doubt, FindingId};
+
+    use super::*;
+
+    #[test]
+    fn a_finding_comes_before_what_is_not_settled() {
+        // Method: notes only, an expectation that is open beside one that holds, and a finding
+        // that voids.
+        let answer = |expected: &str, standing| ExpectationResult {
+            expected: expected.to_owned(),
+            is_demanded: true,
+            metric: None,
+            load: String::new(),
+            subject: String::new(),
+            goal: None,
+            other: String::new(),
+            bounds: None,
+            is_speed_of_time: false,
+            wanted: None,
+            blocks_more: None,
+            standing,
+        };
+        let answers = [
+            answer("a >= b", Standing::Holds),
+            answer("a >= 2 * b", Standing::Unsettled(Doubt::Straddles)),
+        ];
+        let note = Finding::new(FindingId::FailedRequests, "1 failed").at(Level::Note);
+        let void = Finding::new(FindingId::FailedRequests, "90 of 100 failed").at(Level::Void);
+        let line = |findings: &[Finding], answers: &[ExpectationResult]| {
+            let line = no_claim_line(findings, answers);
+            let why = line.strip_prefix("no claim is possible (exit code 3): ");
+            why.expect("they all begin so").to_owned()
+        };
+        let unsettled = "expected a >= 2 * b, which is unsettled";
+        let notes = std::slice::from_ref(&note);
+        assert_eq!(line(notes, &answers), unsettled);
+        assert_eq!(line(notes, &answers[..1]), "the report says why");
+        let said = line(&[note, void], &answers);
+        assert!(said.starts_with("90 of 100 failed; "), "{said}");
+        assert!(!said.contains('\n'), "{said}");
+    }
+}

@@ -1,0 +1,536 @@
+//! Findings, each to be told once.
+
+use abx_evidence::{Comparison, Finding, FindingId, Level, StudyRecord, Verdict};
+
+use crate::html::markup::{Element, Markup, element, folded, note, quoting};
+use crate::markdown;
+use crate::words::metrics::capitalized;
+use crate::words::prose::{first_sentence, message, remedy};
+use crate::words::style::{Style, Tint};
+use crate::words::units::{count, plural};
+use crate::words::verdict::name;
+use crate::words::wrap::{clean_name, shorten, wrap};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoadCount {
+    One,
+    Several,
+}
+
+/// A finding that is told, and under which other loads the same was seen, with
+/// other figures.
+pub(crate) struct Told<'a> {
+    pub(crate) finding: &'a Finding,
+    pub(crate) others: Vec<&'a str>,
+}
+
+impl Told<'_> {
+    pub(crate) fn likewise(&self) -> String {
+        let named = self.others.iter().take(NAMED);
+        let names: Vec<String> = named.map(|one| shorten(&clean_name(one), 30)).collect();
+        let names = names.join(", ");
+        match self.others.len() {
+            0 => String::new(),
+            1..=NAMED => format!(" (also under {names})"),
+            more => format!(" (also under {names} and {} more)", more - NAMED),
+        }
+    }
+}
+
+/// The findings in their order, each once. Of notes that were made of the same
+/// subject under many loads the first is told, and where the others were.
+pub(crate) fn told(all: &[Finding]) -> Vec<Told<'_>> {
+    let mut told: Vec<Told> = Vec::new();
+    for finding in all {
+        let key = (&finding.load, &finding.message);
+        if told
+            .iter()
+            .any(|one| (&one.finding.load, &one.finding.message) == key)
+        {
+            continue;
+        }
+        match told.iter_mut().find(|one| is_like(one.finding, finding)) {
+            None => told.push(Told {
+                finding,
+                others: Vec::new(),
+            }),
+            Some(first) => {
+                let load = finding.load.as_deref();
+                let load = load.filter(|load| !first.others.contains(load));
+                first.others.extend(load);
+            }
+        }
+    }
+    told
+}
+
+/// Whether two findings are notes of one kind and subject, under different loads.
+fn is_like(one: &Finding, other: &Finding) -> bool {
+    let is_note = |finding: &Finding| finding.level == Level::Note && finding.load.is_some();
+    is_note(one)
+        && is_note(other)
+        && one.load != other.load
+        && (&one.id, &one.subject) == (&other.id, &other.subject)
+}
+
+/// The message of a finding with its load, if the record has several.
+pub(crate) fn message_under(finding: &Finding, loads: LoadCount) -> String {
+    let message = message(finding);
+    match &finding.load {
+        Some(load) if loads == LoadCount::Several => format!("under {}: {message}", name(load)),
+        _ => message,
+    }
+}
+
+pub(crate) struct Cause<'a> {
+    pub(crate) level: Level,
+    pub(crate) id: &'a FindingId,
+    /// At least one, each once, in their order.
+    pub(crate) findings: Vec<&'a Finding>,
+}
+
+/// The findings by cause, in the order of the first of each.
+pub(crate) fn causes(all: &[Finding]) -> Vec<Cause<'_>> {
+    let mut causes: Vec<Cause> = Vec::new();
+    for finding in all {
+        let is_same = |one: &&mut Cause| (one.level, one.id) == (finding.level, &finding.id);
+        match causes.iter_mut().find(is_same) {
+            Some(cause) if cause.findings.contains(&finding) => {}
+            Some(cause) => cause.findings.push(finding),
+            None => causes.push(Cause {
+                level: finding.level,
+                id: &finding.id,
+                findings: vec![finding],
+            }),
+        }
+    }
+    causes
+}
+
+impl Cause<'_> {
+    /// What it is, how often, whom it concerns and where.
+    pub(crate) fn text(&self) -> String {
+        let subjects = several(self.findings.iter().map(|one| one.subject.as_deref()));
+        let loads = several(self.findings.iter().map(|one| one.load.as_deref()));
+        let whom = subjects.map_or(String::new(), |names| format!(": {names}"));
+        let place = loads.map_or(String::new(), |names| format!(" under {names}"));
+        format!("{}{whom}{place}", self.counted())
+    }
+
+    /// What it is, and how often, if more than once.
+    pub(crate) fn counted(&self) -> String {
+        let words = self.id.name().replace('_', " ");
+        match self.findings.len() {
+            1 => words,
+            more => format!("{words} ({more})"),
+        }
+    }
+
+    /// What was seen each time: of messages that differ only in their subject the first one,
+    /// with the other subjects.
+    pub(crate) fn messages(&self, loads: LoadCount) -> Vec<String> {
+        let mut merged: Vec<(String, &Finding, Vec<&str>)> = Vec::new();
+        for finding in &self.findings {
+            let subject = finding.subject.as_deref().unwrap_or_default();
+            let pattern = match subject {
+                "" => finding.message.clone(),
+                subject => finding.message.replace(subject, SUBJECT),
+            };
+            let key = (pattern.as_str(), &finding.load);
+            match merged
+                .iter_mut()
+                .find(|(like, first, _)| (like.as_str(), &first.load) == key)
+            {
+                Some((.., others)) => others.push(subject),
+                None => merged.push((pattern, finding, Vec::new())),
+            }
+        }
+        let text = |(_, first, others): (String, &Finding, Vec<&str>)| {
+            let also = several(others.into_iter().map(Some));
+            let also = also.map_or_else(String::new, |names| format!(" (also {names})"));
+            message_under(first, loads) + &also
+        };
+        merged.into_iter().map(text).collect()
+    }
+
+    /// What to do about them, each once.
+    pub(crate) fn remedies(&self) -> Vec<String> {
+        let mut remedies: Vec<String> = Vec::new();
+        for finding in &self.findings {
+            let remedy = remedy(finding);
+            if !remedies.contains(&remedy) {
+                remedies.push(remedy);
+            }
+        }
+        remedies
+    }
+}
+
+/// Some names, each once, and how many there are beyond.
+fn several<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
+    let mut known: Vec<&str> = Vec::new();
+    for name in names.flatten() {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    let named: Vec<String> = known.iter().take(NAMED).map(|one| name(one)).collect();
+    match known.len() {
+        0 => None,
+        1..=NAMED => Some(named.join(", ")),
+        more => Some(format!("{} and {} more", named.join(", "), more - NAMED)),
+    }
+}
+
+const NAMED: usize = 4;
+const SUBJECT: &str = "\u{0}";
+
+/// The findings that are told; empty when there are none.
+pub(crate) fn findings_text(all: &[Finding], loads: LoadCount, style: &Style) -> String {
+    told(all)
+        .iter()
+        .map(|one| finding_text(one, loads, style))
+        .collect()
+}
+
+fn finding_text(told: &Told, loads: LoadCount, style: &Style) -> String {
+    let finding = told.finding;
+    let message = message_under(finding, loads) + &told.likewise();
+    entry_text(finding.level, &message, style) + &to_do(finding, style)
+}
+
+/// What limits the result, an entry per cause: the first message, and of what limits a claim
+/// what to do, which stands once; of many notes the first ones, and what the others are.
+pub(crate) fn by_cause(all: &[Finding], style: &Style) -> String {
+    let (mut notes, limits): (Vec<Cause>, Vec<Cause>) =
+        { causes(all).into_iter() }.partition(|cause| cause.level == Level::Note);
+    // That it was stopped is told whatever else there is.
+    notes.sort_by_key(|cause| *cause.id != FindingId::Interrupted);
+    let mut out = String::new();
+    let mut said: Vec<&str> = Vec::new();
+    for cause in &limits {
+        let first = cause.findings[0];
+        out.push_str(&entry_text(cause.level, &first_message(cause), style));
+        if !said.contains(&first.remedy.as_str()) {
+            said.push(&first.remedy);
+            out.push_str(&to_do(first, style));
+        }
+    }
+    let shown = match notes.len() {
+        few @ ..=NOTES_MAX => few,
+        _ => NOTES_MAX - 1,
+    };
+    for cause in &notes[..shown] {
+        out.push_str(&entry_text(Level::Note, &short_note(cause), style));
+    }
+    let rest: Vec<String> = notes[shown..].iter().map(Cause::counted).collect();
+    if !rest.is_empty() {
+        out.push_str(&entry_text(Level::Note, &rest.join(", "), style));
+    }
+    out
+}
+
+/// What limits the verdicts of a large study, a line for each level.
+pub(crate) fn by_level(all: &[Finding], style: &Style) -> String {
+    let causes = causes(all);
+    let of = |level: Level, text: fn(&Cause) -> String, between: &str| {
+        let all: Vec<String> = { causes.iter() }
+            .filter(|one| one.level == level)
+            .map(text)
+            .collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => entry_text(level, &all.join(between), style),
+        }
+    };
+    [
+        of(Level::Void, |one| one.text(), "; "),
+        of(Level::Bound, |one| one.text(), "; "),
+        of(Level::Note, |one| one.counted(), ", "),
+    ]
+    .concat()
+}
+
+fn entry_text(level: Level, text: &str, style: &Style) -> String {
+    let (word, tint) = level_tag(level);
+    let blanks = " ".repeat(INDENT.len() - word.len());
+    let first = format!("{}{blanks}", style.paint(word, tint));
+    wrap(text, &first, INDENT, style.columns())
+}
+
+/// The word of a level in text and Markdown, and its colour on a terminal.
+fn level_tag(level: Level) -> (&'static str, Tint) {
+    match level {
+        Level::Note => ("NOTE", Tint::Plain),
+        Level::Bound => ("BOUND", Tint::Doubtful),
+        Level::Void => ("VOID", Tint::Bad),
+    }
+}
+
+fn to_do(finding: &Finding, style: &Style) -> String {
+    let [arrow, deeper] = ["→ ", "  "].map(|sign| format!("{INDENT}{sign}"));
+    wrap(&remedy(finding), &arrow, &deeper, style.columns())
+}
+
+/// What was seen first, and how often the like of it was seen besides.
+fn first_message(cause: &Cause) -> String {
+    message(cause.findings[0]) + &others(cause)
+}
+
+fn short_note(cause: &Cause) -> String {
+    first_sentence(&message(cause.findings[0])).to_owned() + &others(cause)
+}
+
+fn others(cause: &Cause) -> String {
+    match cause.findings.len() - 1 {
+        0 => String::new(),
+        1 => " (and once more)".to_owned(),
+        more => format!(" (and {} times more)", count(more as u64)),
+    }
+}
+
+const INDENT: &str = "       ";
+const NOTES_MAX: usize = 3;
+
+/// The findings, an entry for each cause, with their loads where there are several.
+pub(crate) fn findings_html(all: &[Finding], loads: usize) -> Markup {
+    if all.is_empty() {
+        return element("p")
+            .text("Nothing was found that limits the result.")
+            .into();
+    }
+    let causes = causes(all);
+    let entries = causes.iter().map(|cause| entry_html(all, cause, loads));
+    let how = "note: worth knowing, the claim stands. bound: the ratio is only an \"at least\". \
+               void: no claim can be made.";
+    [element("ul").class("findings").add_all(entries), note(how)]
+        .into_iter()
+        .collect()
+}
+
+/// One cause: the first finding, the others folded away, and each remedy once.
+fn entry_html(all: &[Finding], cause: &Cause, loads: usize) -> Element {
+    let (word, sign) = level_words(cause.level);
+    let badge = element("p").class("level");
+    let badge = badge.add(element("span").with("aria-hidden", "true").text(sign));
+    let badge = badge.text(word).add(element("code").text(cause.id.name()));
+    let told = |finding: &Finding, tag| {
+        let number = all.iter().position(|other| other == finding);
+        element(tag)
+            .with("id", finding_id(number.unwrap_or_default()))
+            .add_all(lines(finding, loads))
+    };
+    let (first, others) = (cause.findings[0], &cause.findings[1..]);
+    let others = (!others.is_empty()).then(|| {
+        let summary = format!("The same {}", plural(others.len() as u64, "more time"));
+        let others = others.iter().map(|one| told(one, "li"));
+        folded(&summary, element("ul").class("others").add_all(others))
+    });
+    let remedies = cause.remedies().into_iter().map(|remedy| {
+        let line = element("p").class("remedy");
+        line.add(element("b").text("Remedy: "))
+            .add(quoting(&remedy))
+    });
+    element("li")
+        .class(format!("finding is-{word}"))
+        .add(badge)
+        .add(told(first, "div"))
+        .add_all(others)
+        .add_all(remedies)
+}
+
+/// The message of a finding, with its load where there are several.
+fn lines(finding: &Finding, loads: usize) -> Vec<Element> {
+    let under = finding.load.as_deref().filter(|_| loads > 1);
+    let under = under.map_or_else(String::new, |load| format!("Under {}: ", name(load)));
+    let message = message(finding);
+    let lines = message.lines().filter(|line| !line.is_empty());
+    let paragraph = |(index, line): (usize, &str)| match index {
+        0 => element("p").add(quoting(&format!("{under}{line}"))),
+        _ => element("p").class("quoted").text(line),
+    };
+    lines.enumerate().map(paragraph).collect()
+}
+
+fn level_words(level: Level) -> (&'static str, &'static str) {
+    match level {
+        Level::Note => ("note", "●"),
+        Level::Bound => ("bound", "▲"),
+        Level::Void => ("void", "■"),
+    }
+}
+
+/// Where the ratio of a comparison stands; empty for one of a ranking alone.
+pub(crate) fn ratio_id(record: &StudyRecord, one: &Comparison) -> String {
+    let mut all = record.conclusions.comparisons.iter();
+    let number = all.position(|other| std::ptr::eq(other, one));
+    number.map_or_else(String::new, |number| format!("ratio-{number}"))
+}
+
+/// Where the finding of this number stands.
+pub(crate) fn finding_id(number: usize) -> String {
+    format!("finding-{number}")
+}
+
+pub(crate) fn reasons(record: &StudyRecord, one: &Comparison) -> Option<Element> {
+    let all = &record.conclusions.validity.findings;
+    let mut ids: Vec<&FindingId> = Vec::new();
+    let mut links = Markup::new();
+    for number in &one.findings {
+        let found = all.get(*number);
+        let Some(finding) = found.filter(|one| one.level != Level::Note) else {
+            continue;
+        };
+        if ids.contains(&&finding.id) {
+            continue;
+        }
+        if !ids.is_empty() {
+            links.push(Markup::text(", "));
+        }
+        ids.push(&finding.id);
+        let link = element("a").with("href", format!("#{}", finding_id(*number)));
+        links.push(link.text(&finding.id.name().replace('_', " ")));
+    }
+    let word = match one.verdict {
+        Verdict::Invalid => "void: ",
+        _ => "bound: ",
+    };
+    let reasons = element("span").class("reasons").text(word).add(links);
+    (!ids.is_empty()).then_some(reasons)
+}
+
+/// What limits the result, an entry per cause and the notes folded away; in a study that
+/// compares much it names only whom each cause concerns and where.
+pub(crate) fn findings_markdown(all: &[Finding], loads: LoadCount, is_counted: bool) -> String {
+    let entry = |cause: &Cause| {
+        let seen = match is_counted {
+            true => vec![cause.text()],
+            false => cause.messages(loads),
+        };
+        let seen: Vec<String> = seen.iter().map(|text| markdown::quoting(text)).collect();
+        let remedies = cause.remedies();
+        let remedies = remedies
+            .iter()
+            .map(|remedy| format!("<br>→ {}", markdown::quoting(&capitalized(remedy))));
+        let (level, seen) = (level_tag(cause.level).0, seen.join("<br>"));
+        format!("- **{level}** {seen}{}\n", remedies.collect::<String>())
+    };
+    let causes = causes(all);
+    let (notes, limits): (Vec<&Cause>, Vec<&Cause>) =
+        causes.iter().partition(|cause| cause.level == Level::Note);
+    let [notes_text, limits_text] =
+        [&notes, &limits].map(|causes| causes.iter().map(|cause| entry(cause)).collect::<String>());
+    let kinds: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
+    let folded = (!notes.is_empty())
+        .then(|| markdown::details(&format!("Notes: {}", kinds.join(", ")), &notes_text));
+    let parts = [Some(limits_text), folded].into_iter().flatten();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use abx_evidence::FindingId;
+
+    use super::*;
+
+    fn finding(id: FindingId, level: Level, load: Option<&str>, message: &str) -> Finding {
+        let mut finding = Finding::new(id, message).at(level);
+        finding.load = load.map(str::to_owned);
+        finding
+    }
+
+    #[test]
+    fn findings_of_one_cause_are_one_with_whom_they_concern() {
+        // Method: one id at two levels, of two subjects, one of them twice word for word.
+        let steal = |level, subject, load| {
+            finding(
+                FindingId::ForeignCpu,
+                level,
+                Some(load),
+                "4 % were taken, by others",
+            )
+            .about(subject)
+        };
+        let all = [
+            steal(Level::Note, "a", "c1"),
+            steal(Level::Note, "b", "c1"),
+            steal(Level::Note, "b", "c1"),
+            steal(Level::Bound, "b", "c10"),
+        ];
+        let causes = causes(&all);
+        let texts: Vec<String> = causes.iter().map(Cause::text).collect();
+        assert_eq!(
+            texts,
+            ["foreign cpu (2): a, b under c1", "foreign cpu: b under c10"]
+        );
+        assert_eq!(causes[0].remedies(), [FindingId::ForeignCpu.remedy()]);
+    }
+
+    #[test]
+    fn messages_that_differ_in_their_subject_are_one() {
+        // Method: one message of two subjects, of one of them under another load too, and
+        // another message.
+        let note = |subject: &str, load, text: &str| {
+            let message = text.replace("{}", subject);
+            finding(FindingId::Steal, Level::Note, Some(load), &message).about(subject)
+        };
+        let all = [
+            note("old", "c1", "{} was warming up"),
+            note("new", "c1", "{} was warming up"),
+            note("new", "c10", "{} was warming up"),
+            note("new", "c1", "{} lost 12345 requests"),
+        ];
+        let causes = causes(&all);
+        let expected = [
+            "under c1: old was warming up (also new)",
+            "under c10: new was warming up",
+            "under c1: new lost 12,345 requests",
+        ];
+        assert_eq!(causes[0].messages(LoadCount::Several), expected);
+    }
+
+    #[test]
+    fn notes_of_one_kind_are_told_once_with_the_loads_of_the_others() {
+        // Method: the same note under three loads, twice under one of them; what is
+        // of another kind or level, of no load, or said twice word for word.
+        let (note, bound) = (Level::Note, Level::Bound);
+        let all = [
+            finding(FindingId::Steal, note, Some("c1"), "3 % were taken"),
+            finding(FindingId::Steal, note, Some("c1"), "as were 4 %"),
+            finding(FindingId::Steal, note, Some("c10"), "5 % were taken"),
+            finding(FindingId::Steal, note, Some("c10"), "6 % were taken"),
+            finding(FindingId::Steal, note, Some("c100"), "7 % were taken"),
+            finding(FindingId::Steal, note, None, "8 % were taken"),
+            finding(
+                FindingId::GeneratorBound,
+                bound,
+                Some("c1"),
+                "it was the limit",
+            ),
+            finding(
+                FindingId::GeneratorBound,
+                bound,
+                Some("c10"),
+                "it was the limit",
+            ),
+            finding(
+                FindingId::GeneratorBound,
+                bound,
+                Some("c10"),
+                "it was the limit",
+            ),
+        ];
+        let told: Vec<(&str, Vec<&str>)> = { told(&all).into_iter() }
+            .map(|one| (one.finding.message.as_str(), one.others))
+            .collect();
+        let expected = [
+            ("3 % were taken", vec!["c10", "c100"]),
+            ("as were 4 %", vec![]),
+            ("8 % were taken", vec![]),
+            ("it was the limit", vec![]),
+            ("it was the limit", vec![]),
+        ];
+        assert_eq!(told, expected);
+    }
+}

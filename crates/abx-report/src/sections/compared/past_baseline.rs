@@ -1,0 +1,149 @@
+//! Subjects beside one of an older record: the same verdicts, and that they
+//! were not measured side by side.
+
+use abx_evidence::stats::stop::BLOCKS_ORDERED;
+use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
+
+use crate::words::ratio::ShownRatio;
+use crate::words::style::Style;
+use crate::words::units::{moment, percent, plural, ratios};
+use crate::words::verdict::{
+    TOO_FEW_BLOCKS, name, painted, place, so_far, tint, void_line, would_settle,
+};
+use crate::words::wrap::{clean_name, shorten, wrap};
+
+/// What a record says beside an older one; empty when there is none.
+pub(crate) fn past_baseline(record: &StudyRecord, style: &Style) -> String {
+    let Some(older) = &record.measured.past_baseline else {
+        return String::new();
+    };
+    let mut out = String::new();
+    let mut add = |text: &str, indent: &str| {
+        out.push_str(&wrap(text, indent, "  ", style.columns()));
+    };
+    let comparisons = &record.conclusions.past_comparisons;
+    for one in comparisons {
+        add(&sentence(record, older, one, style), "");
+    }
+    if comparisons.is_empty() {
+        let then = name(&older.subject.name);
+        add(&format!("Nothing was compared with the older {then}."), "");
+    }
+    add(&source(older), "  ");
+    out
+}
+
+/// Where the other side is from.
+fn source(older: &PastBaseline) -> String {
+    let subject = &older.subject;
+    let version = subject.version.as_deref().map(clean_name);
+    let version = version.map_or_else(String::new, |version| format!(", {version}"));
+    format!(
+        "Then: {}{version}, measured on {} UTC by abx {}, from {}. Not measured side by side: \
+         weaker evidence than a study of both.",
+        name(&subject.name),
+        moment(older.started_unix_ms),
+        clean_name(&older.abx_version),
+        clean_name(&older.record),
+    )
+}
+
+fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &Style) -> String {
+    let subject = name(&one.subject);
+    let then = format!(
+        "{} of {}",
+        name(&one.baseline),
+        moment(older.started_unix_ms)
+    );
+    let place = place(record, &one.load);
+    let verdict = if is_of_too_few_blocks(one) {
+        style.paint(TOO_FEW_BLOCKS, tint(one.verdict))
+    } else {
+        painted(one.verdict, style)
+    };
+    let blocks = format!(
+        "{} now, {} then",
+        plural(one.blocks as u64, "block"),
+        one.blocks_then
+    );
+    let serves = bounds(one).map(|bounds| {
+        let shown = ShownRatio::of(one.verdict, one.at_least, bounds);
+        format!(
+            "{subject} serves {} times the requests of {then} ({}; {blocks}) {place}",
+            shown.in_words(),
+            shown.detail
+        )
+    });
+    match (one.verdict, serves) {
+        (Verdict::Faster | Verdict::Slower, Some(serves)) => {
+            format!("{serves}: {verdict}{}.", shaky(one))
+        }
+        (Verdict::Equivalent, Some(serves)) => {
+            let margin = percent(record.measured.settings.margin);
+            format!(
+                "{serves}, no difference larger than {margin}: {verdict}{}.",
+                shaky(one)
+            )
+        }
+        (Verdict::Invalid, _) => {
+            let mut findings = record.conclusions.validity.numbered(&one.findings);
+            let void = findings.find(|one| one.level == Level::Void);
+            let because = void_line(void);
+            format!(
+                "{subject} and {then} {place}: no claim can be made: {verdict}, because {because}."
+            )
+        }
+        (_, Some(serves)) => format!(
+            "Cannot tell whether {subject} or {then} is faster: {serves}; {}: {verdict}.",
+            settling(record, one)
+        ),
+        (_, None) => format!(
+            "Cannot tell whether {subject} or {then} is faster {place}: {blocks}, too few for an \
+             interval: {verdict}."
+        ),
+    }
+}
+
+/// Whether it is open because a side has fewer blocks than a verdict needs.
+fn is_of_too_few_blocks(one: &Unpaired) -> bool {
+    one.verdict == Verdict::Inconclusive && one.blocks.min(one.blocks_then) < BLOCKS_ORDERED
+}
+
+fn shaky(one: &Unpaired) -> &'static str {
+    match one.fragile {
+        true => ", fragile",
+        false => "",
+    }
+}
+
+fn settling(record: &StudyRecord, one: &Unpaired) -> String {
+    match one.blocks_more {
+        Some(more) if one.blocks < BLOCKS_ORDERED => format!(
+            "a verdict needs at least {}",
+            plural(more.into(), "more block")
+        ),
+        Some(more) => would_settle(record, more),
+        None if one.reference.is_none() => {
+            "nothing was measured beside both, so nobody knows how the machine has changed: measure \
+             both in one study, or keep the ceiling on in both"
+                .to_owned()
+        }
+        None if one.at_least => {
+            "the true difference may be larger than what was measured".to_owned()
+        }
+        None => "more blocks now would not settle it: the older ones are too few or too scattered, \
+                 or the machine has changed too much; measure both in one study"
+            .to_owned(),
+    }
+}
+
+pub(crate) fn progress(comparisons: &[Unpaired]) -> Option<String> {
+    let one = comparisons.first()?;
+    let [subject, then] = [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
+    let state = so_far(bounds(one).map(ratios), None, one.verdict);
+    Some(format!("{subject}/{then} of then {state}"))
+}
+
+fn bounds(one: &Unpaired) -> Option<[f64; 3]> {
+    Some([one.ratio?, one.low?, one.high?])
+}

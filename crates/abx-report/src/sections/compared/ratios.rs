@@ -1,0 +1,548 @@
+//! What else is compared beside what a study was made for: what an answer
+//! costs, response times, starts.
+
+use abx_evidence::{Comparison, Metric, Role, StudyRecord};
+
+use crate::document::Table;
+use crate::html::charts::{
+    Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, plain,
+};
+use crate::html::markup::{Element, LINE, Markup, element, note};
+use crate::html::sign::sign;
+use crate::markdown::{self, details, escape};
+use crate::sections::compared::findings::{ratio_id, reasons};
+use crate::words::labels::{label_lines, label_width};
+use crate::words::metrics::{capitalized, metric_of, metric_under};
+use crate::words::ratio::{ShownRatio, ratio_cells};
+use crate::words::style::Style;
+use crate::words::units::{NO_INTERVAL, drawable, figure, is_drawable, percent, ratios};
+use crate::words::verdict::{load_text, name, place, who, word_of};
+use crate::words::wrap::{clean_name, columns, shorten};
+
+/// A table for each load, and one for starts unless there is one load only; empty
+/// without such comparisons.
+pub(crate) fn also_compared_text(record: &StudyRecord, style: &Style) -> String {
+    let told = "intervals; with this many intervals, one may miss by chance";
+    tables(record, told, style)
+}
+
+/// The same with a heading of one line.
+pub(crate) fn also_compared_briefly(record: &StudyRecord, style: &Style) -> String {
+    tables(record, "intervals", style)
+}
+
+fn tables(record: &StudyRecord, intervals: &str, style: &Style) -> String {
+    let explored: Vec<&Comparison> = { record.conclusions.comparisons.iter() }
+        .filter(|one| one.role == Role::Exploratory)
+        .collect();
+    if explored.is_empty() {
+        return String::new();
+    }
+    let baseline = record.measured.only_baseline().map(name);
+    let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
+    let confidence = explored.first().map_or(0.95, |one| one.confidence);
+    let heading = format!(
+        "Also compared, relative to {baseline} ({} {intervals}):",
+        percent(confidence)
+    );
+    let mut out = style.paragraph(&heading);
+    for (under, loads) in headings(record) {
+        let these = { explored.iter().copied() }.filter(|one| loads.contains(&one.load.as_str()));
+        let these: Vec<&Comparison> = these.collect();
+        if these.is_empty() {
+            continue;
+        }
+        let tables = tables_of(record, &these);
+        let tables: Vec<String> = { tables.iter() }
+            .map(|table| table.text(style.columns()))
+            .collect();
+        if let Some(under) = under {
+            out.push_str(&style.paragraph(&format!("{under}:")));
+        }
+        out.push_str(&tables.join("\n"));
+    }
+    out
+}
+
+/// One table; one for each metric where rows are of pairs, whose names leave no room for it.
+fn tables_of(record: &StudyRecord, these: &[&Comparison]) -> Vec<Table> {
+    let table = |of: &str, rows: Vec<[String; 4]>| {
+        let headers = [of, "ratio", "interval", "verdict"].map(str::to_owned);
+        Table::new(headers, rows)
+    };
+    let metric = |one: &Comparison| metric_of(record, one);
+    let is_alone = record.measured.subjects.len() == 2;
+    if is_alone || record.measured.only_baseline().is_some() {
+        let rows = these.iter().map(|one| match is_alone {
+            true => row(metric(one), one),
+            false => row(format!("{}: {}", who(record, one), metric(one)), one),
+        });
+        return vec![table("metric", rows.collect())];
+    }
+    let mut metrics: Vec<String> = Vec::new();
+    for found in these.iter().map(|one| metric(one)) {
+        if !metrics.contains(&found) {
+            metrics.push(found);
+        }
+    }
+    let of_metric = |of: &String| {
+        let rows = these.iter().filter(|one| metric(one) == *of);
+        let rows = rows.map(|one| row(who(record, one), one));
+        table(&capitalized(of), rows.collect())
+    };
+    metrics.iter().map(of_metric).collect()
+}
+
+/// The heading of each table and the loads whose comparisons stand in it; those
+/// of starts have none.
+fn headings(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
+    if let [load] = &record.measured.loads[..] {
+        return vec![(None, vec![&load.name, STARTS])];
+    }
+    let of_load = |load: &str| capitalized(&place(record, load));
+    let loads = record.measured.loads.iter().map(|load| load.name.as_str());
+    loads
+        .map(|load| (Some(of_load(load)), vec![load]))
+        .chain([(Some("Starts".to_owned()), vec![STARTS])])
+        .collect()
+}
+
+const STARTS: &str = "";
+
+fn row(what: String, one: &Comparison) -> [String; 4] {
+    let [ratio, interval] = ratio_cells(one);
+    let fragile = if one.fragile { ", fragile" } else { "" };
+    [what, ratio, interval, format!("{}{fragile}", word_of(one))]
+}
+
+/// One bar for each primary comparison that has a ratio, with axis and legend
+/// for each metric; empty when none has.
+pub(crate) fn ratio_bars(record: &StudyRecord, style: &Style) -> String {
+    let each = { Metric::ALL.into_iter() }.map(|metric| bars_of(record, metric, style));
+    each.filter(|bars| !bars.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
+    let found: Vec<(&Comparison, [f64; 3])> = { record.conclusions.primary() }
+        .filter(|one| one.metric == metric)
+        .filter_map(|one| Some((one, drawable(one)?)))
+        .collect();
+    let Some((first, _)) = found.first() else {
+        return String::new();
+    };
+    let labels: Vec<String> = found.iter().map(|(one, _)| label(record, one)).collect();
+    // Pairs of contrasts stand below their load, so they may take more.
+    let is_grouped = is_grouped(record);
+    let share = if is_grouped { 2 } else { 3 };
+    let most = style.columns() / share;
+    let label_width = label_width(labels.iter().map(String::as_str), most);
+    let scale = RatioScale::of(
+        found.iter().map(|(_, values)| *values),
+        record.measured.settings.margin,
+        style.columns() - label_width - 4,
+    );
+    let baseline = record.measured.only_baseline();
+    let baseline = baseline.map(|name| shorten(&clean_name(name), 30));
+    let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
+    let what = capitalized(metric_under(record, &first.load, metric));
+    let heading = format!("{what} relative to {baseline}:");
+    let mut out = style.paragraph(&heading);
+    let mut load = "";
+    for ((one, values), label) in found.iter().zip(&labels) {
+        if is_grouped && load != one.load {
+            load = &one.load;
+            out.push_str(&format!("  {}:\n", clean_name(load)));
+        }
+        let lines = label_lines(label, label_width);
+        let bar = scale.bar(*values, one.at_least);
+        out.push_str(format!("  {:label_width$}  {bar}", lines[0]).trim_end());
+        out.push('\n');
+        for line in &lines[1..] {
+            out.push_str(&format!("  {line}\n"));
+        }
+    }
+    out.push_str(&format!("  {:label_width$}  {}\n", "", scale.axis()));
+    let is_bound = found.iter().any(|(one, _)| one.at_least);
+    let legend = format!(
+        "● ratio, ┣━┫ interval ({} confidence), │ 1.00, ░ margin ({}){}; log scale",
+        percent(first.confidence),
+        percent(record.measured.settings.margin),
+        if is_bound { ", ◀ ▶ or further" } else { "" },
+    );
+    out + &style.note(&legend)
+}
+
+/// Whether bars stand below the name of their load: those of pairs, under several loads.
+fn is_grouped(record: &StudyRecord) -> bool {
+    record.measured.loads.len() > 1 && record.measured.only_baseline().is_none()
+}
+
+fn label(record: &StudyRecord, one: &Comparison) -> String {
+    let subject = who(record, one);
+    match record.measured.loads.len() {
+        2.. if !is_grouped(record) => format!("{subject}, {}", clean_name(&one.load)),
+        _ => subject,
+    }
+}
+
+/// A log scale with 1 in the middle.
+struct RatioScale {
+    /// The logarithm at the right end; its negative is at the left.
+    end: f64,
+    margin: f64,
+    /// Columns on each side of 1.
+    half: usize,
+}
+
+impl RatioScale {
+    fn of(all: impl Iterator<Item = [f64; 3]>, margin: f64, width: usize) -> RatioScale {
+        let margin = margin.max(0.0).ln_1p();
+        let furthest = all.flatten().map(|value| value.ln().abs());
+        RatioScale {
+            end: ROOM * furthest.fold(margin.max(f64::MIN_POSITIVE), f64::max),
+            margin,
+            half: (width - 1) / 2,
+        }
+    }
+
+    fn bar(&self, [ratio, low, high]: [f64; 3], at_least: bool) -> String {
+        let mut cells = vec![' '; 2 * self.half + 1];
+        cells[self.place(-self.margin)..=self.place(self.margin)].fill('░');
+        let [ratio_at, low_at, high_at] = [ratio, low, high].map(|value| self.place(value.ln()));
+        if low_at <= high_at {
+            cells[low_at..=high_at].fill('━');
+        }
+        cells[low_at] = if at_least && ratio < 1.0 {
+            '◀'
+        } else {
+            '┣'
+        };
+        cells[high_at] = if at_least && ratio >= 1.0 {
+            '▶'
+        } else {
+            '┫'
+        };
+        cells[self.half] = '│';
+        cells[ratio_at] = '●';
+        cells.into_iter().collect()
+    }
+
+    fn axis(&self) -> String {
+        let [one, left, right] = ratios([1.0, (-self.end).exp(), self.end.exp()]);
+        let half = self.half;
+        let before = half.saturating_sub(columns(&one) / 2);
+        let after = (2 * half + 1).saturating_sub(before + columns(&one));
+        format!("{left:before$}{one}{right:>after$}")
+    }
+
+    fn place(&self, log: f64) -> usize {
+        let half = self.half as f64;
+        let column = half + (log / self.end * half).round();
+        column.clamp(0.0, 2.0 * half) as usize
+    }
+}
+
+const ROOM: f64 = 1.1;
+
+/// A table for each metric that the study was made for, and one for each load
+/// of everything else that was compared.
+pub(crate) fn ratios_html(record: &StudyRecord) -> Markup {
+    let mut out: Markup = primary(record)
+        .iter()
+        .map(|(caption, rows)| table(caption, "load", rows))
+        .collect();
+    if !out.is_empty() {
+        out.push(note(&legend(record)));
+    }
+    out.push(also_compared_html(record));
+    out
+}
+
+/// What the study was made to compare: each metric's name, and its comparisons.
+pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<RatioRow<'_>>)> {
+    let of_metric = |metric: Metric| {
+        let rows: Vec<RatioRow> = { record.conclusions.primary() }
+            .filter(|one| one.metric == metric)
+            .map(|one| RatioRow::of_load(record, one))
+            .collect();
+        let load = &rows.first()?.one.load;
+        let caption = capitalized(metric_under(record, load, metric));
+        Some((caption, rows))
+    };
+    Metric::ALL.into_iter().filter_map(of_metric).collect()
+}
+
+pub(crate) fn legend(record: &StudyRecord) -> String {
+    format!(
+        "Diamond: ratio; bar: its interval; arrow: or further. Dots below: single blocks. \
+         Hatched: differences of up to {}, which do not matter.",
+        percent(record.measured.settings.margin)
+    )
+}
+
+/// What was compared besides: all metrics of a load in one table.
+fn also_compared_html(record: &StudyRecord) -> Markup {
+    let explored = |load: &str| {
+        let all = record.conclusions.comparisons.iter();
+        let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
+        these
+            .map(|one| RatioRow::of(metric_of(record, one), record, one))
+            .collect::<Vec<RatioRow>>()
+    };
+    let names = record.measured.loads.iter().map(|load| load.name.as_str());
+    let tables: Markup = names
+        .chain([""])
+        .map(|load| {
+            let caption = match load {
+                "" => "Starts".to_owned(),
+                _ => load_text(record, load),
+            };
+            table(&caption, "metric", &explored(load))
+        })
+        .collect();
+    if tables.is_empty() {
+        return tables;
+    }
+    let text = "Exploratory: each figure has its own interval, and with this many intervals, one \
+                may miss by chance.";
+    let mut out = Markup::from(element("h3").text("Also compared"));
+    out.push(note(text));
+    out.push(tables);
+    out
+}
+
+pub(crate) fn pairs(record: &StudyRecord, caption: &str, all: &[Comparison]) -> Markup {
+    let rows: Vec<RatioRow> = all
+        .iter()
+        .map(|one| RatioRow::of_load(record, one))
+        .collect();
+    table(caption, "load", &rows)
+}
+
+pub(crate) struct RatioRow<'a> {
+    pub(crate) one: &'a Comparison,
+    pub(crate) of: String,
+    band: [f64; 2],
+    bounds: Option<[f64; 3]>,
+    /// Where it stands in the page; empty for a pair of a ranking.
+    id: String,
+    /// What limits it.
+    reasons: Option<Element>,
+}
+
+impl<'a> RatioRow<'a> {
+    fn of_load(record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
+        RatioRow::of(load_text(record, &one.load), record, one)
+    }
+
+    pub(crate) fn of(of: String, record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
+        let margin = record.measured.settings.margin;
+        RatioRow {
+            one,
+            of,
+            band: [1.0 / (1.0 + margin), 1.0 + margin],
+            bounds: drawable(one),
+            id: ratio_id(record, one),
+            reasons: reasons(record, one),
+        }
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = f64> {
+        let known = self.one.per_block.iter().flatten().copied();
+        known.filter(|ratio| is_drawable(*ratio))
+    }
+
+    pub(crate) fn pair(&self) -> String {
+        format!("{} ÷ {}", name(&self.one.subject), name(&self.one.baseline))
+    }
+
+    /// The subject, and the baseline where rows have several.
+    fn who(&self, baseline: Option<&str>) -> String {
+        match baseline {
+            Some(_) => name(&self.one.subject),
+            None => self.pair(),
+        }
+    }
+
+    pub(crate) fn verdict(&self) -> String {
+        let fragile = if self.one.fragile { ", fragile" } else { "" };
+        format!("{}{fragile}", word_of(self.one))
+    }
+}
+
+/// The table of these rows, whose first column names what they are of; nothing
+/// without any.
+pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
+    let Some(scale) = scale(rows) else {
+        return Markup::new();
+    };
+    let mut baselines: Vec<&str> = rows.iter().map(|row| row.one.baseline.as_str()).collect();
+    baselines.dedup();
+    let baseline = Some(baselines[0]).filter(|_| baselines.len() == 1);
+    let caption = match baseline {
+        Some(baseline) => format!("{caption}, relative to {}", name(baseline)),
+        None => caption.to_owned(),
+    };
+    let headers = [
+        of,
+        "subject",
+        "verdict",
+        "ratio (interval)",
+        "ratio, log scale",
+    ];
+    let row = |row: &RatioRow| {
+        let verdict = cell("verdict", "").add(sign(row.one.verdict));
+        let of = name_cell("of", &row.of);
+        [
+            match row.id.as_str() {
+                "" => of,
+                id => of.with("id", id),
+            },
+            name_cell("who", &row.who(baseline)),
+            verdict.text(&row.verdict()).add_all(row.reasons.clone()),
+            cell("ratio", &interval(row)),
+            picture_cell(picture_of(row, scale)),
+        ]
+    };
+    let rows = rows.iter().map(row);
+    let table = bar_table(&caption, headers, rows, axis(scale, plain));
+    element("figure").add(table).into()
+}
+
+/// A scale that holds every block and every ratio. An interval that is far wider
+/// than its blocks runs out of the picture, or nothing else would be seen.
+pub(crate) fn scale(rows: &[RatioRow]) -> Option<Scale> {
+    let ratios = rows
+        .iter()
+        .filter_map(|row| row.bounds.map(|[ratio, ..]| ratio));
+    let inner: Vec<f64> = ratios
+        .chain(rows.iter().flat_map(RatioRow::blocks))
+        .chain(rows.iter().flat_map(|row| row.band))
+        .collect();
+    let lowest = inner.iter().copied().fold(f64::INFINITY, f64::min) / BEYOND;
+    let highest = inner.iter().copied().fold(0.0, f64::max) * BEYOND;
+    let ends = rows.iter().flat_map(|row| row.bounds.into_iter().flatten());
+    let ends = ends.map(|end| end.clamp(lowest, highest));
+    Scale::log_around(inner.iter().copied().chain(ends))
+}
+
+pub(crate) fn interval(row: &RatioRow) -> String {
+    row.bounds.map_or_else(
+        || match row.one.plain_ratio() {
+            Some(ratio) => format!("{}, {NO_INTERVAL}", figure(ratio)),
+            None => "no interval".to_owned(),
+        },
+        |bounds| {
+            let shown = ShownRatio::of(row.one.verdict, row.one.at_least, bounds);
+            format!("{} ({})", shown.in_signs(&LINE), shown.detail)
+        },
+    )
+}
+
+pub(crate) fn picture_of(row: &RatioRow, scale: Scale) -> Element {
+    let interval = interval(row);
+    let [pair, of] = [row.pair(), row.of.clone()];
+    let is_open = row.one.at_least;
+    Bar {
+        label: format!("{pair}, {of}: {interval}"),
+        tip: format!("{pair}, {of}: {interval}, {}", row.verdict()),
+        band: Some(row.band),
+        rule: Some(1.0),
+        dots: row.blocks().collect(),
+        point: row.bounds.map(|[ratio, ..]| ratio),
+        ends: row.bounds.map(|[ratio, low, high]| {
+            let [low_is_open, high_is_open] = [ratio < 1.0, ratio >= 1.0];
+            [
+                BarEnd::new(low, is_open && low_is_open),
+                BarEnd::new(high, is_open && high_is_open),
+            ]
+        }),
+    }
+    .markup(scale)
+}
+
+const BEYOND: f64 = 3.0;
+
+/// A table of comparisons of one role; empty without any.
+pub(crate) fn comparisons_markdown(record: &StudyRecord, role: Role) -> String {
+    let all = record
+        .conclusions
+        .comparisons
+        .iter()
+        .filter(|one| one.role == role);
+    let rows: Vec<String> = all
+        .map(|one| markdown::row(&cells_markdown(record, one)))
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let headers = ["", "where", "metric", "ratio", "interval", "verdict"].map(str::to_owned);
+    let line = ["---", "---", "---", "---:", "---", "---"].map(str::to_owned);
+    markdown::row(&headers) + &markdown::row(&line) + &rows.concat()
+}
+
+fn cells_markdown(record: &StudyRecord, one: &Comparison) -> [String; 6] {
+    let [ratio, interval] = ratio_cells(one);
+    let place = match one.load.as_str() {
+        "" => String::new(),
+        load => place(record, load),
+    };
+    let fragile = if one.fragile { ", fragile" } else { "" };
+    [
+        escape(&format!("{} / {}", one.subject, one.baseline)),
+        escape(&place),
+        escape(&metric_of(record, one)),
+        ratio,
+        interval,
+        format!("{}{fragile}", word_of(one)),
+    ]
+}
+
+/// What else was compared, out of the way.
+pub(crate) fn also_compared_markdown(record: &StudyRecord) -> String {
+    let table = comparisons_markdown(record, Role::Exploratory);
+    if table.is_empty() {
+        return table;
+    }
+    let confidence = record
+        .conclusions
+        .comparisons
+        .first()
+        .map_or(0.95, |one| one.confidence);
+    details(
+        &format!(
+            "Also compared ({} intervals; with this many intervals, one may miss by chance)",
+            percent(confidence)
+        ),
+        &table,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_marks_ratio_ends_margin_and_one() {
+        // Method: a scale that ends at ln 1.1 · 1.1, read by the places of the signs.
+        let scale = RatioScale::of([[1.05, 1.02, 1.1]].into_iter(), 0.03, 41);
+        let bar: Vec<char> = scale.bar([1.05, 1.02, 1.1], false).chars().collect();
+        let at = |sign| bar.iter().position(|cell| *cell == sign);
+        assert_eq!(bar.len(), 41);
+        assert_eq!(at('│'), Some(20));
+        assert_eq!(at('┣'), Some(24));
+        assert_eq!(at('●'), Some(29));
+        assert_eq!(at('┫'), Some(38));
+        assert_eq!(at('░'), Some(14));
+    }
+
+    #[test]
+    fn a_bound_ratio_points_away_from_one() {
+        // Method: one above and one below 1.
+        let scale = RatioScale::of([[0.9, 0.8, 0.95]].into_iter(), 0.03, 41);
+        assert!(scale.bar([0.9, 0.8, 0.95], true).contains('◀'));
+        assert!(scale.bar([1.1, 1.05, 1.2], true).contains('▶'));
+    }
+}

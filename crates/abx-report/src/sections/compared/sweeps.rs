@@ -1,0 +1,525 @@
+//! Sweeps and capacities in words.
+
+use abx_evidence::{
+    Axis, Axis as Over, Capacity, Crossover, Figure, Metric, Objective, Scalability, StudyRecord,
+    Summary, Sweep,
+};
+
+use crate::document::Table;
+use crate::html::charts::{
+    Bar, BarEnd, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, Tick, axis,
+    bar_table, cell, name_cell, picture_cell, rate, time_text,
+};
+use crate::html::markup::{
+    CaptionedFigure, Element, LINE, Markup, element, note, side_by_side, with_unit,
+};
+use crate::words::load::requests;
+use crate::words::metrics::{capitalized, metric_under, rate_name, rate_under};
+use crate::words::style::Style;
+use crate::words::units::{UNKNOWN, count, figure, or_unknown, percent};
+use crate::words::verdict::name;
+use crate::words::wrap::clean_name;
+
+/// Capacities of one objective under one load, each in a slice of its own.
+pub(crate) fn alike(all: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
+    all.chunk_by(|one, next| one.load == next.load && one.objective == next.objective)
+}
+
+pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
+    let settings = record.measured.loads.iter().map(|load| &load.settings);
+    let of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
+    let mut rates: Vec<f64> = of_grid
+        .filter_map(|settings| settings.arrivals.rate_per_s)
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    rates
+}
+
+/// Whether every block was measured at all rates at which an objective was looked at.
+pub(crate) fn is_same_in_all_blocks(record: &StudyRecord, objective: &Objective) -> bool {
+    let loads = record.measured.loads.iter();
+    let mut of_grid = loads.filter(|load| load.settings.objective.as_ref() == Some(objective));
+    let blocks = record.measured.complete_blocks().count();
+    of_grid.all(|load| record.measured.block_loads(&load.name).count() == blocks)
+}
+
+pub(crate) fn is_without_interval(one: &Capacity) -> bool {
+    one.rate_per_s.is_some() && one.low.is_none() && one.high.is_none()
+}
+
+pub(crate) fn rate_of(record: &StudyRecord, objective: &Objective) -> &'static str {
+    let settings = record.measured.loads.iter().map(|load| &load.settings);
+    let mut of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
+    let shape = of_grid.next().map(|settings| settings.exchange.shape);
+    rate_name(shape.unwrap_or_default())
+}
+
+/// Where subjects change places in one sweep, and how they scale.
+pub(crate) fn sweep_text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> String {
+    let load = sweep.loads.first().map_or("", String::as_str);
+    let unit = rate_under(record, load);
+    let number = |at: &f64| match sweep.axis {
+        Axis::Connections => format!("{} connections", count(*at as u64)),
+        Axis::Rate => format!("{} {unit}", count(*at as u64)),
+    };
+    let metric = metric_under(record, load, sweep.metric);
+    let each = sweep.crossovers.iter();
+    let each = each.map(|one| crossover(one, metric, number));
+    let mut lines: Vec<String> = each.collect();
+    if lines.is_empty() && record.measured.is_comparison() {
+        let whom = record
+            .measured
+            .only_baseline()
+            .map_or("", |_| " with the baseline");
+        lines.push(format!(
+            "From {} to {}, no certain crossover{whom}.",
+            or_unknown(sweep.at.first().copied(), |at| count(at as u64)),
+            or_unknown(sweep.at.last().copied(), |at| number(&at))
+        ));
+    }
+    for one in &sweep.scalability {
+        let peak = match one.peak_connections {
+            Some(peak) => format!("peak at about {} connections", figure(peak)),
+            None => "no peak in sight".to_owned(),
+        };
+        let fit = one.r2.map_or(String::new(), |r2| {
+            format!(", which explains {} of the variation", percent(r2.max(0.0)))
+        });
+        lines.push(format!(
+            "{} by the Universal Scalability Law: {} {unit} with one connection, contention {}, \
+             coherency {:.2e}: {peak}{fit}.",
+            name(&one.subject),
+            figure(one.lambda),
+            percent(one.sigma),
+            one.kappa
+        ));
+    }
+    let of_which = of_which(record, sweep);
+    let lines = lines.iter().map(|line| format!("{of_which}{line}"));
+    lines.map(|line| style.paragraph(&line)).collect()
+}
+
+/// Which of several sweeps a line speaks of; nothing where there is but one.
+fn of_which(record: &StudyRecord, sweep: &Sweep) -> String {
+    match sweep.loads.as_slice() {
+        [first, .., last] if record.conclusions.sweeps.len() > 1 => {
+            format!("{} to {}: ", name(first), name(last))
+        }
+        _ => String::new(),
+    }
+}
+
+fn crossover(one: &Crossover, metric: &str, number: impl Fn(&f64) -> String) -> String {
+    let range = match (one.low, one.high) {
+        (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
+        (None, Some(high)) => format!("at most {}", figure(high)),
+        (Some(low), None) => format!("at least {}", figure(low)),
+        (None, None) => "unbounded".to_owned(),
+    };
+    format!(
+        "{} is ahead by {} up to {}, {} from {} on; they are even at about {} ({range}).",
+        name(&one.before),
+        metric,
+        number(&one.ahead_until),
+        name(&one.after),
+        number(&one.ahead_from),
+        figure(one.at)
+    )
+}
+
+/// What sweeps say; empty when there are none.
+pub(crate) fn sweeps_text(record: &StudyRecord, style: &Style) -> String {
+    let each = record
+        .conclusions
+        .sweeps
+        .iter()
+        .map(|sweep| sweep_text(record, sweep, style));
+    each.collect::<Vec<_>>().join("")
+}
+
+/// Those sweeps in which subjects certainly change places; empty when there are none.
+pub(crate) fn crossovers(record: &StudyRecord, style: &Style) -> String {
+    let all = record.conclusions.sweeps.iter();
+    let crossed = all.filter(|sweep| !sweep.crossovers.is_empty());
+    crossed
+        .map(|sweep| sweep_text(record, sweep, style))
+        .collect()
+}
+
+/// Capacities, a table for each objective; empty when there are none.
+pub(crate) fn capacities_text(record: &StudyRecord, style: &Style) -> String {
+    let mut out = String::new();
+    for alike in alike(&record.conclusions.capacities) {
+        let first = &alike[0];
+        let unit = rate_of(record, &first.objective);
+        let heading = format!(
+            "Highest rate in {unit} that meets {} under {} ({} intervals):",
+            first.objective,
+            name(&first.load),
+            percent(first.confidence)
+        );
+        out.push_str(&style.paragraph(&heading));
+        let headers = ["subject", unit, "from", "to", "always met", "always missed"];
+        let headers = headers.map(str::to_owned);
+        let rows = alike.iter().map(row);
+        out.push_str(&Table::new(headers, rows).text(style.columns()));
+        let rates = tried(record, &first.objective);
+        if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
+            let each_block = if is_same_in_all_blocks(record, &first.objective) {
+                ", all of them in every block"
+            } else {
+                "; each block tried those around its own capacities"
+            };
+            let text = format!(
+                "from {} rates between {} and {} {unit}{each_block}",
+                rates.len(),
+                figure(*low),
+                figure(*high)
+            );
+            out.push_str(&style.note(&text));
+        }
+        if alike.iter().any(is_without_interval) {
+            out.push_str(&style.note("one block was measured: no interval yet"));
+        }
+        if alike.iter().any(|one| one.rate_per_s.is_none()) {
+            let is_below = alike
+                .iter()
+                .any(|one| one.rate_per_s.is_none() && one.high.is_some());
+            let next = if is_below {
+                "; loosen the objective, or find response times at lower rates with `-r auto`"
+            } else {
+                ""
+            };
+            let legend = format!("{UNKNOWN}: outside the rates that were tried{next}");
+            out.push_str(&style.note(&legend));
+        }
+    }
+    out
+}
+
+fn row(one: &Capacity) -> [String; 6] {
+    [
+        clean_name(&one.subject),
+        or_unknown(one.rate_per_s, figure),
+        or_unknown(one.low, figure),
+        or_unknown(one.high, figure),
+        or_unknown(one.held_per_s, figure),
+        or_unknown(one.missed_per_s, figure),
+    ]
+}
+
+pub(crate) fn sweeps_html(record: &StudyRecord, subjects: &Subjects) -> Markup {
+    let figures: Vec<CaptionedFigure> = { record.conclusions.sweeps.iter().enumerate() }
+        .filter_map(|(number, sweep)| figure_of(record, subjects, number, sweep))
+        .collect();
+    let mut out = side_by_side(figures);
+    let laws = { record.conclusions.sweeps.iter() }.filter(|sweep| !sweep.scalability.is_empty());
+    laws.for_each(|sweep| out.push(law(record, sweep).markup()));
+    out
+}
+
+struct SweepNames {
+    metric: &'static str,
+    rate: &'static str,
+    over: String,
+}
+
+impl SweepNames {
+    fn of(record: &StudyRecord, sweep: &Sweep) -> SweepNames {
+        let load = sweep.loads.first().map_or("", String::as_str);
+        let rate = rate_under(record, load);
+        SweepNames {
+            metric: metric_under(record, load, sweep.metric),
+            rate,
+            over: match sweep.axis {
+                Over::Connections => "connections".to_owned(),
+                Over::Rate => format!("offered {rate}"),
+            },
+        }
+    }
+
+    fn show(&self, metric: Metric, value: f64) -> String {
+        match metric.is_response_time() {
+            true => time_text(value),
+            false => with_unit(&figure(value), self.rate),
+        }
+    }
+}
+
+fn reading(metric: Metric, summary: &Summary) -> Option<f64> {
+    let figure = match metric {
+        Metric::ResponseP50 => Figure::P50,
+        Metric::ResponseP90 => Figure::P90,
+        Metric::ResponseP99 => Figure::P99,
+        Metric::ResponseP999 => Figure::P999,
+        _ => return summary.throughput_per_s,
+    };
+    summary.response_time_us.figure(figure)
+}
+
+/// One subject's figures along a sweep; `None` where it has none.
+struct SubjectLine<'a> {
+    number: usize,
+    subject: &'a str,
+    values: Vec<Option<f64>>,
+}
+
+impl<'a> SubjectLine<'a> {
+    fn all(record: &StudyRecord, subjects: &Subjects<'a>, sweep: &Sweep) -> Vec<SubjectLine<'a>> {
+        let value = |load: &String, subject: &str| {
+            let mut found = record.conclusions.under(load);
+            reading(sweep.metric, found.find(|one| one.subject == subject)?)
+        };
+        let line = |(number, subject)| SubjectLine {
+            number,
+            subject,
+            values: { sweep.loads.iter() }
+                .map(|load| value(load, subject))
+                .collect(),
+        };
+        subjects.iter().map(line).collect()
+    }
+
+    fn places(&self, sweep: &Sweep) -> Vec<PlotPoint> {
+        let along = sweep.at.iter().zip(&self.values);
+        let place = |(x, y): (&f64, &Option<f64>)| Some(PlotPoint { x: *x, y: (*y)? });
+        along.filter_map(place).collect()
+    }
+}
+
+fn figure_of(
+    record: &StudyRecord,
+    subjects: &Subjects,
+    number: usize,
+    sweep: &Sweep,
+) -> Option<CaptionedFigure> {
+    let lines = SubjectLine::all(record, subjects, sweep);
+    let values = lines
+        .iter()
+        .flat_map(|line| line.values.iter().flatten().copied());
+    let metric = sweep.metric;
+    let names = SweepNames::of(record, sweep);
+    let y = match metric.is_response_time() {
+        true => {
+            let label = format!("{}, log scale", names.metric);
+            PlotAxis::new(&label, Scale::log_around(values)?, 6, time_text)
+        }
+        false => PlotAxis::new(
+            names.rate,
+            Scale::from_zero(values.fold(0.0, f64::max)),
+            6,
+            rate,
+        ),
+    };
+    let over = &names.over;
+    let x = PlotAxis {
+        label: format!("{over}, log scale"),
+        scale: Scale::log_around(sweep.at.iter().copied())?,
+        ticks: { sweep.at.iter() }
+            .map(|at| Tick {
+                at: *at,
+                text: rate(*at),
+                is_minor: false,
+            })
+            .collect(),
+    };
+    let asked = asked(record, sweep)?;
+    let title = format!("{}, {asked}", capitalized(names.metric));
+    let caption = PlotCaption {
+        id: format!("sweep-{number}"),
+        title: format!("{title}: against {over}"),
+        description: format!(
+            "One point per subject at {} values of {over}; certain crossovers are shaded.",
+            sweep.at.len()
+        ),
+    };
+    let ends = [sweep.at.first(), sweep.at.last()].map(|at| at.copied().unwrap_or_default());
+    let mut plot = Plot::new(caption, [x, y], 240.0);
+    for one in &sweep.crossovers {
+        mark(&mut plot, one, ends);
+    }
+    for line in &lines {
+        let places = line.places(sweep);
+        plot.curve(line.number, Stroke::Solid, &places);
+        for place in places {
+            let [subject, value] = [name(line.subject), names.show(metric, place.y)];
+            let tip = format!("{subject}, {} {over}: {value}", rate(place.x));
+            plot.point(line.number, place, &tip);
+        }
+    }
+    Some(CaptionedFigure {
+        title: Some(title.clone()),
+        legend: subjects.whole_legend(),
+        body: plot.svg(),
+        note: crossover_note(record, sweep),
+        table: Some(sweep_table(title, sweep, &names, &lines)),
+    })
+}
+
+fn asked(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
+    let mut loads = record.measured.loads.iter();
+    let first = loads.find(|load| Some(&load.name) == sweep.loads.first())?;
+    Some(requests(&first.settings))
+}
+
+fn law(record: &StudyRecord, sweep: &Sweep) -> Table {
+    let row = |one: &Scalability| {
+        let peak = one.peak_connections.map(figure);
+        vec![
+            name(&one.subject),
+            figure(one.lambda),
+            percent(one.sigma),
+            format!("{:.2e}", one.kappa),
+            peak.unwrap_or_else(|| "no peak in sight".to_owned()),
+            or_unknown(one.r2, |r2| percent(r2.max(0.0))),
+        ]
+    };
+    let single = format!("{} with one connection", SweepNames::of(record, sweep).rate);
+    let headers = [
+        "subject",
+        &single,
+        "contention",
+        "coherency",
+        "most at connections",
+        "explained",
+    ];
+    Table::new(headers, sweep.scalability.iter().map(row)).captioned(format!(
+        "The Universal Scalability Law, fitted to {}: a description",
+        asked(record, sweep).unwrap_or_default()
+    ))
+}
+
+/// Where subjects change places, as the terminal says it, and how that is drawn.
+fn crossover_note(record: &StudyRecord, sweep: &Sweep) -> String {
+    let places = Sweep {
+        scalability: Vec::new(),
+        ..sweep.clone()
+    };
+    let text = sweep_text(record, &places, &LINE);
+    let mut lines: Vec<&str> = text.lines().collect();
+    if !sweep.crossovers.is_empty() {
+        lines.push("Shaded: where that may be; dashed: where they are even.");
+    }
+    lines.join(" ")
+}
+
+/// Where two subjects change places.
+fn mark(plot: &mut Plot, one: &Crossover, [first, last]: [f64; 2]) {
+    plot.shade_x(
+        "crossover",
+        [one.low.unwrap_or(first), one.high.unwrap_or(last)],
+    );
+    plot.rule_x("even", one.at);
+}
+
+fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[SubjectLine]) -> Table {
+    let row = |(step, at): (usize, &f64)| {
+        let mut cells = vec![rate(*at)];
+        cells
+            .extend({ lines.iter() }.map(|line| {
+                or_unknown(line.values[step], |value| names.show(sweep.metric, value))
+            }));
+        cells
+    };
+    let mut headers = vec![names.over.clone()];
+    headers.extend(lines.iter().map(|line| name(line.subject)));
+    Table::new(headers, sweep.at.iter().enumerate().map(row)).captioned(caption)
+}
+
+/// A table for each objective and load, and how to read the pictures.
+pub(crate) fn capacities_html(record: &StudyRecord) -> Markup {
+    let mut out: Markup = { alike(&record.conclusions.capacities) }
+        .map(|all| capacity_table(record, all))
+        .collect();
+    if !out.is_empty() {
+        let text = format!(
+            " Hatched: within {} of the baseline, which does not matter.",
+            percent(record.measured.settings.margin)
+        );
+        let hatched = record.measured.only_baseline().map_or("", |_| &text);
+        let text = "Diamond: highest rate that meets the objective; bar: its interval; arrow: \
+                    outside the rates that were tried, which are the dots below.";
+        out.push(note(&format!("{text}{hatched}")));
+    }
+    out
+}
+
+fn capacity_table(record: &StudyRecord, all: &[Capacity]) -> Markup {
+    let first = &all[0];
+    let tried = tried(record, &first.objective);
+    let known = all
+        .iter()
+        .flat_map(|one| [one.rate_per_s, one.low, one.high]);
+    let Some(scale) = Scale::log_around(known.flatten().chain(tried.iter().copied())) else {
+        return Markup::new();
+    };
+    let caption = format!(
+        "Highest rate that meets {} under {} ({} interval)",
+        first.objective,
+        name(&first.load),
+        percent(first.confidence)
+    );
+    let unit = rate_of(record, &first.objective);
+    let scaled = format!("{unit}, log scale");
+    let headers = ["subject", "capacity (interval)", &scaled];
+    let band = band(record, all);
+    let rows = all.iter().map(|one| {
+        [
+            name_cell("who", &name(&one.subject)),
+            cell("ratio", &capacity_interval(one, unit)),
+            picture_cell(capacity_picture(one, unit, scale, &tried, band)),
+        ]
+    });
+    let table = bar_table(&caption, headers, rows, axis(scale, rate));
+    element("figure").add(table).into()
+}
+
+/// Rates that do not matter beside the baseline's, where that is known.
+fn band(record: &StudyRecord, all: &[Capacity]) -> Option<[f64; 2]> {
+    let baseline = record.measured.only_baseline()?;
+    let is_baseline = |one: &&Capacity| one.subject == baseline;
+    let rate = all.iter().find(is_baseline)?.rate_per_s?;
+    let wide = 1.0 + record.measured.settings.margin;
+    Some([rate / wide, rate * wide])
+}
+
+/// A capacity in words, with its unit: a narrow page has no headers.
+fn capacity_interval(one: &Capacity, unit: &str) -> String {
+    let rate = |rate: f64| with_unit(&figure(rate), unit);
+    match (one.rate_per_s, one.low, one.high) {
+        (Some(found), Some(low), Some(high)) => {
+            format!("{} ({} to {})", rate(found), figure(low), figure(high))
+        }
+        (Some(found), None, None) => format!("{} (no interval yet)", rate(found)),
+        (_, Some(low), None) => format!("at least {}", rate(low)),
+        (_, None, Some(high)) => format!("at most {}", rate(high)),
+        _ => "outside the rates that were tried".to_owned(),
+    }
+}
+
+fn capacity_picture(
+    one: &Capacity,
+    unit: &str,
+    scale: Scale,
+    tried: &[f64],
+    band: Option<[f64; 2]>,
+) -> Element {
+    let subject = name(&one.subject);
+    let said = format!("{subject}: {}", capacity_interval(one, unit));
+    let [lowest, highest] = scale.ends();
+    Bar {
+        label: said.clone(),
+        tip: said,
+        band,
+        rule: None,
+        dots: tried.to_vec(),
+        point: one.rate_per_s,
+        ends: (!is_without_interval(one)).then(|| {
+            [
+                BarEnd::new(one.low.unwrap_or(lowest), one.low.is_none()),
+                BarEnd::new(one.high.unwrap_or(highest), one.high.is_none()),
+            ]
+        }),
+    }
+    .markup(scale)
+}

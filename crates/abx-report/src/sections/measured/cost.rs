@@ -1,0 +1,148 @@
+//! What answers cost the subjects, block by block: processor time, how busy they
+//! were, and memory.
+
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{BlockFigures, StudyRecord, SubjectView};
+
+use crate::html::charts::{
+    BlockValues, Plot, PlotAxis, PlotCaption, Scale, Subjects, block_axis, block_indices,
+    block_table, load_number, plain,
+};
+use crate::html::markup::{CaptionedFigure, Markup, side_by_side, with_unit};
+use crate::sections::measured::each_load::each_load;
+use crate::words::units::{bytes, figure, whole_percent};
+use crate::words::verdict::{name, place};
+
+/// The plots of each load, and memory once: it is read for whole blocks.
+pub(crate) fn cost(record: &StudyRecord, subjects: &Subjects) -> Markup {
+    let mut out = each_load(record, |load| {
+        let figures = [CostFigure::Cpu, CostFigure::Busy]
+            .into_iter()
+            .filter_map(|reading| figure_of(record, load, subjects, reading));
+        side_by_side(figures.collect())
+    });
+    if let Some(load) = record.measured.loads.first() {
+        let memory = figure_of(record, load, subjects, CostFigure::Memory);
+        out.push(side_by_side(memory.into_iter().collect()));
+    }
+    out
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CostFigure {
+    Cpu,
+    Busy,
+    Memory,
+}
+
+impl CostFigure {
+    fn of(self, block: &BlockFigures) -> Option<f64> {
+        match self {
+            CostFigure::Cpu => block.server_cpu_us_per_request,
+            CostFigure::Busy => block.server_busy,
+            CostFigure::Memory => block.rss_bytes_max.map(|bytes| bytes as f64),
+        }
+    }
+
+    fn id(self) -> &'static str {
+        match self {
+            CostFigure::Cpu => "cpu",
+            CostFigure::Busy => "busy",
+            CostFigure::Memory => "memory",
+        }
+    }
+
+    fn title(self, under: &str) -> String {
+        match self {
+            CostFigure::Cpu => format!("CPU time per response {under}"),
+            CostFigure::Busy => format!("How busy the servers were {under}"),
+            CostFigure::Memory => "Memory in each block".to_owned(),
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            CostFigure::Cpu => "µs of CPU per answer",
+            CostFigure::Busy => "share of its CPUs",
+            CostFigure::Memory => "peak resident memory",
+        }
+    }
+
+    fn show(self, value: f64) -> String {
+        match self {
+            CostFigure::Cpu => with_unit(&figure(value), "µs"),
+            CostFigure::Busy => whole_percent(value),
+            CostFigure::Memory => bytes(value),
+        }
+    }
+
+    fn tick(self, value: f64) -> String {
+        match self {
+            CostFigure::Cpu => plain(value),
+            CostFigure::Busy => with_unit(&plain(100.0 * value), "%"),
+            CostFigure::Memory if value == 0.0 => "0".to_owned(),
+            CostFigure::Memory => bytes(value),
+        }
+    }
+}
+
+/// What one reading was for each subject, in each block that has it.
+fn readings(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subjects: &Subjects,
+    reading: CostFigure,
+) -> Vec<BlockValues> {
+    let known = |(number, subject)| {
+        let view = SubjectView::of(&record.measured, load, subject);
+        let blocks = view.block_figures().into_iter();
+        let values = blocks.filter_map(|block| Some((block.block, reading.of(&block)?)));
+        BlockValues {
+            number,
+            subject: name(subject),
+            values: values.collect(),
+        }
+    };
+    subjects.iter().map(known).collect()
+}
+
+fn figure_of(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subjects: &Subjects,
+    reading: CostFigure,
+) -> Option<CaptionedFigure> {
+    let known = readings(record, load, subjects, reading);
+    let values = known.iter().flat_map(|one| &one.values);
+    values.clone().next()?;
+    let most = values.map(|(_, value)| *value).fold(0.0, f64::max);
+    let scale = match reading {
+        // All of it is the end that everybody knows.
+        CostFigure::Busy if most <= 1.0 => Scale::linear(0.0, 1.0),
+        _ => Scale::from_zero(most),
+    };
+    let y = PlotAxis::new(reading.label(), scale, 5, |value| reading.tick(value));
+    let indices = block_indices(record, load);
+    let title = reading.title(&place(record, &load.name));
+    let caption = PlotCaption {
+        id: format!("{}-{}", reading.id(), load_number(record, load)),
+        title: title.clone(),
+        description: "One point for each subject in each block.".to_owned(),
+    };
+    let mut plot = Plot::new(caption, [block_axis(&indices), y], 180.0);
+    let show = |value| reading.show(value);
+    for one in &known {
+        one.draw_line(&mut plot);
+        one.draw_points(&mut plot, show);
+    }
+    let headers = known.iter().map(|one| one.subject.clone());
+    let all: Vec<&BlockValues> = known.iter().collect();
+    let table = block_table(title.clone(), headers, &indices, &all, show);
+    Some(CaptionedFigure {
+        title: Some(title),
+        legend: subjects.whole_legend(),
+        body: plot.svg(),
+        note: String::new(),
+        table: Some(table),
+    })
+}

@@ -1,0 +1,77 @@
+//! How often response times came: a histogram over a logarithmic axis.
+
+use abx_evidence::{RunRecord, TimeBin};
+
+use crate::document::Table;
+use crate::html::charts::{Plot, PlotAxis, PlotCaption, PlotPoint, Scale, rate, time_text};
+use crate::html::markup::{CaptionedFigure, Markup};
+use crate::words::units::{count, share};
+
+/// The histogram of a run; nothing without a time, or in records of older versions.
+pub(crate) fn histogram(record: &RunRecord) -> Markup {
+    let Some(times) = record.response_times() else {
+        return Markup::new();
+    };
+    let all = times.count();
+    let bins: Vec<TimeBin> = times.bins();
+    let counted = || bins.iter().filter(|bin| bin.count >= LEAST);
+    let ends = bins.iter().flat_map(|bin| [bin.from_us, bin.to_us]);
+    let most = bins.iter().map(|bin| bin.count).fold(1.0, f64::max);
+    let scales = [
+        Scale::log_around(ends),
+        Scale::log_around([1.0, most].into_iter()),
+    ];
+    let [Some(x), Some(y)] = scales else {
+        return Markup::new();
+    };
+    let x = PlotAxis::new("response time, log scale", x, 8, time_text);
+    let y = PlotAxis::new("requests, log scale", y, 6, rate);
+    let caption = PlotCaption {
+        id: "histogram".to_owned(),
+        title: "Histogram of response times".to_owned(),
+        description: "How many requests took how long.".to_owned(),
+    };
+    let mut plot = Plot::new(caption, [x, y], 220.0);
+    for bin in counted() {
+        let tip = format!(
+            "{}: {} requests ({})",
+            span(bin),
+            number(bin),
+            part(bin, all)
+        );
+        let top = PlotPoint {
+            x: bin.to_us,
+            y: bin.count,
+        };
+        plot.column(0, bin.from_us, top, &tip);
+    }
+    let rows = counted().map(|bin| [span(bin), number(bin), part(bin, all)]);
+    let table = Table::new(["response time", "requests", "share"], rows)
+        .captioned("Requests by response time");
+    let figure = CaptionedFigure {
+        title: Some("Histogram of response times".to_owned()),
+        legend: Markup::new(),
+        body: plot.svg(),
+        note: "Both axes are logarithmic, so that a few slow requests are seen beside many fast \
+               ones. Two hills are two kinds of requests, or a server that sometimes waits. \
+               Requests without a response count with the time for which they were waited for."
+            .to_owned(),
+        table: Some(table),
+    };
+    figure.markup().into()
+}
+
+fn span(bin: &TimeBin) -> String {
+    format!("{} to {}", time_text(bin.from_us), time_text(bin.to_us))
+}
+
+fn number(bin: &TimeBin) -> String {
+    count(bin.count.round() as u64)
+}
+
+fn part(bin: &TimeBin, all: u64) -> String {
+    share(bin.count.round() as u64, all)
+}
+
+/// What is less than this is a part of one request only.
+const LEAST: f64 = 0.5;

@@ -1,0 +1,413 @@
+//! How a study was measured, and why it ended.
+
+use abx_evidence::record::{Contrast, Interleave, LoadRecord, Machine, StudyEnd, SubjectRecord};
+use abx_evidence::{StudyRecord, Waiting};
+
+use crate::document::Table;
+use crate::html::markup::{Element, Markup, element, folded, note};
+use crate::markdown::{UNBROKEN, details, escape, fenced};
+use crate::sections::measured::scope::not_varied;
+use crate::words::fleet::agents;
+use crate::words::load::{alone, arrivals, exchange, hashed, keep_alive, requests};
+use crate::words::metrics::rate_name;
+use crate::words::prose::prose;
+use crate::words::style::Style;
+use crate::words::units::{
+    UNKNOWN, bytes, count, date, nanos, or_unknown, percent, plural, seconds,
+};
+use crate::words::verdict::name;
+use crate::words::wrap::{clean, clean_name};
+
+pub(crate) fn measured(record: &StudyRecord) -> String {
+    let complete = record.measured.complete_blocks().count();
+    let broken = record.measured.blocks.len() - complete;
+    let incomplete = match broken {
+        0 => String::new(),
+        _ => format!(
+            " and {} incomplete (not judged)",
+            plural(broken as u64, "block")
+        ),
+    };
+    format!(
+        "{}. {}{incomplete} in {}, seed {}, abx {}.",
+        ended(record).trim_end_matches(['.', ':', ' ']),
+        plural(complete as u64, "block"),
+        seconds(record.measured.elapsed_s),
+        record.measured.seed,
+        clean_name(&record.measured.abx_version)
+    )
+}
+
+pub(crate) fn how_measured_text(record: &StudyRecord, style: &Style) -> String {
+    let mut out = style.paragraph(&measured(record));
+    if let Some(fleet) = &record.measured.fleet {
+        out.push_str(&style.paragraph(&format!("Load from agents: {}.", agents(fleet))));
+    }
+    out.push_str(&style.paragraph(&versions(record)));
+    for load in alone(record) {
+        out.push_str(&style.paragraph(&turns(record, load)));
+    }
+    out
+}
+
+/// What subjects say of themselves; empty when none says anything.
+fn versions(record: &StudyRecord) -> String {
+    let each = record.measured.subjects.iter().filter_map(|subject| {
+        let version = clean_name(subject.version.as_deref()?);
+        Some(format!("{} is {version}", name(&subject.name)))
+    });
+    let all: Vec<String> = each.collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!("Reported versions: {}.", all.join(", "))
+}
+
+pub(crate) fn measured_briefly(record: &StudyRecord, style: &Style) -> String {
+    let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
+    let lines = [&not_varied(record), &measured(record), rest];
+    lines.map(|line| style.paragraph(line)).concat()
+}
+
+pub(crate) fn ended(record: &StudyRecord) -> String {
+    let settings = &record.measured.settings;
+    // The finding about a failure has all of its text.
+    let first_line = |text: &str| clean(text).lines().next().unwrap_or_default().to_owned();
+    match &record.measured.end {
+        StudyEnd::Running => "Unfinished: saved while it was running".to_owned(),
+        StudyEnd::Precision => format!(
+            "Ended: every interval is narrow enough for the margin of {}",
+            percent(settings.margin)
+        ),
+        StudyEnd::Certain if record.conclusions.primary().count() < 2 => {
+            "Ended: the 99.9 % interval excludes 1".to_owned()
+        }
+        StudyEnd::Certain => format!(
+            "Ended: each 99.9 % interval excludes 1, or is narrow enough for the margin of \
+             {} at 97 %",
+            percent(settings.margin)
+        ),
+        StudyEnd::Settled => "Ended: each 99.9 % interval lies on one side of its limit".to_owned(),
+        StudyEnd::Blocks => "Ended: the requested blocks are done".to_owned(),
+        StudyEnd::Budget => format!(
+            "Ended: the budget of {} is used up",
+            seconds(settings.budget_s)
+        ),
+        StudyEnd::Invalid => "Ended: with these failures no comparison can become valid".to_owned(),
+        StudyEnd::Interrupted => "Interrupted".to_owned(),
+        StudyEnd::Failed { why } => {
+            format!("Ended early: {}", first_line(why))
+        }
+        StudyEnd::SubjectFailed { subject, how } => format!(
+            "Ended early: {} could not go on: {}",
+            name(subject),
+            first_line(how)
+        ),
+        StudyEnd::ServiceFailed { how, .. } => format!("Ended early: {}", first_line(how)),
+    }
+}
+
+pub(crate) fn repeating(record: &StudyRecord) -> String {
+    let mut words = record.measured.command.clone();
+    let has_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
+    if !words.iter().any(has_seed) {
+        words.extend(["--seed".to_owned(), record.measured.seed.to_string()]);
+    }
+    shell_words::join(words)
+}
+
+pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
+    let Some(pilot) = &load.pilot else {
+        return String::new();
+    };
+    let stretch = match pilot.interleave {
+        Interleave::Slices => "slices",
+        Interleave::Trials => "trials",
+    };
+    let mut text = format!(
+        "{} of {} (the first {} not counted), {} per block, warm-up {}",
+        if record.measured.loads.len() > 1 {
+            format!("{}: {stretch}", name(&load.name))
+        } else {
+            format!("Interleaving: {stretch}")
+        },
+        nanos(pilot.slice_ns),
+        nanos(pilot.discard_ns),
+        plural(pilot.rounds.into(), "round"),
+        nanos(pilot.warm_up_ns),
+    );
+    if let Some(reason) = &pilot.interleave_reason {
+        text.push_str(&format!(
+            "; {stretch} because {}",
+            prose(&clean_name(reason), &[])
+        ));
+    }
+    if let Some(reason) = &pilot.slice_reason {
+        let how = match pilot.slice_choice {
+            Some(_) => "chosen because",
+            None => "lengthened because",
+        };
+        text.push_str(&format!("; {how} {}", prose(&clean_name(reason), &[])));
+    }
+    if pilot.shortened {
+        text.push_str("; shortened to fit the time of the study");
+    }
+    for (cut_short, how) in [
+        (false, "still warming up when the pilot ended"),
+        (true, "not seen to settle in the pilot's time"),
+    ] {
+        let unsettled = { pilot.subjects.iter() }
+            .filter(|(_, one)| !one.settled && one.cut_short == cut_short)
+            .map(|(subject, _)| name(subject));
+        let names: Vec<String> = unsettled.collect();
+        if !names.is_empty() {
+            text.push_str(&format!("; {how}: {}", names.join(", ")));
+        }
+    }
+    text + "."
+}
+
+pub(crate) fn subtitle(record: &StudyRecord) -> String {
+    let complete = record.measured.complete_blocks().count() as u64;
+    format!(
+        "{}, {} in {}, abx {}.",
+        date(record.measured.started_unix_ms),
+        plural(complete, "block"),
+        seconds(record.measured.elapsed_s),
+        record.measured.abx_version
+    )
+}
+
+pub(crate) fn how_measured_html(record: &StudyRecord) -> Markup {
+    let mut out = Markup::new();
+    out.push(element("p").text(&format!("{}.", ended(record).trim_end_matches('.'))));
+    for load in &record.measured.loads {
+        out.push(element("p").text(&turns(record, load)));
+    }
+    out.push(element("h3").text("The command"));
+    out.push(command(record));
+    out.push(subjects(record));
+    out.push(loads(record));
+    let settings = pairs("Settings", settings(record));
+    let machine = pairs("Machine", machine(&record.measured.machine));
+    let both = element("div").class("pair");
+    out.push(both.add(settings.markup()).add(machine.markup()));
+    for load in &record.measured.loads {
+        if let Some(pilot) = pilot(record, load) {
+            let title = format!("What the pilot found for {}", name(&load.name));
+            out.push(folded(&title, pilot.markup()));
+        }
+    }
+    out
+}
+
+fn command(record: &StudyRecord) -> Markup {
+    let block = command_block(&repeating(record));
+    let text = "With the seed the order of slices is the same again; what the machine does is \
+                not.";
+    [block, note(text)].into_iter().collect()
+}
+
+pub(crate) fn command_block(command: &str) -> Element {
+    element("pre")
+        .with("tabindex", 0)
+        .add(element("code").text(command))
+}
+
+fn subjects(record: &StudyRecord) -> Markup {
+    let row = |one: &SubjectRecord| {
+        let mut how = match (&one.address, &one.connected_to) {
+            (Some(url), Some(there)) if !url.contains(there) => {
+                format!("was running at {url}, loaded at {there}")
+            }
+            (Some(url), _) => format!("was running at {url}"),
+            (None, _) => shell_words::join(&one.command),
+        };
+        if one.http2 {
+            how.push_str(", asked in HTTP/2");
+        }
+        let mut version = one.version.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+        if let Some(meant) = &one.stand_in_for {
+            version.push_str(&format!(" (stands in for {meant})"));
+        }
+        vec![name(&one.name), version, how]
+    };
+    let grid = Table::new(
+        ["subject", "reported version", "command"],
+        record.measured.subjects.iter().map(row),
+    )
+    .captioned("Subjects")
+    .of_words();
+    grid.markup().into()
+}
+
+fn loads(record: &StudyRecord) -> Markup {
+    let row = |load: &LoadRecord| {
+        let settings = &load.settings;
+        let mut offered = vec![plural(settings.connections.into(), "connection")];
+        offered.push(arrivals(&settings.arrivals).unwrap_or_else(|| "closed loop".to_owned()));
+        offered.extend(exchange(&settings.exchange));
+        offered.push(keep_alive(settings.keep_alive));
+        let has_own = settings.requests.iter().any(|one| one.status.is_some());
+        let status = match has_own {
+            true => format!("status {} or the one of the request", settings.status),
+            false => format!("status {}", settings.status),
+        };
+        let compared = match settings.bodies_compared {
+            true => format!("{status} and body"),
+            false => status,
+        };
+        let right = format!(
+            "{compared} within {}, {} bodies hashed",
+            seconds(settings.timeout.as_secs_f64()),
+            hashed(settings)
+        );
+        vec![
+            name(&load.name),
+            offered.join(", "),
+            requests(settings),
+            right,
+        ]
+    };
+    let grid = Table::new(
+        ["load", "offered", "requests", "correct responses have"],
+        record.measured.loads.iter().map(row),
+    )
+    .captioned("Loads")
+    .of_words();
+    grid.markup().into()
+}
+
+fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Table> {
+    let pilot = load.pilot.as_ref()?;
+    let row = |subject: &SubjectRecord| {
+        let one = pilot.subjects.get(&subject.name)?;
+        Some(vec![
+            name(&subject.name),
+            count(one.throughput_per_s.round() as u64),
+            seconds(one.warm_up_ns as f64 / 1e9),
+            if one.settled { "yes" } else { "no" }.to_owned(),
+            or_unknown(one.lingering, percent),
+        ])
+    };
+    let headers = [
+        "subject",
+        rate_name(load.settings.exchange.shape),
+        "warm-up",
+        "settled",
+        "CPU after its slice",
+    ];
+    Some(
+        Table::new(headers, record.measured.subjects.iter().filter_map(row))
+            .captioned(format!("Pilot of {}", name(&load.name))),
+    )
+}
+
+fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
+    let settings = &record.measured.settings;
+    let blocks = settings.blocks.map(|blocks| plural(blocks.into(), "block"));
+    let compared = match &settings.contrasts[..] {
+        [] => ("baseline", name(&settings.baseline)),
+        declared => ("compared", contrasts(declared)),
+    };
+    let fleet = record.measured.fleet.as_ref();
+    let fleet = fleet.map(|fleet| ("agents", agents(fleet)));
+    let rows = vec![
+        compared,
+        ("margin", percent(settings.margin)),
+        (
+            "blocks requested",
+            blocks.unwrap_or_else(|| "as many as precision needs".to_owned()),
+        ),
+        ("budget", seconds(settings.budget_s)),
+        ("generator threads", count(settings.threads as u64)),
+        ("CPUs of the subjects", numbers(&settings.subject_cpus)),
+        ("CPUs of the generator", numbers(&settings.generator_cpus)),
+        ("generator waits", waits(&settings.waiting)),
+        ("seed", record.measured.seed.to_string()),
+    ];
+    rows.into_iter().chain(fleet).collect()
+}
+
+fn contrasts(declared: &[Contrast]) -> String {
+    let text = |one: &Contrast| {
+        let [subject, baseline] = one.pair().map(name);
+        match &one.loads[..] {
+            [] => format!("{subject} ÷ {baseline}"),
+            loads => {
+                let loads: Vec<String> = loads.iter().map(|load| name(load)).collect();
+                format!("{subject} ÷ {baseline} under {}", loads.join(", "))
+            }
+        }
+    };
+    let each: Vec<String> = declared.iter().map(text).collect();
+    each.join("; ")
+}
+
+fn waits(waiting: &Waiting) -> String {
+    let how = waiting.wait.name().to_owned();
+    match &waiting.asleep_because {
+        Some(why) => format!("{how}: {why}"),
+        None => how,
+    }
+}
+
+pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| NOT_READ.to_owned());
+    let number = |value: Option<u64>| value.map_or_else(|| NOT_READ.to_owned(), count);
+    let is_virtual = machine
+        .is_virtual
+        .map(|yes| if yes { "yes" } else { "no" }.to_owned());
+    let ports = machine
+        .local_ports
+        .map(|(first, last)| format!("{first} to {last}"));
+    let memory = machine.memory_bytes.map(|size| bytes(size as f64));
+    vec![
+        ("processor", text(&machine.cpu_model)),
+        ("CPUs that abx may use", count(machine.cpus as u64)),
+        ("memory", text(&memory)),
+        ("kernel", text(&machine.kernel)),
+        ("virtual machine", text(&is_virtual)),
+        ("clock source", text(&machine.clocksource)),
+        ("frequency governor", text(&machine.governor)),
+        (
+            "longest listen queue",
+            number(machine.somaxconn.map(u64::from)),
+        ),
+        ("local ports", text(&ports)),
+        ("descriptors per process", number(machine.descriptors_max)),
+    ]
+}
+
+pub(crate) fn pairs(caption: &str, all: Vec<(&'static str, String)>) -> Table {
+    let row = |(name, value): (&str, String)| vec![name.to_owned(), value];
+    Table::new(["what", "is"], all.into_iter().map(row))
+        .captioned(caption)
+        .of_words()
+}
+
+fn numbers(all: &[usize]) -> String {
+    let all: Vec<String> = all.iter().map(usize::to_string).collect();
+    all.join(", ")
+}
+
+const NOT_READ: &str = "not checked";
+
+pub(crate) fn how_measured_markdown(record: &StudyRecord) -> String {
+    let mut text = fenced(&repeating(record));
+    text.push('\n');
+    for line in how_measured_text(record, &UNBROKEN).lines() {
+        text.push_str(&format!("- {}\n", escape(line)));
+    }
+    let machine = &record.measured.machine;
+    let mut about = vec![format!("{} processors", machine.cpus)];
+    about.extend(machine.cpu_model.clone());
+    about.extend(
+        machine
+            .kernel
+            .as_ref()
+            .map(|kernel| format!("Linux {kernel}")),
+    );
+    text.push_str(&format!("- Machine: {}.\n", escape(&about.join(", "))));
+    details("How it was measured, and how to repeat it", &text)
+}

@@ -1,0 +1,122 @@
+//! How requests failed, in words.
+
+use std::collections::BTreeMap;
+
+use abx_evidence::{Outcome, Outcomes, Statuses, StudyRecord};
+
+use crate::document::Table;
+use crate::html::markup::{Markup, note};
+use crate::words::units::{count, share};
+use crate::words::verdict::{load_text, place};
+use crate::words::wrap::clean_name;
+
+/// Each outcome that speaks against the server, with its number; empty where none came.
+pub(crate) fn named_failures(outcomes: &Outcomes) -> String {
+    let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
+    let each = failures
+        .map(|(outcome, times)| format!("{} {}", outcome.name().replace('_', " "), count(times)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn by_class(classes: BTreeMap<u16, u64>) -> String {
+    let each = classes.into_iter();
+    let each = each.map(|(class, times)| format!("{class}xx {}", count(times)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Each status that came where another one was expected, with its number; the classes first
+/// where there are several statuses. Empty where none came.
+pub(crate) fn wrong_statuses(statuses: &Statuses) -> String {
+    let each = statuses.iter();
+    let each = each.map(|(status, times)| format!("{status} {}", count(times)));
+    let each: Vec<String> = each.collect();
+    match each.len() {
+        0 | 1 => each.concat(),
+        _ => format!("{} ({})", by_class(statuses.classes()), each.join(", ")),
+    }
+}
+
+pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
+    let summaries = record.conclusions.summaries.iter();
+    let measured: Vec<_> = summaries.filter(|one| one.sent > 0).collect();
+    if measured.is_empty() {
+        return Markup::new();
+    }
+    let came = came(measured.iter().map(|one| &one.outcomes));
+    let mut headers = vec!["load".to_owned(), "subject".to_owned(), "sent".to_owned()];
+    headers.extend(came.iter().map(|outcome| title(*outcome)));
+    headers.extend(["failed", "ok of sent"].map(str::to_owned));
+    let rows = measured.iter().map(|one| {
+        let mut cells = vec![
+            load_text(record, &one.load),
+            clean_name(&one.subject),
+            count(one.sent),
+        ];
+        cells.extend(
+            came.iter()
+                .map(|outcome| count(one.outcomes.count(*outcome))),
+        );
+        cells.extend([count(one.outcomes.failed()), share(one.ok, one.sent)]);
+        cells
+    });
+    let grid = Table::new(headers, rows)
+        .captioned("Attempts by outcome")
+        .named_by(2);
+    let mut out = Markup::from(grid.markup());
+    let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts \
+                against the server.";
+    out.push(note(text));
+    for one in measured {
+        let who = format!("{} {}", clean_name(&one.subject), place(record, &one.load));
+        out.push(wrong(&who, &one.wrong_statuses));
+    }
+    out
+}
+
+/// Which statuses came from whom where another one was expected; nothing where none did.
+pub(crate) fn wrong(who: &str, statuses: &Statuses) -> Markup {
+    match wrong_statuses(statuses) {
+        came if came.is_empty() => Markup::new(),
+        came => note(&format!("Wrong status of {who}: {came}.")).into(),
+    }
+}
+
+/// The outcomes that came at least once; ok always.
+pub(crate) fn came<'a>(all: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<Outcome> {
+    let has_come = |outcome: &Outcome| {
+        *outcome == Outcome::Ok || all.clone().any(|one| one.count(*outcome) > 0)
+    };
+    Outcome::ALL.into_iter().filter(has_come).collect()
+}
+
+/// An outcome in words, with a sign when it speaks against the server.
+pub(crate) fn title(outcome: Outcome) -> String {
+    let name = outcome.name().replace('_', " ");
+    match outcome.is_failure() {
+        true => format!("✕ {name}"),
+        false => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_told_one_by_one_and_by_class() {
+        // Method: none, one, and three of two classes.
+        let said = |all: &[(u16, usize)]| {
+            let mut statuses = Statuses::default();
+            let each = all.iter();
+            let each = each.flat_map(|(status, times)| std::iter::repeat_n(*status, *times));
+            each.for_each(|status| statuses.add(status));
+            wrong_statuses(&statuses)
+        };
+        assert_eq!(said(&[]), "");
+        assert_eq!(said(&[(404, 1_200)]), "404 1,200");
+        assert_eq!(
+            said(&[(404, 118), (429, 2), (503, 3)]),
+            "4xx 120, 5xx 3 (404 118, 429 2, 503 3)"
+        );
+    }
+}

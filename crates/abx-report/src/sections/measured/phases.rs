@@ -1,0 +1,292 @@
+//! Where the time of requests goes, as tables of times in µs.
+
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{Phase, PhaseTime, PhaseTimes, RunRecord, StudyRecord};
+
+use crate::document::{Document, Table};
+use crate::html::charts::{
+    Scale, axis, bar_table, cell, legend, name_cell, percent as share, picture_cell, plain, px,
+};
+use crate::html::markup::{CaptionedFigure, Element, Markup, element, paragraphs, with_unit};
+use crate::sections::measured::each_load::each_load;
+use crate::words::load::alone;
+use crate::words::style::Style;
+use crate::words::units::{GLUE, UNKNOWN, count, figure, or_unknown, whole_percent};
+use crate::words::verdict::{name, place};
+use crate::words::wrap::clean_name;
+
+pub(crate) fn cells(times: &PhaseTimes, phase: Phase) -> [String; 5] {
+    let of = times.phase(phase);
+    let share = of.p50_us.map(|_| times.share(phase));
+    [
+        phase.name().to_owned(),
+        mean(of),
+        or_unknown(share, whole_percent),
+        or_unknown(of.p50_us, time),
+        or_unknown(of.p99_us, time),
+    ]
+}
+
+/// A time in µs, of which those below 1.5 are not told apart.
+fn time(time_us: u64) -> String {
+    match time_us {
+        0 | 1 => "<2".to_owned(),
+        _ => count(time_us),
+    }
+}
+
+/// The mean, where any request had the phase.
+fn mean(of: PhaseTime) -> String {
+    or_unknown(of.p50_us.map(|_| of.mean_us), figure)
+}
+
+/// A table of means for each load under which some subject spends its time on more than the
+/// first byte.
+pub(crate) fn study_phases(record: &StudyRecord) -> Document {
+    let tables = alone(record).filter_map(|load| {
+        let found = under(record, load);
+        let is_telling = found.iter().any(|(_, times)| times.is_telling());
+        is_telling.then(|| {
+            let mut out = Document::default();
+            let place = place(record, &load.name);
+            out.heading(format!("Where the time goes {place}, on average:"));
+            out.table(Some(means(&found)), "");
+            out
+        })
+    });
+    let mut out = Document::joined(tables);
+    if !out.is_empty() {
+        out.note(LEGEND);
+    }
+    out
+}
+
+fn under<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<(&'a str, &'a PhaseTimes)> {
+    let summaries = record.conclusions.under(&load.name);
+    let known = summaries.filter_map(|one| Some((one.subject.as_str(), one.phases.as_ref()?)));
+    known.collect()
+}
+
+fn means(found: &[(&str, &PhaseTimes)]) -> Table {
+    let row = |(subject, times): &(&str, &PhaseTimes)| {
+        let [waiting, connect, first_byte, body] = Phase::ALL.map(|one| mean(times.phase(one)));
+        let subject = clean_name(subject);
+        let requests = count(times.requests);
+        [subject, waiting, connect, first_byte, body, requests]
+    };
+    let [waiting, connect, first_byte, body] = Phase::ALL.map(|one| format!("{} µs", one.name()));
+    Table::new(
+        [
+            "subject".to_owned(),
+            waiting,
+            connect,
+            first_byte,
+            body,
+            "responses".to_owned(),
+        ],
+        found.iter().map(row),
+    )
+}
+
+pub(crate) const LEGEND: &str = "waiting: until the request is sent and earlier responses on its \
+                                 connection are complete; connect: opening a connection for it; \
+                                 first byte: until the first byte of the response; body: until \
+                                 the last. -: no request had this phase, or too few for a p99.";
+/// Stands where nothing was.
+pub(crate) const NOT_RECORDED: &str = "Where the time goes: not recorded. It is timed for the responses that `--verify-every` \
+     samples.";
+
+/// What a run says: each phase, and what they are; that nothing was recorded when
+/// there were answers to follow.
+pub(crate) fn run_phases_text(record: &RunRecord, style: &Style) -> String {
+    let Some(times) = &record.phases else {
+        return match record.requests.completed {
+            0 => String::new(),
+            _ => style.paragraph(NOT_RECORDED),
+        };
+    };
+    let table = Table::new(
+        ["where time goes", "mean µs", "share", "p50 µs", "p99 µs"],
+        Phase::ALL.map(|phase| cells(times, phase)),
+    );
+    let legend = format!(
+        "Mean of {} responses, sampled at random: {}{GLUE}µs. {LEGEND}",
+        count(times.requests),
+        figure(times.response_us())
+    );
+    table.text(style.columns()) + &style.note(&legend)
+}
+
+/// A figure for each load; that nothing was recorded when there was anything to see.
+pub(crate) fn phases_html(record: &StudyRecord) -> Markup {
+    let out = each_load(record, |load| {
+        let title = format!("Mean response time {}", place(record, &load.name));
+        phases_figure(title, &rows(record, load))
+            .map(CaptionedFigure::markup)
+            .into_iter()
+            .collect()
+    });
+    match out.is_empty() && record.conclusions.any_sent() {
+        true => paragraphs(NOT_RECORDED),
+        false => out,
+    }
+}
+
+pub(crate) fn run_phases_html(record: &RunRecord) -> Markup {
+    let row = PhaseRow {
+        who: "the server".to_owned(),
+        times: record.phases.as_ref(),
+    };
+    match phases_figure("Mean response time".to_owned(), &[row]) {
+        Some(figure) => figure.markup().into(),
+        None if record.requests.completed > 0 => paragraphs(NOT_RECORDED),
+        None => Markup::new(),
+    }
+}
+
+struct PhaseRow<'a> {
+    who: String,
+    /// `None` when it gave no answer that was sampled.
+    times: Option<&'a PhaseTimes>,
+}
+
+fn rows<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<PhaseRow<'a>> {
+    let summaries = record.conclusions.under(&load.name);
+    let row = summaries.map(|one| PhaseRow {
+        who: name(&one.subject),
+        times: one.phases.as_ref(),
+    });
+    row.collect()
+}
+
+/// The bars, what they mean, and the same as a table; `None` when no row has any.
+fn phases_figure(title: String, rows: &[PhaseRow]) -> Option<CaptionedFigure> {
+    let means = rows.iter().filter_map(|row| row.times);
+    let longest = means.map(PhaseTimes::response_us).reduce(f64::max)?;
+    let scale = Scale::from_zero(longest);
+    let cells = |row: &PhaseRow| {
+        let mean = row
+            .times
+            .map(|times| with_unit(&figure(times.response_us()), "µs"));
+        [
+            name_cell("who", &row.who),
+            cell("ratio", mean.as_deref().unwrap_or(UNKNOWN)),
+            picture_cell(bar(row, scale)),
+        ]
+    };
+    let headers = [
+        "subject",
+        "mean",
+        "µs, from the intended send to the last byte",
+    ];
+    let body = bar_table(&title, headers, rows.iter().map(cells), axis(scale, plain));
+    let samples = rows.iter().filter_map(|row| {
+        let requests = row.times?.requests;
+        Some(format!("{} of {}", count(requests), row.who))
+    });
+    let samples: Vec<String> = samples.collect();
+    let keys = Phase::ALL.map(key);
+    Some(CaptionedFigure {
+        title: None,
+        legend: legend(keys.into_iter()),
+        body: body.into(),
+        note: format!(
+            "Responses sampled at random: {}. {LEGEND}",
+            samples.join(", ")
+        ),
+        table: Some(table(&title, rows)),
+    })
+}
+
+/// A bar cut into phases, each of which says what it is.
+fn bar(row: &PhaseRow, scale: Scale) -> Element {
+    let picture = element("svg").class("bar").with("height", px(HEIGHT));
+    let Some(times) = row.times else {
+        return picture.with("aria-hidden", "true");
+    };
+    let mut from_us = 0.0;
+    let parts = Phase::ALL.map(|phase| {
+        let mean_us = times.phase(phase).mean_us;
+        let ends = [from_us, from_us + mean_us].map(|us| scale.place(us));
+        from_us += mean_us;
+        (part(phase, ends), said(times, phase))
+    });
+    let label: Vec<&str> = parts.iter().map(|(_, said)| said.as_str()).collect();
+    let label = format!("{}: {}", row.who, label.join("; "));
+    let drawn = parts.iter().filter_map(|(part, said)| {
+        let part = part.clone()?;
+        Some(part.with("aria-label", format!("{}, {said}", row.who)))
+    });
+    picture
+        .with("role", "img")
+        .with("aria-label", label)
+        .add_all(drawn)
+}
+
+/// One phase of a bar; `None` when it took no time.
+fn part(phase: Phase, [from, to]: [f64; 2]) -> Option<Element> {
+    let part = element("rect")
+        .class(format!("pt {}", class(phase)))
+        .with("x", share(from))
+        .with("width", share(to - from))
+        .with("y", px(BAR_FROM))
+        .with("height", px(HEIGHT - 2.0 * BAR_FROM));
+    (to > from).then_some(part)
+}
+
+fn said(times: &PhaseTimes, phase: Phase) -> String {
+    let [name, mean, share, ..] = cells(times, phase);
+    match times.phase(phase).p50_us {
+        Some(_) => format!("{name} {} ({share})", with_unit(&mean, "µs")),
+        None => format!("{name} {UNKNOWN}"),
+    }
+}
+
+fn table(title: &str, rows: &[PhaseRow]) -> Table {
+    let headers = [
+        "subject",
+        "responses",
+        "phase",
+        "mean µs",
+        "share",
+        "p50 µs",
+        "p99 µs",
+    ];
+    let known = rows.iter().filter_map(|row| Some((row, row.times?)));
+    let lines = known.flat_map(|(row, times)| {
+        Phase::ALL.map(|phase| {
+            let [name, figures @ ..] = cells(times, phase);
+            let mut line = vec![row.who.clone(), count(times.requests), name];
+            line.extend(figures);
+            line
+        })
+    });
+    Table::new(headers, lines)
+        .captioned(format!("{title}, by phase"))
+        .named_by(3)
+}
+
+fn key(phase: Phase) -> Element {
+    let swatch = element("rect")
+        .class(class(phase))
+        .with("x", -6)
+        .with("y", -5)
+        .with("width", 12)
+        .with("height", 10);
+    let sign = element("svg").class("key").with("viewBox", "-6 -6 12 12");
+    let sign = sign.with("aria-hidden", "true").add(swatch);
+    element("li").add(sign).text(phase.name())
+}
+
+fn class(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Waiting => "phase waiting",
+        Phase::Connect => "phase connect",
+        Phase::FirstByte => "phase first-byte",
+        Phase::Body => "phase body",
+    }
+}
+
+/// The height of a row's picture, and where in it the bar begins.
+const HEIGHT: f64 = 34.0;
+const BAR_FROM: f64 = 6.0;

@@ -1,0 +1,253 @@
+//! What a study or run did not vary, and how often any of its families is wrong.
+
+use abx_evidence::{CpuSharing, Families, Route, Scope, StudyRecord};
+
+use crate::markdown::escape;
+use crate::words::style::Style;
+use crate::words::units::percent;
+
+/// What a study did not vary, on one line.
+pub(crate) fn not_varied(record: &StudyRecord) -> String {
+    let measured = &record.measured;
+    let builds = match measured.subjects.len() {
+        1 => "one build of the server",
+        _ => "one build of each server",
+    };
+    let scope = line(&record.conclusions.scope, builds);
+    // They run where the subjects do.
+    match measured.services.is_empty() {
+        true => scope,
+        false => scope.replacen("for the servers,", "for the servers and their services,", 1),
+    }
+}
+
+/// The scope of a study: what it did not vary, and what its intervals hold for.
+pub(crate) fn of_study(record: &StudyRecord) -> String {
+    let measured = &record.measured;
+    let scope = not_varied(record);
+    match (measured.is_comparison(), &measured.past_baseline) {
+        (false, _) => scope,
+        (true, None) => format!("{scope} Intervals hold for repeats of this study in this scope."),
+        (true, Some(_)) => format!(
+            "{scope} Intervals hold for repeats of this study in this scope; the older record is \
+             of another session."
+        ),
+    }
+}
+
+/// The scope of a run, on one line.
+pub(crate) fn of_run(scope: &Scope) -> String {
+    line(scope, "one build of the server")
+}
+
+fn line(scope: &Scope, builds: &str) -> String {
+    let mut parts: Vec<&str> = scope.routes.iter().copied().map(route).collect();
+    let are_here = |route: &Route| {
+        matches!(
+            route,
+            Route::Loopback | Route::UnixSocket | Route::OwnAddress
+        )
+    };
+    parts.push(match scope.routes.iter().all(are_here) {
+        true => "one machine, one boot",
+        false if scope.agents > 0 => "one boot of each agent's machine",
+        false => "one boot of the generator's machine",
+    });
+    parts.push(builds);
+    if scope.left_running > 0 {
+        parts.push(match scope.started == 0 {
+            true => "left running",
+            false => "those at an address left running",
+        });
+    }
+    let caches = match (scope.warm_caches, scope.cold_files) {
+        (true, true) => "warm caches, and cold files",
+        (false, true) => "cold files",
+        _ => "warm caches",
+    };
+    format!("Scope: {}; {}; {caches}.", parts.join(", "), cpus(scope))
+}
+
+fn route(route: Route) -> &'static str {
+    match route {
+        Route::Loopback => "loopback",
+        Route::UnixSocket => "a Unix socket",
+        Route::OwnAddress => "this machine's own address",
+        Route::Network => "the network to another machine",
+        Route::NotRecorded => "a route that is not recorded",
+    }
+}
+
+fn cpus(scope: &Scope) -> String {
+    let generator = scope.generator_cpus;
+    let unit = |count: usize| if count == 1 { "CPU" } else { "CPUs" };
+    if scope.agents > 0 {
+        let agents = match scope.agents {
+            1 => "load from one agent".to_owned(),
+            count => format!("load from {count} agents"),
+        };
+        return match scope.subject_cpus {
+            None => format!("{agents}, CPUs of the servers not set by abx"),
+            Some(subjects) => format!("{agents}, {subjects} {} for the servers", unit(subjects)),
+        };
+    }
+    let Some(subjects) = scope.subject_cpus else {
+        let of = unit(generator);
+        return format!("{generator} {of} for the generator, those of the servers not set by abx");
+    };
+    let sharing = match scope.cpu_sharing {
+        Some(CpuSharing::Shared) => "shared",
+        Some(CpuSharing::Siblings) => "SMT siblings",
+        Some(CpuSharing::Apart) => "not SMT siblings",
+        None => "SMT siblings: not recorded",
+    };
+    let of = unit(subjects);
+    format!("{subjects} {of} for the servers, {generator} for the generator ({sharing})")
+}
+
+/// What holds for all comparisons of a study together: how often any of several families
+/// is wrong, and that comparisons share their spread.
+pub(crate) fn of_all(record: &StudyRecord) -> Vec<String> {
+    let families = families(&record.conclusions.families, each(record));
+    let shared = shared_spread(record).map(str::to_owned);
+    families.into_iter().chain(shared).collect()
+}
+
+fn each(record: &StudyRecord) -> &'static str {
+    let conclusions = &record.conclusions;
+    match (&record.measured.faults[..], &conclusions.lost_to_faults[..]) {
+        ([], _) => "Each load is a family of its own",
+        (_, []) => "Each load and each fault is a family of its own",
+        _ => {
+            "Each load is a family of its own, and so are the recoveries and the losses of each \
+             fault"
+        }
+    }
+}
+
+/// How often any direction is false over all families; `None` where there is but one.
+fn families(families: &Families, each: &str) -> Option<String> {
+    let Families {
+        count,
+        false_if_independent,
+        false_at_most,
+    } = *families;
+    let over = format!("{each}: over all {count} families, at least one direction is false in");
+    let independent = percent(false_if_independent);
+    match count {
+        0 | 1 => None,
+        _ if false_at_most >= 1.0 => Some(format!(
+            "{over} up to {independent} of such studies if they err independently, which nothing \
+             bounds else."
+        )),
+        _ => Some(format!(
+            "{over} at most {} of such studies ({independent} if they err independently).",
+            percent(false_at_most)
+        )),
+    }
+}
+
+/// That comparisons share their spread; `None` where each has its own.
+fn shared_spread(record: &StudyRecord) -> Option<&'static str> {
+    let loads = record.measured.loads.iter();
+    let mut of_loads = loads.map(|load| {
+        let primary = record.conclusions.primary();
+        primary.filter(|one| one.load == load.name).count()
+    });
+    let are_several = of_loads.any(|comparisons| comparisons > 1);
+    (record.measured.is_ordered() && are_several).then_some(
+        "The number of blocks was ordered: the comparisons of one load share what they tell of \
+         the spread.",
+    )
+}
+
+/// What was not varied, and how often any of several families is wrong.
+pub(crate) fn scope_text(record: &StudyRecord, style: &Style) -> String {
+    let scope = std::iter::once(of_study(record));
+    let lines = scope.chain(of_all(record));
+    lines.map(|line| style.paragraph(&line)).collect()
+}
+
+/// What was not varied, and how often any of several families is wrong.
+pub(crate) fn scope_markdown(record: &StudyRecord) -> String {
+    let scope = std::iter::once(of_study(record));
+    let lines = scope.chain(of_all(record));
+    let lines: Vec<String> = lines.map(|line| escape(&line) + "\n").collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_told_from_two_on_and_by_what_bounds_them() {
+        // Method: one, seven and forty; by hand 7 · 5 %, 1 − 0.95^7 and 1 − 0.95^40.
+        let told = |count| {
+            let told = families(&Families::with(count), "Each load is a family of its own");
+            told.map(|it| it.replace('\u{a0}', " "))
+        };
+        assert_eq!(told(1), None);
+        let seven = told(7).unwrap();
+        assert!(
+            seven.contains("at most 35 % of such studies (30.2 % if"),
+            "{seven}"
+        );
+        let forty = told(40).unwrap();
+        assert!(forty.contains("up to 87.1 % of such studies if"), "{forty}");
+    }
+
+    #[test]
+    fn a_scope_names_what_the_record_holds_and_what_it_does_not() {
+        // Method: each kind of route, processors and files.
+        let usual = Scope {
+            routes: vec![Route::Loopback],
+            started: 2,
+            left_running: 0,
+            subject_cpus: Some(1),
+            generator_cpus: 1,
+            agents: 0,
+            cpu_sharing: Some(CpuSharing::Apart),
+            warm_caches: true,
+            cold_files: false,
+        };
+        assert_eq!(
+            line(&usual, "one build of each server"),
+            "Scope: loopback, one machine, one boot, one build of each server; 1 CPU for the \
+             servers, 1 for the generator (not SMT siblings); warm caches."
+        );
+        let unknown = Scope {
+            cpu_sharing: None,
+            cold_files: true,
+            ..usual.clone()
+        };
+        let told = line(&unknown, "");
+        assert!(told.contains("(SMT siblings: not recorded); warm caches, and cold files."));
+        let elsewhere = Scope {
+            routes: vec![Route::Network],
+            started: 0,
+            left_running: 1,
+            subject_cpus: None,
+            generator_cpus: 4,
+            cpu_sharing: None,
+            ..usual
+        };
+        assert_eq!(
+            of_run(&elsewhere),
+            "Scope: the network to another machine, one boot of the generator's machine, one \
+             build of the server, left running; 4 CPUs for the generator, those of the servers \
+             not set by abx; warm caches."
+        );
+        let together = Scope {
+            generator_cpus: 0,
+            agents: 3,
+            ..elsewhere
+        };
+        assert_eq!(
+            of_run(&together),
+            "Scope: the network to another machine, one boot of each agent's machine, one build \
+             of the server, left running; load from 3 agents, CPUs of the servers not set by abx; \
+             warm caches."
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! What subjects say of their own time, in `Server-Timing`: a table for each load.
+
+use abx_evidence::{MeanInterval, RunRecord, ServerTime, StudyRecord};
+
+use crate::document::Table;
+use crate::words::units::{GLUE, UNKNOWN, count, figure};
+use crate::words::wrap::{clean_name, shorten};
+
+pub(crate) const SERVER_TIMES_LEGEND: &str = "server timings: durations that subjects themselves \
+     gave in the header Server-Timing of the responses that are verified: the mean over blocks, \
+     and its interval. Below them, subject less baseline.";
+
+/// A row for each name and subject under a load, then for each name and pair; `None` where no
+/// subject gave any.
+pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Table> {
+    let found = &record.conclusions;
+    let times = found.server_times.iter().filter(|one| one.load == load);
+    let times = times.map(|one| {
+        let name = format!("{} of {}", clean_name(&one.name), clean_name(&one.subject));
+        row(name, &one.us, count(one.count))
+    });
+    let pairs = found.server_time_differences.iter();
+    let pairs = pairs.filter(|one| one.load == load).map(|one| {
+        let [name, subject, baseline] =
+            [&one.name, &one.subject, &one.baseline].map(|text| clean_name(text));
+        row(
+            format!("{name} of {subject} less {baseline}"),
+            &one.us,
+            UNKNOWN.to_owned(),
+        )
+    });
+    let headers = ["server timing", "mean µs", "95 % interval", "responses"];
+    let table = Table::new(headers, times.chain(pairs));
+    (!table.rows.is_empty()).then_some(table)
+}
+
+pub(crate) const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server itself \
+     gave in the header Server-Timing of the responses that are verified, and their mean.";
+
+/// A row for each name that a server gave in a run; `None` where it gave none.
+pub(crate) fn run_server_times_table(record: &RunRecord) -> Option<Table> {
+    let rows = record.server_times.iter().map(|one| {
+        let name = clean_name(&one.name);
+        [name, figure(one.us.mean), count(one.count)]
+    });
+    let table = Table::new(["server timing", "mean µs", "responses"], rows);
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// The same on one line, the longest first; empty where it gave none.
+pub(crate) fn server_times_at_a_glance(record: &RunRecord) -> String {
+    let mut times: Vec<&ServerTime> = record.server_times.iter().collect();
+    times.sort_by(|one, other| other.us.mean.total_cmp(&one.us.mean));
+    let shown = times.iter().take(SHOWN_AT_A_GLANCE);
+    let each = shown.map(|one| {
+        let name = shorten(&clean_name(&one.name), 16);
+        format!("{name} {}{GLUE}µs", figure(one.us.mean))
+    });
+    let more = times.len().saturating_sub(SHOWN_AT_A_GLANCE);
+    let more = (more > 0).then(|| format!("{more} more"));
+    each.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+const SHOWN_AT_A_GLANCE: usize = 3;
+
+fn row(name: String, us: &MeanInterval, responses: String) -> [String; 4] {
+    let ends = us.low.zip(us.high);
+    let interval = ends.map(|(low, high)| format!("{} to {}", figure(low), figure(high)));
+    let interval = interval.unwrap_or_else(|| UNKNOWN.to_owned());
+    [name, figure(us.mean), interval, responses]
+}

@@ -1,0 +1,32 @@
+//! What services used while subjects were loaded: a table for each load.
+
+use abx_evidence::{ServiceUse, Summary};
+
+use crate::document::Table;
+use crate::words::units::{bytes, figure, or_unknown, whole_percent};
+use crate::words::wrap::clean_name;
+
+pub(crate) const SERVICES_LEGEND: &str = "services: their CPU time per response of the subject \
+     that was loaded, the share of the servers' CPUs that they used meanwhile, and their memory.";
+
+/// A row for each service and subject; `None` where there is no service.
+pub(crate) fn services_table(summaries: &[&Summary]) -> Option<Table> {
+    let row = |one: &Summary, used: &ServiceUse| {
+        [
+            format!(
+                "{} for {}",
+                clean_name(&used.service),
+                clean_name(&one.subject)
+            ),
+            or_unknown(used.cpu_us_per_request, figure),
+            or_unknown(used.busy, whole_percent),
+            or_unknown(used.rss_bytes, |size| bytes(size as f64)),
+        ]
+    };
+    let rows = summaries.iter().flat_map(|one| {
+        let services = one.services.iter();
+        services.map(move |used| row(one, used))
+    });
+    let table = Table::new(["service", "CPU µs", "busy", "memory"], rows);
+    (!table.rows.is_empty()).then_some(table)
+}

@@ -1,0 +1,233 @@
+//! Response times: the quantiles with their tail spread out, and the whole
+//! distribution.
+
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{ResponseTimes, StudyRecord, SubjectView};
+
+use crate::document::Table;
+use crate::html::charts::{
+    NAMED, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, load_number,
+    named_shares, nines, plain, share_at, share_text, tail_axis, time_text,
+};
+use crate::html::markup::{CaptionedFigure, Markup, note, side_by_side, with_unit};
+use crate::sections::measured::each_load::each_load;
+use crate::words::units::count;
+use crate::words::verdict::{name, place};
+
+pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
+    let out = each_load(record, |load| {
+        let found = subjects.iter().filter_map(|(number, subject)| {
+            let times = SubjectView::of(&record.measured, load, subject).response_times()?;
+            Some(SubjectTimes {
+                number,
+                subject,
+                times,
+            })
+        });
+        let known: Vec<SubjectTimes> = found.collect();
+        of_load(record, load, subjects, &known).unwrap_or_default()
+    });
+    if out.is_empty() {
+        return out;
+    }
+    let mut text =
+        "Times run from the intended send to the last byte, all blocks together. ".to_owned();
+    if record
+        .measured
+        .loads
+        .iter()
+        .any(|load| load.settings.arrivals.is_saturating())
+    {
+        text.push_str(
+            "In a closed loop they follow from throughput, so they are no second verdict. ",
+        );
+    }
+    text.push_str(
+        "Dotted: known as \"at least\" only, since requests without an answer are in it.",
+    );
+    let mut all = Markup::from(note(&text));
+    all.push(out);
+    all
+}
+
+struct SubjectTimes<'a> {
+    number: usize,
+    subject: &'a str,
+    times: ResponseTimes,
+}
+
+#[derive(Clone, Copy)]
+struct QuantilePoint {
+    share: f64,
+    us: f64,
+    at_least: bool,
+}
+
+impl SubjectTimes<'_> {
+    fn point(&self, share: f64) -> Option<QuantilePoint> {
+        let found = self.times.quantile(share)?;
+        Some(QuantilePoint {
+            share,
+            us: found.us as f64,
+            at_least: found.at_least,
+        })
+    }
+
+    fn last_share(&self) -> f64 {
+        1.0 - 1.0 / (self.times.count() as f64).max(2.0)
+    }
+
+    /// Shares at equal distances on the axis of the tail, up to the longest time.
+    fn tail(&self) -> Vec<QuantilePoint> {
+        let end = nines(self.last_share());
+        let shares = (0..=STEPS).map(|step| share_at(end * f64::from(step) / f64::from(STEPS)));
+        shares.filter_map(|share| self.point(share)).collect()
+    }
+
+    fn whole(&self) -> Vec<QuantilePoint> {
+        let shares = (0..STEPS).map(|step| f64::from(step) / f64::from(STEPS));
+        let mut shares: Vec<f64> = shares.collect();
+        shares.extend([0.995, 0.999, 1.0]);
+        shares
+            .into_iter()
+            .filter_map(|share| self.point(share))
+            .collect()
+    }
+}
+
+fn of_load(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    subjects: &Subjects,
+    known: &[SubjectTimes],
+) -> Option<Markup> {
+    let all = known.iter().flat_map(SubjectTimes::tail);
+    let scale = Scale::log_around(all.map(|point| point.us))?;
+    let under = place(record, &load.name);
+    let number = load_number(record, load);
+    let numbers = || known.iter().map(|one| one.number);
+    let tail = CaptionedFigure {
+        title: Some(format!("Quantiles {under}")),
+        legend: subjects.legend(numbers()),
+        body: tail_plot(&under, number, scale, known),
+        note: String::new(),
+        table: Some(table(&under, known)),
+    };
+    let whole = CaptionedFigure {
+        title: Some(format!("Distribution {under}")),
+        legend: subjects.legend(numbers()),
+        body: whole_plot(&under, number, scale, known),
+        note: String::new(),
+        table: None,
+    };
+    Some(side_by_side(vec![tail, whole]))
+}
+
+fn tail_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -> Markup {
+    let end = known
+        .iter()
+        .map(|one| nines(one.last_share()))
+        .fold(1.0, f64::max);
+    let x = tail_axis(end);
+    let y = PlotAxis::new("response time, log scale", scale, 7, time_text);
+    let caption = PlotCaption {
+        id: format!("quantiles-{number}"),
+        title: format!("Response-time quantiles {under}"),
+        description: "For each subject the time that a share of its requests does not exceed; the \
+                      table below has the figures."
+            .to_owned(),
+    };
+    let mut plot = Plot::new(caption, [x, y], 260.0);
+    for one in known {
+        let place = |point: &QuantilePoint| PlotPoint {
+            x: nines(point.share),
+            y: point.us,
+        };
+        curves(&mut plot, one.number, &one.tail(), place);
+        let last = nines(one.last_share());
+        for share in named_shares(end).filter(|share| nines(*share) <= last) {
+            if let Some(point) = one.point(share) {
+                let limit = if point.at_least { "at least " } else { "" };
+                let [share, time] = [share_text(share), time_text(point.us)];
+                let tip = format!("{}, {share}: {limit}{time}", name(one.subject));
+                plot.point(one.number, place(&point), &tip);
+            }
+        }
+    }
+    plot.svg()
+}
+
+fn whole_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -> Markup {
+    let x = PlotAxis::new("response time, log scale", scale, 7, time_text);
+    let percent = |share: f64| with_unit(&plain(100.0 * share), "%");
+    let y = PlotAxis::new("share of the requests", Scale::linear(0.0, 1.0), 6, percent);
+    let caption = PlotCaption {
+        id: format!("distribution-{number}"),
+        title: format!("Distribution of response times {under}"),
+        description: "For each time the share of the requests that took at most so long, for each \
+                      subject; the table of the quantiles has the figures."
+            .to_owned(),
+    };
+    let mut plot = Plot::new(caption, [x, y], 260.0);
+    for one in known {
+        let place = |point: &QuantilePoint| PlotPoint {
+            x: point.us,
+            y: point.share,
+        };
+        curves(&mut plot, one.number, &one.whole(), place);
+        for share in [0.1, 0.25, 0.5, 0.75, 0.9] {
+            if let Some(point) = one.point(share) {
+                let [share, time] = [share_text(share), time_text(point.us)];
+                let limit = if point.at_least {
+                    "at least "
+                } else {
+                    "at most "
+                };
+                let tip = format!("{}, {share} took {limit}{time}", name(one.subject));
+                plot.point(one.number, place(&point), &tip);
+            }
+        }
+    }
+    plot.svg()
+}
+
+/// What is known, and from its end on what is only known as "at least".
+fn curves(
+    plot: &mut Plot,
+    number: usize,
+    points: &[QuantilePoint],
+    place: impl Fn(&QuantilePoint) -> PlotPoint,
+) {
+    let known = points.iter().take_while(|point| !point.at_least).count();
+    let places: Vec<PlotPoint> = points.iter().map(place).collect();
+    plot.curve(number, Stroke::Solid, &places[..known]);
+    plot.curve(number, Stroke::AtLeast, &places[known.saturating_sub(1)..]);
+}
+
+fn table(under: &str, known: &[SubjectTimes]) -> Table {
+    let row = |share: &f64| {
+        let mut cells = vec![share_text(*share)];
+        cells.extend(known.iter().map(|one| {
+            let point = (*share <= one.last_share())
+                .then(|| one.point(*share))
+                .flatten();
+            point.map_or_else(
+                || "-".to_owned(),
+                |point| {
+                    let limit = if point.at_least { "≥ " } else { "" };
+                    format!("{limit}{}", count(point.us as u64))
+                },
+            )
+        }));
+        cells
+    };
+    let mut headers = vec!["share".to_owned()];
+    headers.extend(known.iter().map(|one| format!("{}, µs", name(one.subject))));
+    let shares = NAMED.iter();
+    let in_reach = |share: &&f64| known.iter().any(|one| **share <= one.last_share());
+    Table::new(headers, shares.filter(in_reach).map(row)).captioned(format!(
+        "Response time that a share of the requests does not exceed, {under}"
+    ))
+}
+
+const STEPS: u32 = 240;
