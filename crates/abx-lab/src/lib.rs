@@ -23,12 +23,15 @@ pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;
 pub use process::keeper;
 pub use process::marked_command::{MarkedCommand, MarkedCommandError};
+#[cfg(any(test, fuzzing))]
 pub use process::marker_lines::fuzz as marker_lines_fuzz;
 pub use process::pending::Pending;
 pub use process::server_process::ServerProcessError;
 pub use process::service_process::ServiceError;
 pub use process::verify::VerifyError;
-pub use records::file::{fuzz as record_file_fuzz, read_text};
+#[cfg(any(test, fuzzing))]
+pub use records::file::fuzz as record_file_fuzz;
+pub use records::file::read_text;
 pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use run_study::context::{PrepareError, this_machine};
@@ -40,8 +43,10 @@ pub use run_study::run::{
 pub use run_study::run_scenario::{ScenarioError, ScenarioRun, run_scenario};
 pub use run_study::{StudyEnvironment, StudyError, StudyOutcome, run_study};
 pub use setup::{catalog, provision};
+#[cfg(any(test, fuzzing))]
+pub use study::access_log::fuzz as access_log_fuzz;
 pub use study::access_log::{
-    AccessLog, AccessLogError, LogLineError, ReplayedLog, ReplayedMethods, fuzz as access_log_fuzz,
+    AccessLog, AccessLogError, LogLineError, ReplayedLog, ReplayedMethods,
 };
 pub use study::fault::{Fault, Strike};
 pub use study::form::{Form, FormError};
@@ -50,9 +55,9 @@ pub use study::input_file::{open_input, read_input};
 pub use study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
-pub use study::request_file::{
-    REQUEST_FILE_BYTES_MAX, RequestFileError, fuzz as request_file_fuzz, requests_in,
-};
+#[cfg(any(test, fuzzing))]
+pub use study::request_file::fuzz as request_file_fuzz;
+pub use study::request_file::{REQUEST_FILE_BYTES_MAX, RequestFileError, requests_in};
 pub use study::request_placeholder::{
     LINES_BYTES_MAX, LineFiles, RequestPlaceholderError, without_placeholders,
 };

@@ -30,7 +30,9 @@ use abx_sys::{Nanos, ServerAddress};
 pub(crate) use epoll::EpollIo;
 pub(crate) use pause::{PauseWatch, paused_ns};
 pub(crate) use tls::{Tls, TlsClient, remedy};
-pub use tls::{TlsPlanError, fuzz as tls_fuzz};
+pub use tls::TlsPlanError;
+#[cfg(any(test, fuzzing))]
+pub use tls::fuzz as tls_fuzz;
 #[cfg(test)]
 pub(crate) use turn::TURN_BYTES;
 pub(crate) use turn::{CutTurns, Turn};

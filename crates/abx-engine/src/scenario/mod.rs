@@ -9,6 +9,7 @@
 
 mod cookies;
 mod count;
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod plan;
 mod pool;
