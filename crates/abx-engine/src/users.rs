@@ -25,7 +25,6 @@ pub struct RanScenario {
     pub cost: ScenarioCost,
 }
 
-/// One thread's part of it.
 struct RanPart {
     tally: ScenarioTally,
     elapsed: Nanos,

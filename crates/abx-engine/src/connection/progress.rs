@@ -74,7 +74,6 @@ impl Progress {
         self.acted = now;
     }
 
-    /// A whole answer came.
     pub(crate) fn answered(&mut self) {
         self.failures = 0;
         self.timeouts = 0;

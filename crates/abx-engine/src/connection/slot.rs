@@ -8,10 +8,8 @@ use crate::connection::flights::Flights;
 use crate::connection::timing::Timing;
 use crate::io::Token;
 
-/// What a slot is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlotState {
-    /// No connection.
     Closed,
     /// No connection, and none is tried before this moment.
     Resting(Nanos),
@@ -45,7 +43,6 @@ pub(crate) struct Slot<T> {
     pub(crate) state: SlotState,
     /// Counts connections, so that an event of an earlier one is known as stale.
     pub(crate) generation: u32,
-    /// Our end of the connection.
     pub(crate) client: T,
     /// The requests that it carries, in the order of their answers.
     pub(crate) flights: Flights,

@@ -96,7 +96,6 @@ pub(crate) struct Company {
 }
 
 impl Company {
-    /// Nobody else.
     pub(crate) fn alone() -> Company {
         Company::of(&SharedSlice::new(1, 1), Part::Connections)
     }
@@ -161,7 +160,6 @@ impl Company {
         self.shared.answered.load(Ordering::Relaxed) == 0
     }
 
-    /// This worker sends nothing any more.
     pub(crate) fn end(&mut self) {
         self.leave();
         self.is_answered(false);

@@ -22,7 +22,6 @@ pub(super) struct CourseKeeper {
 }
 
 impl CourseKeeper {
-    /// Keeps none.
     pub(super) fn none() -> CourseKeeper {
         CourseKeeper {
             stretch: Nanos::MAX,

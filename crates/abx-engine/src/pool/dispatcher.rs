@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 
 use abx_sys::Nanos;
 
-use super::Pool;
-use super::WorkerSlice;
+use super::slots::Pool;
+use super::worker_slice::WorkerSlice;
 use crate::event_loop::Timers;
 use crate::io::Io;
 use crate::plan::Pacing;

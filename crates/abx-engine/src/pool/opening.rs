@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use abx_evidence::{Outcome, Outcomes};
 use abx_sys::Nanos;
 
-use super::Pool;
+use super::slots::Pool;
 use crate::connection::slot::SlotState;
 use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Awaits, Io, Ready, Token};
@@ -92,7 +92,6 @@ impl OpeningProgress {
     }
 }
 
-/// An opening while it runs.
 struct Opening<'p, I: Io, C: Protocol> {
     pool: &'p mut Pool<I, C>,
     progress: OpeningProgress,
@@ -267,7 +266,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.census.connecting + opening.timed_out < CONNECTING_MAX
     }
 
-    /// Looks whether any has succeeded.
     fn note_made(&self, opening: &mut OpeningProgress, now: Nanos) {
         let new = self.census.made - opening.made;
         if new > 0 {

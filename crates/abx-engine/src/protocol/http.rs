@@ -3,7 +3,7 @@
 use abx_evidence::Outcome;
 use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, HeadMemo};
 
-use super::Protocol;
+use super::contract::Protocol;
 use crate::protocol::check;
 use crate::protocol::intake::{Intake, StreamState};
 
@@ -132,7 +132,6 @@ impl Intake<'_, Http> {
         check::hash(is_hashing, &mut self.slot.hasher, self.hashers, bytes);
     }
 
-    /// The next event.
     #[inline(always)]
     fn next<'b>(&mut self, input: &mut &'b [u8]) -> Option<Event<'b>> {
         let request = self.request();

@@ -83,7 +83,6 @@ impl MessageSource {
         frame_kind(self.message)
     }
 
-    /// Length of the payload.
     pub(crate) fn bytes(&self) -> u64 {
         u64::from(self.message.bytes)
     }

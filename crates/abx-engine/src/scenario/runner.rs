@@ -19,7 +19,6 @@ use crate::stopper::Stopper;
 /// is not asked as fast as refusals come.
 const REST: Nanos = Nanos(100_000_000);
 
-/// Users of one thread.
 pub(crate) struct ScenarioRunner<'a, I: Io> {
     io: I,
     plan: &'a ScenarioPlan,
@@ -34,7 +33,6 @@ pub(crate) struct ScenarioRunner<'a, I: Io> {
     uncounted: ScenarioTally,
     /// What a slice counts; `None` where all sessions count.
     slice: Option<SessionCount>,
-    /// Users who are not done.
     active: usize,
     /// Those of them who wait for an answer.
     asking: usize,
@@ -365,7 +363,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.connect(index, now);
     }
 
-    /// A whole answer has come.
     fn answered(&mut self, index: usize, done: Done, now: Nanos) {
         let user = &mut self.users[index];
         user.has_served = true;
@@ -436,7 +433,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.wake_at(index, now.plus(REST));
     }
 
-    /// A session ends under way.
     fn cut(&mut self, index: usize, now: Nanos) {
         self.tally.sessions.cut_off += 1;
         if let Some(slice) = &mut self.slice {

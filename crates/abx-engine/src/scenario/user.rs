@@ -28,7 +28,6 @@ pub(super) struct ScenarioUser {
     pub(super) generation: u32,
     /// Whether the connection has brought an answer.
     pub(super) has_served: bool,
-    /// The session's number.
     pub(super) session: u64,
     pub(super) began: Nanos,
     /// Pauses of the session until now.
@@ -43,7 +42,6 @@ pub(super) struct ScenarioUser {
     pub(super) random: Random,
     /// Whether the session is one of those that are counted.
     pub(super) is_counted: bool,
-    /// What its answers brought.
     pub(super) bytes: u64,
     number: u64,
     values: Vec<Option<String>>,
@@ -51,7 +49,6 @@ pub(super) struct ScenarioUser {
     http: Client,
     outgoing: Vec<u8>,
     taken: usize,
-    /// Path and query of the request.
     target: String,
     head: Vec<u8>,
     has_head: bool,
@@ -60,20 +57,16 @@ pub(super) struct ScenarioUser {
     is_body_too_large: bool,
 }
 
-/// What a user does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// Pauses before a step.
     Thinks,
     /// Waits for the answer to a step.
     Asks,
     /// Has no session for a moment, since one failed without an answer.
     Rests,
-    /// Will begin no further session.
     IsDone,
 }
 
-/// A user's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineState {
     Closed,
@@ -83,15 +76,12 @@ pub(super) enum LineState {
 
 /// What bytes or an end amounted to.
 pub(super) enum LineNews {
-    /// More has to come.
     More,
-    /// The answer is whole.
     Answered(Done),
     /// The connection is of no use, and why.
     Broken(Fault),
     /// It was closed while nothing was awaited.
     ClosedIdle,
-    /// It is broken.
     Failed(StepFault),
 }
 
@@ -182,7 +172,6 @@ impl ScenarioUser {
         (self.has_head, self.is_body_too_large) = (false, false);
     }
 
-    /// A connection is being made.
     pub(super) fn connects(&mut self) {
         self.line = LineState::Connecting;
         self.generation = self.generation.wrapping_add(1);
@@ -211,7 +200,6 @@ impl ScenarioUser {
         self.sent.is_some() && self.http.awaited() > 0 && self.http.has_answer_started()
     }
 
-    /// Takes received bytes.
     pub(super) fn take(&mut self, mut input: &[u8], plan: &ScenarioPlan) -> LineNews {
         let mut news = LineNews::More;
         self.bytes += input.len() as u64;
@@ -246,7 +234,6 @@ impl ScenarioUser {
         }
     }
 
-    /// The peer closed.
     pub(super) fn end(&mut self) -> LineNews {
         match self.http.eof() {
             Some(Event::Done(done)) => LineNews::Answered(done),
@@ -299,15 +286,12 @@ fn unsendable(error: &RequestError) -> String {
     }
 }
 
-/// Why a step failed.
 pub(super) struct StepFault {
     pub(super) failure: StepFailure,
-    /// The same as a sentence.
     pub(super) why: String,
 }
 
 impl StepFault {
-    /// What came is no answer.
     pub(super) fn of(fault: Fault) -> StepFault {
         let why = match fault {
             Fault::ClosedEarly => {

@@ -3,8 +3,9 @@
 use abx_sys::{Nanos, ServerAddress};
 use abx_wire::http1::HeadMemo;
 
+use super::load::SessionTerms;
 use super::session::{Session, SessionProgress};
-use super::{SessionFailure, SessionListener, SessionStep, SessionTerms};
+use super::step::{SessionFailure, SessionListener, SessionStep};
 use crate::event_loop::{NextWait, Timers, Waiter};
 use crate::io::{Awaits, Io, Received, Token};
 
@@ -22,7 +23,6 @@ pub(super) struct SessionConnections<I: Io> {
     /// Of one request; several are answered alike more often than not.
     memo: HeadMemo,
     sessions: Vec<Session>,
-    /// Places that no session has.
     free: Vec<usize>,
     open: u64,
     /// Looks at timeouts that are planned, the earliest first.
@@ -127,7 +127,6 @@ impl<I: Io> SessionConnections<I> {
         }
     }
 
-    /// The connection stands.
     pub(super) fn stands(&mut self, index: usize, now: Nanos, listener: &mut dyn SessionListener) {
         let session = &mut self.sessions[index];
         session.stands = true;
@@ -218,7 +217,6 @@ impl<I: Io> SessionConnections<I> {
         self.leave(index, now, listener);
     }
 
-    /// Closes a session's connection.
     pub(super) fn leave(&mut self, index: usize, now: Nanos, listener: &mut dyn SessionListener) {
         self.lose(index);
         self.open -= 1;

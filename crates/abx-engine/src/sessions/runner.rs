@@ -5,8 +5,9 @@ use abx_wire::http1::AnswerKind;
 
 use super::begins::Begins;
 use super::connections::SessionConnections;
+use super::load::SessionLoad;
 use super::session::SessionProgress;
-use super::{SessionClient, SessionFailure, SessionLoad};
+use super::step::{SessionClient, SessionFailure};
 use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;

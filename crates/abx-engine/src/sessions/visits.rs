@@ -6,12 +6,13 @@ use abx_sys::Nanos;
 
 use super::begins::Begins;
 use super::connections::SessionConnections;
+use super::load::answer_kind;
 use super::runner::BEGUN_MAX;
 use super::session::SessionProgress;
+use super::step::{SessionFailure, SessionListener, SessionStep};
 use super::visit::{
     AskedCall, Link, VisitCall, VisitClient, VisitEnd, VisitLoad, VisitNext, VisitState,
 };
-use super::{SessionFailure, SessionListener, SessionStep, answer_kind};
 use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;
@@ -36,7 +37,6 @@ pub(crate) struct VisitRunner<'a, I: Io> {
     together: u64,
 }
 
-/// What holds for every visit.
 struct VisitTerms {
     connections: usize,
     piped: usize,
