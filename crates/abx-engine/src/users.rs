@@ -129,7 +129,6 @@ pub fn run_scenario(plan: &ScenarioPlan, stopper: &Stopper) -> Result<RanScenari
     Ok(ran)
 }
 
-/// Runs the users of one thread, on this one.
 fn run_part(
     plan: &ScenarioPlan,
     number: usize,

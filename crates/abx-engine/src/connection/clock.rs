@@ -28,7 +28,6 @@ pub(crate) enum Basis {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counting {
     pub(crate) basis: Basis,
-    /// What is sent from here on counts.
     pub(crate) from: Nanos,
     /// What is sent from here on does not.
     pub(crate) end: Nanos,

@@ -38,7 +38,6 @@ impl Flight {
         }
     }
 
-    /// Takes note of one attempt and its outcome.
     pub(crate) fn record(&self, tally: &mut Tally, outcome: Outcome, now: Nanos) {
         if self.counted {
             tally.record(&self.sample(outcome, now));

@@ -133,7 +133,6 @@ impl<T> Slot<T> {
         self.unsent_bytes.div_ceil(request_bytes) < self.handed
     }
 
-    /// Whether there is a connection that nobody waits for.
     pub(crate) fn is_idle(&self) -> bool {
         self.state == SlotState::Standing && self.flights.is_empty()
     }
@@ -149,7 +148,6 @@ impl<T> Slot<T> {
         now.since(suspended_since.max(self.free_since))
     }
 
-    /// Whether the first flight is in the sample.
     pub(crate) fn is_sampled(&self) -> bool {
         self.flights.first().is_some_and(|flight| flight.sampled)
     }

@@ -52,7 +52,6 @@ struct Answer {
 }
 
 impl Answer {
-    /// Like nginx's, which keeps no fields and compresses some.
     fn of(body: &[u8]) -> Answer {
         let mut block = vec![0x88];
         let length = body.len().to_string();

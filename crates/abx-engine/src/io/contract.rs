@@ -124,7 +124,6 @@ pub(crate) trait Io {
     fn connect(&mut self, token: Token, to: &ServerAddress, from: Option<IpAddr>)
     -> io::Result<()>;
 
-    /// Drops a connection, standing or in the making.
     fn close(&mut self, token: Token);
 
     /// Sends bytes and answers how many were taken; zero is "none for now". The caller keeps
@@ -162,7 +161,6 @@ pub(crate) trait Io {
     /// kernel that closes acknowledges what came before, and nothing that comes later.
     fn is_acknowledged(&mut self, token: Token) -> bool;
 
-    /// Gives what comes next on a connection.
     fn receive(&mut self, token: Token) -> Received<'_>;
 
     /// Why TLS failed on a connection that stood: its peer sent a record that breaks a rule, or an

@@ -164,7 +164,6 @@ impl Audience {
         Some(first.flight.begun)
     }
 
-    /// How many listeners do not have the oldest round.
     pub(super) fn missing(&self) -> u64 {
         let oldest = self.rounds.iter().flatten().next();
         oldest.map_or(0, |round| (self.next.len() - round.received) as u64)

@@ -53,7 +53,6 @@ pub(crate) struct Broadcast<I: Io> {
     slices: u64,
 }
 
-/// A slice of broadcasts while it runs.
 struct BroadcastSlice<'b, I: Io> {
     broadcast: &'b mut Broadcast<I>,
     slice: WorkerSlice,
@@ -400,7 +399,6 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// Takes note of how a round ended.
     fn ended(&mut self, ended: &Ended, now: Nanos) {
         let was_full = self.audience.in_flight() + self.waiting.len() + 1 >= self.pool.window;
         if was_full {

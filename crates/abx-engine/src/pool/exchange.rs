@@ -199,7 +199,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Pulls what there is on a connection.
     pub(super) fn receive(&mut self, token: Token, now: Nanos) {
         let index = token.slot as usize;
         let mut has_room = false;

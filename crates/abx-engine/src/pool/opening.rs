@@ -26,7 +26,6 @@ pub(super) const CONNECTING_MAX: usize = 128;
 /// For so long at most is taken what came since the last slice.
 const BACKLOG_MAX: Nanos = Nanos(50_000_000);
 
-/// How far the opening of connections is.
 struct OpeningProgress {
     /// Slots that were not tried yet, the next one last.
     untried: Vec<usize>,
@@ -277,7 +276,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Ends connects that are out of time.
     fn time_out_connects(&mut self, opening: &mut OpeningProgress, now: Nanos) {
         while let Some((begun, token)) = opening.begun.front().copied() {
             let is_under_way = self.is_under_way(token);

@@ -51,7 +51,6 @@ impl OpeningPart {
     }
 }
 
-/// Looks at an opening now and then.
 pub(crate) struct OpeningLook<'a> {
     shared: &'a SharedOpening,
     asked: u64,

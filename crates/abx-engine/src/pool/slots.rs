@@ -84,7 +84,6 @@ fn refill_below(plan: &LoadPlan, window: usize) -> usize {
     }
 }
 
-/// A request of the plan as it is sent.
 fn encoded_of<C: Protocol>(
     plan: &LoadPlan,
     asked: &Asked,
@@ -368,7 +367,6 @@ impl<I: Io, C: Protocol> Drop for Pool<I, C> {
     }
 }
 
-/// What an attempt to connect came to.
 pub(crate) fn connect_outcome(error: &io::Error) -> Outcome {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Outcome::Refused,

@@ -93,7 +93,6 @@ impl WorkerSlice {
     }
 }
 
-/// A slice of requests while it runs.
 struct RequestSlice<'p, I: Io, C: Protocol> {
     pool: &'p mut Pool<I, C>,
     slice: WorkerSlice,

@@ -46,12 +46,10 @@ impl From<Duration> for Patience<'_> {
 /// A connection with a deadline for all of it.
 pub(super) struct ProbeConnection<'a> {
     io: Box<dyn Io>,
-    /// What the peer has not taken yet.
     unsent: Vec<u8>,
     waiter: Waiter,
     /// What the last wait gave: nothing yet, or that it is over and why.
     waited: Option<Result<(), ProbeError>>,
-    /// Whether a byte of the peer's has come.
     has_received: bool,
     begun: Instant,
     patience: Patience<'a>,
@@ -85,12 +83,10 @@ impl<'a> ProbeConnection<'a> {
         Ok(connection)
     }
 
-    /// How long it has taken so far.
     pub(super) fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// What was agreed on in the TLS handshake.
     pub(super) fn tls_session(&self) -> Option<TlsSession> {
         self.io.tls_session(TOKEN)
     }

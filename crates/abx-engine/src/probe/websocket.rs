@@ -171,5 +171,4 @@ impl ProbeProtocol<'_> {
     }
 }
 
-/// The status of a handshake that was accepted.
 const SWITCHED: u16 = 101;

@@ -55,7 +55,6 @@ pub(crate) trait Protocol: Sized + 'static {
         None
     }
 
-    /// Whether the peer allows a further stream now.
     fn may_begin_stream(_: &Self::Client) -> bool {
         false
     }
@@ -65,7 +64,6 @@ pub(crate) trait Protocol: Sized + 'static {
         None
     }
 
-    /// Whether something of the answer on this stream came.
     fn has_stream_begun(_: &Self::Client, _: u32) -> bool {
         false
     }

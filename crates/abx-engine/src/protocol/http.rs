@@ -13,7 +13,6 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// For a load of so many requests.
     pub(crate) fn new(requests: usize) -> Http {
         Http {
             memos: (0..requests).map(|_| HeadMemo::default()).collect(),
@@ -146,7 +145,6 @@ impl Intake<'_, Http> {
         first.map_or(0, |flight| flight.request)
     }
 
-    /// Tells the parser that the peer closed.
     fn end(&mut self) -> StreamState {
         loop {
             match self.slot.client.eof() {

@@ -22,7 +22,6 @@ pub(crate) struct Http2 {
 
 pub(crate) struct StreamsEnd {
     client: Client,
-    /// What is to be sent, and was not yet.
     outbox: Vec<u8>,
     /// The streams that are looked at more closely and whose answers have begun.
     sampled: Vec<SampledStream>,

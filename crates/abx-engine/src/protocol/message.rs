@@ -31,7 +31,6 @@ pub(crate) fn frame_kind(message: Message) -> MessageKind {
     }
 }
 
-/// What a right echo of it is.
 pub(crate) fn identity(message: Message, seed: u64) -> BodyIdentity {
     let payload = payload(message, seed);
     BodyIdentity {

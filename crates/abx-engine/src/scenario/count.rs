@@ -32,7 +32,6 @@ pub(crate) struct SessionCount {
     pub(super) stopped_answering: bool,
 }
 
-/// What a worker's users are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoadNeed {
     Needed,
@@ -165,7 +164,6 @@ impl SessionCount {
     }
 }
 
-/// What a slice of users came to.
 pub(super) struct RanSlice<I> {
     pub(super) io: I,
     pub(super) users: Vec<ScenarioUser>,

@@ -136,7 +136,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         now
     }
 
-    /// Whether the slice needs the load any longer.
     fn look_at_slice(&mut self, now: Nanos) {
         let Some(slice) = self.slice.as_mut().filter(|_| !self.is_over) else {
             return;
@@ -185,7 +184,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.go_to(index, 0, now);
     }
 
-    /// A user has nothing more to do.
     fn leave(&mut self, index: usize) {
         self.close(index);
         let user = &mut self.users[index];
@@ -193,7 +191,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.active -= 1;
     }
 
-    /// A step comes next, after its pause.
     fn go_to(&mut self, index: usize, step: usize, now: Nanos) {
         let user = &mut self.users[index];
         user.step = step;

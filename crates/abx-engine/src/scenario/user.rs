@@ -26,7 +26,6 @@ pub(super) struct ScenarioUser {
     pub(super) line: LineState,
     /// Counts connections, so that an event of an earlier one is known as stale.
     pub(super) generation: u32,
-    /// Whether the connection has brought an answer.
     pub(super) has_served: bool,
     pub(super) session: u64,
     pub(super) began: Nanos,
@@ -60,7 +59,6 @@ pub(super) struct ScenarioUser {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
     Thinks,
-    /// Waits for the answer to a step.
     Asks,
     /// Has no session for a moment, since one failed without an answer.
     Rests,
@@ -179,7 +177,6 @@ impl ScenarioUser {
         self.http = Client::new();
     }
 
-    /// What is still to be sent of the request.
     pub(super) fn unsent(&self) -> &[u8] {
         &self.outgoing[self.taken..]
     }
@@ -195,7 +192,6 @@ impl ScenarioUser {
         is_first
     }
 
-    /// Whether a byte of the answer has come.
     pub(super) fn has_begun(&self) -> bool {
         self.sent.is_some() && self.http.awaited() > 0 && self.http.has_answer_started()
     }

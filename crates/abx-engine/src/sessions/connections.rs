@@ -65,7 +65,6 @@ impl<I: Io> SessionConnections<I> {
         self.end.is_some_and(|end| self.io.now() >= end)
     }
 
-    /// How many are open or being made.
     pub(super) fn open(&self) -> u64 {
         self.open
     }
@@ -160,7 +159,6 @@ impl<I: Io> SessionConnections<I> {
         Ok(())
     }
 
-    /// Why the back end calls a connection broken.
     fn failure(&mut self, token: Token) -> SessionFailure {
         match self.io.take_fault(token) {
             None => SessionFailure::Reset,
@@ -205,7 +203,6 @@ impl<I: Io> SessionConnections<I> {
         }
     }
 
-    /// A session has failed, and its connection is closed.
     pub(super) fn fail(
         &mut self,
         index: usize,
@@ -243,7 +240,6 @@ impl<I: Io> SessionConnections<I> {
         None
     }
 
-    /// Tells of a tick that has passed.
     pub(super) fn tick(&mut self, now: Nanos, listener: &mut dyn SessionListener) {
         if now >= self.next_tick {
             self.next_tick = now.plus(self.tick);
@@ -256,7 +252,6 @@ impl<I: Io> SessionConnections<I> {
         session.is_open && session.generation == token.generation
     }
 
-    /// Until when a session has to make progress.
     fn deadline(&self, index: usize) -> Nanos {
         let session = &self.sessions[index];
         let Some(timeout) = self.timeout.filter(|_| !session.rests()) else {

@@ -67,7 +67,6 @@ pub fn run_visits(
     })
 }
 
-/// What a load needs of this machine.
 fn prepared(terms: &SessionTerms) -> Result<(EpollIo, Option<TlsClient>), EngineError> {
     let io = EpollIo::new(Wait::Asleep).map_err(|source| EngineError::System {
         what: "an epoll set",

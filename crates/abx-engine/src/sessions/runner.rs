@@ -15,7 +15,6 @@ use crate::stopper::Stopper;
 /// So many sessions are begun before it is looked at what has come for others.
 pub(super) const BEGUN_MAX: u64 = 128;
 
-/// A load of sessions while it runs.
 pub(crate) struct SessionRunner<'a, I: Io> {
     connections: SessionConnections<I>,
     begins: Begins,

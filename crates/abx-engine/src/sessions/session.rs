@@ -36,7 +36,6 @@ pub(super) struct Session {
     coming: Coming,
 }
 
-/// A request that is to be sent.
 struct Unsent {
     call: u64,
     kind: AnswerKind,

@@ -17,7 +17,6 @@ use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;
 
-/// A load of visits while it runs.
 pub(crate) struct VisitRunner<'a, I: Io> {
     connections: SessionConnections<I>,
     begins: Begins,
@@ -97,7 +96,6 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// Closes the connections of visits that have ended.
     fn settle(&mut self) {
         while let Some((visit, end)) = self.ended.pop_front() {
             let now = self.connections.now();
@@ -223,7 +221,6 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         true
     }
 
-    /// Sends what a connection was given, when it stands.
     fn send(&mut self, index: usize, now: Nanos) {
         let session = self.connections.session(index);
         if !session.stands {
