@@ -67,7 +67,7 @@ check:
 	$(CARGO) clippy --manifest-path bench/Cargo.toml --target-dir target/bench --all-targets --locked -- -D warnings
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) fmt --manifest-path studies/cassandra-clients/cql/Cargo.toml --check
-	$(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --locked
+	RUSTFLAGS="--cfg fuzzing" $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --locked
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 
 # The extension over CQL of studies/cassandra-clients, and its tests over Cassandra 3.11

@@ -1,4 +1,4 @@
-//! Feeds chance to the reader of access logs; see `abx_lab::access_log_fuzz`.
+//! Feeds chance to the reader of access logs; see `abx_study::access_log::fuzz`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| abx_lab::access_log_fuzz::any_bytes(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| abx_study::access_log::fuzz::any_bytes(bytes));

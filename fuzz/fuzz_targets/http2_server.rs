@@ -1,4 +1,4 @@
-//! Feeds chance to the server of HTTP/2; see `abx_wire::http2::fuzz`.
+//! Feeds chance to the server of HTTP/2; see `abx_fuzz::wire::http2`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| abx_wire::http2::fuzz::server(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| abx_fuzz::wire::http2::server(data));

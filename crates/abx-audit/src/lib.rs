@@ -12,7 +12,6 @@ mod checks;
 mod conclude;
 mod figure;
 mod finding;
-pub mod fuzz;
 mod naming;
 mod page;
 mod read;

@@ -33,7 +33,9 @@ mod stopper;
 mod users;
 mod workers;
 
-pub use io::{TlsPlanError, tls_fuzz};
+pub use io::TlsPlanError;
+#[cfg(any(test, fuzzing))]
+pub use io::tls_fuzz;
 pub use load_generator::LoadGenerator;
 pub use plan::{
     ASKED_BEFORE_LOAD, Asked, BodyIdentity, EnginePlan, ExpectedAnswer, Extraction, HttpVersion,
@@ -48,7 +50,9 @@ pub use probe::{
     probe_websocket,
 };
 pub use protocol::message::payload;
-pub use scenario::{ScenarioPlan, fuzz as scenario_fuzz};
+pub use scenario::ScenarioPlan;
+#[cfg(any(test, fuzzing))]
+pub use scenario::fuzz as scenario_fuzz;
 pub use sessions::{
     SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionPlan, SessionStep,
     SessionTerms, VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan, run_sessions,

@@ -47,12 +47,10 @@ impl Chooser {
         }
     }
 
-    /// Says what the next place is.
     pub(crate) fn next_is(&mut self, place: usize) {
         self.told = Some(place);
     }
 
-    /// The next place.
     pub(crate) fn draw(&mut self) -> usize {
         let [.., _, all] = self.until[..] else {
             return 0;

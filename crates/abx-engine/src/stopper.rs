@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Stopper(Arc<AtomicBool>);
 
 impl Stopper {
-    /// One with this flag.
     pub(crate) fn of(flag: &Arc<AtomicBool>) -> Stopper {
         Stopper(Arc::clone(flag))
     }

@@ -25,7 +25,6 @@ pub struct RanScenario {
     pub cost: ScenarioCost,
 }
 
-/// One thread's part of it.
 struct RanPart {
     tally: ScenarioTally,
     elapsed: Nanos,
@@ -130,7 +129,6 @@ pub fn run_scenario(plan: &ScenarioPlan, stopper: &Stopper) -> Result<RanScenari
     Ok(ran)
 }
 
-/// Runs the users of one thread, on this one.
 fn run_part(
     plan: &ScenarioPlan,
     number: usize,

@@ -22,6 +22,7 @@ mod collect;
 mod controller;
 mod finals;
 mod fleet_error;
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod message;
 mod pace;

@@ -19,7 +19,7 @@ mod run_study;
 mod setup;
 
 pub use abx_study::access_log::{
-    AccessLog, AccessLogError, LogLineError, ReplayedLog, ReplayedMethods, fuzz as access_log_fuzz,
+    AccessLog, AccessLogError, LogLineError, ReplayedLog, ReplayedMethods,
 };
 pub use abx_study::fault::{Fault, Strike};
 pub use abx_study::form::{Form, FormError};
@@ -29,7 +29,7 @@ pub use abx_study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use abx_study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use abx_study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 pub use abx_study::request_file::{
-    REQUEST_FILE_BYTES_MAX, RequestFileError, fuzz as request_file_fuzz, requests_in,
+    REQUEST_FILE_BYTES_MAX, RequestFileError, requests_in,
 };
 pub use abx_study::request_placeholder::{
     LINES_BYTES_MAX, LineFiles, RequestPlaceholderError, without_placeholders,
@@ -54,12 +54,15 @@ pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;
 pub use process::keeper;
 pub use process::marked_command::{MarkedCommand, MarkedCommandError};
+#[cfg(any(test, fuzzing))]
 pub use process::marker_lines::fuzz as marker_lines_fuzz;
 pub use process::pending::Pending;
 pub use process::server_process::ServerProcessError;
 pub use process::service_process::ServiceError;
 pub use process::verify::VerifyError;
-pub use records::file::{fuzz as record_file_fuzz, read_text};
+#[cfg(any(test, fuzzing))]
+pub use records::file::fuzz as record_file_fuzz;
+pub use records::file::read_text;
 pub use records::history;
 pub use records::store::{Store, StoreError, state_folder, write_text, write_whole};
 pub use run_study::context::{PrepareError, this_machine};

@@ -1,5 +1,6 @@
 //! A file of requests: a JSON object on each line.
 
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 
 use std::collections::BTreeMap;

@@ -6,7 +6,6 @@
 //! [`websocket::Client`] and [`websocket::Server`] go on from there. [`http2::Client`] and
 //! [`http2::Server`] are the two sides of HTTP/2.
 
-pub mod fuzz;
 pub mod http1;
 pub mod http2;
 pub mod websocket;

@@ -5,6 +5,7 @@
 mod copied;
 mod damaged;
 mod findings;
+mod fuzz;
 mod hard;
 mod layouts;
 mod properties;

@@ -1,9 +1,8 @@
 //! What holds for any text.
 
-use abx_audit::fuzz;
 use proptest::prelude::*;
 
-use crate::all;
+use crate::{all, fuzz};
 
 /// Pieces of reports, in any order and cut anywhere.
 fn pieces() -> impl Strategy<Value = String> {

@@ -7,6 +7,7 @@
 //! not show.
 
 mod figures;
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod long_options;
 mod moments;

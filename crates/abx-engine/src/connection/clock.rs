@@ -8,7 +8,6 @@
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
-/// What a throughput is counted over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
     /// Each connection from its first completion after the warm-in, which is not
@@ -29,11 +28,9 @@ pub(crate) enum Basis {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counting {
     pub(crate) basis: Basis,
-    /// What is sent from here on counts.
     pub(crate) from: Nanos,
     /// What is sent from here on does not.
     pub(crate) end: Nanos,
-    /// Counted requests in flight.
     pub(crate) in_flight: usize,
     /// Requests in flight that each connection may have.
     window: u64,
@@ -45,7 +42,6 @@ pub(crate) struct Counting {
     flow: Flow,
 }
 
-/// The clock of all connections together.
 #[derive(Debug, Clone, Copy, Default)]
 struct Flow {
     opened: Option<Nanos>,
@@ -53,7 +49,6 @@ struct Flow {
 }
 
 impl Counting {
-    /// Nothing counts.
     pub(crate) const NOTHING: Counting = Counting {
         basis: Basis::Requests,
         from: Nanos::MAX,
@@ -145,7 +140,6 @@ impl Counting {
     }
 }
 
-/// One connection's part of a throughput.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     /// A request that ends after this moment opens the clock, or closes it.

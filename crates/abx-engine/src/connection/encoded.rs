@@ -9,7 +9,6 @@ use crate::connection::template::RequestTemplate;
 pub(crate) struct Encoded {
     /// All copies.
     pub(crate) copies: Vec<u8>,
-    /// How many there are.
     pub(crate) count: usize,
     /// Bytes of one copy.
     pub(crate) bytes: usize,

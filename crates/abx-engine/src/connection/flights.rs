@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use abx_evidence::{Outcome, Sample, Tally};
 use abx_sys::Nanos;
 
-/// One request under way.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) intended: Nanos,
@@ -39,7 +38,6 @@ impl Flight {
         }
     }
 
-    /// Takes note of one attempt and its outcome.
     pub(crate) fn record(&self, tally: &mut Tally, outcome: Outcome, now: Nanos) {
         if self.counted {
             tally.record(&self.sample(outcome, now));
@@ -134,13 +132,11 @@ impl Flights {
         self.iter().position(|flight| flight.stream == stream)
     }
 
-    /// Takes off the first one.
     #[inline]
     pub(crate) fn complete(&mut self) -> Option<Flight> {
         std::mem::replace(&mut self.first, self.behind.pop_front())
     }
 
-    /// Room that there is in memory.
     #[cfg(test)]
     pub(crate) fn room(&self) -> usize {
         1 + self.behind.capacity()

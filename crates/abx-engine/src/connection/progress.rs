@@ -4,7 +4,6 @@ use abx_sys::Nanos;
 
 use crate::connection::clock::Counting;
 
-/// The progress of the slice that runs now.
 pub(crate) struct Progress {
     pub(crate) open: bool,
     /// Nothing is sent from here on.
@@ -54,7 +53,6 @@ impl Progress {
         self.next_check = self.next_check.min(until);
     }
 
-    /// Whether anything may be sent at a moment.
     pub(crate) fn may_send(&self, now: Nanos) -> bool {
         self.open && now < self.end && self.requests_left > 0
     }
@@ -74,7 +72,6 @@ impl Progress {
         self.acted = now;
     }
 
-    /// A whole answer came.
     pub(crate) fn answered(&mut self) {
         self.failures = 0;
         self.timeouts = 0;

@@ -8,10 +8,8 @@ use crate::connection::flights::Flights;
 use crate::connection::timing::Timing;
 use crate::io::Token;
 
-/// What a slot is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlotState {
-    /// No connection.
     Closed,
     /// No connection, and none is tried before this moment.
     Resting(Nanos),
@@ -45,7 +43,6 @@ pub(crate) struct Slot<T> {
     pub(crate) state: SlotState,
     /// Counts connections, so that an event of an earlier one is known as stale.
     pub(crate) generation: u32,
-    /// Our end of the connection.
     pub(crate) client: T,
     /// The requests that it carries, in the order of their answers.
     pub(crate) flights: Flights,
@@ -136,7 +133,6 @@ impl<T> Slot<T> {
         self.unsent_bytes.div_ceil(request_bytes) < self.handed
     }
 
-    /// Whether there is a connection that nobody waits for.
     pub(crate) fn is_idle(&self) -> bool {
         self.state == SlotState::Standing && self.flights.is_empty()
     }
@@ -152,7 +148,6 @@ impl<T> Slot<T> {
         now.since(suspended_since.max(self.free_since))
     }
 
-    /// Whether the first flight is in the sample.
     pub(crate) fn is_sampled(&self) -> bool {
         self.flights.first().is_some_and(|flight| flight.sampled)
     }

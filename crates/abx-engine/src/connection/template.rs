@@ -22,7 +22,6 @@ pub(crate) struct RequestTemplate {
     lists: Vec<usize>,
 }
 
-/// What stands before the body.
 enum TemplateHead {
     /// As HTTP/1.x has it.
     Text(Vec<Piece>),
@@ -30,7 +29,6 @@ enum TemplateHead {
     Fields(Vec<(String, Vec<Piece>)>),
 }
 
-/// A stretch of a request.
 enum Piece {
     Fixed(Box<[u8]>),
     Sequence,
@@ -50,7 +48,6 @@ enum Piece {
 /// A number and a line belong to a request: they are the same wherever they stand in it.
 pub(crate) struct ValuesToFill {
     share: ScheduleShare,
-    /// Numbers that were given.
     numbers: u64,
     /// The lists, by name, and how many lines of each were given.
     lists: Vec<(String, u64)>,
@@ -62,7 +59,6 @@ pub(crate) struct ValuesToFill {
 }
 
 impl ValuesToFill {
-    /// Nothing yet.
     pub(crate) fn new(seed: u64) -> ValuesToFill {
         ValuesToFill {
             share: ScheduleShare::WHOLE,

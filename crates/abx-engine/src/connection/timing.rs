@@ -28,7 +28,6 @@ impl Timing {
         };
     }
 
-    /// It stands.
     pub(crate) fn connected(&mut self, now: Nanos) {
         self.made = now;
     }

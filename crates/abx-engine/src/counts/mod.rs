@@ -5,17 +5,17 @@
 //! back end does as little as the contract allows and is counted with the rest.
 //! `scripts/instruction-counts` runs it, by `examples/hot_path.rs`. HTTP/2 is in `streams.rs`.
 
+mod memory;
 mod streams;
 
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 
 use abx_model::LoadOptions;
-use abx_sys::{Nanos, ServerAddress};
+use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::io::{Awaits, Io, Ready, Received, Token};
+use crate::io::Io;
 use crate::plan::{
     Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
 };
@@ -23,12 +23,9 @@ use crate::pool::{Pool, WorkerSlice};
 use crate::protocol::{Http, Protocol};
 use crate::schedule::ScheduleShare;
 
-const CONNECTIONS: u32 = 50;
-/// What one look at the clock takes.
-const TICK: Nanos = Nanos(40);
-/// What the peer takes for a batch of answers.
-const BATCH: Nanos = Nanos(50_000);
+use memory::{CONNECTIONS, Memory};
 
+const VERIFY_EVERY: u32 = 100;
 /// What the answers are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
@@ -152,108 +149,6 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
         seed: 1,
         pacing: Pacing::default(),
         scenario: None,
-    }
-}
-
-/// A back end in which every request has its answer at the next wait.
-struct Memory {
-    /// As many of one answer as are in flight at most.
-    answers: Vec<u8>,
-    now: Nanos,
-    /// What the next wait will tell.
-    next: Vec<Ready>,
-    /// Bytes of as many requests.
-    request_bytes: usize,
-    connections: Vec<MemoryConnection>,
-}
-
-#[derive(Clone, Copy)]
-struct MemoryConnection {
-    /// How much of the answers was pulled, or is not due; all of them when none is.
-    place: usize,
-    to_skip: usize,
-    most: usize,
-}
-
-impl Memory {
-    fn new(request_bytes: usize, answer: &[u8], pipeline: usize) -> Memory {
-        let answers = answer.repeat(pipeline);
-        let connection = MemoryConnection {
-            place: answers.len(),
-            to_skip: 0,
-            most: usize::MAX,
-        };
-        Memory {
-            answers,
-            now: Nanos(1),
-            next: Vec::new(),
-            request_bytes: request_bytes * pipeline,
-            connections: vec![connection; CONNECTIONS as usize],
-        }
-    }
-
-    fn connection(&mut self, token: Token) -> &mut MemoryConnection {
-        &mut self.connections[token.slot as usize]
-    }
-}
-
-impl Io for Memory {
-    fn now(&mut self) -> Nanos {
-        self.now = self.now.plus(TICK);
-        self.now
-    }
-
-    fn connect(&mut self, token: Token, _: &ServerAddress, _: Option<IpAddr>) -> io::Result<()> {
-        self.next.push(Ready::Connected(token));
-        Ok(())
-    }
-
-    fn close(&mut self, _: Token) {}
-
-    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
-        self.next.push(Ready::Receivable(token));
-        let all = self.request_bytes;
-        self.connection(token).place = match all - bytes.len() {
-            0 => 0,
-            // One request is to one answer as all of them are to all.
-            offset => offset * self.answers.len() / all,
-        };
-        Ok(bytes.len())
-    }
-
-    fn skip(&mut self, token: Token, bytes: u64) {
-        self.connection(token).to_skip = usize::try_from(bytes).expect("it lies in memory");
-    }
-
-    fn limit_receive(&mut self, token: Token, most: usize) {
-        self.connection(token).most = most;
-    }
-
-    fn wait(&mut self, _: Nanos, _: Awaits, ready: &mut Vec<Ready>) -> Nanos {
-        ready.clear();
-        std::mem::swap(&mut self.next, ready);
-        self.now = self.now.plus(BATCH);
-        self.now
-    }
-
-    fn is_acknowledged(&mut self, _: Token) -> bool {
-        true
-    }
-
-    fn receive(&mut self, token: Token) -> Received<'_> {
-        let connection = &mut self.connections[token.slot as usize];
-        let rest = &self.answers[connection.place..];
-        if rest.is_empty() {
-            return Received::Nothing;
-        }
-        if connection.to_skip > 0 {
-            let skipped = std::mem::take(&mut connection.to_skip);
-            connection.place += skipped;
-            return Received::Skipped(skipped as u64);
-        }
-        let bytes = &rest[..rest.len().min(connection.most)];
-        connection.place += bytes.len();
-        Received::Bytes(bytes)
     }
 }
 

@@ -5,13 +5,12 @@ use std::net::IpAddr;
 
 use abx_sys::{Nanos, ServerAddress};
 
-use super::{BATCH, CONNECTIONS, TICK};
+use super::memory::{BATCH, CONNECTIONS, TICK};
 use crate::io::{Awaits, Io, Ready, Received, Token};
 use crate::plan::LoadPlan;
 use crate::pool::Pool;
 use crate::protocol::Http2;
 
-/// What a server begins with.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 /// Bytes of a frame's head, in which the stream's number is the end.
 const HEAD_BYTES: usize = 9;
@@ -53,7 +52,6 @@ struct Answer {
 }
 
 impl Answer {
-    /// Like nginx's, which keeps no fields and compresses some.
     fn of(body: &[u8]) -> Answer {
         let mut block = vec![0x88];
         let length = body.len().to_string();
@@ -92,10 +90,8 @@ impl Answer {
     }
 }
 
-/// A back end over memory.
 pub(super) struct StreamsMemory {
     now: Nanos,
-    /// What the next wait will tell.
     next: Vec<Ready>,
     request_bytes: usize,
     answer: Answer,
@@ -105,7 +101,6 @@ pub(super) struct StreamsMemory {
 #[derive(Default)]
 struct StreamsConnection {
     has_begun: bool,
-    /// Streams that were begun.
     streams: u32,
     /// What is to be received, and whether it was.
     bytes: Vec<u8>,
@@ -113,7 +108,6 @@ struct StreamsConnection {
 }
 
 impl StreamsConnection {
-    /// The next stream is answered.
     fn push(&mut self, answer: &Answer) {
         let from = self.bytes.len();
         self.bytes.extend_from_slice(&answer.bytes);

@@ -18,7 +18,6 @@ pub(crate) struct NextWait {
 
 /// What one wait leaves to the next.
 pub(crate) struct Waiter {
-    /// Empty memory between waits.
     ready: Vec<Ready>,
     pauses: PauseWatch,
     /// By how much waits ended too late, see [`PauseWatch`].
@@ -26,7 +25,6 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// From this moment on.
     pub(crate) fn from(start: Nanos) -> Waiter {
         Waiter {
             ready: Vec::new(),
@@ -50,7 +48,6 @@ impl Waiter {
 pub(crate) trait Driver {
     type Io: Io + ?Sized;
 
-    /// What it waits with.
     fn waits_with(&mut self) -> (&mut Self::Io, &mut Waiter);
 
     /// Does what is due before a wait. `None` ends the loop.

@@ -17,7 +17,6 @@ impl<T: Copy + Ord> Timers<T> {
         self.0.push(Reverse((at, what)));
     }
 
-    /// The earliest moment.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         self.0.peek().map(|Reverse((at, _))| *at)
     }

@@ -2,7 +2,8 @@
 
 use abx_sys::Nanos;
 
-use super::{Awake, wake::Wake};
+use super::contract::Awake;
+use super::wake::Wake;
 
 /// A wait stays awake for so many times what waking up takes: who answers more slowly
 /// loses at most a hundredth of that time by waking us.
@@ -16,7 +17,6 @@ pub(super) struct BusyWait {
     awake: Awake,
 }
 
-/// What one look gave.
 pub(super) struct Look {
     /// The clock behind it.
     pub(super) now: Nanos,

@@ -13,9 +13,9 @@ use abx_sys::{
 use abx_evidence::Wait;
 
 use super::busy_wait::{BusyWait, Look};
-use super::turn::TURN_BYTES;
+use super::contract::{Awaits, Awake, Io, NEAR, Ready, Received, Token, number, token};
+use super::turn::{CutTurns, TURN_BYTES, Turn};
 use super::wake::Wake;
-use super::{Awaits, Awake, CutTurns, Io, NEAR, Ready, Received, Token, Turn, number, token};
 
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
 /// Its memory comes when it is used: small answers touch its first page only.
@@ -26,7 +26,6 @@ const EVENTS_MAX: usize = 512;
 /// What the alarm is in the set: the token of no connection.
 const ALARM: u64 = u64::MAX;
 
-/// Moves bytes by epoll.
 pub(crate) struct EpollIo {
     epoll: Epoll,
     /// Ends waits that are long, see [`EpollIo::wait_long`].
@@ -35,13 +34,10 @@ pub(crate) struct EpollIo {
     connections: Vec<Option<EpollConnection>>,
     cut: CutTurns,
     buffer: Vec<u8>,
-    /// What it takes to wake up.
     wake: Wake,
     /// Waits for answers; `None` to sleep instead.
     busy_wait: Option<BusyWait>,
-    /// The last reading of the clock.
     last: Nanos,
-    /// What is set on each socket.
     tuning: SocketTuning,
 }
 

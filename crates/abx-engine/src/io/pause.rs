@@ -16,7 +16,6 @@ pub(crate) struct PauseWatch {
 }
 
 impl PauseWatch {
-    /// From this moment on.
     pub(crate) fn from(start: Nanos) -> PauseWatch {
         PauseWatch {
             waited_until: start,

@@ -3,7 +3,7 @@
 //! A peer that sends faster than its bytes are parsed always has more. If one connection were
 //! pulled until it is empty, the loop would look at no clock, no stop flag and no other connection.
 
-use super::{Ready, Token};
+use super::contract::{Ready, Token};
 
 /// A turn ends with the pull that brings it to so many bytes: one full buffer of `epoll.rs`. Parsing
 /// so much takes milliseconds at most, even if each event is two bytes long.

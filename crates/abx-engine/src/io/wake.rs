@@ -65,7 +65,6 @@ impl Wake {
         self.ahead
     }
 
-    /// A sleep ended so late.
     pub(super) fn was_late(&mut self, late: Nanos) {
         self.ahead = match late > self.ahead {
             true => self.ahead.plus(STEP).min(AHEAD_MAX),

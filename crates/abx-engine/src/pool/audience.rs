@@ -14,14 +14,12 @@ use abx_wire::websocket::MessageKind;
 use crate::connection::flights::Flight;
 use crate::protocol::ReceivedMessage;
 
-/// What every listener is to get.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expected {
     pub(super) kind: MessageKind,
     pub(super) bytes: u64,
 }
 
-/// One broadcast in flight.
 struct BroadcastRound {
     flight: Flight,
     /// Who has it, one bit each.
@@ -49,7 +47,6 @@ pub(super) struct Audience {
     spare: Vec<Vec<u64>>,
 }
 
-/// How a round has ended.
 pub(super) struct Ended {
     pub(super) flight: Flight,
     pub(super) outcome: Outcome,
@@ -67,7 +64,6 @@ impl Audience {
         }
     }
 
-    /// The number of the next broadcast.
     pub(super) fn next_number(&self) -> u64 {
         self.base + self.rounds.len() as u64
     }
@@ -76,7 +72,6 @@ impl Audience {
         self.in_flight
     }
 
-    /// A broadcast was sent to all.
     pub(super) fn sent(&mut self, flight: Flight) {
         let mut has_it = self.spare.pop().unwrap_or_default();
         has_it.clear();
@@ -169,13 +164,11 @@ impl Audience {
         Some(first.flight.begun)
     }
 
-    /// How many listeners do not have the oldest round.
     pub(super) fn missing(&self) -> u64 {
         let oldest = self.rounds.iter().flatten().next();
         oldest.map_or(0, |round| (self.next.len() - round.received) as u64)
     }
 
-    /// Ends every round, interrupted.
     pub(super) fn abandon(&mut self, tally: &mut Tally) -> Option<Ended> {
         let place = self.rounds.iter().position(Option::is_some)?;
         Some(self.give_up(place, Outcome::Unfinished, tally))

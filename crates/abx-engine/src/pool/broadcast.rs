@@ -14,8 +14,8 @@ use abx_sys::Nanos;
 use super::audience::{Audience, Ended, Expected};
 use super::dispatcher::Dispatcher;
 use super::opening::CONNECTING_MAX;
-use super::worker_slice::TELL_EVERY;
-use super::{Pool, REST_DOUBLINGS_MAX, REST_MIN, SliceOutcome, WorkerSlice};
+use super::slots::{Pool, REST_DOUBLINGS_MAX, REST_MIN};
+use super::worker_slice::{SliceOutcome, TELL_EVERY, WorkerSlice};
 use crate::connection::clock::{Basis, Clock, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
@@ -53,7 +53,6 @@ pub(crate) struct Broadcast<I: Io> {
     slices: u64,
 }
 
-/// A slice of broadcasts while it runs.
 struct BroadcastSlice<'b, I: Io> {
     broadcast: &'b mut Broadcast<I>,
     slice: WorkerSlice,
@@ -163,7 +162,6 @@ impl<I: Io> Broadcast<I> {
         &self.pool
     }
 
-    /// The same, to make connections.
     pub(crate) fn pool_mut(&mut self) -> &mut Pool<I, WebSocket> {
         &mut self.pool
     }
@@ -344,7 +342,6 @@ impl<I: Io> Broadcast<I> {
         company.tells_awaited(missing, since.unwrap_or(Nanos::MAX), timeout);
     }
 
-    /// Takes the messages that came.
     fn hear(&mut self, now: Nanos) {
         let mut received = std::mem::take(&mut self.pool.protocol.received);
         for one in received.drain(..) {
@@ -402,7 +399,6 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// Takes note of how a round ended.
     fn ended(&mut self, ended: &Ended, now: Nanos) {
         let was_full = self.audience.in_flight() + self.waiting.len() + 1 >= self.pool.window;
         if was_full {

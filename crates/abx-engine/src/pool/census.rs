@@ -13,12 +13,10 @@ pub(super) struct Census {
 }
 
 impl Census {
-    /// One is being made.
     pub(super) fn begins(&mut self) {
         self.connecting += 1;
     }
 
-    /// One that was being made stands.
     pub(super) fn stands(&mut self) {
         self.connecting -= 1;
         self.standing += 1;

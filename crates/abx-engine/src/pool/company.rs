@@ -40,7 +40,6 @@ pub(crate) struct SharedSlice {
     awaited: AtomicU64,
     awaited_since_ns: AtomicU64,
     timeout_ns: AtomicU64,
-    /// Who is told each stretch as it ends.
     listener: Option<Sender<ToldStretch>>,
 }
 
@@ -66,7 +65,6 @@ impl SharedSlice {
         })
     }
 
-    /// Whom the workers said they wait for.
     pub(crate) fn awaited(&self, now: Nanos) -> Option<AwaitedResponses> {
         let connections = self.awaited.load(Ordering::Relaxed);
         let since = Nanos(self.awaited_since_ns.load(Ordering::Relaxed));
@@ -96,7 +94,6 @@ pub(crate) struct Company {
 }
 
 impl Company {
-    /// Nobody else.
     pub(crate) fn alone() -> Company {
         Company::of(&SharedSlice::new(1, 1), Part::Connections)
     }
@@ -148,7 +145,6 @@ impl Company {
         shared.awaited.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// This worker is through with a stretch.
     pub(super) fn tells_stretch(&self, number: usize, stretch: Stretch) {
         if let Some(listener) = &self.shared.listener {
             // Nobody may listen any more.
@@ -161,7 +157,6 @@ impl Company {
         self.shared.answered.load(Ordering::Relaxed) == 0
     }
 
-    /// This worker sends nothing any more.
     pub(crate) fn end(&mut self) {
         self.leave();
         self.is_answered(false);

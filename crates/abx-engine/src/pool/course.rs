@@ -7,7 +7,6 @@ use abx_sys::Nanos;
 use super::company::Company;
 use super::worker_slice::WorkerSlice;
 
-/// The course of the slice that runs now.
 pub(super) struct CourseKeeper {
     stretch: Nanos,
     start: Nanos,
@@ -22,7 +21,6 @@ pub(super) struct CourseKeeper {
 }
 
 impl CourseKeeper {
-    /// Keeps none.
     pub(super) fn none() -> CourseKeeper {
         CourseKeeper {
             stretch: Nanos::MAX,

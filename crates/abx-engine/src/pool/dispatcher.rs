@@ -11,15 +11,14 @@ use std::collections::VecDeque;
 
 use abx_sys::Nanos;
 
-use super::Pool;
-use super::WorkerSlice;
+use super::slots::Pool;
+use super::worker_slice::WorkerSlice;
 use crate::event_loop::Timers;
 use crate::io::Io;
 use crate::plan::Pacing;
 use crate::protocol::Protocol;
 use crate::schedule::{Pacer, Schedule, StageList};
 
-/// The pacing of the slice that runs now.
 pub(super) struct Dispatcher {
     start: Nanos,
     /// Nothing that is due from here on is sent.
@@ -39,7 +38,6 @@ pub(super) struct Dispatcher {
     parked: Vec<u32>,
 }
 
-/// What a slot does that is free.
 enum Next {
     /// It sends a request that is due at this moment.
     Sends(Nanos),
@@ -76,7 +74,6 @@ impl Dispatcher {
         self.parked.clear();
     }
 
-    /// Whether requests are due by a schedule.
     pub(super) fn is_open(&self) -> bool {
         self.pacer.is_some()
     }
@@ -92,7 +89,6 @@ impl Dispatcher {
         self.pacer.as_ref()?.request()
     }
 
-    /// Gives up a request that is due.
     pub(super) fn pass(&mut self) -> Option<Nanos> {
         let due = self.due()?;
         self.pacer.as_mut()?.next();

@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use abx_sys::Nanos;
 
-use super::{Pool, SliceOutcome, WorkerSlice};
+use super::slots::Pool;
+use super::worker_slice::{SliceOutcome, WorkerSlice};
 use crate::connection::progress::Progress;
 use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Awaits, Io, Ready};

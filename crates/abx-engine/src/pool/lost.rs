@@ -45,7 +45,7 @@
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
-use super::Pool;
+use super::slots::Pool;
 use crate::connection::slot::{ConnectionUse, SlotState};
 use crate::io::Io;
 use crate::protocol::{Lost, Protocol};
@@ -53,7 +53,6 @@ use crate::protocol::{Lost, Protocol};
 /// How often a request may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Again {
-    /// Each time.
     Always,
     /// Once, over all of its connections.
     Once,
@@ -70,7 +69,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.reconnect(index, now);
     }
 
-    /// The connection broke.
     pub(super) fn broken(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         let slot = &self.slots[index];
         if slot.state == SlotState::Connecting {

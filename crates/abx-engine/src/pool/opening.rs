@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use abx_evidence::{Outcome, Outcomes};
 use abx_sys::Nanos;
 
-use super::Pool;
+use super::slots::Pool;
 use crate::connection::slot::SlotState;
 use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Awaits, Io, Ready, Token};
@@ -26,7 +26,6 @@ pub(super) const CONNECTING_MAX: usize = 128;
 /// For so long at most is taken what came since the last slice.
 const BACKLOG_MAX: Nanos = Nanos(50_000_000);
 
-/// How far the opening of connections is.
 struct OpeningProgress {
     /// Slots that were not tried yet, the next one last.
     untried: Vec<usize>,
@@ -92,7 +91,6 @@ impl OpeningProgress {
     }
 }
 
-/// An opening while it runs.
 struct Opening<'p, I: Io, C: Protocol> {
     pool: &'p mut Pool<I, C>,
     progress: OpeningProgress,
@@ -264,7 +262,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.census.connecting + opening.timed_out < CONNECTING_MAX
     }
 
-    /// Looks whether any has succeeded.
     fn note_made(&self, opening: &mut OpeningProgress, now: Nanos) {
         let new = self.census.made - opening.made;
         if new > 0 {
@@ -276,7 +273,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Ends connects that are out of time.
     fn time_out_connects(&mut self, opening: &mut OpeningProgress, now: Nanos) {
         while let Some((begun, token)) = opening.begun.front().copied() {
             let is_under_way = self.is_under_way(token);

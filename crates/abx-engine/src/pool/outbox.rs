@@ -7,7 +7,7 @@ use std::io;
 
 use abx_sys::Nanos;
 
-use super::Pool;
+use super::slots::Pool;
 use crate::connection::slot::{Slot, SlotState};
 use crate::io::Io;
 use crate::protocol::Protocol;

@@ -26,7 +26,6 @@ pub(crate) struct SharedOpening {
     timeout_ns: AtomicU64,
 }
 
-/// One worker's part of it.
 pub(crate) struct OpeningPart {
     shared: Arc<SharedOpening>,
     told: u64,
@@ -52,7 +51,6 @@ impl OpeningPart {
     }
 }
 
-/// Looks at an opening now and then.
 pub(crate) struct OpeningLook<'a> {
     shared: &'a SharedOpening,
     asked: u64,

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use abx_evidence::{CoursePlan, Outcome, RequestLog, TimelineTally};
 use abx_sys::Nanos;
 
-use super::Pool;
+use super::slots::Pool;
 use crate::connection::clock::{Basis, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
@@ -45,7 +45,6 @@ pub(crate) struct WorkerSlice {
     pub(crate) course: Option<CoursePlan>,
 }
 
-/// How a slice ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SliceOutcome {
     /// The last outcome's time.
@@ -94,7 +93,6 @@ impl WorkerSlice {
     }
 }
 
-/// A slice of requests while it runs.
 struct RequestSlice<'p, I: Io, C: Protocol> {
     pool: &'p mut Pool<I, C>,
     slice: WorkerSlice,
@@ -429,7 +427,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Ends all flights of a slot.
     pub(super) fn finish_all(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         for _ in 0..self.slots[index].flights.len() {
             self.finish(index, outcome, now);

@@ -2,6 +2,9 @@
 
 use abx_wire::http1::answer_header;
 
+/// Bytes of an answer that are kept for a look at its headers.
+pub(super) const START_BYTES: usize = 16 * 1024;
+
 /// Fields of an answer's head, each `None` where it is not there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadFields {
@@ -28,7 +31,6 @@ impl HeadFields {
 /// The most characters of a field that are kept: reports show it on one line.
 const FIELD_MAX: usize = 200;
 
-/// The beginning of a long text.
 fn shortened(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(FIELD_MAX) {
         text.truncate(end);

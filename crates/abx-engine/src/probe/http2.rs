@@ -2,12 +2,12 @@
 
 use abx_sys::ServerAddress;
 use abx_wire::http2::{Client, Event};
-use sha2::{Digest, Sha256};
-use xxhash_rust::xxh3::Xxh3;
 
-use super::line::ProbeConnection;
-use super::{Answer, HeadFields, Patience, ProbeError, hex, keep_start};
-use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
+use super::answer::{Answer, AnswerBody};
+use super::error::ProbeError;
+use super::head_fields::HeadFields;
+use super::line::{Patience, ProbeConnection};
+use crate::plan::{RequestPlan, TlsPlan};
 
 /// Asks once, when the server's settings have come, and reads the answer to its end.
 ///
@@ -24,10 +24,9 @@ pub(super) fn probe_http2(
     let mut client = Client::open(&mut out);
     client.keep_heads();
     let mut line = ProbeConnection::connect(address, tls, patience)?;
-    let (mut sha256, mut xxh3) = (Sha256::new(), Xxh3::new());
+    let mut body = AnswerBody::default();
     let mut buffer = Vec::new();
     let mut said = HeadFields::default();
-    let mut body_start = Vec::new();
     loop {
         line.send(&out)?;
         out.clear();
@@ -47,24 +46,8 @@ pub(super) fn probe_http2(
                     }
                 }
                 Event::Head { .. } => said = HeadFields::of(client.head_text()),
-                Event::Body { bytes, .. } => {
-                    sha256.update(bytes);
-                    xxh3.update(bytes);
-                    keep_start(&mut body_start, bytes);
-                }
-                Event::Done { done, .. } => {
-                    return Ok(Answer {
-                        status: done.status,
-                        body: BodyIdentity {
-                            bytes: done.body_bytes,
-                            xxh3: xxh3.digest(),
-                        },
-                        said,
-                        sha256: hex(&sha256.finalize()),
-                        body_start,
-                        tls: line.tls_session(),
-                    });
-                }
+                Event::Body { bytes, .. } => body.add(bytes),
+                Event::Done { done, .. } => return Ok(body.whole(done, said, &line)),
                 // What it says of other streams is of no matter; ours may still be answered.
                 Event::GoAway { .. } => {}
                 Event::StreamFailed { fault, .. } => return Err(ProbeError::Stream(fault)),

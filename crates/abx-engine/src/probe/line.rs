@@ -9,7 +9,7 @@ use abx_evidence::Wait;
 use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
-use super::{Patience, ProbeError};
+use super::error::ProbeError;
 use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token, is_cut_off};
 use crate::plan::TlsPlan;
@@ -17,21 +17,39 @@ use crate::stopper::Stopper;
 
 /// How often a connection that waits looks whether it was stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// A probe has one connection.
 const TOKEN: Token = Token {
     slot: 0,
     generation: 0,
 };
 
+/// How long a probe waits: until its time is over, or somebody stops it.
+#[derive(Clone, Copy)]
+pub struct Patience<'a> {
+    /// From before the connect to the end of the answer.
+    pub timeout: Duration,
+    /// Who may stop it before that.
+    pub stopper: Option<&'a Stopper>,
+    /// Who hears now and then that it still waits, and for how long it has.
+    pub on_wait: Option<&'a dyn Fn(Duration)>,
+}
+
+impl From<Duration> for Patience<'_> {
+    fn from(timeout: Duration) -> Self {
+        Patience {
+            timeout,
+            stopper: None,
+            on_wait: None,
+        }
+    }
+}
+
 /// A connection with a deadline for all of it.
 pub(super) struct ProbeConnection<'a> {
     io: Box<dyn Io>,
-    /// What the peer has not taken yet.
     unsent: Vec<u8>,
     waiter: Waiter,
     /// What the last wait gave: nothing yet, or that it is over and why.
     waited: Option<Result<(), ProbeError>>,
-    /// Whether a byte of the peer's has come.
     has_received: bool,
     begun: Instant,
     patience: Patience<'a>,
@@ -65,12 +83,10 @@ impl<'a> ProbeConnection<'a> {
         Ok(connection)
     }
 
-    /// How long it has taken so far.
     pub(super) fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// What was agreed on in the TLS handshake.
     pub(super) fn tls_session(&self) -> Option<TlsSession> {
         self.io.tls_session(TOKEN)
     }
@@ -130,7 +146,6 @@ impl<'a> ProbeConnection<'a> {
         self.waited.take().unwrap_or(Ok(()))
     }
 
-    /// The time that is left.
     fn left(&self) -> Result<Duration, ProbeError> {
         if self.patience.stopper.is_some_and(Stopper::is_stopped) {
             return Err(ProbeError::Stopped);

@@ -11,9 +11,9 @@ use abx_wire::websocket::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-use super::head_fields::HeadFields;
-use super::line::ProbeConnection;
-use super::{Patience, ProbeError, START_BYTES};
+use super::error::ProbeError;
+use super::head_fields::{HeadFields, START_BYTES};
+use super::line::{Patience, ProbeConnection};
 use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
 use crate::protocol::message::{frame_kind, payload};
 use crate::random::Random;
@@ -83,15 +83,12 @@ pub fn probe_websocket<'a>(
     .follow(message.map(|message| (message, payload(message, seed))))
 }
 
-/// One protocol of a probe.
 struct ProbeProtocol<'a> {
     line: ProbeConnection<'a>,
     client: Client,
-    /// What is to be sent next.
     out: Vec<u8>,
     /// The first bytes, which mostly hold the whole head.
     start: Vec<u8>,
-    /// Of the message that comes.
     hasher: Xxh3,
 }
 
@@ -174,5 +171,4 @@ impl ProbeProtocol<'_> {
     }
 }
 
-/// The status of a handshake that was accepted.
 const SWITCHED: u16 = 101;

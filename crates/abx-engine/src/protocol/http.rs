@@ -3,7 +3,7 @@
 use abx_evidence::Outcome;
 use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, HeadMemo};
 
-use super::Protocol;
+use super::contract::Protocol;
 use crate::protocol::check;
 use crate::protocol::intake::{Intake, StreamState};
 
@@ -13,7 +13,6 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// For a load of so many requests.
     pub(crate) fn new(requests: usize) -> Http {
         Http {
             memos: (0..requests).map(|_| HeadMemo::default()).collect(),
@@ -132,7 +131,6 @@ impl Intake<'_, Http> {
         check::hash(is_hashing, &mut self.slot.hasher, self.hashers, bytes);
     }
 
-    /// The next event.
     #[inline(always)]
     fn next<'b>(&mut self, input: &mut &'b [u8]) -> Option<Event<'b>> {
         let request = self.request();
@@ -147,7 +145,6 @@ impl Intake<'_, Http> {
         first.map_or(0, |flight| flight.request)
     }
 
-    /// Tells the parser that the peer closed.
     fn end(&mut self) -> StreamState {
         loop {
             match self.slot.client.eof() {

@@ -10,7 +10,7 @@ use abx_wire::http1::{AnswerKind, Done};
 use abx_wire::http2::{Client, EncodedRequest, Event, Fault, StreamFault};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::Protocol;
+use super::contract::Protocol;
 use crate::connection::slot::ConnectionUse;
 use crate::protocol::check;
 use crate::protocol::intake::{Intake, StreamState, note_server_times};
@@ -20,10 +20,8 @@ pub(crate) struct Http2 {
     requests: Vec<EncodedRequest>,
 }
 
-/// Our end of one connection.
 pub(crate) struct StreamsEnd {
     client: Client,
-    /// What is to be sent, and was not yet.
     outbox: Vec<u8>,
     /// The streams that are looked at more closely and whose answers have begun.
     sampled: Vec<SampledStream>,
@@ -38,7 +36,6 @@ struct SampledStream {
 }
 
 impl Http2 {
-    /// For a load of these requests.
     pub(crate) fn new(requests: Vec<EncodedRequest>) -> Http2 {
         Http2 { requests }
     }
@@ -179,7 +176,6 @@ impl Intake<'_, Http2> {
         StreamState::Over
     }
 
-    /// The head of an answer came.
     fn note_head(&mut self, stream: u32) {
         let mut flights = self.slot.flights.iter();
         let Some(flight) = flights.find(|flight| flight.stream == stream) else {

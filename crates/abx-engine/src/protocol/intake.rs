@@ -17,7 +17,6 @@ use crate::protocol::check::Hashers;
 
 /// What the bytes of one receive amounted to, beside whole answers.
 pub(crate) enum StreamState {
-    /// The connection goes on.
     More,
     /// The last answer was whole and ended the connection, so that those behind
     /// it will not come (RFC 9112, section 9.6).
@@ -37,7 +36,6 @@ pub(crate) struct Intake<'a, C: Protocol> {
     pub(crate) progress: &'a mut Progress,
     pub(crate) window: usize,
     pub(crate) now: Nanos,
-    /// Requests that have ended so far.
     pub(crate) answers: usize,
 }
 

@@ -31,7 +31,6 @@ pub(crate) fn frame_kind(message: Message) -> MessageKind {
     }
 }
 
-/// What a right echo of it is.
 pub(crate) fn identity(message: Message, seed: u64) -> BodyIdentity {
     let payload = payload(message, seed);
     BodyIdentity {
@@ -83,7 +82,6 @@ impl MessageSource {
         frame_kind(self.message)
     }
 
-    /// Length of the payload.
     pub(crate) fn bytes(&self) -> u64 {
         u64::from(self.message.bytes)
     }

@@ -10,7 +10,7 @@ use abx_wire::websocket::{
     MessageKind, NONCE_BYTES, SizeLimits,
 };
 
-use super::{Lost, Protocol};
+use super::contract::{Lost, Protocol};
 use crate::plan::LoadPlan;
 use crate::protocol::check;
 use crate::protocol::intake::{Intake, StreamState};
@@ -33,7 +33,6 @@ pub(crate) struct WebSocket {
     pub(crate) gone: Vec<Lost>,
 }
 
-/// What the messages are that come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Messages {
     /// Each is the echo of the first one in flight on its connection, of this kind.
@@ -44,12 +43,10 @@ pub(crate) enum Messages {
     Ignored,
 }
 
-/// A message that somebody said.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReceivedMessage {
     /// The place in the pool of the connection that received it.
     pub(crate) listener: usize,
-    /// Its number.
     pub(crate) number: u64,
     pub(crate) kind: MessageKind,
     /// Length of the payload.
@@ -58,7 +55,6 @@ pub(crate) struct ReceivedMessage {
     pub(crate) received: u64,
 }
 
-/// Our end of one connection.
 pub(crate) struct Talker {
     socket: Client,
     index: usize,
@@ -243,7 +239,6 @@ impl Protocol for WebSocket {
 enum Behind {
     /// A message, or its beginning, that answers nothing.
     Message,
-    /// The end of the connection.
     End(Outcome),
 }
 

@@ -16,7 +16,6 @@ struct Cookie {
 }
 
 impl CookieJar {
-    /// Forgets all of them.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

@@ -32,17 +32,14 @@ pub(crate) struct SessionCount {
     pub(super) stopped_answering: bool,
 }
 
-/// What a worker's users are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoadNeed {
-    /// Go on.
     Needed,
     /// Begin nothing more; what is under way is no matter.
     Over,
 }
 
 impl SessionCount {
-    /// Nothing yet.
     pub(super) fn new(
         slice: &WorkerSlice,
         company: Company,
@@ -87,12 +84,10 @@ impl SessionCount {
         counts
     }
 
-    /// A whole answer has come.
     pub(super) fn is_answered(&mut self) {
         (self.failures, self.timeouts) = (0, 0);
     }
 
-    /// A user's session has ended.
     pub(super) fn ends(&mut self, index: usize, user: &ScenarioUser, outcome: Outcome, now: Nanos) {
         let sample = SessionSample {
             began_ns: user.began.0,
@@ -154,7 +149,6 @@ impl SessionCount {
         self.company.end();
     }
 
-    /// What it has come to.
     pub(super) fn close(mut self, counted: ScenarioTally) -> Tally {
         let window = self.counting.span(self.counted_until);
         for clock in &self.clocks {
@@ -170,12 +164,10 @@ impl SessionCount {
     }
 }
 
-/// What a slice of users came to.
 pub(super) struct RanSlice<I> {
     pub(super) io: I,
     pub(super) users: Vec<ScenarioUser>,
     pub(super) count: SessionCount,
-    /// Of the sessions that count.
     pub(super) tally: ScenarioTally,
     /// By how much waits ended too late, in ns.
     pub(super) late_ns: u64,

@@ -19,7 +19,6 @@ use crate::io::{Awake, Io};
 use crate::plan::{LoadPlan, ScenarioUsers};
 use crate::pool::{Company, SliceOutcome, WorkerSlice};
 
-/// One worker's users.
 pub(crate) struct ScenarioPool<I: Io> {
     /// `None` while a slice runs.
     io: Option<I>,
@@ -54,7 +53,6 @@ impl<I: Io> ScenarioPool<I> {
         self.io.as_mut().expect("it is back when a slice is over")
     }
 
-    /// How many users there are.
     pub(crate) fn count(&self) -> usize {
         self.users.len()
     }
@@ -85,7 +83,6 @@ impl<I: Io> ScenarioPool<I> {
         outcome
     }
 
-    /// What the last slice gave.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
     }

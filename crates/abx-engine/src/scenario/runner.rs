@@ -19,7 +19,6 @@ use crate::stopper::Stopper;
 /// is not asked as fast as refusals come.
 const REST: Nanos = Nanos(100_000_000);
 
-/// Users of one thread.
 pub(crate) struct ScenarioRunner<'a, I: Io> {
     io: I,
     plan: &'a ScenarioPlan,
@@ -34,7 +33,6 @@ pub(crate) struct ScenarioRunner<'a, I: Io> {
     uncounted: ScenarioTally,
     /// What a slice counts; `None` where all sessions count.
     slice: Option<SessionCount>,
-    /// Users who are not done.
     active: usize,
     /// Those of them who wait for an answer.
     asking: usize,
@@ -138,7 +136,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         now
     }
 
-    /// Whether the slice needs the load any longer.
     fn look_at_slice(&mut self, now: Nanos) {
         let Some(slice) = self.slice.as_mut().filter(|_| !self.is_over) else {
             return;
@@ -187,7 +184,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.go_to(index, 0, now);
     }
 
-    /// A user has nothing more to do.
     fn leave(&mut self, index: usize) {
         self.close(index);
         let user = &mut self.users[index];
@@ -195,7 +191,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.active -= 1;
     }
 
-    /// A step comes next, after its pause.
     fn go_to(&mut self, index: usize, step: usize, now: Nanos) {
         let user = &mut self.users[index];
         user.step = step;
@@ -365,7 +360,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.connect(index, now);
     }
 
-    /// A whole answer has come.
     fn answered(&mut self, index: usize, done: Done, now: Nanos) {
         let user = &mut self.users[index];
         user.has_served = true;
@@ -436,7 +430,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.wake_at(index, now.plus(REST));
     }
 
-    /// A session ends under way.
     fn cut(&mut self, index: usize, now: Nanos) {
         self.tally.sessions.cut_off += 1;
         if let Some(slice) = &mut self.slice {

@@ -26,9 +26,7 @@ pub(super) struct ScenarioUser {
     pub(super) line: LineState,
     /// Counts connections, so that an event of an earlier one is known as stale.
     pub(super) generation: u32,
-    /// Whether the connection has brought an answer.
     pub(super) has_served: bool,
-    /// The session's number.
     pub(super) session: u64,
     pub(super) began: Nanos,
     /// Pauses of the session until now.
@@ -43,7 +41,6 @@ pub(super) struct ScenarioUser {
     pub(super) random: Random,
     /// Whether the session is one of those that are counted.
     pub(super) is_counted: bool,
-    /// What its answers brought.
     pub(super) bytes: u64,
     number: u64,
     values: Vec<Option<String>>,
@@ -51,7 +48,6 @@ pub(super) struct ScenarioUser {
     http: Client,
     outgoing: Vec<u8>,
     taken: usize,
-    /// Path and query of the request.
     target: String,
     head: Vec<u8>,
     has_head: bool,
@@ -60,20 +56,15 @@ pub(super) struct ScenarioUser {
     is_body_too_large: bool,
 }
 
-/// What a user does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// Pauses before a step.
     Thinks,
-    /// Waits for the answer to a step.
     Asks,
     /// Has no session for a moment, since one failed without an answer.
     Rests,
-    /// Will begin no further session.
     IsDone,
 }
 
-/// A user's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineState {
     Closed,
@@ -83,15 +74,12 @@ pub(super) enum LineState {
 
 /// What bytes or an end amounted to.
 pub(super) enum LineNews {
-    /// More has to come.
     More,
-    /// The answer is whole.
     Answered(Done),
     /// The connection is of no use, and why.
     Broken(Fault),
     /// It was closed while nothing was awaited.
     ClosedIdle,
-    /// It is broken.
     Failed(StepFault),
 }
 
@@ -182,7 +170,6 @@ impl ScenarioUser {
         (self.has_head, self.is_body_too_large) = (false, false);
     }
 
-    /// A connection is being made.
     pub(super) fn connects(&mut self) {
         self.line = LineState::Connecting;
         self.generation = self.generation.wrapping_add(1);
@@ -190,7 +177,6 @@ impl ScenarioUser {
         self.http = Client::new();
     }
 
-    /// What is still to be sent of the request.
     pub(super) fn unsent(&self) -> &[u8] {
         &self.outgoing[self.taken..]
     }
@@ -206,12 +192,10 @@ impl ScenarioUser {
         is_first
     }
 
-    /// Whether a byte of the answer has come.
     pub(super) fn has_begun(&self) -> bool {
         self.sent.is_some() && self.http.awaited() > 0 && self.http.has_answer_started()
     }
 
-    /// Takes received bytes.
     pub(super) fn take(&mut self, mut input: &[u8], plan: &ScenarioPlan) -> LineNews {
         let mut news = LineNews::More;
         self.bytes += input.len() as u64;
@@ -246,7 +230,6 @@ impl ScenarioUser {
         }
     }
 
-    /// The peer closed.
     pub(super) fn end(&mut self) -> LineNews {
         match self.http.eof() {
             Some(Event::Done(done)) => LineNews::Answered(done),
@@ -299,15 +282,12 @@ fn unsendable(error: &RequestError) -> String {
     }
 }
 
-/// Why a step failed.
 pub(super) struct StepFault {
     pub(super) failure: StepFailure,
-    /// The same as a sentence.
     pub(super) why: String,
 }
 
 impl StepFault {
-    /// What came is no answer.
     pub(super) fn of(fault: Fault) -> StepFault {
         let why = match fault {
             Fault::ClosedEarly => {

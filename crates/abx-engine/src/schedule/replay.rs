@@ -104,7 +104,6 @@ impl Replay {
         self.lasts
     }
 
-    /// The request with this index.
     pub(super) fn get(&self, index: u64) -> Option<ReplayedRequest> {
         self.requests.get(usize::try_from(index).ok()?).copied()
     }

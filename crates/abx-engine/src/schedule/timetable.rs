@@ -12,7 +12,6 @@ use super::amount::PerSecond;
 use super::replay::Replay;
 use super::stages::{STAGE_MAX, Stage, StageList};
 
-/// The moments of planned arrivals.
 #[derive(Debug, Clone)]
 pub(super) struct Timetable {
     moments: PlannedMoments,

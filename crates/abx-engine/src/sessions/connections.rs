@@ -3,8 +3,9 @@
 use abx_sys::{Nanos, ServerAddress};
 use abx_wire::http1::HeadMemo;
 
+use super::plan::SessionTerms;
 use super::session::{Session, SessionProgress};
-use super::{SessionFailure, SessionListener, SessionStep, SessionTerms};
+use super::step::{SessionFailure, SessionListener, SessionStep};
 use crate::event_loop::{NextWait, Timers, Waiter};
 use crate::io::{Awaits, Io, Received, Token};
 
@@ -22,7 +23,6 @@ pub(super) struct SessionConnections<I: Io> {
     /// Of one request; several are answered alike more often than not.
     memo: HeadMemo,
     sessions: Vec<Session>,
-    /// Places that no session has.
     free: Vec<usize>,
     open: u64,
     /// Looks at timeouts that are planned, the earliest first.
@@ -65,7 +65,6 @@ impl<I: Io> SessionConnections<I> {
         self.end.is_some_and(|end| self.io.now() >= end)
     }
 
-    /// How many are open or being made.
     pub(super) fn open(&self) -> u64 {
         self.open
     }
@@ -127,7 +126,6 @@ impl<I: Io> SessionConnections<I> {
         }
     }
 
-    /// The connection stands.
     pub(super) fn stands(&mut self, index: usize, now: Nanos, listener: &mut dyn SessionListener) {
         let session = &mut self.sessions[index];
         session.stands = true;
@@ -161,7 +159,6 @@ impl<I: Io> SessionConnections<I> {
         Ok(())
     }
 
-    /// Why the back end calls a connection broken.
     fn failure(&mut self, token: Token) -> SessionFailure {
         match self.io.take_fault(token) {
             None => SessionFailure::Reset,
@@ -206,7 +203,6 @@ impl<I: Io> SessionConnections<I> {
         }
     }
 
-    /// A session has failed, and its connection is closed.
     pub(super) fn fail(
         &mut self,
         index: usize,
@@ -218,7 +214,6 @@ impl<I: Io> SessionConnections<I> {
         self.leave(index, now, listener);
     }
 
-    /// Closes a session's connection.
     pub(super) fn leave(&mut self, index: usize, now: Nanos, listener: &mut dyn SessionListener) {
         self.lose(index);
         self.open -= 1;
@@ -245,7 +240,6 @@ impl<I: Io> SessionConnections<I> {
         None
     }
 
-    /// Tells of a tick that has passed.
     pub(super) fn tick(&mut self, now: Nanos, listener: &mut dyn SessionListener) {
         if now >= self.next_tick {
             self.next_tick = now.plus(self.tick);
@@ -258,7 +252,6 @@ impl<I: Io> SessionConnections<I> {
         session.is_open && session.generation == token.generation
     }
 
-    /// Until when a session has to make progress.
     fn deadline(&self, index: usize) -> Nanos {
         let session = &self.sessions[index];
         let Some(timeout) = self.timeout.filter(|_| !session.rests()) else {

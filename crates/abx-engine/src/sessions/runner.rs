@@ -5,8 +5,9 @@ use abx_wire::http1::AnswerKind;
 
 use super::begins::Begins;
 use super::connections::SessionConnections;
+use super::plan::SessionPlan;
 use super::session::SessionProgress;
-use super::{SessionClient, SessionFailure, SessionPlan};
+use super::step::{SessionClient, SessionFailure};
 use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;
@@ -14,7 +15,6 @@ use crate::stopper::Stopper;
 /// So many sessions are begun before it is looked at what has come for others.
 pub(super) const BEGUN_MAX: u64 = 128;
 
-/// A load of sessions while it runs.
 pub(crate) struct SessionRunner<'a, I: Io> {
     connections: SessionConnections<I>,
     begins: Begins,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use abx_sys::Nanos;
 use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, HeadMemo};
 
-use super::{SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionStep};
+use super::step::{SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionStep};
 
 /// A place for one session at a time.
 pub(super) struct Session {
@@ -36,7 +36,6 @@ pub(super) struct Session {
     coming: Coming,
 }
 
-/// A request that is to be sent.
 struct Unsent {
     call: u64,
     kind: AnswerKind,
@@ -44,7 +43,6 @@ struct Unsent {
     end: usize,
 }
 
-/// A request under way.
 struct Call {
     number: u64,
     /// When its first byte was handed over, from the load's beginning.
@@ -65,9 +63,7 @@ struct Coming {
 
 /// What bytes or an end amounted to for a session.
 pub(super) enum SessionProgress {
-    /// It goes on.
     GoesOn,
-    /// All that was asked is answered.
     IsAnswered,
     /// So it is, and the peer has closed.
     IsOver,
@@ -177,7 +173,6 @@ impl Session {
         self.waiting.push_back(Unsent { call, kind, end });
     }
 
-    /// What is still to be sent.
     pub(super) fn unsent(&self) -> &[u8] {
         &self.outgoing[self.taken..]
     }
@@ -222,7 +217,6 @@ impl Session {
         }
     }
 
-    /// Takes received bytes.
     pub(super) fn take(
         &mut self,
         mut input: &[u8],

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use abx_sys::Nanos;
 use abx_wire::http1::AnswerKind;
 
-use super::{SessionListener, SessionTerms};
+use super::plan::SessionTerms;
+use super::step::SessionListener;
 
 /// A load of visits.
 pub struct VisitPlan {
@@ -84,7 +85,6 @@ pub(super) struct AskedCall {
     pub(super) request: Vec<u8>,
 }
 
-/// A connection of a visit.
 pub(super) struct Link {
     /// Its place among the connections of the load.
     pub(super) index: usize,
@@ -92,16 +92,13 @@ pub(super) struct Link {
     pub(super) calls: VecDeque<AskedCall>,
 }
 
-/// A visit while it lasts.
 pub(super) struct VisitState {
     pub(super) began: Nanos,
     /// The one that it is at, and those behind it.
     bursts: VecDeque<VisitBurst>,
     /// Calls of the first of these that were asked.
     asked: u32,
-    /// Calls that were asked in all.
     pub(super) asked_calls: usize,
-    /// Calls that no connection has taken.
     pub(super) waiting: VecDeque<AskedCall>,
     /// In the order in which they were begun.
     pub(super) links: Vec<Link>,
@@ -109,15 +106,10 @@ pub(super) struct VisitState {
     pub(super) answers: u64,
 }
 
-/// What a visit does next.
 pub(super) enum VisitNext {
-    /// Answers are under way.
     Awaits,
-    /// So many calls.
     Asks(u32),
-    /// Nothing for so long.
     Thinks(Nanos),
-    /// Nothing any more.
     Ends,
 }
 

@@ -6,17 +6,17 @@ use abx_sys::Nanos;
 
 use super::begins::Begins;
 use super::connections::SessionConnections;
+use super::plan::answer_kind;
 use super::runner::BEGUN_MAX;
 use super::session::SessionProgress;
+use super::step::{SessionFailure, SessionListener, SessionStep};
 use super::visit::{
     AskedCall, Link, VisitCall, VisitClient, VisitEnd, VisitNext, VisitPlan, VisitState,
 };
-use super::{SessionFailure, SessionListener, SessionStep, answer_kind};
 use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;
 
-/// A load of visits while it runs.
 pub(crate) struct VisitRunner<'a, I: Io> {
     connections: SessionConnections<I>,
     begins: Begins,
@@ -36,7 +36,6 @@ pub(crate) struct VisitRunner<'a, I: Io> {
     together: u64,
 }
 
-/// What holds for every visit.
 struct VisitTerms {
     connections: usize,
     piped: usize,
@@ -97,7 +96,6 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// Closes the connections of visits that have ended.
     fn settle(&mut self) {
         while let Some((visit, end)) = self.ended.pop_front() {
             let now = self.connections.now();
@@ -223,7 +221,6 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         true
     }
 
-    /// Sends what a connection was given, when it stands.
     fn send(&mut self, index: usize, now: Nanos) {
         let session = self.connections.session(index);
         if !session.stands {

@@ -37,7 +37,6 @@ pub(crate) trait AnyPool {
     fn run(&mut self, slice: WorkerSlice, company: Company, stop: &Arc<AtomicBool>)
     -> SliceOutcome;
 
-    /// What the last slice gave.
     fn tally(&self) -> &Tally;
 
     /// How many connections stand, where that is what a load is about.
@@ -46,7 +45,6 @@ pub(crate) trait AnyPool {
     /// What was waited awake since this was last asked.
     fn take_awake(&mut self) -> Awake;
 
-    /// The pool's clock.
     fn now(&mut self) -> Nanos;
 }
 

@@ -47,7 +47,6 @@ pub enum SliceNews {
     Stretches(Vec<ToldStretch>),
 }
 
-/// When somebody looks while workers are waited for.
 struct Looks {
     /// `None` for never.
     next: Option<Instant>,

@@ -33,7 +33,6 @@ impl PoolId {
         self.part.connections(self.connections)
     }
 
-    /// How many connections it has itself.
     pub(super) fn size(self) -> u64 {
         let (first, next) = self.own();
         next - first

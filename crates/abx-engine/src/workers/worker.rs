@@ -21,9 +21,7 @@ pub(crate) enum WorkerOrder {
     Open(PoolId, Box<PoolParts>, OpeningPart),
     /// Reopen what has died, before a slice.
     Refresh(PoolId, OpeningPart),
-    /// Load.
     Run(PoolId, SliceShare),
-    /// Close the connections.
     Close(PoolId),
 }
 
@@ -40,7 +38,6 @@ pub(crate) struct SliceShare {
     pub(crate) slice: Arc<SharedSlice>,
 }
 
-/// What a worker answers.
 pub(crate) enum WorkerReply {
     /// To `Open` and `Refresh`: how many connections stand, how many of them are
     /// new, and how tries ended badly.

@@ -2,6 +2,7 @@
 //! An expectation is a question to a record and no part of it: start at
 //! [`Expectation::parse`] for the words, at [`answers`] for the answer.
 
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod limit_state;
 mod reading;

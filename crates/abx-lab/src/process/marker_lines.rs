@@ -1,5 +1,6 @@
 //! Lines `marker NAME` in what a command prints, and all that it prints beside them.
 
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 
 use abx_evidence::timer::Marker;

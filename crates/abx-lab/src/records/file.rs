@@ -1,6 +1,7 @@
 //! The text of a file, plain or compressed by zstd. Which of them a file is, its first
 //! bytes say; which one is written, its name.
 
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 
 use std::fs::File;

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use abx_lab::scenario_file::{parse, read, schema};
-use abx_lab::study_file::fuzz;
 use proptest::prelude::*;
 use serde_json::Value;
+
+use crate::fuzz;
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")

@@ -4,6 +4,7 @@
 //! load is made of. A log has whole seconds: the n requests of a second are spread evenly
 //! over it in the order of the log, the first at its beginning.
 
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod line;
 mod read;

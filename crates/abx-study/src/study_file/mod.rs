@@ -19,7 +19,6 @@ mod check_subject;
 mod check_tls;
 mod conform;
 mod document;
-pub mod fuzz;
 mod key_position;
 mod mistake;
 mod model;

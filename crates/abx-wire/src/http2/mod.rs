@@ -11,7 +11,6 @@ mod control;
 mod event;
 mod fields;
 mod frame;
-pub mod fuzz;
 mod head;
 mod hpack;
 mod huffman;

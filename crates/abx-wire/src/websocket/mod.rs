@@ -14,7 +14,6 @@ mod endpoint;
 mod event;
 mod fault;
 mod frame;
-pub mod fuzz;
 mod handshake;
 mod inbound;
 mod mask;

@@ -1,6 +1,7 @@
 //! Bytes to events and back: HTTP of both sides, HTTP/2 and WebSocket.
 
 mod client;
+mod fuzz;
 mod http10;
 mod http2;
 mod memo;

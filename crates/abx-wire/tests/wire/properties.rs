@@ -1,8 +1,9 @@
 //! Promises for any bytes, checked by the bodies that the fuzz targets call.
 
-use abx_wire::fuzz;
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use crate::fuzz::http1 as fuzz;
 
 /// Parts that messages are made of, right and wrong, so that chance gets far.
 const PARTS: &[&str] = &[

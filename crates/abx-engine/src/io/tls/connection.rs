@@ -105,7 +105,6 @@ impl TlsConnection {
         end
     }
 
-    /// The handshake is over, now.
     pub(super) fn shaken(&mut self, now: Nanos) {
         self.handshake = Some(Handshake {
             span: now.since(self.connected),
@@ -205,7 +204,6 @@ impl TlsConnection {
         })
     }
 
-    /// The same in more detail.
     pub(super) fn terms(&self) -> Option<TlsTerms> {
         let TlsSession {
             version, cipher, ..

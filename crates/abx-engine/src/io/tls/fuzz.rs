@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use abx_wire::fuzz::pieces;
-
 use super::config::TlsClient;
 use super::connection::TlsConnection;
 use crate::plan::{TlsPlan, TlsTrust};
@@ -21,6 +19,11 @@ pub fn any_records(data: &[u8]) {
     let whole = has_failed(&[records]);
     let split = has_failed(&pieces(records, *seed));
     assert_eq!(whole, split, "pieces change what becomes of the connection");
+}
+
+/// Cuts bytes in pieces of 1 to 64 bytes.
+fn pieces(bytes: &[u8], seed: u8) -> Vec<&[u8]> {
+    bytes.chunks(usize::from(seed % 64) + 1).collect()
 }
 
 /// Whether the connection failed over these pieces.

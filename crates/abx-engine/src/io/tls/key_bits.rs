@@ -87,7 +87,6 @@ impl<'a> Der<'a> {
 mod tests {
     use super::*;
 
-    /// A value of DER.
     fn der(tag: u8, content: &[u8]) -> Vec<u8> {
         let length = content.len();
         let mut all = match u8::try_from(length) {

@@ -6,6 +6,7 @@
 
 mod config;
 mod connection;
+#[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod key_bits;
 mod remedy;
@@ -33,7 +34,6 @@ pub(crate) struct Tls<I> {
     connections: Vec<Option<TlsConnection>>,
     /// Used again for each wait.
     below: Vec<Ready>,
-    /// What one receive gave, decrypted.
     received: Vec<u8>,
 }
 
@@ -159,7 +159,6 @@ impl<I: Io> Tls<I> {
     }
 }
 
-/// What a pull came to.
 enum Pull {
     Bytes,
     Skipped(u64),

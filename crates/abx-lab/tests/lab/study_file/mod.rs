@@ -13,11 +13,13 @@ use std::time::Duration;
 use self::mistakes::MISTAKES;
 use abx_engine::schedule::Arrivals;
 use abx_evidence::ExpectedStatus;
-use abx_lab::study_file::{Need, RunSpec, StudyFile, StudyFileError, fuzz, parse, read, schema};
+use abx_lab::study_file::{Need, RunSpec, StudyFile, StudyFileError, parse, read, schema};
 use abx_lab::{ExpectBody, Load, Pin, SliceLength, Source, Template};
 use abx_sys::process::Signal;
 use proptest::prelude::*;
 use serde_json::Value;
+
+use crate::fuzz;
 
 /// Every section that there is, and most keys.
 const GOOD: &str = r#"schema = "abx.study_file/1"

@@ -1,10 +1,10 @@
 //! Promises for any bytes, checked by the body that the fuzz target calls.
 
-use abx_wire::http2::fuzz;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::fuzz::http2 as fuzz;
 
 /// Frames of all kinds, right and wrong, on the streams that are open and on others.
 fn any_frame() -> impl Strategy<Value = Vec<u8>> {

@@ -1,12 +1,12 @@
 //! Promises for any bytes, checked by the bodies that the fuzz targets call.
 
-use abx_wire::websocket::fuzz;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::support::{
     BINARY, CLOSE, CONTINUATION, FIN, PING, PONG, TEXT, close_payload, masked, plain,
 };
+use crate::fuzz::websocket as fuzz;
 
 /// Frames, right and wrong, so that chance gets far.
 fn frame() -> impl Strategy<Value = (u8, Vec<u8>)> {

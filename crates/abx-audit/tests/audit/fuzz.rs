@@ -1,6 +1,6 @@
 //! What must hold for any text, called by the fuzz target and by property tests.
 
-use crate::{Audit, ReportText, audit};
+use abx_audit::{Audit, ReportText, audit};
 
 /// Audits a text: every figure stands in it on the line that is given, and every finding
 /// rests on lines of it.

@@ -3,11 +3,12 @@
 //! The same bytes come once whole and once in pieces: events and what is written must be the
 //! same, bodies joined; all bytes must be taken, and every loop must end.
 
-use super::{
+use abx_wire::http1::{Persistence, Request, Version};
+use abx_wire::http2::{
     Client, EncodedRequest, Event, PREFACE, RequestEvent, ResponseHead, STREAMS_MAX, Server,
 };
-use crate::fuzz::pieces;
-use crate::http1::{Persistence, Request, Version};
+
+use super::pieces::pieces;
 
 /// Bytes from a server: `data` begins with two bytes that choose the requests and the pieces.
 ///

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::scenario::{self, ScenarioFileError};
-use super::{StudyFileError, parse};
+use abx_lab::scenario_file::{self, ScenarioFileError};
+use abx_lab::study_file::{StudyFileError, parse};
 
 /// Parses a text that is also the text of its templates. Whatever is wrong with
 /// it has a line of it, and a message on one line.
@@ -21,7 +21,7 @@ pub fn any_text(text: &str) {
 /// # Panics
 /// When a promise is broken.
 pub fn any_scenario(text: &str) {
-    match scenario::parse(text, Path::new("scenario.toml"), &|_| Ok(text.to_owned())) {
+    match scenario_file::parse(text, Path::new("scenario.toml"), &|_| Ok(text.to_owned())) {
         Ok(read) => assert!(!read.steps.is_empty(), "a scenario without a step"),
         Err(ScenarioFileError::Content(error)) => check(text, error),
         Err(error) => panic!("nothing was read from disk: {error}"),

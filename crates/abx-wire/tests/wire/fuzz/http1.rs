@@ -3,10 +3,12 @@
 //! Each body feeds the same bytes once whole and once in pieces. The events must
 //! be the same, bodies joined; all bytes must be taken, and every loop must end.
 
-use crate::http1::{
+use abx_wire::http1::{
     AnswerKind, Client, Done, Event, Fault, HeadMemo, Method, Server, ServerEvent, Version,
     server_timings,
 };
+
+use super::pieces::pieces;
 
 /// Answers: `data` begins with two bytes that choose the kind and the pieces.
 ///
@@ -233,19 +235,4 @@ fn server_steps(pieces: &[&[u8]]) -> Vec<ServerStep> {
         assert!(input.is_empty(), "bytes are left");
     }
     steps
-}
-
-/// Cuts `bytes` in pieces of 1 to 64 bytes; the same seed gives the same cuts.
-pub fn pieces(mut bytes: &[u8], seed: u8) -> Vec<&[u8]> {
-    let largest = 1_u32 << (seed % 7);
-    let mut random = u32::from(seed);
-    let mut pieces = Vec::new();
-    while !bytes.is_empty() {
-        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let length = ((random >> 16) % largest + 1) as usize;
-        let (piece, rest) = bytes.split_at(length.min(bytes.len()));
-        pieces.push(piece);
-        bytes = rest;
-    }
-    pieces
 }

@@ -4,12 +4,13 @@
 //! is written must be the same, data joined; all bytes must be taken, and every
 //! loop must end.
 
-use super::{
-    Client, ClientOptions, EncodedOpening, Event, Fault, FragmentPlace, Masking, Message,
-    MessageKind, Offer, Opening, Server, SizeLimits,
+use abx_wire::http1;
+use abx_wire::websocket::{
+    BEGINNING_BYTES, Client, ClientOptions, EncodedOpening, Event, Fault, FragmentPlace, Masking,
+    Message, MessageKind, Offer, Opening, Server, SizeLimits,
 };
-use crate::fuzz::pieces;
-use crate::http1;
+
+use super::pieces::pieces;
 
 /// Bytes from a server: `data` begins with two bytes that choose whether the
 /// handshake is done, and the pieces.
@@ -212,7 +213,7 @@ fn check_message(message: Message, steps: &[Step]) {
     );
     assert_eq!(
         message.beginning().len(),
-        payload.len().min(super::BEGINNING_BYTES)
+        payload.len().min(BEGINNING_BYTES)
     );
     let is_text = message.kind == MessageKind::Text;
     assert!(

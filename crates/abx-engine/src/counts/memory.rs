@@ -1,0 +1,115 @@
+//! A back end of HTTP/1.1 over memory.
+
+use std::io;
+use std::net::IpAddr;
+
+use abx_sys::{Nanos, ServerAddress};
+
+use crate::io::{Awaits, Io, Ready, Received, Token};
+
+pub(super) const CONNECTIONS: u32 = 50;
+/// What one look at the clock takes.
+pub(super) const TICK: Nanos = Nanos(40);
+/// What the peer takes for a batch of answers.
+pub(super) const BATCH: Nanos = Nanos(50_000);
+
+/// A back end in which every request has its answer at the next wait.
+pub(super) struct Memory {
+    /// As many of one answer as are in flight at most.
+    answers: Vec<u8>,
+    now: Nanos,
+    next: Vec<Ready>,
+    /// Bytes of as many requests.
+    request_bytes: usize,
+    connections: Vec<MemoryConnection>,
+}
+
+#[derive(Clone, Copy)]
+struct MemoryConnection {
+    /// How much of the answers was pulled, or is not due; all of them when none is.
+    place: usize,
+    to_skip: usize,
+    most: usize,
+}
+
+impl Memory {
+    pub(super) fn new(request_bytes: usize, answer: &[u8], pipeline: usize) -> Memory {
+        let answers = answer.repeat(pipeline);
+        let connection = MemoryConnection {
+            place: answers.len(),
+            to_skip: 0,
+            most: usize::MAX,
+        };
+        Memory {
+            answers,
+            now: Nanos(1),
+            next: Vec::new(),
+            request_bytes: request_bytes * pipeline,
+            connections: vec![connection; CONNECTIONS as usize],
+        }
+    }
+
+    fn connection(&mut self, token: Token) -> &mut MemoryConnection {
+        &mut self.connections[token.slot as usize]
+    }
+}
+
+impl Io for Memory {
+    fn now(&mut self) -> Nanos {
+        self.now = self.now.plus(TICK);
+        self.now
+    }
+
+    fn connect(&mut self, token: Token, _: &ServerAddress, _: Option<IpAddr>) -> io::Result<()> {
+        self.next.push(Ready::Connected(token));
+        Ok(())
+    }
+
+    fn close(&mut self, _: Token) {}
+
+    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        self.next.push(Ready::Receivable(token));
+        let all = self.request_bytes;
+        self.connection(token).place = match all - bytes.len() {
+            0 => 0,
+            // One request is to one answer as all of them are to all.
+            offset => offset * self.answers.len() / all,
+        };
+        Ok(bytes.len())
+    }
+
+    fn skip(&mut self, token: Token, bytes: u64) {
+        self.connection(token).to_skip = usize::try_from(bytes).expect("it lies in memory");
+    }
+
+    fn limit_receive(&mut self, token: Token, most: usize) {
+        self.connection(token).most = most;
+    }
+
+    fn wait(&mut self, _: Nanos, _: Awaits, ready: &mut Vec<Ready>) -> Nanos {
+        ready.clear();
+        std::mem::swap(&mut self.next, ready);
+        self.now = self.now.plus(BATCH);
+        self.now
+    }
+
+    fn is_acknowledged(&mut self, _: Token) -> bool {
+        true
+    }
+
+    fn receive(&mut self, token: Token) -> Received<'_> {
+        let connection = &mut self.connections[token.slot as usize];
+        let rest = &self.answers[connection.place..];
+        if rest.is_empty() {
+            return Received::Nothing;
+        }
+        if connection.to_skip > 0 {
+            let skipped = std::mem::take(&mut connection.to_skip);
+            connection.place += skipped;
+            return Received::Skipped(skipped as u64);
+        }
+        let bytes = &rest[..rest.len().min(connection.most)];
+        connection.place += bytes.len();
+        Received::Bytes(bytes)
+    }
+}

@@ -1,0 +1,199 @@
+//! What every back end keeps, and what goes over it.
+
+use std::io;
+use std::net::IpAddr;
+
+use abx_evidence::TlsTerms;
+use abx_evidence::record::TlsSession;
+use abx_sys::{Nanos, ServerAddress};
+
+/// Whether a send failed because the peer takes no more bytes. What it sent before that, which
+/// may be a whole response, can still be received: an event follows, and the end comes after it.
+pub(crate) fn is_cut_off(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// Below this span the clock is read again before a wait, so that what was done
+/// since the last reading does not make it end late.
+pub(super) const NEAR: Nanos = Nanos(20_000_000);
+
+/// How a TLS connection came to stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Handshake {
+    /// From when its socket was connected to when the last of the handshake had come.
+    pub(crate) span: Nanos,
+    /// Whether it resumed the session of an earlier connection.
+    pub(crate) is_resumed: bool,
+}
+
+/// Names one connection of a back end: a place, and which of the place's
+/// connections in turn.
+///
+/// The engine chooses both. Places are small numbers from 0; a place has one
+/// connection at a time, and each further one has a new generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Awaits {
+    Answers,
+    /// Nothing that the other side would send now.
+    Nothing,
+}
+
+impl Awaits {
+    /// What is awaited with so many requests in flight.
+    pub(crate) fn of(requests: usize) -> Awaits {
+        match requests {
+            0 => Awaits::Nothing,
+            _ => Awaits::Answers,
+        }
+    }
+}
+
+/// How long a back end waited for answers without sleeping, and without finding any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Awake {
+    /// Processor time of it.
+    pub(crate) on_cpu_ns: u64,
+    /// Time of it in which the thread did not have its processor.
+    pub(crate) off_cpu_ns: u64,
+}
+
+#[derive(Debug)]
+pub(crate) enum Ready {
+    Connected(Token),
+    /// It could not be made; nothing of it is left to be closed.
+    Unconnected(Token, io::Error),
+    /// The rest of what was taken in part can be sent now.
+    MaySend(Token),
+    /// There is something to receive: bytes, an end or a failure.
+    Receivable(Token),
+}
+
+#[derive(Debug)]
+pub(crate) enum Received<'a> {
+    /// The next bytes, at least one; valid until the next call to the back end.
+    Bytes(&'a [u8]),
+    /// So many bytes, at least one, were discarded as [`Io::skip`] had asked.
+    Skipped(u64),
+    /// No more in this turn; another [`Ready::Receivable`] follows when there is more.
+    Nothing,
+    /// The peer will send no more.
+    Ended,
+    Failed,
+}
+
+/// Moves the bytes of one pool's connections, on one thread, without blocking
+/// anywhere but in [`Io::wait`].
+///
+/// The rules that every back end keeps and the engine relies on:
+///
+/// - **Tokens.** Every call but `connect` names a connection that was not closed
+///   since. `wait` lists nothing of a connection closed before it. SUBTLE: the
+///   engine may close connections while it works through a list, so it is the
+///   engine that drops what the same list still says of them, by generation.
+/// - **Order.** `Connected` or `Unconnected` comes first and once for each
+///   `connect` that answered `Ok`. Of one connection a list holds at most one
+///   `Receivable`.
+/// - **Pulling.** After `Receivable` the engine pulls until `Nothing`, `Ended` or
+///   `Failed`, or closes the connection. Until then no other `Receivable` need
+///   come; afterwards it comes for whatever is new. After `Ended` and `Failed` the
+///   engine closes.
+/// - **Turns.** A peer that sends without end must not keep the engine in one list: `Nothing`
+///   also ends a turn of `TURN_BYTES`. Then the next `wait` lists the connection
+///   again, and does not sleep. The engine does not see the difference.
+/// - **Bytes** come exactly once and in order, those before an end or a failure
+///   before it, as far as the kernel still has them.
+/// - **Sending.** What was taken goes out in order. A short count is followed by `MaySend`.
+/// - **Cost.** No call allocates per request.
+pub(crate) trait Io {
+    /// Reads the clock that all moments here are on.
+    fn now(&mut self) -> Nanos;
+
+    /// Starts to connect to `to`, from the address `from` when one is given.
+    ///
+    /// # Errors
+    /// What is known at once; nothing is left to be closed then.
+    fn connect(&mut self, token: Token, to: &ServerAddress, from: Option<IpAddr>)
+    -> io::Result<()>;
+
+    fn close(&mut self, token: Token);
+
+    /// Sends bytes and answers how many were taken; zero is "none for now". The caller keeps
+    /// the rest, which [`Ready::MaySend`] follows.
+    ///
+    /// # Errors
+    /// The connection is broken. There may still be bytes to receive.
+    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize>;
+
+    /// The next `bytes` of this connection are of no interest: they are counted
+    /// by [`Received::Skipped`], in one or more pulls, before any further `Bytes`,
+    /// and discarded unread. Asked for while nothing is left of an earlier one.
+    fn skip(&mut self, token: Token, bytes: u64);
+
+    /// Says how much one pull should bring at most, from now on.
+    ///
+    /// A wish, for a caller that wants to skip what comes behind a head; a back
+    /// end may give more.
+    fn limit_receive(&mut self, token: Token, most: usize);
+
+    /// Waits until something is ready or the moment `until` is reached, and
+    /// fills `ready` anew. Answers the one reading of the clock that all of the
+    /// list shares. A moment that has passed only looks; a signal may end the
+    /// wait early, with an empty list. While answers are awaited a back end may stay
+    /// awake, so that the server's sends wake nobody up.
+    fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos;
+
+    /// What was waited awake since this was last asked; nothing where that is not done.
+    fn take_awake(&mut self) -> Awake {
+        Awake::default()
+    }
+
+    /// Whether the peer's kernel has acknowledged all that was sent on a connection. At
+    /// an orderly end this tells whether the peer had everything before it closed: a
+    /// kernel that closes acknowledges what came before, and nothing that comes later.
+    fn is_acknowledged(&mut self, token: Token) -> bool;
+
+    fn receive(&mut self, token: Token) -> Received<'_>;
+
+    /// Why TLS failed on a connection that stood: its peer sent a record that breaks a rule, or an
+    /// alert. In TLS 1.3 the latter may refuse a client after the handshake is over on this side.
+    /// Gives it once.
+    fn take_fault(&mut self, _: Token) -> Option<io::Error> {
+        None
+    }
+
+    /// The TLS handshake of a connection that stands; `None` without one.
+    fn handshake(&self, _: Token) -> Option<Handshake> {
+        None
+    }
+
+    /// What was agreed on in the TLS handshake of a connection; `None` without one.
+    fn tls_session(&self, _: Token) -> Option<TlsSession> {
+        None
+    }
+
+    fn tls_terms(&self, _: Token) -> Option<TlsTerms> {
+        None
+    }
+}
+
+/// A token as an epoll set keeps it.
+pub(super) fn number(token: Token) -> u64 {
+    u64::from(token.generation) << 32 | u64::from(token.slot)
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "each half is 32 bits")]
+pub(super) fn token(number: u64) -> Token {
+    Token {
+        slot: number as u32,
+        generation: (number >> 32) as u32,
+    }
+}

@@ -1,0 +1,381 @@
+//! The slots of a pool, and the making of a connection.
+
+use std::io;
+use std::sync::Arc;
+
+use abx_evidence::{Outcome, Outcomes, Tally};
+use abx_sys::Nanos;
+
+use super::census::Census;
+use super::company::Company;
+use super::course::CourseKeeper;
+use super::dispatcher::Dispatcher;
+use super::exchange;
+use super::shared_opening::OpeningPart;
+use crate::connection::encoded::Encoded;
+use crate::connection::progress::Progress;
+use crate::connection::slot::{Slot, SlotState};
+use crate::connection::template::{RequestTemplate, ValuesToFill};
+use crate::event_loop::Waiter;
+use crate::io::{Awake, Io, Ready, Token};
+use crate::plan::{Asked, LoadPlan, Pacing};
+use crate::protocol::check::{Hashers, Sampler};
+use crate::protocol::{Lost, Protocol};
+use crate::random::Chooser;
+use crate::schedule::{Arrivals, ScheduleShare};
+
+/// The rest after a failed connect, doubled with each further one.
+pub(super) const REST_MIN: Nanos = Nanos(1_000_000);
+pub(super) const REST_DOUBLINGS_MAX: u32 = 7;
+/// Copies of one request that are kept to be sent by one call take so many bytes at most.
+const COPIES_BYTES_MAX: usize = 1024 * 1024;
+
+/// Connections to one subject and what came over them.
+pub(crate) struct Pool<I: Io, C: Protocol> {
+    pub(super) plan: LoadPlan,
+    pub(super) protocol: C,
+    /// Each request of the plan, as it is sent.
+    pub(super) encoded: Vec<Encoded>,
+    pub(super) values: ValuesToFill,
+    /// Used again for each request that is put together.
+    pub(super) written: Vec<u8>,
+    pub(super) chooser: Chooser,
+    /// Which of all connections of the load this worker's first one is.
+    pub(super) first: usize,
+    pub(crate) io: I,
+    pub(super) waiter: Waiter,
+    pub(crate) slots: Vec<Slot<C::Client>>,
+    /// Requests that a slot has in flight at most.
+    pub(super) window: usize,
+    /// A slot with fewer in flight gets more of them; see [`refill_below`].
+    pub(super) refill_below: usize,
+    /// Whether a slot that has room sends at once, whatever it did before.
+    pub(super) is_plain: bool,
+    pub(super) sampler: Sampler,
+    pub(super) hashers: Hashers,
+    pub(super) tally: Tally,
+    pub(crate) progress: Progress,
+    pub(super) dispatcher: Dispatcher,
+    pub(super) company: Company,
+    pub(super) course: CourseKeeper,
+    pub(super) census: Census,
+    pub(super) opening_share: ScheduleShare,
+    pub(super) opening_part: OpeningPart,
+    /// When the last slice ended.
+    pub(super) suspended_since: Nanos,
+    /// Slices that have run, each of which draws its own arrivals.
+    pub(super) slices: u64,
+    /// Connections that bytes came on which no request asked for, outside of what counts;
+    /// those since the last slice are told with the next one.
+    pub(super) unsolicited: u64,
+    /// How connects outside of slices ended badly.
+    pub(crate) connect_failures: Outcomes,
+}
+
+/// Below how many requests in flight a slot gets more of them.
+///
+/// In an open loop a request goes out when it is due, so any room will do. A
+/// closed loop waits until half of the window is left, so that one call sends many,
+/// which halves what a send costs and leaves the subject enough to do meanwhile.
+fn refill_below(plan: &LoadPlan, window: usize) -> usize {
+    match plan.pacing.arrivals {
+        Arrivals::Closed => window / 2 + 1,
+        _ => window,
+    }
+}
+
+fn encoded_of<C: Protocol>(
+    plan: &LoadPlan,
+    asked: &Asked,
+    bytes: &[u8],
+    values: &mut ValuesToFill,
+) -> Encoded {
+    let request = &asked.request;
+    let template = (!request.placeholders.is_empty()).then(|| {
+        let template = match C::HAS_STREAMS {
+            true => RequestTemplate::of_stream(request, plan.tls.is_some(), values),
+            false => RequestTemplate::of(request, plan.keep_alive, values),
+        };
+        Box::new(template.expect("it was made before, to see whether it can be"))
+    });
+    let most = COPIES_BYTES_MAX / bytes.len().max(1);
+    let count = match template {
+        Some(_) => 0,
+        None => (plan.window() as usize).min(most).max(1),
+    };
+    Encoded {
+        bytes: match template {
+            // When the last one was not sent, those before it were, however long it is.
+            Some(_) => usize::MAX,
+            None => bytes.len(),
+        },
+        copies: bytes.repeat(count),
+        count,
+        kind: request.answer_kind(),
+        // The bodies of several streams come in frames between each other.
+        has_large_answer: !C::HAS_STREAMS && exchange::has_large_answer(plan, asked),
+        is_idempotent: request.is_idempotent(),
+        template,
+    }
+}
+
+impl<I: Io, C: Protocol> Pool<I, C> {
+    /// Makes a pool of `connections` slots; none is connected yet.
+    pub(crate) fn new(
+        io: I,
+        mut protocol: C,
+        plan: LoadPlan,
+        encoded: Vec<Vec<u8>>,
+        first: usize,
+        connections: usize,
+    ) -> Pool<I, C> {
+        let seed = plan.seed.wrapping_add(first as u64);
+        let mut tally = Tally::default();
+        tally.reserve();
+        let window = plan.window() as usize;
+        let mut values = ValuesToFill::new(seed);
+        let encoded = { encoded.into_iter().zip(&plan.requests) }
+            .map(|(bytes, asked)| encoded_of::<C>(&plan, asked, &bytes, &mut values))
+            .collect();
+        Pool {
+            encoded,
+            values,
+            written: Vec::new(),
+            // Another stream than the sampler's.
+            chooser: Chooser::new(plan.requests.iter().map(|asked| asked.weight), !seed),
+            first,
+            io,
+            waiter: Waiter::from(Nanos::MAX),
+            slots: (0..connections)
+                .map(|index| Slot::new(window, protocol.client(index)))
+                .collect(),
+            protocol,
+            window,
+            refill_below: refill_below(&plan, window),
+            is_plain: plan.pacing == Pacing::default(),
+            sampler: Sampler::new(plan.verify_every, seed),
+            hashers: Hashers::default(),
+            tally,
+            progress: Progress::idle(),
+            dispatcher: Dispatcher::none(),
+            company: Company::alone(),
+            course: CourseKeeper::none(),
+            census: Census::default(),
+            opening_share: ScheduleShare::WHOLE,
+            opening_part: OpeningPart::of(&Arc::default()),
+            suspended_since: Nanos(0),
+            slices: 0,
+            unsolicited: 0,
+            connect_failures: Outcomes::default(),
+            plan,
+        }
+    }
+
+    /// Says which of the connections that are opened at a rate are this worker's, and which
+    /// of the numbers and lines that are filled in.
+    pub(crate) fn with_share(mut self, share: ScheduleShare) -> Pool<I, C> {
+        self.opening_share = share;
+        self.values.take_share(share);
+        self
+    }
+
+    /// Whether the census is what a count of all slots gives.
+    #[cfg(test)]
+    pub(crate) fn is_census_right(&self) -> bool {
+        let count = |state| self.slots.iter().filter(|slot| slot.state == state).count();
+        let Census {
+            connecting,
+            standing,
+            ..
+        } = self.census;
+        (connecting, standing) == (count(SlotState::Connecting), count(SlotState::Standing))
+    }
+
+    /// Says to whom it is told how the next opening goes.
+    pub(crate) fn tells(&mut self, opening_part: OpeningPart) {
+        self.opening_part = opening_part;
+    }
+
+    /// Says with whom the next slice is run.
+    pub(crate) fn joins(&mut self, company: Company) {
+        self.company = company;
+    }
+
+    /// Counts anew, from the start of a slice.
+    pub(super) fn begin_tally(&mut self, start: Nanos) {
+        self.tally.clear();
+        self.waiter.restart(start);
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Whether its connections are what a load is about.
+    pub(crate) fn carries_websocket(&self) -> bool {
+        self.plan.shape.is_websocket()
+    }
+
+    pub(crate) fn standing(&self) -> usize {
+        self.census.standing
+    }
+
+    /// What was waited awake since this was last asked.
+    pub(crate) fn take_awake(&mut self) -> Awake {
+        self.io.take_awake()
+    }
+
+    pub(crate) fn now(&mut self) -> Nanos {
+        self.io.now()
+    }
+
+    pub(super) fn take(&mut self, ready: &[Ready], now: Nanos) {
+        for event in ready {
+            self.handle(event, now);
+        }
+    }
+
+    /// SUBTLE: A connection may have been closed since the list was made, by what
+    /// stands before it in the same list; then its generation is another one.
+    fn handle(&mut self, ready: &Ready, now: Nanos) {
+        match ready {
+            Ready::Receivable(token) if self.is_current(*token) => self.receive(*token, now),
+            Ready::MaySend(token) if self.is_current(*token) => {
+                self.send_on(token.slot as usize, now);
+            }
+            Ready::Connected(token) if self.is_current(*token) => {
+                self.connected(token.slot as usize, now);
+            }
+            Ready::Unconnected(token, error) if self.is_current(*token) => {
+                self.connect_failed(token.slot as usize, connect_outcome(error), now);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn is_current(&self, token: Token) -> bool {
+        self.slots[token.slot as usize].generation == token.generation
+    }
+
+    /// Drops the connection of a slot, if there is one.
+    pub(super) fn close(&mut self, index: usize) {
+        if self.slots[index].has_connection() {
+            let token = self.slots[index].token(index);
+            self.io.close(token);
+        }
+        self.census.leaves(self.slots[index].state);
+        self.slots[index].close();
+    }
+
+    pub(super) fn connect(&mut self, index: usize, now: Nanos) {
+        let sources = &self.plan.sources;
+        let source = (!sources.is_empty()).then(|| sources[(self.first + index) % sources.len()]);
+        self.close(index);
+        let flights = &self.slots[index].flights;
+        self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
+        let began = match flights.iter().any(|flight| flight.sampled) {
+            // In a large batch it may begin long after what made it due.
+            true => self.io.now(),
+            false => now,
+        };
+        let token = self.slots[index].token(index);
+        match self.io.connect(token, &self.plan.address, source) {
+            Ok(()) => {
+                let client = self.protocol.client(index);
+                self.slots[index].connecting(client, began);
+                self.census.begins();
+            }
+            Err(error) => self.connect_failed(index, connect_outcome(&error), now),
+        }
+    }
+
+    /// The socket is connected; with a handshake, its connection stands only then.
+    fn connected(&mut self, index: usize, now: Nanos) {
+        let slot = &self.slots[index];
+        if slot.flights.iter().any(|flight| flight.counted)
+            && let Some(handshake) = self.io.handshake(slot.token(index))
+        {
+            self.tally.handshake.record_ns(handshake.span.0);
+            self.tally.resumed += u64::from(handshake.is_resumed);
+            if let Some(log) = &mut self.tally.log {
+                log.agrees(|| self.io.tls_terms(slot.token(index)));
+            }
+        }
+        if !C::HAS_HANDSHAKE {
+            self.stands(index, now);
+        } else if self.flush_outbox(index).is_err() {
+            self.broken(index, Outcome::Reset, now);
+        }
+    }
+
+    pub(super) fn stands(&mut self, index: usize, now: Nanos) {
+        self.census.stands();
+        let slot = &mut self.slots[index];
+        slot.state = SlotState::Standing;
+        slot.refusals = 0;
+        slot.free_since = now;
+        slot.timing.connected(now);
+        if slot.flights.is_empty() {
+            // Made before a slice, for later.
+            return;
+        }
+        for flight in slot.flights.iter_mut() {
+            flight.possible = now;
+        }
+        // There is room beside those that it was made for, and all may go out together.
+        self.freed(index, now);
+        self.hand_over(index, now);
+    }
+
+    /// The back end has nothing of this connection any more.
+    pub(super) fn connect_failed(&mut self, index: usize, outcome: Outcome, now: Nanos) {
+        self.protocol.lost(Lost {
+            index,
+            outcome,
+            has_stood: false,
+        });
+        self.census.leaves(self.slots[index].state);
+        let slot = &mut self.slots[index];
+        slot.close();
+        if slot.flights.is_empty() {
+            self.connect_failures.add(outcome);
+            return;
+        }
+        let doublings = match self.plan.is_to_fail() {
+            // It is to be seen at once when the subject is back.
+            true => 0,
+            false => slot.refusals.min(REST_DOUBLINGS_MAX),
+        };
+        let rest = Nanos(REST_MIN.0 << doublings);
+        slot.refusals += 1;
+        slot.state = SlotState::Resting(now.plus(rest));
+        self.progress.rests(now.plus(rest));
+        self.finish_all(index, outcome, now);
+    }
+}
+
+impl<I: Io, C: Protocol> Drop for Pool<I, C> {
+    /// Says goodbye on every connection that stands, as far as the kernel takes it at
+    /// once, and waits for nobody's answer: what was to be measured is over.
+    fn drop(&mut self) {
+        for index in 0..self.slots.len() {
+            if self.slots[index].state == SlotState::Standing {
+                C::begin_close(&mut self.slots[index].client);
+                let _ = self.flush_outbox(index);
+            }
+        }
+    }
+}
+
+pub(crate) fn connect_outcome(error: &io::Error) -> Outcome {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Outcome::Refused,
+        io::ErrorKind::ConnectionReset => Outcome::Reset,
+        io::ErrorKind::TimedOut => Outcome::Timeout,
+        io::ErrorKind::InvalidData => Outcome::TlsFailed,
+        io::ErrorKind::AddrNotAvailable => Outcome::NoPort,
+        _ if abx_sys::is_out_of_descriptors(error) => Outcome::NoDescriptor,
+        _ if abx_sys::is_out_of_memory(error) => Outcome::NoMemory,
+        _ => Outcome::Unreachable,
+    }
+}

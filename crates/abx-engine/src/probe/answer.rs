@@ -1,0 +1,64 @@
+//! A whole answer, and its body while it comes.
+
+use abx_evidence::record::TlsSession;
+use abx_wire::http1::Done;
+use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::head_fields::HeadFields;
+use super::line::ProbeConnection;
+use crate::plan::BodyIdentity;
+
+/// The most bytes of a body that a probe keeps.
+pub const BODY_START_BYTES: usize = 4 * 1024;
+
+/// A whole answer, read to its end with every byte of its body hashed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// What the load compares answers with.
+    pub body: BodyIdentity,
+    /// What its head says.
+    pub said: HeadFields,
+    /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
+    pub sha256: String,
+    /// The first bytes of the body, at most [`BODY_START_BYTES`], for messages.
+    pub body_start: Vec<u8>,
+    /// What was agreed on in the TLS handshake; `None` without one.
+    pub tls: Option<TlsSession>,
+}
+
+/// The body of an answer, as far as it has come.
+#[derive(Default)]
+pub(super) struct AnswerBody {
+    sha256: Sha256,
+    xxh3: Xxh3,
+    /// At most [`BODY_START_BYTES`].
+    start: Vec<u8>,
+}
+
+impl AnswerBody {
+    pub(super) fn add(&mut self, part: &[u8]) {
+        self.sha256.update(part);
+        self.xxh3.update(part);
+        let room = BODY_START_BYTES - self.start.len();
+        self.start.extend_from_slice(&part[..part.len().min(room)]);
+    }
+
+    /// The answer that ended so, under this head.
+    pub(super) fn whole(self, done: Done, said: HeadFields, line: &ProbeConnection) -> Answer {
+        let sha256 = self.sha256.finalize();
+        Answer {
+            status: done.status,
+            body: BodyIdentity {
+                bytes: done.body_bytes,
+                xxh3: self.xxh3.digest(),
+            },
+            said,
+            sha256: sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
+            body_start: self.start,
+            tls: line.tls_session(),
+        }
+    }
+}

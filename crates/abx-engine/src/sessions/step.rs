@@ -1,0 +1,131 @@
+//! What happens in a load of sessions, and who hears it.
+
+use std::io;
+
+use abx_sys::Nanos;
+
+/// Who hears what becomes of sessions.
+pub trait SessionListener {
+    /// Hears the next step, which was at this moment from the load's beginning.
+    fn hears(&mut self, at: Nanos, step: SessionStep<'_>);
+}
+
+/// Who asks in sessions, and hears what becomes of that.
+pub trait SessionClient: SessionListener {
+    /// Writes the next request behind what stands in `bytes`. False when there is none left,
+    /// which ends the session that it was for.
+    fn ask(&mut self, bytes: &mut Vec<u8>) -> bool;
+}
+
+/// What happens in a load of sessions. Calls are counted over all of them, from 0.
+#[derive(Debug, PartialEq, Eq)]
+pub enum SessionStep<'a> {
+    /// A connection is being made.
+    Begins {
+        /// How many are open or being made, this one included.
+        open: u64,
+        /// How many were begun at one go so far, this one included.
+        together: u64,
+    },
+    /// It stands, and did so much later than it was begun; with TLS the handshake is in that.
+    Stands(Nanos),
+    /// A request was handed over whole.
+    Sent {
+        /// Its call.
+        call: u64,
+        /// All of it.
+        request: &'a [u8],
+    },
+    /// A part of an answer's head, interim ones and the empty line included.
+    Head {
+        /// The call that it answers.
+        call: u64,
+        /// The part.
+        bytes: &'a [u8],
+    },
+    /// A part of an answer's body, without framing.
+    Body {
+        /// The call that it answers.
+        call: u64,
+        /// The part.
+        bytes: &'a [u8],
+    },
+    /// An answer has come.
+    Answered {
+        /// The call that it answers.
+        call: u64,
+        /// What it was.
+        answer: SessionAnswer,
+    },
+    /// A session ends here that had more to do, or one could not be begun at all.
+    Fails(SessionFailure),
+    /// A connection that was begun is closed.
+    Ends {
+        /// Since it was begun.
+        lasted: Nanos,
+        /// Answers that came over it.
+        answers: u64,
+    },
+    /// A further [`SessionTerms::tick`](super::SessionTerms::tick) has passed.
+    Ticks,
+}
+
+/// An answer, as far as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionAnswer {
+    /// The status.
+    pub status: u16,
+    /// Bytes of its head, interim ones and the empty line included.
+    pub head_bytes: u64,
+    /// Bytes of its body without framing.
+    pub body_bytes: u64,
+    /// Bytes behind the last chunk of a chunked body: its trailer and the empty line.
+    pub footer_bytes: u64,
+    /// From the first byte of its request being sent to its own first byte.
+    pub first_byte: Nanos,
+    /// From its first byte to its last one.
+    pub rest: Nanos,
+    /// Whether its connection was closed in the middle of its body.
+    pub is_cut: bool,
+}
+
+/// Why a session ended early, or could not begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionFailure {
+    /// No progress within [`SessionTerms::timeout`](super::SessionTerms::timeout).
+    Timeout,
+    /// The kernel gave up on the connection.
+    KernelTimeout,
+    /// Nobody listens.
+    Refused,
+    /// The connection was closed or reset while something was still expected of it.
+    Reset,
+    /// This process has no descriptor left; the connection was not begun.
+    NoDescriptor,
+    /// The machine has no descriptor left; the connection was not begun.
+    FileTableFull,
+    /// No local port is left; the connection was not begun.
+    NoPort,
+    /// Something else, as a sentence.
+    Other(String),
+}
+
+impl SessionFailure {
+    pub(super) fn of(error: &io::Error) -> SessionFailure {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => SessionFailure::Refused,
+            io::ErrorKind::TimedOut => SessionFailure::KernelTimeout,
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => SessionFailure::Reset,
+            io::ErrorKind::AddrNotAvailable => SessionFailure::NoPort,
+            _ if abx_sys::is_file_table_full(error) => SessionFailure::FileTableFull,
+            _ if abx_sys::is_out_of_descriptors(error) => SessionFailure::NoDescriptor,
+            _ => SessionFailure::Other(error.to_string()),
+        }
+    }
+
+    /// Whether there was not even a connection to be begun.
+    pub(super) fn is_unbegun(&self) -> bool {
+        use SessionFailure::{FileTableFull, NoDescriptor, NoPort};
+        matches!(self, NoDescriptor | FileTableFull | NoPort)
+    }
+}

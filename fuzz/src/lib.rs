@@ -1,0 +1,9 @@
+//! Bodies of fuzz targets that need no more than what a crate shows. They stand beside the
+//! tests of their crates, which call them too.
+
+#[path = "../../crates/abx-audit/tests/audit/fuzz.rs"]
+pub mod audit;
+#[path = "../../crates/abx-lab/tests/lab/fuzz.rs"]
+pub mod study_file;
+#[path = "../../crates/abx-wire/tests/wire/fuzz/mod.rs"]
+pub mod wire;
