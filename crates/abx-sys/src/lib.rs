@@ -6,6 +6,7 @@
 
 pub mod calendar;
 pub mod clock;
+mod counters_table;
 mod file_ring;
 mod host;
 mod kernel_files;

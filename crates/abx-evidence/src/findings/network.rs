@@ -5,7 +5,7 @@
 use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::{InUse, LoadRecord, Machine, SubjectReadings};
+use crate::record::{HostCounters, InUse, LoadRecord, Machine, SubjectReadings};
 use crate::view::SubjectView;
 use crate::view::sums::Sums;
 
@@ -26,6 +26,11 @@ pub(super) struct ConnectionReadings<'a> {
     subject: &'a str,
     sums: &'a Sums,
     sides: Vec<&'a SubjectReadings>,
+}
+
+/// Whether it could not be read how many packets were lost.
+pub(super) fn lacks_losses(counted: &HostCounters) -> bool {
+    counted.retransmits.is_none() || counted.timeouts.is_none()
 }
 
 impl<'a> ConnectionReadings<'a> {

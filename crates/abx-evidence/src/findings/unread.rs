@@ -2,6 +2,7 @@
 //! load lists it all.
 
 use crate::findings::frequency;
+use crate::findings::network::lacks_losses;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 use crate::record::{HostCounters, SubjectReadings};
@@ -95,7 +96,7 @@ fn of_sides(view: &OfferView) -> Vec<Unread> {
             MOUNTED,
         ),
         (
-            lacks(|side| lacks_of(side, LOSS)),
+            lacks(|side| lacks_of(side, lacks_losses)),
             "lost packets (/proc/net/netstat, snmp)",
             MOUNTED,
         ),
@@ -134,8 +135,6 @@ fn of_sides(view: &OfferView) -> Vec<Unread> {
 }
 
 const LISTENERS: fn(&HostCounters) -> bool = |strain| strain.listen_drops.is_none();
-const LOSS: fn(&HostCounters) -> bool =
-    |strain| strain.retransmits.is_none() || strain.timeouts.is_none();
 const PRESSURE: fn(&HostCounters) -> bool = |strain| {
     strain.cpu_pressure_us.is_none()
         || strain.memory_pressure_us.is_none()

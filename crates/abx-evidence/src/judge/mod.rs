@@ -160,9 +160,7 @@ fn may_stop_side_by_side(study: &StudyView) -> Decision {
         let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
         decide_together(&all, margin, family)
     });
-    decisions
-        .reduce(Decision::and)
-        .unwrap_or(Decision::Continue)
+    Decision::of_parts(decisions)
 }
 
 /// All comparisons, the primary ones first.

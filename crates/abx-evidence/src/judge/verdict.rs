@@ -286,20 +286,13 @@ pub fn decide_together(all: &[&[f64]], margin: Margin, family: ClaimFamily) -> D
     let alone = all
         .iter()
         .map(|one| decide(one, margin).unwrap_or(Decision::Continue));
-    match alone.reduce(Decision::and) {
-        None | Some(Decision::Continue) => Decision::Continue,
-        Some(decision) => {
-            let assessed = assess_together(all, margin, family);
-            let is_open = |one: &Result<Assessment, _>| {
-                one.as_ref()
-                    .map_or(true, |one| one.verdict == Verdict::Inconclusive)
-            };
-            match assessed.iter().any(is_open) {
-                true => Decision::Continue,
-                false => decision,
-            }
-        }
-    }
+    let is_open = |assessed: Result<Assessment, _>| {
+        assessed.map_or(true, |it: Assessment| it.verdict == Verdict::Inconclusive)
+    };
+    Decision::together(alone, || {
+        let mut assessed = assess_together(all, margin, family).into_iter();
+        assessed.any(is_open)
+    })
 }
 
 /// Reads blocks as one of several comparisons that were made together, held to what

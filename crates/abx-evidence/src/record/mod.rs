@@ -31,6 +31,7 @@ pub use block::{
     BlockLoad, BlockRecord, BlockSubject, Disturbance, FailedStart, ListenerRecord, OtherProgram,
     Round, WAIT_SHARE_MIN,
 };
+pub use columns::HostCounters;
 pub use container::{IMAGE, image_of, runs_container};
 pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
@@ -41,7 +42,7 @@ pub use load::{
 };
 pub use past_baseline::{PastBaseline, PastMeasurement, PastReference};
 pub use pilot::{Interleave, PilotRecord, PilotSubject, SliceChoiceRecord, SliceLengthRecord};
-pub use readings::{Canary, HostCounters, InUse, SubjectReadings};
+pub use readings::{Canary, InUse, SubjectReadings};
 pub use service::{BlockService, Restarted, ServiceRecord};
 pub use slice::SliceRecord;
 pub use tls::{TlsSession, TlsSettings, TlsTrustKind};

@@ -20,6 +20,14 @@ pub struct LogInterval {
 }
 
 impl LogInterval {
+    pub(super) fn around(center: f64, half_width: f64) -> LogInterval {
+        LogInterval {
+            center,
+            low: center - half_width,
+            high: center + half_width,
+        }
+    }
+
     /// Half the distance between the ends.
     #[must_use]
     pub fn half_width(&self) -> f64 {
@@ -152,12 +160,7 @@ impl PairedMean {
     /// The mean with its t interval.
     #[must_use]
     pub fn interval(&self, confidence: Confidence) -> LogInterval {
-        let half_width = self.half_width(confidence);
-        LogInterval {
-            center: self.mean,
-            low: self.mean - half_width,
-            high: self.mean + half_width,
-        }
+        LogInterval::around(self.mean, self.half_width(confidence))
     }
 }
 

@@ -1,7 +1,7 @@
 //! When a study has enough blocks: it stops for precision, and early only when
 //! a difference is beyond doubt. Never because a verdict looks good.
 
-use super::paired::PairedMean;
+use super::paired::{LogInterval, PairedMean};
 use super::student::Confidence;
 use super::{Margin, StatsError, check_log_ratios};
 
@@ -46,6 +46,26 @@ impl Decision {
             (Decision::Stop(Reason::Certain) | Decision::Continue, _) => Decision::Continue,
         }
     }
+
+    /// Stops when every part would. Without any part there is nothing to be sure of, so
+    /// it goes on.
+    pub(crate) fn of_parts(parts: impl IntoIterator<Item = Decision>) -> Decision {
+        let joint = parts.into_iter().reduce(Decision::and);
+        joint.unwrap_or(Decision::Continue)
+    }
+
+    /// Decides for comparisons that are claimed together: stops when each would stop by its
+    /// own interval and, judged together, no verdict is open. That costs most, so it is
+    /// looked at last.
+    pub(crate) fn together(
+        alone: impl IntoIterator<Item = Decision>,
+        is_any_open: impl FnOnce() -> bool,
+    ) -> Decision {
+        match Decision::of_parts(alone) {
+            Decision::Stop(_) if is_any_open() => Decision::Continue,
+            decision => decision,
+        }
+    }
 }
 
 /// Why a study stopped.
@@ -67,16 +87,32 @@ pub fn decide(log_ratios: &[f64], margin: Margin) -> Result<Decision, StatsError
         return Ok(Decision::Continue);
     }
     let paired = PairedMean::of(log_ratios)?;
-    if paired.half_width(Confidence::COMPUTED) <= wanted_half_width(margin) {
-        return Ok(Decision::Stop(Reason::Precise));
+    let half_width = |confidence| paired.half_width(confidence);
+    Ok(decide_by(
+        log_ratios.len(),
+        margin,
+        paired.mean(),
+        half_width,
+    ))
+}
+
+/// The rule itself, for an estimate over at least [`BLOCKS_FOR_VERDICT`] blocks, paired or not.
+pub(super) fn decide_by(
+    blocks: usize,
+    margin: Margin,
+    center: f64,
+    half_width: impl Fn(Confidence) -> f64,
+) -> Decision {
+    if half_width(Confidence::COMPUTED) <= wanted_half_width(margin) {
+        return Decision::Stop(Reason::Precise);
     }
-    let is_certain = EARLY_LOOKS.contains(&log_ratios.len())
-        && paired.interval(Confidence::CERTAIN).excludes_zero();
-    Ok(if is_certain {
+    let is_certain = EARLY_LOOKS.contains(&blocks)
+        && LogInterval::around(center, half_width(Confidence::CERTAIN)).excludes_zero();
+    if is_certain {
         Decision::Stop(Reason::Certain)
     } else {
         Decision::Continue
-    })
+    }
 }
 
 /// How many blocks more would narrow an interval of this half-width, found

@@ -7,9 +7,7 @@
 
 use super::paired::{LogInterval, PairedMean};
 use super::power::{POWER, fewest};
-use super::stop::{
-    BLOCKS_FOR_VERDICT, BLOCKS_ORDERED, Decision, EARLY_LOOKS, Reason, wanted_half_width,
-};
+use super::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED, Decision, decide_by, wanted_half_width};
 use super::student::{Confidence, t_quantile_between, two_sided_p_between};
 use super::{Margin, StatsError};
 
@@ -112,12 +110,7 @@ impl Welch {
     /// The difference with its interval.
     #[must_use]
     pub fn interval(&self, confidence: Confidence) -> LogInterval {
-        let half_width = self.half_width(confidence);
-        LogInterval {
-            center: self.difference,
-            low: self.difference - half_width,
-            high: self.difference + half_width,
-        }
+        LogInterval::around(self.difference, self.half_width(confidence))
     }
 }
 
@@ -132,16 +125,8 @@ pub fn decide(sides: TwoSamples, margin: Margin) -> Result<Decision, StatsError>
         return Ok(Decision::Continue);
     }
     let welch = Welch::of(sides)?;
-    if welch.half_width(Confidence::COMPUTED) <= wanted_half_width(margin) {
-        return Ok(Decision::Stop(Reason::Precise));
-    }
-    let is_certain =
-        EARLY_LOOKS.contains(&blocks) && welch.interval(Confidence::CERTAIN).excludes_zero();
-    Ok(if is_certain {
-        Decision::Stop(Reason::Certain)
-    } else {
-        Decision::Continue
-    })
+    let half_width = |confidence| welch.half_width(confidence);
+    Ok(decide_by(blocks, margin, welch.difference, half_width))
 }
 
 /// How many blocks more, measured now, would settle it: as many as narrow the interval at
@@ -179,6 +164,7 @@ pub fn blocks_more(
 
 #[cfg(test)]
 mod tests {
+    use super::super::stop::Reason;
     use super::*;
 
     #[test]

@@ -6,16 +6,16 @@ use std::time::Duration;
 use abx_engine::{LoadPlan, PoolId, SliceEnd, SlicePlan};
 use abx_evidence::CoursePlan;
 use abx_evidence::record::{
-    BlockLoad, Disturbance, Histograms, InUse, Interleave, PilotRecord, Round, SliceRecord,
-    SubjectReadings, WAIT_SHARE_MIN,
+    BlockLoad, Disturbance, Histograms, HostCounters, InUse, Interleave, PilotRecord, Round,
+    SliceRecord, SubjectReadings, WAIT_SHARE_MIN,
 };
 use abx_sys::Nanos;
 use abx_sys::counters::ticks_per_second;
+use abx_sys::strain::Strain;
 use abx_sys::tree::{ListenDrops, ThreadTimes, listen_drops};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::measure::host::troubles::Troubles;
 use crate::measure::idle_connections::{held, hold};
 use crate::measure::opened_pool::OpenedPool;
 use crate::measure::planned_load::{PlannedCeiling, SubjectPlans};
@@ -277,8 +277,8 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
             .extend(drops.ok().map(|drops| (subject, drops)));
         self.running.meter.subjects.end_idle(subject);
         let opened = self.running.open(&self.plans[subject])?;
-        let troubles = Troubles::of(self.running.meter.subjects.strain().since(before));
-        self.note_troubles(subject, &troubles);
+        let strain = self.running.meter.subjects.strain().since(before);
+        self.note_strain(subject, &strain);
         let side = self.side(subject);
         side.not_connected += opened.missing();
         let before = side.opening.take().unwrap_or_default();
@@ -314,7 +314,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         let MeasuredSlice {
             record,
             times,
-            troubles,
+            strain,
             resident_pages,
             course,
             ..
@@ -324,7 +324,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         self.result.courses.extend(courses);
         let histograms: &mut Histograms = self.result.histograms.entry(name).or_default();
         histograms.merge(&times);
-        self.note_troubles(subject, &troubles);
+        self.note_strain(subject, &strain);
         self.note_time_wait(subject);
         let side = self.side(subject);
         let seen = side.resident_pages.into_iter().chain(resident_pages);
@@ -333,13 +333,13 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
     }
 
     /// Adds what the machine counted while this subject was connected or loaded.
-    fn note_troubles(&mut self, subject: usize, troubles: &Troubles) {
+    fn note_strain(&mut self, subject: usize, strain: &Strain) {
         let side = self.side(subject);
-        if let Some(more) = troubles.listen_overflows {
+        if let Some(more) = strain.network.listen_overflows {
             *side.listen_overflows.get_or_insert(0) += more;
         }
-        let sum = side.strain.map(|sum| sum.plus(troubles.strain));
-        side.strain = sum.or(Some(troubles.strain));
+        let counted = HostCounters::of(strain.at.0 / 1_000, |name| strain.named(name));
+        side.strain = Some(side.strain.map_or(counted, |sum| sum.plus(counted)));
     }
 
     fn note_time_wait(&mut self, subject: usize) {

@@ -5,6 +5,7 @@ use abx_evidence::record::SliceRecord;
 use abx_sys::Nanos;
 use abx_sys::counters::MachineCounters;
 use abx_sys::cpus::CpuSplit;
+use abx_sys::strain::Strain;
 use abx_sys::tree::ProcTree;
 
 use crate::measure::host::generator::GeneratorHost;
@@ -12,7 +13,6 @@ use crate::measure::host::other_programs::OtherPrograms;
 use crate::measure::host::processors::Processors;
 use crate::measure::host::services::{ServiceHost, ServiceReading};
 use crate::measure::host::subjects::{SubjectHost, SubjectReading};
-use crate::measure::host::troubles::Troubles;
 
 /// Reads both hosts at once.
 pub struct Meter {
@@ -57,7 +57,7 @@ pub struct MeterWindow {
     /// Time for which our processors were busy.
     pub busy_ns: Option<u64>,
     /// What the machine counted of its troubles.
-    pub troubles: Troubles,
+    pub strain: Strain,
 }
 
 impl Meter {
@@ -127,7 +127,7 @@ impl Meter {
             steal_ns: machine.and_then(|(one, two)| self.processors.steal_ns(one, two)),
             generator_steal_ns: machine.and_then(|(one, two)| self.generator.steal_ns(one, two)),
             busy_ns: machine.and_then(|(one, two)| self.processors.busy_ns(one, two)),
-            troubles: Troubles::of(two.strain.since(one.strain)),
+            strain: two.strain.since(one.strain),
         }
     }
 }
@@ -149,7 +149,10 @@ impl MeterWindow {
 
 #[cfg(test)]
 mod tests {
-    use abx_sys::strain::Strain;
+    use abx_evidence::record::HostCounters;
+    use abx_sys::network::NetworkCounters;
+    use abx_sys::pressure::PressureCounters;
+    use abx_sys::throttling::ThrottlingCounters;
 
     use super::*;
 
@@ -190,5 +193,48 @@ mod tests {
         let window = meter(2).window(&reading(0, None), &reading(9, None));
         assert_eq!(window.server_cpu_ns, None);
         assert_eq!(window.others_cpu_ns, None);
+    }
+
+    #[test]
+    fn every_counter_of_a_record_is_one_that_the_kernel_has() {
+        // Method: all counters zero but some, which have a number of their own.
+        let zero = Some(0);
+        let strain = Strain {
+            at: Nanos(5_000),
+            network: NetworkCounters {
+                listen_overflows: zero,
+                listen_drops: Some(2),
+                half_open_drops: zero,
+                backlog_drops: zero,
+                receive_queue_drops: zero,
+                timeouts: zero,
+                syn_retransmits: Some(3),
+                retransmits: Some(9),
+                loss_probes: Some(5),
+                loss_probe_recoveries: zero,
+                packets_dropped: zero,
+                squeezes: zero,
+            },
+            pressure: PressureCounters {
+                cpu_pressure_us: zero,
+                memory_pressure_us: Some(6),
+                io_pressure_us: zero,
+            },
+            throttling: ThrottlingCounters {
+                throttled: zero,
+                throttled_us: Some(7),
+            },
+        };
+        let expected = HostCounters {
+            over_us: 5,
+            listen_drops: Some(2),
+            syn_retransmits: Some(3),
+            retransmits: Some(4),
+            memory_pressure_us: Some(6),
+            throttled_us: Some(7),
+            ..HostCounters::none()
+        };
+        let counted = HostCounters::of(5, |name| strain.named(name));
+        assert_eq!(counted, expected);
     }
 }

@@ -13,9 +13,9 @@ use abx_evidence::record::{
 };
 use abx_evidence::{Course, Outcomes, SliceTally, TimelineTally};
 use abx_sys::Nanos;
+use abx_sys::strain::Strain;
 
 pub use crate::measure::abort::Abort;
-use crate::measure::host::troubles::Troubles;
 use crate::measure::meter::Meter;
 use crate::measure::running_services::RunningServices;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, unanswered};
@@ -85,7 +85,7 @@ pub struct MeasuredSlice {
     /// How it went over time, where the plan asked for that.
     pub course: Option<Course>,
     /// What the machine counted of its troubles meanwhile.
-    pub troubles: Troubles,
+    pub strain: Strain,
     /// Pages of the subject's files that were in memory although they had been
     /// dropped; `None` where they were not, or could not be counted.
     pub resident_pages: Option<InUse>,
@@ -385,7 +385,7 @@ impl<'a> RunningSubjects<'a> {
             timeline: slice.tally.timeline.clone().map(|kept| *kept),
             course: slice.tally.course.as_ref().map(|kept| kept.finish()),
             times: Histograms::of(slice.tally),
-            troubles: window.troubles,
+            strain: window.strain,
             resident_pages: None,
         })
     }

@@ -1,30 +1,19 @@
 //! For how long work stood still for want of a CPU, of memory or of a disk
 //! (pressure stall information, Documentation/accounting/psi.rst of the kernel).
 
+use crate::counters_table::counters;
 use crate::kernel_files::KeptFile;
 
-/// Totals since boot for the whole machine, in microseconds; `None` where this
-/// kernel does not count them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PressureCounters {
-    /// Some thread was ready to run and had no CPU.
-    pub cpu_some_us: Option<u64>,
-    /// Nothing ran, since everything waited for memory.
-    pub memory_full_us: Option<u64>,
-    /// Nothing ran, since everything waited for a disk.
-    pub io_full_us: Option<u64>,
-}
-
-impl PressureCounters {
-    /// What was added since `earlier`.
-    #[must_use]
-    pub fn since(self, earlier: PressureCounters) -> PressureCounters {
-        let added = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        PressureCounters {
-            cpu_some_us: added(self.cpu_some_us, earlier.cpu_some_us),
-            memory_full_us: added(self.memory_full_us, earlier.memory_full_us),
-            io_full_us: added(self.io_full_us, earlier.io_full_us),
-        }
+counters! {
+    /// Totals since boot for the whole machine, in microseconds; `None` where this
+    /// kernel does not count them.
+    PressureCounters {
+        /// Some thread was ready to run and had no CPU.
+        cpu_pressure_us,
+        /// Nothing ran, since everything waited for memory.
+        memory_pressure_us,
+        /// Nothing ran, since everything waited for a disk.
+        io_pressure_us,
     }
 }
 
@@ -48,9 +37,9 @@ impl PressureFiles {
     pub(crate) fn read(&mut self) -> PressureCounters {
         let total = |file: &mut KeptFile, kind| total_us(&file.read()?, kind);
         PressureCounters {
-            cpu_some_us: total(&mut self.cpu, "some"),
-            memory_full_us: total(&mut self.memory, "full"),
-            io_full_us: total(&mut self.io, "full"),
+            cpu_pressure_us: total(&mut self.cpu, "some"),
+            memory_pressure_us: total(&mut self.memory, "full"),
+            io_pressure_us: total(&mut self.io, "full"),
         }
     }
 }
@@ -87,16 +76,19 @@ mod tests {
     fn what_one_reading_lacks_is_not_known() {
         // Method: one kind read both times, one only the first time.
         let earlier = PressureCounters {
-            cpu_some_us: Some(5),
-            memory_full_us: Some(1),
-            io_full_us: None,
+            cpu_pressure_us: Some(5),
+            memory_pressure_us: Some(1),
+            io_pressure_us: None,
         };
         let later = PressureCounters {
-            cpu_some_us: Some(9),
+            cpu_pressure_us: Some(9),
             ..PressureCounters::default()
         };
         let added = later.since(earlier);
-        assert_eq!((added.cpu_some_us, added.memory_full_us), (Some(4), None));
+        assert_eq!(
+            (added.cpu_pressure_us, added.memory_pressure_us),
+            (Some(4), None)
+        );
     }
 
     proptest! {

@@ -30,6 +30,15 @@ impl Strain {
             throttling: self.throttling.since(earlier.throttling),
         }
     }
+
+    /// The counter of this name, as records call it; `None` when it was not read.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<u64> {
+        let network = self.network.without_vain_probes().named(name);
+        network
+            .or_else(|| self.pressure.named(name))
+            .or_else(|| self.throttling.named(name))
+    }
 }
 
 /// Reads [`Strain`] again and again.
@@ -78,8 +87,8 @@ mod tests {
         assert!(added.network.listen_drops.is_some());
         assert!(second.network.retransmits >= first.network.retransmits);
         assert_eq!(
-            added.pressure.cpu_some_us.is_some(),
-            first.pressure.cpu_some_us.is_some()
+            added.pressure.cpu_pressure_us.is_some(),
+            first.pressure.cpu_pressure_us.is_some()
         );
     }
 }

@@ -4,30 +4,22 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::counters_table::counters;
 use crate::host::control_group::Hierarchy;
 use crate::kernel_files::{KeptFile, read_lossy};
 
-/// Totals since the groups were made, those of all groups added up; `None` when
-/// no group can be looked into.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ThrottlingCounters {
-    /// Periods in which a group had used up what it may.
-    pub periods: Option<u64>,
-    /// For how long its threads were kept from running, in microseconds.
-    pub time_us: Option<u64>,
+counters! {
+    /// Totals since the groups were made, those of all groups added up; `None` when
+    /// no group can be looked into.
+    ThrottlingCounters {
+        /// Periods in which a group had used up what it may.
+        throttled,
+        /// For how long its threads were kept from running, in microseconds.
+        throttled_us,
+    }
 }
 
 impl ThrottlingCounters {
-    /// What was added since `earlier`.
-    #[must_use]
-    pub fn since(self, earlier: ThrottlingCounters) -> ThrottlingCounters {
-        let added = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        ThrottlingCounters {
-            periods: added(self.periods, earlier.periods),
-            time_us: added(self.time_us, earlier.time_us),
-        }
-    }
-
     /// Takes the text of a cpu.stat apart, of either version of control groups.
     /// A group without the counters has no limit, so it throttles nothing.
     fn parse(text: &str) -> (u64, u64) {
@@ -73,8 +65,8 @@ impl ThrottlingFiles {
             }
         }
         ThrottlingCounters {
-            periods: sum.map(|(periods, _)| periods),
-            time_us: sum.map(|(_, time_us)| time_us),
+            throttled: sum.map(|(periods, _)| periods),
+            throttled_us: sum.map(|(_, time_us)| time_us),
         }
     }
 }
@@ -144,7 +136,7 @@ mod tests {
             ThrottlingCounters::default()
         );
         let missing = KeptFile::open("/proc/no/such/file");
-        assert_eq!(ThrottlingFiles(vec![missing]).read().periods, None);
+        assert_eq!(ThrottlingFiles(vec![missing]).read().throttled, None);
     }
 
     proptest! {

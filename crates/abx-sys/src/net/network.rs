@@ -4,36 +4,38 @@
 
 use std::io;
 
+use crate::counters_table::counters;
 use crate::kernel_files::{KeptFile, read_lossy};
 
-/// What was counted since boot; `None` where this kernel does not count it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct NetworkCounters {
-    /// A connection was complete, but the server's accept queue was full.
-    pub listen_overflows: Option<u64>,
-    /// Connection attempts dropped by a listener, full queues included.
-    pub listen_drops: Option<u64>,
-    /// Connection attempts dropped because too many were half open.
-    pub half_open_drops: Option<u64>,
-    /// Packets dropped because those of their socket that wait were too many.
-    pub backlog_drops: Option<u64>,
-    /// Packets dropped because their socket's receive buffer was full.
-    pub receive_queue_drops: Option<u64>,
-    /// Retransmission timers that ran out.
-    pub timeouts: Option<u64>,
-    /// First packets of a connection that were sent again: each cost a second or more.
-    pub syn_retransmits: Option<u64>,
-    /// Packets sent again for any reason, probes for lost ends included.
-    pub retransmits: Option<u64>,
-    /// Probes for lost ends: the last packet sent again some milliseconds after it, since
-    /// nothing was acknowledged yet. On loopback a busy receiver brings them about.
-    pub loss_probes: Option<u64>,
-    /// Probes that found something lost.
-    pub loss_probe_recoveries: Option<u64>,
-    /// Packets dropped because a CPU's queue of received ones was full.
-    pub packets_dropped: Option<u64>,
-    /// How often a CPU had packets left when its turn to receive was over.
-    pub squeezes: Option<u64>,
+counters! {
+    /// What was counted since boot; `None` where this kernel does not count it.
+    NetworkCounters {
+        /// A connection was complete, but the server's accept queue was full.
+        listen_overflows,
+        /// Connection attempts dropped by a listener, full queues included.
+        listen_drops,
+        /// Connection attempts dropped because too many were half open.
+        half_open_drops,
+        /// Packets dropped because those of their socket that wait were too many.
+        backlog_drops,
+        /// Packets dropped because their socket's receive buffer was full.
+        receive_queue_drops,
+        /// Retransmission timers that ran out.
+        timeouts,
+        /// First packets of a connection that were sent again: each cost a second or more.
+        syn_retransmits,
+        /// Packets sent again for any reason, probes for lost ends included.
+        retransmits,
+        /// Probes for lost ends: the last packet sent again some milliseconds after it, since
+        /// nothing was acknowledged yet. On loopback a busy receiver brings them about.
+        loss_probes,
+        /// Probes that found something lost.
+        loss_probe_recoveries,
+        /// Packets dropped because a CPU's queue of received ones was full.
+        packets_dropped,
+        /// How often a CPU had packets left when its turn to receive was over.
+        squeezes,
+    }
 }
 
 impl NetworkCounters {
@@ -67,33 +69,17 @@ impl NetworkCounters {
         found
     }
 
-    /// What was added since `earlier`.
+    /// The same, with only those packets sent again of which one was lost or taken for lost:
+    /// without probes that found nothing amiss.
     #[must_use]
-    pub fn since(self, earlier: NetworkCounters) -> NetworkCounters {
-        let added = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        NetworkCounters {
-            listen_overflows: added(self.listen_overflows, earlier.listen_overflows),
-            listen_drops: added(self.listen_drops, earlier.listen_drops),
-            half_open_drops: added(self.half_open_drops, earlier.half_open_drops),
-            backlog_drops: added(self.backlog_drops, earlier.backlog_drops),
-            receive_queue_drops: added(self.receive_queue_drops, earlier.receive_queue_drops),
-            timeouts: added(self.timeouts, earlier.timeouts),
-            syn_retransmits: added(self.syn_retransmits, earlier.syn_retransmits),
-            retransmits: added(self.retransmits, earlier.retransmits),
-            loss_probes: added(self.loss_probes, earlier.loss_probes),
-            loss_probe_recoveries: added(self.loss_probe_recoveries, earlier.loss_probe_recoveries),
-            packets_dropped: added(self.packets_dropped, earlier.packets_dropped),
-            squeezes: added(self.squeezes, earlier.squeezes),
-        }
-    }
-
-    /// Packets sent again because one was lost, or taken for lost: without probes that found
-    /// nothing amiss.
-    #[must_use]
-    pub fn retransmits_of_losses(&self) -> Option<u64> {
+    pub fn without_vain_probes(self) -> NetworkCounters {
         let recoveries = self.loss_probe_recoveries.unwrap_or(0);
         let in_vain = self.loss_probes.unwrap_or(0).saturating_sub(recoveries);
-        Some(self.retransmits?.saturating_sub(in_vain))
+        let of_losses = |packets: u64| packets.saturating_sub(in_vain);
+        NetworkCounters {
+            retransmits: self.retransmits.map(of_losses),
+            ..self
+        }
     }
 }
 
@@ -228,12 +214,12 @@ mod tests {
                 loss_probe_recoveries,
                 ..NetworkCounters::default()
             };
-            let found = counters.retransmits_of_losses();
+            let found = counters.without_vain_probes().retransmits;
             assert_eq!(found, expected, "{counters:?}");
         }
         let names = "TcpExt: TCPLossProbes TCPLossProbeRecovery\nTcpExt: 5 1\n";
         let counters = NetworkCounters::parse(names, SNMP, "");
-        assert_eq!(counters.retransmits_of_losses(), Some(3));
+        assert_eq!(counters.without_vain_probes().retransmits, Some(3));
     }
 
     #[test]

@@ -117,19 +117,11 @@ pub(super) fn claims(all: &[&Sides], margin: Margin) -> Vec<Result<Claim, StatsE
 /// [`decide_together`](crate::judge::verdict::decide_together) of paired ones.
 pub(super) fn decide_together(all: &[&Sides], margin: Margin) -> Decision {
     let alone = all.iter().map(|one| one.decide(margin));
-    let decision = alone.reduce(Decision::and).unwrap_or(Decision::Continue);
-    if decision == Decision::Continue {
-        return decision;
-    }
-    let claims = claims(all, margin);
-    let is_open = |(sides, claim): (&&Sides, &Result<Claim, StatsError>)| {
-        let is_inconclusive = |it: &Claim| it.verdict == Verdict::Inconclusive;
-        sides.between.is_some() && claim.as_ref().map_or(true, is_inconclusive)
+    let is_open = |(sides, claim): (&&Sides, Result<Claim, StatsError>)| {
+        let is_inconclusive = |it: Claim| it.verdict == Verdict::Inconclusive;
+        sides.between.is_some() && claim.map_or(true, is_inconclusive)
     };
-    match all.iter().zip(&claims).any(is_open) {
-        true => Decision::Continue,
-        false => decision,
-    }
+    Decision::together(alone, || all.iter().zip(claims(all, margin)).any(is_open))
 }
 
 #[cfg(test)]

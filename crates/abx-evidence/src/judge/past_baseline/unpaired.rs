@@ -130,12 +130,7 @@ pub(crate) fn may_stop(study: &StudyView) -> Option<Decision> {
         let all: Vec<&Sides> = compared.iter().collect();
         (!all.is_empty()).then(|| decide_together(&all, margin(study.study)))
     });
-    Some(
-        loads
-            .flatten()
-            .reduce(Decision::and)
-            .unwrap_or(Decision::Continue),
-    )
+    Some(Decision::of_parts(loads.flatten()))
 }
 
 fn margin(study: &Measured) -> Margin {

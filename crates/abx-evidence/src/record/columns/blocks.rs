@@ -96,27 +96,6 @@ columns! {
 }
 
 columns! {
-    /// What the machine counted, as columns.
-    HostColumns of HostCounters {
-        over_us: u64,
-        listen_drops: Option<u64>,
-        half_open_drops: Option<u64>,
-        backlog_drops: Option<u64>,
-        receive_queue_drops: Option<u64>,
-        timeouts: Option<u64>,
-        syn_retransmits: Option<u64>,
-        retransmits: Option<u64>,
-        packets_dropped: Option<u64>,
-        squeezes: Option<u64>,
-        cpu_pressure_us: Option<u64>,
-        memory_pressure_us: Option<u64>,
-        io_pressure_us: Option<u64>,
-        throttled: Option<u64>,
-        throttled_us: Option<u64>,
-    }
-}
-
-columns! {
     /// What was in use of what is limited, as columns.
     InUseColumns of InUse {
         count: u64,

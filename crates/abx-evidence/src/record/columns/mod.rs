@@ -3,6 +3,7 @@
 //! figures. In memory there are rows only. [`blocks`] says which rows there are.
 
 pub(super) mod blocks;
+mod host_counters;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::outcome::{Outcome, Outcomes};
+
+pub use host_counters::HostCounters;
 
 /// What one row has of one thing, and how all rows together stand in a file. A column
 /// of nothing but defaults (zero, absent, no) is the default column and is left out.

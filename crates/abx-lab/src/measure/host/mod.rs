@@ -8,4 +8,3 @@ pub mod other_programs;
 pub mod processors;
 pub mod services;
 pub mod subjects;
-pub mod troubles;
