@@ -28,9 +28,7 @@ pub use abx_study::input_file::{open_input, read_input};
 pub use abx_study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use abx_study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use abx_study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
-pub use abx_study::request_file::{
-    REQUEST_FILE_BYTES_MAX, RequestFileError, requests_in,
-};
+pub use abx_study::request_file::{REQUEST_FILE_BYTES_MAX, RequestFileError, requests_in};
 pub use abx_study::request_placeholder::{
     LINES_BYTES_MAX, LineFiles, RequestPlaceholderError, without_placeholders,
 };
