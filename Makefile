@@ -126,8 +126,8 @@ spread: build
 
 # What no test notices: what decides verdicts is changed one place at a time, as
 # .cargo/mutants.toml says, and the fast tests run. Needs `cargo install cargo-mutants`;
-# takes hours, so name files with MUTANTS='--re stats/holm.rs'.
+# takes hours, so name files with MUTANTS='--re holm.rs'.
 mutants:
-	$(CARGO) mutants --package abx-evidence $(MUTANTS) -- --lib --test evidence -- \
+	$(CARGO) mutants --package abx-stats --package abx-evidence $(MUTANTS) -- --lib --test evidence -- \
 	    --skip statistics:: --skip past_baseline::simulation
 	$(CARGO) mutants --package abx-lab $(MUTANTS) -- --lib -- stop_rule

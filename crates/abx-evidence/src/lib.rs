@@ -3,7 +3,7 @@
 //! Samples become tallies, tallies become records, records become verdicts.
 //! Everything here is a pure function of what was measured: no file, no socket,
 //! no clock. Start at [`Measured`] for what is kept, at [`judge()`] for what is
-//! concluded, at [`stats`] for how; `docs/statistics.md` gives the reasons.
+//! concluded, at `abx-stats` for how; `docs/statistics.md` gives the reasons.
 
 pub mod doctor;
 pub mod expectation;
@@ -16,7 +16,6 @@ mod pooled;
 pub mod record;
 pub mod scenario;
 mod series;
-pub mod stats;
 pub mod timer;
 mod view;
 

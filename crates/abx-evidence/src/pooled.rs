@@ -8,9 +8,9 @@ use crate::judge::comparison::{Bounds, Comparison};
 use crate::judge::metric::Metric;
 use crate::judge::verdict::Verdict;
 use crate::record::LoadSettings;
-use crate::stats::paired::{LogInterval, PairedMean};
-use crate::stats::random_effects::{RandomEffects, StudyEstimate};
-use crate::stats::student::Confidence;
+use abx_stats::paired::{LogInterval, PairedMean};
+use abx_stats::random_effects::{RandomEffects, StudyEstimate};
+use abx_stats::student::Confidence;
 
 /// What several records say together.
 #[derive(Debug, Clone, PartialEq, Serialize)]

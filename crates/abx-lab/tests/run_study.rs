@@ -17,7 +17,6 @@ use std::time::Duration;
 use abx_engine::Stopper;
 use abx_evidence::StudyRecord;
 use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
-use abx_evidence::stats::Margin;
 use abx_lab::{
     Abort, GeneratedFile, Launch, Load, OrderedTime, PilotEffort, Pin, SliceLength, Source, Store,
     Study, StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice,
@@ -25,6 +24,7 @@ use abx_lab::{
 };
 use abx_model::LoadOptions;
 use abx_server::{Model, ServerConfig, serve};
+use abx_stats::Margin;
 use abx_sys::tree::descendants;
 use tempfile::TempDir;
 

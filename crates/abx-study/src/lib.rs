@@ -35,9 +35,9 @@ use abx_engine::{HttpVersion, Pacing, RequestPlaceholder, RequestPlan, schedule}
 use abx_evidence::record::{
     Contrast, Interleave, LoadSettings, RequestBody, RequestSettings, SkippedSubject,
 };
-use abx_evidence::stats::Margin;
 use abx_evidence::{ArrivalKind, ArrivalSettings, Exchange, ExpectedStatus, Measured, Shape};
 use abx_model::LoadOptions;
+use abx_stats::Margin;
 use sha2::{Digest, Sha256};
 
 use fault::Fault;

@@ -4,8 +4,8 @@ use super::{BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, Elsewhere, Generator
 use crate::findings::{
     FOREIGN_MAX, GENERATOR_BUSY, STEAL_MAX, SUBJECT_BUSY, WAIT_MAX, programs_named,
 };
-use crate::stats::Margin;
-use crate::stats::stop::BLOCKS_FOR_VERDICT;
+use abx_stats::Margin;
+use abx_stats::stop::BLOCKS_FOR_VERDICT;
 
 /// A machine that shows no smaller difference shows none that people ask about.
 const DETECTABLE_MAX: f64 = 0.25;

@@ -11,11 +11,11 @@ use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::measure::share::share;
 use crate::record::{LoadSettings, Measured, OtherProgram, SliceRecord};
-use crate::stats::Margin;
-use crate::stats::paired::PairedMean;
-use crate::stats::student::Confidence;
 use crate::view::OfferView;
 use crate::view::sums::Sums;
+use abx_stats::Margin;
+use abx_stats::paired::PairedMean;
+use abx_stats::student::Confidence;
 
 /// The schema that this version writes.
 pub const DOCTOR_SCHEMA: &str = "abx.doctor/1";

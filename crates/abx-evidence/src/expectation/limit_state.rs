@@ -2,7 +2,7 @@
 
 use super::{Doubt, Expectation, ExpectationResult, Standing, answers_at};
 use crate::file::StudyRecord;
-use crate::stats::student::Confidence;
+use abx_stats::student::Confidence;
 
 /// How far a study is with its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use self::reading::{Figures, Orientation, Reading};
 use crate::file::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison, Role};
 use crate::judge::metric::{Metric, Sense};
-use crate::stats::student::Confidence;
+use abx_stats::student::Confidence;
 
 pub use limit_state::{LimitState, blocks_until_settled, limit_state};
 pub use threshold::{GoalReading, Threshold};

@@ -6,8 +6,8 @@ use crate::judge::comparison::{Bounds, Comparison};
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::verdict::Verdict;
 use crate::record::finding::{Finding, Level};
-use crate::stats::stop::{BLOCKS_ORDERED, blocks_for_verdict, blocks_to_narrow};
-use crate::stats::student::{Confidence, t_quantile_between};
+use abx_stats::stop::{BLOCKS_ORDERED, blocks_for_verdict, blocks_to_narrow};
+use abx_stats::student::{Confidence, t_quantile_between};
 
 /// What an answer rests on, whether its blocks were measured side by side or not.
 pub(super) struct Figures<'a> {

@@ -7,8 +7,8 @@ use crate::measure::share::share;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{Disturbance, Measured, OtherProgram, Round};
-use crate::stats::stop::blocks_for_verdict;
 use crate::view::OfferView;
+use abx_stats::stop::blocks_for_verdict;
 
 /// Processor time that is neither abx's nor the subjects', as a share of all.
 pub(crate) const FOREIGN_MAX: f64 = 0.03;

@@ -32,11 +32,11 @@ use crate::record::finding_id::FindingId;
 use crate::record::{
     Interleave, LoadRecord, Measured, SliceRecord, StudyEnd, SubjectRecord, runs_container,
 };
-use crate::stats::stop::blocks_for_verdict;
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
 use crate::view::{OfferView, StudyView, SubjectView};
 use abx_model::LoadShape;
+use abx_stats::stop::blocks_for_verdict;
 
 use acknowledgements::{Echoes, ResponseParts};
 use answers::{answers_differ, varying};

@@ -3,13 +3,13 @@
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 use crate::record::{Interleave, SliceRecord};
-use crate::stats::paired::PairedMean;
-use crate::stats::segments::{DRIFT_MAX, Segments, rise};
-use crate::stats::stop::BLOCKS_ORDERED;
-use crate::stats::student::Confidence;
-use crate::stats::warm_up::warm_up;
 use crate::view::sums::Sums;
 use crate::view::{BlockView, OfferView, SubjectView};
+use abx_stats::paired::PairedMean;
+use abx_stats::series::segments::{DRIFT_MAX, Segments, rise};
+use abx_stats::series::warm_up::warm_up;
+use abx_stats::stop::BLOCKS_ORDERED;
+use abx_stats::student::Confidence;
 
 /// A start that changes the throughput of a run by less than this share is left as it is.
 const WARM_UP_EFFECT_MIN: f64 = 0.01;

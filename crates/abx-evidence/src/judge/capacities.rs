@@ -12,13 +12,13 @@ use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::objective::{Goal, Kept, Objective};
 use crate::record::{BlockLoad, LoadSettings, Measured};
-use crate::stats::StatsError;
-use crate::stats::capacity::{
+use crate::view::{OfferView, StudyView};
+use abx_stats::StatsError;
+use abx_stats::curve::capacity::{
     self, BlockCapacity, CapacityEstimate, RateBracket, block_brackets, block_capacities,
 };
-use crate::stats::student::Confidence;
-use crate::stats::sweep::Position;
-use crate::view::{OfferView, StudyView};
+use abx_stats::curve::sweep::Position;
+use abx_stats::student::Confidence;
 
 /// One subject's capacity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

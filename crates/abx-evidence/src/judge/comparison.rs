@@ -16,12 +16,12 @@ use crate::judge::verdict::{Assessment, ClaimFamily, Required, Verdict, assess_a
 use crate::record::Measured;
 use crate::record::finding::{Finding, Level, Limited, Limits, Validity};
 use crate::record::finding_id::FindingId;
-use crate::stats::paired::{BLOCKS_MIN, PairedMean, RatioInterval};
-use crate::stats::stop::{blocks_for_verdict, blocks_needed};
-use crate::stats::student::Confidence;
-use crate::stats::{Margin, StatsError, power};
 use crate::view::OfferView;
 use crate::view::faults::FaultView;
+use abx_stats::paired::{BLOCKS_MIN, PairedMean, RatioInterval};
+use abx_stats::stop::{blocks_for_verdict, blocks_needed};
+use abx_stats::student::Confidence;
+use abx_stats::{Margin, StatsError, power};
 
 /// What a comparison is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -15,10 +15,10 @@ use crate::judge::verdict::ClaimFamily;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::stats::stop::blocks_for_verdict;
 use crate::view::faults::FaultView;
 use crate::view::{OfferView, StudyView};
 use abx_model::LoadShape;
+use abx_stats::stop::blocks_for_verdict;
 
 /// Pairs that are judged together by one metric.
 pub(crate) struct Question<'a> {

@@ -5,8 +5,8 @@ use crate::findings::Bottleneck;
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::record::finding::{Finding, Level, Limits};
-use crate::stats::paired::PairedMean;
 use crate::view::OfferView;
+use abx_stats::paired::PairedMean;
 
 /// Throughput and processor time of one load, with who held the throughput back.
 pub(crate) struct CpuFallback<'a> {

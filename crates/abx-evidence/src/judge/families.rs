@@ -9,7 +9,7 @@ use crate::judge::comparison::{Comparison, Role};
 use crate::judge::faults::LostDifference;
 use crate::judge::ranking::Ranking;
 use crate::judge::verdict::Verdict;
-use crate::stats::student::Confidence;
+use abx_stats::student::Confidence;
 
 /// The claims that are judged together, which are wrong in their directions no more often
 /// than one comparison alone may be: all of one load, how fast subjects recover from one

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::judge::values::{BlockValue, Known, Values};
 use crate::judge::verdict::{ClaimFamily, Verdict};
 use crate::record::Measured;
-use crate::stats::paired::{LogInterval, PairedMean};
-use crate::stats::student::Confidence;
 use crate::view::faults::{FaultToll, FaultView, Recovery};
+use abx_stats::paired::{LogInterval, PairedMean};
+use abx_stats::student::Confidence;
 
 /// What a fault cost one subject, over all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

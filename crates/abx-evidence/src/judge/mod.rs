@@ -35,13 +35,13 @@ use crate::judge::verdict::decide_together;
 use crate::record::Measured;
 use crate::record::finding::{Finding, Level, Limited, Validity};
 use crate::record::finding_id::FindingId;
-use crate::stats::Margin;
-use crate::stats::paired::PairedMean;
-use crate::stats::stop::{Decision, blocks_for_verdict, blocks_needed, wanted_half_width};
-use crate::stats::student::Confidence;
 use crate::view::StudyView;
 use crate::view::ceilings::ceilings;
 use crate::view::summary::summaries;
+use abx_stats::Margin;
+use abx_stats::paired::PairedMean;
+use abx_stats::stop::{Decision, blocks_for_verdict, blocks_needed, wanted_half_width};
+use abx_stats::student::Confidence;
 
 /// Concludes all that can be concluded. Pure, and it takes no part of an earlier
 /// judgement: the same study gives the same conclusions at any later time.

@@ -18,8 +18,8 @@ use crate::judge::conclude;
 use crate::record::finding::{Finding, Level, Limits};
 use crate::record::finding_id::FindingId;
 use crate::record::{Measured, PastBaseline, PastMeasurement, SubjectRecord};
-use crate::stats::stop::BLOCKS_ORDERED;
 use crate::view::{OfferView, StudyView, SubjectView};
+use abx_stats::stop::BLOCKS_ORDERED;
 
 pub use fingerprint::{Difference, Fingerprint};
 pub use reference::SessionReference;

@@ -11,14 +11,14 @@ use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;
 use crate::measure::quantile::median;
 use crate::record::{LoadRecord, LoadSettings, Measured};
-use crate::stats::crossing::{Crossing, Side, crossings};
-use crate::stats::stop::BLOCKS_ORDERED;
-use crate::stats::student::Confidence;
-use crate::stats::sweep::Position;
-use crate::stats::usl::{Observation, POSITIONS_MIN, R2_MIN, ScalabilityLaw};
 use crate::view::summary::Summary;
 use crate::view::{OfferView, StudyView};
 use abx_model::LoadShape;
+use abx_stats::curve::crossing::{Crossing, Side, crossings};
+use abx_stats::curve::sweep::Position;
+use abx_stats::curve::usl::{Observation, POSITIONS_MIN, R2_MIN, ScalabilityLaw};
+use abx_stats::stop::BLOCKS_ORDERED;
+use abx_stats::student::Confidence;
 
 /// Loads of one study that differ only in one number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

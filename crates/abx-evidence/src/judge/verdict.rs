@@ -1,15 +1,15 @@
 //! What an interval means: the verdict, and whether it stands on firm ground.
 //! [`assess`] takes the per-block log ratios of one comparison to all of it.
 
-use crate::stats::holm::{ErrorBudget, holm};
-use crate::stats::paired::{LogInterval, PairedMean, RatioInterval};
-use crate::stats::pooled::SpreadPrior;
-use crate::stats::signed_rank::{RankInterval, WalshAverages};
-use crate::stats::stop::{
+use abx_stats::holm::{ErrorBudget, holm};
+use abx_stats::paired::{LogInterval, PairedMean, RatioInterval};
+use abx_stats::pooled::SpreadPrior;
+use abx_stats::signed_rank::{RankInterval, WalshAverages};
+use abx_stats::stop::{
     BLOCKS_FOR_VERDICT, BLOCKS_ORDERED, Decision, blocks_for_verdict, blocks_needed, decide,
 };
-use crate::stats::student::Confidence;
-use crate::stats::{Margin, StatsError};
+use abx_stats::student::Confidence;
+use abx_stats::{Margin, StatsError};
 
 pub use crate::judge::verdict_word::Verdict;
 

@@ -7,9 +7,9 @@ use crate::judge::comparison::Role;
 use crate::judge::metric::Metric;
 use crate::judge::past_baseline::Fingerprint;
 use crate::listing::history::{Outline, OutlineError, OutlineSubject};
-use crate::stats::Margin;
-use crate::stats::power::{blocks_to_end, detectable_among};
-use crate::stats::stop::blocks_for_verdict;
+use abx_stats::Margin;
+use abx_stats::power::{blocks_to_end, detectable_among};
+use abx_stats::stop::blocks_for_verdict;
 
 /// Earlier studies that are read, the newest first.
 pub const STUDIES_MOST: usize = 20;

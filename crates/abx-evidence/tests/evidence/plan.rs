@@ -3,9 +3,9 @@
 use abx_evidence::history::OutlineSubject;
 use abx_evidence::plan::{PastStudy, PlannedStudy, SpreadSource, StudyPlan};
 use abx_evidence::record::Machine;
-use abx_evidence::stats::Margin;
 use abx_evidence::{Fingerprint, Measured, RunRecord, StudyRecord};
 use abx_fixtures::{OK, pair, run, study};
+use abx_stats::Margin;
 
 /// An earlier study as it is read from its file.
 fn past(measured: Measured, is_of_doctor: bool) -> Option<PastStudy> {

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use abx_engine::Stopper;
 use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
 use abx_evidence::record::Interleave;
-use abx_evidence::stats::Margin;
 use abx_model::LoadOptions;
+use abx_stats::Margin;
 
 use self::elsewhere::Counters;
 use crate::measure::host::other_programs::OtherPrograms;

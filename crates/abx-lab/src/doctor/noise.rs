@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abx_evidence::doctor::Noise;
-use abx_evidence::stats::Margin;
+use abx_stats::Margin;
 
 use super::{EndedEarly, Examination, load, null, study};
 use crate::run_study::{StudyEnvironment, StudyOutcome, run_study};

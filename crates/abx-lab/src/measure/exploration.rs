@@ -11,7 +11,7 @@ use abx_engine::schedule::Arrivals;
 use abx_engine::{LoadPlan, PoolId, ScenarioUsers};
 use abx_evidence::TimelinePlan;
 use abx_evidence::record::{PilotSubject, SliceRecord};
-use abx_evidence::stats::warm_up::{BINS_MIN, warm_up};
+use abx_stats::series::warm_up::{BINS_MIN, warm_up};
 use abx_sys::Nanos;
 
 use crate::measure::running_subjects::{Abort, Cache, RunningSubjects, WarmIn, throughput};

@@ -1,7 +1,7 @@
 //! Which rate a block tries next to bracket a capacity: the highest rate that meets an
 //! objective. Start at [`RateSteps::next`].
 
-use abx_evidence::stats::capacity::RateBracket;
+use abx_stats::curve::capacity::RateBracket;
 
 /// The first step away from rates that all missed, or all met, an objective. Each step is the
 /// square of the one before: 0.8, 0.64, 0.41, 0.17, 0.03.

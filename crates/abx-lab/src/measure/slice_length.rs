@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use abx_engine::{LoadPlan, PoolId};
 use abx_evidence::record::{PilotRecord, PilotSubject, SliceChoiceRecord, SliceLengthRecord};
-use abx_evidence::stats::StatsError;
-use abx_evidence::stats::slice_choice::{
+use abx_stats::StatsError;
+use abx_stats::series::slice_choice::{
     Lengths, ROUNDS_MIN, ShortRound, ShortRounds, SliceChoice, SliceOrder, slice_choice,
 };
 use abx_sys::Nanos;

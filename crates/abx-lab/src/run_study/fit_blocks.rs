@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
+use abx_stats::stop::BLOCKS_FOR_VERDICT;
 
 use crate::run_study::StudyRunner;
 use crate::run_study::load_time::fill;

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use abx_evidence::record::{BlockLoad, LoadRecord, LoadSettings};
-use abx_evidence::stats::capacity::RateBracket;
 use abx_evidence::{Measured, median_capacities, rate_bracket};
+use abx_stats::curve::capacity::RateBracket;
 
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::rate_search::{APART, grid, of_grid};

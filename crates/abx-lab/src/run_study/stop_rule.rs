@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use abx_evidence::expectation::{LimitState, limit_state};
 use abx_evidence::record::StudyEnd;
-use abx_evidence::stats::paired::BLOCKS_MIN;
-use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{Expectation, StudyRecord, is_hopeless, may_stop};
+use abx_stats::paired::BLOCKS_MIN;
+use abx_stats::stop::{Decision, Reason};
 
 use abx_study::{OrderedTime, Study};
 
@@ -78,8 +78,8 @@ mod tests {
 
     use abx_evidence::expectation::KnownNames;
     use abx_evidence::record::{BlockRecord, Interleave, PilotRecord};
-    use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
     use abx_evidence::{Conclusions, judge};
+    use abx_stats::stop::BLOCKS_FOR_VERDICT;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 

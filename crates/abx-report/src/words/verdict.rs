@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use abx_evidence::stats::paired::BLOCKS_MIN;
-use abx_evidence::stats::stop::blocks_for_verdict;
 use abx_evidence::{
     Bounds, Comparison, Finding, FindingId, Level, Limits, LoadShape, Metric, Role, Sense,
     StudyRecord, Verdict,
 };
+use abx_stats::paired::BLOCKS_MIN;
+use abx_stats::stop::blocks_for_verdict;
 
 use crate::words::metrics::{capitalized, metric_under, shape_under};
 use crate::words::prose::message;

@@ -2,8 +2,8 @@
 
 use abx_evidence::Fingerprint;
 use abx_evidence::plan::{KnownSpread, PlannedStudy, SpreadSource, StudyPlan};
-use abx_evidence::stats::Margin;
 use abx_report::{Style, plan_text};
+use abx_stats::Margin;
 use insta::assert_snapshot;
 
 fn plan(known: Option<KnownSpread>, blocks: Option<u32>, together: usize) -> StudyPlan {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abx_evidence::record::{Contrast, Interleave};
-use abx_evidence::stats::Margin;
+use abx_stats::Margin;
 
 use crate::fault::Fault;
 use crate::launch::Launch;

@@ -3,8 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use abx_evidence::stats::Margin;
 use abx_evidence::{ExpectedStatus, Objective, ObjectiveError};
+use abx_stats::Margin;
 
 use super::mistake::Mistake;
 use super::raw_request::RawStatus;

@@ -15,7 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-sys", &[]),
     ("abx-wire", &[]),
     ("abx-model", &[]),
-    ("abx-evidence", &["abx-model"]),
+    ("abx-stats", &[]),
+    ("abx-evidence", &["abx-model", "abx-stats"]),
     ("abx-audit", &["abx-evidence", "abx-report"]),
     ("abx-classic", &["abx-evidence"]),
     (
@@ -25,7 +26,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-server", &["abx-sys", "abx-wire"]),
     (
         "abx-study",
-        &["abx-sys", "abx-engine", "abx-model", "abx-evidence"],
+        &[
+            "abx-sys",
+            "abx-engine",
+            "abx-model",
+            "abx-stats",
+            "abx-evidence",
+        ],
     ),
     (
         "abx-lab",
@@ -33,6 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "abx-sys",
             "abx-engine",
             "abx-model",
+            "abx-stats",
             "abx-evidence",
             "abx-study",
         ],
@@ -41,7 +49,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "abx-fleet",
         &["abx-sys", "abx-engine", "abx-model", "abx-evidence"],
     ),
-    ("abx-report", &["abx-evidence"]),
+    ("abx-report", &["abx-stats", "abx-evidence"]),
     // Of tests only: no other crate has it in its list.
     ("abx-fixtures", &["abx-evidence"]),
     (
@@ -50,6 +58,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "abx-sys",
             "abx-wire",
             "abx-model",
+            "abx-stats",
             "abx-evidence",
             "abx-engine",
             "abx-study",

@@ -8,8 +8,8 @@ use crate::judge::verdict::{Assessment, ClaimFamily, assess_together};
 use crate::measure::times::Figure;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::stats::StatsError;
 use crate::view::OfferView;
+use abx_stats::StatsError;
 
 /// How far apart two ends of log ratios are, as a mean over blocks.
 pub(super) fn width([low, high]: &[Vec<f64>; 2]) -> f64 {

@@ -1,12 +1,12 @@
 //! What the blocks of both sides say, for all subjects of one load together.
 
 use crate::judge::verdict::{ClaimFamily, Required, Verdict, second_verdict};
-use crate::stats::rank_sum::Shifts;
-use crate::stats::signed_rank::RankInterval;
-use crate::stats::stop::{BLOCKS_ORDERED, Decision};
-use crate::stats::student::Confidence;
-use crate::stats::welch::{self, TwoSamples, Welch};
-use crate::stats::{Margin, StatsError};
+use abx_stats::rank_sum::Shifts;
+use abx_stats::signed_rank::RankInterval;
+use abx_stats::stop::{BLOCKS_ORDERED, Decision};
+use abx_stats::student::Confidence;
+use abx_stats::welch::{self, TwoSamples, Welch};
+use abx_stats::{Margin, StatsError};
 
 /// The logarithms of both sides of one comparison, block by block: over what was measured
 /// beside them, where there is such a thing.
@@ -127,7 +127,7 @@ pub(super) fn decide_together(all: &[&Sides], margin: Margin) -> Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::stop::Reason;
+    use abx_stats::stop::Reason;
 
     /// So many comparisons of these blocks with as many that have no spread.
     fn beside_steady(now: &[f64]) -> Sides {

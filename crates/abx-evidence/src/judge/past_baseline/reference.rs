@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{PastBaseline, PastMeasurement, PastReference, SubjectRecord};
-use crate::stats::paired::PairedMean;
 use crate::view::{OfferView, SubjectView};
+use abx_stats::paired::PairedMean;
 
 /// How differently two servers feel a change of the machine: the standard deviation of
 /// what one feels more or less, as a share of what the other does. Between blocks of saved

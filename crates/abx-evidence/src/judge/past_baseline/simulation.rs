@@ -13,9 +13,9 @@ use rand_chacha::ChaCha8Rng;
 use super::claims::{Sides, claims, decide_together};
 use super::reference::Reference;
 use crate::record::{PastReference, SubjectRecord};
-use crate::stats::Margin;
-use crate::stats::stop::Decision;
-use crate::stats::student::Confidence;
+use abx_stats::Margin;
+use abx_stats::stop::Decision;
+use abx_stats::student::Confidence;
 
 /// Blocks of the older study, and the most that are measured now.
 const BLOCKS_THEN: usize = 12;

@@ -14,11 +14,11 @@ use crate::judge::verdict::Verdict;
 use crate::record::finding::{Finding, Level, Limited, Validity};
 use crate::record::finding_id::FindingId;
 use crate::record::{Measured, PastBaseline, PastMeasurement};
-use crate::stats::stop::{BLOCKS_ORDERED, Decision};
-use crate::stats::student::Confidence;
-use crate::stats::welch::Welch;
-use crate::stats::{Margin, StatsError};
 use crate::view::{OfferView, StudyView, SubjectView};
+use abx_stats::stop::{BLOCKS_ORDERED, Decision};
+use abx_stats::student::Confidence;
+use abx_stats::welch::Welch;
+use abx_stats::{Margin, StatsError};
 
 /// A subject measured now beside one measured then, under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

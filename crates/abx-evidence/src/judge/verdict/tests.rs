@@ -1,5 +1,5 @@
 use super::*;
-use crate::stats::stop::Reason;
+use abx_stats::stop::Reason;
 
 fn interval(low: f64, high: f64) -> LogInterval {
     LogInterval {

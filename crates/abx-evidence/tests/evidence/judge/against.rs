@@ -1,12 +1,12 @@
 //! A subject beside one of an older record.
 
 use abx_evidence::record::{Machine, StudyEnd};
-use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Conclusions, FindingId, Level, Measured, Outcome,
     PastBaselineError, PastSubject, Status, StudyRecord, Unpaired, Verdict, judge, may_stop,
     past_baseline,
 };
+use abx_stats::stop::{Decision, Reason};
 
 use abx_fixtures::{
     MS, OK, all_slices, answer, answered, assert_close, each_slice, find, judged, limits, longer,

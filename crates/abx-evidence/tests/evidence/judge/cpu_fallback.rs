@@ -2,11 +2,11 @@
 
 use abx_evidence::expectation::{KnownNames, answers};
 use abx_evidence::record::Disturbance;
-use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     Conclusions, Doubt, Expectation, FindingId, Level, Limits, Measured, Metric, Outcome, Role,
     Standing, Status, StudyRecord, Verdict, may_stop,
 };
+use abx_stats::stop::{Decision, Reason};
 
 use abx_fixtures::{
     MS, OK, answer, compared, each_slice, find, judged, longer, pair, primary, rounds, study,

@@ -1,11 +1,11 @@
 //! What is compared beside throughput, and where.
 
 use abx_evidence::record::{Histograms, SliceRecord, TlsSettings, TlsTrustKind};
-use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Comparison, Conclusions, FindingId, Histogram, Level, Limits,
     LoadShape, Measured, Metric, Role, SliceTally, Verdict, may_stop,
 };
+use abx_stats::stop::{Decision, Reason};
 
 use abx_fixtures::{
     MS, OK, all_slices, assert_close, each_slice, find, ids, judged, limits, longer, pair, primary,

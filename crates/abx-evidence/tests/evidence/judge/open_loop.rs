@@ -3,11 +3,11 @@
 use std::borrow::Borrow;
 
 use abx_evidence::record::Histograms;
-use abx_evidence::stats::stop::Decision;
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Conclusions, Finding, FindingId, Histogram, Level, Limits,
     Measured, Metric, Outcome, Status, Verdict, may_stop,
 };
+use abx_stats::stop::Decision;
 
 use abx_fixtures::{
     COUNTED_NS, Compared, MS, OK, all_slices, answer, assert_close, compared, each_slice, find,

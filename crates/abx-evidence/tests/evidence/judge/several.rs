@@ -1,10 +1,10 @@
 //! More than two subjects: what is claimed together, and in which order they are.
 
 use abx_evidence::record::{Contrast, Settings};
-use abx_evidence::stats::stop::Decision;
 use abx_evidence::{
     Comparison, Finding, FindingId, Measured, Metric, Place, Ranking, Verdict, may_stop,
 };
+use abx_stats::stop::Decision;
 
 use abx_fixtures::{
     OK, all_slices, answer, judged, longer, pair, primary, sides, study, two_loads,

@@ -2,11 +2,11 @@
 //! judging is a pure function.
 
 use abx_evidence::record::{Interleave, Measured, SkippedSubject, StudyEnd};
-use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     Comparison, FindingId, Level, Outcome, Status, StudyRecord, Verdict, blocks_until_precise,
     is_hopeless, may_stop,
 };
+use abx_stats::stop::{Decision, Reason};
 
 use abx_fixtures::{
     Compared, MS, OK, all_slices, answer, answered, compared, each_slice, find, ids, judged,

@@ -2,11 +2,11 @@
 //! and the highest rate at which they keep to an objective.
 
 use abx_evidence::record::{Contrast, Histograms};
-use abx_evidence::stats::stop::{Decision, Reason};
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Axis, Conclusions, FindingId, Histogram, Level, Measured, Metric,
     Objective, Outcome, Verdict, may_stop,
 };
+use abx_stats::stop::{Decision, Reason};
 
 use abx_fixtures::{
     CONNECTIONS, Compared, MS, answer, assert_close, find, judged, longer, primary, study,

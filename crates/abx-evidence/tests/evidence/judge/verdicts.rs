@@ -1,11 +1,11 @@
 //! From blocks to ratios, intervals and verdicts.
 
 use abx_evidence::record::Disturbance;
-use abx_evidence::stats::Margin;
 use abx_evidence::verdict::assess;
 use abx_evidence::{
     Finding, FindingId, Level, Measured, Outcome, Role, StudyRecord, Validity, Verdict,
 };
+use abx_stats::Margin;
 
 use abx_fixtures::{
     OK, answer, assert_close, compared, each_slice, find, ids, judged, pair, primary, rounds,

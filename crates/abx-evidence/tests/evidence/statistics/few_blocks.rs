@@ -1,10 +1,10 @@
 //! What few blocks can tell: bad starts that they do not see, and families of
 //! comparisons with a baseline, or each with another one, over a number of blocks that was ordered.
 
-use abx_evidence::stats::Margin;
-use abx_evidence::stats::paired::PairedMean;
-use abx_evidence::stats::student::Confidence;
 use abx_evidence::verdict::{Assessment, ClaimFamily, assess_together};
+use abx_stats::Margin;
+use abx_stats::paired::PairedMean;
+use abx_stats::student::Confidence;
 
 use super::extent::{drawn, is_full, most};
 use super::noise::{Bad, Extent, Noise, World};

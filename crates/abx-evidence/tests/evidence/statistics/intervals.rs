@@ -1,12 +1,12 @@
 //! The other intervals, in the same worlds: response times at one offered
 //! rate, the place of a crossing, the capacity.
 
-use abx_evidence::stats::capacity::{BlockCapacity, CapacityEstimate, block_capacities, capacity};
-use abx_evidence::stats::crossing::{Crossing, crossings};
-use abx_evidence::stats::paired::PairedMean;
-use abx_evidence::stats::student::Confidence;
-use abx_evidence::stats::sweep::Position;
 use abx_evidence::{Histogram, Quantile};
+use abx_stats::curve::capacity::{BlockCapacity, CapacityEstimate, block_capacities, capacity};
+use abx_stats::curve::crossing::{Crossing, crossings};
+use abx_stats::curve::sweep::Position;
+use abx_stats::paired::PairedMean;
+use abx_stats::student::Confidence;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::extent::{COVERAGE, bounds, drawn};

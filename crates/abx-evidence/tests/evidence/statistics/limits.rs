@@ -3,11 +3,11 @@
 //! docs/statistics.md and docs/ci.md quote the tables.
 
 use abx_evidence::expectation::{LimitState, answers, limit_state};
-use abx_evidence::stats::paired::PairedMean;
-use abx_evidence::stats::stop::BLOCKS_FOR_VERDICT;
-use abx_evidence::stats::student::Confidence;
 use abx_evidence::{Expectation, Standing, StudyRecord};
 use abx_fixtures::{longer, pair};
+use abx_stats::paired::PairedMean;
+use abx_stats::stop::BLOCKS_FOR_VERDICT;
+use abx_stats::student::Confidence;
 
 use super::each_at_once;
 use super::extent::{COVERAGE, bounds, drawn, most};

@@ -18,10 +18,10 @@ mod simulation;
 mod slices;
 mod welch;
 
-use abx_evidence::stats::Margin;
-use abx_evidence::stats::paired::{LogInterval, PairedMean};
-use abx_evidence::stats::student::Confidence;
 use abx_evidence::verdict::{ClaimFamily, assess_together};
+use abx_stats::Margin;
+use abx_stats::paired::{LogInterval, PairedMean};
+use abx_stats::student::Confidence;
 
 use self::extent::{COVERAGE, bounds, drawn, is_full, most};
 use self::noise::Noise;

@@ -1,12 +1,12 @@
 //! Clever methods against slow ones that can hardly be wrong.
 
-use abx_evidence::stats::capacity::block_capacities;
-use abx_evidence::stats::crossing::{Crossing, Side, crossings};
-use abx_evidence::stats::paired::{LogInterval, PairedMean};
-use abx_evidence::stats::segments::Segments;
-use abx_evidence::stats::student::Confidence;
-use abx_evidence::stats::sweep::Position;
-use abx_evidence::stats::usl::{Observation, ScalabilityLaw};
+use abx_stats::curve::capacity::block_capacities;
+use abx_stats::curve::crossing::{Crossing, Side, crossings};
+use abx_stats::curve::sweep::Position;
+use abx_stats::curve::usl::{Observation, ScalabilityLaw};
+use abx_stats::paired::{LogInterval, PairedMean};
+use abx_stats::series::segments::Segments;
+use abx_stats::student::Confidence;
 use proptest::prelude::*;
 
 /// A sweep over powers of ten: at each position the same 2 to 6 blocks, with

@@ -1,11 +1,11 @@
 //! What must hold for any blocks, not only for those of a simulation.
 
-use abx_evidence::stats::Margin;
-use abx_evidence::stats::signed_rank::WalshAverages;
-use abx_evidence::stats::stop::decide;
-use abx_evidence::stats::student::Confidence;
-use abx_evidence::stats::warm_up::warm_up;
 use abx_evidence::verdict::{Assessment, assess};
+use abx_stats::Margin;
+use abx_stats::series::warm_up::warm_up;
+use abx_stats::signed_rank::WalshAverages;
+use abx_stats::stop::decide;
+use abx_stats::student::Confidence;
 use proptest::prelude::*;
 
 /// Log ratios of 2 to 30 blocks, in steps of 0.1 %: no verdict then hangs on

@@ -1,11 +1,11 @@
 //! Whole studies, block by block, until the stop rule or the budget ends them.
 
-use abx_evidence::stats::Margin;
-use abx_evidence::stats::paired::LogInterval;
-use abx_evidence::stats::stop::{Decision, decide};
 use abx_evidence::verdict::{
     Assessment, ClaimFamily, Verdict, assess, assess_together, decide_together, judge_interval,
 };
+use abx_stats::Margin;
+use abx_stats::paired::LogInterval;
+use abx_stats::stop::{Decision, decide};
 
 use super::extent::{COVERAGE, bounds, most};
 use super::noise::{Extent, Noise, World};

@@ -1,7 +1,7 @@
 //! The choice of the slice's length in worlds whose noise is known: whether it
 //! is the right one, whether it keeps its promise, and whether it biases.
 
-use abx_evidence::stats::slice_choice::{
+use abx_stats::series::slice_choice::{
     Lengths, ShortRound, ShortRounds, SliceChoice, SliceOrder, slice_choice,
 };
 use rand::Rng;

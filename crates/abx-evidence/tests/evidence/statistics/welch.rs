@@ -1,10 +1,10 @@
 //! Two sides that were measured apart: what must hold for any blocks, and
 //! whether the printed interval keeps its word when the truth is known.
 
-use abx_evidence::stats::Margin;
-use abx_evidence::stats::stop::Decision;
-use abx_evidence::stats::student::Confidence;
-use abx_evidence::stats::welch::{TwoSamples, Welch, blocks_more, decide};
+use abx_stats::Margin;
+use abx_stats::stop::Decision;
+use abx_stats::student::Confidence;
+use abx_stats::welch::{TwoSamples, Welch, blocks_more, decide};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

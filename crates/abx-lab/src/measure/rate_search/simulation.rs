@@ -8,9 +8,9 @@
 )]
 
 use abx_evidence::Objective;
-use abx_evidence::stats::capacity::{CapacityEstimate, block_capacities, capacity};
-use abx_evidence::stats::student::Confidence;
-use abx_evidence::stats::sweep::Position;
+use abx_stats::curve::capacity::{CapacityEstimate, block_capacities, capacity};
+use abx_stats::curve::sweep::Position;
+use abx_stats::student::Confidence;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

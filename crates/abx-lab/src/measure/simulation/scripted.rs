@@ -10,9 +10,9 @@ use abx_engine::{
     SliceNews, SlicePlan, Stopper,
 };
 use abx_evidence::record::{Interleave, Machine, Settings, StudyEnd, SubjectRecord};
-use abx_evidence::stats::Margin;
 use abx_evidence::{Measured, Outcome, Sample, Shape, SliceTally, TimelineTally};
 use abx_model::LoadOptions;
+use abx_stats::Margin;
 use abx_sys::Nanos;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;

@@ -1,8 +1,8 @@
 //! Subjects beside one of an older record: the same verdicts, and that they
 //! were not measured side by side.
 
-use abx_evidence::stats::stop::BLOCKS_ORDERED;
 use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
+use abx_stats::stop::BLOCKS_ORDERED;
 
 use crate::words::ratio::ShownRatio;
 use crate::words::style::Style;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_evidence::stats::Margin;
 use abx_lab::SliceLength;
+use abx_stats::Margin;
 use clap::{Args, ValueEnum};
 
 use crate::flags::expect::ExpectFlags;

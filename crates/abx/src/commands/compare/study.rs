@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use abx_evidence::record::{Interleave, SkippedSubject};
-use abx_evidence::stats::Margin;
 use abx_lab::provision::{self, Missing, Provision};
 use abx_lab::study_file::{self, ServiceSpec, StudyFile, SubjectSpec};
 use abx_lab::{
     CeilingServer, Launch, Load, PilotEffort, Pin, Scheme, SliceLength, Source, Study,
     StudyService, Subject, SubjectError, WaitChoice, catalog, without_placeholders,
 };
+use abx_stats::Margin;
 
 use super::against::past;
 use super::extent::{Absent, Extent};

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use abx_evidence::expectation::{LimitState, blocks_until_settled, limit_state};
 use abx_evidence::record::{CEILING, SliceRecord};
-use abx_evidence::stats::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED};
 use abx_evidence::{Expectation, Outcomes, StudyRecord};
 use abx_lab::{Pending, StudyProgress};
 use abx_report::TimeLeft;
+use abx_stats::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED};
 
 use super::display::{Display, Urgency};
 use super::waiting::waiting;

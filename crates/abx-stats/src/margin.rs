@@ -1,6 +1,6 @@
 //! The smallest difference that matters to the user.
 
-use super::StatsError;
+use crate::StatsError;
 
 /// A relative difference below which two subjects count as equivalent:
 /// 0.03 means 3 %. Always finite, above 0 and at most 1.

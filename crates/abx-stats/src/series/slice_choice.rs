@@ -1,7 +1,7 @@
 //! How long slices should be: which length of those that are allowed gives most
 //! precision for the time it takes, read from short slices of two subjects in turn.
 
-use super::StatsError;
+use crate::StatsError;
 
 /// The fewest rounds of short slices that are read.
 pub const ROUNDS_MIN: usize = 20;

@@ -1,37 +1,9 @@
-//! Statistics over blocks: from per-block log ratios to an interval, a check
-//! of that interval, and the decision to stop; over a sweep, who is ahead where
-//! and up to which rate. No verdicts: those are in [`crate::verdict`], and
-//! [`crate::judge::verdict::assess`] is where to start.
-//!
-//! The method in plain words, with sources and the simulated coverage:
-//! `docs/statistics.md`.
-
-pub mod capacity;
-pub mod crossing;
-pub mod holm;
-mod margin;
-mod moments;
-pub mod paired;
-pub mod pooled;
-pub mod power;
-pub mod random_effects;
-pub mod rank_sum;
-pub mod segments;
-pub mod signed_rank;
-pub mod slice_choice;
-pub mod stop;
-pub mod student;
-pub mod sweep;
-pub mod usl;
-pub mod warm_up;
-pub mod welch;
-
-pub use margin::Margin;
+//! Why no number could be given: [`StatsError`].
 
 /// Why no number could be given. Each message names the next step.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum StatsError {
-    /// A spread needs at least [`paired::BLOCKS_MIN`] blocks.
+    /// A spread needs at least [`crate::paired::BLOCKS_MIN`] blocks.
     #[error("an interval needs at least {need} blocks and there are {got}: measure more blocks")]
     TooFewBlocks {
         /// Blocks given.
@@ -50,10 +22,10 @@ pub enum StatsError {
         /// What was found instead.
         value: f64,
     },
-    /// A margin outside the range that [`Margin::new`] accepts.
+    /// A margin outside the range that [`crate::Margin::new`] accepts.
     #[error("the margin is {0}: give a share above 0 and at most 1, for example 0.03 for 3 %")]
     Margin(f64),
-    /// A warm-up series needs at least [`warm_up::BINS_MIN`] bins.
+    /// A warm-up series needs at least [`crate::series::warm_up::BINS_MIN`] bins.
     #[error("warm-up needs at least {need} bins and there are {got}: load for longer")]
     TooFewBins {
         /// Bins given.
@@ -69,7 +41,7 @@ pub enum StatsError {
         /// What was found instead.
         value: f64,
     },
-    /// Steadiness needs at least [`segments::BINS_MIN`] bins.
+    /// Steadiness needs at least [`crate::series::segments::BINS_MIN`] bins.
     #[error("steadiness needs at least {need} bins and there are {got}: load for longer")]
     TooShort {
         /// Bins given.
@@ -85,7 +57,7 @@ pub enum StatsError {
         /// What was found instead.
         value: f64,
     },
-    /// A choice of the slice's length needs at least [`slice_choice::ROUNDS_MIN`] rounds.
+    /// A choice of the slice's length needs at least [`crate::series::slice_choice::ROUNDS_MIN`] rounds.
     #[error(
         "a choice of the slice's length needs at least {need} rounds of short slices and there are \
          {got}: load for longer"
@@ -172,15 +144,4 @@ pub enum StatsError {
         /// What was found instead.
         value: f64,
     },
-}
-
-/// Finds the first block that has no log ratio.
-fn check_log_ratios(log_ratios: &[f64]) -> Result<(), StatsError> {
-    match log_ratios.iter().position(|value| !value.is_finite()) {
-        Some(block) => Err(StatsError::NoLogRatio {
-            block,
-            value: log_ratios[block],
-        }),
-        None => Ok(()),
-    }
 }

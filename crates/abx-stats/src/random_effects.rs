@@ -2,8 +2,8 @@
 //! standard error of its own: their mean, how much they differ beyond chance, and where
 //! the next one may lie.
 
-use super::paired::LogInterval;
-use super::student::{Confidence, t_quantile};
+use crate::paired::LogInterval;
+use crate::student::{Confidence, t_quantile};
 
 /// One study's estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]

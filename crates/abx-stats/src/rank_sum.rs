@@ -4,11 +4,11 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::StatsError;
-use super::paired::LogInterval;
-use super::signed_rank::{RANKED_BLOCKS_MIN, RankInterval};
-use super::student::Confidence;
-use super::welch::{TwoSamples, Welch};
+use crate::StatsError;
+use crate::paired::LogInterval;
+use crate::signed_rank::{RANKED_BLOCKS_MIN, RankInterval};
+use crate::student::Confidence;
+use crate::welch::{TwoSamples, Welch};
 
 /// The most pairs of blocks for which the rank distribution is counted out. Beyond,
 /// the normal approximation differs by at most one difference.

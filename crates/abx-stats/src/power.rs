@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::Margin;
-use super::paired::PairedMean;
-use super::stop::{BLOCKS_FOR_VERDICT, wanted_half_width};
-use super::student::{Confidence, t_quantile, t_quantile_between};
+use crate::Margin;
+use crate::paired::PairedMean;
+use crate::stop::{BLOCKS_FOR_VERDICT, wanted_half_width};
+use crate::student::{Confidence, t_quantile, t_quantile_between};
 
 /// How often the smallest difference that is shown would be seen: 4 in 5 studies.
 pub(super) const POWER: f64 = 0.8;

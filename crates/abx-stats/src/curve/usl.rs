@@ -1,7 +1,7 @@
 //! How throughput grows with connections: the Universal Scalability Law,
 //! fitted to one block of a sweep. It describes; nothing is decided from it.
 
-use super::StatsError;
+use crate::StatsError;
 
 /// The fewest different numbers of connections that a fit is made from: one
 /// more than the law has coefficients, so that it can fail to fit.

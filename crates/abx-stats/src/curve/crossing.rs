@@ -1,11 +1,12 @@
 //! Where two subjects change places over a sweep of loads, and how surely that
 //! is known.
 
-use super::moments::Moments;
-use super::paired::BLOCKS_MIN;
-use super::student::{Confidence, t_quantile};
 use super::sweep::{LogSpan, Position, check_sweep};
-use super::{StatsError, check_log_ratios};
+use crate::StatsError;
+use crate::log_ratios::check_log_ratios;
+use crate::moments::Moments;
+use crate::paired::BLOCKS_MIN;
+use crate::student::{Confidence, t_quantile};
 
 /// On which side of 1 a ratio of subject over baseline lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,8 +279,8 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    use super::super::paired::{LogInterval, PairedMean};
     use super::*;
+    use crate::paired::{LogInterval, PairedMean};
 
     const AT: [f64; 4] = [10.0, 100.0, 1_000.0, 10_000.0];
 

@@ -1,9 +1,11 @@
 //! From per-block log ratios to a mean with an interval. Each block gives one
 //! number, `ln(subject / baseline)`, whatever happened inside the block.
 
-use super::pooled::SpreadPrior;
-use super::student::{Confidence, t_quantile_between, two_sided_p_between};
-use super::{StatsError, check_log_ratios, moments::Moments};
+use crate::StatsError;
+use crate::log_ratios::check_log_ratios;
+use crate::moments::Moments;
+use crate::pooled::SpreadPrior;
+use crate::student::{Confidence, t_quantile_between, two_sided_p_between};
 
 /// The fewest blocks that have a spread.
 pub const BLOCKS_MIN: usize = 2;

@@ -1,9 +1,10 @@
 //! When a study has enough blocks: it stops for precision, and early only when
 //! a difference is beyond doubt. Never because a verdict looks good.
 
-use super::paired::{LogInterval, PairedMean};
-use super::student::Confidence;
-use super::{Margin, StatsError, check_log_ratios};
+use crate::log_ratios::check_log_ratios;
+use crate::paired::{LogInterval, PairedMean};
+use crate::student::Confidence;
+use crate::{Margin, StatsError};
 
 /// The fewest blocks that carry a verdict in a study that ends by what it has measured:
 /// below, their signs alone are not as sure as such a verdict has to be, 97 %.
@@ -49,7 +50,7 @@ impl Decision {
 
     /// Stops when every part would. Without any part there is nothing to be sure of, so
     /// it goes on.
-    pub(crate) fn of_parts(parts: impl IntoIterator<Item = Decision>) -> Decision {
+    pub fn of_parts(parts: impl IntoIterator<Item = Decision>) -> Decision {
         let joint = parts.into_iter().reduce(Decision::and);
         joint.unwrap_or(Decision::Continue)
     }
@@ -57,7 +58,7 @@ impl Decision {
     /// Decides for comparisons that are claimed together: stops when each would stop by its
     /// own interval and, judged together, no verdict is open. That costs most, so it is
     /// looked at last.
-    pub(crate) fn together(
+    pub fn together(
         alone: impl IntoIterator<Item = Decision>,
         is_any_open: impl FnOnce() -> bool,
     ) -> Decision {
@@ -141,7 +142,7 @@ pub fn blocks_to_narrow(blocks: usize, half_width: f64, wanted: f64) -> u32 {
 }
 
 /// Half the margin, so that an interval around "no difference" fits inside.
-pub(crate) fn wanted_half_width(margin: Margin) -> f64 {
+pub fn wanted_half_width(margin: Margin) -> f64 {
     margin.log() / 2.0
 }
 

@@ -1,10 +1,10 @@
 //! The highest offered rate at which a subject still meets a service
 //! objective, from a grid of rates that every block was measured at.
 
-use super::StatsError;
-use super::paired::{PairedMean, RatioInterval};
-use super::student::Confidence;
 use super::sweep::{LogSpan, Position, check_sweep};
+use crate::StatsError;
+use crate::paired::{PairedMean, RatioInterval};
+use crate::student::Confidence;
 
 /// What one block says about the capacity, in the unit of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]

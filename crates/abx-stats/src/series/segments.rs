@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::StatsError;
+use crate::StatsError;
 
 /// The shortest series that is searched: below, four fifths of it are no less
 /// than the whole.

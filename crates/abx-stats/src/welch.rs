@@ -5,11 +5,11 @@
 //!
 //! Source: B. L. Welch, Biometrika 34 (1947); docs/statistics.md, section 13.
 
-use super::paired::{LogInterval, PairedMean};
-use super::power::{POWER, fewest};
-use super::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED, Decision, decide_by, wanted_half_width};
-use super::student::{Confidence, t_quantile_between, two_sided_p_between};
-use super::{Margin, StatsError};
+use crate::paired::{LogInterval, PairedMean};
+use crate::power::{POWER, fewest};
+use crate::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED, Decision, decide_by, wanted_half_width};
+use crate::student::{Confidence, t_quantile_between, two_sided_p_between};
+use crate::{Margin, StatsError};
 
 /// No study has so many blocks: where an estimate looks no further.
 const BLOCKS_MOST: usize = 10_000;
@@ -114,7 +114,7 @@ impl Welch {
     }
 }
 
-/// Decides for one such comparison as [`decide`](super::stop::decide) does for a
+/// Decides for one such comparison as [`decide`](crate::stop::decide) does for a
 /// paired one: the same counts of blocks now, the same widths.
 ///
 /// # Errors
@@ -164,8 +164,8 @@ pub fn blocks_more(
 
 #[cfg(test)]
 mod tests {
-    use super::super::stop::Reason;
     use super::*;
+    use crate::stop::Reason;
 
     #[test]
     fn a_published_example_comes_out_as_printed() {

@@ -3,7 +3,7 @@
 
 use statrs::function::gamma::digamma;
 
-use super::moments::Moments;
+use crate::moments::Moments;
 
 /// What the other comparisons say about the spread of one, as if so many degrees of
 /// freedom more had been measured with this variance.

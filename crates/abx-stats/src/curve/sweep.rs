@@ -2,7 +2,7 @@
 //! of the same blocks. What is read from it: [`super::crossing`],
 //! [`super::capacity`].
 
-use super::StatsError;
+use crate::StatsError;
 
 /// The fewest positions between which something can change.
 pub const POSITIONS_MIN: usize = 2;

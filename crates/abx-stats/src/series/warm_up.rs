@@ -1,7 +1,7 @@
 //! How long a subject takes to settle under load, found by MSER-5: drop from
 //! the start what makes the mean of the rest most certain, if it differs from the rest.
 
-use super::{StatsError, moments::Moments};
+use crate::{StatsError, moments::Moments};
 
 /// Bins that are averaged into one before the search, which takes the edge off
 /// single wild bins.

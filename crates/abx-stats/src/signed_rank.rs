@@ -4,9 +4,10 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::paired::LogInterval;
-use super::student::Confidence;
-use super::{StatsError, check_log_ratios};
+use crate::StatsError;
+use crate::log_ratios::check_log_ratios;
+use crate::paired::LogInterval;
+use crate::student::Confidence;
 
 /// The most blocks for which the rank distribution is counted out. Beyond,
 /// the normal approximation differs by at most one Walsh average.
