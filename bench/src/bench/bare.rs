@@ -2,12 +2,12 @@
 //!
 //!     bench bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE asleep|awake
 //!
-//! It knows beforehand how many bytes each answer has, head included, counts
+//! It knows beforehand how many bytes each response has, head included, counts
 //! them and looks at nothing. It reads no clock per request, keeps no times and
 //! no outcomes. Bodies are copied out of the kernel, as any client must that
-//! wants to see them. Asleep it sleeps while no answer is there; awake it looks again
+//! wants to see them. Asleep it sleeps while no response is there; awake it looks again
 //! at once, so that the server wakes nobody up. Prints `requests N failures N silent N
-//! awake_us N seconds S`, where `silent` are connections that got no answer, and
+//! awake_us N seconds S`, where `silent` are connections that got no response, and
 //! `awake_us` the time between looks that found nothing.
 
 use std::error::Error;
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, epoll};
 
-use crate::exchange::{Answer, Connection, Exchange};
+use crate::exchange::{Connection, Exchange, Response};
 
 const EVENTS_MAX: usize = 512;
 const BUFFER_BYTES: usize = 256 * 1024;
-/// How long a wait lasts when no answer comes: the end may be late by this much.
+/// How long a wait lasts when no response comes: the end may be late by this much.
 const WAIT_MAX: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
@@ -49,7 +49,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         path,
         connections,
         seconds,
-        answer_bytes,
+        response_bytes,
         mode,
         pipeline,
         waits,
@@ -71,7 +71,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
             request: format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{close}\r\n")
                 .repeat(pipeline)
                 .into_bytes(),
-            answer_bytes: answer_bytes.parse::<usize>()? * pipeline,
+            response_bytes: response_bytes.parse::<usize>()? * pipeline,
         },
         keep,
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -91,7 +91,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         _ => bare.load(end)?,
     }
     let seconds = start.elapsed().as_secs_f64();
-    let is_silent = |connection: &&Connection| !connection.has_answered;
+    let is_silent = |connection: &&Connection| !connection.has_responded;
     let silent = bare.connections.iter().filter(is_silent).count();
     let (requests, failures) = (bare.requests * pipeline as u64, bare.failures);
     writeln!(
@@ -144,19 +144,19 @@ impl Bare {
         Ok(())
     }
 
-    /// Takes what is there; asks again when the answer is whole.
+    /// Takes what is there; asks again when the response is whole.
     fn receive(&mut self, index: usize, buffer: &mut [u8]) -> Result<(), Box<dyn Error>> {
         match self.connections[index].receive(buffer) {
-            Answer::Part => Ok(()),
-            Answer::Whole if self.keep => {
+            Response::Part => Ok(()),
+            Response::Whole if self.keep => {
                 self.requests += 1;
                 self.connections[index].send(&self.exchange)
             }
-            Answer::Whole => {
+            Response::Whole => {
                 self.requests += 1;
                 self.replace(index)
             }
-            Answer::Broken => {
+            Response::Broken => {
                 self.failures += 1;
                 self.replace(index)
             }
@@ -166,7 +166,7 @@ impl Bare {
     fn replace(&mut self, index: usize) -> Result<(), Box<dyn Error>> {
         let next = self.connect(index)?;
         let last = std::mem::replace(&mut self.connections[index], next);
-        self.connections[index].has_answered = last.has_answered;
+        self.connections[index].has_responded = last.has_responded;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! One connection of a bare loop: a request is bytes, and an answer a number of them.
+//! One connection of a bare loop: a request is bytes, and a response a number of them.
 
 use std::error::Error;
 use std::net::{SocketAddr, TcpStream};
@@ -13,22 +13,22 @@ pub struct Exchange {
     pub address: SocketAddr,
     /// What is sent by one call.
     pub request: Vec<u8>,
-    /// Bytes of the answer to it, head included.
-    pub answer_bytes: usize,
+    /// Bytes of the response to it, head included.
+    pub response_bytes: usize,
 }
 
 /// One connection with at most one exchange in progress.
 pub struct Connection {
     stream: TcpStream,
-    /// Bytes of the answer that have not come yet.
+    /// Bytes of the response that have not come yet.
     missing: usize,
-    /// Whether it ever had a whole answer.
-    pub has_answered: bool,
+    /// Whether it ever had a whole response.
+    pub has_responded: bool,
 }
 
 /// What a receive amounted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum Response {
     /// All of it has come.
     Whole,
     /// More is to come.
@@ -55,7 +55,7 @@ impl Connection {
         Ok(Connection {
             stream,
             missing: 0,
-            has_answered: false,
+            has_responded: false,
         })
     }
 
@@ -68,26 +68,26 @@ impl Connection {
         if sent < exchange.request.len() {
             return Err("a request does not fit into an empty send buffer".into());
         }
-        self.missing = exchange.answer_bytes;
+        self.missing = exchange.response_bytes;
         Ok(())
     }
 
     /// Takes what is there.
-    pub fn receive(&mut self, buffer: &mut [u8]) -> Answer {
+    pub fn receive(&mut self, buffer: &mut [u8]) -> Response {
         loop {
             match rustix::net::recv(&self.stream, &mut *buffer, RecvFlags::DONTWAIT) {
                 Ok((count, _)) if count > 0 && count <= self.missing => {
                     self.missing -= count;
                     if self.missing == 0 {
-                        self.has_answered = true;
-                        return Answer::Whole;
+                        self.has_responded = true;
+                        return Response::Whole;
                     }
                     if count < buffer.len() {
-                        return Answer::Part;
+                        return Response::Part;
                     }
                 }
-                Err(rustix::io::Errno::AGAIN) => return Answer::Part,
-                _ => return Answer::Broken,
+                Err(rustix::io::Errno::AGAIN) => return Response::Part,
+                _ => return Response::Broken,
             }
         }
     }

@@ -126,9 +126,10 @@ pub struct Setup {
 impl Setup {
     /// What is asked for under a load.
     fn url(&self, load: &Load) -> String {
-        let address = match load.http2 {
-            true => self.http2_address,
-            false => self.address,
+        let address = if load.http2 {
+            self.http2_address
+        } else {
+            self.address
         };
         format!("http://{address}/{}", load.body_bytes)
     }
@@ -233,8 +234,8 @@ impl Generator {
         Some(command)
     }
 
-    /// The command line that makes `load`; answers are `answer_bytes` long, head included.
-    pub fn command(self, setup: &Setup, load: &Load, answer_bytes: usize) -> Command {
+    /// The command line that makes `load`; answers are `response_bytes` long, head included.
+    pub fn command(self, setup: &Setup, load: &Load, response_bytes: usize) -> Command {
         let url = setup.url(load);
         let connections = load.connections.to_string();
         let seconds = load.seconds.to_string();
@@ -242,7 +243,7 @@ impl Generator {
         let (c, d) = (connections.as_str(), span.as_str());
         let (program, flags): (&Path, &[&str]) = match self {
             Generator::Bare | Generator::BareAwake | Generator::Paced | Generator::PacedAwake => {
-                return self.own(setup, load, answer_bytes);
+                return self.own(setup, load, response_bytes);
             }
             Generator::Peer(peer) => return peer.command(load, &url, &setup.folder),
             Generator::Abx | Generator::AbxTwo => {
@@ -281,7 +282,7 @@ impl Generator {
     }
 
     /// The command line of a bare loop.
-    fn own(self, setup: &Setup, load: &Load, answer_bytes: usize) -> Command {
+    fn own(self, setup: &Setup, load: &Load, response_bytes: usize) -> Command {
         let (program, [last, more]) = match (self, load.rate) {
             (Generator::Paced, Some(rate)) => ("paced", [rate.to_string(), "0".to_owned()]),
             (_, Some(rate)) => ("paced", [rate.to_string(), AWAKE_US.to_owned()]),
@@ -294,7 +295,7 @@ impl Generator {
         command.arg(program);
         command.args([setup.address.to_string(), format!("/{}", load.body_bytes)]);
         command.args([load.connections.to_string(), load.seconds.to_string()]);
-        command.args([answer_bytes.to_string(), last, more]);
+        command.args([response_bytes.to_string(), last, more]);
         match self {
             Generator::Bare => command.arg("asleep"),
             Generator::BareAwake => command.arg("awake"),
@@ -337,9 +338,10 @@ impl Generator {
         }
         if load.pipeline > 1 {
             let script = setup.folder.join("pipeline.lua");
-            let (many, count) = match load.http2 {
-                true => ("--streams", load.pipeline.to_string()),
-                false => ("--pipeline", load.pipeline.to_string()),
+            let (many, count) = if load.http2 {
+                ("--streams", load.pipeline.to_string())
+            } else {
+                ("--pipeline", load.pipeline.to_string())
             };
             match self {
                 Generator::Abx => add(&[many, &count]),

@@ -149,15 +149,16 @@ fn options(arguments: Vec<String>) -> Result<Options, Box<dyn Error>> {
 
 /// The name of a generator that is here.
 fn known_generator(name: String) -> Result<String, String> {
-    match Generator::all().any(|generator| generator.name() == name) {
-        true => Ok(name),
-        false => Err(format!(
+    if Generator::all().any(|generator| generator.name() == name) {
+        Ok(name)
+    } else {
+        Err(format!(
             "--only {name} names no generator of this machine: {}",
             Generator::all()
                 .map(Generator::name)
                 .collect::<Vec<_>>()
                 .join(", ")
-        )),
+        ))
     }
 }
 
@@ -169,7 +170,7 @@ fn measure(
     server: &Server,
     descriptors: u64,
 ) -> Result<Table, Box<dyn Error>> {
-    let answer_bytes = server.answer_bytes(load.body_bytes, load.keep_alive)?;
+    let response_bytes = server.response_bytes(load.body_bytes, load.keep_alive)?;
     generators::write_scripts(setup, load)?;
     let mut rows: Vec<Row> = Generator::all()
         .filter(|generator| generator.takes_part(load))
@@ -190,7 +191,7 @@ fn measure(
                 None if needed > descriptors => Err(format!(
                     "{needed} file descriptors are needed, {descriptors} allowed (ulimit -Hn)"
                 )),
-                None => run(row.generator, setup, load, answer_bytes, server),
+                None => run(row.generator, setup, load, response_bytes, server),
             };
             row.runs.push(run);
         }
@@ -204,10 +205,10 @@ fn run(
     generator: Generator,
     setup: &Setup,
     load: &Load,
-    answer_bytes: usize,
+    response_bytes: usize,
     server: &Server,
 ) -> Result<Run, String> {
-    let command = generator.command(setup, load, answer_bytes);
+    let command = generator.command(setup, load, response_bytes);
     let longest = Duration::from_secs(load.seconds) + OVERTIME;
     let server_cpu_us = || {
         let cpu_us = server.cpu_us();

@@ -3,8 +3,8 @@
 //!
 //!     bench paced ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES RATE AWAKE_US
 //!
-//! It sleeps until the next request is due or an answer comes, but for the last
-//! `AWAKE_US` microseconds before a request is due, in which it looks for answers
+//! It sleeps until the next request is due or a response comes, but for the last
+//! `AWAKE_US` microseconds before a request is due, in which it looks for responses
 //! without sleeping. Requests take the connection that was free for longest. Of
 //! answers it counts the bytes, as `bare` does; of its sends it keeps how late each
 //! one was. Prints `requests N failures N silent N seconds S late_p50_us T late_p99_us T`.
@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 
-use crate::exchange::{Answer, Connection, Exchange};
+use crate::exchange::{Connection, Exchange, Response};
 
 const EVENTS_MAX: usize = 512;
 const BUFFER_BYTES: usize = 256 * 1024;
-/// How long a wait lasts when nothing is due and no answer comes.
+/// How long a wait lasts when nothing is due and no response comes.
 const WAIT_MAX: Duration = Duration::from_millis(50);
 /// How long answers may take behind the last send.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         path,
         connections,
         seconds,
-        answer_bytes,
+        response_bytes,
         rate,
         awake_us,
     ] = arguments
@@ -65,7 +65,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         exchange: Exchange {
             address: address.parse()?,
             request: format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes(),
-            answer_bytes: answer_bytes.parse()?,
+            response_bytes: response_bytes.parse()?,
         },
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
         connections: Vec::new(),
@@ -87,7 +87,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     paced.load(start)?;
     let seconds = start.elapsed().as_secs_f64();
-    let is_silent = |connection: &&Connection| !connection.has_answered;
+    let is_silent = |connection: &&Connection| !connection.has_responded;
     let silent = paced.connections.iter().filter(is_silent).count();
     let (requests, failures) = (paced.requests, paced.failures);
     paced.lateness.sort_unstable();
@@ -127,9 +127,10 @@ impl Paced {
             if is_done || now > end {
                 return Ok(());
             }
-            let wait = match self.has_more() && !self.free.is_empty() {
-                true => due.saturating_duration_since(now + self.awake),
-                false => WAIT_MAX,
+            let wait = if self.has_more() && !self.free.is_empty() {
+                due.saturating_duration_since(now + self.awake)
+            } else {
+                WAIT_MAX
             };
             let wait = rustix::event::Timespec {
                 tv_sec: 0,
@@ -149,7 +150,7 @@ impl Paced {
         (self.lateness.len() as u64) < self.requests_max
     }
 
-    /// Takes what is there; a whole answer makes its connection free.
+    /// Takes what is there; a whole response makes its connection free.
     fn receive(
         &mut self,
         index: usize,
@@ -157,9 +158,9 @@ impl Paced {
         buffer: &mut [u8],
     ) -> Result<(), Box<dyn Error>> {
         match self.connections[index].receive(buffer) {
-            Answer::Part => return Ok(()),
-            Answer::Whole => self.requests += 1,
-            Answer::Broken => {
+            Response::Part => return Ok(()),
+            Response::Whole => self.requests += 1,
+            Response::Broken => {
                 self.failures += 1;
                 self.connections[index] = Connection::open(&self.exchange, &self.epoll, index)?;
             }

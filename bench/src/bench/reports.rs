@@ -5,13 +5,13 @@ use serde_json::Value;
 /// What a generator says that it did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Right answers, as far as the generator looks at them.
+    /// Correct responses, as far as the generator looks at them.
     pub completed: u64,
     /// Everything else that it speaks of.
     pub failed: u64,
     /// Requests per second, as it counts them itself.
     pub per_second: f64,
-    /// Connections that never got an answer; `None` when it does not tell.
+    /// Connections that never got a response; `None` when it does not tell.
     pub silent: Option<u64>,
     /// How late its sends were; `None` when it does not tell.
     pub late: Option<Late>,

@@ -101,11 +101,11 @@ impl Server {
         Ok(sum)
     }
 
-    /// How many bytes an answer with a body of `size` has, head included.
+    /// How many bytes a response with a body of `size` has, head included.
     ///
     /// # Errors
-    /// When the answer is not what the file holds.
-    pub fn answer_bytes(&self, size: usize, keep_alive: bool) -> io::Result<usize> {
+    /// When the response is not what the file holds.
+    pub fn response_bytes(&self, size: usize, keep_alive: bool) -> io::Result<usize> {
         let mut stream = TcpStream::connect(self.address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let close = if keep_alive {

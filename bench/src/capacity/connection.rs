@@ -6,13 +6,13 @@ use std::net::TcpStream;
 use abx_wire::http1::{self, ServerEvent};
 use abx_wire::websocket::{Event, Offer, Server, SizeLimits, message_frame};
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
 /// A request, with what answers it.
 pub enum Job {
     /// Bytes for the connection with this number.
-    Answer(u64, Vec<u8>),
+    Response(u64, Vec<u8>),
     /// A frame for every connection that speaks WebSocket.
     Broadcast(Vec<u8>),
 }
@@ -92,7 +92,7 @@ impl Connection {
                     let mut rest = std::mem::take(&mut self.head);
                     return self.hear(number, &mut rest, jobs);
                 }
-                Ok(None) => jobs.push(Job::Answer(number, ANSWER.to_vec())),
+                Ok(None) => jobs.push(Job::Response(number, RESPONSE.to_vec())),
                 Err(_) => return Err(Over),
             }
         }
@@ -112,9 +112,10 @@ impl Connection {
                     let mut frame = Vec::new();
                     message_frame(message.kind, &talk.message, &mut frame);
                     talk.message.clear();
-                    jobs.push(match talk.is_chat {
-                        true => Job::Broadcast(frame),
-                        false => Job::Answer(number, frame),
+                    jobs.push(if talk.is_chat {
+                        Job::Broadcast(frame)
+                    } else {
+                        Job::Response(number, frame)
                     });
                 }
                 Event::Failed(_) | Event::Close(_) => is_over = true,
@@ -122,10 +123,7 @@ impl Connection {
             }
         }
         self.send(&out);
-        match is_over {
-            true => Err(Over),
-            false => Ok(()),
-        }
+        if is_over { Err(Over) } else { Ok(()) }
     }
 
     /// Sends bytes, those behind earlier ones that the socket had no room for. What a

@@ -58,7 +58,7 @@ struct Spell {
     /// What was served, and until when, when all of them were last at work.
     full_served: u64,
     full_last: f64,
-    /// The same of stretches before, behind which they had less to do for a while: a load
+    /// The same of intervals before, behind which they had less to do for a while: a load
     /// that ends and another one that begins.
     before_served: u64,
     before_ns: f64,
@@ -87,7 +87,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let data = epoll::EventData::new_u64(LISTENER);
     epoll::add(&epoll, &listener, data, epoll::EventFlags::IN)?;
     let earlier = std::fs::read_to_string(&options.log).map_or(0, |log| log.lines().count());
-    let seed = { options.seed.wrapping_add(earlier as u64) }.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let seed = options
+        .seed
+        .wrapping_add(earlier as u64)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let log = OpenOptions::new()
         .create(true)
         .append(true)
@@ -128,13 +131,13 @@ impl Capacity {
             let at = now();
             self.workers.advance(at, &mut served);
             self.note(at, served.len())?;
-            served.drain(..).for_each(|job| self.answer(job));
+            served.drain(..).for_each(|job| self.response(job));
             for event in &events {
                 self.take(event.data.u64(), &mut jobs)?;
             }
             for job in jobs.drain(..) {
                 let from = match &job {
-                    Job::Answer(connection, _) => *connection,
+                    Job::Response(connection, _) => *connection,
                     Job::Broadcast(_) => LISTENER,
                 };
                 let work = self.mean_ns * self.deck.deal();
@@ -195,9 +198,9 @@ impl Capacity {
         }
     }
 
-    fn answer(&mut self, job: Job) {
+    fn response(&mut self, job: Job) {
         match job {
-            Job::Answer(connection, bytes) => {
+            Job::Response(connection, bytes) => {
                 if let Some(connection) = self.connections.get_mut(&connection) {
                     connection.send(&bytes);
                 }
@@ -234,7 +237,7 @@ impl Spell {
     }
 
     /// What was served while all workers were at work, and for how many ns they were, when
-    /// the last stretch of that began then.
+    /// the last interval of that began then.
     fn counted(&self, began: f64) -> (u64, f64) {
         (
             self.before_served + self.full_served,
@@ -287,9 +290,10 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, Box<dyn E
             _ => return Err(format!("unknown flag {flag}").into()),
         }
     }
-    match options.log.is_empty() || options.port == 0 || options.workers == 0 {
-        true => Err("usage: capacity --port N --log FILE [--per-second N] [--work KIND] [--order ORDER] [--workers N] [--clients N] [--seed N]".into()),
-        false => Ok(options),
+    if options.log.is_empty() || options.port == 0 || options.workers == 0 {
+        Err("usage: capacity --port N --log FILE [--per-second N] [--work KIND] [--order ORDER] [--workers N] [--clients N] [--seed N]".into())
+    } else {
+        Ok(options)
     }
 }
 

@@ -131,9 +131,10 @@ impl<J> Workers<J> {
             Order::Turns(most) => {
                 let (last, in_a_row) = self.turn;
                 let same = |one: &Waiting<J>| one.connection == last;
-                let place = match in_a_row < most {
-                    true => self.waiting.iter().position(same),
-                    false => self.waiting.iter().position(|one| !same(one)),
+                let place = if in_a_row < most {
+                    self.waiting.iter().position(same)
+                } else {
+                    self.waiting.iter().position(|one| !same(one))
                 };
                 let taken = self.waiting.remove(place.unwrap_or(0))?;
                 let row = if taken.connection == last {

@@ -8,7 +8,7 @@
 //! own count, the ratio within 1 % of that of the two counts, and of an equal pair none
 //! may be called faster or slower. Of a server that starves connections nothing may be
 //! claimed. With words, only cases whose name has one of them.
-//! Prints a Markdown table; ends with 1 when an answer is wrong.
+//! Prints a Markdown table; ends with 1 when a response is wrong.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -183,7 +183,7 @@ struct Count {
 }
 
 /// What abx says of one case, beside what the servers counted.
-struct Answer {
+struct Response {
     /// None of who was not measured, since it left connections unanswered.
     throughput: [Option<f64>; 2],
     counts: [Count; 2],
@@ -212,16 +212,16 @@ fn compare_all(programs: &[PathBuf; 2], folder: &Path, line: &CommandLine) -> Ou
     for (place, case) in selected.enumerate() {
         let own = folder.join(place.to_string());
         std::fs::create_dir(&own)?;
-        let answer = compare(programs, &own, case)?;
-        let wrong = answer.wrong(case);
+        let response = compare(programs, &own, case)?;
+        let wrong = response.wrong(case);
         all_right &= wrong.is_empty();
-        writeln!(out, "{}", answer.row(case.name, &wrong))?;
+        writeln!(out, "{}", response.row(case.name, &wrong))?;
         out.flush()?;
     }
     Ok(all_right)
 }
 
-fn compare([abx, capacity]: &[PathBuf; 2], folder: &Path, case: &Case) -> Outcome<Answer> {
+fn compare([abx, capacity]: &[PathBuf; 2], folder: &Path, case: &Case) -> Outcome<Response> {
     let log = |name: &str| folder.join(format!("{name}.log"));
     let subject = |name: &str, flags: &str| {
         let (program, log) = (capacity.display(), log(name));
@@ -236,7 +236,7 @@ fn compare([abx, capacity]: &[PathBuf; 2], folder: &Path, case: &Case) -> Outcom
     let study = Study::run(abx, folder, arguments, PATIENCE)
         .map_err(|error| format!("{}: {error}", case.name))?;
     let comparison = study.comparison("throughput")?;
-    Ok(Answer {
+    Ok(Response {
         throughput: [
             study.figure("one", "throughput_per_s").ok(),
             study.figure("other", "throughput_per_s").ok(),
@@ -268,7 +268,7 @@ impl Count {
     }
 }
 
-impl Answer {
+impl Response {
     /// How far abx's throughput is from a server's own count, as a share of it.
     fn off(&self, which: usize) -> Option<f64> {
         Some(self.throughput[which]? / self.counts[which].per_s() - 1.0)

@@ -1,5 +1,5 @@
 //! Known answers: what abx reports where the truth is known. `truth NAME --abx FILE` runs one of
-//! these and prints a table; it ends with 1 if an answer is wrong.
+//! these and prints a table; it ends with 1 if a response is wrong.
 //!
 //! - `known`: servers of exact capacity that count what they serve.
 //! - `equal`: a server compared with itself, by every metric.

@@ -71,7 +71,8 @@ pub fn run(words: impl Iterator<Item = String>) -> Outcome {
         passes: line.value("--passes", if is_quick { 1 } else { PASSES })?,
     };
     let folder = Folder::new("spread")?;
-    let mut rows: Vec<Row> = { lengths_ms.iter() }
+    let mut rows: Vec<Row> = lengths_ms
+        .iter()
         .map(|slice_ms| Row {
             slice_ms: *slice_ms,
             quiet: Vec::new(),

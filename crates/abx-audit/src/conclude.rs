@@ -60,7 +60,10 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
             ));
         }
     }
-    for report in { own.iter() }.filter(|report| worth(report, findings) == Worth::Capacity) {
+    for report in own
+        .iter()
+        .filter(|report| worth(report, findings) == Worth::Capacity)
+    {
         if let Some(rate) = report.rate().map(|rate| rate.printed) {
             out.push(format!(
                 "{}: the server or the generator was saturated at {rate} requests/s in this run; \
@@ -96,7 +99,9 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
 /// What is said of rates that a late generator had.
 fn late(reports: &[&ToolReport], findings: &[AuditFinding]) -> Option<String> {
     let is_late = |report: &&&ToolReport| {
-        let mut about = { findings.iter() }.filter(|one| one.reports.contains(&report.name));
+        let mut about = findings
+            .iter()
+            .filter(|one| one.reports.contains(&report.name));
         about.any(|one| one.id == AuditFindingId::LateGenerator)
     };
     let late: Vec<&ToolReport> = reports.iter().filter(is_late).copied().collect();

@@ -64,13 +64,15 @@ impl Reach {
     }
 
     pub(crate) fn over(self, other: Reach) -> Reach {
-        let high = match other.low > 0.0 {
-            true => self.high / other.low,
-            false => f64::INFINITY,
+        let high = if other.low > 0.0 {
+            self.high / other.low
+        } else {
+            f64::INFINITY
         };
-        let low = match other.high > 0.0 {
-            true => self.low / other.high,
-            false => 0.0,
+        let low = if other.high > 0.0 {
+            self.low / other.high
+        } else {
+            0.0
         };
         Reach { low, high }
     }

@@ -76,7 +76,9 @@ pub fn audit(texts: &[ReportText]) -> Audit {
     let mut files = Vec::new();
     let mut reports = Vec::new();
     for text in texts {
-        let mut reading = { text.text.as_deref() }
+        let mut reading = text
+            .text
+            .as_deref()
             .map(|own| reader.read(&text.file, own))
             .unwrap_or_default();
         let room = REPORTS_MOST - reports.len();

@@ -8,7 +8,9 @@ use crate::report::{LoadTool, ToolReport};
 pub(crate) fn name(reports: &mut [ToolReport]) {
     let files: BTreeSet<&str> = reports.iter().map(|report| report.file.as_str()).collect();
     let short = short(&files);
-    let short: BTreeMap<String, String> = { files.iter().zip(short) }
+    let short: BTreeMap<String, String> = files
+        .iter()
+        .zip(short)
         .map(|(file, short)| ((*file).to_owned(), short))
         .collect();
     let of_file = |file: &str| {
@@ -71,10 +73,11 @@ fn short(files: &BTreeSet<&str>) -> Vec<String> {
         .unwrap_or(0);
     let shortened: Vec<String> = all.iter().map(|parts| parts[shared..].concat()).collect();
     let distinct: BTreeSet<&String> = shortened.iter().collect();
-    match distinct.len() == stems.len() {
-        true => shortened,
+    if distinct.len() == stems.len() {
+        shortened
+    } else {
         // Files of one name in several folders.
-        false => files.iter().map(|file| (*file).to_owned()).collect(),
+        files.iter().map(|file| (*file).to_owned()).collect()
     }
 }
 

@@ -92,7 +92,7 @@ figure_keys! {
     FailedReceive "failed_receive",
     /// Of them, all others.
     FailedExceptions "failed_exceptions",
-    /// Requests that got no answer in time.
+    /// Requests that got no response in time.
     TimedOut "timed_out",
     /// Responses with a status that is not 2xx.
     Not2xx "not_2xx",
@@ -375,11 +375,14 @@ impl ToolReport {
             self.value(Key::ThreadRequests),
             self.value(Key::RequestsTotal),
         );
-        let is_elided =
-            { listed.zip(total) }.is_some_and(|(listed, total)| listed > 0.0 && listed < total);
+        let is_elided = listed
+            .zip(total)
+            .is_some_and(|(listed, total)| listed > 0.0 && listed < total);
         let asked = self.value(Key::AskedConnections);
-        let is_less =
-            { self.value(Key::Connections).zip(asked) }.is_some_and(|(had, asked)| had < asked);
+        let is_less = self
+            .value(Key::Connections)
+            .zip(asked)
+            .is_some_and(|(had, asked)| had < asked);
         if self.tool == LoadTool::H2load && (is_elided || is_less) {
             self.figures.remove(&Key::Connections);
         }
@@ -435,11 +438,10 @@ impl ToolReport {
             LoadTool::Httperf => match self.value(AskedCalls) {
                 Some(asked) => Some(asked <= 1.0),
                 // A connection without a response shows nothing.
-                None => {
-                    self.reach(CallsPerConnection)
-                        .filter(|calls| calls.high >= 0.5)
-                }
-                .map(|calls| calls.high < 1.01),
+                None => self
+                    .reach(CallsPerConnection)
+                    .filter(|calls| calls.high >= 0.5)
+                    .map(|calls| calls.high < 1.01),
             },
             _ => self.asked_keep_alive.map(|keeps| !keeps),
         }

@@ -9,9 +9,10 @@ use crate::report::{FigureKey, LoadTool, ToolReport};
 /// person to fill in.
 pub(crate) fn command(reports: &[ToolReport]) -> Option<String> {
     let own = runs(reports);
-    let all: Vec<&ToolReport> = match own.is_empty() {
-        true => reports.iter().collect(),
-        false => own,
+    let all: Vec<&ToolReport> = if own.is_empty() {
+        reports.iter().collect()
+    } else {
+        own
     };
     let first = all.first()?;
     let mut seen = BTreeSet::new();
@@ -70,8 +71,9 @@ fn subject(name: &str) -> String {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |one: char| one.is_ascii_alphanumeric() || "/._-~%=+,:@".contains(one);
-    match word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }

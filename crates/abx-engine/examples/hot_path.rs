@@ -3,27 +3,28 @@
 
 use std::process::ExitCode;
 
-use abx_engine::counts::{Answers, exchange};
+use abx_engine::counts::{Responses, exchange};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [load, requests] = &words[..] else {
         return ExitCode::from(2);
     };
-    let (answers, pipeline) = match load.as_str() {
-        "length_87" => (Answers::Sized(87), 1),
-        "chunked_87" => (Answers::Chunked(87), 1),
-        "length_34569" => (Answers::Sized(34_569), 1),
-        "pipelined_16" => (Answers::Sized(87), 16),
-        "streamed_32" => (Answers::Streamed(87), 32),
+    let (responses, pipeline) = match load.as_str() {
+        "length_87" => (Responses::Sized(87), 1),
+        "chunked_87" => (Responses::Chunked(87), 1),
+        "length_34569" => (Responses::Sized(34_569), 1),
+        "pipelined_16" => (Responses::Sized(87), 16),
+        "streamed_32" => (Responses::Streamed(87), 32),
         _ => return ExitCode::from(2),
     };
     let Ok(requests) = requests.parse() else {
         return ExitCode::from(2);
     };
     // What is not answered rightly is another path, and counts nothing.
-    match exchange(answers, pipeline, requests) == requests {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if exchange(responses, pipeline, requests) == requests {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

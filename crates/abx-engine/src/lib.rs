@@ -3,10 +3,10 @@
 //! An [`Engine`] owns worker threads and is the [`LoadGenerator`] of this machine. [`Engine::open`] gives a pool of
 //! connections to one subject, [`Engine::slice`] loads it for a while and says
 //! what came back, [`Engine::close`] ends it. Nothing of the world stops a
-//! slice with an error: refusals, resets, timeouts and wrong answers are
+//! slice with an error: refusals, resets, timeouts and wrong responses are
 //! outcomes. [`probe()`] and [`probe_websocket()`] ask once, outside of any load;
 //! [`run_sessions`] tells of each connection what became of it, and [`run_scenario`] has users make
-//! sessions of several requests, with values carried from one answer to the next.
+//! sessions of several requests, with values carried from one response to the next.
 //!
 //! The way of one request: `Slot` (when is it due, where is it) → `wire` (bytes
 //! to events) → `Sample` → `Tally`. Bytes move through one contract, `Io`. The budget per request is no allocation, no
@@ -38,15 +38,15 @@ pub use io::TlsPlanError;
 pub use io::tls_fuzz;
 pub use load_generator::LoadGenerator;
 pub use plan::{
-    ASKED_BEFORE_LOAD, Asked, BodyIdentity, EnginePlan, ExpectedAnswer, Extraction, HttpVersion,
+    ASKED_BEFORE_LOAD, BodyIdentity, EnginePlan, ExpectedResponse, Extraction, HttpVersion,
     LineList, LoadPart, LoadPlan, OWN_VALUES, Pacing, PlaceholderKind, PlaceholderPart,
     RequestPlaceholder, RequestPlan, ScenarioScript, ScenarioStep, ScenarioUsers, SliceEnd,
     SlicePlan, TextTemplate, ThinkTime, TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust,
-    TlsVersion, ValueSource, is_value_name,
+    TlsVersion, ValueSource, WeightedRequest, is_value_name,
 };
-pub use pool::{AwaitedConnections, AwaitedResponses, ToldStretch};
+pub use pool::{AwaitedConnections, AwaitedResponses, ReportedInterval};
 pub use probe::{
-    Answer, BODY_START_BYTES, Echo, HeadFields, Patience, ProbeError, WebSocketAnswer, probe,
+    BODY_START_BYTES, Echo, HeadFields, Patience, ProbeError, Response, WebSocketResponse, probe,
     probe_websocket,
 };
 pub use protocol::message::payload;
@@ -54,12 +54,11 @@ pub use scenario::ScenarioPlan;
 #[cfg(any(test, fuzzing))]
 pub use scenario::fuzz as scenario_fuzz;
 pub use sessions::{
-    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionPlan, SessionStep,
-    SessionTerms, VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan, run_sessions,
-    run_visits,
+    SessionClient, SessionFailure, SessionListener, SessionOptions, SessionPlan, SessionResponse,
+    SessionStep, VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan, run_sessions, run_visits,
 };
 pub use stopper::Stopper;
 pub use users::{RanScenario, run_scenario, try_scenario, try_session};
-pub use workers::engine::{Engine, OpenReport, SliceNews};
+pub use workers::engine::{Engine, OpenReport, SliceEvent};
 pub use workers::error::EngineError;
 pub use workers::pool_id::PoolId;

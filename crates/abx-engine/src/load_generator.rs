@@ -7,7 +7,7 @@ use abx_sys::Nanos;
 use crate::plan::{LoadPlan, SlicePlan};
 use crate::pool::AwaitedConnections;
 use crate::stopper::Stopper;
-use crate::workers::engine::{Engine, OpenReport, SliceNews};
+use crate::workers::engine::{Engine, OpenReport, SliceEvent};
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 
@@ -55,7 +55,7 @@ pub trait LoadGenerator {
     /// nothing to do.
     ///
     /// # Errors
-    /// [`EngineError::Elsewhere`].
+    /// [`EngineError::ForeignCpu`].
     fn arm(&mut self, _pool: PoolId, _plan: &SlicePlan) -> Result<(), EngineError> {
         Ok(())
     }
@@ -70,7 +70,7 @@ pub trait LoadGenerator {
         &mut self,
         pool: PoolId,
         plan: &SlicePlan,
-        on_news: &mut dyn FnMut(SliceNews),
+        on_event: &mut dyn FnMut(SliceEvent),
     ) -> Result<SliceTally, EngineError>;
 
     /// Closes a pool's connections.
@@ -80,7 +80,7 @@ pub trait LoadGenerator {
     /// say later what the figures are of.
     ///
     /// # Errors
-    /// [`EngineError::Elsewhere`].
+    /// [`EngineError::ForeignCpu`].
     fn keep(&mut self, _record: &Measured) -> Result<(), EngineError> {
         Ok(())
     }
@@ -126,9 +126,9 @@ impl LoadGenerator for Engine {
         &mut self,
         pool: PoolId,
         plan: &SlicePlan,
-        on_news: &mut dyn FnMut(SliceNews),
+        on_event: &mut dyn FnMut(SliceEvent),
     ) -> Result<SliceTally, EngineError> {
-        Engine::slice_watched(self, pool, plan, on_news)
+        Engine::slice_watched(self, pool, plan, on_event)
     }
 
     fn close(&mut self, pool: PoolId) {

@@ -19,7 +19,7 @@ use crate::workers::error::EngineError;
 pub struct RanScenario {
     /// What was counted.
     pub tally: ScenarioTally,
-    /// From the beginning to the last answer.
+    /// From the beginning to the last response.
     pub elapsed: Nanos,
     /// What it took.
     pub cost: ScenarioCost,
@@ -150,7 +150,10 @@ fn run_part(
         source,
     };
     let io = EpollIo::new(plan.wait).map_err(system)?;
-    let tls = { plan.tls.as_ref() }.map(|tls| TlsClient::of(tls, plan.users as usize));
+    let tls = plan
+        .tls
+        .as_ref()
+        .map(|tls| TlsClient::of(tls, plan.users as usize));
     let tls = tls.transpose()?;
     let cpu = abx_sys::thread_cpu();
     let ((tally, elapsed), awake) = match tls {

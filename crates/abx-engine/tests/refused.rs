@@ -7,8 +7,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use abx_engine::{
-    Asked, Engine, EngineError, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing,
-    RequestPlan,
+    Engine, EngineError, EnginePlan, ExpectedResponse, HttpVersion, LoadPlan, Pacing, RequestPlan,
+    WeightedRequest,
 };
 use abx_model::LoadOptions;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -35,7 +35,7 @@ fn load(address: SocketAddr) -> LoadPlan {
         tls: None,
         buffer_bytes: None,
         sources: Vec::new(),
-        requests: vec![Asked {
+        requests: vec![WeightedRequest {
             request: RequestPlan {
                 version: HttpVersion::Http11,
                 method: "GET".to_owned(),
@@ -45,7 +45,7 @@ fn load(address: SocketAddr) -> LoadPlan {
                 body: Vec::new(),
                 placeholders: Vec::new(),
             },
-            expect: ExpectedAnswer {
+            expect: ExpectedResponse {
                 status: 200_u16.into(),
                 body: None,
             },

@@ -45,7 +45,7 @@ pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
 pub use listing::{catalog, history, plan};
 pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Offered};
 pub use measure::broadcasts::Broadcasts;
-pub use measure::course::{Course, CoursePlan, CourseStretch, CourseTally, Stretch};
+pub use measure::course::{Course, CourseInterval, CoursePlan, CourseTally, Interval};
 pub use measure::expected_status::{ExpectedStatus, StatusError};
 pub use measure::held::{Held, HeldFigures};
 pub use measure::histogram::{Histogram, RoughTimes};
@@ -54,7 +54,9 @@ pub use measure::outcome::{Outcome, Outcomes};
 pub use measure::phase_times::{PhaseTime, PhaseTimes};
 pub use measure::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};
 pub use measure::quantile::Quantile;
-pub use measure::request_log::{LoggedRequest, RequestCount, RequestLog, RequestLogPlan, TlsTerms};
+pub use measure::request_log::{
+    LoggedRequest, RequestCount, RequestLog, RequestLogPlan, TlsOptions,
+};
 pub use measure::server_times::{ServerTimeSum, ServerTimes};
 pub use measure::session_sample::SessionSample;
 pub use measure::statuses::Statuses;
@@ -65,7 +67,7 @@ pub use measure::times::{Figure, Times};
 pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
 pub use record::finding::{Finding, Level, Limits, Status, Validity};
 pub use record::finding_id::FindingId;
-pub use record::objective::{Goal, Kept, LimitUsage, Objective, ObjectiveError};
+pub use record::objective::{Goal, LimitUsage, Objective, ObjectiveError, ObjectiveInput};
 pub use record::{Measured, PastBaseline, PastMeasurement, PastReference, Wait, Waiting};
 pub use series::{
     BlockFigures, FaultMoment, ResponseTimes, SliceFigures, TimeBin, fault_course, slice_figures,

@@ -137,7 +137,7 @@ fn same_study(
             return Err(refusal(what, expected, found));
         }
     }
-    let pairs = { first.1.measured.loads.iter() }.zip(&other.1.measured.loads);
+    let pairs = first.1.measured.loads.iter().zip(&other.1.measured.loads);
     for (one, two) in pairs {
         if as_asked(&one.settings) != as_asked(&two.settings) {
             let [expected, found] = [one, two].map(|load| {
@@ -153,13 +153,13 @@ fn same_study(
 /// What makes a record one of a study, each by name.
 fn identity(record: &StudyRecord) -> [(&'static str, String); 3] {
     let measured = &record.measured;
-    let mut subjects: Vec<&str> = { measured.subjects.iter() }
+    let mut subjects: Vec<&str> = measured
+        .subjects
+        .iter()
         .map(|one| one.name.as_str())
         .collect();
     subjects.sort_unstable();
-    let loads: Vec<&str> = { measured.loads.iter() }
-        .map(|one| one.name.as_str())
-        .collect();
+    let loads: Vec<&str> = measured.loads.iter().map(|one| one.name.as_str()).collect();
     [
         ("subjects", subjects.join(", ")),
         ("baseline", measured.settings.baseline.clone()),
@@ -178,7 +178,8 @@ fn as_asked(settings: &LoadSettings) -> LoadSettings {
 }
 
 fn compared(asked: &Comparison, records: &[(String, StudyRecord)]) -> PooledComparison {
-    let claims: Vec<Option<&Comparison>> = { records.iter() }
+    let claims: Vec<Option<&Comparison>> = records
+        .iter()
         .map(|(_, record)| {
             let mut all = record.conclusions.primary();
             all.find(|one| is_same(one, asked) && one.verdict != Verdict::Invalid)
@@ -213,7 +214,9 @@ fn is_same(one: &Comparison, other: &Comparison) -> bool {
 
 /// The mean of a comparison's blocks with its standard error.
 fn of(one: &Comparison) -> Option<StudyEstimate> {
-    let logs: Option<Vec<f64>> = { one.per_block.iter() }
+    let logs: Option<Vec<f64>> = one
+        .per_block
+        .iter()
         .map(|ratio| ratio.map(f64::ln))
         .collect();
     let mean = PairedMean::of(&logs?).ok()?;

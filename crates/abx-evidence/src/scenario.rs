@@ -25,7 +25,7 @@ const CUT_OFF: f64 = 0.05;
 pub enum StepFailure {
     /// As any request may fail.
     Request(Outcome),
-    /// The right answer did not have a value that later steps need.
+    /// The correct response did not have a value that later steps need.
     MissingValue,
     /// The body that a value is to be taken from is larger than what is kept of bodies.
     BodyTooLarge,
@@ -45,7 +45,7 @@ impl StepFailure {
         }
     }
 
-    /// What a session is counted as that ended so: an answer that does not hold what it has
+    /// What a session is counted as that ended so: a response that does not hold what it has
     /// to, or holds what cannot be used, is a wrong one.
     #[must_use]
     pub fn outcome(self) -> Outcome {
@@ -87,7 +87,7 @@ pub struct ScenarioTally {
     /// Sessions that were completed before the end. Answers that were under way then are
     /// waited for, and the last one of a session may be among them.
     pub completed_in_time: u64,
-    /// Completed sessions, from their first pause or request to their last answer.
+    /// Completed sessions, from their first pause or request to their last response.
     pub session: Histogram,
     /// The same without pauses.
     pub session_without_think: Histogram,
@@ -105,7 +105,7 @@ pub struct StepTally {
     /// Requests of which the kernel took a byte at least.
     pub sent: u64,
     /// Those of them that were sent again, since a connection that had served before was
-    /// closed before a byte of the answer.
+    /// closed before a byte of the response.
     pub resent: u64,
     /// How often it succeeded.
     pub ok: u64,
@@ -113,12 +113,12 @@ pub struct StepTally {
     pub failed: BTreeMap<&'static str, u64>,
     /// How often it was under way when abx was stopped.
     pub cut_off: u64,
-    /// From when it was due to the last byte of the answer, right or wrong.
+    /// From when it was due to the last byte of the response, right or wrong.
     pub response: Histogram,
-    /// Those of `response` without an answer, of which only this is known: it took at least so
+    /// Those of `response` without a response, of which only this is known: it took at least so
     /// long.
     pub response_at_least: Histogram,
-    /// From the first byte of the request to the last one of the answer.
+    /// From the first byte of the request to the last one of the response.
     pub service: Histogram,
     /// Bytes of bodies, without framing.
     pub body_bytes: u64,
@@ -215,7 +215,7 @@ pub struct ScenarioRecord {
     pub users: u32,
     /// When users begin no further session.
     pub end: ScenarioEnd,
-    /// From the beginning until the last answer.
+    /// From the beginning until the last response.
     pub elapsed_s: f64,
     /// Whether somebody stopped it before its end.
     pub interrupted: bool,
@@ -223,7 +223,7 @@ pub struct ScenarioRecord {
     pub sessions: SessionCounts,
     /// Completed sessions per second; none before there was time for any.
     pub sessions_per_s: Option<f64>,
-    /// Completed sessions in µs, from their first pause or request to their last answer.
+    /// Completed sessions in µs, from their first pause or request to their last response.
     pub session_us: Times,
     /// The same without pauses.
     pub session_without_think_us: Times,
@@ -235,7 +235,7 @@ pub struct ScenarioRecord {
     pub generator: ScenarioCost,
     /// Where it was measured.
     pub machine: Machine,
-    /// Processor time of the server's processes from the beginning to the last answer, where
+    /// Processor time of the server's processes from the beginning to the last response, where
     /// it can be read.
     pub server_cpu_s: Option<f64>,
 }
@@ -277,7 +277,7 @@ pub struct StepRecord {
     /// Requests that were sent, at least in part.
     pub sent: u64,
     /// Those of them that were sent again, since a connection that had served before was
-    /// closed before a byte of the answer.
+    /// closed before a byte of the response.
     pub resent: u64,
     /// How often it succeeded.
     pub ok: u64,
@@ -387,7 +387,9 @@ mod tests {
             assert_eq!((tally.sessions.begun, tally.sessions.cut_off), (6, 2));
             let step = StepRecord::of("a", ("GET", "/"), 200_u16.into(), tally.steps[0].clone());
             assert_eq!((step.begun, step.ok, step.failures()), (4, 2, 4));
-            let failed: Vec<_> = { step.failed.iter() }
+            let failed: Vec<_> = step
+                .failed
+                .iter()
                 .map(|(name, times)| (name.as_str(), *times))
                 .collect();
             assert_eq!(failed, [("missing_value", 2), ("wrong_status", 2)]);
@@ -397,8 +399,8 @@ mod tests {
     }
 
     #[test]
-    fn a_step_without_an_answer_is_known_as_at_least() {
-        // Method: one answer, and one that was waited for in vain.
+    fn a_step_without_a_response_is_known_as_at_least() {
+        // Method: one response, and one that was waited for in vain.
         let mut tally = StepTally::default();
         tally.response.record_ns(1_000_000);
         tally.response.record_ns(9_000_000);

@@ -26,7 +26,7 @@ pub struct SliceFigures<'a> {
     pub before_ns: u64,
     /// How long the slice took, in ns.
     pub wall_ns: u64,
-    /// Verified answers per second; `None` when there was no time to count them in.
+    /// Verified responses per second; `None` when there was no time to count them in.
     pub throughput_per_s: Option<f64>,
     /// Attempts that failed.
     pub failed: u64,
@@ -39,9 +39,9 @@ pub struct SliceFigures<'a> {
 pub struct BlockFigures {
     /// The number of the block.
     pub block: u32,
-    /// Verified answers per second; `None` when there was no load.
+    /// Verified responses per second; `None` when there was no load.
     pub throughput_per_s: Option<f64>,
-    /// The subject's processor time for each whole answer, in µs; `None` when
+    /// The subject's processor time for each whole response, in µs; `None` when
     /// not readable.
     pub server_cpu_us_per_request: Option<f64>,
     /// The share of its processors that the subject used; `None` when not readable.
@@ -61,9 +61,9 @@ pub struct ResponseTimes {
 /// What became of the requests of one subject around a fault, the median over blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultMoment {
-    /// From the fault to the beginning of this stretch of due times; below 0 before it.
+    /// From the fault to the beginning of this interval of due times; below 0 before it.
     pub since_ns: i64,
-    /// The share of the requests due that had a right answer in time.
+    /// The share of the requests due that had a correct response in time.
     pub in_time: f64,
     /// The share that had none.
     pub failed: f64,
@@ -181,16 +181,16 @@ const BIN_RATIO: f64 = 1.1;
 const BINS_MIN: usize = 20;
 const BINS_MAX: usize = 80;
 
-/// The course of a fault, in stretches of so many ns; those in which nothing was due are
+/// The course of a fault, in intervals of so many ns; those in which nothing was due are
 /// left out.
 #[must_use]
 pub fn fault_course(
     study: &Measured,
     fault: &FaultRecord,
     subject: &str,
-    stretch_ns: u64,
+    interval_ns: u64,
 ) -> Vec<FaultMoment> {
-    let stretch_ns = i64::try_from(stretch_ns.max(1)).unwrap_or(i64::MAX);
+    let interval_ns = i64::try_from(interval_ns.max(1)).unwrap_or(i64::MAX);
     let slices = study.complete_blocks().flat_map(|block| &block.faults);
     let own = slices.filter(|one| one.fault == fault.name && one.subject == subject);
     let mut shares: BTreeMap<i64, [Vec<f64>; 2]> = BTreeMap::new();
@@ -204,7 +204,7 @@ pub fn fault_course(
         for (bucket, ((due, failed), delayed)) in (0_u64..).zip(counts) {
             let middle_ns = bucket * line.bucket_ns + line.bucket_ns / 2;
             let since_ns = middle_ns as i64 - struck_ns as i64;
-            let sum = sums.entry(since_ns.div_euclid(stretch_ns)).or_default();
+            let sum = sums.entry(since_ns.div_euclid(interval_ns)).or_default();
             for (sum, more) in sum.iter_mut().zip([due, failed, delayed]) {
                 *sum += u64::from(*more);
             }
@@ -220,7 +220,7 @@ pub fn fault_course(
     }
     let moment = |(place, [in_time, failed]): (i64, [Vec<f64>; 2])| {
         Some(FaultMoment {
-            since_ns: place * stretch_ns,
+            since_ns: place * interval_ns,
             in_time: median(in_time)?,
             failed: median(failed)?,
         })

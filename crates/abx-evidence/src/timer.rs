@@ -261,7 +261,9 @@ mod tests {
     fn one_run_gives_the_classic_table() {
         // Method: one run with round times; shares add up to the whole.
         let record = of(vec![run(&[("connect", 200), ("get row", 800)], 1000)]);
-        let found: Vec<(&str, f64, f64, f64)> = { record.markers.iter() }
+        let found: Vec<(&str, f64, f64, f64)> = record
+            .markers
+            .iter()
             .chain([&record.rest])
             .map(|one| (one.name.as_str(), one.index_us, one.us.mean, one.share))
             .collect();
@@ -285,7 +287,9 @@ mod tests {
             run(&[("a", 10), ("get", 20), ("get", 40)], 50),
             run(&[("a", 30), ("miss", 40), ("get", 40)], 70),
         ]);
-        let found: Vec<(&str, u32, usize)> = { record.markers.iter() }
+        let found: Vec<(&str, u32, usize)> = record
+            .markers
+            .iter()
             .map(|one| (one.name.as_str(), one.occurrence, one.runs))
             .collect();
         let expected = [("a", 1, 2), ("miss", 1, 1), ("get", 1, 2), ("get", 2, 1)];

@@ -7,10 +7,10 @@ use std::ops::Deref;
 
 use abx_evidence::LoadOptions;
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, BlockService, BlockSubject, CEILING, Canary, Histograms,
+    BlockLoad, BlockRecord, BlockService, BlockSubject, CEILING, Calibration, Histograms,
     HostCounters, InUse, Interleave, ListenerRecord, LoadRecord, LoadSettings, Machine,
-    PilotRecord, PilotSubject, RequestSettings, Restarted, Round, ServiceRecord, Settings,
-    SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
+    PilotRecord, PilotSubject, RequestSettings, ResponseRecord, Restarted, Round, ServiceRecord,
+    Settings, SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
 };
 use abx_evidence::{
     Comparison, Conclusions, Finding, FindingId, Histogram, Level, Measured, Outcome, Outcomes,
@@ -27,11 +27,11 @@ pub const SLICE_NS: u64 = 100 * MS;
 pub const COUNTED_NS: u64 = 90 * MS;
 /// Rounds of a block.
 pub const ROUNDS: usize = 2;
-/// Verified answers in each slice of the baseline in [`pair`]: 100,000 per second.
+/// Verified responses in each slice of the baseline in [`pair`]: 100,000 per second.
 pub const OK: u64 = 9_000;
 
 /// A study under the load `small` with the baseline first: each subject with the
-/// verified answers of a slice in each block.
+/// verified responses of a slice in each block.
 pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
     let blocks = subjects[0].1.len();
     Measured {
@@ -72,7 +72,7 @@ pub fn pair() -> Measured {
     study(&[("old", &[OK; 6]), ("new", &tenth_more)])
 }
 
-/// The same with a ceiling of twice the usual answers, times this, in one round of each
+/// The same with a ceiling of twice the usual responses, times this, in one round of each
 /// block.
 #[must_use]
 pub fn with_ceiling(mut record: Measured, times: f64) -> Measured {
@@ -80,7 +80,7 @@ pub fn with_ceiling(mut record: Measured, times: f64) -> Measured {
         let slices = &mut part.rounds[0].slices;
         let mut ceiling = slices[0].clone();
         ceiling.subject = CEILING.to_owned();
-        answer(
+        response(
             &mut ceiling,
             &[(Outcome::Ok, (2.0 * times * OK as f64).round() as u64)],
         );
@@ -224,17 +224,17 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
         throughput_per_s: 100_000.0,
         warm_up_ns: 200 * MS,
         settled: true,
-        lingering: Some(0.0),
+        background_cpu: Some(0.0),
         ..PilotSubject::default()
     };
-    let answer = AnswerRecord {
+    let response = ResponseRecord {
         status: 200,
         body_bytes: 1_320,
         sha256: Some("00".to_owned()),
         tls: None,
     };
     let each = subjects.iter().map(|(name, _)| (*name).to_owned());
-    let answers = each.clone().map(|name| (name, vec![answer.clone()]));
+    let responses = each.clone().map(|name| (name, vec![response.clone()]));
     LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
@@ -254,7 +254,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             bodies_compared: true,
             ..LoadSettings::default()
         },
-        answers: answers.collect(),
+        responses: responses.collect(),
         pilot: Some(PilotRecord {
             interleave: Interleave::Slices,
             interleave_reason: None,
@@ -302,7 +302,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         held: None,
         resident_pages: None,
     };
-    let canary = |cpu| Canary {
+    let calibration = |cpu| Calibration {
         cpu,
         before_ns: Some(MS),
         after_ns: Some(MS),
@@ -312,7 +312,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         disturbed: Vec::new(),
         slices: subjects
             .iter()
-            .map(|(name, answers)| slice(name, answers[index]))
+            .map(|(name, responses)| slice(name, responses[index]))
             .collect(),
     };
     BlockRecord {
@@ -331,7 +331,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         }],
         faults: Vec::new(),
         missing_agents: Vec::new(),
-        canaries: vec![canary(0), canary(1)],
+        canaries: vec![calibration(0), calibration(1)],
         other_programs: Vec::new(),
     }
 }
@@ -347,7 +347,7 @@ pub fn of_limit(count: u64, limit: u64) -> InUse {
 /// A slice in which the subject was the limit and nothing else ran.
 fn slice(subject: &str, ok: u64) -> SliceRecord {
     let mut slice = SliceRecord::of(subject, &SliceTally::default());
-    answer(&mut slice, &[(Outcome::Ok, ok)]);
+    response(&mut slice, &[(Outcome::Ok, ok)]);
     slice.wall_ns = SLICE_NS;
     slice.window_ns = SLICE_NS;
     slice.measured_ns = COUNTED_NS;
@@ -366,7 +366,7 @@ fn slice(subject: &str, ok: u64) -> SliceRecord {
 }
 
 /// Gives a slice these outcomes, and the counts that follow from them.
-pub fn answer(slice: &mut SliceRecord, counts: &[(Outcome, u64)]) {
+pub fn response(slice: &mut SliceRecord, counts: &[(Outcome, u64)]) {
     slice.outcomes = outcomes(counts);
     slice.sent = slice.outcomes.sent();
     slice.completed = slice.outcomes.completed();
@@ -412,9 +412,9 @@ fn parts(record: &mut Measured) -> impl Iterator<Item = &mut BlockLoad> {
 }
 
 /// What one subject answered before the first load.
-pub fn answered<'a>(record: &'a mut Measured, subject: &str) -> &'a mut AnswerRecord {
-    let answers = record.loads[0].answers.get_mut(subject);
-    &mut answers.expect("every subject has an answer")[0]
+pub fn responded<'a>(record: &'a mut Measured, subject: &str) -> &'a mut ResponseRecord {
+    let responses = record.loads[0].responses.get_mut(subject);
+    &mut responses.expect("every subject has an answer")[0]
 }
 
 /// What the pilot found for the first load.

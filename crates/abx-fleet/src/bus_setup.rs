@@ -267,7 +267,8 @@ mod tests {
             agents: 3,
         };
         let both = [setup.files().unwrap(), setup.files().unwrap()].concat();
-        let credentials: Vec<&SetupFile> = { both.iter() }
+        let credentials: Vec<&SetupFile> = both
+            .iter()
             .filter(|file| file.name.ends_with(".creds"))
             .collect();
         assert_eq!(credentials.len(), 8);

@@ -13,7 +13,7 @@ pub struct ClockOffset {
     pub at: Instant,
 }
 
-/// One question and its answer, in ns: when it was asked by our clock, what theirs said,
+/// One question and its response, in ns: when it was asked by our clock, what theirs said,
 /// and when that came by ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {

@@ -102,9 +102,10 @@ pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError>
         partial: is_cut || fleet.partial,
         ..fleet
     });
-    measured.end = match is_cut {
-        true => StudyEnd::Interrupted,
-        false => StudyEnd::Blocks,
+    measured.end = if is_cut {
+        StudyEnd::Interrupted
+    } else {
+        StudyEnd::Blocks
     };
     let mut tallies = parts.into_iter().map(|(_, one)| *one.counted.tally);
     let first = tallies.next().ok_or(CollectError::Nothing)?;

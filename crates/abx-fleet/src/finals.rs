@@ -115,9 +115,10 @@ impl Final {
         };
         let one: Final =
             serde_json::from_slice(&bytes).map_err(|error| no_final(error.to_string()))?;
-        match one.schema == SCHEMA {
-            true => Ok(one),
-            false => Err(no_final(format!("its schema is {}", one.schema))),
+        if one.schema == SCHEMA {
+            Ok(one)
+        } else {
+            Err(no_final(format!("its schema is {}", one.schema)))
         }
     }
 
@@ -195,7 +196,8 @@ mod tests {
         }
         put("notes.json", 1_000_000);
         prune(folder.path()).unwrap();
-        let mut left: Vec<String> = { fs::read_dir(folder.path()).unwrap() }
+        let mut left: Vec<String> = fs::read_dir(folder.path())
+            .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         left.sort();

@@ -3,35 +3,35 @@
 
 use std::fmt::Debug;
 
-use abx_evidence::{CoursePlan, CourseTally, SliceTally, Stretch};
+use abx_evidence::{CoursePlan, CourseTally, Interval, SliceTally};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::agent::limits::AgentLimits;
 use crate::clock::{ClockOffset, ClockReading};
 use crate::message::{
-    AgentAnswer, AgentOrder, AgentTask, Beat, Control, Introduction, JoinAnswer, TaskResult,
-    Wanted, bytes, read, sha256_of,
+    AgentCommand, AgentQuery, AgentResponse, AgentTask, Beat, Control, Introduction, JoinResponse,
+    TaskResult, bytes, read, sha256_of,
 };
 
 /// Reads bytes as each of the messages. What is read means the same when it is written out;
-/// an agent says of every load whether it refuses it, and a controller can use every answer.
+/// an agent says of every load whether it refuses it, and a controller can use every response.
 ///
 /// # Panics
 /// When a promise is broken.
 pub fn any_message(payload: &[u8]) {
     again::<Introduction>(payload);
-    again::<JoinAnswer>(payload);
+    again::<JoinResponse>(payload);
     again::<Control>(payload);
     again::<Beat>(payload);
-    if let Some(AgentOrder {
-        what: Wanted::Task { task, .. },
+    if let Some(AgentCommand {
+        what: AgentQuery::Task { task, .. },
         ..
     }) = again(payload)
     {
         is_judged(&task);
     }
-    if let Some(AgentAnswer::Clock { now_ns }) = again(payload) {
+    if let Some(AgentResponse::Clock { now_ns }) = again(payload) {
         let reading = ClockReading {
             asked_ns: 1_000,
             said_ns: now_ns,
@@ -79,15 +79,15 @@ fn is_judged(task: &AgentTask) {
 fn is_added(tally: &SliceTally) {
     let mut sum = SliceTally::default();
     let mut course = CourseTally::new(CoursePlan {
-        stretch_ns: 1_000_000_000,
+        interval_ns: 1_000_000_000,
         is_told: false,
     });
-    course.add(0, 1, &Stretch::default());
+    course.add(0, 1, &Interval::default());
     sum.tally.course = Some(Box::new(course));
     sum.merge(tally);
     assert_eq!(sum.tally.outcomes, tally.tally.outcomes);
     if let Some(course) = &sum.tally.course {
-        assert!(course.finish().stretch_ns > 0);
+        assert!(course.finish().interval_ns > 0);
     }
     let mut alone = SliceTally::default();
     alone.merge(tally);
@@ -120,9 +120,9 @@ mod tests {
             per_s: "50".parse().unwrap(),
         };
         plan.pacing.session_calls = Some(2);
-        let order = |task: AgentTask| AgentOrder {
+        let order = |task: AgentTask| AgentCommand {
             run: "r".to_owned(),
-            what: Wanted::Task {
+            what: AgentQuery::Task {
                 number: 1,
                 task: Box::new(task),
             },
@@ -146,7 +146,7 @@ mod tests {
             tally: Box::new(tally()),
             late_ns: 1,
         };
-        let clock = AgentAnswer::Clock { now_ns: 17 };
+        let clock = AgentResponse::Clock { now_ns: 17 };
         vec![bytes(&open), bytes(&slice), bytes(&clock), bytes(&result)]
     }
 
@@ -165,12 +165,12 @@ mod tests {
             outcome: Outcome::Ok,
         });
         let mut course = CourseTally::new(CoursePlan {
-            stretch_ns: 1_000,
+            interval_ns: 1_000,
             is_told: false,
         });
-        let mut stretch = Stretch::default();
-        stretch.response.record_us(5, 1);
-        course.add(3, 4_000, &stretch);
+        let mut interval = Interval::default();
+        interval.response.record_us(5, 1);
+        course.add(3, 4_000, &interval);
         tally.tally.course = Some(Box::new(course));
         tally
     }
@@ -221,12 +221,12 @@ mod tests {
     fn the_messages_are_read() {
         // Method: those that are changed below are messages before, of one kind each.
         let read = messages().into_iter().map(|message| {
-            let order = read::<AgentOrder>(&message).is_some();
-            let answer = read::<AgentAnswer>(&message).is_some();
+            let order = read::<AgentCommand>(&message).is_some();
+            let response = read::<AgentResponse>(&message).is_some();
             let result = read::<TaskResult>(&message).is_some();
             ["order", "answer", "result"]
                 .into_iter()
-                .zip([order, answer, result])
+                .zip([order, response, result])
                 .filter_map(|(kind, is_it)| is_it.then_some(kind))
                 .collect::<String>()
         });

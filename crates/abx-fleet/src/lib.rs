@@ -30,7 +30,7 @@ mod timing;
 
 pub use agent::allowed_target::{AllowedTarget, AllowedTargetError};
 pub use agent::limits::AgentLimits;
-pub use agent::{AgentNews, AgentPlan, run_agent};
+pub use agent::{AgentEvent, AgentPlan, run_agent};
 pub use bus::local::{LocalBus, LocalConnection};
 #[cfg(feature = "nats")]
 pub use bus::nats::NatsBus;
@@ -39,7 +39,7 @@ pub use bus::{Bus, BusError, BusMessage, Subscription};
 pub use bus_setup::{BusSetup, BusSetupError, SetupFile};
 pub use collect::{CollectError, Collected, MixedFinals, collect};
 pub use controller::fleet::Fleet;
-pub use controller::{FleetNews, FleetPlan, TellFleet};
+pub use controller::{FleetEvent, FleetPlan, TellFleet};
 pub use finals::{Author, Counted, Final, FinalError};
 pub use fleet_error::FleetError;
 pub use message::build::{own_build, random_id};

@@ -96,7 +96,7 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("keeper") => return abx_lab::keeper::keep(),
         Some("serve") => return serve_page(&arguments[1]),
-        Some("answer") => return answer_page(&arguments[1], &arguments[2], &arguments[3]),
+        Some("answer") => return response_page(&arguments[1], &arguments[2], &arguments[3]),
         _ => {}
     }
     let is_selected = |name: &str| {
@@ -543,8 +543,8 @@ fn a_budget_that_is_used_up_starts_no_slice() {
 }
 
 /// Answers every request with one page: begins once there is a file `after`, and makes one
-/// called `told` with its first answer; `-` is no file.
-fn answer_page(port: &str, after: &str, told: &str) -> ExitCode {
+/// called `told` with its first response; `-` is no file.
+fn response_page(port: &str, after: &str, told: &str) -> ExitCode {
     while after != "-" && !Path::new(after).exists() {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -641,7 +641,8 @@ fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
             (&StudyEnd::Blocks, 3)
         );
         assert_eq!(left_out, ["other"]);
-        let failed: Vec<_> = { measured.failed_starts() }
+        let failed: Vec<_> = measured
+            .failed_starts()
             .map(|one| (one.subject, one.block))
             .collect();
         assert_eq!(failed, [("other", 1)]);

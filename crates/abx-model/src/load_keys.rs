@@ -25,7 +25,7 @@ pub const NOT_USERS: [LoadShape; 4] = [
 /// Loads that send.
 pub const SENT: [LoadShape; 3] = [LoadShape::Request, LoadShape::Echo, LoadShape::Broadcast];
 /// Loads in which each connection gets a response of its own.
-pub const ANSWERED: [LoadShape; 2] = [LoadShape::Request, LoadShape::Echo];
+pub const RESPONDED: [LoadShape; 2] = [LoadShape::Request, LoadShape::Echo];
 /// Loads of WebSocket messages.
 pub const MESSAGES: [LoadShape; 2] = [LoadShape::Echo, LoadShape::Broadcast];
 /// Loads of HTTP requests.
@@ -38,7 +38,7 @@ pub const HELD: [LoadShape; 1] = [LoadShape::Connections];
 /// Users who think and have sessions.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 pub struct SessionKeys {
-    /// How long a user thinks between an answer and the next request. Default: not at all.
+    /// How long a user thinks between a response and the next request. Default: not at all.
     #[arg(
         long, value_parser = TimeText::of, value_name = "TIME",
         help = "Think time between a response and the next request"
@@ -102,14 +102,14 @@ pub struct OpeningKeys {
 /// How responses are checked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 pub struct CheckKeys {
-    /// Of how many answers one has its body looked at and its phases timed: 1 is all, 0
+    /// Of how many responses one has its body looked at and its phases timed: 1 is all, 0
     /// none. Default: 100.
     #[arg(
         long,
         value_name = "N",
         help = "Verify the body and time the phases of one response in N (1: all, 0: none). Status and length are always checked [default: 100]"
     )]
-    #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100], "x-shapes" = ANSWERED))]
+    #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100], "x-shapes" = RESPONDED))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify_every: Option<u32>,
 }

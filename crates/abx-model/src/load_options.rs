@@ -21,7 +21,7 @@ pub struct LoadOptions {
     /// takes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_rate: Option<u32>,
-    /// Of how many answers one had its body hashed.
+    /// Of how many responses one had its body hashed.
     pub verify_every: u32,
 }
 

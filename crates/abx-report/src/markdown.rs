@@ -90,9 +90,10 @@ pub(crate) fn quoting(text: &str) -> String {
 pub(crate) fn code(text: &str) -> String {
     let text = clean_name(text).replace('|', "\\|");
     let ticks = "`".repeat(longest_ticks(&text) + 1);
-    match text.starts_with('`') || text.ends_with('`') {
-        true => format!("{ticks} {text} {ticks}"),
-        false => format!("{ticks}{text}{ticks}"),
+    if text.starts_with('`') || text.ends_with('`') {
+        format!("{ticks} {text} {ticks}")
+    } else {
+        format!("{ticks}{text}{ticks}")
     }
 }
 

@@ -21,8 +21,8 @@ impl Admission {
     /// Watches the listener and, if there may be one, for the end.
     pub(crate) fn watched_by(epoll: &Epoll, listener: ListeningSocket) -> io::Result<Admission> {
         epoll.add(&listener.socket, LISTENER, listener.interest())?;
-        if let Some(news) = listener.ending.news() {
-            epoll.add(news, OTHER, Interest::all())?;
+        if let Some(event) = listener.ending.event() {
+            epoll.add(event, OTHER, Interest::all())?;
         }
         Ok(Admission {
             listener,

@@ -52,7 +52,7 @@ pub enum ProcessRole {
     /// It is not: it listens by itself, and serves until it is killed.
     Alone,
     /// Its standard input is the listening socket, which others have too. At SIGTERM it accepts
-    /// nobody more, has each connection end with its next answer, and ends with the last.
+    /// nobody more, has each connection end with its next response, and ends with the last.
     Worker {
         /// Its number, from 1.
         number: u32,
@@ -66,16 +66,16 @@ pub enum Model {
     Event,
     /// Each connection has a thread of its own that blocks.
     Thread,
-    /// A thread is made for each request, and gone after its answer; one more watches all
+    /// A thread is made for each request, and gone after its response; one more watches all
     /// connections with epoll.
     ThreadPerRequest,
     /// One thread watches all connections with epoll, and a pool of threads answers.
     Hybrid,
     /// One connection at a time, and so as many as there are processes. While others wait,
-    /// each answer ends its connection, and so does a second of silence.
+    /// each response ends its connection, and so does a second of silence.
     Prefork,
     /// One thread with epoll that looks only for the end of each request's head
-    /// and writes an answer made beforehand. No subject, but a ceiling: it
+    /// and writes a response made beforehand. No subject, but a ceiling: it
     /// ignores methods, bodies and `Connection`.
     Null,
 }
@@ -158,7 +158,8 @@ impl Feature {
 
     /// The models that have it, as one reads them out.
     fn models(self) -> String {
-        let names: Vec<&str> = { Model::ALL.iter() }
+        let names: Vec<&str> = Model::ALL
+            .iter()
             .filter(|model| model.supports(self))
             .map(|model| model.name())
             .collect();
@@ -179,7 +180,7 @@ pub enum WebSocketSupport {
     /// `/echo` sends each message back.
     ///
     /// Messages may have 16 MiB (else code 1009). Work, delay and stalls hold for each message;
-    /// wrong answers for handshakes only, which then get the content.
+    /// wrong responses for handshakes only, which then get the content.
     Echo,
     /// `/chat/ROOM` also sends each message to all members of the room, its speaker included.
     ///
@@ -195,7 +196,7 @@ pub enum Nagle {
     #[default]
     Off,
     /// It waits: 40 ms on Linux, where a client that has just sent something
-    /// delays its acknowledgements, and an answer comes in two small segments.
+    /// delays its acknowledgements, and a response comes in two small segments.
     On,
 }
 
@@ -271,7 +272,7 @@ pub enum ServeError {
         /// Its value.
         value: f64,
     },
-    /// Each answer has one fault at most.
+    /// Each response has one fault at most.
     #[error("the shares of wrong answers add up to {sum} %: lower them to 100 % together")]
     PercentSum {
         /// The sum, in percent.
@@ -430,9 +431,10 @@ impl ServerConfig {
 
     /// Refuses what several processes cannot do.
     pub(crate) fn check_workers(&self, workers: NonZeroU32) -> Result<(), ServeError> {
-        match self.websocket == WebSocketSupport::EchoAndChat && workers.get() > 1 {
-            true => Err(ServeError::ChatOfWorkers),
-            false => Ok(()),
+        if self.websocket == WebSocketSupport::EchoAndChat && workers.get() > 1 {
+            Err(ServeError::ChatOfWorkers)
+        } else {
+            Ok(())
         }
     }
 

@@ -23,12 +23,12 @@ use streams::Http2Session;
 pub(crate) use context::{Batch, Context};
 pub(crate) use protocol_choice::{FirstBytes, ProtocolChoice};
 
-use crate::content::{CONTINUE, Plan, ServedContent, Tail, answer_malformed};
+use crate::content::{CONTINUE, Plan, ServedContent, Tail, response_malformed};
 use crate::faults::{Frames, InjectedFault};
 use crate::listener::AcceptedConnection;
 use crate::tls::{self, TlsStream};
 use crate::websocket::session::{
-    LISTENER_BYTES_MAX, SessionInput, UpgradeRequest, WebSocketSession, answer_count,
+    LISTENER_BYTES_MAX, SessionInput, UpgradeRequest, WebSocketSession, response_count,
 };
 
 /// A client's socket, and where the session with it stands.
@@ -55,7 +55,7 @@ pub(crate) struct Connection {
     tail: Tail,
     /// How a file fares that a ring sends.
     pub(crate) ring_transfer: RingTransfer,
-    /// When the answer to a request or message is due, while it waits.
+    /// When the response to a request or message is due, while it waits.
     pub(crate) due: Option<Nanos>,
     phase: ConnectionPhase,
     /// Calls on the socket wait until they can answer.
@@ -76,8 +76,8 @@ enum ConnectionPhase {
     /// All but what is to be sent is over.
     Closing,
     /// All is sent and the end told; bytes still coming are thrown away. A plain
-    /// close would answer them with a reset, which may destroy the answer.
-    Lingering,
+    /// close would answer them with a reset, which may destroy the response.
+    DrainingClose,
 }
 
 /// What a connection waits for that can take no step.
@@ -87,7 +87,7 @@ pub(crate) enum ConnectionWait {
     Bytes,
     /// Room to send in.
     Room,
-    /// The time of an answer.
+    /// The time of a response.
     Time(Nanos),
 }
 
@@ -339,7 +339,7 @@ impl Connection {
                     }
                 }
                 ServerEvent::Failed(_) => {
-                    answer_malformed(&mut self.out);
+                    response_malformed(&mut self.out);
                     self.phase = ConnectionPhase::Closing;
                     // Who knows what still comes: end softly in any case.
                     self.is_readable = true;
@@ -373,12 +373,12 @@ impl Connection {
         all - input.len()
     }
 
-    /// Answers a whole request or message, or has its answer wait.
+    /// Answers a whole request or message, or has its response wait.
     fn take_whole(&mut self, number: usize, context: &mut Context) {
         context.injector.stall();
         context.injector.work();
         match context.injector.delay() {
-            None => self.answer(number, context),
+            None => self.response(number, context),
             Some(delay) => {
                 let at = Nanos::now().plus(delay.into());
                 self.due = Some(at);
@@ -388,53 +388,53 @@ impl Connection {
     }
 
     /// Answers what was due now.
-    pub(crate) fn answer_due(&mut self, number: usize, context: &mut Context) {
+    pub(crate) fn response_due(&mut self, number: usize, context: &mut Context) {
         if self.http2.is_some() {
-            return self.answer_due_streams(context);
+            return self.response_due_streams(context);
         }
         self.due = None;
-        self.answer(number, context);
+        self.response(number, context);
     }
 
-    fn answer(&mut self, number: usize, context: &mut Context) {
+    fn response(&mut self, number: usize, context: &mut Context) {
         if let Some(session) = &mut self.session {
-            let payload_at = session.answer(&mut context.rooms, &mut self.out);
-            context.answered += 1;
+            let payload_at = session.response(&mut context.rooms, &mut self.out);
+            context.responded += 1;
             self.pause_at = payload_at.filter(|_| context.injector.frames() == Frames::Apart);
             return;
         }
-        context.answered += 1;
+        context.responded += 1;
         let plan = self.plan.take().expect("a request has a head");
         let injected = context.injector.draw();
-        // A handshake that is to go wrong gets the wrong answer of the content.
+        // A handshake that is to go wrong gets the wrong response of the content.
         if let Some(wish) = self.wish.take()
             && injected == InjectedFault::None
         {
             return self.grant(wish, number, context);
         }
-        let answer = context.site.answer(plan, injected, &mut self.out);
-        self.tail = answer.tail;
-        if answer.close {
+        let response = context.site.write_response(plan, injected, &mut self.out);
+        self.tail = response.tail;
+        if response.close {
             self.phase = ConnectionPhase::Closing;
         }
     }
 
     fn grant(&mut self, wish: UpgradeRequest, number: usize, context: &mut Context) {
         match wish {
-            UpgradeRequest::WebSocketSession(session, answer) => {
-                self.out.extend_from_slice(&answer);
+            UpgradeRequest::WebSocketSession(session, response) => {
+                self.out.extend_from_slice(&response);
                 if let Some(room) = session.room() {
                     context.rooms.join(room, number);
                 }
                 self.session = Some(session);
             }
             UpgradeRequest::Refused(fault) => {
-                fault.answer(&mut self.out);
+                fault.response(&mut self.out);
                 self.phase = ConnectionPhase::Closing;
                 self.is_readable = true;
             }
             UpgradeRequest::Count(room, head) => {
-                answer_count(context.rooms.count(&room), head, &mut self.out);
+                response_count(context.rooms.count(&room), head, &mut self.out);
                 if !head.keep_alive {
                     self.phase = ConnectionPhase::Closing;
                 }
@@ -490,7 +490,7 @@ impl Connection {
         if self.unread.is_empty() && !self.is_readable {
             return TurnStep::Close;
         }
-        self.phase = ConnectionPhase::Lingering;
+        self.phase = ConnectionPhase::DrainingClose;
         self.unread = Vec::new();
         match shutdown(&*self.socket, Shutdown::Write) {
             Ok(()) => TurnStep::GoOn,

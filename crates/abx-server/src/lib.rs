@@ -23,7 +23,7 @@ pub use config::{
 };
 pub use faults::work::Work;
 pub use faults::{Faults, Frames, Stall};
-pub use supervisor::{WorkerNews, supervise};
+pub use supervisor::{WorkerEvent, supervise};
 pub use tls::{CertificateFault, ServerCertificate};
 
 use std::io;

@@ -38,7 +38,7 @@ pub(crate) struct AcceptedConnection {
 pub(crate) struct Ending {
     has_come: Arc<AtomicBool>,
     /// Gets a byte when it comes, which nobody takes; `None` where it never comes.
-    news: Option<Arc<UnixStream>>,
+    event: Option<Arc<UnixStream>>,
 }
 
 impl ListeningSocket {
@@ -162,8 +162,8 @@ impl Acceptor {
         let open = || {
             let epoll = Epoll::new()?;
             epoll.add(&listener.socket, 0, Interest::shared_listener())?;
-            if let Some(news) = listener.ending.news() {
-                epoll.add(news, 1, Interest::all())?;
+            if let Some(event) = listener.ending.event() {
+                epoll.add(event, 1, Interest::all())?;
             }
             Ok(Some(epoll))
         };
@@ -211,7 +211,7 @@ impl Acceptor {
 impl Ending {
     fn of(role: ProcessRole) -> io::Result<Ending> {
         let has_come = Arc::new(AtomicBool::new(false));
-        let news = match role {
+        let event = match role {
             ProcessRole::Alone => None,
             ProcessRole::Worker { .. } => {
                 let (receiver, sender) = UnixStream::pair()?;
@@ -221,7 +221,7 @@ impl Ending {
                 Some(Arc::new(receiver))
             }
         };
-        Ok(Ending { has_come, news })
+        Ok(Ending { has_come, event })
     }
 
     /// Whether it has come.
@@ -230,7 +230,7 @@ impl Ending {
     }
 
     /// What becomes readable when it comes, and stays so.
-    pub(crate) fn news(&self) -> Option<&UnixStream> {
-        self.news.as_deref()
+    pub(crate) fn event(&self) -> Option<&UnixStream> {
+        self.event.as_deref()
     }
 }

@@ -256,9 +256,10 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateFa
     };
     let all = CertificateDer::pem_file_iter(path).map_err(fault)?;
     let chain: Vec<_> = all.collect::<Result<_, _>>().map_err(fault)?;
-    match chain.is_empty() {
-        true => Err(CertificateFault::Empty(path.to_owned())),
-        false => Ok(chain),
+    if chain.is_empty() {
+        Err(CertificateFault::Empty(path.to_owned()))
+    } else {
+        Ok(chain)
     }
 }
 

@@ -23,7 +23,10 @@ fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
         ..getrlimit(Resource::Nofile)
     };
     setrlimit(Resource::Nofile, limit).unwrap();
-    for model in { Model::ALL.into_iter() }.filter(|model| *model != Model::Prefork) {
+    for model in Model::ALL
+        .into_iter()
+        .filter(|model| *model != Model::Prefork)
+    {
         let (address, refusals) = start(model);
         let mut clients = Vec::new();
         loop {
@@ -47,9 +50,9 @@ fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
             client
                 .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
                 .unwrap();
-            let mut answer = [0; 15];
-            client.read_exact(&mut answer).unwrap();
-            assert_eq!(&answer, b"HTTP/1.1 200 OK", "{model:?}");
+            let mut response = [0; 15];
+            client.read_exact(&mut response).unwrap();
+            assert_eq!(&response, b"HTTP/1.1 200 OK", "{model:?}");
         }
     }
 }

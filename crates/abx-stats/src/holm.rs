@@ -41,9 +41,10 @@ impl ErrorBudget {
     /// Biometrical Journal 50 (2008).
     #[must_use]
     pub fn behind(self, standing: usize, claims: usize) -> f64 {
-        match standing >= claims {
-            true => self.error,
-            false => self.error * self.handed_on * standing as f64 / claims as f64,
+        if standing >= claims {
+            self.error
+        } else {
+            self.error * self.handed_on * standing as f64 / claims as f64
         }
     }
 }

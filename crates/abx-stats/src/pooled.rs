@@ -35,13 +35,14 @@ impl SpreadPrior {
         let own = (blocks - 1) as f64;
         let rests: Vec<Vec<f64>> = all.iter().map(|one| rests(one)).collect();
         let covariance = |one: &[f64], other: &[f64]| {
-            { one.iter().zip(other) }.map(|(a, b)| a * b).sum::<f64>() / own
+            one.iter().zip(other).map(|(a, b)| a * b).sum::<f64>() / own
         };
         let variances: Vec<f64> = rests.iter().map(|one| covariance(one, one)).collect();
         if !variances.iter().all(|one| one.is_normal()) {
             return None;
         }
-        let logs: Vec<f64> = { variances.iter() }
+        let logs: Vec<f64> = variances
+            .iter()
             .map(|one| one.ln() - log_bias(own))
             .collect();
         let moments = Moments::of(&logs);
@@ -52,7 +53,8 @@ impl SpreadPrior {
         } else {
             f64::INFINITY
         };
-        let squares: f64 = { rests.iter() }
+        let squares: f64 = rests
+            .iter()
             .flat_map(|one| rests.iter().map(move |other| covariance(one, other)))
             .map(|covariance| covariance * covariance)
             .sum();

@@ -104,9 +104,10 @@ fn between(studies: &[StudyEstimate]) -> f64 {
     let (mut low, mut high) = (0.0, studies.len() as f64 * range * range);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
-        match excess(middle) > 0.0 {
-            true => low = middle,
-            false => high = middle,
+        if excess(middle) > 0.0 {
+            low = middle
+        } else {
+            high = middle
         }
     }
     f64::midpoint(low, high)

@@ -50,7 +50,7 @@ impl WalshAverages {
     /// Their median, and the narrowest interval between two of them, equally far from
     /// both ends, that covers at least what is asked for. Ranks of a few blocks cannot
     /// cover more than the widest one does, from the least block to the largest: it is
-    /// the answer then, with what it covers (96.9 % at 6 blocks).
+    /// the response then, with what it covers (96.9 % at 6 blocks).
     ///
     /// Source: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963).
     #[must_use]

@@ -17,9 +17,10 @@ pub const BLOCKS_ORDERED: usize = 6;
 /// The fewest blocks that carry a verdict, in a study of either kind.
 #[must_use]
 pub fn blocks_for_verdict(is_ordered: bool) -> usize {
-    match is_ordered {
-        true => BLOCKS_ORDERED,
-        false => BLOCKS_FOR_VERDICT,
+    if is_ordered {
+        BLOCKS_ORDERED
+    } else {
+        BLOCKS_FOR_VERDICT
     }
 }
 
@@ -121,7 +122,7 @@ pub(super) fn decide_by(
 /// rounded up, at least 1.
 ///
 /// An estimate: it takes the spread seen so far for the true one. Below
-/// [`BLOCKS_ORDERED`] blocks the spread is too poorly known for that, and the answer is
+/// [`BLOCKS_ORDERED`] blocks the spread is too poorly known for that, and the response is
 /// how many are missing to `fewest`.
 #[must_use]
 pub fn blocks_needed(blocks: usize, fewest: usize, half_width: f64, margin: Margin) -> u32 {

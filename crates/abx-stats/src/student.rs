@@ -32,7 +32,7 @@ impl Confidence {
 }
 
 /// The two-sided t quantile: a t variable with this many degrees of freedom
-/// (at least 1) lies within plus and minus the answer with this confidence.
+/// (at least 1) lies within plus and minus the response with this confidence.
 ///
 /// Source: Student, Biometrika 6 (1908).
 #[must_use]

@@ -59,9 +59,10 @@ pub fn basic(text: &str) -> Result<Header, CredentialError> {
 pub fn bearer(token: &str) -> Result<Header, CredentialError> {
     let token = token.trim();
     let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
-    match is_token {
-        true => Ok(authorization("Bearer", token)),
-        false => Err(CredentialError::Token),
+    if is_token {
+        Ok(authorization("Bearer", token))
+    } else {
+        Err(CredentialError::Token)
     }
 }
 
@@ -83,9 +84,10 @@ pub fn cookies<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Header, C
             }
         }
     }
-    match all.is_empty() {
-        true => Err(CredentialError::Cookie),
-        false => Ok(("Cookie".to_owned(), all.join("; "))),
+    if all.is_empty() {
+        Err(CredentialError::Cookie)
+    } else {
+        Ok(("Cookie".to_owned(), all.join("; ")))
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Fault {
     pub at: Duration,
     /// The length of the slice.
     pub within: Duration,
-    /// A request whose right answer took longer than this was delayed.
+    /// A request whose correct response took longer than this was delayed.
     pub delayed_after: Duration,
 }
 
@@ -35,7 +35,7 @@ pub enum Strike {
 }
 
 impl Fault {
-    /// The usual time after which an answer is late.
+    /// The usual time after which a response is late.
     pub const DELAYED_AFTER: Duration = Duration::from_millis(100);
 
     /// What the record says of it before anybody has had it.

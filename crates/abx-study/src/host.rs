@@ -65,9 +65,10 @@ pub(crate) fn with_brackets(authority: &str) -> Option<String> {
             .is_some_and(|one| one.parse::<Ipv6Addr>().is_ok())
     };
     let (host, port) = authority.rsplit_once(':')?;
-    match is_six(host) && port.parse::<u16>().is_ok() {
-        true => Some(format!("[{host}]:{port}")),
-        false => is_six(authority).then(|| format!("[{authority}]")),
+    if is_six(host) && port.parse::<u16>().is_ok() {
+        Some(format!("[{host}]:{port}"))
+    } else {
+        is_six(authority).then(|| format!("[{authority}]"))
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Template {
     pub text: String,
 }
 
-/// When a subject is ready: after three right answers.
+/// When a subject is ready: after three correct responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadinessRule {
     /// What is asked; `None` for the first request of the first load.
@@ -85,7 +85,7 @@ pub struct FilledLaunch {
 }
 
 impl Default for ReadinessRule {
-    /// Three right answers of the load itself within 30 s.
+    /// Three correct responses of the load itself within 30 s.
     fn default() -> ReadinessRule {
         ReadinessRule {
             path: None,

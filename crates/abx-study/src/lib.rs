@@ -93,7 +93,7 @@ pub struct Study {
     pub threads: Option<usize>,
     /// Who uses which processors.
     pub pin: Pin,
-    /// How the generator waits for answers.
+    /// How the generator waits for responses.
     pub wait: WaitChoice,
     /// What all randomness is drawn from.
     pub seed: u64,
@@ -156,7 +156,7 @@ pub enum SliceLength {
     Fixed(Duration),
 }
 
-/// How the generator waits for answers.
+/// How the generator waits for responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitChoice {
     /// Awake where that takes a processor from nobody.
@@ -291,10 +291,7 @@ impl Default for RequestSpec {
 /// The method of a request that names none.
 #[must_use]
 pub fn usual_method(has_body: bool) -> &'static str {
-    match has_body {
-        true => "POST",
-        false => "GET",
-    }
+    if has_body { "POST" } else { "GET" }
 }
 
 /// What is asked, before it is known of whom.
@@ -471,9 +468,10 @@ impl Load {
     #[must_use]
     pub fn version_for(&self, subject: &Subject) -> HttpVersion {
         let is_plain = self.shape == Shape::Request && self.version == HttpVersion::Http11;
-        match subject.http2 && is_plain {
-            true => HttpVersion::Http2,
-            false => self.version,
+        if subject.http2 && is_plain {
+            HttpVersion::Http2
+        } else {
+            self.version
         }
     }
 
@@ -496,7 +494,7 @@ impl Load {
         settings
             .text
             .push_str(self.log.as_deref().unwrap_or_default());
-        if { self.scenario.as_ref() }.is_some_and(UserScenario::has_pauses) {
+        if self.scenario.as_ref().is_some_and(UserScenario::has_pauses) {
             settings.connections_rest = true;
             settings.text.push_str("pauses");
         }

@@ -17,7 +17,7 @@ pub fn load_records(subjects: &[Subject], loads: &[Load]) -> Vec<LoadRecord> {
             tls: is_encrypted.then(|| load.tls.settings()),
             ..load.settings(false)
         },
-        answers: BTreeMap::new(),
+        responses: BTreeMap::new(),
         pilot: None,
     };
     loads.iter().map(record).collect()

@@ -120,9 +120,10 @@ impl RequestSpec {
             headers: { self.headers.iter() }
                 .map(|(name, value)| (name.clone(), filled(value)))
                 .collect(),
-            body: match self.body_has_number() {
-                true => replace(&self.body, number.as_bytes()),
-                false => self.body.clone(),
+            body: if self.body_has_number() {
+                replace(&self.body, number.as_bytes())
+            } else {
+                self.body.clone()
             },
             ..self.clone()
         }

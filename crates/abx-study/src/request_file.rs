@@ -69,7 +69,7 @@ pub enum RequestLineError {
     /// A weight out of bounds.
     #[error("the weight is {0}: give a number from 1 to {WEIGHT_MAX}")]
     Weight(u32),
-    /// A status that no answer has.
+    /// A status that no response has.
     #[error("`expect_status`: {0}")]
     Status(StatusError),
 }
@@ -134,9 +134,10 @@ pub fn requests_in(
         }
         requests.push(request);
     }
-    match requests.is_empty() {
-        true => Err(RequestFileError::Empty),
-        false => Ok(requests),
+    if requests.is_empty() {
+        Err(RequestFileError::Empty)
+    } else {
+        Ok(requests)
     }
 }
 
@@ -160,7 +161,8 @@ fn request(line: RequestLine, path: Option<String>) -> Result<RequestSpec, Reque
         (Some(_), Some(_)) => return Err(RequestLineError::TwoBodies),
         (Some(text), None) => Some(text.into_bytes()),
         (None, Some(text)) => Some(
-            { BASE64_STANDARD.decode(text.trim()) }
+            BASE64_STANDARD
+                .decode(text.trim())
                 .map_err(|error| RequestLineError::Base64(error.to_string()))?,
         ),
         (None, None) => None,

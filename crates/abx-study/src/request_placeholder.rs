@@ -110,9 +110,12 @@ impl<'a> LineFiles<'a> {
                 })?;
                 let lines = units::without_mark(&text).lines();
                 let lines = lines.filter(|line| !line.is_empty());
-                let lines = lines.map(|line| match is_path {
-                    true => escaped(line),
-                    false => line.to_owned(),
+                let lines = lines.map(|line| {
+                    if is_path {
+                        escaped(line)
+                    } else {
+                        line.to_owned()
+                    }
                 });
                 let list = LineList::new(file, lines.collect());
                 let list = list.ok_or_else(|| RequestPlaceholderError::NoLine {
@@ -255,9 +258,10 @@ fn range(text: &str) -> Option<(u64, u64)> {
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
-        match byte.is_ascii_graphic() && byte != b'#' {
-            true => escaped.push(char::from(byte)),
-            false => escaped.push_str(&format!("%{byte:02X}")),
+        if byte.is_ascii_graphic() && byte != b'#' {
+            escaped.push(char::from(byte))
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"))
         }
     }
     escaped
@@ -281,14 +285,16 @@ fn word_at(text: &str, start: usize, is_escaped: bool) -> Option<Word<'_>> {
     let (open, close) = if is_escaped { ("{{", "}}") } else { ("{", "}") };
     let rest = text[start..].strip_prefix(open)?;
     let has_value = [RANDOM, LINE].iter().any(|word| rest.starts_with(word));
-    let length = match has_value {
-        true => rest.find(['{', '}', '\r', '\n'])?,
-        false => { PLAIN.iter() }
+    let length = if has_value {
+        rest.find(['{', '}', '\r', '\n'])?
+    } else {
+        PLAIN
+            .iter()
             .find(|word| {
                 rest.strip_prefix(**word)
                     .is_some_and(|behind| behind.starts_with('}'))
             })?
-            .len(),
+            .len()
     };
     let (inner, behind) = rest.split_at(length);
     behind.starts_with(close).then(|| Word {
@@ -335,7 +341,9 @@ mod tests {
             request.path.as_deref(),
             Some("/{seq}{seqs}{seq}{rand:1..10}")
         );
-        let filled: Vec<(&str, &PlaceholderKind)> = { request.placeholders.iter() }
+        let filled: Vec<(&str, &PlaceholderKind)> = request
+            .placeholders
+            .iter()
             .map(|one| {
                 let part = match one.part {
                     PlaceholderPart::Path => request.path.as_ref().unwrap().as_bytes(),
@@ -365,7 +373,9 @@ mod tests {
             is_verbatim: true,
             ..RequestSpec::default()
         };
-        let kept = { verbatim.clone() }.with_placeholders(&mut LineFiles::read_by(&read));
+        let kept = verbatim
+            .clone()
+            .with_placeholders(&mut LineFiles::read_by(&read));
         assert_eq!(kept, Ok(verbatim));
         let binary = found("/", "", b"\xff{seq}{{seq}}").unwrap();
         assert_eq!(binary.body, b"\xff{seq}{{seq}}");

@@ -101,13 +101,15 @@ fn unnamed(text: &str) -> SubjectError {
     let is_command = words.len() > 1 && (before.len() == text.len() || is_option);
     match program {
         Some(program) if is_command && text.contains(PORT) => SubjectError::UnnamedCommand {
-            command: match is_variable(&words[0]) {
-                true => format!("env {}", without_password(text)),
-                false => without_password(text),
+            command: if is_variable(&words[0]) {
+                format!("env {}", without_password(text))
+            } else {
+                without_password(text)
             },
-            name: match units::is_name(program) {
-                true => program.to_owned(),
-                false => "a".to_owned(),
+            name: if units::is_name(program) {
+                program.to_owned()
+            } else {
+                "a".to_owned()
             },
         },
         _ => SubjectError::Unnamed(without_password(text)),
@@ -132,7 +134,7 @@ fn command(name: &str, text: &str) -> Result<Vec<String>, SubjectError> {
     let Some(first) = words.first() else {
         return Err(SubjectError::Empty { name });
     };
-    if let Some(word) = { words.iter() }.find(|word| is_of_shell(word, text)) {
+    if let Some(word) = words.iter().find(|word| is_of_shell(word, text)) {
         return Err(SubjectError::Shell {
             name,
             word: word.clone(),
@@ -187,9 +189,10 @@ fn url(text: &str) -> Option<Cow<'_, str>> {
     let has_scheme = text.split_once("://").is_some_and(|(scheme, _)| {
         !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
     });
-    match has_scheme {
-        true => Some(text.into()),
-        false => { is_address(text) || text.starts_with("unix:/") }.then(|| with_scheme(text)),
+    if has_scheme {
+        Some(text.into())
+    } else {
+        (is_address(text) || text.starts_with("unix:/")).then(|| with_scheme(text))
     }
 }
 

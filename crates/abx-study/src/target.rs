@@ -50,9 +50,10 @@ pub struct PassedOver {
 /// The same with `http://` before it when it has no scheme.
 #[must_use]
 pub fn with_scheme(url: &str) -> Cow<'_, str> {
-    match url.contains("://") {
-        true => url.into(),
-        false => format!("http://{url}").into(),
+    if url.contains("://") {
+        url.into()
+    } else {
+        format!("http://{url}").into()
     }
 }
 
@@ -207,7 +208,7 @@ impl Target {
         let addresses =
             host::look_up(parts.host, parts.port).map_err(|error| resolve(error.to_string()))?;
         let (address, passed_over) =
-            choose(&addresses, answers).ok_or_else(|| resolve("no address".to_owned()))?;
+            choose(&addresses, responses).ok_or_else(|| resolve("no address".to_owned()))?;
         Ok(Target {
             scheme: parts.scheme,
             is_encrypted: parts.is_encrypted,
@@ -297,13 +298,13 @@ impl Target {
 const SOCKET_HOST: &str = "localhost";
 
 /// How long an address may take to answer a connection before the next one is tried.
-const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+const RESPONSE_WITHIN: Duration = Duration::from_secs(3);
 
 /// The first address that answers, and those before it; the first of all when none does.
 /// A host's only address is not asked. `None` without an address.
 fn choose(
     addresses: &[SocketAddr],
-    answers: impl Fn(SocketAddr) -> io::Result<()>,
+    responses: impl Fn(SocketAddr) -> io::Result<()>,
 ) -> Option<(SocketAddr, Vec<PassedOver>)> {
     let first = *addresses.first()?;
     let mut passed_over = Vec::new();
@@ -311,7 +312,7 @@ fn choose(
         return Some((first, passed_over));
     }
     for address in addresses {
-        match answers(*address) {
+        match responses(*address) {
             Ok(()) => return Some((*address, passed_over)),
             Err(error) => passed_over.push(PassedOver {
                 address: *address,
@@ -326,8 +327,8 @@ fn choose(
     Some((first, Vec::new()))
 }
 
-fn answers(address: SocketAddr) -> io::Result<()> {
-    TcpStream::connect_timeout(&address, ANSWER_WITHIN).map(drop)
+fn responses(address: SocketAddr) -> io::Result<()> {
+    TcpStream::connect_timeout(&address, RESPONSE_WITHIN).map(drop)
 }
 
 /// Host (with its brackets) and port, `None` when none is given.
@@ -431,15 +432,18 @@ mod tests {
     }
 
     #[test]
-    fn the_first_address_that_answers_is_taken() {
+    fn the_first_address_that_responds_is_taken() {
         // Method: two addresses of which the first, the second, both or none answers; and
         // an only one, which is not asked.
         let [six, four]: [SocketAddr; 2] =
             ["[::1]:80", "127.0.0.1:80"].map(|one| one.parse().unwrap());
         let taken = |those: &[SocketAddr]| {
-            choose(&[six, four], |address| match those.contains(&address) {
-                true => Ok(()),
-                false => Err(io::ErrorKind::ConnectionRefused.into()),
+            choose(&[six, four], |address| {
+                if those.contains(&address) {
+                    Ok(())
+                } else {
+                    Err(io::ErrorKind::ConnectionRefused.into())
+                }
             })
             .unwrap()
         };

@@ -46,9 +46,10 @@ pub fn is_url_path(text: &str) -> bool {
 pub fn percent_encoded(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
     for byte in path.bytes() {
-        match byte.is_ascii() {
-            true => encoded.push(char::from(byte)),
-            false => encoded.push_str(&format!("%{byte:02x}")),
+        if byte.is_ascii() {
+            encoded.push(char::from(byte))
+        } else {
+            encoded.push_str(&format!("%{byte:02x}"))
         }
     }
     encoded

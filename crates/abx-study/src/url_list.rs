@@ -26,7 +26,7 @@ pub enum UrlListError {
     #[error(
         "line {line}: `{text}` is of another server than {server}: a load goes to one server, so leave it out, or give paths alone"
     )]
-    Elsewhere {
+    ForeignCpu {
         /// The line, from 1.
         line: usize,
         /// What stands there.
@@ -67,16 +67,17 @@ pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPat
             }
         }
     }
-    match paths.is_empty() {
-        true => Err(UrlListError::Empty),
-        false => Ok(paths),
+    if paths.is_empty() {
+        Err(UrlListError::Empty)
+    } else {
+        Ok(paths)
     }
 }
 
 /// The path that a path or URL in a line means.
 ///
 /// # Errors
-/// [`UrlListError::Unknown`], [`UrlListError::Elsewhere`].
+/// [`UrlListError::Unknown`], [`UrlListError::ForeignCpu`].
 pub fn path_in_list(
     text: &str,
     line: usize,
@@ -93,7 +94,7 @@ pub fn path_in_list(
         (false, None) => url_path(text).map_err(|_| unknown())?,
         (false, Some(server)) => {
             let own = server.path_of(text).map_err(|_| unknown())?;
-            own.ok_or_else(|| UrlListError::Elsewhere {
+            own.ok_or_else(|| UrlListError::ForeignCpu {
                 line,
                 text: shown(),
                 server: server.host.clone(),

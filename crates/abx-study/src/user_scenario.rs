@@ -102,7 +102,7 @@ impl UserScenario {
         steps.map(request).collect()
     }
 
-    /// What tells that a server is there: any answer, since no single step need be right by
+    /// What tells that a server is there: any response, since no single step need be right by
     /// itself.
     fn readiness(&self) -> RequestSpec {
         let first = self.paths.first().filter(|path| !path.contains('{'));

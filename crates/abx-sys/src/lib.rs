@@ -17,7 +17,7 @@ pub use clock::{Nanos, thread_cpu};
 pub use file_ring::{Delivery, FILE_PIECE_BYTES_MAX, FilePart, FileRing, RingError, Sent};
 pub use host::alarm::Alarm;
 pub use host::{
-    canary, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
+    calibration, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
 };
 pub use net::epoll::{Epoll, Events, Interest, SocketEvent};
 pub use net::server_address::{ServerAddress, ServerAddressError, SocketPath};

@@ -301,7 +301,9 @@ fn orders(report: &ToolReport) -> Vec<AuditFinding> {
 }
 
 fn quantile_orders(report: &ToolReport) -> Vec<AuditFinding> {
-    let mut times: Vec<(String, &PrintedFigure)> = { report.quantiles.iter() }
+    let mut times: Vec<(String, &PrintedFigure)> = report
+        .quantiles
+        .iter()
         .map(|quantile| (format!("{} %", quantile.percent), &quantile.time))
         .collect();
     let ends = times.last().is_some_and(|(last, _)| last == "100 %");
@@ -375,7 +377,7 @@ fn crowd(report: &ToolReport) -> Option<AuditFinding> {
     }
     let (count, elapsed) = (report.figure(Completed)?, report.figure(Elapsed)?);
     let (mean, connections) = (report.figure(Mean)?, report.figure(Connections)?);
-    let busy = { count.reach().times(mean.reach()) }.over(elapsed.reach());
+    let busy = count.reach().times(mean.reach()).over(elapsed.reach());
     if !connections.reach().is_below(busy) {
         return None;
     }

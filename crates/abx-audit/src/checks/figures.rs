@@ -16,9 +16,10 @@ pub(crate) fn rounded(value: f64) -> String {
 
 /// A count that is known roughly.
 pub(super) fn whole(value: f64) -> String {
-    match value >= 10.0 {
-        true => format!("{value:.0}"),
-        false => rounded(value),
+    if value >= 10.0 {
+        format!("{value:.0}")
+    } else {
+        rounded(value)
     }
 }
 
@@ -45,9 +46,10 @@ pub(crate) fn share(part: f64) -> String {
 pub(super) fn time(seconds: f64) -> String {
     let trimmed = |value: f64| {
         let text = rounded(value);
-        match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-            false => text,
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text
         }
     };
     match seconds {

@@ -29,7 +29,7 @@ pub(crate) fn in_flight(report: &ToolReport) -> Option<InFlight> {
         _ => report.reach(FigureKey::Completed)?,
     };
     let busy = count.times(mean);
-    let tail = { report.reach(FigureKey::Max) }.map(|max| elapsed.minus(max));
+    let tail = report.reach(FigureKey::Max).map(|max| elapsed.minus(max));
     let at_most = match tail {
         Some(rest) if rest.low > 0.0 => busy.high / rest.low,
         Some(_) => f64::INFINITY,
@@ -65,7 +65,9 @@ fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{
         AskedConnections, Completed, Connections, Elapsed, Max, Mean, MeanComputed, Rate,
     };
-    let connections = { report.figure(Connections) }.or(report.figure(AskedConnections))?;
+    let connections = report
+        .figure(Connections)
+        .or(report.figure(AskedConnections))?;
     let in_flight = in_flight(report)?;
     if is_paced(report) || connections.value < 2.0 {
         return None;

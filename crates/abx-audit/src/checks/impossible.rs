@@ -65,7 +65,9 @@ fn longer_than_run(report: &ToolReport) -> Option<AuditFinding> {
     ];
     let figures = keys.iter().filter_map(|key| report.figure(*key));
     let quantiles = report.quantiles.iter().map(|quantile| &quantile.time);
-    let longest = { figures.chain(quantiles) }.max_by(|one, next| one.low.total_cmp(&next.low))?;
+    let longest = figures
+        .chain(quantiles)
+        .max_by(|one, next| one.low.total_cmp(&next.low))?;
     let is_table = report.tool == LoadTool::Table;
     if is_table || longest.low <= CLOCKS * elapsed.high + CLOCK_STEP_S {
         return None;

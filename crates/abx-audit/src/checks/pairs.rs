@@ -203,7 +203,8 @@ fn differing(
     // What most have comes first.
     let mut groups: Vec<(&String, &Vec<&str>)> = by_value.iter().collect();
     groups.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
-    let words: Vec<String> = { groups.iter() }
+    let words: Vec<String> = groups
+        .iter()
         .map(|(value, names)| format!("{value} ({})", names.join(", ")))
         .collect();
     Some(AuditFinding {
@@ -228,7 +229,8 @@ pub(crate) fn ratio(one: &ToolReport, other: &ToolReport) -> Option<f64> {
 
 /// Equal connections of which more were busy in one run than in another.
 fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
-    let mut known: Vec<(&ToolReport, InFlight)> = { reports.iter() }
+    let mut known: Vec<(&ToolReport, InFlight)> = reports
+        .iter()
         .filter_map(|report| Some((*report, in_flight(report)?)))
         .filter(|(report, _)| report.figure(FigureKey::Mean).is_some())
         .collect();
@@ -250,7 +252,8 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
     if most.mean.low < MORE_UNDER_WAY * least.at_most {
         return None;
     }
-    let words: Vec<String> = { known.iter() }
+    let words: Vec<String> = known
+        .iter()
         .filter_map(|(report, busy)| {
             let mean = report.figure(FigureKey::Mean)?;
             Some(format!(
@@ -280,7 +283,9 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
 }
 
 fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
-    let mut rated: Vec<&ToolReport> = { reports.iter().copied() }
+    let mut rated: Vec<&ToolReport> = reports
+        .iter()
+        .copied()
         .filter(|report| report.rate().is_some_and(|rate| rate.value > 0.0))
         .filter(|report| responses::serves(report))
         .collect();

@@ -59,11 +59,16 @@ fn wrong_statuses(report: &ToolReport) -> Option<(f64, Vec<usize>, &'static str)
         };
         return Some((wrong.value, vec![wrong.line], words));
     }
-    let listed = { report.statuses.iter() }.filter(|(status, _)| !(200..300).contains(*status));
-    let counted = { [Status1xx, Status3xx, Status4xx, Status5xx] }
+    let listed = report
+        .statuses
+        .iter()
+        .filter(|(status, _)| !(200..300).contains(*status));
+    let counted = [Status1xx, Status3xx, Status4xx, Status5xx]
         .into_iter()
         .filter_map(|key| report.figure(key));
-    let wrong: Vec<_> = { listed.map(|(_, figure)| figure).chain(counted) }
+    let wrong: Vec<_> = listed
+        .map(|(_, figure)| figure)
+        .chain(counted)
         .filter(|figure| figure.value > 0.0)
         .collect();
     let sum: f64 = wrong.iter().map(|figure| figure.value).sum();
@@ -144,7 +149,8 @@ fn unsuccessful(report: &ToolReport) -> Option<AuditFinding> {
 
 /// What httperf could not send for want of something on its own machine.
 fn own_failures(report: &ToolReport) -> f64 {
-    { LIMITS.iter() }
+    LIMITS
+        .iter()
         .filter_map(|(key, _)| report.value(*key))
         .sum()
 }
@@ -215,9 +221,10 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
         (LoadTool::Ab | LoadTool::H2load, Some(all)) => format!("{total} of {all} failed"),
         _ => of,
     };
-    let mut message = match words.is_empty() {
-        true => of,
-        false => format!("{of} ({})", words.join(", ")),
+    let mut message = if words.is_empty() {
+        of
+    } else {
+        format!("{of} ({})", words.join(", "))
     };
     if report.tool == LoadTool::Ab {
         message.push_str("; they are in the rate, and ab's exit code is 0");

@@ -45,14 +45,17 @@ fn set_up(report: &ToolReport) -> Option<AuditFinding> {
         LoadTool::Httperf => "one call for each connection",
         _ => "no keep-alive",
     };
-    let part = { report.figure(ConnectMean).zip(report.figure(Mean)) }
+    let part = report
+        .figure(ConnectMean)
+        .zip(report.figure(Mean))
         .filter(|(_, mean)| mean.value > 0.0 && mean.low > 0.0);
     let (message, level) = match part {
         Some((connect, mean)) => {
             let part = connect.value / mean.value;
-            let level = match part >= SET_UP_SHARE {
-                true => Level::Bound,
-                false => Level::Note,
+            let level = if part >= SET_UP_SHARE {
+                Level::Bound
+            } else {
+                Level::Note
             };
             let message = format!(
                 "{how}: connecting took {} of the mean request's {} ({})",
@@ -68,10 +71,11 @@ fn set_up(report: &ToolReport) -> Option<AuditFinding> {
         LoadTool::Ab => vec![KeptAlive, ConnectMean, Mean],
         _ => vec![CallsPerConnection, ConnectMean, Mean],
     };
-    let keys = match keys.iter().any(|key| report.figure(*key).is_some()) {
-        true => keys,
+    let keys = if keys.iter().any(|key| report.figure(*key).is_some()) {
+        keys
+    } else {
         // Between these two, the line that would say otherwise is missing.
-        false => vec![Failed, BytesTotal],
+        vec![Failed, BytesTotal]
     };
     let id = AuditFindingId::ConnectionSetUp;
     Some(AuditFinding::of(report, id, level, message, &keys))
@@ -255,7 +259,8 @@ fn incomplete(report: &ToolReport) -> Option<AuditFinding> {
             (Mean, "times"),
         ],
     };
-    let missing: Vec<&str> = { own.iter() }
+    let missing: Vec<&str> = own
+        .iter()
         .filter(|(key, _)| report.figure(*key).is_none())
         .map(|(_, name)| *name)
         .collect();

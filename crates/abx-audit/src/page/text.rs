@@ -35,9 +35,10 @@ fn headline(audit: &Audit, style: &Style) -> String {
     });
     let counted: Vec<String> = counted.collect();
     let files = plural(audit.files.len() as u64, "file");
-    let text = match counted.is_empty() {
-        true => format!("No report of a load generator in {files}."),
-        false => format!("{} in {files}.", counted.join(", ")),
+    let text = if counted.is_empty() {
+        format!("No report of a load generator in {files}.")
+    } else {
+        format!("{} in {files}.", counted.join(", "))
     };
     let mut out = style.paragraph(&text);
     for file in &audit.files {

@@ -48,9 +48,10 @@ pub fn place(report: &ToolReport) -> String {
 /// Lines of a file.
 pub fn span(file: &str, first: usize, last: usize) -> String {
     let file = clean_name(file);
-    match first == last {
-        true => format!("{file}:{first}"),
-        false => format!("{file}:{first}-{last}"),
+    if first == last {
+        format!("{file}:{first}")
+    } else {
+        format!("{file}:{first}-{last}")
     }
 }
 

@@ -108,7 +108,9 @@ impl<'a> Assembly<'a> {
             return;
         };
         let line = building.drafts.first().map_or(0, |draft| draft.report.line);
-        let tools: Vec<&str> = { building.drafts.iter() }
+        let tools: Vec<&str> = building
+            .drafts
+            .iter()
             .map(|draft| draft.report.tool.name())
             .collect();
         // Without its own lines, a report of wrk2 is one of wrk.

@@ -50,7 +50,9 @@ impl Divider {
             Divider::Mark(mark) => {
                 let inner = text.trim_matches(' ');
                 let inner = match mark {
-                    "|" | "||" => { inner.strip_prefix(mark).unwrap_or(inner) }
+                    "|" | "||" => inner
+                        .strip_prefix(mark)
+                        .unwrap_or(inner)
                         .strip_suffix(mark)
                         .unwrap_or(inner.strip_prefix(mark).unwrap_or(inner)),
                     _ => inner,
@@ -97,7 +99,7 @@ pub(super) fn column(heading: &str) -> Column {
         None => (heading.as_str(), ""),
     };
     let plain = |text: &str| -> String {
-        { text.chars() }
+        text.chars()
             .filter(|one| !one.is_whitespace() && !"*_:,#".contains(*one))
             .collect()
     };
@@ -110,7 +112,7 @@ pub(super) fn column(heading: &str) -> Column {
         };
         return Column::Rate(condition.trim().to_owned());
     }
-    let unit = { TIMES.iter() }.find(|(unit, _)| inner_words == *unit);
+    let unit = TIMES.iter().find(|(unit, _)| inner_words == *unit);
     let unit = unit.map_or(1.0, |(_, worth)| *worth);
     let words = words.replace("responsetime", "").replace("latency", "");
     let key = match words.as_str() {

@@ -18,7 +18,9 @@ struct Repeated {
 pub(super) fn apart(lines: &[TextLine], templates: &LineTemplates) -> Vec<Vec<TextLine>> {
     let words: BTreeSet<String> = templates.words().filter(|words| words.len() > 2).collect();
     let expanded: Vec<Vec<char>> = lines.iter().map(|line| expand(&line.text)).collect();
-    let repeated: Vec<Repeated> = { expanded.iter().enumerate() }
+    let repeated: Vec<Repeated> = expanded
+        .iter()
+        .enumerate()
         .filter_map(|(index, line)| repeated(index, line, &words))
         .filter(|one| {
             let mut starts = one.starts[1..].iter();
@@ -32,7 +34,8 @@ pub(super) fn apart(lines: &[TextLine], templates: &LineTemplates) -> Vec<Vec<Te
         let Some(count) = count(region) else {
             continue;
         };
-        let used: Vec<&Repeated> = { region.iter() }
+        let used: Vec<&Repeated> = region
+            .iter()
             .filter(|one| one.starts.len() == count)
             .collect();
         let (Some(first), Some(last)) = (used.first(), used.last()) else {
@@ -126,7 +129,8 @@ fn repeated(index: usize, line: &[char], words: &BTreeSet<String>) -> Option<Rep
             let before = text[..*start].chars().next_back();
             before.is_none_or(|before| !before.is_alphanumeric())
         };
-        let starts: Vec<usize> = { text.match_indices(words.as_str()) }
+        let starts: Vec<usize> = text
+            .match_indices(words.as_str())
             .map(|(start, _)| start)
             .filter(is_whole)
             .collect();

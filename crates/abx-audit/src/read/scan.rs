@@ -114,9 +114,10 @@ impl LineTemplates {
                 Err(misfit) => misfits.push((template, misfit)),
             }
         }
-        let misfit = match seen.is_empty() {
-            true => Some(trouble(&misfits)?),
-            false => None,
+        let misfit = if seen.is_empty() {
+            Some(trouble(&misfits)?)
+        } else {
+            None
         };
         let last = end.checked_sub(1).and_then(|last| stream.get(last));
         let sighting = Sighting {

@@ -101,7 +101,7 @@ impl Head {
             let is_rate = |column: &&Column| matches!(column, Column::Rate(_));
             let rates = columns.iter().filter(is_rate).count();
             // A number is in a row, and a long sentence may name a rate between two commas.
-            let has_number = { cells.iter() }.any(|cell| is_number(cell));
+            let has_number = cells.iter().any(|cell| is_number(cell));
             let is_head = rates > 0 && !has_number;
             let columns = match divider {
                 Divider::Blank => {

@@ -182,11 +182,11 @@ impl LineTemplate {
     pub(super) fn counts_failures(&self) -> bool {
         use FigureKey::{Failed, Not2xx, Status4xx, Status5xx, Succeeded, TimedOut};
         let keys = [Failed, Not2xx, Status4xx, Status5xx, Succeeded, TimedOut];
-        let holes = { self.pieces.iter() }.filter_map(|piece| match piece {
+        let holes = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Hole(hole) => Some(hole),
             Piece::Text(_) => None,
         });
-        { holes.chain(&self.leads) }.any(|hole| match hole.gives {
+        holes.chain(&self.leads).any(|hole| match hole.gives {
             Gives::Figure(key) => keys.contains(&key),
             _ => false,
         })

@@ -104,8 +104,8 @@ fn without_markup(line: &str) -> String {
     while let Some(start) = rest.find('<') {
         let (before, tag) = rest.split_at(start);
         out.push_str(before);
-        let opens = { tag[1..].chars().next() }
-            .is_some_and(|next| next.is_ascii_alphabetic() || next == '/');
+        let opens =
+            (tag[1..].chars().next()).is_some_and(|next| next.is_ascii_alphabetic() || next == '/');
         match tag.find('>').filter(|_| opens) {
             Some(end) => {
                 out.push(' ');

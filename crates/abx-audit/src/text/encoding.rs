@@ -70,7 +70,7 @@ fn original(letters: &[char]) -> Option<(char, usize)> {
         0xf0..=0xf4 => 4,
         _ => return None,
     };
-    let bytes: Option<Vec<u8>> = { letters.get(..length)?.iter() }
+    let bytes: Option<Vec<u8>> = (letters.get(..length)?.iter())
         .map(|letter| windows_byte(*letter))
         .collect();
     let text = String::from_utf8(bytes?).ok()?;

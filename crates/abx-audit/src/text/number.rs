@@ -127,9 +127,10 @@ fn plain(printed: &str, digits: Digits) -> Option<String> {
         Digits::Fixed(usual) => last.len() == usual,
         _ => *separator == '.',
     };
-    match may_be_thousands && !is_usual {
-        true => None,
-        false => has_fraction(),
+    if may_be_thousands && !is_usual {
+        None
+    } else {
+        has_fraction()
     }
 }
 

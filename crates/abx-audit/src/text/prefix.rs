@@ -117,8 +117,9 @@ impl Scan<'_> {
 
     /// `Z`, `UTC`, `+02:00` or `+0200`.
     fn zone(&mut self) -> bool {
-        if let Some(name) =
-            { ["Z", "UTC", "GMT"].iter() }.find(|name| self.line[self.at..].starts_with(**name))
+        if let Some(name) = ["Z", "UTC", "GMT"]
+            .iter()
+            .find(|name| self.line[self.at..].starts_with(**name))
         {
             self.at += name.len();
             return true;

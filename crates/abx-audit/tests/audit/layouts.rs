@@ -194,7 +194,9 @@ fn tables_of_rates_are_read() {
     let text = "| Server | Req/s | p99 |\n|---|---:|---:|\n| nginx | 41,235.5 | 2.5 |\n\
                 | old one | 1,234 | 7.5 |\n| lost | 30.5 |\n| gone | 5.5 | 8.5 |\n\nWe ran 3 of 4.\n";
     let audit = of(text);
-    let rows: Vec<(&str, f64)> = { audit.reports.iter() }
+    let rows: Vec<(&str, f64)> = audit
+        .reports
+        .iter()
         .map(|row| {
             (
                 row.name.as_str(),
@@ -222,7 +224,9 @@ fn tables_with_other_words_and_marks_are_read() {
     let rows = |audit: &Audit| -> Vec<(String, f64)> {
         let reports = audit.reports.iter();
         let rate = abx_audit::FigureKey::Rate;
-        { reports.map(|row| (row.name.clone(), row.figures[&rate].value)) }.collect()
+        reports
+            .map(|row| (row.name.clone(), row.figures[&rate].value))
+            .collect()
     };
     let pair = |name: &str, rate: f64| (format!("row {name}"), rate);
     let audit = crate::of_files(&["table-other-words.md"]);

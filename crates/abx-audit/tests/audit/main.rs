@@ -29,7 +29,8 @@ fn text(name: &str) -> String {
 
 /// All of them by their names.
 fn all() -> Vec<(String, String)> {
-    let mut names: Vec<String> = { fs::read_dir(folder()).unwrap() }
+    let mut names: Vec<String> = fs::read_dir(folder())
+        .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
@@ -39,7 +40,8 @@ fn all() -> Vec<(String, String)> {
 
 /// The audit of texts by their names.
 fn of_texts(texts: &[(&str, &str)]) -> Audit {
-    let texts: Vec<ReportText> = { texts.iter() }
+    let texts: Vec<ReportText> = texts
+        .iter()
         .map(|(file, text)| ReportText {
             file: (*file).to_owned(),
             text: Some((*text).to_owned()),
@@ -56,7 +58,9 @@ fn of(text: &str) -> Audit {
 /// The audit of files of the folder.
 fn of_files(names: &[&str]) -> Audit {
     let texts: Vec<String> = names.iter().map(|name| text(name)).collect();
-    let pairs: Vec<(&str, &str)> = { names.iter().zip(&texts) }
+    let pairs: Vec<(&str, &str)> = names
+        .iter()
+        .zip(&texts)
         .map(|(name, text)| (*name, text.as_str()))
         .collect();
     of_texts(&pairs)

@@ -113,7 +113,8 @@ fn a_generator_that_is_late_is_told_by_its_connections() {
     // with node. Of the three rates that nothing else limits it is said at the end, too.
     let audit = of_files(&AB);
     let late = found(&audit, Id::LateGenerator);
-    let mut names: Vec<&str> = { late.iter() }
+    let mut names: Vec<&str> = late
+        .iter()
         .flat_map(|one| &one.reports)
         .map(String::as_str)
         .collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abx_evidence::{LoggedRequest, Outcome, RequestLog, TlsTerms};
+use abx_evidence::{LoggedRequest, Outcome, RequestLog, TlsOptions};
 
 use super::options::AbOptions;
 use super::spread::Spread;
@@ -173,10 +173,11 @@ impl AbFigures {
 }
 
 impl AbTls {
-    fn of(terms: &TlsTerms, options: &AbOptions) -> AbTls {
-        let cipher_bits = match terms.cipher.contains("AES_128") {
-            true => 128,
-            false => 256,
+    fn of(terms: &TlsOptions, options: &AbOptions) -> AbTls {
+        let cipher_bits = if terms.cipher.contains("AES_128") {
+            128
+        } else {
+            256
         };
         let key_bits = terms.server_key_bits.unwrap_or(0);
         let version = &terms.version;
@@ -353,7 +354,7 @@ pub(super) mod tests {
     #[test]
     fn what_was_agreed_on_is_written_as_openssl_does() {
         // Method: the suites of both versions, with and without a name.
-        let terms = |version: &str, cipher: &str| TlsTerms {
+        let terms = |version: &str, cipher: &str| TlsOptions {
             version: version.to_owned(),
             cipher: cipher.to_owned(),
             group: Some("X25519".to_owned()),

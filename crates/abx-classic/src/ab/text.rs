@@ -18,9 +18,10 @@ impl AbFigures {
         self.write_counts(&mut text);
         self.write_rates(&mut text);
         if self.complete > 0 {
-            match options.hides_confidence {
-                true => self.write_short_times(&mut text),
-                false => self.write_times(&mut text),
+            if options.hides_confidence {
+                self.write_short_times(&mut text)
+            } else {
+                self.write_times(&mut text)
             }
         }
         if !options.hides_percentages && self.complete > 1 {

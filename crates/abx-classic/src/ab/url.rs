@@ -45,9 +45,10 @@ impl AbUrl {
     }
 
     fn with_port(&self, host: &str) -> String {
-        match self.port == usual_port(self.is_encrypted) {
-            true => host.to_owned(),
-            false => format!("{host}:{}", self.port),
+        if self.port == usual_port(self.is_encrypted) {
+            host.to_owned()
+        } else {
+            format!("{host}:{}", self.port)
         }
     }
 

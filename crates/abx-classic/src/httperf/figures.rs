@@ -143,7 +143,7 @@ impl HttperfFigures {
     }
 
     /// A reply has come.
-    pub fn answered(&mut self, reply: &HttperfReply) {
+    pub fn responded(&mut self, reply: &HttperfReply) {
         self.replies += 1;
         self.cut_replies += u64::from(reply.is_cut);
         self.response_ns += reply.response_ns;
@@ -277,9 +277,9 @@ mod tests {
             transfer_ns: 1,
             is_cut: false,
         };
-        (0..100).for_each(|_| figures.answered(&reply));
+        (0..100).for_each(|_| figures.responded(&reply));
         assert_eq!(figures.samples(5_000_000_000).replies, 20.0);
-        (0..60).for_each(|_| figures.answered(&reply));
+        (0..60).for_each(|_| figures.responded(&reply));
         assert_eq!(figures.samples(11_000_000_000).replies, 10.0);
         assert_eq!((figures.rates.min, figures.rates.max), (10.0, 20.0));
         assert_eq!((figures.rates.mean, figures.rates.count), (15.0, 2));

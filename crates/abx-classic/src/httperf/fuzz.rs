@@ -33,7 +33,7 @@ pub fn any_session_file(bytes: &[u8]) {
             requests.write(session, place as usize, call, &mut written);
             assert!(written.windows(4).any(|four| four == b"\r\n\r\n"));
             requests.head(call, bytes);
-            requests.answered(call);
+            requests.responded(call);
             call += 1;
         }
         requests.ends(session);

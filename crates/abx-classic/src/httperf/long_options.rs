@@ -277,9 +277,10 @@ fn short<'a>(
         .filter(|one| !one.is_empty() && *one != "-")
     else {
         let dashes = ['\u{2013}', '\u{2014}', '\u{2212}'];
-        return Err(HttperfRefusal(match word.starts_with(dashes) {
-            true => format!("`{word}` begins with a dash: options begin with two hyphens, --"),
-            false => format!("`{word}` is no option: leave it out"),
+        return Err(HttperfRefusal(if word.starts_with(dashes) {
+            format!("`{word}` begins with a dash: options begin with two hyphens, --")
+        } else {
+            format!("`{word}` is no option: leave it out")
         }));
     };
     for (place, letter) in letters.char_indices() {
@@ -289,9 +290,10 @@ fn short<'a>(
             'V' => HttperfFlag::Version,
             'd' => {
                 let behind = &letters[place + 1..];
-                let value = match behind.is_empty() {
-                    true => rest.next().cloned().ok_or_else(|| lacks_value("-d"))?,
-                    false => behind.to_owned(),
+                let value = if behind.is_empty() {
+                    rest.next().cloned().ok_or_else(|| lacks_value("-d"))?
+                } else {
+                    behind.to_owned()
                 };
                 all.push(checked("-d".to_owned(), find("debug")?.flag, Some(value))?);
                 return Ok(());
@@ -349,9 +351,7 @@ mod tests {
     fn names(words: &[&str]) -> Result<Vec<(String, Option<String>)>, String> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         let given = given(&words).map_err(|refusal| refusal.to_string())?;
-        Ok({ given.into_iter() }
-            .map(|one| (one.name, one.value))
-            .collect())
+        Ok(given.into_iter().map(|one| (one.name, one.value)).collect())
     }
 
     #[test]

@@ -110,16 +110,17 @@ fn busy(figures: &HttperfFigures) -> f64 {
 }
 
 fn unbegun(figures: &HttperfFigures) -> u64 {
-    let each = { UNBEGUN.iter() }.map(|one| figures.count_of(*one));
+    let each = UNBEGUN.iter().map(|one| figures.count_of(*one));
     each.sum()
 }
 
 /// The same load as `abx run` makes it.
 fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {
     let scheme = if options.ssl { "https" } else { "http" };
-    let server = match options.server.contains(':') {
-        true => format!("[{}]", options.server),
-        false => options.server.clone(),
+    let server = if options.server.contains(':') {
+        format!("[{}]", options.server)
+    } else {
+        options.server.clone()
     };
     let slash = if options.uri.starts_with('/') {
         ""
@@ -186,9 +187,10 @@ fn of_tls(tls: &HttperfTlsOptions) -> Vec<String> {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
-    match word.bytes().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if word.bytes().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -222,7 +224,7 @@ mod tests {
         let mut figures = HttperfFigures::default();
         for connection in 0..10 {
             figures.begins(connection * gap_ns, 1, 1);
-            figures.answered(&reply(200, false));
+            figures.responded(&reply(200, false));
         }
         figures.samples(HttperfFigures::SAMPLE_NS);
         figures.finish(10_000_000_000, HttperfCpu::default());
@@ -246,9 +248,12 @@ mod tests {
                 |figures| figures.fails(HttperfFailure::DescriptorUnavailable),
                 "or port of this machine: 1;",
             ),
-            (|figures| figures.answered(&reply(200, true)), "cut off: 1;"),
             (
-                |figures| figures.answered(&reply(503, false)),
+                |figures| figures.responded(&reply(200, true)),
+                "cut off: 1;",
+            ),
+            (
+                |figures| figures.responded(&reply(503, false)),
                 "among the replies: 1 of 11;",
             ),
             (
@@ -282,7 +287,7 @@ mod tests {
             assert!(notes[1].ends_with("abx run http://a:8080/ --calls 2 -c 10 -r 100 -n 20"));
         }
         let mut short = HttperfFigures::default();
-        short.answered(&reply(200, false));
+        short.responded(&reply(200, false));
         assert!(notes(&options, &short)[0].contains("no sample"));
     }
 

@@ -355,7 +355,10 @@ impl HttperfOptions {
         let plain = || format!("--num-conns={conns} --num-calls={calls}");
         add(
             true,
-            { self.session.load.as_ref() }.map_or_else(plain, HttperfSessions::echo),
+            self.session
+                .load
+                .as_ref()
+                .map_or_else(plain, HttperfSessions::echo),
         );
         let burst = self.burst_length;
         add(burst > 1, format!("--burst-length={burst}"));
@@ -412,9 +415,10 @@ fn echoed(parts: Option<PrintedParts>) -> &'static str {
 
 /// What is requested, which is sent byte for byte as httperf does.
 fn uri(value: &str) -> Result<String, HttperfRefusal> {
-    match !value.is_empty() && !value.contains(char::is_control) {
-        true => Ok(value.to_owned()),
-        false => Err(illegal("URI", &format!("`{value}`"))),
+    if !value.is_empty() && !value.contains(char::is_control) {
+        Ok(value.to_owned())
+    } else {
+        Err(illegal("URI", &format!("`{value}`")))
     }
 }
 
@@ -430,17 +434,19 @@ fn server(value: &str) -> Result<String, HttperfRefusal> {
 /// Something that stands in a request's head as one word.
 fn word(value: &str, what: &str) -> Result<String, HttperfRefusal> {
     let is_word = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic());
-    match is_word {
-        true => Ok(value.to_owned()),
-        false => Err(illegal(what, &format!("`{value}`"))),
+    if is_word {
+        Ok(value.to_owned())
+    } else {
+        Err(illegal(what, &format!("`{value}`")))
     }
 }
 
 fn runtime(value: &str) -> Result<f64, HttperfRefusal> {
     let runtime_s = seconds(value, "runtime value")?;
-    match runtime_s > 0.0 {
-        true => Ok(runtime_s),
-        false => Err(illegal("runtime value", value)),
+    if runtime_s > 0.0 {
+        Ok(runtime_s)
+    } else {
+        Err(illegal("runtime value", value))
     }
 }
 
@@ -465,12 +471,13 @@ fn set(value: &str) -> Result<HttperfUris, HttperfRefusal> {
     let (files, rate) = value.split_once(',').ok_or_else(wrong)?;
     let files: u64 = count(files, "working set size")?;
     let rate = seconds(rate, "working set rate")?;
-    match rate <= 1e6 && files <= 1_000_000_000 {
-        true => Ok(HttperfUris::Set {
+    if rate <= 1e6 && files <= 1_000_000_000 {
+        Ok(HttperfUris::Set {
             files,
             step_millionths: (rate * 1e6).round() as u64,
-        }),
-        false => Err(wrong()),
+        })
+    } else {
+        Err(wrong())
     }
 }
 

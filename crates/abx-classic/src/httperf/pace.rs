@@ -34,9 +34,10 @@ impl HttperfPace {
     /// Reads `--rate`.
     pub(super) fn of_rate(value: &str) -> Result<HttperfPace, HttperfRefusal> {
         let rate = seconds(value, "request rate")?;
-        Ok(match rate > 0.0 {
-            true => HttperfPace::Rate(rate),
-            false => HttperfPace::Sequential,
+        Ok(if rate > 0.0 {
+            HttperfPace::Rate(rate)
+        } else {
+            HttperfPace::Sequential
         })
     }
 
@@ -59,9 +60,10 @@ impl HttperfPace {
                 .ok_or_else(|| refusal("minimum interarrival time not followed by `,MAX_IAT'"))?;
             let low = seconds(both.0, "minimum interarrival time")?;
             let high = seconds(both.1, "maximum interarrival time")?;
-            return match low < high {
-                true => Ok(HttperfPace::Uniform(low, high)),
-                false => Err(refusal("--period u needs T1 below T2")),
+            return if low < high {
+                Ok(HttperfPace::Uniform(low, high))
+            } else {
+                Err(refusal("--period u needs T1 below T2"))
             };
         }
         let mean = seconds(spans, what)?;
@@ -141,9 +143,10 @@ fn steps(spans: &str) -> Result<HttperfPace, HttperfRefusal> {
             gap_s: seconds(gap, "interarrival time")?,
             lasts_s: seconds(lasts, "duration")?,
         };
-        match step.gap_s > 0.0 && step.lasts_s > 0.0 {
-            true => Ok(step),
-            false => Err(refusal("--period v needs periods and durations above 0")),
+        if step.gap_s > 0.0 && step.lasts_s > 0.0 {
+            Ok(step)
+        } else {
+            Err(refusal("--period v needs periods and durations above 0"))
         }
     });
     Ok(HttperfPace::Steps(pairs.collect::<Result<_, _>>()?))
@@ -166,7 +169,7 @@ mod tests {
     fn gaps(pace: &HttperfPace, client: u32) -> Vec<f64> {
         let moments: Vec<u64> = pace.begins(client).unwrap().take(20_001).collect();
         assert_eq!(moments[0], 0);
-        let gaps = { moments.windows(2) }.map(|two| (two[1] - two[0]) as f64 / 1e9);
+        let gaps = moments.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e9);
         gaps.collect()
     }
 

@@ -35,7 +35,7 @@ impl HttperfPrinter {
         let Some(parts) = self.request else {
             return;
         };
-        let end = { request.windows(4) }.position(|four| four == b"\r\n\r\n");
+        let end = request.windows(4).position(|four| four == b"\r\n\r\n");
         let (head, contents) = request.split_at(end.map_or(request.len(), |end| end + 4));
         if parts.head {
             for line in lines(head) {
@@ -65,7 +65,7 @@ impl HttperfPrinter {
         }
         let mut all = self.parts.remove(&call).unwrap_or_default();
         all.extend_from_slice(bytes);
-        let whole = { all.iter() }.rposition(|byte| *byte == b'\n');
+        let whole = all.iter().rposition(|byte| *byte == b'\n');
         let rest = all.split_off(whole.map_or(0, |end| end + 1));
         for line in lines(&all) {
             self.line("RH", call, line);
@@ -89,7 +89,7 @@ impl HttperfPrinter {
     }
 
     /// The reply is over.
-    pub fn answered(&mut self, call: u64, reply: &HttperfReply) {
+    pub fn responded(&mut self, call: u64, reply: &HttperfReply) {
         if self.reply.is_some() {
             self.parts.remove(&call);
             let _ = writeln!(
@@ -181,7 +181,7 @@ mod tests {
         printer.head(0, b"coding: chunked\r\n\r\n");
         printer.body(0, b"hello");
         printer.body(0, b" wor\nld\n");
-        printer.answered(
+        printer.responded(
             0,
             &HttperfReply {
                 status: 200,

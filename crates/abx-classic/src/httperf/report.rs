@@ -169,7 +169,7 @@ mod tests {
             figures.stands(800_000);
             for _ in 0..2 {
                 figures.sent(62);
-                figures.answered(&HttperfReply {
+                figures.responded(&HttperfReply {
                     status: 200,
                     header_bytes: 83,
                     content_bytes: 87,

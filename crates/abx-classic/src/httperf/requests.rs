@@ -247,7 +247,8 @@ mod tests {
                 "/0/0/0/4 /0/0/0/7 /0/0/1/0 /0/0/1/3",
             ),
         ] {
-            let expected: Vec<String> = { expected.split(' ') }
+            let expected: Vec<String> = expected
+                .split(' ')
                 .map(|path| format!("{path}.html"))
                 .collect();
             assert_eq!(uris(line, expected.len(), b""), expected, "{line}");

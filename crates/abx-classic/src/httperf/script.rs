@@ -69,9 +69,10 @@ impl Script {
         }
         scripts.push(script);
         scripts.retain(|script| !script.calls.is_empty());
-        match scripts.is_empty() {
-            true => Err(HttperfRefusal(format!("no session in {file}"))),
-            false => Ok(scripts),
+        if scripts.is_empty() {
+            Err(HttperfRefusal(format!("no session in {file}")))
+        } else {
+            Ok(scripts)
         }
     }
 
@@ -143,7 +144,7 @@ fn words(line: &str) -> Option<Vec<String>> {
                 (format!("contents={contents}"), behind)
             }
             None => {
-                let (word, behind) = { rest.split_once(char::is_whitespace) }.unwrap_or((rest, ""));
+                let (word, behind) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
                 (word.to_owned(), behind)
             }
         };
@@ -197,7 +198,8 @@ mod tests {
         assert_eq!(scripts.len(), 2);
         assert_eq!(bursts(&scripts[0]), [(3, 600_000_000), (1, 5)]);
         assert_eq!(bursts(&scripts[1]), [(1, 5), (1, 5), (1, 1_000_000_000)]);
-        let said: Vec<(&str, &str, Option<&str>)> = { scripts.iter() }
+        let said: Vec<(&str, &str, Option<&str>)> = scripts
+            .iter()
             .flat_map(|script| &script.calls)
             .map(|call| {
                 let contents = call.contents.as_deref();

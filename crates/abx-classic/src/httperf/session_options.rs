@@ -118,11 +118,12 @@ impl HttperfSessionOptions {
     pub(super) fn check_room(&self, burst: u32, is_http10: bool) -> Result<(), HttperfRefusal> {
         let (connections, piped) = self.room(is_http10);
         let room = connections.saturating_mul(piped);
-        match usize::try_from(burst).is_ok_and(|burst| burst.saturating_sub(1) <= room) {
-            true => Ok(()),
-            false => Err(refusal(
+        if usize::try_from(burst).is_ok_and(|burst| burst.saturating_sub(1) <= room) {
+            Ok(())
+        } else {
+            Err(refusal(
                 "too many calls pending! Increase --max-connections and/or --max-piped-calls.",
-            )),
+            ))
         }
     }
 

@@ -91,9 +91,9 @@ impl HttperfSessionRequests {
     }
 
     /// A call is answered: what its session has as a cookie from then on.
-    pub fn answered(&mut self, call: u64) {
+    pub fn responded(&mut self, call: u64) {
         if let Some(cookies) = &mut self.cookies {
-            cookies.answered(call);
+            cookies.responded(call);
         }
     }
 
@@ -137,7 +137,7 @@ struct Cookies {
 }
 
 impl Cookies {
-    fn answered(&mut self, call: u64) {
+    fn responded(&mut self, call: u64) {
         let head = self.heads.remove(&call).unwrap_or_default();
         let Some(session) = self.sessions.remove(&call) else {
             return;
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_of_calls_that_are_never_answered_take_little_memory() {
+    fn heads_of_calls_that_get_no_response_take_little_memory() {
         // Method: a session whose call gets heads without end and fails, a hundred times; and one
         // call that gets megabytes of them before its own.
         let mut requests = requests("--wsess=100,1,0 --session-cookies", "");
@@ -213,7 +213,7 @@ mod tests {
         let kept = requests.cookies.as_ref().unwrap().heads[&10_000].len();
         assert!(kept <= HEAD_BYTES_MAX, "{kept}");
         requests.head(10_000, b"\r\nSet-Cookie: a=b\r\n\r\n");
-        requests.answered(10_000);
+        requests.responded(10_000);
         assert!(written(&mut requests, 100, 1).contains("Cookie: a=b"));
     }
 
@@ -300,7 +300,7 @@ mod tests {
         assert!(!written(&mut requests, 0, 0).contains("Cookie"));
         requests.head(0, b"HTTP/1.1 200 OK\r\nSet-Coo");
         requests.head(0, b"kie: a=1; path=/\r\nset-cookie:b=2\r\nX: y\r\n\r\n");
-        requests.answered(0);
+        requests.responded(0);
         assert!(written(&mut requests, 0, 1).contains("\r\nCookie: b=2\r\n\r\n"));
         assert!(!written(&mut requests, 1, 0).contains("Cookie"));
         requests.ends(0);

@@ -26,18 +26,20 @@ pub(super) fn count<T: FromStr + Default + PartialEq>(
     what: &str,
 ) -> Result<T, HttperfRefusal> {
     let count: T = number(value, what)?;
-    match count == T::default() {
-        true => Err(illegal(what, value)),
-        false => Ok(count),
+    if count == T::default() {
+        Err(illegal(what, value))
+    } else {
+        Ok(count)
     }
 }
 
 /// A span or a rate: not below zero, and finite.
 pub(super) fn seconds(value: &str, what: &str) -> Result<f64, HttperfRefusal> {
     let number: f64 = number(value, what)?;
-    match number.is_finite() && (0.0..=1e9).contains(&number) {
-        true => Ok(number),
-        false => Err(illegal(what, value)),
+    if number.is_finite() && (0.0..=1e9).contains(&number) {
+        Ok(number)
+    } else {
+        Err(illegal(what, value))
     }
 }
 
@@ -60,9 +62,10 @@ pub(super) fn short_number(value: f64) -> String {
 }
 
 fn without_zeros(number: &str) -> &str {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
+    if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
     }
 }
 
@@ -96,11 +99,12 @@ pub(super) fn header(value: &str) -> Result<Vec<u8>, HttperfRefusal> {
         }
     }
     // Without it the request has no end, and the server waits for the rest.
-    match bytes.ends_with(b"\r\n") && !bytes.starts_with(b"\r\n") {
-        true => Ok(bytes),
-        false => Err(refusal(
+    if bytes.ends_with(b"\r\n") && !bytes.starts_with(b"\r\n") {
+        Ok(bytes)
+    } else {
+        Err(refusal(
             "--add-header must be lines that end with \\n, such as --add-header='Accept: a/b\\n'",
-        )),
+        ))
     }
 }
 

@@ -10,13 +10,13 @@ use abx_sys::Nanos;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// Each connection from its first completion after the warm-in, which is not
+    /// Each connection from its first completion after the lead-in, which is not
     /// counted, to its first one after the end, which is.
     Completions,
-    /// All connections together, from the first completion after the warm-in to the
+    /// All connections together, from the first completion after the lead-in to the
     /// first one after the end: of a rate that does not change.
     Flow,
-    /// The time between the warm-in and the end, the same for all connections: of
+    /// The time between the lead-in and the end, the same for all connections: of
     /// loads that change.
     Window,
     /// All requests that count, each connection from its first send to its last
@@ -103,7 +103,7 @@ impl Counting {
         self.unclosed == 0 && self.in_flight == 0
     }
 
-    /// A request has its whole response now, behind the warm-in. Answers whether the
+    /// A request has its whole response now, behind the lead-in. Answers whether the
     /// clock of all connections counts it.
     fn flows(&mut self, now: Nanos) -> bool {
         match self.flow {
@@ -182,9 +182,10 @@ impl Clock {
     ) -> bool {
         self.last = now;
         self.ended += 1;
-        let is_timed = match now <= self.turns_after {
-            true => self.is_open,
-            false => self.turns(counting, intended, outcome, now),
+        let is_timed = if now <= self.turns_after {
+            self.is_open
+        } else {
+            self.turns(counting, intended, outcome, now)
         };
         is_timed && outcome == Outcome::Ok
     }
@@ -227,9 +228,10 @@ impl Clock {
             }
             (Basis::Flow, _) => {
                 let counts = counting.flows(now);
-                match now <= counting.end {
-                    true => self.opens(counting.from, counting.end),
-                    false => self.is_open = false,
+                if now <= counting.end {
+                    self.opens(counting.from, counting.end)
+                } else {
+                    self.is_open = false
                 }
                 counts
             }
@@ -350,7 +352,7 @@ mod tests {
         let of = |ends: &[(u64, Outcome)]| {
             let mut counting = Counting::new(Basis::Completions, [FROM, END], 1, 1);
             let mut clock = Clock::new(&counting);
-            let counted = { ends.iter() }.filter(|(end, outcome)| {
+            let counted = ends.iter().filter(|(end, outcome)| {
                 clock.ends(&mut counting, Nanos(0), *outcome, Nanos(*end))
             });
             let counted = counted.count();
@@ -383,9 +385,10 @@ mod tests {
             let mut counting = Counting::new(Basis::Completions, [FROM, END], 1, 4);
             let mut clock = Clock::new(&counting);
             let counted = bursts.iter().filter(|end| {
-                let outcome = match **end == fails_at {
-                    true => Outcome::Reset,
-                    false => Outcome::Ok,
+                let outcome = if **end == fails_at {
+                    Outcome::Reset
+                } else {
+                    Outcome::Ok
                 };
                 clock.ends(&mut counting, Nanos(0), outcome, Nanos(**end))
             });

@@ -1,6 +1,6 @@
 //! A request of the plan as it is sent.
 
-use abx_wire::http1::AnswerKind;
+use abx_wire::http1::ResponseKind;
 
 use crate::connection::template::RequestTemplate;
 
@@ -12,9 +12,9 @@ pub(crate) struct Encoded {
     pub(crate) count: usize,
     /// Bytes of one copy.
     pub(crate) bytes: usize,
-    pub(crate) kind: AnswerKind,
-    /// Whether the rest of its answer's body is worth skipping.
-    pub(crate) has_large_answer: bool,
+    pub(crate) kind: ResponseKind,
+    /// Whether the rest of its response's body is worth skipping.
+    pub(crate) has_large_response: bool,
     /// Whether it may be sent again when nobody knows what became of it.
     pub(crate) is_idempotent: bool,
     /// What it is put together by each time, when it has placeholders. Then there are no

@@ -23,7 +23,7 @@ pub(crate) struct Flight {
     pub(crate) sampled: bool,
     /// Whether its body is hashed.
     pub(crate) hashed: bool,
-    /// Whether it is the second try after a connection was lost before the answer began.
+    /// Whether it is the second try after a connection was lost before the response began.
     pub(crate) retried: bool,
 }
 
@@ -51,10 +51,10 @@ impl Flight {
 const RESERVED_MAX: usize = 1024;
 
 /// The requests of one connection in the order in which they were begun, which is that of
-/// their answers where the protocol has no streams.
+/// their responses where the protocol has no streams.
 ///
 /// The first one stands here and not in memory of its own: mostly there is no
-/// other, and it is looked at several times for each answer.
+/// other, and it is looked at several times for each response.
 #[derive(Debug)]
 pub(crate) struct Flights {
     first: Option<Flight>,
@@ -165,7 +165,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_that_is_answered_before_others_leaves_them_in_their_order() {
+    fn one_that_is_served_before_others_leaves_them_in_their_order() {
         // Method: each place of five is advanced and completed.
         for place in 0..5 {
             let mut flights = Flights::with_room(5);

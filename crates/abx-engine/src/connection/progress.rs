@@ -16,7 +16,7 @@ pub(crate) struct Progress {
     pub(crate) requests_left: u64,
     pub(crate) in_flight: usize,
     pub(crate) resting: usize,
-    /// Failures and timeouts since the last whole answer.
+    /// Failures and timeouts since the last whole response.
     pub(crate) failures: usize,
     pub(crate) timeouts: usize,
     /// Since when these are as many as mean that nobody answers here.
@@ -72,7 +72,7 @@ impl Progress {
         self.acted = now;
     }
 
-    pub(crate) fn answered(&mut self) {
+    pub(crate) fn responded(&mut self) {
         self.failures = 0;
         self.timeouts = 0;
     }

@@ -19,16 +19,16 @@ pub(crate) enum SlotState {
     Standing,
 }
 
-/// What a connection has been used for, which says whether its end may be no answer to a
+/// What a connection has been used for, which says whether its end may be no response to a
 /// request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionUse {
-    /// It has given no whole answer.
+    /// It has given no whole response.
     New,
-    /// Its load was suspended for [`RESTED_MIN`] or more, and it has given no whole answer
+    /// Its load was suspended for [`RESTED_MIN`] or more, and it has given no whole response
     /// since.
     Rested,
-    /// It has given a whole answer.
+    /// It has given a whole response.
     Used,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Slot<T> {
     /// Counts connections, so that an event of an earlier one is known as stale.
     pub(crate) generation: u32,
     pub(crate) client: T,
-    /// The requests that it carries, in the order of their answers.
+    /// The requests that it carries, in the order of their responses.
     pub(crate) flights: Flights,
     /// How many of them, from the first on, were handed over to be sent.
     pub(crate) handed: usize,
@@ -152,7 +152,7 @@ impl<T> Slot<T> {
         self.flights.first().is_some_and(|flight| flight.sampled)
     }
 
-    /// Whether the body of the first flight's answer is hashed.
+    /// Whether the body of the first flight's response is hashed.
     pub(crate) fn is_hashing(&self) -> bool {
         self.flights.first().is_some_and(|flight| flight.hashed)
     }

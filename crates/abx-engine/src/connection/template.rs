@@ -165,9 +165,10 @@ impl RequestTemplate {
                 None if field.name == ":path" => cuts_of(PlaceholderPart::Path, 0),
                 None => Vec::new(),
             };
-            let value = match is_length {
-                true => vec![Piece::BodyLength],
-                false => pieces(field.value.as_bytes(), 0..field.value.len(), cuts),
+            let value = if is_length {
+                vec![Piece::BodyLength]
+            } else {
+                pieces(field.value.as_bytes(), 0..field.value.len(), cuts)
             };
             fields.push((field.name, value));
         }

@@ -1,4 +1,4 @@
-//! When a slot's connection was made and when the answer under way began: with the
+//! When a slot's connection was made and when the response under way began: with the
 //! flight's own moments, where its time went.
 
 use abx_evidence::Timestamps;
@@ -14,7 +14,7 @@ pub(crate) struct Timing {
     began: Nanos,
     /// When the connection stood.
     made: Nanos,
-    /// When the first byte came of a sampled answer of which some is still to come.
+    /// When the first byte came of a sampled response of which some is still to come.
     first_byte: Option<Nanos>,
 }
 
@@ -32,20 +32,20 @@ impl Timing {
         self.made = now;
     }
 
-    /// A part of a sampled answer came; answers whether it is the first one.
+    /// A part of a sampled response came; answers whether it is the first one.
     pub(crate) fn receives(&mut self, now: Nanos) -> bool {
         let is_first = !self.has_begun();
         self.first_byte.get_or_insert(now);
         is_first
     }
 
-    /// Whether a part of a sampled answer came of which some is still to come.
+    /// Whether a part of a sampled response came of which some is still to come.
     pub(crate) fn has_begun(&self) -> bool {
         self.first_byte.is_some()
     }
 
-    /// The moments of a flight whose answer is whole now, when the slot's last outcome before
-    /// it came at `before`: they say where its time went. The next answer has not begun.
+    /// The moments of a flight whose response is whole now, when the slot's last outcome before
+    /// it came at `before`: they say where its time went. The next response has not begun.
     pub(crate) fn stamps(&mut self, flight: &Flight, before: Nanos, now: Nanos) -> Timestamps {
         let sent = flight.sent.expect("what was answered was sent");
         // One that was begun later found the connection standing.

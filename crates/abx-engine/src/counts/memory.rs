@@ -10,13 +10,13 @@ use crate::io::{Awaits, Io, Ready, Received, Token};
 pub(super) const CONNECTIONS: u32 = 50;
 /// What one look at the clock takes.
 pub(super) const TICK: Nanos = Nanos(40);
-/// What the peer takes for a batch of answers.
+/// What the peer takes for a batch of responses.
 pub(super) const BATCH: Nanos = Nanos(50_000);
 
-/// A back end in which every request has its answer at the next wait.
+/// A back end in which every request has its response at the next wait.
 pub(super) struct Memory {
-    /// As many of one answer as are in flight at most.
-    answers: Vec<u8>,
+    /// As many of one response as are in flight at most.
+    responses: Vec<u8>,
     now: Nanos,
     next: Vec<Ready>,
     /// Bytes of as many requests.
@@ -26,22 +26,22 @@ pub(super) struct Memory {
 
 #[derive(Clone, Copy)]
 struct MemoryConnection {
-    /// How much of the answers was pulled, or is not due; all of them when none is.
+    /// How much of the responses was pulled, or is not due; all of them when none is.
     place: usize,
     to_skip: usize,
     most: usize,
 }
 
 impl Memory {
-    pub(super) fn new(request_bytes: usize, answer: &[u8], pipeline: usize) -> Memory {
-        let answers = answer.repeat(pipeline);
+    pub(super) fn new(request_bytes: usize, response: &[u8], pipeline: usize) -> Memory {
+        let responses = response.repeat(pipeline);
         let connection = MemoryConnection {
-            place: answers.len(),
+            place: responses.len(),
             to_skip: 0,
             most: usize::MAX,
         };
         Memory {
-            answers,
+            responses,
             now: Nanos(1),
             next: Vec::new(),
             request_bytes: request_bytes * pipeline,
@@ -72,8 +72,8 @@ impl Io for Memory {
         let all = self.request_bytes;
         self.connection(token).place = match all - bytes.len() {
             0 => 0,
-            // One request is to one answer as all of them are to all.
-            offset => offset * self.answers.len() / all,
+            // One request is to one response as all of them are to all.
+            offset => offset * self.responses.len() / all,
         };
         Ok(bytes.len())
     }
@@ -99,7 +99,7 @@ impl Io for Memory {
 
     fn receive(&mut self, token: Token) -> Received<'_> {
         let connection = &mut self.connections[token.slot as usize];
-        let rest = &self.answers[connection.place..];
+        let rest = &self.responses[connection.place..];
         if rest.is_empty() {
             return Received::Nothing;
         }

@@ -1,7 +1,7 @@
 //! The hot path over memory, so that its instructions can be counted.
 //!
 //! Everything of a slice runs as it does under load, but the kernel: requests
-//! vanish, and each connection has the same answer to each ready at the next wait. The
+//! vanish, and each connection has the same response to each ready at the next wait. The
 //! back end does as little as the contract allows and is counted with the rest.
 //! `scripts/instruction-counts` runs it, by `examples/hot_path.rs`. HTTP/2 is in `streams.rs`.
 
@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::io::Io;
 use crate::plan::{
-    Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
+    BodyIdentity, ExpectedResponse, HttpVersion, LoadPlan, Pacing, RequestPlan, WeightedRequest,
 };
 use crate::pool::{Pool, WorkerSlice};
 use crate::protocol::{Http, Protocol};
@@ -26,9 +26,9 @@ use crate::schedule::ScheduleShare;
 use memory::{CONNECTIONS, Memory};
 
 const VERIFY_EVERY: u32 = 100;
-/// What the answers are like.
+/// What the responses are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answers {
+pub enum Responses {
     /// A body of this many bytes, announced by its length.
     Sized(usize),
     /// A body of this many bytes in one chunk.
@@ -37,10 +37,10 @@ pub enum Answers {
     Streamed(usize),
 }
 
-impl Answers {
+impl Responses {
     fn body(self) -> Vec<u8> {
         match self {
-            Answers::Sized(bytes) | Answers::Chunked(bytes) | Answers::Streamed(bytes) => {
+            Responses::Sized(bytes) | Responses::Chunked(bytes) | Responses::Streamed(bytes) => {
                 vec![b'x'; bytes]
             }
         }
@@ -49,10 +49,10 @@ impl Answers {
     /// A head with the fields that servers send, and the body, as HTTP/1.1 has them.
     fn bytes(self) -> Vec<u8> {
         let (framing, start, end) = match self {
-            Answers::Sized(bytes) | Answers::Streamed(bytes) => {
+            Responses::Sized(bytes) | Responses::Streamed(bytes) => {
                 (format!("Content-Length: {bytes}"), String::new(), "")
             }
-            Answers::Chunked(bytes) => (
+            Responses::Chunked(bytes) => (
                 "Transfer-Encoding: chunked".to_owned(),
                 format!("{bytes:x}\r\n"),
                 "\r\n0\r\n\r\n",
@@ -75,17 +75,17 @@ impl Answers {
 }
 
 /// Sends so many requests over kept connections, `pipeline` in flight on each, and
-/// takes their answers, all of them recorded and one of a hundred verified.
+/// takes their responses, all of them recorded and one of a hundred verified.
 /// Answers how many were ok.
 #[must_use]
-pub fn exchange(answers: Answers, pipeline: u32, requests: u64) -> u64 {
-    let plan = plan(answers, pipeline);
-    if let Answers::Streamed(_) = answers {
-        return ok_of(streams::pool(plan, &answers.body()), requests);
+pub fn exchange(responses: Responses, pipeline: u32, requests: u64) -> u64 {
+    let plan = plan(responses, pipeline);
+    if let Responses::Streamed(_) = responses {
+        return ok_of(streams::pool(plan, &responses.body()), requests);
     }
     let request = plan.requests[0].request.encode(true);
     let request = request.expect("a plain GET is a request");
-    let memory = Memory::new(request.len(), &answers.bytes(), pipeline as usize);
+    let memory = Memory::new(request.len(), &responses.bytes(), pipeline as usize);
     let http = Http::new(1);
     let pool = Pool::new(memory, http, plan, vec![request], 0, CONNECTIONS as usize);
     ok_of(pool, requests)
@@ -107,8 +107,8 @@ fn ok_of<I: Io, C: Protocol>(mut pool: Pool<I, C>, requests: u64) -> u64 {
     pool.tally().outcomes.ok()
 }
 
-fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
-    let body = answers.body();
+fn plan(responses: Responses, pipeline: u32) -> LoadPlan {
+    let body = responses.body();
     LoadPlan {
         options: LoadOptions {
             connections: CONNECTIONS,
@@ -119,10 +119,10 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
         buffer_bytes: None,
         sources: Vec::new(),
         pipeline,
-        requests: vec![Asked {
+        requests: vec![WeightedRequest {
             request: RequestPlan {
-                version: match answers {
-                    Answers::Streamed(_) => HttpVersion::Http2,
+                version: match responses {
+                    Responses::Streamed(_) => HttpVersion::Http2,
                     _ => HttpVersion::Http11,
                 },
                 method: "GET".to_owned(),
@@ -132,7 +132,7 @@ fn plan(answers: Answers, pipeline: u32) -> LoadPlan {
                 body: Vec::new(),
                 placeholders: Vec::new(),
             },
-            expect: ExpectedAnswer {
+            expect: ExpectedResponse {
                 status: 200_u16.into(),
                 body: Some(BodyIdentity {
                     bytes: body.len() as u64,
@@ -157,18 +157,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_counted_request_is_answered_rightly() {
-        // Method: each kind of answer, alone and pipelined; a wrong one would count another path.
-        for answers in [
-            Answers::Sized(87),
-            Answers::Chunked(87),
-            Answers::Sized(34_569),
-            Answers::Streamed(87),
-            Answers::Streamed(34_569),
+    fn every_counted_request_is_served_correctly() {
+        // Method: each kind of response, alone and pipelined; a wrong one would count another path.
+        for responses in [
+            Responses::Sized(87),
+            Responses::Chunked(87),
+            Responses::Sized(34_569),
+            Responses::Streamed(87),
+            Responses::Streamed(34_569),
         ] {
             for pipeline in [1, 16] {
-                let ok = exchange(answers, pipeline, 1_000);
-                assert_eq!(ok, 1_000, "{answers:?}, {pipeline} in flight");
+                let ok = exchange(responses, pipeline, 1_000);
+                assert_eq!(ok, 1_000, "{responses:?}, {pipeline} in flight");
             }
         }
     }

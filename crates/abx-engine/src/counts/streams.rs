@@ -1,4 +1,4 @@
-//! The same over HTTP/2: each request's answer has the number of its stream.
+//! The same over HTTP/2: each request's response has the number of its stream.
 
 use std::io;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 const HEAD_BYTES: usize = 9;
 const FRAME_BYTES_MAX: usize = 16_384;
 
-/// A pool over a back end in which every request has its answer at the next wait.
+/// A pool over a back end in which every request has its response at the next wait.
 pub(super) fn pool(plan: LoadPlan, body: &[u8]) -> Pool<StreamsMemory, Http2> {
     let request = plan.requests[0].request.encode_stream(false);
     let request = request.expect("a plain GET is a request");
@@ -29,7 +29,7 @@ pub(super) fn pool(plan: LoadPlan, body: &[u8]) -> Pool<StreamsMemory, Http2> {
         next: Vec::new(),
         // The first one of a connection is a byte longer.
         request_bytes: out.len() - opening_bytes - 1,
-        answer: Answer::of(body),
+        response: Response::of(body),
         connections: (0..CONNECTIONS)
             .map(|_| StreamsConnection::default())
             .collect(),
@@ -45,14 +45,14 @@ pub(super) fn pool(plan: LoadPlan, body: &[u8]) -> Pool<StreamsMemory, Http2> {
     )
 }
 
-/// One whole answer, and where in it the number of its stream stands.
-struct Answer {
+/// One whole response, and where in it the number of its stream stands.
+struct Response {
     bytes: Vec<u8>,
     numbers: Vec<usize>,
 }
 
-impl Answer {
-    fn of(body: &[u8]) -> Answer {
+impl Response {
+    fn of(body: &[u8]) -> Response {
         let mut block = vec![0x88];
         let length = body.len().to_string();
         for (name, value) in [
@@ -68,16 +68,16 @@ impl Answer {
             block.extend([0x0f, name - 15, value_bytes]);
             block.extend(value.bytes());
         }
-        let mut answer = Answer {
+        let mut response = Response {
             bytes: Vec::new(),
             numbers: Vec::new(),
         };
-        answer.push(1, 4, &block);
+        response.push(1, 4, &block);
         let mut parts = body.chunks(FRAME_BYTES_MAX).peekable();
         while let Some(part) = parts.next() {
-            answer.push(0, u8::from(parts.peek().is_none()), part);
+            response.push(0, u8::from(parts.peek().is_none()), part);
         }
-        answer
+        response
     }
 
     fn push(&mut self, kind: u8, flags: u8, payload: &[u8]) {
@@ -94,7 +94,7 @@ pub(super) struct StreamsMemory {
     now: Nanos,
     next: Vec<Ready>,
     request_bytes: usize,
-    answer: Answer,
+    response: Response,
     connections: Vec<StreamsConnection>,
 }
 
@@ -108,11 +108,11 @@ struct StreamsConnection {
 }
 
 impl StreamsConnection {
-    fn push(&mut self, answer: &Answer) {
+    fn push(&mut self, response: &Response) {
         let from = self.bytes.len();
-        self.bytes.extend_from_slice(&answer.bytes);
+        self.bytes.extend_from_slice(&response.bytes);
         let stream = 2 * self.streams + 1;
-        for place in &answer.numbers {
+        for place in &response.numbers {
             let number = &mut self.bytes[from + place..][..4];
             number.copy_from_slice(&stream.to_be_bytes());
         }
@@ -140,7 +140,7 @@ impl Io for StreamsMemory {
             connection.bytes.extend_from_slice(SETTINGS);
         } else if requests > 0 {
             connection.bytes.clear();
-            (0..requests).for_each(|_| connection.push(&self.answer));
+            (0..requests).for_each(|_| connection.push(&self.response));
         } else {
             // That the settings were taken is answered by nothing.
             return Ok(bytes.len());
@@ -167,9 +167,10 @@ impl Io for StreamsMemory {
 
     fn receive(&mut self, token: Token) -> Received<'_> {
         let connection = &mut self.connections[token.slot as usize];
-        match std::mem::replace(&mut connection.is_received, true) {
-            true => Received::Nothing,
-            false => Received::Bytes(&connection.bytes),
+        if std::mem::replace(&mut connection.is_received, true) {
+            Received::Nothing
+        } else {
+            Received::Bytes(&connection.bytes)
         }
     }
 }

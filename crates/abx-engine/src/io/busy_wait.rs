@@ -1,4 +1,4 @@
-//! Waiting for answers without sleeping, so that no send of the server pays for waking us.
+//! Waiting for responses without sleeping, so that no send of the server pays for waking us.
 
 use abx_sys::Nanos;
 
@@ -43,9 +43,10 @@ impl BusyWait {
                 return now;
             }
             let span = now.since(before);
-            match span > LOOK_MAX {
-                true => self.awake.off_cpu_ns += span.0,
-                false => self.awake.on_cpu_ns += span.0,
+            if span > LOOK_MAX {
+                self.awake.off_cpu_ns += span.0
+            } else {
+                self.awake.on_cpu_ns += span.0
             }
             if now >= end {
                 return now;

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use abx_evidence::TlsTerms;
+use abx_evidence::TlsOptions;
 use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
@@ -42,7 +42,7 @@ pub(crate) struct Token {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Awaits {
-    Answers,
+    Responses,
     /// Nothing that the other side would send now.
     Nothing,
 }
@@ -52,12 +52,12 @@ impl Awaits {
     pub(crate) fn of(requests: usize) -> Awaits {
         match requests {
             0 => Awaits::Nothing,
-            _ => Awaits::Answers,
+            _ => Awaits::Responses,
         }
     }
 }
 
-/// How long a back end waited for answers without sleeping, and without finding any.
+/// How long a back end waited for responses without sleeping, and without finding any.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Awake {
     /// Processor time of it.
@@ -180,7 +180,7 @@ pub(crate) trait Io {
         None
     }
 
-    fn tls_terms(&self, _: Token) -> Option<TlsTerms> {
+    fn tls_options(&self, _: Token) -> Option<TlsOptions> {
         None
     }
 }

@@ -1,4 +1,4 @@
-//! The back end over epoll: edge-triggered readiness, one receive for each answer.
+//! The back end over epoll: edge-triggered readiness, one receive for each response.
 //!
 //! An epoll set of its own for each pool, so that idle connections of one
 //! subject never wake the loop that loads another.
@@ -18,7 +18,7 @@ use super::turn::{CutTurns, TURN_BYTES, Turn};
 use super::wake::Wake;
 
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
-/// Its memory comes when it is used: small answers touch its first page only.
+/// Its memory comes when it is used: small responses touch its first page only.
 const BUFFER_BYTES: usize = TURN_BYTES;
 /// One wait gives so many events; more wait for the next one.
 const EVENTS_MAX: usize = 512;
@@ -35,7 +35,7 @@ pub(crate) struct EpollIo {
     cut: CutTurns,
     buffer: Vec<u8>,
     wake: Wake,
-    /// Waits for answers; `None` to sleep instead.
+    /// Waits for responses; `None` to sleep instead.
     busy_wait: Option<BusyWait>,
     last: Nanos,
     tuning: SocketTuning,
@@ -110,7 +110,7 @@ impl EpollIo {
 
     /// Waits for events, for long, and reads the clock. It ends at a moment, or at an
     /// earlier one that an earlier wait was to end at: in a busy loop nearly all waits
-    /// end by an answer, and a timer of its own for each of them is a fortieth of what
+    /// end by a response, and a timer of its own for each of them is a fortieth of what
     /// a request costs (docs/bench.md).
     fn wait_long(&mut self, until: Nanos) {
         let rings = until.since(self.wake.ahead());
@@ -215,7 +215,7 @@ impl Io for EpollIo {
         } else {
             self.last
         };
-        let is_over = awaits == Awaits::Answers && until > self.last && self.stay_awake(until);
+        let is_over = awaits == Awaits::Responses && until > self.last && self.stay_awake(until);
         match until.since(self.last) < NEAR {
             _ if is_over => {}
             true => self.sleep(until),
@@ -368,8 +368,8 @@ mod tests {
     use crate::simulation::script::{Loopback, PeerStep};
 
     #[test]
-    fn nobody_waits_awake_without_an_answer_to_come() {
-        // Method: waits of a millisecond on an empty set; only that for answers looks
+    fn nobody_waits_awake_without_a_response_to_come() {
+        // Method: waits of a millisecond on an empty set; only that for responses looks
         // again and again, and only where it may.
         let waited = |wait, awaits| {
             let mut io = EpollIo::new(wait).unwrap();
@@ -378,9 +378,9 @@ mod tests {
             let awake = io.take_awake();
             awake.on_cpu_ns + awake.off_cpu_ns > 0
         };
-        assert!(waited(Wait::Awake, Awaits::Answers));
+        assert!(waited(Wait::Awake, Awaits::Responses));
         assert!(!waited(Wait::Awake, Awaits::Nothing));
-        assert!(!waited(Wait::Asleep, Awaits::Answers));
+        assert!(!waited(Wait::Asleep, Awaits::Responses));
     }
 
     #[test]

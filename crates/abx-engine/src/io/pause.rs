@@ -28,10 +28,7 @@ impl PauseWatch {
     pub(crate) fn note(&mut self, until: Nanos, now: Nanos) -> u64 {
         let late = now.since(until.max(self.waited_until));
         self.waited_until = now;
-        match late < PAUSE_MIN {
-            true => 0,
-            false => late.0,
-        }
+        if late < PAUSE_MIN { 0 } else { late.0 }
     }
 }
 
@@ -39,9 +36,10 @@ impl PauseWatch {
 /// ran, or was ready to run.
 pub(crate) fn paused_ns(late_ns: u64, wall_ns: u64, runnable_ns: u64) -> u64 {
     let paused_ns = late_ns.min(wall_ns.saturating_sub(runnable_ns));
-    match paused_ns < PAUSE_MIN.0 {
-        true => 0,
-        false => paused_ns,
+    if paused_ns < PAUSE_MIN.0 {
+        0
+    } else {
+        paused_ns
     }
 }
 

@@ -66,9 +66,10 @@ impl Wake {
     }
 
     pub(super) fn was_late(&mut self, late: Nanos) {
-        self.ahead = match late > self.ahead {
-            true => self.ahead.plus(STEP).min(AHEAD_MAX),
-            false => self.ahead.since(Nanos(STEPS_DOWN * STEP.0)),
+        self.ahead = if late > self.ahead {
+            self.ahead.plus(STEP).min(AHEAD_MAX)
+        } else {
+            self.ahead.since(Nanos(STEPS_DOWN * STEP.0))
         };
     }
 }

@@ -1,9 +1,9 @@
-//! Values that are taken from an answer, for the steps behind it.
+//! Values that are taken from a response, for the steps behind it.
 
-use abx_wire::http1::answer_headers;
+use abx_wire::http1::response_headers;
 use serde_json::Value;
 
-/// A value that an answer has to have.
+/// A value that a response has to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extraction {
     /// The number of the value.
@@ -18,7 +18,7 @@ pub struct Extraction {
     pub before: String,
 }
 
-/// Where in an answer a value is.
+/// Where in a response a value is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueSource {
     /// In its body, which is JSON, at this pointer (RFC 6901).
@@ -36,7 +36,7 @@ impl Extraction {
         !matches!(self.source, ValueSource::Header(_))
     }
 
-    /// The value, from an answer whose bytes begin with `head`; `None` where there is none, or
+    /// The value, from a response whose bytes begin with `head`; `None` where there is none, or
     /// an empty one. A number or an object is taken as it is written in JSON.
     pub(crate) fn take(&self, head: &[u8], body: &[u8]) -> Option<String> {
         match &self.source {
@@ -49,7 +49,7 @@ impl Extraction {
                 }
             }
             ValueSource::Header(name) => {
-                let all = answer_headers(head, name);
+                let all = response_headers(head, name);
                 all.iter().find_map(|text| self.cut(text))
             }
             ValueSource::Body => self.cut(std::str::from_utf8(body).ok()?),
@@ -60,9 +60,10 @@ impl Extraction {
     fn cut(&self, text: &str) -> Option<String> {
         let from = text.find(&self.after)? + self.after.len();
         let rest = &text[from..];
-        let until = match self.before.is_empty() {
-            true => rest.len(),
-            false => rest.find(&self.before)?,
+        let until = if self.before.is_empty() {
+            rest.len()
+        } else {
+            rest.find(&self.before)?
         };
         let value = &rest[..until];
         (!value.is_empty()).then(|| value.to_owned())

@@ -34,7 +34,7 @@ pub struct EnginePlan {
     /// Processors that the workers are pinned to, each to one in turn; empty
     /// leaves them where the kernel puts them.
     pub cpus: Vec<usize>,
-    /// How a worker waits for answers. SUBTLE: awake only where each worker has a
+    /// How a worker waits for responses. SUBTLE: awake only where each worker has a
     /// processor that nobody else needs, before all the server.
     #[serde(default)]
     pub wait: Wait,
@@ -44,7 +44,7 @@ pub struct EnginePlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HttpVersion {
     /// HTTP/1.0 as `ab` speaks it: a connection is for one request, unless
-    /// keep-alive is asked for and the answer agrees, by `Connection: keep-alive`
+    /// keep-alive is asked for and the response agrees, by `Connection: keep-alive`
     /// or by being one of HTTP/1.1, and says where it ends.
     #[serde(rename = "http/1.0")]
     Http10,
@@ -135,11 +135,11 @@ impl RequestPlan {
         idempotent.contains(&self.method.as_str())
     }
 
-    pub(crate) fn answer_kind(&self) -> http1::AnswerKind {
+    pub(crate) fn response_kind(&self) -> http1::ResponseKind {
         if self.method == "HEAD" {
-            http1::AnswerKind::HeadOnly
+            http1::ResponseKind::HeadOnly
         } else {
-            http1::AnswerKind::WithBody
+            http1::ResponseKind::WithBody
         }
     }
 }
@@ -153,13 +153,13 @@ fn scheme(is_encrypted: bool) -> &'static str {
 pub struct BodyIdentity {
     /// Its length.
     pub bytes: u64,
-    /// Its XXH3-64 hash, compared on a sample of the answers.
+    /// Its XXH3-64 hash, compared on a sample of the responses.
     pub xxh3: u64,
 }
 
-/// What a right answer is.
+/// What a correct response is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExpectedAnswer {
+pub struct ExpectedResponse {
     /// Its status.
     pub status: ExpectedStatus,
     /// Its body; `None` when bodies vary and only the status is checked.
@@ -168,11 +168,11 @@ pub struct ExpectedAnswer {
 
 /// One request of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct WeightedRequest {
     /// What is asked.
     pub request: RequestPlan,
-    /// What a right answer is.
-    pub expect: ExpectedAnswer,
+    /// What a correct response is.
+    pub expect: ExpectedResponse,
     /// How often it is asked, beside the weights of the others; at least 1.
     pub weight: u32,
 }
@@ -201,7 +201,7 @@ pub struct LoadPlan {
     pub pipeline: u32,
     /// What is asked, at least one request; each next one is drawn by its weight, or named by
     /// the replay.
-    pub requests: Vec<Asked>,
+    pub requests: Vec<WeightedRequest>,
     /// The most connections that this machine opens per second before a slice, whatever the
     /// load says.
     #[serde(default)]
@@ -225,7 +225,7 @@ pub struct LoadPlan {
     #[serde(default)]
     pub pacing: Pacing,
     /// What connections carry. Of WebSocket, `requests` has the one request that
-    /// opens each connection, and its answer's status is the handshake's, 101;
+    /// opens each connection, and its response's status is the handshake's, 101;
     /// a message takes a request's place everywhere else.
     #[serde(default)]
     pub shape: Shape,
@@ -321,7 +321,7 @@ pub struct Pacing {
     pub arrivals: Arrivals,
     /// How many of the connections send, over the time of a slice; closed loops only.
     pub connections_over_time: Option<StageList>,
-    /// How long a user thinks between an answer and the next request of the session.
+    /// How long a user thinks between a response and the next request of the session.
     pub think_ns: u64,
     /// Requests of a session, after which a new one begins; `None` for sessions without end.
     pub session_calls: Option<u32>,
@@ -344,12 +344,13 @@ impl Pacing {
     ///
     /// That is `pipeline` (RFC 9112, section 9.3.2; RFC 9113, section 5), but one without
     /// keep-alive, where a connection serves one request, and one for users who think or
-    /// have sessions: they wait for each answer.
+    /// have sessions: they wait for each response.
     #[must_use]
     pub fn window(&self, pipeline: u32, keep_alive: bool) -> u32 {
-        match keep_alive && !self.has_users() {
-            true => pipeline,
-            false => 1,
+        if keep_alive && !self.has_users() {
+            pipeline
+        } else {
+            1
         }
     }
 }

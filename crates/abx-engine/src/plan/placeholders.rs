@@ -106,7 +106,7 @@ impl From<LineList> for (String, Vec<String>) {
 
 impl PlaceholderKind {
     /// What stands there in the request that is asked before the load for this time, counted
-    /// from 0: as different as can be from time to time, so that an answer which depends on
+    /// from 0: as different as can be from time to time, so that a response which depends on
     /// it shows that.
     fn example(&self, number: u64, random: &mut Random) -> String {
         let time = number % ASKED_BEFORE_LOAD;

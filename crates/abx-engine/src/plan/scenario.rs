@@ -74,7 +74,7 @@ pub struct ScenarioStep {
     pub status: ExpectedStatus,
     /// The pause before it, if any.
     pub think: Option<ThinkTime>,
-    /// What later steps need of its answer.
+    /// What later steps need of its response.
     pub extract: Vec<Extraction>,
 }
 

@@ -145,9 +145,10 @@ fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, TlsFileError> {
     for one in CertificateDer::pem_file_iter(path).map_err(broken)? {
         all.push(one.map_err(broken)?.to_vec());
     }
-    match all.is_empty() {
-        true => Err(TlsFileError::Empty(path.to_owned())),
-        false => Ok(all),
+    if all.is_empty() {
+        Err(TlsFileError::Empty(path.to_owned()))
+    } else {
+        Ok(all)
     }
 }
 

@@ -58,7 +58,7 @@ struct BroadcastSlice<'b, I: Io> {
     slice: WorkerSlice,
     requests_left: u64,
     counted_until: Nanos,
-    stopped_answering: bool,
+    stopped_responding: bool,
     /// Whether further rounds are begun.
     goes_on: bool,
     /// Whether every connection stood before the last wait.
@@ -78,8 +78,8 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
         if load.pool.slots.is_empty() {
             return None;
         }
-        self.stopped_answering |= load.failures >= FAILURES_MAX;
-        let is_cut = self.stopped_answering || is_stopped;
+        self.stopped_responding |= load.failures >= FAILURES_MAX;
+        let is_cut = self.stopped_responding || is_stopped;
         if is_cut {
             self.counted_until = self.counted_until.min(now);
         }
@@ -120,10 +120,10 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
         let Pool {
             course,
             tally,
-            company,
+            participants,
             ..
         } = &mut load.pool;
-        course.look(now, tally, company);
+        course.look(now, tally, participants);
         if now >= self.slice.end.plus(TELL_EVERY) {
             load.tell_awaited();
         }
@@ -172,7 +172,7 @@ impl<I: Io> Broadcast<I> {
         let mut rounds = BroadcastSlice {
             requests_left: slice.requests_max,
             counted_until: slice.end,
-            stopped_answering: false,
+            stopped_responding: false,
             goes_on: true,
             was_whole: true,
             slice,
@@ -181,7 +181,7 @@ impl<I: Io> Broadcast<I> {
         let now = event_loop(&mut rounds, stop);
         let BroadcastSlice {
             counted_until,
-            stopped_answering,
+            stopped_responding,
             ..
         } = rounds;
         self.pool.tally.paused_ns = self.pool.waiter.late_ns();
@@ -189,10 +189,10 @@ impl<I: Io> Broadcast<I> {
         let Pool {
             course,
             tally,
-            company,
+            participants,
             ..
         } = &mut self.pool;
-        course.finish(now, tally, company);
+        course.finish(now, tally, participants);
         let end = self.clock.last().max(slice.start);
         SliceOutcome {
             end,
@@ -200,7 +200,7 @@ impl<I: Io> Broadcast<I> {
                 Basis::Requests => counted_until.min(end),
                 Basis::Completions | Basis::Flow | Basis::Window => counted_until,
             },
-            stopped_answering,
+            stopped_responding,
         }
     }
 
@@ -236,12 +236,13 @@ impl<I: Io> Broadcast<I> {
     /// Takes what is due, as far as the window has room for it.
     fn take_due(&mut self, requests_left: &mut u64, now: Nanos) {
         while *requests_left > 0 && self.has_room() {
-            let intended = match self.dispatcher.is_open() {
-                false => now,
-                true => match self.dispatcher.due().filter(|due| *due <= now) {
+            let intended = if self.dispatcher.is_open() {
+                match self.dispatcher.due().filter(|due| *due <= now) {
                     Some(due) => due,
                     None => return,
-                },
+                }
+            } else {
+                now
             };
             self.dispatcher.pass();
             *requests_left -= 1;
@@ -289,7 +290,7 @@ impl<I: Io> Broadcast<I> {
         if now < self.rests_until {
             return;
         }
-        let mut room = CONNECTING_MAX.saturating_sub(self.pool.census.connecting);
+        let mut room = CONNECTING_MAX.saturating_sub(self.pool.connection_counts.connecting);
         for index in 0..self.pool.slots.len() {
             if room > 0 && self.pool.slots[index].state == SlotState::Closed {
                 self.pool.tally.connects += 1;
@@ -338,8 +339,8 @@ impl<I: Io> Broadcast<I> {
         let (since, timeout) = (self.oldest(), self.timeout());
         let unconnected = (self.pool.slots.len() - self.pool.standing()) as u64;
         let missing = self.audience.missing().max(unconnected);
-        let company = &mut self.pool.company;
-        company.tells_awaited(missing, since.unwrap_or(Nanos::MAX), timeout);
+        let participants = &mut self.pool.participants;
+        participants.tells_awaited(missing, since.unwrap_or(Nanos::MAX), timeout);
     }
 
     fn hear(&mut self, now: Nanos) {
@@ -404,9 +405,10 @@ impl<I: Io> Broadcast<I> {
         if was_full {
             self.free_since = now;
         }
-        self.failures = match ended.outcome.is_completed() {
-            true => 0,
-            false => self.failures + 1,
+        self.failures = if ended.outcome.is_completed() {
+            0
+        } else {
+            self.failures + 1
         };
         let Ended { flight, outcome } = ended;
         flight.record(&mut self.pool.tally, *outcome, now);

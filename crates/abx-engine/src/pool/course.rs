@@ -1,17 +1,17 @@
-//! Keeps the course of a slice: at the end of each stretch of it, what its tally has had since
+//! Keeps the course of a slice: at the end of each interval of it, what its tally has had since
 //! the last one. Nothing is done for a request.
 
-use abx_evidence::{CourseTally, Histogram, Outcomes, Stretch, Tally};
+use abx_evidence::{CourseTally, Histogram, Interval, Outcomes, Tally};
 use abx_sys::Nanos;
 
-use super::company::Company;
+use super::participants::Participants;
 use super::worker_slice::WorkerSlice;
 
 pub(super) struct CourseKeeper {
-    stretch: Nanos,
+    interval: Nanos,
     start: Nanos,
     end: Nanos,
-    /// Which stretch it is, from zero.
+    /// Which interval it is, from zero.
     number: usize,
     /// When it is over; never, when no course is kept.
     due: Nanos,
@@ -23,7 +23,7 @@ pub(super) struct CourseKeeper {
 impl CourseKeeper {
     pub(super) fn none() -> CourseKeeper {
         CourseKeeper {
-            stretch: Nanos::MAX,
+            interval: Nanos::MAX,
             start: Nanos(0),
             end: Nanos::MAX,
             number: 0,
@@ -43,7 +43,7 @@ impl CourseKeeper {
         self.response.reserve();
         self.response.clear();
         *self = CourseKeeper {
-            stretch: Nanos(plan.stretch_ns.max(1)),
+            interval: Nanos(plan.interval_ns.max(1)),
             start: slice.start,
             end: slice.end,
             number: 0,
@@ -59,48 +59,49 @@ impl CourseKeeper {
         self.due
     }
 
-    /// Takes note of the stretches that are over. What the tally has had since the last look
+    /// Takes note of the intervals that are over. What the tally has had since the last look
     /// belongs to the first of them.
-    pub(super) fn look(&mut self, now: Nanos, tally: &mut Tally, company: &Company) {
+    pub(super) fn look(&mut self, now: Nanos, tally: &mut Tally, participants: &Participants) {
         while now >= self.due {
-            self.note(self.due, tally, company);
+            self.note(self.due, tally, participants);
             self.number += 1;
-            self.due = match self.due >= self.end {
-                true => Nanos::MAX,
-                false => self.end_of(self.number),
+            self.due = if self.due >= self.end {
+                Nanos::MAX
+            } else {
+                self.end_of(self.number)
             };
         }
     }
 
-    /// The slice has ended: what is left is a shorter stretch.
-    pub(super) fn finish(&mut self, now: Nanos, tally: &mut Tally, company: &Company) {
-        self.look(now, tally, company);
+    /// The slice has ended: what is left is a shorter interval.
+    pub(super) fn finish(&mut self, now: Nanos, tally: &mut Tally, participants: &Participants) {
+        self.look(now, tally, participants);
         let began = self
             .start
-            .plus(Nanos(self.stretch.0.saturating_mul(self.number as u64)));
+            .plus(Nanos(self.interval.0.saturating_mul(self.number as u64)));
         if self.due < Nanos::MAX && now > began {
-            self.note(now, tally, company);
+            self.note(now, tally, participants);
         }
         self.due = Nanos::MAX;
     }
 
     fn end_of(&self, number: usize) -> Nanos {
-        let length = self.stretch.0.saturating_mul(number as u64 + 1);
+        let length = self.interval.0.saturating_mul(number as u64 + 1);
         self.start.plus(Nanos(length)).min(self.end)
     }
 
-    fn note(&mut self, until: Nanos, tally: &mut Tally, company: &Company) {
-        let mut stretch = Stretch {
+    fn note(&mut self, until: Nanos, tally: &mut Tally, participants: &Participants) {
+        let mut interval = Interval {
             outcomes: tally.outcomes.since(&self.outcomes),
-            ..Stretch::default()
+            ..Interval::default()
         };
         self.outcomes.clone_from(&tally.outcomes);
-        let response = &mut stretch.response;
+        let response = &mut interval.response;
         let tell = |us, times| response.record_us(us, times);
         tally.response.tell_new(&mut self.response, tell);
         if let Some(course) = &mut tally.course {
-            course.add(self.number, until.since(self.start).0, &stretch);
+            course.add(self.number, until.since(self.start).0, &interval);
         }
-        company.tells_stretch(self.number, stretch);
+        participants.reports_interval(self.number, interval);
     }
 }

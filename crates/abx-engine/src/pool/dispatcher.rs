@@ -115,9 +115,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         if !(self.progress.may_send(now) && self.slots[index].has_room(self.refill_below)) {
             return;
         }
-        let next = match self.is_plain {
-            true => Next::Sends(now),
-            false => self.next(index, now),
+        let next = if self.is_plain {
+            Next::Sends(now)
+        } else {
+            self.next(index, now)
         };
         match next {
             Next::Sends(due) => {

@@ -9,7 +9,7 @@ use super::outbox::has_outbox;
 use super::slots::Pool;
 use crate::connection::slot::{ConnectionUse, Slot, SlotState};
 use crate::io::{Io, Received, Token, is_cut_off};
-use crate::plan::{Asked, LoadPlan};
+use crate::plan::{LoadPlan, WeightedRequest};
 use crate::protocol::Protocol;
 use crate::protocol::intake::{Intake, StreamState};
 
@@ -21,17 +21,17 @@ use crate::protocol::intake::{Intake, StreamState};
 /// equal; 20 KiB: 2 % less; 34 kB: 14 % less; 64 KiB: 27 %; 96 KiB: 38 %.
 const SKIP_MIN: u64 = 16 * 1024;
 /// The end of a skipped body is read, so that bytes behind it come to light
-/// with it and make the answer malformed, as they do behind any other.
+/// with it and make the response malformed, as they do behind any other.
 const TAIL: u64 = 1;
-/// What the first receive of an answer brings when its body is to be skipped:
+/// What the first receive of a response brings when its body is to be skipped:
 /// a usual head, and little of the body.
 const HEAD_BYTES: u16 = 2048;
 /// No limit to what one receive brings.
 const ALL_BYTES: usize = usize::MAX;
 
-/// Whether the answers to a request are known to have a body that is worth
+/// Whether the responses to a request are known to have a body that is worth
 /// skipping, also when a part of it came with the head.
-pub(super) fn has_large_answer(plan: &LoadPlan, asked: &Asked) -> bool {
+pub(super) fn has_large_response(plan: &LoadPlan, asked: &WeightedRequest) -> bool {
     // That a text is UTF-8 is seen by reading it.
     let is_text = plan
         .shape
@@ -74,7 +74,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         slot.sending = next.request;
         let token = slot.token(index);
         // A reading of its own: in a large batch this send may come long after
-        // the answer that made it due.
+        // the response that made it due.
         let sent = self.io.now();
         self.progress.acted(sent);
         let encoded = &self.encoded[slot.sending];
@@ -92,7 +92,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             slot.unsent_bytes += encoded.bytes;
             copies -= 1;
         }
-        if is_awaited && encoded.has_large_answer {
+        if is_awaited && encoded.has_large_response {
             self.io.limit_receive(token, receive_bytes(slot));
         }
         match send_rest(&mut self.io, token, slot, &encoded.copies) {
@@ -118,7 +118,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         flight.sent = Some(sent);
         C::expect(&mut slot.client, encoded.kind);
         slot.handed += 1;
-        if slot.handed == 1 && encoded.has_large_answer {
+        if slot.handed == 1 && encoded.has_large_response {
             self.io.limit_receive(token, receive_bytes(slot));
         }
         let taken = match self.io.send(token, &self.written) {
@@ -189,11 +189,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.freed(index, now);
     }
 
-    /// Says how much a receive should bring of the answer that is awaited next.
+    /// Says how much a receive should bring of the response that is awaited next.
     fn limit_receive(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
         if let Some(flight) = slot.flights.first()
-            && self.encoded[flight.request].has_large_answer
+            && self.encoded[flight.request].has_large_response
         {
             self.io.limit_receive(token, receive_bytes(slot));
         }
@@ -219,7 +219,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 progress: &mut self.progress,
                 window: self.window,
                 now,
-                answers: 0,
+                responses: 0,
             };
             let parsed = match received {
                 Received::Bytes(bytes) => C::take(&mut intake, bytes),
@@ -236,7 +236,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     StreamState::Broken(broken_by(&mut self.io, intake.slot, token))
                 }
             };
-            let is_next = intake.answers > 0;
+            let is_next = intake.responses > 0;
             has_room |= is_next;
             match self.flush_after(token, parsed) {
                 StreamState::More if is_next && self.window == 1 => {}
@@ -292,7 +292,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Whether the peer took the only request in flight before it closed, in an orderly
-    /// way, without a byte of an answer. See `lost.rs`.
+    /// way, without a byte of a response. See `lost.rs`.
     #[cold]
     fn has_taken_request(&mut self, token: Token) -> bool {
         let slot = &self.slots[token.slot as usize];
@@ -345,7 +345,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Puts those requests of a slot first whose answers have begun, and says how many
+    /// Puts those requests of a slot first whose responses have begun, and says how many
     /// they are.
     pub(super) fn bring_begun_first(&mut self, index: usize) -> usize {
         let slot = &mut self.slots[index];
@@ -386,10 +386,11 @@ fn send_rest<I: Io, T>(
     Ok(())
 }
 
-/// How much a receive should bring of a large answer: all, or not what is skipped.
+/// How much a receive should bring of a large response: all, or not what is skipped.
 fn receive_bytes<T>(slot: &Slot<T>) -> usize {
-    match slot.is_hashing() {
-        true => ALL_BYTES,
-        false => usize::from(HEAD_BYTES),
+    if slot.is_hashing() {
+        ALL_BYTES
+    } else {
+        usize::from(HEAD_BYTES)
     }
 }

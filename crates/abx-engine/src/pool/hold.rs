@@ -55,7 +55,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         SliceOutcome {
             end,
             counted_until: end,
-            stopped_answering: false,
+            stopped_responding: false,
         }
     }
 }

@@ -5,9 +5,9 @@
 //! subject gets faster by closing connections. The rules, for one request in
 //! flight and for many alike:
 //!
-//! - The one whose answer had begun failed, as the connection did, and so did all of them
+//! - The one whose response had begun failed, as the connection did, and so did all of them
 //!   whose streams had. Bytes that break a rule of the protocol are such a beginning.
-//! - Behind an answer that ends its connection (`Connection: close`, or a body
+//! - Behind a response that ends its connection (`Connection: close`, or a body
 //!   that ends with the close) the others were never served: a server may end a
 //!   connection so at any time (RFC 9112, sections 9.3.2 and 9.6). Each attempt is
 //!   `idle_close`, and each request is sent again, as often as that happens: every
@@ -15,15 +15,15 @@
 //! - So it is with the streams behind the last one that a server will answer, when it says
 //!   so (GOAWAY: RFC 9113, section 6.8), once it has answered that one. A stream that it
 //!   resets failed by itself (`stream_reset`); its connection and the others go on.
-//! - On a connection that broke and had given a whole answer before, each one
-//!   whose answer had not begun is `idle_close` and is sent once more; a second
+//! - On a connection that broke and had given a whole response before, each one
+//!   whose response had not begun is `idle_close` and is sent once more; a second
 //!   time it fails as the connection did. On a fresh connection it fails at once.
 //! - So it is with the first requests on a connection behind a rest of a second or more
 //!   between two slices, whether it is fresh or not: each is `rest_close`. A server may end
 //!   what is idle, and it is we who let it idle.
 //! - Only one that is idempotent is sent again after that (RFC 9110, section 9.2.2);
 //!   another one fails as the connection did, since nobody knows what became of it.
-//! - But a peer that took a request and closed without a byte of an answer has failed it:
+//! - But a peer that took a request and closed without a byte of a response has failed it:
 //!   `empty_response`, and it is not sent again. See below.
 //! - Behind one that timed out it is we who close, so each of the others is
 //!   `idle_close` and is sent once more, on a fresh connection too. Its time to
@@ -62,7 +62,7 @@ enum Again {
 }
 
 impl<I: Io, C: Protocol> Pool<I, C> {
-    /// An answer ended the connection.
+    /// A response ended the connection.
     pub(super) fn over(&mut self, index: usize, now: Nanos) {
         self.close(index);
         self.settle(index, Again::Always, Outcome::EarlyClose, now);
@@ -91,9 +91,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         };
         // What broke a rule was said, even where its parser kept none of it.
         let has_said = slot.handed > 0 && !is_silent(outcome);
-        let begun = match C::HAS_STREAMS {
-            true => self.bring_begun_first(index).max(usize::from(has_said)),
-            false => usize::from(has_said || C::has_begun(&slot.client)),
+        let begun = if C::HAS_STREAMS {
+            self.bring_begun_first(index).max(usize::from(has_said))
+        } else {
+            usize::from(has_said || C::has_begun(&slot.client))
         };
         if outcome == Outcome::Unsolicited {
             self.count_unsolicited(now);
@@ -110,9 +111,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// Bytes came that no request asked for.
     fn count_unsolicited(&mut self, now: Nanos) {
-        match self.progress.counting.counts(now) {
-            true => self.tally.outcomes.add(Outcome::Unsolicited),
-            false => self.unsolicited += 1,
+        if self.progress.counting.counts(now) {
+            self.tally.outcomes.add(Outcome::Unsolicited)
+        } else {
+            self.unsolicited += 1
         }
     }
 
@@ -171,7 +173,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 }
 
-/// Whether a connection can break so without a byte that was meant as an answer.
+/// Whether a connection can break so without a byte that was meant as a response.
 fn is_silent(outcome: Outcome) -> bool {
     matches!(
         outcome,

@@ -7,8 +7,7 @@
 
 mod audience;
 mod broadcast;
-mod census;
-mod company;
+mod connection_counts;
 mod course;
 mod dispatcher;
 mod exchange;
@@ -16,13 +15,14 @@ mod hold;
 mod lost;
 mod opening;
 mod outbox;
+mod participants;
 mod shared_opening;
 mod slots;
 mod worker_slice;
 
 pub(crate) use broadcast::Broadcast;
-pub use company::{AwaitedResponses, ToldStretch};
-pub(crate) use company::{Company, Part, SharedSlice};
+pub use participants::{AwaitedResponses, ReportedInterval};
+pub(crate) use participants::{Part, Participants, SharedSlice};
 pub use shared_opening::AwaitedConnections;
 pub(crate) use shared_opening::{OpeningLook, OpeningPart};
 pub(crate) use slots::{Pool, connect_outcome};

@@ -110,7 +110,7 @@ impl<I: Io, C: Protocol> Driver for Opening<'_, I, C> {
         }
         pool.begin_connects(opening, now);
         let goes_on = opening.goes_on(&pool.connect_failures, now);
-        if !goes_on && pool.census.connecting == 0 {
+        if !goes_on && pool.connection_counts.connecting == 0 {
             return None;
         }
         let until = if goes_on && opening.pacer.is_none() && pool.has_place(opening) {
@@ -127,7 +127,7 @@ impl<I: Io, C: Protocol> Driver for Opening<'_, I, C> {
         let (pool, opening) = (&mut *self.pool, &mut self.progress);
         pool.take(ready, now);
         pool.note_made(opening, now);
-        let standing = pool.census.standing;
+        let standing = pool.connection_counts.standing;
         pool.opening_part.tells(standing, opening.timeout);
         pool.time_out_connects(opening, now);
     }
@@ -171,7 +171,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             // Each request brings its own connection.
             return (self.slots.len(), 0);
         }
-        let stood = self.census.standing;
+        let stood = self.connection_counts.standing;
         self.close_rested();
         let progress = self.opening();
         let mut opening = Opening {
@@ -181,7 +181,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         event_loop(&mut opening, stop);
         let opening = opening.progress;
         self.end_opening(&opening);
-        let standing = self.census.standing;
+        let standing = self.connection_counts.standing;
         (standing, standing.saturating_sub(stood))
     }
 
@@ -217,7 +217,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let untried = slots.filter(|(_, slot)| !slot.has_connection());
         let mut untried: Vec<usize> = untried.map(|(index, _)| index).collect();
         untried.reverse();
-        let rate = { self.plan.opening_pace() }.map(|per_s| Arrivals::Constant { per_s });
+        let rate = self
+            .plan
+            .opening_pace()
+            .map(|per_s| Arrivals::Constant { per_s });
         let schedule = rate.and_then(|rate| Schedule::new(&rate, self.plan.seed));
         let start = self.io.now();
         OpeningProgress {
@@ -232,7 +235,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             pacer: schedule.map(|schedule| schedule.pacer(self.opening_share)),
             silent_since: None,
             timed_out: 0,
-            made: self.census.made,
+            made: self.connection_counts.made,
             lacked: lacks(&self.connect_failures),
             lacks_max: self.plan.sources.len().max(1) as u64,
         }
@@ -242,7 +245,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     fn begin_connects(&mut self, opening: &mut OpeningProgress, now: Nanos) {
         for _ in 0..CONNECTING_MAX {
             let goes_on = opening.goes_on(&self.connect_failures, now);
-            if !goes_on || !opening.begins(self.census.connecting, now) {
+            if !goes_on || !opening.begins(self.connection_counts.connecting, now) {
                 return;
             }
             let Some(index) = opening.untried.pop() else {
@@ -259,17 +262,17 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     fn has_place(&self, opening: &OpeningProgress) -> bool {
-        self.census.connecting + opening.timed_out < CONNECTING_MAX
+        self.connection_counts.connecting + opening.timed_out < CONNECTING_MAX
     }
 
     fn note_made(&self, opening: &mut OpeningProgress, now: Nanos) {
-        let new = self.census.made - opening.made;
+        let new = self.connection_counts.made - opening.made;
         if new > 0 {
-            opening.made = self.census.made;
+            opening.made = self.connection_counts.made;
             opening.lacked = lacks(&self.connect_failures);
             let given_back = usize::try_from(new).unwrap_or(usize::MAX);
             opening.timed_out = opening.timed_out.saturating_sub(given_back);
-            opening.silent_since = (self.census.connecting > 0).then_some(now);
+            opening.silent_since = (self.connection_counts.connecting > 0).then_some(now);
         }
     }
 

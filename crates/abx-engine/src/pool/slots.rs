@@ -6,11 +6,11 @@ use std::sync::Arc;
 use abx_evidence::{Outcome, Outcomes, Tally};
 use abx_sys::Nanos;
 
-use super::census::Census;
-use super::company::Company;
+use super::connection_counts::ConnectionCounts;
 use super::course::CourseKeeper;
 use super::dispatcher::Dispatcher;
 use super::exchange;
+use super::participants::Participants;
 use super::shared_opening::OpeningPart;
 use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
@@ -18,7 +18,7 @@ use crate::connection::slot::{Slot, SlotState};
 use crate::connection::template::{RequestTemplate, ValuesToFill};
 use crate::event_loop::Waiter;
 use crate::io::{Awake, Io, Ready, Token};
-use crate::plan::{Asked, LoadPlan, Pacing};
+use crate::plan::{LoadPlan, Pacing, WeightedRequest};
 use crate::protocol::check::{Hashers, Sampler};
 use crate::protocol::{Lost, Protocol};
 use crate::random::Chooser;
@@ -56,9 +56,9 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     pub(super) tally: Tally,
     pub(crate) progress: Progress,
     pub(super) dispatcher: Dispatcher,
-    pub(super) company: Company,
+    pub(super) participants: Participants,
     pub(super) course: CourseKeeper,
-    pub(super) census: Census,
+    pub(super) connection_counts: ConnectionCounts,
     pub(super) opening_share: ScheduleShare,
     pub(super) opening_part: OpeningPart,
     /// When the last slice ended.
@@ -86,15 +86,16 @@ fn refill_below(plan: &LoadPlan, window: usize) -> usize {
 
 fn encoded_of<C: Protocol>(
     plan: &LoadPlan,
-    asked: &Asked,
+    asked: &WeightedRequest,
     bytes: &[u8],
     values: &mut ValuesToFill,
 ) -> Encoded {
     let request = &asked.request;
     let template = (!request.placeholders.is_empty()).then(|| {
-        let template = match C::HAS_STREAMS {
-            true => RequestTemplate::of_stream(request, plan.tls.is_some(), values),
-            false => RequestTemplate::of(request, plan.keep_alive, values),
+        let template = if C::HAS_STREAMS {
+            RequestTemplate::of_stream(request, plan.tls.is_some(), values)
+        } else {
+            RequestTemplate::of(request, plan.keep_alive, values)
         };
         Box::new(template.expect("it was made before, to see whether it can be"))
     });
@@ -111,9 +112,9 @@ fn encoded_of<C: Protocol>(
         },
         copies: bytes.repeat(count),
         count,
-        kind: request.answer_kind(),
+        kind: request.response_kind(),
         // The bodies of several streams come in frames between each other.
-        has_large_answer: !C::HAS_STREAMS && exchange::has_large_answer(plan, asked),
+        has_large_response: !C::HAS_STREAMS && exchange::has_large_response(plan, asked),
         is_idempotent: request.is_idempotent(),
         template,
     }
@@ -134,7 +135,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         tally.reserve();
         let window = plan.window() as usize;
         let mut values = ValuesToFill::new(seed);
-        let encoded = { encoded.into_iter().zip(&plan.requests) }
+        let encoded = encoded
+            .into_iter()
+            .zip(&plan.requests)
             .map(|(bytes, asked)| encoded_of::<C>(&plan, asked, &bytes, &mut values))
             .collect();
         Pool {
@@ -158,9 +161,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             tally,
             progress: Progress::idle(),
             dispatcher: Dispatcher::none(),
-            company: Company::alone(),
+            participants: Participants::alone(),
             course: CourseKeeper::none(),
-            census: Census::default(),
+            connection_counts: ConnectionCounts::default(),
             opening_share: ScheduleShare::WHOLE,
             opening_part: OpeningPart::of(&Arc::default()),
             suspended_since: Nanos(0),
@@ -181,13 +184,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// Whether the census is what a count of all slots gives.
     #[cfg(test)]
-    pub(crate) fn is_census_right(&self) -> bool {
+    pub(crate) fn are_connection_counts_right(&self) -> bool {
         let count = |state| self.slots.iter().filter(|slot| slot.state == state).count();
-        let Census {
+        let ConnectionCounts {
             connecting,
             standing,
             ..
-        } = self.census;
+        } = self.connection_counts;
         (connecting, standing) == (count(SlotState::Connecting), count(SlotState::Standing))
     }
 
@@ -197,8 +200,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Says with whom the next slice is run.
-    pub(crate) fn joins(&mut self, company: Company) {
-        self.company = company;
+    pub(crate) fn joins(&mut self, participants: Participants) {
+        self.participants = participants;
     }
 
     /// Counts anew, from the start of a slice.
@@ -217,7 +220,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     pub(crate) fn standing(&self) -> usize {
-        self.census.standing
+        self.connection_counts.standing
     }
 
     /// What was waited awake since this was last asked.
@@ -263,7 +266,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             let token = self.slots[index].token(index);
             self.io.close(token);
         }
-        self.census.leaves(self.slots[index].state);
+        self.connection_counts.leaves(self.slots[index].state);
         self.slots[index].close();
     }
 
@@ -273,17 +276,18 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.close(index);
         let flights = &self.slots[index].flights;
         self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
-        let began = match flights.iter().any(|flight| flight.sampled) {
+        let began = if flights.iter().any(|flight| flight.sampled) {
             // In a large batch it may begin long after what made it due.
-            true => self.io.now(),
-            false => now,
+            self.io.now()
+        } else {
+            now
         };
         let token = self.slots[index].token(index);
         match self.io.connect(token, &self.plan.address, source) {
             Ok(()) => {
                 let client = self.protocol.client(index);
                 self.slots[index].connecting(client, began);
-                self.census.begins();
+                self.connection_counts.begins();
             }
             Err(error) => self.connect_failed(index, connect_outcome(&error), now),
         }
@@ -298,7 +302,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             self.tally.handshake.record_ns(handshake.span.0);
             self.tally.resumed += u64::from(handshake.is_resumed);
             if let Some(log) = &mut self.tally.log {
-                log.agrees(|| self.io.tls_terms(slot.token(index)));
+                log.agrees(|| self.io.tls_options(slot.token(index)));
             }
         }
         if !C::HAS_HANDSHAKE {
@@ -309,7 +313,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     pub(super) fn stands(&mut self, index: usize, now: Nanos) {
-        self.census.stands();
+        self.connection_counts.stands();
         let slot = &mut self.slots[index];
         slot.state = SlotState::Standing;
         slot.refusals = 0;
@@ -334,17 +338,18 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             outcome,
             has_stood: false,
         });
-        self.census.leaves(self.slots[index].state);
+        self.connection_counts.leaves(self.slots[index].state);
         let slot = &mut self.slots[index];
         slot.close();
         if slot.flights.is_empty() {
             self.connect_failures.add(outcome);
             return;
         }
-        let doublings = match self.plan.is_to_fail() {
+        let doublings = if self.plan.is_to_fail() {
             // It is to be seen at once when the subject is back.
-            true => 0,
-            false => slot.refusals.min(REST_DOUBLINGS_MAX),
+            0
+        } else {
+            slot.refusals.min(REST_DOUBLINGS_MAX)
         };
         let rest = Nanos(REST_MIN.0 << doublings);
         slot.refusals += 1;
@@ -356,7 +361,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
 impl<I: Io, C: Protocol> Drop for Pool<I, C> {
     /// Says goodbye on every connection that stands, as far as the kernel takes it at
-    /// once, and waits for nobody's answer: what was to be measured is over.
+    /// once, and waits for nobody's response: what was to be measured is over.
     fn drop(&mut self) {
         for index in 0..self.slots.len() {
             if self.slots[index].state == SlotState::Standing {

@@ -16,10 +16,10 @@ use crate::plan::LoadPlan;
 use crate::protocol::Protocol;
 use crate::schedule::{Arrivals, ScheduleShare};
 
-/// A subject has stopped answering after this many failures per connection in a
-/// row, or when every connection timed out, without one whole answer in between.
+/// A subject has stopped responding after this many failures per connection in a
+/// row, or when every connection timed out, without one whole response in between.
 const FAILURES_PER_SLOT_MAX: usize = 3;
-/// Who has had no answer in a slice is waited for behind it for this part of a timeout,
+/// Who has had no response in a slice is waited for behind it for this part of a timeout,
 /// if the slice itself is shorter.
 const PATIENCE_OF_TIMEOUT: u64 = 20;
 /// With fewer requests due in the counted part, a rate's throughput is counted over just
@@ -51,8 +51,8 @@ pub(crate) struct SliceOutcome {
     pub(crate) end: Nanos,
     /// The end of the time over which answers are counted.
     pub(crate) counted_until: Nanos,
-    /// It ended early because no connection got an answer any more.
-    pub(crate) stopped_answering: bool,
+    /// It ended early because no connection got a response any more.
+    pub(crate) stopped_responding: bool,
 }
 
 impl WorkerSlice {
@@ -72,9 +72,10 @@ impl WorkerSlice {
             Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => {
                 let counted_s = self.end.since(self.counted_from).0 as f64 / 1e9;
                 let due = f64::from(per_s.amount()) * counted_s;
-                match due >= FLOW_MIN {
-                    true => Basis::Flow,
-                    false => Basis::Window,
+                if due >= FLOW_MIN {
+                    Basis::Flow
+                } else {
+                    Basis::Window
                 }
             }
         }
@@ -82,9 +83,10 @@ impl WorkerSlice {
 
     /// Until when requests are sent, as far as that is known beforehand.
     pub(super) fn sends_until(&self) -> Nanos {
-        match self.ends_by_requests() {
-            true => self.end,
-            false => Nanos::MAX,
+        if self.ends_by_requests() {
+            self.end
+        } else {
+            Nanos::MAX
         }
     }
 
@@ -97,7 +99,7 @@ struct RequestSlice<'p, I: Io, C: Protocol> {
     pool: &'p mut Pool<I, C>,
     slice: WorkerSlice,
     counted_until: Nanos,
-    stopped_answering: bool,
+    stopped_responding: bool,
 }
 
 impl<I: Io, C: Protocol> Driver for RequestSlice<'_, I, C> {
@@ -109,16 +111,16 @@ impl<I: Io, C: Protocol> Driver for RequestSlice<'_, I, C> {
 
     fn next_wait(&mut self, now: Nanos, is_stopped: bool) -> Option<NextWait> {
         let pool = &mut *self.pool;
-        if !self.stopped_answering && pool.has_stopped_answering(now) {
-            self.stopped_answering = true;
+        if !self.stopped_responding && pool.has_stopped_responding(now) {
+            self.stopped_responding = true;
             pool.abandon_begun_in_silence(now);
         }
-        if pool.progress.open && (self.stopped_answering || is_stopped) {
+        if pool.progress.open && (self.stopped_responding || is_stopped) {
             self.counted_until = self.counted_until.min(now);
             pool.count_unsent(now);
         }
-        let is_over = pool.is_over_unanswered(&self.slice, now);
-        if self.stopped_answering || is_stopped || is_over || pool.is_settled(now) {
+        let is_over = pool.is_over_without_response(&self.slice, now);
+        if self.stopped_responding || is_stopped || is_over || pool.is_settled(now) {
             pool.stop_load(now);
         }
         if is_stopped || is_over {
@@ -139,7 +141,7 @@ impl<I: Io, C: Protocol> Driver for RequestSlice<'_, I, C> {
         }
         pool.check_due(now);
         if pool.needs_no_load(now) {
-            pool.company.leave();
+            pool.participants.leave();
         }
         if !pool.is_settled(now) {
             pool.dispatch(now);
@@ -160,19 +162,19 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.begin_slice(&slice);
         let mut requests = RequestSlice {
             counted_until: slice.end,
-            stopped_answering: false,
+            stopped_responding: false,
             slice,
             pool: self,
         };
         let now = event_loop(&mut requests, stop);
         let RequestSlice {
             mut counted_until,
-            stopped_answering,
+            stopped_responding,
             ..
         } = requests;
         self.tally.paused_ns = self.waiter.late_ns();
         self.stop_load(now);
-        self.course.finish(now, &mut self.tally, &self.company);
+        self.course.finish(now, &mut self.tally, &self.participants);
         self.suspended_since = now;
         for _ in 0..std::mem::take(&mut self.unsolicited) {
             self.tally.discarded.add(Outcome::Unsolicited);
@@ -188,7 +190,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 Basis::Requests => end,
                 Basis::Completions | Basis::Flow | Basis::Window => Nanos::MAX,
             }),
-            stopped_answering,
+            stopped_responding,
         }
     }
 
@@ -198,9 +200,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.begin_tally(slice.start);
         self.course.begin(slice, &mut self.tally);
         let length_ns = slice.end.since(slice.start).0;
-        self.tally.timeline = { self.plan.timeline }
+        self.tally.timeline = self
+            .plan
+            .timeline
             .map(|plan| Box::new(TimelineTally::new(plan, slice.start.0, length_ns)));
-        self.tally.log = { self.plan.log.as_ref() }
+        self.tally.log = self
+            .plan
+            .log
+            .as_ref()
             .map(|plan| Box::new(RequestLog::new(plan, slice.requests_max)));
         self.progress = Progress {
             open: true,
@@ -223,25 +230,26 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// A stretch of the slice is over, or it is at or behind the end of its counted part.
+    /// An interval of the slice is over, or it is at or behind the end of its counted part.
     fn reach_edge(&mut self, slice: &WorkerSlice, now: Nanos) {
-        self.course.look(now, &mut self.tally, &self.company);
+        self.course.look(now, &mut self.tally, &self.participants);
         if self.progress.open && now >= self.progress.settles {
             self.settle_clocks(slice, now);
         }
         if now >= slice.end.plus(TELL_EVERY) {
             self.tell_awaited();
         }
-        self.progress.edge = match self.progress.open {
-            true => self.progress.settles.min(now.plus(TELL_EVERY)),
-            false => now.plus(TELL_EVERY),
+        self.progress.edge = if self.progress.open {
+            self.progress.settles.min(now.plus(TELL_EVERY))
+        } else {
+            now.plus(TELL_EVERY)
         };
         self.progress.edge = self.progress.edge.min(self.course.due());
     }
 
     /// The counted part has ended, and what was due in it and not sent never will be.
     /// After as long a time again those are not waited for any more that have nothing in
-    /// flight, who think or rest, nor those that have had no answer where others had.
+    /// flight, who think or rest, nor those that have had no response where others had.
     fn settle_clocks(&mut self, slice: &WorkerSlice, now: Nanos) {
         let patience = Nanos(self.plan.timeout_ns() / PATIENCE_OF_TIMEOUT);
         if self.progress.settles == slice.end {
@@ -273,20 +281,21 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             (count + 1, oldest.min(begun))
         });
         let timeout = Nanos(self.plan.timeout_ns());
-        self.company.tells_awaited(connections, since, timeout);
+        self.participants.tells_awaited(connections, since, timeout);
     }
 
     /// Whether the load has no purpose any more, for no worker.
     fn is_settled(&self, now: Nanos) -> bool {
-        match self.progress.may_send(now) {
-            true => self.needs_no_load(now) && self.company.is_over(),
-            false => self.progress.open,
+        if self.progress.may_send(now) {
+            self.needs_no_load(now) && self.participants.is_over()
+        } else {
+            self.progress.open
         }
     }
 
     /// Whether nobody waits any longer for what was due in a slice in which the subject is
-    /// expected to fail: an answer would be late by now.
-    fn is_over_unanswered(&self, slice: &WorkerSlice, now: Nanos) -> bool {
+    /// expected to fail: a response would be late by now.
+    fn is_over_without_response(&self, slice: &WorkerSlice, now: Nanos) -> bool {
         let kept = self.plan.timeline;
         let late = kept.and_then(|plan| plan.delayed_after_ns);
         late.is_some_and(|late_ns| now >= slice.end.plus(Nanos(late_ns)))
@@ -301,9 +310,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.progress.open = false;
         match self.progress.counting.basis {
             // The others go on without its connections.
-            Basis::Requests => self.company.end(),
+            Basis::Requests => self.participants.end(),
             // All of them end together, and what it heard until then was heard.
-            Basis::Completions | Basis::Flow | Basis::Window => self.company.leave(),
+            Basis::Completions | Basis::Flow | Basis::Window => self.participants.leave(),
         }
         self.progress.counting.stop_flow(now);
         for slot in &mut self.slots {
@@ -333,20 +342,20 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// Whether no worker's connections get answers any more; a worker without any has
     /// nothing to say of that.
-    fn has_stopped_answering(&mut self, now: Nanos) -> bool {
+    fn has_stopped_responding(&mut self, now: Nanos) -> bool {
         let slots = self.slots.len();
         if !self.progress.open || slots == 0 || self.plan.is_to_fail() {
             return false;
         }
         let is_silent = self.progress.failures >= FAILURES_PER_SLOT_MAX * slots
             || self.progress.timeouts >= slots;
-        self.company.is_answered(!is_silent);
+        self.participants.has_response(!is_silent);
         if !is_silent {
             self.progress.silent_since = None;
             return false;
         }
         self.progress.silent_since.get_or_insert(now);
-        self.company.is_silent()
+        self.participants.is_silent()
     }
 
     /// The subject has fallen silent for all workers, for this one earlier than for
@@ -461,7 +470,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         // When all of them timed out the slice ends here, not after another timeout;
         // nor does it wait for another one of those that do not answer at its end.
         let is_over = now >= self.progress.counting.end;
-        if is_over || self.has_stopped_answering(now) {
+        if is_over || self.has_stopped_responding(now) {
             let counting = &mut self.progress.counting;
             for index in free {
                 self.slots[index].clock.stops(counting, now);

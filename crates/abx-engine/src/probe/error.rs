@@ -1,4 +1,4 @@
-//! Why a probe has no answer.
+//! Why a probe has no response.
 
 use std::io;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use abx_wire::{http1, http2 as streams, websocket as wire};
 
 use crate::io::{TlsPlanError, remedy};
 
-/// Why there was no whole answer.
+/// Why there was no whole response.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// Nobody listens.
@@ -19,7 +19,7 @@ pub enum ProbeError {
          whether the server accepts connections", .0.as_millis()
     )]
     Unconnected(Duration),
-    /// No answer within the time.
+    /// No response within the time.
     #[error("no whole answer within {} ms", .0.as_millis())]
     Timeout(Duration),
     /// Somebody stopped it.
@@ -40,7 +40,7 @@ pub enum ProbeError {
     /// What came breaks the rules of HTTP/2, or is none.
     #[error("the server does not speak HTTP/2 as it should: {0}")]
     Http2(streams::Fault),
-    /// The connection stood, and the request's stream had no right answer.
+    /// The connection stood, and the request's stream had no correct response.
     #[error("the request was not answered: {0}")]
     Stream(streams::StreamFault),
     /// The connection was closed without a word of HTTP/2.
@@ -49,7 +49,7 @@ pub enum ProbeError {
          this port; without --http2 (`protocol` in a study file) HTTP/1.1 is spoken"
     )]
     NoHttp2,
-    /// The connection was closed before the answer was whole.
+    /// The connection was closed before the response was whole.
     #[error("the connection was closed before the answer was whole")]
     EndedStream,
     /// The server allows not one request.

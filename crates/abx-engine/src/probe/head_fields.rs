@@ -1,11 +1,11 @@
-//! What the head of an answer says to people beside its status.
+//! What the head of a response says to people beside its status.
 
-use abx_wire::http1::answer_header;
+use abx_wire::http1::response_header;
 
-/// Bytes of an answer that are kept for a look at its headers.
+/// Bytes of a response that are kept for a look at its headers.
 pub(super) const START_BYTES: usize = 16 * 1024;
 
-/// Fields of an answer's head, each `None` where it is not there.
+/// Fields of a response's head, each `None` where it is not there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadFields {
     /// Mostly the server's name and version (`Server`).
@@ -17,9 +17,9 @@ pub struct HeadFields {
 }
 
 impl HeadFields {
-    /// Those of an answer that begins with these bytes.
+    /// Those of a response that begins with these bytes.
     pub(super) fn of(start: &[u8]) -> HeadFields {
-        let field = |name| answer_header(start, name).map(shortened);
+        let field = |name| response_header(start, name).map(shortened);
         HeadFields {
             server: field("server"),
             location: field("location"),
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn each_field_is_found_by_its_name_in_any_case() {
-        // Method: an answer with all of them, and one with none.
+        // Method: a response with all of them, and one with none.
         let start = b"HTTP/1.1 405 No\r\nserver: s/1\r\nLOCATION: /a\r\nAllow: GET, HEAD\r\n\r\n";
         let found = HeadFields {
             server: Some("s/1".to_owned()),

@@ -3,13 +3,13 @@
 use abx_sys::ServerAddress;
 use abx_wire::http1::{Client, Event, Fault};
 
-use super::answer::{Answer, AnswerBody};
 use super::error::ProbeError;
 use super::head_fields::{HeadFields, START_BYTES};
 use super::line::{Patience, ProbeConnection};
+use super::response::{Response, ResponseBody};
 use crate::plan::{RequestPlan, TlsPlan};
 
-/// Asks once, and reads the answer to its end.
+/// Asks once, and reads the response to its end.
 ///
 /// # Errors
 /// As [`super::probe`].
@@ -18,13 +18,13 @@ pub(super) fn probe_http1(
     tls: Option<&TlsPlan>,
     request: &RequestPlan,
     patience: Patience,
-) -> Result<Answer, ProbeError> {
+) -> Result<Response, ProbeError> {
     let bytes = request.encode(false)?;
     let mut line = ProbeConnection::connect(address, tls, patience)?;
     line.send(&bytes)?;
     let mut client = Client::new();
-    client.expect(request.answer_kind());
-    let mut body = AnswerBody::default();
+    client.expect(request.response_kind());
+    let mut body = ResponseBody::default();
     let mut buffer = Vec::new();
     // The first bytes, which mostly hold the whole head.
     let mut start: Vec<u8> = Vec::new();

@@ -3,13 +3,13 @@
 use abx_sys::ServerAddress;
 use abx_wire::http2::{Client, Event};
 
-use super::answer::{Answer, AnswerBody};
 use super::error::ProbeError;
 use super::head_fields::HeadFields;
 use super::line::{Patience, ProbeConnection};
+use super::response::{Response, ResponseBody};
 use crate::plan::{RequestPlan, TlsPlan};
 
-/// Asks once, when the server's settings have come, and reads the answer to its end.
+/// Asks once, when the server's settings have come, and reads the response to its end.
 ///
 /// # Errors
 /// As [`super::probe`].
@@ -18,13 +18,13 @@ pub(super) fn probe_http2(
     tls: Option<&TlsPlan>,
     request: &RequestPlan,
     patience: Patience,
-) -> Result<Answer, ProbeError> {
+) -> Result<Response, ProbeError> {
     let encoded = request.encode_stream(tls.is_some())?;
     let mut out = Vec::new();
     let mut client = Client::open(&mut out);
     client.keep_heads();
     let mut line = ProbeConnection::connect(address, tls, patience)?;
-    let mut body = AnswerBody::default();
+    let mut body = ResponseBody::default();
     let mut buffer = Vec::new();
     let mut said = HeadFields::default();
     loop {
@@ -32,9 +32,10 @@ pub(super) fn probe_http2(
         out.clear();
         line.receive(&mut buffer)?;
         if buffer.is_empty() {
-            return Err(match client.is_open() {
-                true => ProbeError::EndedStream,
-                false => ProbeError::NoHttp2,
+            return Err(if client.is_open() {
+                ProbeError::EndedStream
+            } else {
+                ProbeError::NoHttp2
             });
         }
         let mut input = &buffer[..];

@@ -25,7 +25,7 @@ const TOKEN: Token = Token {
 /// How long a probe waits: until its time is over, or somebody stops it.
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
-    /// From before the connect to the end of the answer.
+    /// From before the connect to the end of the response.
     pub timeout: Duration,
     /// Who may stop it before that.
     pub stopper: Option<&'a Stopper>,

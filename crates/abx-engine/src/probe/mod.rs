@@ -1,34 +1,34 @@
 //! One request outside of any load: is it ready, and what does it answer?
 
-mod answer;
 mod error;
 mod head_fields;
 mod http1;
 mod http2;
 mod line;
+mod response;
 mod websocket;
 
 use abx_sys::ServerAddress;
 
 use crate::plan::{HttpVersion, RequestPlan, TlsPlan};
 
-pub use answer::{Answer, BODY_START_BYTES};
 pub use error::ProbeError;
 pub use head_fields::HeadFields;
 pub use line::Patience;
-pub use websocket::{Echo, WebSocketAnswer, probe_websocket};
+pub use response::{BODY_START_BYTES, Response};
+pub use websocket::{Echo, WebSocketResponse, probe_websocket};
 
-/// Asks once on a fresh connection, which the server is asked to close, and reads the answer to its end.
+/// Asks once on a fresh connection, which the server is asked to close, and reads the response to its end.
 /// The connection is encrypted as `tls` says.
 ///
 /// # Errors
-/// One [`ProbeError`] for each way in which no whole answer comes.
+/// One [`ProbeError`] for each way in which no whole response comes.
 pub fn probe<'a>(
     address: impl Into<ServerAddress>,
     tls: Option<&TlsPlan>,
     request: &RequestPlan,
     patience: impl Into<Patience<'a>>,
-) -> Result<Answer, ProbeError> {
+) -> Result<Response, ProbeError> {
     let (address, patience) = (address.into(), patience.into());
     match request.version {
         HttpVersion::Http2 => http2::probe_http2(address, tls, request, patience),

@@ -20,11 +20,11 @@ use crate::random::Random;
 
 /// What a WebSocket answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebSocketAnswer {
-    /// The status of the handshake's answer: 101 when it stands, and another one
+pub struct WebSocketResponse {
+    /// The status of the handshake's response: 101 when it stands, and another one
     /// when it was refused.
     pub status: u16,
-    /// What the head of the handshake's answer says.
+    /// What the head of the handshake's response says.
     pub said: HeadFields,
     /// The first message that came behind ours; `None` when none was sent.
     pub echo: Option<Echo>,
@@ -46,10 +46,10 @@ pub struct Echo {
 /// Opens a WebSocket with the path, host and headers of `request`, sends `message`,
 /// whose bytes follow from `seed`, awaits what comes back, and closes.
 ///
-/// A handshake that is answered with another status is an answer, without an echo.
+/// A handshake that is answered with another status is a response, without an echo.
 ///
 /// # Errors
-/// One [`ProbeError`] for each way in which no whole answer comes.
+/// One [`ProbeError`] for each way in which no whole response comes.
 pub fn probe_websocket<'a>(
     address: impl Into<ServerAddress>,
     tls: Option<&TlsPlan>,
@@ -57,7 +57,7 @@ pub fn probe_websocket<'a>(
     message: Option<Message>,
     seed: u64,
     patience: impl Into<Patience<'a>>,
-) -> Result<WebSocketAnswer, ProbeError> {
+) -> Result<WebSocketResponse, ProbeError> {
     let opening = request.opening().encode()?;
     let longest = message.map_or(0, |message| u64::from(message.bytes));
     let usual = SizeLimits::default();
@@ -96,7 +96,7 @@ impl ProbeProtocol<'_> {
     fn follow(
         mut self,
         message: Option<(Message, Vec<u8>)>,
-    ) -> Result<WebSocketAnswer, ProbeError> {
+    ) -> Result<WebSocketResponse, ProbeError> {
         let mut buffer = Vec::new();
         loop {
             self.line.send(&std::mem::take(&mut self.out))?;
@@ -105,7 +105,7 @@ impl ProbeProtocol<'_> {
                 self.start.extend_from_slice(&buffer);
             }
             if let Some((status, echo)) = self.take(&buffer, message.as_ref())? {
-                return self.answer(status, echo);
+                return self.response(status, echo);
             }
             if buffer.is_empty() {
                 return Err(ProbeError::WebSocket(Fault::ClosedEarly));
@@ -151,7 +151,11 @@ impl ProbeProtocol<'_> {
     }
 
     /// All has come: takes leave, which nobody waits for.
-    fn answer(mut self, status: u16, echo: Option<Echo>) -> Result<WebSocketAnswer, ProbeError> {
+    fn response(
+        mut self,
+        status: u16,
+        echo: Option<Echo>,
+    ) -> Result<WebSocketResponse, ProbeError> {
         let elapsed = self.line.elapsed();
         let normal = Close {
             code: Some(CloseCode::NORMAL),
@@ -161,7 +165,7 @@ impl ProbeProtocol<'_> {
             // It has answered; whether it hears the end is of no matter.
             let _ = self.line.send(&self.out);
         }
-        Ok(WebSocketAnswer {
+        Ok(WebSocketResponse {
             status,
             said: HeadFields::of(&self.start),
             echo,

@@ -1,23 +1,24 @@
-//! Is this the answer that was expected?
+//! Is this the response that was expected?
 
 use abx_evidence::{Outcome, Tally};
 use abx_wire::http1;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::plan::ExpectedAnswer;
+use crate::plan::ExpectedResponse;
 use crate::random::Random;
 
-/// Judges a whole answer. `hash` is there when its body was hashed, `tally` when it counts.
+/// Judges a whole response. `hash` is there when its body was hashed, `tally` when it counts.
 #[inline]
 pub(crate) fn outcome(
-    expect: &ExpectedAnswer,
+    expect: &ExpectedResponse,
     done: &http1::Done,
     hash: Option<u64>,
     tally: Option<&mut Tally>,
 ) -> Outcome {
-    match expect.status.accepts(done.status) {
-        true => body(expect, done.body_bytes, hash),
-        false => wrong_status(done.status, tally),
+    if expect.status.accepts(done.status) {
+        body(expect, done.body_bytes, hash)
+    } else {
+        wrong_status(done.status, tally)
     }
 }
 
@@ -30,9 +31,9 @@ fn wrong_status(status: u16, tally: Option<&mut Tally>) -> Outcome {
     Outcome::WrongStatus
 }
 
-/// Judges the body of a whole answer by its length, and by its hash if that is there.
+/// Judges the body of a whole response by its length, and by its hash if that is there.
 #[inline]
-pub(crate) fn body(expect: &ExpectedAnswer, bytes: u64, hash: Option<u64>) -> Outcome {
+pub(crate) fn body(expect: &ExpectedResponse, bytes: u64, hash: Option<u64>) -> Outcome {
     let Some(body) = expect.body else {
         return Outcome::Ok;
     };
@@ -79,7 +80,7 @@ impl Sampler {
         sampler
     }
 
-    /// Whether the next answer is hashed.
+    /// Whether the next response is hashed.
     pub(crate) fn draw(&mut self) -> bool {
         if self.every == 0 {
             return false;
@@ -123,14 +124,14 @@ mod tests {
 
     #[test]
     fn every_check_has_its_outcome() {
-        // Method: one answer, each expectation broken in turn; which status came is counted
+        // Method: one response, each expectation broken in turn; which status came is counted
         // where the request counts.
         let done = http1::Done {
             status: 200,
             body_bytes: 5,
             reusable: true,
         };
-        let expect = |status: u16, bytes, xxh3| ExpectedAnswer {
+        let expect = |status: u16, bytes, xxh3| ExpectedResponse {
             status: status.into(),
             body: Some(BodyIdentity { bytes, xxh3 }),
         };

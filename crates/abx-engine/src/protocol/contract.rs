@@ -1,7 +1,7 @@
 //! What a pool asks of a protocol.
 
 use abx_evidence::Outcome;
-use abx_wire::http1::AnswerKind;
+use abx_wire::http1::ResponseKind;
 use abx_wire::http2::EncodedRequest;
 
 use super::intake::{Intake, StreamState};
@@ -46,8 +46,8 @@ pub(crate) trait Protocol: Sized + 'static {
     /// word for it.
     fn begin_close(_: &mut Self::Client) {}
 
-    /// A request was handed over: its answer is awaited, behind those that already are.
-    fn expect(client: &mut Self::Client, kind: AnswerKind);
+    /// A request was handed over: its response is awaited, behind those that already are.
+    fn expect(client: &mut Self::Client, kind: ResponseKind);
 
     /// Begins a stream with this request of the load, which goes to the outbox, and
     /// answers its number; `None` when the peer allows no further one now.

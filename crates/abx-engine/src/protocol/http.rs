@@ -1,7 +1,7 @@
-//! Requests of HTTP/1.x, and how their answers are read.
+//! Requests of HTTP/1.x, and how their responses are read.
 
 use abx_evidence::Outcome;
-use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, HeadMemo};
+use abx_wire::http1::{Client, Done, Event, Fault, HeadMemo, ResponseKind};
 
 use super::contract::Protocol;
 use crate::protocol::check;
@@ -28,12 +28,12 @@ impl Protocol for Http {
     }
 
     #[inline(always)]
-    fn expect(client: &mut Client, kind: AnswerKind) {
+    fn expect(client: &mut Client, kind: ResponseKind) {
         client.expect(kind);
     }
 
     fn has_begun(client: &Client) -> bool {
-        client.has_answer_started()
+        client.has_response_started()
     }
 
     #[inline(always)]
@@ -63,15 +63,16 @@ impl Intake<'_, Http> {
     #[inline(always)]
     fn take(&mut self, mut input: &[u8]) -> StreamState {
         let mut uncounted = input.len();
-        let mut answer = input;
+        let mut response = input;
         while let Some(end) = self.next_end(&mut input) {
             let done = match end {
                 Ok(done) => done,
                 Err(fault) => {
                     self.received(uncounted as u64);
-                    return StreamState::Broken(match self.slot.flights.is_empty() {
-                        true => Outcome::Unsolicited,
-                        false => fault_outcome(fault),
+                    return StreamState::Broken(if self.slot.flights.is_empty() {
+                        Outcome::Unsolicited
+                    } else {
+                        fault_outcome(fault)
                     });
                 }
             };
@@ -80,16 +81,16 @@ impl Intake<'_, Http> {
                 && !input.is_empty()
                 && let Some(Event::Failed(fault)) = self.next(&mut input)
             {
-                // What nobody asked for came behind it: no right answer.
+                // What nobody asked for came behind it: no correct response.
                 self.received(uncounted as u64);
                 return StreamState::Broken(fault_outcome(fault));
             }
             let goes_on = self.goes_on(&done);
-            // What stands behind the connection's last answer is not read.
+            // What stands behind the connection's last response is not read.
             let behind = if goes_on { input.len() } else { 0 };
             self.received((uncounted - behind) as u64);
             uncounted = behind;
-            self.answered(&done, answer);
+            self.responded(&done, response);
             if !goes_on {
                 self.note_closing(&done);
                 return StreamState::Over;
@@ -97,14 +98,14 @@ impl Intake<'_, Http> {
             if is_last {
                 return StreamState::More;
             }
-            answer = input;
+            response = input;
         }
         self.received(uncounted as u64);
-        self.note_first_byte(answer);
+        self.note_first_byte(response);
         StreamState::More
     }
 
-    /// How the next answer ends, its body hashed on the way; `None` when it goes on
+    /// How the next response ends, its body hashed on the way; `None` when it goes on
     /// behind these bytes.
     #[inline(always)]
     fn next_end(&mut self, input: &mut &[u8]) -> Option<Result<Done, Fault>> {
@@ -150,20 +151,20 @@ impl Intake<'_, Http> {
             match self.slot.client.eof() {
                 Some(Event::Done(done)) => {
                     let goes_on = self.goes_on(&done);
-                    self.answered(&done, &[]);
+                    self.responded(&done, &[]);
                     if !goes_on {
                         self.note_closing(&done);
                         return StreamState::Over;
                     }
                 }
                 Some(Event::Failed(fault)) => return StreamState::Broken(fault_outcome(fault)),
-                // The end of a connection that awaits nothing ends no answer.
+                // The end of a connection that awaits nothing ends no response.
                 _ => return StreamState::Broken(Outcome::EarlyClose),
             }
         }
     }
 
-    /// Whether the connection goes on behind the first flight's whole answer.
+    /// Whether the connection goes on behind the first flight's whole response.
     fn goes_on(&self, done: &Done) -> bool {
         // What is left of a request would run into the next one.
         let was_sent = self.slot.unsent_bytes == 0
@@ -173,14 +174,14 @@ impl Intake<'_, Http> {
         was_sent && done.reusable && self.plan.keep_alive
     }
 
-    /// Counts an answer that ended a connection which was to be kept.
+    /// Counts a response that ended a connection which was to be kept.
     #[cold]
     fn note_closing(&mut self, done: &Done) {
         let is_peers_wish = self.plan.keep_alive && !done.reusable;
         self.tally.closing += u64::from(is_peers_wish);
     }
 
-    /// Takes note of an answer that is looked at more closely.
+    /// Takes note of a response that is looked at more closely.
     #[cold]
     fn note_response(&mut self, done: &Done) {
         if let Some(log) = &mut self.tally.log {
@@ -188,10 +189,10 @@ impl Intake<'_, Http> {
         }
     }
 
-    /// Ends the first flight with its whole answer, of which these bytes were received last,
+    /// Ends the first flight with its whole response, of which these bytes were received last,
     /// with what stands behind it.
     #[inline(always)]
-    fn answered(&mut self, done: &Done, received: &[u8]) {
+    fn responded(&mut self, done: &Done, received: &[u8]) {
         if self.slot.is_sampled() {
             self.note_response(done);
         }
@@ -201,7 +202,7 @@ impl Intake<'_, Http> {
     }
 }
 
-/// What an answer came to that is none.
+/// What a response came to that is none.
 pub(crate) fn fault_outcome(fault: Fault) -> Outcome {
     match fault {
         Fault::ClosedIdle | Fault::ClosedEarly => Outcome::EarlyClose,

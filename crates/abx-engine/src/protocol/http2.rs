@@ -6,7 +6,7 @@
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
-use abx_wire::http1::{AnswerKind, Done};
+use abx_wire::http1::{Done, ResponseKind};
 use abx_wire::http2::{Client, EncodedRequest, Event, Fault, StreamFault};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -23,11 +23,11 @@ pub(crate) struct Http2 {
 pub(crate) struct StreamsEnd {
     client: Client,
     outbox: Vec<u8>,
-    /// The streams that are looked at more closely and whose answers have begun.
+    /// The streams that are looked at more closely and whose responses have begun.
     sampled: Vec<SampledStream>,
 }
 
-/// An answer that is looked at more closely, whose head came.
+/// A response that is looked at more closely, whose head came.
 struct SampledStream {
     number: u32,
     first_byte: Nanos,
@@ -69,7 +69,7 @@ impl Protocol for Http2 {
         end.client.close(&mut end.outbox);
     }
 
-    fn expect(_: &mut StreamsEnd, _: AnswerKind) {}
+    fn expect(_: &mut StreamsEnd, _: ResponseKind) {}
 
     #[inline(always)]
     fn begin_stream(&mut self, end: &mut StreamsEnd, request: usize) -> Option<u32> {
@@ -130,21 +130,22 @@ impl Intake<'_, Http2> {
                 Event::StreamFailed { stream, fault } => (stream, Err(fault)),
                 Event::Failed(fault) => {
                     self.received(uncounted as u64);
-                    return StreamState::Broken(match self.slot.is_idle() {
-                        true => Outcome::Unsolicited,
-                        false => fault_outcome(fault),
+                    return StreamState::Broken(if self.slot.is_idle() {
+                        Outcome::Unsolicited
+                    } else {
+                        fault_outcome(fault)
                     });
                 }
             };
-            let (stream, answer) = ended;
+            let (stream, response) = ended;
             let place = self.slot.flights.place_of(stream);
             let place = place.expect("each stream carries a flight");
             self.slot.flights.advance(place);
             self.received((uncounted - input.len()) as u64);
             uncounted = input.len();
-            match answer {
+            match response {
                 Ok(done) => {
-                    self.answered(stream, &done);
+                    self.responded(stream, &done);
                     if !self.plan.keep_alive {
                         return StreamState::Over;
                     }
@@ -159,9 +160,10 @@ impl Intake<'_, Http2> {
         self.received(uncounted as u64);
         // Those of one receive are one failure: they had one cause.
         self.progress.failures += usize::from(has_failed);
-        match self.slot.client.client.is_over() {
-            false => StreamState::More,
-            true => self.over(),
+        if self.slot.client.client.is_over() {
+            self.over()
+        } else {
+            StreamState::More
         }
     }
 
@@ -205,8 +207,8 @@ impl Intake<'_, Http2> {
         }
     }
 
-    /// Ends the first flight, which this stream carries, with its whole answer.
-    fn answered(&mut self, stream: u32, done: &Done) {
+    /// Ends the first flight, which this stream carries, with its whole response.
+    fn responded(&mut self, stream: u32, done: &Done) {
         if self.slot.is_sampled()
             && let Some(one) = self.take_sampled(stream)
         {

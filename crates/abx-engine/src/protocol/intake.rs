@@ -1,7 +1,7 @@
 //! What received bytes are to the flights of one slot.
 //!
 //! It sends nothing and closes nothing, so it reads the bytes where the back end
-//! has them: several answers of one receive are ended one by one, and only then
+//! has them: several responses of one receive are ended one by one, and only then
 //! does the pool go on with the connection.
 
 use abx_evidence::{Outcome, PhaseSplit, Tally};
@@ -11,21 +11,21 @@ use abx_wire::http1::server_timings;
 use crate::connection::encoded::Encoded;
 use crate::connection::progress::Progress;
 use crate::connection::slot::{ConnectionUse, Slot};
-use crate::plan::{ExpectedAnswer, LoadPlan};
+use crate::plan::{ExpectedResponse, LoadPlan};
 use crate::protocol::Protocol;
 use crate::protocol::check::Hashers;
 
-/// What the bytes of one receive amounted to, beside whole answers.
+/// What the bytes of one receive amounted to, beside whole responses.
 pub(crate) enum StreamState {
     More,
-    /// The last answer was whole and ended the connection, so that those behind
+    /// The last response was whole and ended the connection, so that those behind
     /// it will not come (RFC 9112, section 9.6).
     Over,
     /// The connection is of no further use.
     Broken(Outcome),
 }
 
-/// One slot and what takes note of its answers.
+/// One slot and what takes note of its responses.
 pub(crate) struct Intake<'a, C: Protocol> {
     pub(crate) slot: &'a mut Slot<C::Client>,
     pub(crate) plan: &'a LoadPlan,
@@ -36,7 +36,7 @@ pub(crate) struct Intake<'a, C: Protocol> {
     pub(crate) progress: &'a mut Progress,
     pub(crate) window: usize,
     pub(crate) now: Nanos,
-    pub(crate) answers: usize,
+    pub(crate) responses: usize,
 }
 
 impl<C: Protocol> Intake<'_, C> {
@@ -54,7 +54,7 @@ impl<C: Protocol> Intake<'_, C> {
         }
     }
 
-    /// The answer of the first flight goes on behind what was received, if it began:
+    /// The response of the first flight goes on behind what was received, if it began:
     /// then these bytes are its first ones, or such that came later.
     pub(crate) fn note_first_byte(&mut self, received: &[u8]) {
         if self.slot.is_sampled() && C::has_begun(&self.slot.client) {
@@ -66,7 +66,7 @@ impl<C: Protocol> Intake<'_, C> {
         }
     }
 
-    /// Ends the first flight with its whole answer, whose body has so many bytes, and of
+    /// Ends the first flight with its whole response, whose body has so many bytes, and of
     /// which these were received last; `judge` is given what was expected, the body's hash
     /// when it was hashed, and the tally when the request counts.
     #[inline(always)]
@@ -74,28 +74,28 @@ impl<C: Protocol> Intake<'_, C> {
         &mut self,
         body_bytes: u64,
         received: &[u8],
-        judge: impl FnOnce(&ExpectedAnswer, Option<u64>, Option<&mut Tally>) -> Outcome,
+        judge: impl FnOnce(&ExpectedResponse, Option<u64>, Option<&mut Tally>) -> Outcome,
     ) {
-        self.answers += 1;
+        self.responses += 1;
         self.slot.usage = ConnectionUse::Used;
-        let hash = match self.slot.is_sampled() {
-            true => {
-                // Streams do not wait for their turn.
-                let before = match C::HAS_STREAMS {
-                    true => Nanos(0),
-                    false => self.slot.clock.last(),
-                };
-                let (tally, hashers) = (&mut *self.tally, &mut *self.hashers);
-                look_closer(self.slot, tally, hashers, (before, self.now), received)
-            }
-            false => None,
+        let hash = if self.slot.is_sampled() {
+            // Streams do not wait for their turn.
+            let before = if C::HAS_STREAMS {
+                Nanos(0)
+            } else {
+                self.slot.clock.last()
+            };
+            let (tally, hashers) = (&mut *self.tally, &mut *self.hashers);
+            look_closer(self.slot, tally, hashers, (before, self.now), received)
+        } else {
+            None
         };
         let flight = self.slot.flights.first();
         let flight = flight.expect("an answer belongs to a flight");
         if flight.counted {
             self.tally.body_bytes += body_bytes;
         }
-        self.progress.answered();
+        self.progress.responded();
         self.progress.in_flight -= 1;
         let expect = &self.plan.requests[flight.request].expect;
         let counts = flight.counted.then_some(&mut *self.tally);
@@ -109,10 +109,10 @@ impl<C: Protocol> Intake<'_, C> {
         self.slot.complete(self.window, self.now);
     }
 
-    /// Ends the first flight without a whole answer, and its connection goes on.
+    /// Ends the first flight without a whole response, and its connection goes on.
     #[cold]
     pub(crate) fn failed(&mut self, outcome: Outcome) {
-        self.answers += 1;
+        self.responses += 1;
         let Some(flight) = self.slot.flights.first() else {
             return;
         };
@@ -127,7 +127,7 @@ impl<C: Protocol> Intake<'_, C> {
 }
 
 /// Takes note of where the time of a slot's first flight went, which is in the
-/// sample and has its whole answer; the last one before it was whole at `before`. Answers the
+/// sample and has its whole response; the last one before it was whole at `before`. Answers the
 /// hash of its body, if it has one.
 #[cold]
 fn look_closer<T>(
@@ -161,7 +161,7 @@ fn look_closer<T>(
     Some(hash)
 }
 
-/// Takes note of how an answer begins.
+/// Takes note of how a response begins.
 #[cold]
 fn note_beginning(tally: &mut Tally, received: &[u8]) {
     if let Some(log) = &mut tally.log {

@@ -15,9 +15,10 @@ const VISIBLE: (u8, u8) = (b'!', b'~');
 #[must_use]
 pub fn payload(message: Message, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
-    let (first, end) = match message.is_text() {
-        true => (VISIBLE.0, u64::from(VISIBLE.1 - VISIBLE.0) + 1),
-        false => (0, 256),
+    let (first, end) = if message.is_text() {
+        (VISIBLE.0, u64::from(VISIBLE.1 - VISIBLE.0) + 1)
+    } else {
+        (0, 256)
     };
     let byte = |_| first + u8::try_from(random.below(end)).expect("below 256");
     (0..message.bytes).map(byte).collect()
@@ -25,9 +26,10 @@ pub fn payload(message: Message, seed: u64) -> Vec<u8> {
 
 /// How it is marked in its frame.
 pub(crate) fn frame_kind(message: Message) -> MessageKind {
-    match message.is_text() {
-        true => MessageKind::Text,
-        false => MessageKind::Binary,
+    if message.is_text() {
+        MessageKind::Text
+    } else {
+        MessageKind::Binary
     }
 }
 

@@ -1,10 +1,10 @@
 //! WebSocket: messages and their echoes over connections that a handshake opens.
 //!
-//! What the server is to be told at once (the handshake, pongs, the answer to a
+//! What the server is to be told at once (the handshake, pongs, the response to a
 //! close) the parser writes to [`Talker::outbox`]; the pool sends it between messages.
 
 use abx_evidence::{Outcome, Shape};
-use abx_wire::http1::AnswerKind;
+use abx_wire::http1::ResponseKind;
 use abx_wire::websocket::{
     Client, ClientOptions, Close, CloseCode, EncodedOpening, Event, Fault, Masking, Message,
     MessageKind, NONCE_BYTES, SizeLimits,
@@ -162,7 +162,7 @@ impl Protocol for WebSocket {
         let _ = talker.socket.close(close, &mut talker.outbox);
     }
 
-    fn expect(_: &mut Talker, _: AnswerKind) {}
+    fn expect(_: &mut Talker, _: ResponseKind) {}
 
     fn has_begun(talker: &Talker) -> bool {
         talker.has_begun
@@ -197,7 +197,7 @@ impl Protocol for WebSocket {
                     continue;
                 }
                 Event::Open => {
-                    // The handshake's answer belongs to no message.
+                    // The handshake's response belongs to no message.
                     uncounted = input.len();
                     continue;
                 }
@@ -207,7 +207,7 @@ impl Protocol for WebSocket {
                     let behind = intake.behind_last(&mut input);
                     uncounted = input.len();
                     if behind == Some(Behind::Message) {
-                        // What nobody asked for came behind it: no right answer.
+                        // What nobody asked for came behind it: no correct response.
                         StreamState::Broken(Outcome::Malformed)
                     } else if let Err(outcome) = intake.message(&message, received) {
                         StreamState::Broken(outcome)
@@ -305,10 +305,11 @@ impl Intake<'_, WebSocket> {
             return Err(Outcome::Malformed);
         }
         self.whole(message.bytes, &[], |expect, hash, _| {
-            match message.kind == kind {
-                true => check::body(expect, message.bytes, hash),
+            if message.kind == kind {
+                check::body(expect, message.bytes, hash)
+            } else {
                 // A text and a binary message of the same bytes are two things.
-                false => Outcome::WrongBody,
+                Outcome::WrongBody
             }
         });
         Ok(())

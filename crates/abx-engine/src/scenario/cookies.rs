@@ -20,7 +20,7 @@ impl CookieJar {
         self.0.clear();
     }
 
-    /// Takes what a `Set-Cookie` says in the answer to a request of this path and query.
+    /// Takes what a `Set-Cookie` says in the response to a request of this path and query.
     pub(super) fn set(&mut self, line: &str, request: &str) {
         let mut parts = line.split(';');
         let pair = parts.next().and_then(|pair| pair.split_once('='));
@@ -59,7 +59,9 @@ impl CookieJar {
     /// What is sent with a request of this path and query; `None` for nothing. Longer paths
     /// come first.
     pub(super) fn header(&self, request: &str) -> Option<String> {
-        let mut fit: Vec<&Cookie> = { self.0.iter() }
+        let mut fit: Vec<&Cookie> = self
+            .0
+            .iter()
             .filter(|one| is_below(path_of(request), &one.path))
             .collect();
         fit.sort_by_key(|one| std::cmp::Reverse(one.path.len()));

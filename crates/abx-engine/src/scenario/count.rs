@@ -8,9 +8,9 @@ use super::plan::ScenarioPlan;
 use super::user::ScenarioUser;
 use crate::connection::clock::{Basis, Clock, Counting};
 use crate::plan::LoadPlan;
-use crate::pool::{Company, WorkerSlice};
+use crate::pool::{Participants, WorkerSlice};
 
-/// A subject has stopped answering after this many failures without an answer for each user,
+/// A subject has stopped responding after this many failures without a response for each user,
 /// one behind the other, or when all users waited in vain.
 const FAILURES_PER_USER_MAX: usize = 3;
 
@@ -19,17 +19,17 @@ pub(crate) struct SessionCount {
     counting: Counting,
     clocks: Vec<Clock>,
     tally: Tally,
-    company: Company,
+    participants: Participants,
     /// Nobody is waited for behind this moment.
     patience: Nanos,
-    /// Failures without an answer, one behind the other, and those of them in vain.
+    /// Failures without a response, one behind the other, and those of them in vain.
     failures: usize,
     timeouts: usize,
     /// The end of the time over which sessions are counted.
     pub(super) counted_until: Nanos,
     /// When the last session ended.
     pub(super) last: Nanos,
-    pub(super) stopped_answering: bool,
+    pub(super) stopped_responding: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) enum LoadNeed {
 impl SessionCount {
     pub(super) fn new(
         slice: &WorkerSlice,
-        company: Company,
+        participants: Participants,
         users: usize,
         load: &LoadPlan,
         plan: &ScenarioPlan,
@@ -67,13 +67,13 @@ impl SessionCount {
                     .map(|kept| Box::new(TimelineTally::new(kept, slice.start.0, length_ns))),
                 ..Tally::default()
             },
-            company,
+            participants,
             patience: slice.end.plus(patience),
             failures: 0,
             timeouts: 0,
             counted_until: slice.end,
             last: Nanos(0),
-            stopped_answering: false,
+            stopped_responding: false,
         }
     }
 
@@ -84,7 +84,7 @@ impl SessionCount {
         counts
     }
 
-    pub(super) fn is_answered(&mut self) {
+    pub(super) fn has_response(&mut self) {
         (self.failures, self.timeouts) = (0, 0);
     }
 
@@ -123,20 +123,21 @@ impl SessionCount {
         let is_silent =
             users > 0 && (self.failures >= FAILURES_PER_USER_MAX * users || self.timeouts >= users);
         if users > 0 {
-            self.company.is_answered(!is_silent);
+            self.participants.has_response(!is_silent);
         }
-        if is_silent && self.company.is_silent() {
-            self.stopped_answering = true;
+        if is_silent && self.participants.is_silent() {
+            self.stopped_responding = true;
             self.stops(now);
             return LoadNeed::Over;
         }
         let is_settled = now >= self.counting.end && self.counting.is_settled();
         if is_settled || now >= self.patience {
-            self.company.leave();
+            self.participants.leave();
         }
-        match self.company.is_over() || now >= self.patience {
-            true => LoadNeed::Over,
-            false => LoadNeed::Needed,
+        if self.participants.is_over() || now >= self.patience {
+            LoadNeed::Over
+        } else {
+            LoadNeed::Needed
         }
     }
 
@@ -146,7 +147,7 @@ impl SessionCount {
         for clock in &mut self.clocks {
             clock.stops(&mut self.counting, now);
         }
-        self.company.end();
+        self.participants.end();
     }
 
     pub(super) fn close(mut self, counted: ScenarioTally) -> Tally {
@@ -158,7 +159,7 @@ impl SessionCount {
             self.tally.connection_ns += time.unwrap_or_default().0;
         }
         self.tally.connects = counted.connections;
-        self.tally.body_bytes = { counted.steps.iter() }.map(|step| step.body_bytes).sum();
+        self.tally.body_bytes = counted.steps.iter().map(|step| step.body_bytes).sum();
         self.tally.steps = counted.steps.into_iter().map(StepTimes::from).collect();
         self.tally
     }

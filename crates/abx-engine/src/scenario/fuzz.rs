@@ -1,26 +1,26 @@
-//! What must hold for any answer of a server, called by the fuzz target and by property tests.
+//! What must hold for any response of a server, called by the fuzz target and by property tests.
 
-use abx_wire::http1::answer_headers;
+use abx_wire::http1::response_headers;
 
 use super::cookies::CookieJar;
 use crate::plan::{Extraction, ValueSource};
 
-/// Takes cookies and values from bytes that are an answer. Cookies can be sent in a header,
+/// Takes cookies and values from bytes that are a response. Cookies can be sent in a header,
 /// also where they were folded, and a value is never empty.
 ///
 /// # Panics
 /// When a promise is broken.
-pub fn any_answer(answer: &[u8]) {
+pub fn any_response(response: &[u8]) {
     let mut jar = CookieJar::default();
-    for line in answer_headers(answer, "set-cookie") {
+    for line in response_headers(response, "set-cookie") {
         jar.set(&line, "/shop/cart?x=/y");
     }
     for path in ["", "/", "/shop", "/shop/cart", "/shop/cart/all?x=/y"] {
         let header = jar.header(path).unwrap_or_default();
         assert!(!header.contains(['\r', '\n', '\0']), "{header:?}");
     }
-    let ends = answer.windows(4).position(|four| four == b"\r\n\r\n");
-    let body = ends.map_or(answer, |end| &answer[end + 4..]);
+    let ends = response.windows(4).position(|four| four == b"\r\n\r\n");
+    let body = ends.map_or(response, |end| &response[end + 4..]);
     for source in [
         ValueSource::Json(String::new()),
         ValueSource::Json("/a/0".to_owned()),
@@ -35,7 +35,7 @@ pub fn any_answer(answer: &[u8]) {
                 after: after.to_owned(),
                 before: before.to_owned(),
             };
-            let value = extraction.take(answer, body);
+            let value = extraction.take(response, body);
             assert!(value.is_none_or(|value| !value.is_empty()));
         }
     }
@@ -49,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_answer_gives_cookies_that_can_be_sent(
+        fn any_response_gives_cookies_that_can_be_sent(
             lines in prop::collection::vec(prop::collection::vec(prop::sample::select(vec![
                 "Set-Cookie: ", "a", "b", "=", ";", " ", "\r\n ", "\r\n\t", "Path=/", "path=/shop",
                 "Max-Age=0", "max-age=", "9", "-", "Expires=1970", "\u{e9}", "\"", "{\"a\":[1]}",
@@ -58,9 +58,9 @@ mod tests {
         ) {
             // Method: the fuzz target's body, on heads of the words that mean something.
             let lines: Vec<String> = lines.iter().map(|words| words.concat()).collect();
-            let answer = format!("HTTP/1.1 200 OK\r\n{}\r\n\r\n{body}", lines.join("\r\n"));
-            any_answer(answer.as_bytes());
-            any_answer(body.as_bytes());
+            let response = format!("HTTP/1.1 200 OK\r\n{}\r\n\r\n{body}", lines.join("\r\n"));
+            any_response(response.as_bytes());
+            any_response(body.as_bytes());
         }
     }
 }

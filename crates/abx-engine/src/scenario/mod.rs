@@ -2,7 +2,7 @@
 //! answer to the next, as a login needs them.
 //!
 //! A pool sends requests that were encoded before, over and over, and its unit is the request.
-//! Here the unit is the session: its next request is written when the answer before it has
+//! Here the unit is the session: its next request is written when the response before it has
 //! been read, it has a connection of its own, and one failed step ends it. The back ends and
 //! the parser are the same, and so is the loop, of which [`ScenarioRunner`] is one driver. `users.rs` runs a
 //! scenario by itself, and [`ScenarioPool`] is a pool like any other, for comparisons.

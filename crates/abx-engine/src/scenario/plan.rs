@@ -24,7 +24,7 @@ pub struct ScenarioPlan {
     /// When they begin no further session.
     pub end: ScenarioEnd,
     /// The values that a session begins with, those of [`crate::OWN_VALUES`] first, whatever stands
-    /// there; `None` for those that an answer will give.
+    /// there; `None` for those that a response will give.
     pub values: Vec<Option<String>>,
     /// The steps of a session, at least one.
     pub steps: Vec<ScenarioStep>,
@@ -40,7 +40,7 @@ pub struct ScenarioPlan {
     pub threads: usize,
     /// Processors that they are pinned to, each to one in turn; empty for all.
     pub cpus: Vec<usize>,
-    /// How they wait for answers.
+    /// How they wait for responses.
     pub wait: Wait,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A user takes a connection's place and a session that of a request, so what counts and over
 //! which time is as for any closed loop: each user from its first session that ends behind the
-//! warm-in to its first one that ends behind the end, and the load goes on until all sessions
+//! lead-in to its first one that ends behind the end, and the load goes on until all sessions
 //! that count are over (docs/statistics.md, section 2).
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::runner::ScenarioRunner;
 use super::user::ScenarioUser;
 use crate::io::{Awake, Io};
 use crate::plan::{LoadPlan, ScenarioUsers};
-use crate::pool::{Company, SliceOutcome, WorkerSlice};
+use crate::pool::{Participants, SliceOutcome, WorkerSlice};
 
 pub(crate) struct ScenarioPool<I: Io> {
     /// `None` while a slice runs.
@@ -61,10 +61,16 @@ impl<I: Io> ScenarioPool<I> {
     pub(crate) fn run(
         &mut self,
         slice: WorkerSlice,
-        company: Company,
+        participants: Participants,
         stop: &AtomicBool,
     ) -> SliceOutcome {
-        let count = SessionCount::new(&slice, company, self.users.len(), &self.load, &self.plan);
+        let count = SessionCount::new(
+            &slice,
+            participants,
+            self.users.len(),
+            &self.load,
+            &self.plan,
+        );
         let io = self.io.take().expect("one slice runs at a time");
         let users = std::mem::take(&mut self.users);
         let numbered = (&*self.next_session, u64::MAX);
@@ -76,7 +82,7 @@ impl<I: Io> ScenarioPool<I> {
         let outcome = SliceOutcome {
             end: ran.count.last.max(slice.start),
             counted_until,
-            stopped_answering: ran.count.stopped_answering,
+            stopped_responding: ran.count.stopped_responding,
         };
         self.tally = ran.count.close(ran.tally);
         self.tally.paused_ns = ran.late_ns;

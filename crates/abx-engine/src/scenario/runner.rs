@@ -9,13 +9,13 @@ use abx_wire::http1::{Done, Fault};
 
 use super::count::{LoadNeed, RanSlice, SessionCount};
 use super::plan::ScenarioPlan;
-use super::user::{Activity, LineNews, LineState, ScenarioUser, StepFault};
+use super::user::{Activity, ConnectionEvent, LineState, ScenarioUser, StepFault};
 use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Awaits, Io, Ready, Received, Token, is_cut_off, remedy};
 use crate::pool::connect_outcome;
 use crate::stopper::Stopper;
 
-/// After a session that failed without an answer its user waits so long: a server that is gone
+/// After a session that failed without a response its user waits so long: a server that is gone
 /// is not asked as fast as refusals come.
 const REST: Nanos = Nanos(100_000_000);
 
@@ -34,7 +34,7 @@ pub(crate) struct ScenarioRunner<'a, I: Io> {
     /// What a slice counts; `None` where all sessions count.
     slice: Option<SessionCount>,
     active: usize,
-    /// Those of them who wait for an answer.
+    /// Those of them who wait for a response.
     asking: usize,
     /// Looks at users that are planned, the earliest first.
     looks: Timers<u32>,
@@ -170,15 +170,16 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
 
     /// A user's next session begins, when there is one.
     fn begin(&mut self, index: usize, now: Nanos) {
-        let number = match now < self.end {
-            true => self.next_session.fetch_add(1, Ordering::Relaxed),
-            false => u64::MAX,
+        let number = if now < self.end {
+            self.next_session.fetch_add(1, Ordering::Relaxed)
+        } else {
+            u64::MAX
         };
         if number >= self.sessions_until {
             return self.leave(index);
         }
         self.users[index].begin(number, now, self.plan);
-        let is_counted = { self.slice.as_mut() }.is_none_or(|slice| slice.begins(now));
+        let is_counted = self.slice.as_mut().is_none_or(|slice| slice.begins(now));
         self.users[index].is_counted = is_counted;
         self.tally.sessions.begun += 1;
         self.go_to(index, 0, now);
@@ -216,9 +217,10 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             return self.fail(index, StepFault { failure, why }, due);
         }
         self.wake_at(index, due.plus(self.plan.timeout));
-        match is_standing {
-            true => self.send(index),
-            false => self.connect(index, due),
+        if is_standing {
+            self.send(index)
+        } else {
+            self.connect(index, due)
         }
     }
 
@@ -296,27 +298,27 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         while self.is_current(token) {
             let mut has_ended = false;
             let user = &mut self.users[index];
-            let news = match self.io.receive(token) {
+            let event = match self.io.receive(token) {
                 Received::Bytes(bytes) => user.take(bytes, self.plan),
                 Received::Nothing => return,
-                Received::Skipped(_) => LineNews::More,
+                Received::Skipped(_) => ConnectionEvent::More,
                 Received::Ended => {
                     has_ended = true;
                     user.end()
                 }
-                Received::Failed => LineNews::Failed(match self.io.take_fault(token) {
+                Received::Failed => ConnectionEvent::Failed(match self.io.take_fault(token) {
                     None => StepFault::from_outcome(Outcome::Reset, "reset by the server"),
                     Some(fault) => StepFault::from_outcome(Outcome::TlsFailed, fault.to_string()),
                 }),
             };
             let asks = user.activity == Activity::Asks;
             let is_cut_short = !user.unsent().is_empty();
-            match news {
-                LineNews::More => {}
-                LineNews::Answered(done) => self.answered(index, done, now),
+            match event {
+                ConnectionEvent::More => {}
+                ConnectionEvent::Responded(done) => self.responded(index, done, now),
                 // What comes while nothing is awaited ends the connection, and no step.
                 _ if !asks => self.close(index),
-                LineNews::Broken(Fault::ClosedIdle) if has_ended => {
+                ConnectionEvent::Broken(Fault::ClosedIdle) if has_ended => {
                     let fault = match self.io.is_acknowledged(token) {
                         _ if is_cut_short => {
                             StepFault::from_outcome(Outcome::Reset, "reset by the server")
@@ -326,9 +328,9 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                     };
                     self.lost(index, fault, now);
                 }
-                LineNews::Broken(fault) => self.lost(index, StepFault::of(fault), now),
-                LineNews::Failed(fault) => self.lost(index, fault, now),
-                LineNews::ClosedIdle => {
+                ConnectionEvent::Broken(fault) => self.lost(index, StepFault::of(fault), now),
+                ConnectionEvent::Failed(fault) => self.lost(index, fault, now),
+                ConnectionEvent::ClosedIdle => {
                     let fault = StepFault::from_outcome(Outcome::EarlyClose, NO_BYTE);
                     self.lost(index, fault, now);
                 }
@@ -338,7 +340,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
 
     /// A connection is gone with a request on it. Servers close what is idle when they like,
     /// which may cross with a request: where the connection had served before and nothing of
-    /// an answer has come, the request goes out once more, if that is the same as once
+    /// a response has come, the request goes out once more, if that is the same as once
     /// (RFC 9110, section 9.2.2).
     fn lost(&mut self, index: usize, fault: StepFault, now: Nanos) {
         let user = &mut self.users[index];
@@ -360,7 +362,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.connect(index, now);
     }
 
-    fn answered(&mut self, index: usize, done: Done, now: Nanos) {
+    fn responded(&mut self, index: usize, done: Done, now: Nanos) {
         let user = &mut self.users[index];
         user.has_served = true;
         let tally = step_of(&mut self.tally, &mut self.uncounted, user);
@@ -371,7 +373,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         tally.body_bytes += done.body_bytes;
         let checked = user.check(done.status, self.plan);
         if let Some(slice) = &mut self.slice {
-            slice.is_answered();
+            slice.has_response();
         }
         // A server may answer before it has all of a request, and then reads no other one.
         if !done.reusable || !user.unsent().is_empty() {
@@ -418,12 +420,12 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         if let Some(slice) = &mut self.slice {
             slice.ends(index, user, fault.failure.outcome(), now);
         }
-        let has_answer = match fault.failure {
+        let has_response = match fault.failure {
             StepFailure::Request(outcome) => outcome.is_completed(),
             StepFailure::MissingValue | StepFailure::BodyTooLarge => true,
             StepFailure::UnsendableValue => false,
         };
-        if has_answer || now >= self.end {
+        if has_response || now >= self.end {
             return self.begin(index, now);
         }
         user.activity = Activity::Rests;
@@ -555,10 +557,7 @@ fn step_of<'t>(
     uncounted: &'t mut ScenarioTally,
     user: &ScenarioUser,
 ) -> &'t mut StepTally {
-    let tally = match user.is_counted {
-        true => counted,
-        false => uncounted,
-    };
+    let tally = if user.is_counted { counted } else { uncounted };
     &mut tally.steps[user.step]
 }
 

@@ -6,8 +6,8 @@ use abx_evidence::Outcome;
 use abx_evidence::scenario::StepFailure;
 use abx_sys::Nanos;
 use abx_wire::http1::{
-    AnswerKind, Client, Done, Event, Fault, Persistence, Request, RequestError, Version,
-    answer_headers,
+    Client, Done, Event, Fault, Persistence, Request, RequestError, ResponseKind, Version,
+    response_headers,
 };
 
 use super::cookies::CookieJar;
@@ -60,7 +60,7 @@ pub(super) struct ScenarioUser {
 pub(super) enum Activity {
     Thinks,
     Asks,
-    /// Has no session for a moment, since one failed without an answer.
+    /// Has no session for a moment, since one failed without a response.
     Rests,
     IsDone,
 }
@@ -73,9 +73,9 @@ pub(super) enum LineState {
 }
 
 /// What bytes or an end amounted to.
-pub(super) enum LineNews {
+pub(super) enum ConnectionEvent {
     More,
-    Answered(Done),
+    Responded(Done),
     /// The connection is of no use, and why.
     Broken(Fault),
     /// It was closed while nothing was awaited.
@@ -162,7 +162,7 @@ impl ScenarioUser {
         Ok(())
     }
 
-    /// The request goes out from its beginning, and nothing of an answer is there.
+    /// The request goes out from its beginning, and nothing of a response is there.
     pub(super) fn rewind(&mut self) {
         (self.taken, self.sent) = (0, None);
         self.head.clear();
@@ -182,7 +182,7 @@ impl ScenarioUser {
     }
 
     /// So many bytes were taken, at least one. Answers whether the first one is among them.
-    pub(super) fn sends(&mut self, bytes: usize, now: Nanos, kind: AnswerKind) -> bool {
+    pub(super) fn sends(&mut self, bytes: usize, now: Nanos, kind: ResponseKind) -> bool {
         self.taken += bytes;
         let is_first = self.sent.is_none();
         if is_first {
@@ -193,11 +193,11 @@ impl ScenarioUser {
     }
 
     pub(super) fn has_begun(&self) -> bool {
-        self.sent.is_some() && self.http.awaited() > 0 && self.http.has_answer_started()
+        self.sent.is_some() && self.http.awaited() > 0 && self.http.has_response_started()
     }
 
-    pub(super) fn take(&mut self, mut input: &[u8], plan: &ScenarioPlan) -> LineNews {
-        let mut news = LineNews::More;
+    pub(super) fn take(&mut self, mut input: &[u8], plan: &ScenarioPlan) -> ConnectionEvent {
+        let mut outcome = ConnectionEvent::More;
         self.bytes += input.len() as u64;
         loop {
             let before = input;
@@ -207,13 +207,13 @@ impl ScenarioUser {
                 self.head.extend_from_slice(&before[..taken]);
             }
             match event {
-                None => return news,
+                None => return outcome,
                 // Only the final head is read later.
                 Some(Event::Interim) => self.head.clear(),
                 Some(Event::Head { .. }) => self.has_head = true,
                 Some(Event::Body(part)) => self.keep(part, plan.body_max),
-                Some(Event::Done(done)) => news = LineNews::Answered(done),
-                Some(Event::Failed(fault)) => return LineNews::Broken(fault),
+                Some(Event::Done(done)) => outcome = ConnectionEvent::Responded(done),
+                Some(Event::Failed(fault)) => return ConnectionEvent::Broken(fault),
             }
         }
     }
@@ -230,15 +230,15 @@ impl ScenarioUser {
         }
     }
 
-    pub(super) fn end(&mut self) -> LineNews {
+    pub(super) fn end(&mut self) -> ConnectionEvent {
         match self.http.eof() {
-            Some(Event::Done(done)) => LineNews::Answered(done),
-            Some(Event::Failed(fault)) => LineNews::Broken(fault),
-            _ => LineNews::ClosedIdle,
+            Some(Event::Done(done)) => ConnectionEvent::Responded(done),
+            Some(Event::Failed(fault)) => ConnectionEvent::Broken(fault),
+            _ => ConnectionEvent::ClosedIdle,
         }
     }
 
-    /// Looks at a whole answer, and takes from it what later steps need.
+    /// Looks at a whole response, and takes from it what later steps need.
     ///
     /// # Errors
     /// Why the step failed, and a sentence on it.
@@ -250,7 +250,7 @@ impl ScenarioUser {
             return Err(StepFault { failure, why });
         }
         if plan.keeps_cookies {
-            for line in answer_headers(&self.head, "set-cookie") {
+            for line in response_headers(&self.head, "set-cookie") {
                 self.cookies.set(&line, &self.target);
             }
         }
@@ -307,10 +307,11 @@ impl StepFault {
 }
 
 impl ScenarioStep {
-    pub(super) fn kind(&self) -> AnswerKind {
-        match self.method == "HEAD" {
-            true => AnswerKind::HeadOnly,
-            false => AnswerKind::WithBody,
+    pub(super) fn kind(&self) -> ResponseKind {
+        if self.method == "HEAD" {
+            ResponseKind::HeadOnly
+        } else {
+            ResponseKind::WithBody
         }
     }
 }
@@ -331,11 +332,10 @@ fn target(path: &str) -> String {
         out.push('/');
     }
     for byte in path.bytes() {
-        match byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte) {
-            true => out.push(char::from(byte)),
-            false => {
-                let _ = write!(out, "%{byte:02X}");
-            }
+        if byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte) {
+            out.push(char::from(byte))
+        } else {
+            let _ = write!(out, "%{byte:02X}");
         }
     }
     out
@@ -362,10 +362,10 @@ mod tests {
             let plan = plan(1, ScenarioEnd::AfterSessions(1));
             let mut user = ScenarioUser::new(0, &plan);
             user.connects();
-            user.sends(1, Nanos(0), AnswerKind::WithBody);
+            user.sends(1, Nanos(0), ResponseKind::WithBody);
             for bytes in all.as_bytes().chunks(piece) {
-                let news = user.take(bytes, &plan);
-                assert!(matches!(news, LineNews::More));
+                let outcome = user.take(bytes, &plan);
+                assert!(matches!(outcome, ConnectionEvent::More));
                 assert!(user.head.len() <= early.len(), "{}", user.head.len());
             }
             assert_eq!(user.head, last.as_bytes());

@@ -14,7 +14,7 @@ use super::timetable::Timetable;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
-    /// Each connection sends when its last answer is whole: no schedule.
+    /// Each connection sends when its last response is whole: no schedule.
     #[default]
     Closed,
     /// At equal distances.

@@ -3,7 +3,7 @@
 use abx_sys::{Nanos, ServerAddress};
 use abx_wire::http1::HeadMemo;
 
-use super::plan::SessionTerms;
+use super::plan::SessionOptions;
 use super::session::{Session, SessionProgress};
 use super::step::{SessionFailure, SessionListener, SessionStep};
 use crate::event_loop::{NextWait, Timers, Waiter};
@@ -15,7 +15,7 @@ pub(super) struct SessionConnections<I: Io> {
     waiter: Waiter,
     address: ServerAddress,
     timeout: Option<Nanos>,
-    answer_timeout: Nanos,
+    response_timeout: Nanos,
     tick: Nanos,
     next_tick: Nanos,
     /// When the load ends at the latest.
@@ -31,14 +31,14 @@ pub(super) struct SessionConnections<I: Io> {
 }
 
 impl<I: Io> SessionConnections<I> {
-    pub(super) fn new(mut io: I, terms: &SessionTerms) -> SessionConnections<I> {
+    pub(super) fn new(mut io: I, terms: &SessionOptions) -> SessionConnections<I> {
         let start = io.now();
         SessionConnections {
             io,
             waiter: Waiter::from(start),
             address: terms.address.into(),
             timeout: terms.timeout,
-            answer_timeout: terms.answer_timeout,
+            response_timeout: terms.response_timeout,
             tick: terms.tick,
             next_tick: start.plus(terms.tick),
             end: terms.ends_after.map(|span| start.plus(span)),
@@ -186,7 +186,7 @@ impl<I: Io> SessionConnections<I> {
         };
         if matches!(
             progress,
-            SessionProgress::GoesOn | SessionProgress::IsAnswered
+            SessionProgress::GoesOn | SessionProgress::HasResponse
         ) {
             self.sessions[index].progress = now;
             self.watch(index);
@@ -220,8 +220,8 @@ impl<I: Io> SessionConnections<I> {
         self.free.push(index);
         let session = &mut self.sessions[index];
         session.is_open = false;
-        let (lasted, answers) = (now.since(session.began), session.answers);
-        self.tell(now, SessionStep::Ends { lasted, answers }, listener);
+        let (lasted, responses) = (now.since(session.began), session.responses);
+        self.tell(now, SessionStep::Ends { lasted, responses }, listener);
     }
 
     /// A session that has made no progress for too long, each once.
@@ -257,9 +257,10 @@ impl<I: Io> SessionConnections<I> {
         let Some(timeout) = self.timeout.filter(|_| !session.rests()) else {
             return Nanos::MAX;
         };
-        let more = match session.awaits_first_byte() {
-            true => self.answer_timeout,
-            false => Nanos(0),
+        let more = if session.awaits_first_byte() {
+            self.response_timeout
+        } else {
+            Nanos(0)
         };
         session.progress.plus(timeout).plus(more)
     }

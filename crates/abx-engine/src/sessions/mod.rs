@@ -25,9 +25,9 @@ use crate::io::{EpollIo, Tls, TlsClient};
 use crate::stopper::Stopper;
 use crate::workers::error::EngineError;
 
-pub use plan::{SessionPlan, SessionTerms};
+pub use plan::{SessionOptions, SessionPlan};
 pub(crate) use runner::SessionRunner;
-pub use step::{SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionStep};
+pub use step::{SessionClient, SessionFailure, SessionListener, SessionResponse, SessionStep};
 pub use visit::{VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan};
 pub(crate) use visits::VisitRunner;
 
@@ -67,7 +67,7 @@ pub fn run_visits(
     })
 }
 
-fn prepared(terms: &SessionTerms) -> Result<(EpollIo, Option<TlsClient>), EngineError> {
+fn prepared(terms: &SessionOptions) -> Result<(EpollIo, Option<TlsClient>), EngineError> {
     let io = EpollIo::new(Wait::Asleep).map_err(|source| EngineError::System {
         what: "an epoll set",
         source,
@@ -75,7 +75,10 @@ fn prepared(terms: &SessionTerms) -> Result<(EpollIo, Option<TlsClient>), Engine
     let io = io.tuned(terms.tuning);
     // With the usual slack sessions only begin some microseconds later.
     let _ = abx_sys::clock::sharpen_timers();
-    let tls = { terms.tls.as_ref() }.map(|tls| TlsClient::of(tls, CONNECTIONS));
+    let tls = terms
+        .tls
+        .as_ref()
+        .map(|tls| TlsClient::of(tls, CONNECTIONS));
     let tls = tls.transpose()?;
     Ok((io, tls))
 }

@@ -3,20 +3,20 @@
 use std::net::SocketAddr;
 
 use abx_sys::{Nanos, SocketTuning};
-use abx_wire::http1::AnswerKind;
+use abx_wire::http1::ResponseKind;
 
 use crate::plan::TlsPlan;
 
 /// What holds for every session of a load.
-pub struct SessionTerms {
+pub struct SessionOptions {
     /// Where the server listens.
     pub address: SocketAddr,
     /// How connections are encrypted; `None` for not at all.
     pub tls: Option<TlsPlan>,
     /// For how long a session may make no progress; `None` for as long as it likes.
     pub timeout: Option<Nanos>,
-    /// How much longer it may take until the first byte of an answer.
-    pub answer_timeout: Nanos,
+    /// How much longer it may take until the first byte of a response.
+    pub response_timeout: Nanos,
     /// How often [`SessionStep::Ticks`](super::SessionStep::Ticks) is told, above zero.
     pub tick: Nanos,
     /// When the load ends at the latest, from its beginning; what is under way then is dropped.
@@ -28,7 +28,7 @@ pub struct SessionTerms {
 /// A load of sessions.
 pub struct SessionPlan {
     /// What holds for each.
-    pub terms: SessionTerms,
+    pub terms: SessionOptions,
     /// How many sessions there are.
     pub sessions: u64,
     /// When each next one begins, from the load's beginning and in order; `None` for when the
@@ -36,22 +36,23 @@ pub struct SessionPlan {
     pub begins: Option<Box<dyn Iterator<Item = Nanos>>>,
     /// Requests of a session, at least one.
     pub calls: u32,
-    /// Requests that go out together, at least one; the answers to all of them are awaited
+    /// Requests that go out together, at least one; the responses to all of them are awaited
     /// before the next ones.
     pub burst: u32,
-    /// Whether the requests are for heads alone, whose answers have no body.
+    /// Whether the requests are for heads alone, whose responses have no body.
     pub heads_only: bool,
 }
 
 impl SessionPlan {
-    pub(super) fn kind(&self) -> AnswerKind {
-        answer_kind(self.heads_only)
+    pub(super) fn kind(&self) -> ResponseKind {
+        response_kind(self.heads_only)
     }
 }
 
-pub(super) fn answer_kind(is_head_only: bool) -> AnswerKind {
-    match is_head_only {
-        true => AnswerKind::HeadOnly,
-        false => AnswerKind::WithBody,
+pub(super) fn response_kind(is_head_only: bool) -> ResponseKind {
+    if is_head_only {
+        ResponseKind::HeadOnly
+    } else {
+        ResponseKind::WithBody
     }
 }

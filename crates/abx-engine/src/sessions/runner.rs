@@ -1,7 +1,7 @@
 //! Begins sessions when they are due and takes each of them through its calls.
 
 use abx_sys::Nanos;
-use abx_wire::http1::AnswerKind;
+use abx_wire::http1::ResponseKind;
 
 use super::begins::Begins;
 use super::connections::SessionConnections;
@@ -20,7 +20,7 @@ pub(crate) struct SessionRunner<'a, I: Io> {
     begins: Begins,
     calls: u32,
     burst: u32,
-    kind: AnswerKind,
+    kind: ResponseKind,
     client: &'a mut dyn SessionClient,
     next_call: u64,
 }
@@ -94,9 +94,10 @@ impl<'a, I: Io> SessionRunner<'a, I> {
 
     /// All that was asked is answered: the next requests, or the end.
     fn go_on(&mut self, index: usize, now: Nanos) {
-        match self.prepare(index) {
-            true => self.send(index, now),
-            false => self.connections.leave(index, now, &mut *self.client),
+        if self.prepare(index) {
+            self.send(index, now)
+        } else {
+            self.connections.leave(index, now, &mut *self.client)
         }
     }
 
@@ -113,14 +114,14 @@ impl<'a, I: Io> SessionRunner<'a, I> {
             match self.connections.receive(token, now, client) {
                 None => return,
                 Some(SessionProgress::GoesOn) => {}
-                Some(SessionProgress::IsAnswered) => self.go_on(index, now),
+                Some(SessionProgress::HasResponse) => self.go_on(index, now),
                 Some(SessionProgress::IsOver) => self.ends(index, now),
                 Some(SessionProgress::Failed(failure)) => self.fail(index, failure, now),
             }
         }
     }
 
-    /// The peer has closed behind an answer. Who had more to ask does so, as httperf does
+    /// The peer has closed behind a response. Who had more to ask does so, as httperf does
     /// before it looks, and is told that the connection is gone.
     fn ends(&mut self, index: usize, now: Nanos) {
         if self.prepare(index) {

@@ -1,11 +1,11 @@
-//! One session: its connection, the calls in flight and the answer that comes.
+//! One session: its connection, the calls in flight and the response that comes.
 
 use std::collections::VecDeque;
 
 use abx_sys::Nanos;
-use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, HeadMemo};
+use abx_wire::http1::{Client, Done, Event, Fault, HeadMemo, ResponseKind};
 
-use super::step::{SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionStep};
+use super::step::{SessionClient, SessionFailure, SessionListener, SessionResponse, SessionStep};
 
 /// A place for one session at a time.
 pub(super) struct Session {
@@ -22,9 +22,9 @@ pub(super) struct Session {
     /// The moment of the earliest look at its timeout that is planned.
     pub(super) looked_at: Nanos,
     pub(super) calls_left: u32,
-    pub(super) answers: u64,
+    pub(super) responses: u64,
     http: Client,
-    /// Calls that were begun to be sent and have no whole answer, in their order.
+    /// Calls that were begun to be sent and have no whole response, in their order.
     flights: VecDeque<Call>,
     /// What goes out, of which so many bytes were taken.
     outgoing: Vec<u8>,
@@ -38,7 +38,7 @@ pub(super) struct Session {
 
 struct Unsent {
     call: u64,
-    kind: AnswerKind,
+    kind: ResponseKind,
     /// Where it ends in what goes out.
     end: usize,
 }
@@ -49,7 +49,7 @@ struct Call {
     sent: Nanos,
 }
 
-/// The answer that is awaited or comes.
+/// The response that is awaited or comes.
 #[derive(Default)]
 struct Coming {
     first_byte: Option<Nanos>,
@@ -64,7 +64,7 @@ struct Coming {
 /// What bytes or an end amounted to for a session.
 pub(super) enum SessionProgress {
     GoesOn,
-    IsAnswered,
+    HasResponse,
     /// So it is, and the peer has closed.
     IsOver,
     Failed(SessionFailure),
@@ -87,7 +87,7 @@ impl Session {
             progress: Nanos(0),
             looked_at: Nanos::MAX,
             calls_left: 0,
-            answers: 0,
+            responses: 0,
             http: Client::new(),
             flights: VecDeque::new(),
             outgoing: Vec::new(),
@@ -106,7 +106,7 @@ impl Session {
         self.progress = now;
         self.looked_at = Nanos::MAX;
         self.calls_left = calls;
-        self.answers = 0;
+        self.responses = 0;
         self.http = Client::new();
         self.flights.clear();
         self.outgoing.clear();
@@ -123,10 +123,10 @@ impl Session {
 
     /// Whether it was answered and nothing is under way.
     pub(super) fn rests(&self) -> bool {
-        self.answers > 0 && self.flights.is_empty() && self.has_sent_all()
+        self.responses > 0 && self.flights.is_empty() && self.has_sent_all()
     }
 
-    /// Whether it waits for the first byte of an answer.
+    /// Whether it waits for the first byte of a response.
     pub(super) fn awaits_first_byte(&self) -> bool {
         self.has_sent_all() && !self.flights.is_empty() && self.coming.first_byte.is_none()
     }
@@ -136,7 +136,7 @@ impl Session {
     pub(super) fn prepare(
         &mut self,
         burst: u32,
-        kind: AnswerKind,
+        kind: ResponseKind,
         next: &mut u64,
         client: &mut dyn SessionClient,
     ) -> bool {
@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// Takes up one request, to be sent behind what is not sent yet.
-    pub(super) fn ask(&mut self, call: u64, kind: AnswerKind, request: &[u8]) {
+    pub(super) fn ask(&mut self, call: u64, kind: ResponseKind, request: &[u8]) {
         if self.has_sent_all() {
             self.forget_sent();
         }
@@ -168,7 +168,7 @@ impl Session {
     }
 
     /// What goes out ends with this call.
-    fn queue(&mut self, call: u64, kind: AnswerKind) {
+    fn queue(&mut self, call: u64, kind: ResponseKind) {
         let end = self.outgoing.len();
         self.waiting.push_back(Unsent { call, kind, end });
     }
@@ -244,19 +244,20 @@ impl Session {
                     let call = self.call();
                     listener.hears(at, SessionStep::Body { call, bytes });
                 }
-                Some(Event::Done(done)) => self.answered(done, false, at, listener),
+                Some(Event::Done(done)) => self.responded(done, false, at, listener),
                 Some(Event::Failed(fault)) => return SessionProgress::Failed(failure(fault)),
             }
         }
-        match self.flights.is_empty() && self.has_sent_all() {
-            true => SessionProgress::IsAnswered,
-            false => SessionProgress::GoesOn,
+        if self.flights.is_empty() && self.has_sent_all() {
+            SessionProgress::HasResponse
+        } else {
+            SessionProgress::GoesOn
         }
     }
 
-    /// Counts bytes for the part of the answer that they belong to.
+    /// Counts bytes for the part of the response that they belong to.
     fn count(&mut self, taken: &[u8], at: Nanos, listener: &mut dyn SessionListener) {
-        // What comes behind the last answer of a connection is nobody's.
+        // What comes behind the last response of a connection is nobody's.
         if taken.is_empty() || self.flights.is_empty() {
             return;
         }
@@ -269,14 +270,14 @@ impl Session {
         }
     }
 
-    /// The peer closed. Answers `IsOver` when that ended the answer to the last request.
+    /// The peer closed. Answers `IsOver` when that ended the response to the last request.
     pub(super) fn end(&mut self, at: Nanos, listener: &mut dyn SessionListener) -> SessionProgress {
         let is_cut = match self.http.eof() {
             Some(Event::Done(done)) => {
-                self.answered(done, false, at, listener);
+                self.responded(done, false, at, listener);
                 false
             }
-            // As far as it came it is an answer to httperf; whoever hears is told.
+            // As far as it came it is a response to httperf; whoever hears is told.
             Some(Event::Failed(Fault::ClosedEarly)) if self.coming.has_head => true,
             _ => return SessionProgress::Failed(SessionFailure::Reset),
         };
@@ -286,11 +287,12 @@ impl Session {
                 body_bytes: self.coming.body_bytes,
                 reusable: false,
             };
-            self.answered(done, true, at, listener);
+            self.responded(done, true, at, listener);
         }
-        match self.flights.is_empty() && self.has_sent_all() {
-            true => SessionProgress::IsOver,
-            false => SessionProgress::Failed(SessionFailure::Reset),
+        if self.flights.is_empty() && self.has_sent_all() {
+            SessionProgress::IsOver
+        } else {
+            SessionProgress::Failed(SessionFailure::Reset)
         }
     }
 
@@ -298,7 +300,7 @@ impl Session {
         self.flights.front().map_or(0, |call| call.number)
     }
 
-    fn answered(
+    fn responded(
         &mut self,
         done: Done,
         is_cut: bool,
@@ -309,13 +311,13 @@ impl Session {
         let Some(call) = self.flights.pop_front() else {
             return;
         };
-        self.answers += 1;
+        self.responses += 1;
         let first_byte = coming.first_byte.unwrap_or(at);
         let before_trailer = match coming.body_bytes {
             0 => ONLY_CHUNK,
             _ => LAST_CHUNK,
         };
-        let answer = SessionAnswer {
+        let response = SessionResponse {
             status: done.status,
             head_bytes: coming.head_bytes,
             body_bytes: done.body_bytes,
@@ -325,7 +327,7 @@ impl Session {
             is_cut,
         };
         let call = call.number;
-        listener.hears(at, SessionStep::Answered { call, answer });
+        listener.hears(at, SessionStep::Responded { call, response });
     }
 }
 

@@ -36,26 +36,26 @@ pub enum SessionStep<'a> {
         /// All of it.
         request: &'a [u8],
     },
-    /// A part of an answer's head, interim ones and the empty line included.
+    /// A part of a response's head, interim ones and the empty line included.
     Head {
         /// The call that it answers.
         call: u64,
         /// The part.
         bytes: &'a [u8],
     },
-    /// A part of an answer's body, without framing.
+    /// A part of a response's body, without framing.
     Body {
         /// The call that it answers.
         call: u64,
         /// The part.
         bytes: &'a [u8],
     },
-    /// An answer has come.
-    Answered {
+    /// A response has come.
+    Responded {
         /// The call that it answers.
         call: u64,
         /// What it was.
-        answer: SessionAnswer,
+        response: SessionResponse,
     },
     /// A session ends here that had more to do, or one could not be begun at all.
     Fails(SessionFailure),
@@ -63,16 +63,16 @@ pub enum SessionStep<'a> {
     Ends {
         /// Since it was begun.
         lasted: Nanos,
-        /// Answers that came over it.
-        answers: u64,
+        /// Responses that came over it.
+        responses: u64,
     },
-    /// A further [`SessionTerms::tick`](super::SessionTerms::tick) has passed.
+    /// A further [`SessionOptions::tick`](super::SessionTerms::tick) has passed.
     Ticks,
 }
 
-/// An answer, as far as it came.
+/// A response, as far as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SessionAnswer {
+pub struct SessionResponse {
     /// The status.
     pub status: u16,
     /// Bytes of its head, interim ones and the empty line included.
@@ -92,7 +92,7 @@ pub struct SessionAnswer {
 /// Why a session ended early, or could not begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionFailure {
-    /// No progress within [`SessionTerms::timeout`](super::SessionTerms::timeout).
+    /// No progress within [`SessionOptions::timeout`](super::SessionTerms::timeout).
     Timeout,
     /// The kernel gave up on the connection.
     KernelTimeout,

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 
 use abx_sys::Nanos;
-use abx_wire::http1::AnswerKind;
+use abx_wire::http1::ResponseKind;
 
-use super::plan::SessionTerms;
+use super::plan::SessionOptions;
 use super::step::SessionListener;
 
 /// A load of visits.
 pub struct VisitPlan {
     /// What holds for every connection.
-    pub terms: SessionTerms,
+    pub terms: SessionOptions,
     /// How many visits there are.
     pub visits: u64,
     /// When each next one begins, from the load's beginning and in order; `None` for when the
@@ -21,21 +21,21 @@ pub struct VisitPlan {
     pub connections: usize,
     /// Calls that may be under way over one of them, at least one.
     pub piped: usize,
-    /// Whether a connection is kept behind an answer.
+    /// Whether a connection is kept behind a response.
     pub keeps: bool,
-    /// An answer with this status ends its visit as failed.
+    /// A response with this status ends its visit as failed.
     pub failure_status: Option<u16>,
-    /// Whether calls are asked again, for as long as it takes, whose answer would fail the
-    /// visit or whose connection failed. Those of one that was reset behind an answer always are.
+    /// Whether calls are asked again, for as long as it takes, whose response would fail the
+    /// visit or whose connection failed. Those of one that was reset behind a response always are.
     pub retries: bool,
 }
 
-/// Calls of a visit that belong together: the first one, and behind its answer all others.
+/// Calls of a visit that belong together: the first one, and behind its response all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitBurst {
     /// How many, at least one.
     pub calls: u32,
-    /// From the last answer to the next burst.
+    /// From the last response to the next burst.
     pub think: Nanos,
 }
 
@@ -59,8 +59,8 @@ pub struct VisitEnd {
     pub lasted: Nanos,
     /// Connections that were begun for it.
     pub connections: u64,
-    /// Answers that it had.
-    pub answers: u64,
+    /// Responses that it had.
+    pub responses: u64,
     /// Whether all of it was answered, and nothing failed it.
     pub is_whole: bool,
 }
@@ -70,7 +70,7 @@ pub trait VisitClient: SessionListener {
     /// What the next visit does, burst by burst.
     fn visits(&mut self) -> Vec<VisitBurst>;
 
-    /// Writes the request of a call; answers whether it is for a head alone, whose answer has
+    /// Writes the request of a call; answers whether it is for a head alone, whose response has
     /// no body.
     fn asks(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool;
 
@@ -81,7 +81,7 @@ pub trait VisitClient: SessionListener {
 /// A call with its request, until it is answered.
 pub(super) struct AskedCall {
     pub(super) number: u64,
-    pub(super) kind: AnswerKind,
+    pub(super) kind: ResponseKind,
     pub(super) request: Vec<u8>,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct VisitState {
     /// In the order in which they were begun.
     pub(super) links: Vec<Link>,
     pub(super) connections: u64,
-    pub(super) answers: u64,
+    pub(super) responses: u64,
 }
 
 pub(super) enum VisitNext {
@@ -123,14 +123,14 @@ impl VisitState {
             waiting: VecDeque::new(),
             links: Vec::new(),
             connections: 0,
-            answers: 0,
+            responses: 0,
         }
     }
 
     /// Goes on to what it does next.
     pub(super) fn next(&mut self) -> VisitNext {
-        let is_answered = { self.links.iter() }.all(|link| link.calls.is_empty());
-        if !(is_answered && self.waiting.is_empty()) {
+        let has_response = self.links.iter().all(|link| link.calls.is_empty());
+        if !(has_response && self.waiting.is_empty()) {
             return VisitNext::Awaits;
         }
         let Some(burst) = self.bursts.front().copied() else {
@@ -144,9 +144,10 @@ impl VisitState {
         }
         self.bursts.pop_front();
         self.asked = 0;
-        match self.bursts.is_empty() {
-            true => VisitNext::Ends,
-            false => VisitNext::Thinks(burst.think),
+        if self.bursts.is_empty() {
+            VisitNext::Ends
+        } else {
+            VisitNext::Thinks(burst.think)
         }
     }
 
@@ -158,7 +159,7 @@ impl VisitState {
 
     /// Gives up a connection, with what is under way over it.
     pub(super) fn unlink(&mut self, index: usize) -> Option<Link> {
-        let place = { self.links.iter() }.position(|link| link.index == index)?;
+        let place = self.links.iter().position(|link| link.index == index)?;
         Some(self.links.remove(place))
     }
 }

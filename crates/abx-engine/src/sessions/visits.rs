@@ -6,7 +6,7 @@ use abx_sys::Nanos;
 
 use super::begins::Begins;
 use super::connections::SessionConnections;
-use super::plan::answer_kind;
+use super::plan::response_kind;
 use super::runner::BEGUN_MAX;
 use super::session::SessionProgress;
 use super::step::{SessionFailure, SessionListener, SessionStep};
@@ -20,7 +20,7 @@ use crate::stopper::Stopper;
 pub(crate) struct VisitRunner<'a, I: Io> {
     connections: SessionConnections<I>,
     begins: Begins,
-    terms: VisitTerms,
+    terms: VisitOptions,
     client: &'a mut dyn VisitClient,
     visits: BTreeMap<u64, VisitState>,
     /// Whose each connection is, by its place.
@@ -36,7 +36,7 @@ pub(crate) struct VisitRunner<'a, I: Io> {
     together: u64,
 }
 
-struct VisitTerms {
+struct VisitOptions {
     connections: usize,
     piped: usize,
     keeps: bool,
@@ -54,7 +54,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         VisitRunner {
             begins: Begins::new(load.visits, load.begins, connections.start()),
             connections,
-            terms: VisitTerms {
+            terms: VisitOptions {
                 connections: load.connections,
                 // What is not kept takes one call.
                 piped: if load.keeps { load.piped } else { 1 },
@@ -159,7 +159,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             number: self.next_call,
         };
         let mut request = Vec::new();
-        let kind = answer_kind(self.client.asks(call, &mut request));
+        let kind = response_kind(self.client.asks(call, &mut request));
         visit.waiting.push_back(AskedCall {
             number: call.number,
             kind,
@@ -246,43 +246,43 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             let mut ear = Ear {
                 client: &mut *self.client,
                 failure_status: self.terms.failure_status,
-                answered: 0,
+                responded: 0,
                 failed: Vec::new(),
             };
             let progress = self.connections.receive(token, now, &mut ear);
-            let (answered, failed) = (ear.answered, ear.failed);
-            self.answered(index, number, answered, &failed);
+            let (responded, failed) = (ear.responded, ear.failed);
+            self.responded(index, number, responded, &failed);
             match progress {
                 _ if !(failed.is_empty() || self.terms.retries) => self.end(number, false, now),
                 None => return,
                 Some(SessionProgress::Failed(failure)) => self.lost(index, failure, now),
                 Some(SessionProgress::IsOver) => {
                     self.connections.lose(index);
-                    self.kept(index, number, answered, now);
+                    self.kept(index, number, responded, now);
                 }
-                Some(_) => self.kept(index, number, answered, now),
+                Some(_) => self.kept(index, number, responded, now),
             }
         }
     }
 
     /// So many calls of a connection are answered. Those that failed may be asked again.
-    fn answered(&mut self, index: usize, number: u64, answered: usize, failed: &[u64]) {
+    fn responded(&mut self, index: usize, number: u64, responded: usize, failed: &[u64]) {
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
         };
-        visit.answers += answered as u64;
-        let link = { visit.links.iter_mut() }.find(|link| link.index == index);
+        visit.responses += responded as u64;
+        let link = visit.links.iter_mut().find(|link| link.index == index);
         if let Some(link) = link {
-            let answered = answered.min(link.calls.len());
-            let calls = link.calls.drain(..answered);
+            let responded = responded.min(link.calls.len());
+            let calls = link.calls.drain(..responded);
             let again = calls.filter(|call| self.terms.retries && failed.contains(&call.number));
             visit.waiting.extend(again);
         }
     }
 
     /// The visit goes on behind answers, for which its connection is kept or not.
-    fn kept(&mut self, index: usize, number: u64, answered: usize, now: Nanos) {
-        if answered == 0 {
+    fn kept(&mut self, index: usize, number: u64, responded: usize, now: Nanos) {
+        if responded == 0 {
             return;
         }
         if self.terms.keeps {
@@ -300,9 +300,9 @@ impl<'a, I: Io> VisitRunner<'a, I> {
     /// fails its visit.
     fn lost(&mut self, index: usize, failure: SessionFailure, now: Nanos) {
         let number = self.owners[index];
-        let was_answered = self.connections.session(index).answers > 0;
+        let had_response = self.connections.session(index).responses > 0;
         let may_ask_again =
-            self.terms.retries || (was_answered && failure == SessionFailure::Reset);
+            self.terms.retries || (had_response && failure == SessionFailure::Reset);
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
         };
@@ -331,7 +331,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             visit: number,
             lasted: now.since(visit.began),
             connections: visit.connections,
-            answers: visit.answers,
+            responses: visit.responses,
             is_whole,
         };
         self.ended.push_back((visit, end));
@@ -373,20 +373,20 @@ impl<I: Io> Driver for VisitRunner<'_, I> {
     }
 }
 
-/// Hears along with a client, and counts the answers.
+/// Hears along with a client, and counts the responses.
 struct Ear<'a> {
     client: &'a mut dyn VisitClient,
     failure_status: Option<u16>,
-    answered: usize,
+    responded: usize,
     /// The calls of those that have the failing status.
     failed: Vec<u64>,
 }
 
 impl SessionListener for Ear<'_> {
     fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
-        if let SessionStep::Answered { call, answer } = &step {
-            self.answered += 1;
-            if self.failure_status == Some(answer.status) {
+        if let SessionStep::Responded { call, response } = &step {
+            self.responded += 1;
+            if self.failure_status == Some(response.status) {
                 self.failed.push(*call);
             }
         }

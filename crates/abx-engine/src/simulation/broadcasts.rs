@@ -9,7 +9,7 @@ use abx_sys::Nanos;
 use super::echoes::talking;
 use super::simulated::{MS, SECOND, count, plan};
 use crate::plan::LoadPlan;
-use crate::pool::{Broadcast, Company, Part, SharedSlice, SliceOutcome, WorkerSlice};
+use crate::pool::{Broadcast, Part, Participants, SharedSlice, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::schedule::{Arrivals, ScheduleShare};
 use crate::simulation::network::hub::{Act, Hub, HubMessage, frame, to_all};
@@ -73,8 +73,8 @@ fn who_misses_a_message_is_told_while_it_is_waited_for() {
     });
     let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
     let shared = SharedSlice::new(1, 1);
-    let company = Company::of(&shared, Part::Connections);
-    broadcast.pool_mut().joins(company);
+    let participants = Participants::of(&shared, Part::Connections);
+    broadcast.pool_mut().joins(participants);
     let start = broadcast.pool_mut().now();
     run(&mut broadcast, u64::MAX, 100 * MS);
     let told = shared.awaited(start.plus(Nanos(2 * SECOND)));
@@ -247,7 +247,7 @@ fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
         let tally = broadcast.pool().tally();
         let all = tally.outcomes.sent();
         assert!(
-            all == 100 || (ran.stopped_answering && all < 100),
+            all == 100 || (ran.stopped_responding && all < 100),
             "seed {seed}: {all} {:?}",
             tally.outcomes
         );

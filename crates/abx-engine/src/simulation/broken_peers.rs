@@ -1,5 +1,5 @@
 //! Peers that break in every way: a slice ends soon after its counted part, and no
-//! broken answer is a success.
+//! broken response is a success.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::simulated::{MS, SECOND, count, plan, pool_of_steps, run};
-use crate::pool::{Company, Part, Pool, SharedSlice};
+use crate::pool::{Part, Participants, Pool, SharedSlice};
 use crate::protocol::Http;
 use crate::simulation::network::{Network, Service, Sim};
 use crate::simulation::script::{NOBODY, PeerStep};
@@ -29,7 +29,7 @@ struct BrokenPeer {
     steps: Vec<PeerStep>,
     /// Each connection of so many does it, the first one among them; the others are right.
     one_of: usize,
-    /// So many right answers of a connection come before it.
+    /// So many correct responses of a connection come before it.
     after: usize,
     /// What becomes of the requests.
     outcome: Outcome,
@@ -62,7 +62,7 @@ fn peer(name: &'static str, steps: Vec<PeerStep>, outcome: Outcome) -> BrokenPee
     }
 }
 
-/// Goes mute on one connection of so many, behind so many answers of each.
+/// Goes mute on one connection of so many, behind so many responses of each.
 fn mute(one_of: usize, after: usize) -> BrokenPeer {
     BrokenPeer {
         one_of,
@@ -71,7 +71,7 @@ fn mute(one_of: usize, after: usize) -> BrokenPeer {
     }
 }
 
-/// Those whose answers do not come to their end.
+/// Those whose responses do not come to their end.
 fn unfinished() -> Vec<BrokenPeer> {
     use Outcome::{EarlyClose, EmptyResponse, HeadTooLarge, Reset, Timeout};
     let half = send(&RIGHT[..RIGHT.len() / 2]);
@@ -196,7 +196,7 @@ fn a_peer_that_does_not_listen_ends_the_slice_at_once() {
     for pool in [&mut pool, &mut refused] {
         let start = pool.now();
         let ran = run(pool, SLICE, 0);
-        assert!(ran.stopped_answering);
+        assert!(ran.stopped_responding);
         assert!(ran.end.since(start).0 <= SLICE + TIMEOUT);
     }
     assert!(count(refused.tally(), Outcome::Refused) > 0);
@@ -209,7 +209,7 @@ fn who_is_waited_for_is_told_while_it_lasts_and_not_before() {
     let waits = |timeout: u64| {
         let mut pool = mute(2, 20).pool(timeout);
         let shared = SharedSlice::new(1, 1);
-        pool.joins(Company::of(&shared, Part::Connections));
+        pool.joins(Participants::of(&shared, Part::Connections));
         let start = pool.now();
         let ran = run(&mut pool, SLICE, 0);
         let told = shared.awaited(start.plus(Nanos(2 * SECOND)));

@@ -25,7 +25,8 @@ fn plan_of(method: &str, connections: u32) -> LoadPlan {
 /// A pool on a peer that follows `steps` behind each request that it has read.
 fn serving(network: Network, plan: LoadPlan, steps: &[PeerStep]) -> Pool<Sim, Http> {
     let bytes = plan.requests[0].request.encode(true).unwrap().len();
-    let steps: Vec<PeerStep> = { steps.iter() }
+    let steps: Vec<PeerStep> = steps
+        .iter()
         .map(|step| match step {
             PeerStep::Await(_) => PeerStep::Await(bytes),
             other => other.clone(),
@@ -56,7 +57,7 @@ fn a_request_that_was_taken_and_dropped_has_failed() {
             let mut pool = serving(Network::faultless(1), plan_of(method, 4), &steps);
             let ran = run_requests(&mut pool, 400);
             let tally = pool.tally();
-            assert!(!ran.stopped_answering);
+            assert!(!ran.stopped_responding);
             assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (200, 400));
             assert_eq!(count(tally, Outcome::EmptyResponse), 200, "{method}");
             assert_eq!(tally.outcomes.failed(), 200);
@@ -83,7 +84,7 @@ fn what_a_fresh_connection_took_and_dropped_is_told_apart_from_what_it_did_not()
 
 #[test]
 fn only_idempotent_requests_are_sent_again() {
-    // Method: a peer that closes some time within 2 ms behind each answer: the close finds
+    // Method: a peer that closes some time within 2 ms behind each response: the close finds
     // the connection idle in a think time, crosses with a request, or meets one that was
     // read. What crossed is sent again, unless it is a POST, which fails as the
     // connection did.
@@ -118,7 +119,7 @@ fn only_idempotent_requests_are_sent_again() {
 #[test]
 fn bytes_that_nobody_asked_for_are_counted() {
     // Method: an open loop of 100 a second on one connection, and a peer that sends
-    // something behind each answer, in a segment of its own; and an empty line, which
+    // something behind each response, in a segment of its own; and an empty line, which
     // servers may send.
     for (extra, unsolicited) in [(HELLO, 100), (b"x", 100), (b"\r\n", 0)] {
         let mut plan = plan_of("GET", 1);
@@ -160,12 +161,12 @@ fn bytes_between_slices_are_told_with_the_next_one() {
 }
 
 #[test]
-fn answers_that_end_their_connection_are_counted_where_it_was_to_be_kept() {
-    // Method: each answer announces the close, with keep-alive and without; and a
+fn responses_that_end_their_connection_are_counted_where_it_was_to_be_kept() {
+    // Method: each response announces the close, with keep-alive and without; and a
     // body that ends with it.
     let closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
     let endless = b"HTTP/1.1 200 OK\r\n\r\nhello";
-    for (answer, keep_alive, expected) in [
+    for (response, keep_alive, expected) in [
         (HELLO, true, 0),
         (&closing[..], true, 50),
         (&closing[..], false, 0),
@@ -174,11 +175,12 @@ fn answers_that_end_their_connection_are_counted_where_it_was_to_be_kept() {
         let mut plan = plan_of("GET", 4);
         plan.keep_alive = keep_alive;
         let bytes = plan.requests[0].request.encode(keep_alive).unwrap().len();
-        let last = match answer == HELLO {
-            true => PeerStep::Again,
-            false => PeerStep::Close,
+        let last = if response == HELLO {
+            PeerStep::Again
+        } else {
+            PeerStep::Close
         };
-        let steps = vec![PeerStep::Await(bytes), send(answer), last];
+        let steps = vec![PeerStep::Await(bytes), send(response), last];
         let script = Box::new(move |_| steps.clone());
         let mut pool = pool_of_steps(Network::faultless(1), plan, script);
         pool.connect_all(&AtomicBool::new(false));

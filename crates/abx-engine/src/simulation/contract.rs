@@ -113,7 +113,7 @@ impl<I: Io> User<I> {
     fn wait(&mut self) -> Vec<Ready> {
         let deadline = self.io.now().plus(PATIENCE);
         loop {
-            let now = self.io.wait(deadline, Awaits::Answers, &mut self.ready);
+            let now = self.io.wait(deadline, Awaits::Responses, &mut self.ready);
             if !self.ready.is_empty() {
                 return std::mem::take(&mut self.ready);
             }
@@ -205,7 +205,7 @@ fn refusals_are_told<I: Io>(maker: Maker<I>) {
 }
 
 fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
-    // Method: small and large answers, each followed by a close or a reset of the
+    // Method: small and large responses, each followed by a close or a reset of the
     // peer. A reset may overtake bytes that the kernel still had to hand over. A Unix socket
     // is only reset by a peer that leaves bytes unread, as this one does.
     for bytes in [1, 300, 70_000, 3_000_000] {
@@ -241,9 +241,12 @@ fn an_end_tells_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
     // Method: a peer that closes when it has read the request; and one that had closed
     // before, whose kernel answers the request with a reset.
     for has_read in [true, false] {
-        let mut user = User::new(maker, move |_| match has_read {
-            true => vec![PeerStep::Await(3), PeerStep::Close],
-            false => vec![PeerStep::Close],
+        let mut user = User::new(maker, move |_| {
+            if has_read {
+                vec![PeerStep::Await(3), PeerStep::Close]
+            } else {
+                vec![PeerStep::Close]
+            }
         });
         user.connect(token(0, 0));
         if has_read {
@@ -277,7 +280,7 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
 }
 
 fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
-    // Method: a stretch between two requests, without a wait between them that could hand
+    // Method: an interval between two requests, without a wait between them that could hand
     // any of it over; small, and larger than every buffer. All of it comes back in its order.
     for bytes in [5, 16_000_000] {
         let said = pattern(bytes);
@@ -384,7 +387,7 @@ fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
     assert!(got.iter().all(|byte| *byte == got[0]));
 }
 
-fn many_connections_have_each_their_answer<I: Io>(maker: Maker<I>) {
+fn many_connections_have_each_their_response<I: Io>(maker: Maker<I>) {
     // Method: more connections than one list of events holds, each echoed a
     // request of its own, all in flight together.
     const COUNT: u32 = 520;
@@ -451,11 +454,11 @@ fn a_wait_ends_at_its_time_and_time_goes_on<I: Io>(maker: Maker<I>) {
         let until = before.plus(Nanos(span));
         let mut now = before;
         while now < until {
-            now = user.io.wait(until, Awaits::Answers, &mut user.ready);
+            now = user.io.wait(until, Awaits::Responses, &mut user.ready);
             assert!(user.ready.is_empty() && now >= before);
         }
         assert!(user.io.now() >= now);
-        let past = user.io.wait(Nanos(0), Awaits::Answers, &mut user.ready);
+        let past = user.io.wait(Nanos(0), Awaits::Responses, &mut user.ready);
         assert!(user.ready.is_empty() && past >= now);
     }
 }
@@ -487,7 +490,7 @@ macro_rules! contract {
                 skipped_bytes_are_exactly_those_asked_for
                 a_stream_that_ends_while_it_is_skipped_ends
                 a_closed_connection_is_not_heard_of_again
-                many_connections_have_each_their_answer
+                many_connections_have_each_their_response
                 a_turn_ends_and_the_rest_is_listed_again
                 a_wait_ends_at_its_time_and_time_goes_on
             );

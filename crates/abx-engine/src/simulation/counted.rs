@@ -21,7 +21,7 @@ use crate::simulation::script::PeerStep;
 /// What a request takes of a worker.
 const WORK: Nanos = Nanos(MS);
 const BODY: &[u8] = b"hello";
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 /// Slices of so many response times, and how many of them.
 const LENGTHS: [(u64, u64); 3] = [(5, 60), (10, 30), (50, 8)];
 /// How far from the truth a throughput may be.
@@ -107,12 +107,15 @@ fn pool(network: Network, mut plan: LoadPlan, mute: usize) -> Pool<Sim, Http> {
     let steps = [
         PeerStep::Await(request),
         PeerStep::Work,
-        PeerStep::Send(ANSWER.into()),
+        PeerStep::Send(RESPONSE.into()),
         PeerStep::Again,
     ];
-    let script = move |number| match number < mute {
-        true => steps.to_vec(),
-        false => Vec::new(),
+    let script = move |number| {
+        if number < mute {
+            steps.to_vec()
+        } else {
+            Vec::new()
+        }
     };
     let mut pool = pool_of_steps(network, plan, Box::new(script));
     pool.connect_all(&AtomicBool::new(false));
@@ -127,8 +130,8 @@ fn assert_counted(cases: &[Served]) {
     assert_counted_beyond([0, 0], 20, cases);
 }
 
-/// The same with so many, and warm-ins and counted parts that are longer by so much.
-fn assert_counted_beyond([warm_in, counted]: [u64; 2], in_flight: u32, cases: &[Served]) {
+/// The same with so many, and lead-in and counted parts that are longer by so much.
+fn assert_counted_beyond([lead_in, counted]: [u64; 2], in_flight: u32, cases: &[Served]) {
     for &(discipline, work, workers, window) in cases {
         for (turns, slices) in LENGTHS {
             let network = server(discipline, work, workers);
@@ -142,7 +145,7 @@ fn assert_counted_beyond([warm_in, counted]: [u64; 2], in_flight: u32, cases: &[
                 1 => slices / 8,
                 _ => 4 * slices,
             };
-            let uncounted = 2 * turn + warm_in;
+            let uncounted = 2 * turn + lead_in;
             for _ in 0..slices {
                 run(&mut pool, uncounted + turns * turn + counted, uncounted);
                 sum.add(&pool);
@@ -150,7 +153,7 @@ fn assert_counted_beyond([warm_in, counted]: [u64; 2], in_flight: u32, cases: &[
             let truth = capacity(work, workers);
             let what = format!("{turns} turns, {workers} workers, {window} in flight");
             let what = format!("{discipline:?}, {:?} at first, {what}", work()[0]);
-            let what = format!("{what}, edges later by {warm_in} and {counted} ns");
+            let what = format!("{what}, edges later by {lead_in} and {counted} ns");
             assert_near(sum.per_s(), truth, &what);
         }
     }
@@ -235,7 +238,7 @@ fn workers_without_enough_to_do_are_counted_as_they_are() {
 }
 
 #[test]
-fn connections_that_get_no_answer_do_not_make_a_server_faster() {
+fn connections_that_get_no_response_do_not_make_a_server_faster() {
     // Method: 95 of 100 connections are served, by a server of 1,000 a second.
     for (turns, slices) in LENGTHS {
         let network = server(Discipline::Fifo, constant, 1);
@@ -297,13 +300,13 @@ fn an_overloaded_server_gets_what_it_serves_and_not_more() {
 }
 
 #[test]
-fn an_overloaded_server_whose_answers_come_in_step_is_counted_wherever_the_edges_fall() {
+fn an_overloaded_server_whose_responses_come_in_step_is_counted_wherever_the_edges_fall() {
     // Method: fifty requests at a time that end within 4 ms of each other, every 50 ms;
     // edges between them and, where five turns err by 1.2 %, among them.
     for edges in [[0, 5], [11, 0], [30, 28], [45, 49]] {
-        let [warm_in, counted] = edges.map(|ms| ms * MS);
+        let [lead_in, counted] = edges.map(|ms| ms * MS);
         for turns in [10, 50] {
-            let uncounted = 100 * MS + warm_in;
+            let uncounted = 100 * MS + lead_in;
             let span = [uncounted + turns * 50 * MS + counted, uncounted];
             let served = server(Discipline::Sharing, constant, 1);
             let found = per_s(rate("12000"), served, 2, span);
@@ -341,14 +344,16 @@ fn websocket_echoes_and_broadcasts_are_counted_as_they_are_served() {
         Hub::new(move |said| {
             free = free.max(said.at).plus(WORK);
             let wait = free.since(said.at);
-            match to_everybody {
-                false => vec![Act::Send(said.from, frame(&said), wait)],
-                true => { to_all(&said).into_iter() }
+            if to_everybody {
+                to_all(&said)
+                    .into_iter()
                     .map(|act| match act {
                         Act::Send(to, bytes, _) => Act::Send(to, bytes, wait),
                         other => other,
                     })
-                    .collect(),
+                    .collect()
+            } else {
+                vec![Act::Send(said.from, frame(&said), wait)]
             }
         })
     };

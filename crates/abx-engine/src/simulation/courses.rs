@@ -8,7 +8,7 @@ use abx_sys::Nanos;
 
 use super::simulated::{MS, SECOND, plan, pool};
 use crate::plan::Pacing;
-use crate::pool::{Company, Part, Pool, SharedSlice, WorkerSlice};
+use crate::pool::{Part, Participants, Pool, SharedSlice, WorkerSlice};
 use crate::protocol::Http;
 use crate::schedule::{Arrivals, ScheduleShare};
 use crate::simulation::network::{Network, Sim};
@@ -34,7 +34,7 @@ fn paced(per_s: &str) -> Pool<Sim, Http> {
     pool
 }
 
-/// A slice whose course is kept in stretches of 100 ms.
+/// A slice whose course is kept in intervals of 100 ms.
 fn slice(pool: &mut Pool<Sim, Http>, span: Nanos, requests_max: u64) -> WorkerSlice {
     let start = pool.now();
     WorkerSlice {
@@ -44,7 +44,7 @@ fn slice(pool: &mut Pool<Sim, Http>, span: Nanos, requests_max: u64) -> WorkerSl
         requests_max,
         share: ScheduleShare::WHOLE,
         course: Some(CoursePlan {
-            stretch_ns: 100 * MS,
+            interval_ns: 100 * MS,
             is_told: false,
         }),
     }
@@ -56,7 +56,7 @@ fn course(pool: &Pool<Sim, Http>) -> Course {
 }
 
 #[test]
-fn each_stretch_has_what_ended_in_it() {
+fn each_interval_has_what_ended_in_it() {
     // Method: 1,000 a second for a second, answered in 150 us each; the peer is away from
     // 300 ms until before 500 ms, when all fails. Stretches end at even moments, at which
     // one request more or fewer may just have ended; all of them together are all there were.
@@ -67,7 +67,7 @@ fn each_stretch_has_what_ended_in_it() {
     let slice = slice(&mut pool, Nanos(SECOND), u64::MAX);
     pool.run(slice, &AtomicBool::new(false));
     let found = course(&pool);
-    assert_eq!((found.stretch_ns, found.until_ns), (100 * MS, SECOND));
+    assert_eq!((found.interval_ns, found.until_ns), (100 * MS, SECOND));
     assert_eq!((found.ok.len(), found.failed.len()), (10, 10));
     for (place, (ok, failed)) in found.ok.iter().zip(&found.failed).enumerate() {
         let is_away = (3..5).contains(&place);
@@ -81,7 +81,7 @@ fn each_stretch_has_what_ended_in_it() {
 }
 
 #[test]
-fn a_slice_that_ends_by_a_number_has_a_shorter_last_stretch() {
+fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
     // Method: 250 requests at 1,000 a second are over soon after 249 ms.
     let mut pool = paced("1000");
     let slice = slice(&mut pool, Nanos::MAX, 250);
@@ -92,18 +92,18 @@ fn a_slice_that_ends_by_a_number_has_a_shorter_last_stretch() {
 }
 
 #[test]
-fn whoever_listens_is_told_each_stretch_once() {
+fn whoever_listens_is_told_each_interval_once() {
     // Method: what is told is what is kept; and a slice without a course tells nothing.
-    let (listener, stretches) = channel();
+    let (listener, intervals) = channel();
     let shared = SharedSlice::told_to(Some(listener), 1, 1);
     let mut pool = paced("1000");
-    pool.joins(Company::of(&shared, Part::Connections));
+    pool.joins(Participants::of(&shared, Part::Connections));
     let kept = slice(&mut pool, Nanos(350 * MS), u64::MAX);
     pool.run(kept, &AtomicBool::new(false));
-    let told: Vec<_> = stretches.try_iter().collect();
+    let told: Vec<_> = intervals.try_iter().collect();
     let numbers: Vec<usize> = told.iter().map(|one| one.number).collect();
     assert_eq!(numbers, [0, 1, 2, 3]);
-    let ok: Vec<u64> = told.iter().map(|one| one.stretch.outcomes.ok()).collect();
+    let ok: Vec<u64> = told.iter().map(|one| one.interval.outcomes.ok()).collect();
     assert_eq!(ok, course(&pool).ok);
     let bare = WorkerSlice {
         course: None,
@@ -111,7 +111,7 @@ fn whoever_listens_is_told_each_stretch_once() {
     };
     pool.run(bare, &AtomicBool::new(false));
     assert_eq!(
-        (stretches.try_iter().count(), &pool.tally().course),
+        (intervals.try_iter().count(), &pool.tally().course),
         (0, &None)
     );
 }

@@ -16,15 +16,16 @@ use crate::simulation::network::{Network, NetworkFaults, Service, Sim};
 use crate::workers::prepared::Prepared;
 
 /// There and back.
-const ANSWER_NS: u64 = 50_000;
+const RESPONSE_NS: u64 = 50_000;
 
 /// A load of so many connections that send `bytes` and get them back.
 pub(super) fn echo_plan(connections: u32, is_text: bool, bytes: u32, seed: u64) -> LoadPlan {
     let mut plan = plan(connections, b"", seed);
     plan.requests[0].expect.status = 101_u16.into();
-    plan.shape = Shape::Echo(match is_text {
-        true => Message::text(bytes),
-        false => Message::binary(bytes),
+    plan.shape = Shape::Echo(if is_text {
+        Message::text(bytes)
+    } else {
+        Message::binary(bytes)
     });
     plan
 }
@@ -81,7 +82,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
         let tally = pool.tally();
         let all = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
         assert!(
-            all == 400 || (ran.stopped_answering && all < 400),
+            all == 400 || (ran.stopped_responding && all < 400),
             "seed {seed}: {all}"
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
@@ -155,7 +156,7 @@ fn large_binary_echoes_are_left_in_the_kernel_and_texts_are_read() {
 }
 
 #[test]
-fn pings_between_frames_are_answered_and_change_nothing() {
+fn pings_between_frames_are_acknowledged_and_change_nothing() {
     // Method: each echo comes in two fragments with a ping between them, while sends
     // are cut short anywhere. All echoes are right and every ping has its pong; the
     // server would panic at a pong inside a message.
@@ -203,13 +204,13 @@ fn a_schedule_of_messages_keeps_its_times() {
         (tally.outcomes.ok(), tally.unsent, tally.queued),
         (1000, 0, 0)
     );
-    assert_eq!(tally.response_ns_sum, 1000 * ANSWER_NS);
+    assert_eq!(tally.response_ns_sum, 1000 * RESPONSE_NS);
 }
 
 #[test]
 fn a_server_that_closes_has_the_message_sent_again() {
     // Method: every fifth message is answered by a close frame. The connection had
-    // given whole answers, or it was fresh: one close is idle, the other early.
+    // given whole responses, or it was fresh: one close is idle, the other early.
     let hub = Hub::new(|said| match said.number % 5 {
         4 => vec![Act::Send(said.from, vec![0x88, 2, 3, 0xE8], Nanos(0))],
         _ => vec![Act::Send(said.from, frame(&said), Nanos(0))],
@@ -253,7 +254,7 @@ fn an_echo_of_nothing_that_was_sent_costs_the_connection() {
     plan.verify_every = 1;
     let mut pool = connected(Network::faultless(3), &plan, hub);
     run_requests(&mut pool, 1);
-    // Nobody waited for the second one, so the first is no right answer either.
+    // Nobody waited for the second one, so the first is no correct response either.
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), pool.standing()), (0, 0));
     assert_eq!(count(tally, Outcome::Malformed), 1);
@@ -271,11 +272,11 @@ fn an_echo_that_breaks_the_rules_is_sent_again_by_nobody() {
     for (bytes, wrong) in breaks {
         let hub = Hub::new(move |said| {
             let echo = frame(&said);
-            let answer = match said.number % 5 {
+            let response = match said.number % 5 {
                 4 => wrong(echo),
                 _ => echo,
             };
-            vec![Act::Send(said.from, answer, Nanos(0))]
+            vec![Act::Send(said.from, response, Nanos(0))]
         });
         let mut pool = connected(Network::faultless(3), &echo_plan(1, false, bytes, 2), hub);
         run_requests(&mut pool, 100);
@@ -287,8 +288,8 @@ fn an_echo_that_breaks_the_rules_is_sent_again_by_nobody() {
 
 #[test]
 fn a_handshake_that_fails_is_an_outcome() {
-    // Method: each answer that is no right 101, and silence until the time is out.
-    for (answer, outcome) in [
+    // Method: each response that is no right 101, and silence until the time is out.
+    for (response, outcome) in [
         (
             &b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"[..],
             Outcome::WrongStatus,
@@ -299,7 +300,7 @@ fn a_handshake_that_fails_is_an_outcome() {
     ] {
         let mut plan = echo_plan(3, true, 10, 1);
         plan.timeout = Duration::from_nanos(100 * MS);
-        let mut pool = talking(Network::faultless(1), &plan, Hub::refusing(answer));
+        let mut pool = talking(Network::faultless(1), &plan, Hub::refusing(response));
         assert_eq!(pool.connect_all(&AtomicBool::new(false)), (0, 0));
         assert_eq!(pool.connect_failures.count(outcome), 3, "{outcome:?}");
         run_requests(&mut pool, 100);
@@ -310,7 +311,7 @@ fn a_handshake_that_fails_is_an_outcome() {
 }
 
 #[test]
-fn held_connections_say_nothing_and_answer_pings() {
+fn held_connections_say_nothing_and_acknowledge_pings() {
     // Method: 10 connections held for a second; the server was told nothing, so it
     // has no occasion to ping: the pings are in the first slice's way.
     let mut plan = echo_plan(10, true, 10, 1);

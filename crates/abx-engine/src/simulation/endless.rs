@@ -71,14 +71,14 @@ fn pool(head: &str, piece: &str) -> Pool<Sim, Http> {
     let (head, piece): (Arc<[u8]>, Arc<[u8]>) = (head.as_bytes().into(), piece.as_bytes().into());
     let script = move |number: usize| {
         let asked = [PeerStep::Await(bytes), PeerStep::Work];
-        let answer = match number {
+        let response = match number {
             0 => [
                 PeerStep::Send(Arc::clone(&head)),
                 PeerStep::Flood(Arc::clone(&piece)),
             ],
             _ => [PeerStep::Send(SERVES.into()), PeerStep::Again],
         };
-        asked.into_iter().chain(answer).collect()
+        asked.into_iter().chain(response).collect()
     };
     let mut pool = pool_of_steps(network(), plan, Box::new(script));
     pool.connect_all(&AtomicBool::new(false));
@@ -171,8 +171,8 @@ fn endless_frames_of_http2_end_in_time() {
             let lengths = RequestLengths::of(&plan);
             let serves = lengths.steps(1_000, |place| {
                 let stream = 2 * place + 1;
-                let answer = [frame(1, 4, stream, &[0x88]), frame(0, 1, stream, b"right")];
-                vec![PeerStep::Work, PeerStep::Send(answer.concat().into())]
+                let response = [frame(1, 4, stream, &[0x88]), frame(0, 1, stream, b"right")];
+                vec![PeerStep::Work, PeerStep::Send(response.concat().into())]
             });
             let floods = lengths.steps(1, |_| {
                 let head = frame(1, 4, 1, &[0x88]);

@@ -41,7 +41,7 @@ pub(crate) enum Discipline {
     Lifo,
     /// All at the same time, each the slower the more there are.
     Sharing,
-    /// So many at a time by one worker, whose answers go out together.
+    /// So many at a time by one worker, whose responses go out together.
     Batches(usize),
     /// As they came, but up to so many of one connection in a row.
     ByConnection(usize),
@@ -84,9 +84,9 @@ pub(crate) struct NetworkFaults {
     pub(crate) refused: u64,
     /// A send takes a part only, or nothing.
     pub(crate) short_send: u64,
-    /// An answer comes in pieces cut anywhere, with time between them.
+    /// A response comes in pieces cut anywhere, with time between them.
     pub(crate) split: u64,
-    /// An answer is cut somewhere by a reset.
+    /// A response is cut somewhere by a reset.
     pub(crate) reset: u64,
     /// The peer closes a connection some time after it has answered.
     pub(crate) idle_close: u64,
@@ -501,9 +501,10 @@ impl Io for Sim {
         if let Some((_, flag)) = self.stop.take_if(|(moment, _)| *moment <= self.now) {
             flag.store(true, Ordering::Relaxed);
         }
-        let until = match self.cut.is_empty() {
-            true => until.max(self.now),
-            false => self.now,
+        let until = if self.cut.is_empty() {
+            until.max(self.now)
+        } else {
+            self.now
         };
         while let Some(Reverse(next)) = self.events.peek() {
             let is_over = !ready.is_empty() && next.at > self.now;

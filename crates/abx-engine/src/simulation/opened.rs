@@ -36,7 +36,7 @@ fn open(pool: &mut Pool<Sim, Http>) -> Opened {
     let start = pool.now();
     let before = pool.io.connects.len();
     let (standing, new) = pool.connect_all(&AtomicBool::new(false));
-    assert!(pool.is_census_right());
+    assert!(pool.are_connection_counts_right());
     let failures: Outcomes = std::mem::take(&mut pool.connect_failures);
     let took = pool.now().since(start);
     let connects = &pool.io.connects[before..];
@@ -148,7 +148,7 @@ fn a_machine_without_ports_says_so_and_tries_no_more() {
         let opened = open(&mut pool(network, plan, BODY));
         assert_eq!(opened.standing, 200);
         let lacked = [Outcome::NoPort, Outcome::Unopened].map(|outcome| {
-            let count = { opened.failures.iter() }.find(|one| one.0 == outcome);
+            let count = opened.failures.iter().find(|one| one.0 == outcome);
             count.unwrap_or_else(|| panic!("{opened:?}")).1
         });
         assert_eq!((opened.failures.len(), lacked.iter().sum()), (2, 800));

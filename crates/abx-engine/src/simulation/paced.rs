@@ -15,7 +15,7 @@ use crate::simulation::network::{Network, NetworkFaults, Service, Sim};
 
 const BODY: &[u8] = b"hello";
 /// There and back, and 100 us of service.
-const ANSWER_NS: u64 = 150_000;
+const RESPONSE_NS: u64 = 150_000;
 
 fn constant(per_s: &str) -> Pacing {
     Pacing {
@@ -48,21 +48,21 @@ fn what_is_due_is_sent_when_it_is_due() {
     assert_eq!((tally.unsent, tally.queued), (0, 0));
     // The least that a histogram holds is 1 us.
     assert_eq!(tally.lateness.max_us(), Some(1));
-    assert_eq!(tally.response_ns_sum, 900 * ANSWER_NS);
+    assert_eq!(tally.response_ns_sum, 900 * RESPONSE_NS);
     assert_eq!(tally.response, tally.service);
-    assert_eq!(ran.end.since(ran.counted_until), Nanos(ANSWER_NS));
+    assert_eq!(ran.end.since(ran.counted_until), Nanos(RESPONSE_NS));
     assert_eq!((tally.clocked, tally.connection_ns), (900, 10 * 900 * MS));
 }
 
 #[test]
 fn connections_take_turns() {
-    // Method: 10 requests on 5 idle connections; each one's last answer tells
+    // Method: 10 requests on 5 idle connections; each one's last response tells
     // whether the longest-idle connection was taken each time.
     let mut pool = paced(Network::faultless(1), 5, constant("1000"));
     let start = pool.now();
     run(&mut pool, 10 * MS, 0);
     for (place, slot) in pool.slots.iter().enumerate() {
-        let last = start.plus(Nanos((5 + place as u64) * MS + ANSWER_NS));
+        let last = start.plus(Nanos((5 + place as u64) * MS + RESPONSE_NS));
         assert_eq!(slot.clock.last(), last, "connection {place}");
     }
 }
@@ -78,7 +78,7 @@ fn requests_that_wait_keep_their_intended_times() {
     assert_eq!((tally.outcomes.ok(), tally.unsent), (200, 100));
     assert_eq!(tally.queued, 199);
     let waited: u64 = (0..200).map(|index| index * 50_000).sum();
-    assert_eq!(tally.response_ns_sum, waited + 200 * ANSWER_NS);
+    assert_eq!(tally.response_ns_sum, waited + 200 * RESPONSE_NS);
     // The generator itself was never late, and the peer never slower.
     assert_eq!(tally.lateness.max_us(), Some(1));
     assert_eq!(tally.service.max_us(), Some(150));
@@ -89,7 +89,7 @@ fn requests_that_wait_keep_their_intended_times() {
 }
 
 #[test]
-fn answers_in_flight_at_the_end_are_waited_for() {
+fn responses_in_flight_at_the_end_are_waited_for() {
     // Method: answers take 50 ms, the slice 10 ms; nothing is lost, and the rate
     // is counted over the slice, not over the wait.
     let mut network = Network::faultless(1);
@@ -156,7 +156,7 @@ fn whatever_goes_wrong_every_planned_request_is_accounted_for() {
         let tally = pool.tally();
         let twice = count(tally, Outcome::IdleClose);
         let accounted = tally.outcomes.sent() - twice + tally.unsent;
-        if !ran.stopped_answering {
+        if !ran.stopped_responding {
             let planned = schedule.count_before(Nanos(100 * MS));
             assert_eq!(accounted, planned, "seed {seed}");
         }
@@ -190,7 +190,7 @@ fn workers_share_one_schedule() {
 
 #[test]
 fn a_user_thinks_before_the_next_request() {
-    // Method: 4 users who think 850 us between answers of 150 us: each sends
+    // Method: 4 users who think 850 us between responses of 150 us: each sends
     // every ms, and thinking is no response time.
     let pacing = Pacing {
         think_ns: 850_000,
@@ -200,7 +200,7 @@ fn a_user_thinks_before_the_next_request() {
     run(&mut pool, 100 * MS, 0);
     let tally = pool.tally();
     assert_eq!(tally.outcomes.ok(), 400);
-    assert_eq!(tally.response_ns_sum, 400 * ANSWER_NS);
+    assert_eq!(tally.response_ns_sum, 400 * RESPONSE_NS);
     assert_eq!(tally.connects, 0);
 }
 
@@ -237,7 +237,7 @@ fn connections_come_and_go_with_their_stages() {
     };
     let mut pool = paced(Network::faultless(1), 10, pacing);
     run(&mut pool, 200 * MS, 0);
-    let expected = (2 * 200 + 8 * 100) * MS / ANSWER_NS;
+    let expected = (2 * 200 + 8 * 100) * MS / RESPONSE_NS;
     let ok = pool.tally().outcomes.ok();
     assert!(ok.abs_diff(expected) <= 10, "{ok} instead of {expected}");
 }

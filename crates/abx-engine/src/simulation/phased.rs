@@ -91,7 +91,7 @@ fn phases_are_what_the_peer_took_for_each() {
 
 #[test]
 fn behind_others_a_request_waits_for_its_turn() {
-    // Method: four in flight, sent together. The peer begins each answer when the
+    // Method: four in flight, sent together. The peer begins each response when the
     // one before is whole, so that only the first one has the trip in it.
     let mut plan = watched(1);
     plan.pipeline = 4;
@@ -105,7 +105,7 @@ fn behind_others_a_request_waits_for_its_turn() {
 }
 
 #[test]
-fn an_answer_that_comes_with_the_one_before_had_only_to_wait() {
+fn a_response_that_comes_with_the_one_before_had_only_to_wait() {
     // Method: two requests in flight, and both answers in one piece.
     let mut plan = watched(1);
     plan.pipeline = 2;
@@ -134,14 +134,14 @@ fn a_try_that_was_lost_is_waiting() {
         _ => again.clone(),
     });
     run_requests(&mut pool, 2);
-    let answers = [2 * (TRIP_US + WORK_US), 2 * WORK_US];
-    let expected = [TRIP_US, TRIP_US, answers[0], answers[1]];
+    let responses = [2 * (TRIP_US + WORK_US), 2 * WORK_US];
+    let expected = [TRIP_US, TRIP_US, responses[0], responses[1]];
     assert_eq!(sums_us(pool.tally()), expected);
 }
 
 #[test]
-fn what_a_lost_answer_had_begun_is_not_the_next_one_s() {
-    // Method: the first connection breaks inside the first answer, the next one
+fn what_a_lost_response_had_begun_is_not_the_next_one_s() {
+    // Method: the first connection breaks inside the first response, the next one
     // answers the request behind it. Its first byte is its own.
     let plan = watched(1);
     let bytes = request_bytes(&plan);
@@ -183,7 +183,7 @@ fn whatever_goes_wrong_phases_add_up_to_the_response_times() {
     // read in many pieces and others, with a discarded part, over kept connections,
     // one for each request, and with four in flight.
     let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
-    let mut answers = 0;
+    let mut responses = 0;
     for seed in 0..60 {
         let body = &bodies[usize::try_from(seed % 2).unwrap()];
         let mut plan = plan(8, body, seed);
@@ -202,9 +202,9 @@ fn whatever_goes_wrong_phases_add_up_to_the_response_times() {
         assert_eq!(sums.requests, tally.outcomes.completed(), "seed {seed}");
         let all: u64 = Phase::ALL.iter().map(|phase| sums.of(*phase)).sum();
         assert_eq!(all, tally.response_ns_sum, "seed {seed}");
-        answers += sums.requests;
+        responses += sums.requests;
     }
-    assert!(answers > 10_000, "{answers}");
+    assert!(responses > 10_000, "{responses}");
 }
 
 #[test]
@@ -241,20 +241,22 @@ fn what_servers_say_of_their_own_time_is_counted_once() {
         let bytes = request_bytes(&plan);
         let steps = move |_: usize| {
             let await_one = [PeerStep::Await(bytes), PeerStep::Work];
-            let sent = match is_whole {
-                true => vec![PeerStep::Send([&head[..], BODY].concat().into())],
-                false => vec![
+            let sent = if is_whole {
+                vec![PeerStep::Send([&head[..], BODY].concat().into())]
+            } else {
+                vec![
                     PeerStep::Send(head.as_slice().into()),
                     PeerStep::Work,
                     PeerStep::Send(BODY.into()),
-                ],
+                ]
             };
             [&await_one[..], &sent, &[PeerStep::Again]].concat()
         };
         let mut pool = scripted(plan, steps);
         run_requests(&mut pool, 20);
         let said = &pool.tally().server_times;
-        let sums: Vec<_> = { said.sums() }
+        let sums: Vec<_> = said
+            .sums()
             .map(|(name, sum)| (name, sum.count, sum.sum_ns))
             .collect();
         let expected = [("db", 20, 30_000_000), ("page", 20, 5_000_000)];

@@ -9,7 +9,7 @@ use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::simulated::{MS, SECOND, count, plan, pool, pool_of_steps, run, run_requests};
-use crate::plan::{Asked, BodyIdentity, LoadPlan};
+use crate::plan::{BodyIdentity, LoadPlan, WeightedRequest};
 use crate::pool::Pool;
 use crate::protocol::Http;
 use crate::schedule::{Arrivals, Schedule};
@@ -41,8 +41,8 @@ pub(super) fn all_faults(seed: u64) -> Network {
     network
 }
 
-/// An answer, with a field that says more about the connection.
-fn answer(field: &str, body: &[u8]) -> Arc<[u8]> {
+/// A response, with a field that says more about the connection.
+fn response(field: &str, body: &[u8]) -> Arc<[u8]> {
     let head = format!(
         "HTTP/1.1 200 OK\r\n{field}Content-Length: {}\r\n\r\n",
         body.len()
@@ -55,13 +55,13 @@ fn connected(mut pool: Pool<Sim, Http>) -> Pool<Sim, Http> {
     pool
 }
 
-/// A faultless pool of one connection at a time, each with its steps: `answers`
+/// A faultless pool of one connection at a time, each with its steps: `responses`
 /// gives what it answers, and `end` what it does then.
-fn scripted(plan: LoadPlan, answers: Vec<Arc<[u8]>>, end: PeerStep) -> Pool<Sim, Http> {
+fn scripted(plan: LoadPlan, responses: Vec<Arc<[u8]>>, end: PeerStep) -> Pool<Sim, Http> {
     let request = plan.requests[0].request.encode(true).unwrap().len();
-    let steps = answers
+    let steps = responses
         .into_iter()
-        .flat_map(move |answer| [PeerStep::Await(request), PeerStep::Send(answer)])
+        .flat_map(move |response| [PeerStep::Await(request), PeerStep::Send(response)])
         .chain([end])
         .collect::<Vec<PeerStep>>();
     connected(pool_of_steps(
@@ -93,7 +93,7 @@ fn nothing_is_lost_or_counted_twice_at_any_depth() {
         let tally = pool.tally();
         let all = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
         assert!(
-            all == 1_000 || (ran.stopped_answering && all < 1_000),
+            all == 1_000 || (ran.stopped_responding && all < 1_000),
             "seed {seed}: {all}"
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
@@ -130,7 +130,7 @@ fn nothing_is_lost_or_counted_twice_at_any_depth() {
 }
 
 #[test]
-fn every_answer_counts_once_when_nothing_goes_wrong() {
+fn every_response_counts_once_when_nothing_goes_wrong() {
     // Method: cut anywhere and told in any order, at several depths; every
     // count is exact, and no window is wider than asked for.
     for depth in [1, 2, 4, 16, 50] {
@@ -147,7 +147,7 @@ fn every_answer_counts_once_when_nothing_goes_wrong() {
             assert_eq!(tally.outcomes.ok(), 1_000, "{case}");
             assert_eq!(tally.outcomes.sent(), 1_000, "{case}");
             assert_eq!(tally.body_bytes, 1_000 * bytes as u64, "{case}");
-            let whole = answer("", &body).len() as u64;
+            let whole = response("", &body).len() as u64;
             assert_eq!(tally.bytes, 1_000 * whole, "{case}");
             assert!(
                 (50..180).contains(&tally.hashed),
@@ -163,7 +163,7 @@ fn every_answer_counts_once_when_nothing_goes_wrong() {
 }
 
 #[test]
-fn a_window_slides_with_the_answers() {
+fn a_window_slides_with_the_responses() {
     // Method: one connection, one request served at a time for 100 us, and 50 us
     // there and back. At depth 1 the way is added to each request; from 2 on the
     // server is never idle, so answers come every 100 us, and the longest takes
@@ -228,7 +228,7 @@ fn an_open_loop_uses_all_of_its_window_when_requests_are_due() {
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), tally.queued), (9_000, 0));
     assert_eq!(tally.response_ns_sum, 9_000 * 1_500_000);
-    // Until the last one had its answer, the load went on.
+    // Until the last one had its response, the load went on.
     assert_eq!(pool.io.sends, 9_000 + tally.discarded.ok());
     assert!(tally.discarded.ok() <= 14);
 }
@@ -248,12 +248,12 @@ fn throughput_by_the_clocks_is_what_the_peer_serves() {
     let throughput = 4.0 * tally.clocked as f64 / (tally.connection_ns as f64 / 1e9);
     assert!((throughput / 2_000.0 - 1.0).abs() < 0.02, "{throughput}");
     // Bytes of what was discarded do not count, although both come together.
-    let whole = answer("", BODY).len() as u64;
+    let whole = response("", BODY).len() as u64;
     assert_eq!(tally.bytes, tally.outcomes.ok() * whole);
 }
 
 #[test]
-fn answers_are_never_taken_for_each_other_s() {
+fn responses_are_never_taken_for_each_other_s() {
     // Method: two requests of different lengths with different bodies, mixed by
     // weight, from a peer that answers each by what it is asked. All are hashed.
     let bodies: [&[u8]; 2] = [b"first", b"the second one"];
@@ -271,7 +271,7 @@ fn answers_are_never_taken_for_each_other_s() {
         plan.requests.push(second);
         let [one, other] = [0, 1].map(|which| {
             let request = plan.requests[which].request.encode(true).unwrap();
-            (request, answer("", bodies[which]))
+            (request, response("", bodies[which]))
         });
         let steps = vec![PeerStep::Choose(Arc::new([one, other])), PeerStep::Again];
         let mut network = Network::faultless(7);
@@ -298,23 +298,23 @@ fn what_is_behind_an_announced_close_is_sent_again_and_is_no_failure() {
     // Method: every connection answers three times, the third time with
     // `Connection: close`; one at a time, four in flight, of which one is left
     // unanswered behind each close but the last one.
-    let [plain, last] = ["", "Connection: close\r\n"].map(|field| answer(field, BODY));
-    let answers = vec![Arc::clone(&plain), plain, last];
-    let mut pool = scripted(deep(1, BODY, 4, 1), answers, PeerStep::Close);
+    let [plain, last] = ["", "Connection: close\r\n"].map(|field| response(field, BODY));
+    let responses = vec![Arc::clone(&plain), plain, last];
+    let mut pool = scripted(deep(1, BODY, 4, 1), responses, PeerStep::Close);
     let ran = run_requests(&mut pool, 300);
     let tally = pool.tally();
-    assert!(!ran.stopped_answering);
+    assert!(!ran.stopped_responding);
     assert_eq!((tally.outcomes.ok(), tally.outcomes.failed()), (300, 0));
     assert_eq!(count(tally, Outcome::IdleClose), 99);
     assert_eq!(tally.connects, 99);
 }
 
 #[test]
-fn a_close_after_each_answer_costs_time_and_never_a_request() {
-    // Method: the worst of them: sixteen in flight, one answer for each
+fn a_close_after_each_response_costs_time_and_never_a_request() {
+    // Method: the worst of them: sixteen in flight, one response for each
     // connection. A request may go out sixteen times, and is still answered.
-    let answers = vec![answer("Connection: close\r\n", BODY)];
-    let mut pool = scripted(deep(2, BODY, 16, 1), answers, PeerStep::Close);
+    let responses = vec![response("Connection: close\r\n", BODY)];
+    let mut pool = scripted(deep(2, BODY, 16, 1), responses, PeerStep::Close);
     run_requests(&mut pool, 200);
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), tally.outcomes.failed()), (200, 0));
@@ -323,7 +323,7 @@ fn a_close_after_each_answer_costs_time_and_never_a_request() {
     let alone = {
         let mut pool = scripted(
             deep(2, BODY, 1, 1),
-            vec![answer("Connection: close\r\n", BODY)],
+            vec![response("Connection: close\r\n", BODY)],
             PeerStep::Close,
         );
         run_requests(&mut pool, 200);
@@ -343,11 +343,11 @@ fn a_break_fails_those_on_a_fresh_connection_and_spares_the_others_once() {
     let failed = pool.tally().outcomes.failed();
     assert_eq!(pool.tally().outcomes.sent(), failed);
 
-    let answers = vec![answer("", BODY)];
-    let mut pool = scripted(deep(1, BODY, 4, 1), answers, PeerStep::Reset);
+    let responses = vec![response("", BODY)];
+    let mut pool = scripted(deep(1, BODY, 4, 1), responses, PeerStep::Reset);
     let ran = run_requests(&mut pool, 100);
     let tally = pool.tally();
-    assert!(!ran.stopped_answering);
+    assert!(!ran.stopped_responding);
     let (ok, reset) = (tally.outcomes.ok(), count(tally, Outcome::Reset));
     assert_eq!(ok + reset, 100);
     // Each connection answers one; of those behind none goes out a third time.
@@ -356,14 +356,14 @@ fn a_break_fails_those_on_a_fresh_connection_and_spares_the_others_once() {
 }
 
 #[test]
-fn one_answer_that_breaks_off_fails_and_those_behind_it_do_not() {
-    // Method: a whole answer, then half of one and a close: with three in flight
+fn one_response_that_breaks_off_fails_and_those_behind_it_do_not() {
+    // Method: a whole response, then half of one and a close: with three in flight
     // the second has begun and the third not. The close is a reset, as there is a
     // request that the peer has not read.
-    let half = answer("", BODY);
+    let half = response("", BODY);
     let half: Arc<[u8]> = half[..half.len() - 2].into();
-    let answers = vec![answer("", BODY), half];
-    let mut pool = scripted(deep(1, BODY, 3, 1), answers, PeerStep::Close);
+    let responses = vec![response("", BODY), half];
+    let mut pool = scripted(deep(1, BODY, 3, 1), responses, PeerStep::Close);
     run_requests(&mut pool, 3);
     let tally = pool.tally();
     assert_eq!(tally.outcomes.ok(), 2);
@@ -374,18 +374,18 @@ fn one_answer_that_breaks_off_fails_and_those_behind_it_do_not() {
 }
 
 #[test]
-fn what_nobody_asked_for_makes_the_last_answer_malformed() {
-    // Method: one byte too many behind each answer. Behind the last one in
+fn what_nobody_asked_for_makes_the_last_response_malformed() {
+    // Method: one byte too many behind each response. Behind the last one in
     // flight it is that one's own; before another it is no head.
     for depth in [1, 4] {
-        let longer: Arc<[u8]> = [&answer("", BODY)[..], b"!"].concat().into();
+        let longer: Arc<[u8]> = [&response("", BODY)[..], b"!"].concat().into();
         let mut pool = scripted(deep(1, BODY, depth, 1), vec![longer], PeerStep::Again);
         let ran = run_requests(&mut pool, 100);
         let tally = pool.tally();
         let malformed = count(tally, Outcome::Malformed);
         assert_eq!(tally.outcomes.completed(), tally.outcomes.ok());
         match depth {
-            1 => assert!(ran.stopped_answering && tally.outcomes.ok() == 0),
+            1 => assert!(ran.stopped_responding && tally.outcomes.ok() == 0),
             _ => assert!(malformed >= tally.outcomes.ok() / 2, "{:?}", tally.outcomes),
         }
         assert!(malformed > 0);
@@ -395,23 +395,23 @@ fn what_nobody_asked_for_makes_the_last_answer_malformed() {
 #[test]
 fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
     // Method: one connection answers twice, every 2 ms, and then never again; the
-    // next one answers every ms. Four in flight: the third and the fourth time out
+    // next one responses every ms. Four in flight: the third and the fourth time out
     // together, and those behind them are answered by the second connection.
     let mut plan = deep(1, BODY, 4, 1);
     plan.timeout = Duration::from_nanos(10 * MS);
     let request = plan.requests[0].request.encode(true).unwrap().len();
-    let hello = answer("", BODY);
+    let hello = response("", BODY);
     let steps = move |number| {
-        let (asked, answered) = (PeerStep::Await(request), PeerStep::Send(Arc::clone(&hello)));
+        let (asked, responded) = (PeerStep::Await(request), PeerStep::Send(Arc::clone(&hello)));
         let slow = [
             asked.clone(),
             PeerStep::Work,
             PeerStep::Work,
-            answered.clone(),
+            responded.clone(),
         ];
         match number {
             0 => [slow.clone(), slow].concat(),
-            _ => vec![asked, PeerStep::Work, answered, PeerStep::Again],
+            _ => vec![asked, PeerStep::Work, responded, PeerStep::Again],
         }
     };
     let mut network = Network::faultless(1);
@@ -424,14 +424,14 @@ fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
     assert_eq!(count(tally, Outcome::Timeout), 2);
     assert_eq!(count(tally, Outcome::IdleClose), 2);
     assert_eq!((tally.outcomes.sent(), tally.connects), (8, 1));
-    // The fifth and the sixth were sent when two were answered, and have their answers after the timeout, a connect of 50 us, the way, and 1 and 2 ms.
-    let answered = [2_050, 4_050, 11_100 - 4_050, 12_100 - 4_050];
-    assert_eq!(tally.response_ns_sum, answered.iter().sum::<u64>() * 1_000);
+    // The fifth and the sixth were sent when two were answered, and have their responses after the timeout, a connect of 50 us, the way, and 1 and 2 ms.
+    let responded = [2_050, 4_050, 11_100 - 4_050, 12_100 - 4_050];
+    assert_eq!(tally.response_ns_sum, responded.iter().sum::<u64>() * 1_000);
     assert_eq!(ran.end.since(start), Nanos(12_100_000));
 }
 
 #[test]
-fn a_subject_that_never_answers_ends_the_slice() {
+fn a_subject_that_never_responds_ends_the_slice() {
     // Method: nothing is ever answered; an hour of load, sixteen in flight.
     let mut network = Network::faultless(2);
     network.faults.silence = 1000;
@@ -440,7 +440,7 @@ fn a_subject_that_never_answers_ends_the_slice() {
     let mut pool = connected(pool(network, plan, BODY));
     let start = pool.now();
     let ran = run(&mut pool, 3_600 * SECOND, 0);
-    assert!(ran.stopped_answering);
+    assert!(ran.stopped_responding);
     assert_eq!(ran.end, start.plus(Nanos(123_456_789)));
     assert_eq!(count(pool.tally(), Outcome::Timeout), 48);
     assert_eq!(pool.tally().outcomes.sent(), 48);
@@ -448,7 +448,7 @@ fn a_subject_that_never_answers_ends_the_slice() {
 
 #[test]
 fn what_is_due_takes_an_idle_connection_first_and_then_any_with_room() {
-    // Method: one connection, 150 us for each answer and 100 us of it by one
+    // Method: one connection, 150 us for each response and 100 us of it by one
     // worker; 9,000 a second are due. One at a time they would queue; with
     // two in flight all are sent when they are due.
     let mut plan = deep(1, BODY, 2, 1);
@@ -516,7 +516,7 @@ fn whatever_goes_wrong_every_planned_request_is_accounted_for_at_any_depth() {
         let tally = pool.tally();
         let twice = count(tally, Outcome::IdleClose);
         let accounted = tally.outcomes.sent() - twice + tally.unsent;
-        if !ran.stopped_answering {
+        if !ran.stopped_responding {
             let planned = schedule.count_before(Nanos(100 * MS));
             assert_eq!(accounted, planned, "seed {seed}");
         }
@@ -551,12 +551,12 @@ fn a_window_is_one_where_only_one_makes_sense() {
         let mut plan = deep.clone();
         change(&mut plan);
         assert_eq!(plan.window(), 1);
-        let asked: &Asked = &plan.requests[0];
+        let asked: &WeightedRequest = &plan.requests[0];
         assert_eq!(asked.weight, 1);
         let mut pool = connected(pool(Network::faultless(1), plan, BODY));
         run_requests(&mut pool, 20);
         assert_eq!(pool.tally().outcomes.ok(), 20);
-        // One at a time: nobody waited for another one's answer.
+        // One at a time: nobody waited for another one's response.
         assert!(pool.tally().service.max_us() <= Some(150));
     }
 }

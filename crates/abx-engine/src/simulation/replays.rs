@@ -81,7 +81,7 @@ fn each_slice_replays_the_same_requests_from_the_beginning() {
 
 #[test]
 fn requests_that_wait_for_a_connection_keep_their_times_and_their_order() {
-    // Method: one connection whose answers take 6 ms; of the three that are due at 10 ms two
+    // Method: one connection whose responses take 6 ms; of the three that are due at 10 ms two
     // wait, for 6 and 12 ms, and nobody else does.
     let mut network = Network::faultless(1);
     network.service = Service::Constant(Nanos(6 * MS - 50_000));
@@ -144,7 +144,7 @@ fn whatever_goes_wrong_every_recorded_request_is_accounted_for() {
         let ran = run(&mut pool, 100 * MS, 0);
         let tally = pool.tally();
         let twice = count(tally, Outcome::IdleClose);
-        if !ran.stopped_answering {
+        if !ran.stopped_responding {
             let planned = schedule.count_before(Nanos(100 * MS));
             let accounted = tally.outcomes.sent() - twice + tally.unsent;
             assert_eq!(accounted, planned, "seed {seed}");

@@ -67,7 +67,7 @@ fn a_connection_that_is_ended_after_a_rest_is_no_failure() {
         assert_eq!(tally.outcomes.requests(), 200);
         assert_eq!(tally.outcomes.ok(), 200 - expected.1);
         assert_eq!(count(tally, Outcome::IdleClose), 0);
-        assert!(pool.is_census_right());
+        assert!(pool.are_connection_counts_right());
     }
 }
 
@@ -118,8 +118,14 @@ fn a_server_that_drops_what_it_took_is_told_whatever_has_rested() {
         plan.pacing.arrivals = arrivals.clone();
         let bytes = plan.requests[0].request.encode(true).unwrap().len();
         let read = PeerStep::Await(bytes);
-        let answer = PeerStep::Send(Arc::from(HELLO));
-        let steps = vec![read.clone(), PeerStep::Work, answer, read, PeerStep::Close];
+        let response = PeerStep::Send(Arc::from(HELLO));
+        let steps = vec![
+            read.clone(),
+            PeerStep::Work,
+            response,
+            read,
+            PeerStep::Close,
+        ];
         let script = Box::new(move |_| steps.clone());
         let mut pool = pool_of_steps(Network::faultless(1), plan, script);
         pool.connect_all(&AtomicBool::new(false));
@@ -138,7 +144,7 @@ fn a_server_that_drops_what_it_took_is_told_whatever_has_rested() {
 
 #[test]
 fn connections_that_a_rest_has_cost_cost_no_throughput() {
-    // Method: slices with and without a warm-in of two response times, after a rest that
+    // Method: slices with and without a lead-in of two response times, after a rest that
     // costs all connections and after one that costs none. The clocks run from the first
     // answer of each connection.
     let per_s = |tally: &Tally| tally.clocked as f64 * 1e9 / tally.connection_ns as f64;

@@ -17,7 +17,7 @@ use crate::plan::{
     Extraction, LoadPlan, ScenarioScript, ScenarioStep, ScenarioUsers, TextTemplate, ThinkTime,
     ValueSource,
 };
-use crate::pool::{Company, WorkerSlice};
+use crate::pool::{Participants, WorkerSlice};
 use crate::scenario::{ScenarioPlan, ScenarioPool, ScenarioRunner};
 use crate::schedule::ScheduleShare;
 use crate::stopper::Stopper;
@@ -47,7 +47,7 @@ fn step(name: &str, method: &str, path: &str) -> ScenarioStep {
     }
 }
 
-/// A login whose answer has a token in JSON, and what the token opens.
+/// A login whose response has a token in JSON, and what the token opens.
 fn steps() -> Vec<ScenarioStep> {
     vec![
         ScenarioStep {
@@ -103,7 +103,7 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Ve
     request.encode().unwrap()
 }
 
-fn answer(status: u16, body: &str) -> Arc<[u8]> {
+fn response(status: u16, body: &str) -> Arc<[u8]> {
     let head = format!(
         "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n",
         body.len()
@@ -121,11 +121,11 @@ fn choices(token: &str) -> PeerStep {
         &[("Authorization", &bearer)],
         "",
     );
-    let given = answer(200, &format!("{{\"data\":{{\"token\":\"{token}\"}}}}"));
+    let given = response(200, &format!("{{\"data\":{{\"token\":\"{token}\"}}}}"));
     let mut all: Vec<_> = (0..5)
         .map(|user| (login(user), Arc::clone(&given)))
         .collect();
-    all.push((items, answer(200, "[]")));
+    all.push((items, response(200, "[]")));
     PeerStep::Choose(Arc::from(all))
 }
 
@@ -164,7 +164,7 @@ fn assert_adds_up(tally: &ScenarioTally) {
 }
 
 #[test]
-fn a_value_goes_from_one_answer_into_the_next_request() {
+fn a_value_goes_from_one_response_into_the_next_request() {
     // Method: each connection's peer gives another token and answers only what has it; a
     // session has a connection of its own, so 6 sessions of 2 users are 6 connections.
     let plan = plan(2, ScenarioEnd::AfterSessions(6));
@@ -179,7 +179,7 @@ fn a_value_goes_from_one_answer_into_the_next_request() {
 #[test]
 fn pauses_are_in_the_sessions_time_and_in_no_steps() {
     // Method: a pause of 30 ms and one of 10 to 20 ms, on a network that takes 50 us there and
-    // back: by hand, connect and two answers.
+    // back: by hand, connect and two responses.
     let mut plan = plan(1, ScenarioEnd::AfterSessions(40));
     let pause = |least, most| {
         Some(ThinkTime {
@@ -209,29 +209,29 @@ fn a_failed_step_ends_its_session_and_says_why() {
     // the second step with 500, one that resets and one that stays silent.
     let login = || request("POST", "/login", &[], "{\"name\":\"u0\"}");
     let items = || request("GET", "/items/t", &[("Authorization", "Bearer t")], "");
-    let known = |first: Arc<[u8]>| vec![(login(), first), (items(), answer(500, "oh"))];
+    let known = |first: Arc<[u8]>| vec![(login(), first), (items(), response(500, "oh"))];
     let token = r#"{"data":{"token":"t"}}"#;
     for (first, step, name, sentence) in [
         (
-            answer(200, r#"{"data":{}}"#),
+            response(200, r#"{"data":{}}"#),
             0,
             "missing_value",
             "session 1: no value for `token`: JSON at \"/data/token\"",
         ),
         (
-            answer(200, &"x".repeat(1001)),
+            response(200, &"x".repeat(1001)),
             0,
             "body_too_large",
             "session 1: a body of more than 1000 bytes",
         ),
         (
-            answer(302, token),
+            response(302, token),
             0,
             "wrong_status",
             "session 1: status 302 instead of 200",
         ),
         (
-            answer(200, token),
+            response(200, token),
             1,
             "wrong_status",
             "session 1: status 500 instead of 200",
@@ -246,13 +246,13 @@ fn a_failed_step_ends_its_session_and_says_why() {
         assert_eq!(failed.failed.get(name), Some(&3), "{failed:?}");
         let said = failed.first_failure.as_ref().map(|(_, said)| said.as_str());
         assert_eq!(said, Some(sentence));
-        // A whole answer's time counts, right or wrong.
+        // A whole response's time counts, right or wrong.
         assert_eq!(failed.response.count(), 3);
     }
 }
 
 #[test]
-fn who_gets_no_answer_rests_before_the_next_session() {
+fn who_gets_no_response_rests_before_the_next_session() {
     // Method: a second of refusals, of resets, and of a silent peer with a timeout of 300 ms:
     // by hand from the rest of 100 ms.
     let reset = |_: usize| vec![PeerStep::Await(10), PeerStep::Reset];
@@ -282,7 +282,7 @@ fn who_gets_no_answer_rests_before_the_next_session() {
 
 #[test]
 fn a_connection_that_was_closed_while_idle_is_made_anew() {
-    // Method: a peer that closes behind each answer: after the pause it is known, without one
+    // Method: a peer that closes behind each response: after the pause it is known, without one
     // it crosses with the next request, which is sent again when that does no harm.
     let script = |_: usize| vec![choices("t"), PeerStep::Close];
     let mut rested = plan(1, ScenarioEnd::AfterSessions(5));
@@ -371,8 +371,8 @@ fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
             share: ScheduleShare::WHOLE,
             course: None,
         };
-        let ran = pool.run(slice, Company::alone(), &Arc::default());
-        assert!(!ran.stopped_answering);
+        let ran = pool.run(slice, Participants::alone(), &Arc::default());
+        assert!(!ran.stopped_responding);
         assert!(ran.end < slice.end.plus(Nanos(60 * MS)), "{ran:?}");
         let tally = pool.tally();
         assert_eq!(tally.outcomes.failed() + tally.discarded.failed(), 0);
@@ -390,7 +390,7 @@ fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
 }
 
 #[test]
-fn a_slice_ends_when_no_user_has_an_answer_any_more() {
+fn a_slice_ends_when_no_user_has_a_response_any_more() {
     // Method: every connection is closed without a byte.
     let base = plan(2, ScenarioEnd::AfterSessions(0));
     let scenario = ScenarioUsers {
@@ -419,8 +419,8 @@ fn a_slice_ends_when_no_user_has_an_answer_any_more() {
         share: ScheduleShare::WHOLE,
         course: None,
     };
-    let ran = pool.run(slice, Company::alone(), &Arc::default());
-    assert!(ran.stopped_answering);
+    let ran = pool.run(slice, Participants::alone(), &Arc::default());
+    assert!(ran.stopped_responding);
     assert!(ran.end < start.plus(Nanos(2 * SECOND)), "{ran:?}");
     assert_eq!(pool.tally().outcomes.ok(), 0);
 }
@@ -439,7 +439,7 @@ fn endless(begins: &'static str, piece: &'static str) -> impl Fn(usize) -> Vec<P
 }
 
 #[test]
-fn an_endless_answer_fails_its_step_and_leaves_the_others_their_turns() {
+fn an_endless_response_fails_its_step_and_leaves_the_others_their_turns() {
     // Method: one of two users logs in to each kind of endless response; the timeout is 200 ms,
     // and the load 300 ms.
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -467,7 +467,7 @@ fn an_endless_answer_fails_its_step_and_leaves_the_others_their_turns() {
 }
 
 #[test]
-fn a_stop_is_noticed_while_an_answer_does_not_end() {
+fn a_stop_is_noticed_while_a_response_does_not_end() {
     // Method: a user whose login is answered without end, stopped at 50 ms of its minute.
     let mut plan = plan(1, ScenarioEnd::AfterSessions(1));
     plan.timeout = Nanos(60 * SECOND);

@@ -38,7 +38,7 @@ pub(crate) enum PeerStep {
     Again,
 }
 
-/// What is asked, and its answer.
+/// What is asked, and its response.
 pub(crate) type Choice = (Vec<u8>, Arc<[u8]>);
 
 /// The steps of each connection, by its number in the order of accepting.
@@ -224,8 +224,8 @@ fn follow(mut stream: impl PeerStream, steps: &[PeerStep], stopping: &AtomicBool
                 let mut bytes = Vec::new();
                 let chosen = loop {
                     bytes.extend(read(&mut stream, 1, stopping)?);
-                    if let Some((_, answer)) = choices.iter().find(|(asked, _)| *asked == bytes) {
-                        break answer;
+                    if let Some((_, response)) = choices.iter().find(|(asked, _)| *asked == bytes) {
+                        break response;
                     }
                 };
                 stream.write_all(chosen).ok()?;

@@ -56,7 +56,7 @@ impl<I: Io> Sealed<I> {
         line.expect("a call names a connection that was not closed")
     }
 
-    /// Takes all of a stretch, unless some of the last one is still here.
+    /// Takes all of an interval, unless some of the last one is still here.
     fn seal(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
         let line = self.line(token);
         if !line.outgoing.is_empty() {
@@ -242,7 +242,7 @@ fn sealed_step(step: &PeerStep) -> Option<PeerStep> {
         PeerStep::Send(bytes) => Some(PeerStep::Send(seal(bytes))),
         PeerStep::Choose(choices) => {
             let sealed = choices.iter();
-            let sealed = sealed.map(|(asked, answer)| (seal(asked).to_vec(), seal(answer)));
+            let sealed = sealed.map(|(asked, response)| (seal(asked).to_vec(), seal(response)));
             Some(PeerStep::Choose(sealed.collect()))
         }
         other => Some(other.clone()),

@@ -9,8 +9,8 @@ use super::script::PeerStep;
 use super::simulated::{MS, SECOND};
 use crate::io::Io;
 use crate::sessions::{
-    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionPlan, SessionRunner,
-    SessionStep, SessionTerms,
+    SessionClient, SessionFailure, SessionListener, SessionOptions, SessionPlan, SessionResponse,
+    SessionRunner, SessionStep,
 };
 use crate::stopper::Stopper;
 
@@ -26,7 +26,7 @@ struct Hearer {
     sent: u64,
     heads: u64,
     bodies: Vec<u8>,
-    answers: Vec<SessionAnswer>,
+    responses: Vec<SessionResponse>,
     failures: Vec<(Nanos, SessionFailure)>,
     ends: Vec<(Nanos, u64)>,
     ticks: Vec<Nanos>,
@@ -54,20 +54,20 @@ impl SessionListener for Hearer {
             }
             SessionStep::Head { bytes, .. } => self.heads += bytes.len() as u64,
             SessionStep::Body { bytes, .. } => self.bodies.extend_from_slice(bytes),
-            SessionStep::Answered { answer, .. } => self.answers.push(answer),
+            SessionStep::Responded { response, .. } => self.responses.push(response),
             SessionStep::Fails(failure) => self.failures.push((at, failure)),
-            SessionStep::Ends { lasted, answers } => self.ends.push((lasted, answers)),
+            SessionStep::Ends { lasted, responses } => self.ends.push((lasted, responses)),
             SessionStep::Ticks => self.ticks.push(at),
         }
     }
 }
 
-pub(super) fn terms() -> SessionTerms {
-    SessionTerms {
+pub(super) fn terms() -> SessionOptions {
+    SessionOptions {
         address: Sim::ADDRESS,
         tls: None,
         timeout: None,
-        answer_timeout: Nanos(0),
+        response_timeout: Nanos(0),
         tick: Nanos(SECOND),
         ends_after: None,
         tuning: SocketTuning::default(),
@@ -103,8 +103,8 @@ fn heard(load: SessionPlan, steps: &[PeerStep]) -> Hearer {
 
 pub(super) const READ: PeerStep = PeerStep::Await(REQUEST.len());
 
-pub(super) fn send(answer: &str) -> PeerStep {
-    PeerStep::Send(Arc::from(answer.as_bytes()))
+pub(super) fn send(response: &str) -> PeerStep {
+    PeerStep::Send(Arc::from(response.as_bytes()))
 }
 
 /// Answers all that is asked.
@@ -113,20 +113,25 @@ pub(super) fn serving() -> Vec<PeerStep> {
 }
 
 #[test]
-fn sessions_follow_each_other_and_each_call_its_answer() {
+fn sessions_follow_each_other_and_each_call_its_response() {
     // Method: three sessions of four calls without a schedule; every one takes its connect
     // and four times the same: 50 us there and back, 100 us of work.
     let heard = heard(load(3, 4), &serving());
     assert_eq!((heard.begins.len(), heard.sent), (3, 12));
-    assert!({ heard.begins.iter() }.all(|(_, open, together)| (*open, *together) == (1, 1)));
+    assert!(
+        heard
+            .begins
+            .iter()
+            .all(|(_, open, together)| (*open, *together) == (1, 1))
+    );
     assert!(heard.failures.is_empty());
     let head = (HELLO.len() - "hello".len()) as u64;
     assert_eq!(heard.heads, 12 * head);
     assert_eq!(heard.bodies, "hello".repeat(12).into_bytes());
-    for answer in &heard.answers {
+    for response in &heard.responses {
         assert_eq!(
-            *answer,
-            SessionAnswer {
+            *response,
+            SessionResponse {
                 status: 200,
                 head_bytes: head,
                 body_bytes: 5,
@@ -137,7 +142,10 @@ fn sessions_follow_each_other_and_each_call_its_answer() {
             }
         );
     }
-    let lasted = { heard.stands.iter() }.map(|took| (took.plus(Nanos(4 * 150_000)), 4));
+    let lasted = heard
+        .stands
+        .iter()
+        .map(|took| (took.plus(Nanos(4 * 150_000)), 4));
     assert_eq!(heard.ends, lasted.collect::<Vec<_>>());
 }
 
@@ -156,7 +164,7 @@ fn sessions_begin_when_they_are_due() {
     let expected = [(0, 1, 1), (2, 1, 1), (2, 2, 2), (7, 1, 1)];
     let expected = expected.map(|(ms, open, together)| (Nanos(ms * MS), open, together));
     assert_eq!(heard.begins, expected);
-    assert_eq!(heard.answers.len(), 4);
+    assert_eq!(heard.responses.len(), 4);
 }
 
 #[test]
@@ -171,39 +179,39 @@ fn bursts_go_out_together_whatever_the_network_does_to_them() {
             ..load(4, 5)
         };
         let heard = heard_over(network, load, &serving());
-        assert_eq!((heard.sent, heard.answers.len()), (20, 20), "seed {seed}");
+        assert_eq!((heard.sent, heard.responses.len()), (20, 20), "seed {seed}");
         assert_eq!(heard.bodies, "hello".repeat(20).into_bytes());
         assert!(heard.failures.is_empty());
-        assert!({ heard.ends.iter() }.all(|(_, answers)| *answers == 5));
+        assert!(heard.ends.iter().all(|(_, responses)| *responses == 5));
     }
 }
 
 #[test]
 fn who_is_left_with_calls_to_make_has_failed() {
-    // Method: a peer that closes behind its first answer, whose body has a length, ends with
+    // Method: a peer that closes behind its first response, whose body has a length, ends with
     // the connection, or is cut; sessions of one call and of three. As httperf counts: one
     // more request goes out, and fails.
     let sized = HELLO;
     let until_close = "HTTP/1.1 200 OK\r\n\r\nhello";
     let cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello";
-    for (answer, is_cut) in [(sized, false), (until_close, false), (cut, true)] {
+    for (response, is_cut) in [(sized, false), (until_close, false), (cut, true)] {
         for (calls, failures) in [(1, 0), (3, 2)] {
-            let steps = [READ, send(answer), PeerStep::Close];
+            let steps = [READ, send(response), PeerStep::Close];
             let heard = heard(load(2, calls), &steps);
-            assert_eq!(heard.answers.len(), 2, "{answer}");
-            let all = heard.answers.iter();
+            assert_eq!(heard.responses.len(), 2, "{response}");
+            let all = heard.responses.iter();
             assert!({ all }.all(|one| one.is_cut == is_cut && one.body_bytes == 5));
-            assert_eq!(heard.sent, 2 + failures, "{answer} of {calls}");
+            assert_eq!(heard.sent, 2 + failures, "{response} of {calls}");
             let expected = vec![SessionFailure::Reset; failures as usize];
-            let failed = { heard.failures.into_iter() }.map(|(_, failure)| failure);
+            let failed = heard.failures.into_iter().map(|(_, failure)| failure);
             assert_eq!(failed.collect::<Vec<_>>(), expected);
-            assert!({ heard.ends.iter() }.all(|(_, answers)| *answers == 1));
+            assert!(heard.ends.iter().all(|(_, responses)| *responses == 1));
         }
     }
 }
 
 #[test]
-fn who_never_gets_an_answer_has_failed() {
+fn who_never_gets_a_response_has_failed() {
     // Method: a peer that closes or resets behind the request, with and without a part of
     // the head, and one that nobody reaches.
     let part = "HTTP/1.1 2";
@@ -211,8 +219,8 @@ fn who_never_gets_an_answer_has_failed() {
         for before in [vec![READ], vec![READ, send(part)]] {
             let steps = [before, vec![last.clone()]].concat();
             let heard = heard(load(2, 1), &steps);
-            assert_eq!((heard.sent, heard.answers.len()), (2, 0));
-            let failed = { heard.failures.iter() }.map(|(_, failure)| failure);
+            assert_eq!((heard.sent, heard.responses.len()), (2, 0));
+            let failed = heard.failures.iter().map(|(_, failure)| failure);
             assert!({ failed }.all(|failure| *failure == SessionFailure::Reset));
             assert_eq!((heard.failures.len(), heard.ends.len()), (2, 2));
         }
@@ -224,7 +232,12 @@ fn who_never_gets_an_answer_has_failed() {
         (heard.begins.len(), heard.ends.len(), heard.sent),
         (5, 5, 0)
     );
-    assert!({ heard.failures.iter() }.all(|(_, failure)| *failure == SessionFailure::Refused));
+    assert!(
+        heard
+            .failures
+            .iter()
+            .all(|(_, failure)| *failure == SessionFailure::Refused)
+    );
     assert_eq!(heard.failures.len(), 5);
 }
 
@@ -243,10 +256,13 @@ fn what_stands_behind_the_last_chunk_is_the_footer() {
             network.faults.split = 500;
             let steps = [READ, send(&format!("{chunked}{body}")), PeerStep::Again];
             let heard = heard_over(network, load(1, 2), &steps);
-            assert_eq!(heard.answers.len(), 2);
-            for answer in &heard.answers {
-                assert_eq!(answer.head_bytes, chunked.len() as u64);
-                assert_eq!((answer.body_bytes, answer.footer_bytes), (bytes, footer));
+            assert_eq!(heard.responses.len(), 2);
+            for response in &heard.responses {
+                assert_eq!(response.head_bytes, chunked.len() as u64);
+                assert_eq!(
+                    (response.body_bytes, response.footer_bytes),
+                    (bytes, footer)
+                );
             }
         }
     }
@@ -254,20 +270,20 @@ fn what_stands_behind_the_last_chunk_is_the_footer() {
 
 #[test]
 fn a_session_without_progress_is_given_up() {
-    // Method: a peer that stays silent behind one answer; the first byte has two seconds
+    // Method: a peer that stays silent behind one response; the first byte has two seconds
     // more than everything else.
     let steps = [READ, PeerStep::Work, send(HELLO), READ];
-    for (answer_timeout, expected) in [(0, 1), (2, 3)] {
+    for (response_timeout, expected) in [(0, 1), (2, 3)] {
         let load = SessionPlan {
-            terms: SessionTerms {
+            terms: SessionOptions {
                 timeout: Some(Nanos(SECOND)),
-                answer_timeout: Nanos(answer_timeout * SECOND),
+                response_timeout: Nanos(response_timeout * SECOND),
                 ..terms()
             },
             ..load(1, 2)
         };
         let heard = heard(load, &steps);
-        assert_eq!((heard.sent, heard.answers.len()), (2, 1));
+        assert_eq!((heard.sent, heard.responses.len()), (2, 1));
         let last_sent = heard.stands[0].plus(Nanos(150_000));
         let at = last_sent.plus(Nanos(expected * SECOND));
         assert_eq!(heard.failures, [(at, SessionFailure::Timeout)]);
@@ -311,10 +327,12 @@ fn a_session_that_nothing_is_left_for_ends() {
         ..Hearer::default()
     };
     SessionRunner::new(sim, load(3, 2), &mut hearer).run(&Stopper::default());
-    let answers: Vec<u64> = { hearer.ends.iter() }
-        .map(|(_, answers)| *answers)
+    let responses: Vec<u64> = hearer
+        .ends
+        .iter()
+        .map(|(_, responses)| *responses)
         .collect();
-    assert_eq!((answers, hearer.failures), (vec![2, 1, 0], Vec::new()));
+    assert_eq!((responses, hearer.failures), (vec![2, 1, 0], Vec::new()));
 }
 
 /// What a peer sends without end: parts of a body, and lines of a head that ends nothing.
@@ -326,8 +344,8 @@ pub(super) fn endless(piece: &str) -> Vec<PeerStep> {
 pub(super) const ENDLESS: [&str; 2] = ["1\r\nx\r\n", "11\r\ndata: 123456789\n\n\r\n"];
 
 #[test]
-fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
-    // Method: sessions whose only answer does not end, stopped at 50 ms, and ended there.
+fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
+    // Method: sessions whose only response does not end, stopped at 50 ms, and ended there.
     for piece in ENDLESS {
         for is_stopped in [false, true] {
             let mut load = load(2, 1);
@@ -353,7 +371,7 @@ fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
                 (end..end.plus(Nanos(20 * MS))).contains(&took),
                 "{piece}: {took:?}"
             );
-            assert!(hearer.answers.is_empty() && !hearer.bodies.is_empty());
+            assert!(hearer.responses.is_empty() && !hearer.bodies.is_empty());
         }
     }
 }

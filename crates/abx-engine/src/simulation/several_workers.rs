@@ -1,4 +1,4 @@
-//! Workers of one slice: whether a subject has stopped answering is for all to say.
+//! Workers of one slice: whether a subject has stopped responding is for all to say.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::simulated::{MS, count, plan, pool_of_steps, run};
-use crate::pool::{Company, Part, Pool, SharedSlice};
+use crate::pool::{Part, Participants, Pool, SharedSlice};
 use crate::protocol::Http;
 use crate::simulation::network::{Network, Service, Sim};
 use crate::simulation::script::PeerStep;
@@ -30,46 +30,46 @@ fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
 }
 
 /// Fifteen other workers, who need the load no more.
-fn others(shared: &Arc<SharedSlice>) -> Vec<Company> {
+fn others(shared: &Arc<SharedSlice>) -> Vec<Participants> {
     let mut others = members(shared, 15);
-    others.iter_mut().for_each(Company::leave);
+    others.iter_mut().for_each(Participants::leave);
     others
 }
 
-fn members(shared: &Arc<SharedSlice>, count: usize) -> Vec<Company> {
-    let member = |_| Company::of(shared, Part::Connections);
+fn members(shared: &Arc<SharedSlice>, count: usize) -> Vec<Participants> {
+    let member = |_| Participants::of(shared, Part::Connections);
     (0..count).map(member).collect()
 }
 
 #[test]
-fn one_worker_s_timeouts_do_not_silence_a_subject_that_answers_others() {
+fn one_worker_s_timeouts_do_not_silence_a_subject_that_responds_to_others() {
     // Method: one of 16 connections, each with a worker of its own, is never answered,
     // and the others are. Its worker goes on until the slice is over; a timeout that is
     // under way then is waited for.
     let shared = SharedSlice::new(16, 16);
     let _others = others(&shared);
     let mut pool = mute(|_| ());
-    pool.joins(Company::of(&shared, Part::Connections));
+    pool.joins(Participants::of(&shared, Part::Connections));
     let start = pool.now();
     let ran = run(&mut pool, 10 * TIMEOUT - MS, 0);
-    assert!(!ran.stopped_answering);
+    assert!(!ran.stopped_responding);
     assert_eq!(count(pool.tally(), Outcome::Timeout), 10);
     assert_eq!(ran.end, start.plus(Nanos(10 * TIMEOUT)));
 }
 
 #[test]
-fn a_subject_that_answers_no_worker_has_stopped() {
+fn a_subject_that_responds_to_no_worker_has_stopped() {
     // Method: the same, and the others fall silent too: before the first timeout, and
     // when the third request goes out, which is then not waited for. A worker without
-    // connections is none of those who wait for answers.
+    // connections is none of those who wait for responses.
     let shared = SharedSlice::new(17, 16);
     drop(others(&shared));
-    drop(Company::of(&shared, Part::Nothing));
+    drop(Participants::of(&shared, Part::Nothing));
     let mut pool = mute(|_| ());
-    pool.joins(Company::of(&shared, Part::Connections));
+    pool.joins(Participants::of(&shared, Part::Connections));
     let start = pool.now();
     let ran = run(&mut pool, 100 * TIMEOUT, 0);
-    assert!(ran.stopped_answering);
+    assert!(ran.stopped_responding);
     assert_eq!(ran.end, start.plus(Nanos(TIMEOUT)));
     assert_eq!(count(pool.tally(), Outcome::Timeout), 1);
 
@@ -80,10 +80,10 @@ fn a_subject_that_answers_no_worker_has_stopped() {
             others.lock().unwrap().clear();
         }
     });
-    pool.joins(Company::of(&shared, Part::Connections));
+    pool.joins(Participants::of(&shared, Part::Connections));
     let start = pool.now();
     let ran = run(&mut pool, 100 * TIMEOUT, 0);
-    assert!(ran.stopped_answering);
+    assert!(ran.stopped_responding);
     assert_eq!(ran.end, start.plus(Nanos(2 * TIMEOUT)));
     let tally = pool.tally();
     assert_eq!(count(tally, Outcome::Timeout), 2);
@@ -98,7 +98,7 @@ fn the_load_goes_on_until_the_last_of_64_workers_knows_what_it_needs() {
     // Method: a slice of 10 ms on a peer that takes 1 ms for each request, alone, and with
     // 63 other workers of whom the last is settled when the 40th connection is made. What
     // counts is the same; what goes out behind the slice's end is not.
-    let ran = |shared: &Arc<SharedSlice>, others: Vec<Company>| {
+    let ran = |shared: &Arc<SharedSlice>, others: Vec<Participants>| {
         let mut network = Network::faultless(1);
         network.service = Service::Constant(Nanos(MS));
         let others = Mutex::new(others);
@@ -107,21 +107,25 @@ fn the_load_goes_on_until_the_last_of_64_workers_knows_what_it_needs() {
         let request = plan.requests[0].request.encode(false).unwrap().len();
         let script = move |number| {
             if number == 40 {
-                others.lock().unwrap().iter_mut().for_each(Company::leave);
+                others
+                    .lock()
+                    .unwrap()
+                    .iter_mut()
+                    .for_each(Participants::leave);
             }
-            let answer: Arc<[u8]> = (&b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"[..]).into();
+            let response: Arc<[u8]> = (&b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"[..]).into();
             vec![
                 PeerStep::Await(request),
                 PeerStep::Work,
-                PeerStep::Send(answer),
+                PeerStep::Send(response),
                 PeerStep::Close,
             ]
         };
         let mut pool = pool_of_steps(network, plan, Box::new(script));
-        pool.joins(Company::of(shared, Part::Connections));
+        pool.joins(Participants::of(shared, Part::Connections));
         let start = pool.now();
         let ran = run(&mut pool, 10 * MS, 2 * MS);
-        assert!(!ran.stopped_answering);
+        assert!(!ran.stopped_responding);
         (pool.tally().clone(), ran.end.since(start))
     };
     let (alone, alone_ns) = ran(&SharedSlice::new(1, 1), Vec::new());

@@ -10,7 +10,7 @@ use abx_sys::Nanos;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::plan::{
-    Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan,
+    BodyIdentity, ExpectedResponse, HttpVersion, LoadPlan, Pacing, RequestPlan, WeightedRequest,
 };
 use crate::pool::{Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::{Http, Protocol};
@@ -34,7 +34,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
         buffer_bytes: None,
         sources: Vec::new(),
         pipeline: 1,
-        requests: vec![Asked {
+        requests: vec![WeightedRequest {
             request: RequestPlan {
                 version: HttpVersion::Http11,
                 method: "GET".to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
                 body: Vec::new(),
                 placeholders: Vec::new(),
             },
-            expect: ExpectedAnswer {
+            expect: ExpectedResponse {
                 status: 200_u16.into(),
                 body: Some(BodyIdentity {
                     bytes: body.len() as u64,
@@ -78,16 +78,16 @@ fn head(length: usize) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")
 }
 
-/// A pool on a peer that reads a request, works, sends `answer`, and then does the `last` step.
-fn pool_of(network: Network, plan: LoadPlan, answer: &[u8], last: PeerStep) -> Pool<Sim, Http> {
+/// A pool on a peer that reads a request, works, sends `response`, and then does the `last` step.
+fn pool_of(network: Network, plan: LoadPlan, response: &[u8], last: PeerStep) -> Pool<Sim, Http> {
     let request = &plan.requests[0].request;
     let request_bytes = request.encode(plan.keep_alive).unwrap().len();
-    let answer: Arc<[u8]> = answer.into();
+    let response: Arc<[u8]> = response.into();
     let steps = move |_| {
         vec![
             PeerStep::Await(request_bytes),
             PeerStep::Work,
-            PeerStep::Send(Arc::clone(&answer)),
+            PeerStep::Send(Arc::clone(&response)),
             last.clone(),
         ]
     };
@@ -172,11 +172,11 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
         let twice = count(tally, Outcome::IdleClose);
         let all = tally.outcomes.sent() - twice;
         assert!(
-            all == 400 || (ran.stopped_answering && all < 400),
+            all == 400 || (ran.stopped_responding && all < 400),
             "seed {seed}: {all}"
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
-        assert!(pool.is_census_right(), "seed {seed}");
+        assert!(pool.are_connection_counts_right(), "seed {seed}");
         assert!(
             pool.slots.iter().all(|slot| slot.flights.is_empty()),
             "seed {seed}"
@@ -287,7 +287,7 @@ fn ten_minutes_of_load_pass_in_virtual_time() {
     pool.connect_all(&AtomicBool::new(false));
     let start = pool.now();
     let ran = run(&mut pool, 600 * SECOND, SECOND);
-    assert!(ran.end.since(start) >= Nanos(600 * SECOND) && !ran.stopped_answering);
+    assert!(ran.end.since(start) >= Nanos(600 * SECOND) && !ran.stopped_responding);
     let tally = pool.tally();
     assert_eq!(tally.outcomes.ok(), tally.outcomes.sent());
     let expected = 599 * 400;
@@ -311,7 +311,7 @@ fn a_timeout_ends_at_its_moment_and_every_connection_once() {
     pool.connect_all(&AtomicBool::new(false));
     let start = pool.now();
     let ran = run(&mut pool, 3_600 * SECOND, 0);
-    assert!(ran.stopped_answering);
+    assert!(ran.stopped_responding);
     assert_eq!(ran.end, start.plus(Nanos(123_456_789)));
     let tally = pool.tally();
     assert_eq!(count(tally, Outcome::Timeout), 3);
@@ -332,7 +332,7 @@ fn rests_after_refusals_double_and_end_at_their_moments() {
     let mut pool = pool(Network::faultless(3), plan, body);
     let start = pool.now();
     let ran = run(&mut pool, 3_600 * SECOND, 0);
-    assert!(ran.stopped_answering);
+    assert!(ran.stopped_responding);
     assert_eq!(count(pool.tally(), Outcome::Refused), 3);
     let beside_rests = ran.end.since(start).0 - 3 * MS;
     assert!(
@@ -344,7 +344,7 @@ fn rests_after_refusals_double_and_end_at_their_moments() {
 #[test]
 fn bodies_are_skipped_only_as_far_as_they_go() {
     // Method: bodies around the least that is skipped, cut anywhere by the
-    // network. All bytes are counted, and no answer is taken for a wrong one.
+    // network. All bytes are counted, and no response is taken for a wrong one.
     for bytes in [16_384, 18_431, 18_432, 18_433, 34_569, 1_000_000] {
         let body = vec![b'b'; bytes];
         let mut network = Network::faultless(bytes as u64);
@@ -361,13 +361,13 @@ fn bodies_are_skipped_only_as_far_as_they_go() {
 }
 
 #[test]
-fn a_skipped_body_of_another_length_is_no_right_answer() {
+fn a_skipped_body_of_another_length_is_no_right_response() {
     // Method: bodies that are skipped, with one byte behind them, and one byte
-    // short before a close; neither may count as ok, nor cost the next answer.
+    // short before a close; neither may count as ok, nor cost the next response.
     let body = vec![b'b'; 50_000];
     let whole = [head(body.len()).as_bytes(), &body].concat();
     let longer = [&whole[..], b"!"].concat();
-    for (answer, last, outcome) in [
+    for (response, last, outcome) in [
         (&longer[..], PeerStep::Again, Outcome::Malformed),
         (
             &whole[..whole.len() - 1],
@@ -377,23 +377,23 @@ fn a_skipped_body_of_another_length_is_no_right_answer() {
     ] {
         let mut plan = plan(4, &body, 4);
         plan.verify_every = 0;
-        let mut pool = pool_of(Network::faultless(7), plan, answer, last);
+        let mut pool = pool_of(Network::faultless(7), plan, response, last);
         pool.connect_all(&AtomicBool::new(false));
         let ran = run_requests(&mut pool, 300);
         let tally = pool.tally();
-        assert!(ran.stopped_answering);
+        assert!(ran.stopped_responding);
         assert!(count(tally, outcome) >= 12);
         assert_eq!(count(tally, outcome), tally.outcomes.sent());
         assert_eq!(
             (tally.bytes, tally.body_bytes),
-            (answer.len() as u64 * tally.outcomes.sent(), 0)
+            (response.len() as u64 * tally.outcomes.sent(), 0)
         );
     }
 }
 
 #[test]
 fn only_large_bodies_that_are_not_hashed_are_skipped() {
-    // Method: below and at the least size, with no answer hashed and with all.
+    // Method: below and at the least size, with no response hashed and with all.
     // Of each skipped body the first bytes, beside the head, and the last one are read.
     for (bytes, every, skipped) in [
         (18_431, 0, 0),

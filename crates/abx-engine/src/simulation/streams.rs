@@ -19,7 +19,7 @@ use crate::simulation::script::{PeerScript, PeerStep};
 const BODY: &[u8] = b"hello";
 /// What a connection begins with on the server's side.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// The answer to that.
+/// The response to that.
 const ACKNOWLEDGEMENT_BYTES: usize = 9;
 const END_STREAM: u8 = 1;
 const FRAME_BYTES_MAX: usize = 16_384;
@@ -37,8 +37,8 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     [&length[1..], &[kind, flags], &stream, payload].concat()
 }
 
-/// A whole answer, whose body goes into as many frames as it takes.
-fn answer(stream: u32, body: &[u8]) -> PeerStep {
+/// A whole response, whose body goes into as many frames as it takes.
+fn response(stream: u32, body: &[u8]) -> PeerStep {
     let mut bytes = frame(1, 4, stream, &[0x88]);
     let mut parts = body.chunks(FRAME_BYTES_MAX).peekable();
     while let Some(part) = parts.next() {
@@ -136,13 +136,13 @@ fn a_closed_loop_of_streams_gets_what_the_server_serves() {
                 plan.verify_every = 3;
                 plan.timeout = Duration::from_nanos(3_000 * MS);
                 let steps = RequestLengths::of(&plan).steps(4_000, |place| match is_reversed {
-                    false => vec![PeerStep::Work, answer(stream(place), BODY)],
+                    false => vec![PeerStep::Work, response(stream(place), BODY)],
                     true if place % 2 == 0 => Vec::new(),
                     true => vec![
                         PeerStep::Work,
-                        answer(stream(place), BODY),
+                        response(stream(place), BODY),
                         PeerStep::Work,
-                        answer(stream(place - 1), BODY),
+                        response(stream(place - 1), BODY),
                     ],
                 });
                 let network = Network {
@@ -223,7 +223,7 @@ fn no_stream_is_lost_or_counted_twice() {
         let mut plan = streams_plan(8, body, width, seed);
         plan.timeout = Duration::from_nanos(50 * MS);
         let steps = RequestLengths::of(&plan).steps(60, |place| {
-            let mut steps = vec![PeerStep::Work, answer(stream(place), body)];
+            let mut steps = vec![PeerStep::Work, response(stream(place), body)];
             if place == 59 {
                 let last = [&stream(place).to_be_bytes()[..], &[0; 4]].concat();
                 steps.push(PeerStep::Send(frame(7, 0, 0, &last).into()));
@@ -236,7 +236,7 @@ fn no_stream_is_lost_or_counted_twice() {
         let tally = pool.tally();
         let all = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
         assert!(
-            all == 1_000 || (ran.stopped_answering && all < 1_000),
+            all == 1_000 || (ran.stopped_responding && all < 1_000),
             "seed {seed}: {all}"
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
@@ -244,7 +244,7 @@ fn no_stream_is_lost_or_counted_twice() {
             pool.slots.iter().all(|slot| slot.flights.is_empty()),
             "seed {seed}"
         );
-        assert!(pool.is_census_right(), "seed {seed}");
+        assert!(pool.are_connection_counts_right(), "seed {seed}");
         let timed = tally.outcomes.completed() + count(tally, Outcome::Timeout);
         assert_eq!(tally.response.count(), timed, "seed {seed}");
         assert_eq!(

@@ -71,7 +71,7 @@ fn a_peer_that_is_away_fails_what_is_due_meanwhile_and_nothing_else() {
 #[test]
 fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
     // Method: one connection, answers in 150 us, 10,000 a second due for 30 ms: the
-    // request of number k waits k times 50 us, so that from number 98 on an answer takes
+    // request of number k waits k times 50 us, so that from number 98 on a response takes
     // more than 5 ms; 200 are sent.
     let mut pool = watched(1, "10000", 5 * MS);
     run(&mut pool, 30 * MS, 0);
@@ -86,24 +86,24 @@ fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
 }
 
 #[test]
-fn answers_are_told_by_when_they_came() {
+fn responses_are_told_by_when_they_came() {
     // Method: as above, with 200 answers in 30 ms, each 150 us behind the one before: the
     // buckets have 66 or 67 of them, whenever they were due, and the last came behind the end.
     let mut pool = watched(1, "10000", 5 * MS);
     run(&mut pool, 30 * MS, 0);
     let kept = pool.tally().timeline.clone();
-    let answered = kept.expect("one was asked for").answered().to_vec();
-    assert_eq!(answered, [66, 67, 66]);
+    let responded = kept.expect("one was asked for").responded().to_vec();
+    assert_eq!(responded, [66, 67, 66]);
 }
 
 #[test]
 fn a_timeline_by_itself_expects_no_failure() {
     // Method: a peer that is away from the first moment until behind the end, and nobody
-    // said from when on an answer is late: the slice is given up as any other.
+    // said from when on a response is late: the slice is given up as any other.
     let mut pool = watched(2, "1000", None);
     let start = pool.now();
     pool.io.goes_away(start, Nanos::MAX);
-    assert!(run(&mut pool, SECOND, 0).stopped_answering);
+    assert!(run(&mut pool, SECOND, 0).stopped_responding);
 }
 
 #[test]
@@ -114,16 +114,16 @@ fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
     let start = pool.now();
     pool.io.goes_away(start, Nanos::MAX);
     let ran = run(&mut pool, SECOND, 0);
-    assert!(!ran.stopped_answering);
+    assert!(!ran.stopped_responding);
     let found = timeline(&pool);
     assert_eq!((found.due.len(), found.due == found.failed), (100, true));
     assert_eq!(found.last_disturbed_ns, Some(999 * MS));
 }
 
 #[test]
-fn who_never_answers_is_waited_for_as_long_as_an_answer_would_be_in_time() {
-    // Method: no answer at all, and a timeout of a second behind a slice of 300 ms: it
-    // ends when an answer would be delayed, and all that was due has failed.
+fn who_never_responds_is_waited_for_as_long_as_a_response_would_be_in_time() {
+    // Method: no response at all, and a timeout of a second behind a slice of 300 ms: it
+    // ends when a response would be delayed, and all that was due has failed.
     let mut pool = watched(4, "100", 100 * MS);
     pool.io.network_mut().faults.silence = 1000;
     let start = pool.now();

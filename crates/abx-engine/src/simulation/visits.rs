@@ -11,8 +11,8 @@ use super::sessions::{ENDLESS, HELLO, READ, REQUEST, endless, send, serving, ter
 use super::simulated::{MS, SECOND};
 use crate::io::Io;
 use crate::sessions::{
-    SessionFailure, SessionListener, SessionStep, SessionTerms, VisitBurst, VisitCall, VisitClient,
-    VisitEnd, VisitPlan, VisitRunner,
+    SessionFailure, SessionListener, SessionOptions, SessionStep, VisitBurst, VisitCall,
+    VisitClient, VisitEnd, VisitPlan, VisitRunner,
 };
 use crate::stopper::Stopper;
 
@@ -23,7 +23,7 @@ struct Visitor {
     asked: Vec<VisitCall>,
     open: Vec<u64>,
     sent: Vec<(Nanos, u64)>,
-    answered: Vec<(Nanos, u64)>,
+    responded: Vec<(Nanos, u64)>,
     failures: Vec<SessionFailure>,
     closed: usize,
     ends: Vec<VisitEnd>,
@@ -37,7 +37,7 @@ impl SessionListener for Visitor {
                 assert_eq!(request, REQUEST);
                 self.sent.push((at, call));
             }
-            SessionStep::Answered { call, .. } => self.answered.push((at, call)),
+            SessionStep::Responded { call, .. } => self.responded.push((at, call)),
             SessionStep::Fails(failure) => self.failures.push(failure),
             SessionStep::Ends { .. } => self.closed += 1,
             _ => {}
@@ -77,7 +77,8 @@ fn load(visits: u64) -> VisitPlan {
 /// Bursts of so many calls, with so many ms to think behind each.
 fn bursts(calls: &[u32], think_ms: u64) -> Vec<VisitBurst> {
     let think = Nanos(think_ms * MS);
-    { calls.iter() }
+    calls
+        .iter()
         .map(|&calls| VisitBurst { calls, think })
         .collect()
 }
@@ -106,33 +107,36 @@ fn heard(load: VisitPlan, bursts: Vec<VisitBurst>, steps: &[PeerStep]) -> Visito
 }
 
 fn whole(end: &VisitEnd) -> (u64, u64, bool) {
-    (end.connections, end.answers, end.is_whole)
+    (end.connections, end.responses, end.is_whole)
 }
 
 #[test]
-fn the_first_call_of_a_burst_is_answered_before_the_others_go_out_together() {
+fn the_first_call_of_a_burst_is_served_before_the_others_go_out_together() {
     // Method: two visits of a burst of three and one of two, 10 ms apart, over a peer that
-    // takes 150 us for each answer.
+    // takes 150 us for each response.
     let heard = heard(load(2), bursts(&[3, 2], 10), &serving());
     assert_eq!(heard.ends.len(), 2);
-    assert!({ heard.ends.iter() }.all(|end| whole(end) == (1, 5, true)));
+    assert!(heard.ends.iter().all(|end| whole(end) == (1, 5, true)));
     assert!(heard.failures.is_empty());
     // The next visit begins before the connection of the last one is closed.
     assert_eq!(heard.open, [1, 2]);
     let calls: Vec<u64> = heard.sent.iter().map(|(_, call)| *call).collect();
     assert_eq!(calls, (0..10).collect::<Vec<_>>());
-    let asked = { heard.asked.iter() }.map(|call| (call.visit, call.place as u64, call.number));
+    let asked = heard
+        .asked
+        .iter()
+        .map(|call| (call.visit, call.place as u64, call.number));
     let expected = (0..10).map(|number| (number / 5, number % 5, number));
     assert!(asked.eq(expected));
     for visit in [0, 5] {
-        let sent: Vec<Nanos> = { heard.sent[visit..visit + 5].iter() }
+        let sent: Vec<Nanos> = (heard.sent[visit..visit + 5].iter())
             .map(|(at, _)| *at)
             .collect();
-        let answered = |call: usize| heard.answered[visit + call].0;
-        assert_eq!(sent[1], answered(0));
+        let responded = |call: usize| heard.responded[visit + call].0;
+        assert_eq!(sent[1], responded(0));
         assert_eq!(sent[2], sent[1]);
-        assert_eq!(sent[3], answered(2).plus(Nanos(10 * MS)));
-        assert_eq!(sent[4], answered(3));
+        assert_eq!(sent[3], responded(2).plus(Nanos(10 * MS)));
+        assert_eq!(sent[4], responded(3));
     }
 }
 
@@ -152,8 +156,13 @@ fn calls_go_over_further_connections_when_those_before_are_full() {
             let steps = serving();
             let script: PeerScript = Box::new(move |_| steps.clone());
             let heard = heard_over(network, load, bursts(&[8], 0), script);
-            assert!({ heard.ends.iter() }.all(|end| whole(end) == (expected, 8, true)));
-            assert_eq!((heard.sent.len(), heard.answered.len()), (16, 16));
+            assert!(
+                heard
+                    .ends
+                    .iter()
+                    .all(|end| whole(end) == (expected, 8, true))
+            );
+            assert_eq!((heard.sent.len(), heard.responded.len()), (16, 16));
         }
     }
 }
@@ -166,18 +175,18 @@ fn a_connection_that_is_not_kept_has_one_call() {
         ..load(2)
     };
     let heard = heard(load, bursts(&[3, 1], 1), &serving());
-    assert!({ heard.ends.iter() }.all(|end| whole(end) == (4, 4, true)));
+    assert!(heard.ends.iter().all(|end| whole(end) == (4, 4, true)));
     assert_eq!((heard.sent.len(), heard.failures.len()), (8, 0));
 }
 
 #[test]
 fn what_a_closed_connection_took_is_asked_again() {
-    // Method: a peer that closes behind each answer while the visit thinks: the call that
+    // Method: a peer that closes behind each response while the visit thinks: the call that
     // finds it closed fails with it, and goes over the next one.
     let steps = [READ, PeerStep::Work, send(HELLO), PeerStep::Close];
     let heard = heard(load(2), bursts(&[1, 1, 1], 5), &steps);
     assert_eq!(heard.ends.len(), 2);
-    assert!({ heard.ends.iter() }.all(|end| whole(end) == (3, 3, true)));
+    assert!(heard.ends.iter().all(|end| whole(end) == (3, 3, true)));
     assert_eq!(heard.failures, vec![SessionFailure::Reset; 4]);
     let calls: Vec<u64> = heard.sent.iter().map(|(_, call)| *call).collect();
     assert_eq!(calls, [0, 1, 1, 2, 2, 3, 4, 4, 5, 5]);
@@ -185,12 +194,12 @@ fn what_a_closed_connection_took_is_asked_again() {
 }
 
 #[test]
-fn a_call_that_a_fresh_connection_does_not_answer_fails_its_visit() {
-    // Method: a peer that closes before its first answer; then one that answers once on its
+fn a_call_that_a_fresh_connection_does_not_respond_to_fails_its_visit() {
+    // Method: a peer that closes before its first response; then one that answers once on its
     // first connection only.
     let mute = [READ, PeerStep::Close];
     let heard = heard(load(2), bursts(&[1, 1], 5), &mute);
-    assert!({ heard.ends.iter() }.all(|end| whole(end) == (1, 0, false)));
+    assert!(heard.ends.iter().all(|end| whole(end) == (1, 0, false)));
     assert_eq!((heard.sent.len(), heard.failures.len()), (2, 2));
 
     let script: PeerScript = Box::new(move |connection| match connection {
@@ -211,7 +220,7 @@ fn a_call_that_a_fresh_connection_does_not_answer_fails_its_visit() {
 }
 
 #[test]
-fn who_retries_does_so_until_there_is_an_answer() {
+fn who_retries_does_so_until_there_is_a_response() {
     // Method: the third connection is the first one that answers.
     let script: PeerScript = Box::new(|connection| match connection {
         0 | 1 => vec![READ, PeerStep::Close],
@@ -246,11 +255,11 @@ fn who_retries_does_so_until_there_is_an_answer() {
 }
 
 #[test]
-fn nobody_waits_too_long_for_an_answer_and_thinking_is_no_wait() {
+fn nobody_waits_too_long_for_a_response_and_thinking_is_no_wait() {
     // Method: a second of patience and three of thought. A peer that always answers, and one
     // that does so once.
     let patient = |visits| VisitPlan {
-        terms: SessionTerms {
+        terms: SessionOptions {
             timeout: Some(Nanos(SECOND)),
             ..terms()
         },
@@ -258,15 +267,15 @@ fn nobody_waits_too_long_for_an_answer_and_thinking_is_no_wait() {
     };
     let heard_of = |steps: &[PeerStep]| heard(patient(2), bursts(&[1, 1], 3_000), steps);
     let thinking = heard_of(&serving());
-    assert!({ thinking.ends.iter() }.all(|end| whole(end) == (1, 2, true)));
+    assert!(thinking.ends.iter().all(|end| whole(end) == (1, 2, true)));
 
     let silent = heard_of(&[READ, send(HELLO), READ]);
-    assert!({ silent.ends.iter() }.all(|end| whole(end) == (1, 1, false)));
+    assert!(silent.ends.iter().all(|end| whole(end) == (1, 1, false)));
     assert_eq!(silent.failures, vec![SessionFailure::Timeout; 2]);
 }
 
 #[test]
-fn an_answer_of_the_failing_status_ends_the_visit() {
+fn a_response_of_the_failing_status_ends_the_visit() {
     // Method: a peer that always answers with 404, which fails visits and does not.
     let steps = [
         READ,
@@ -279,7 +288,7 @@ fn an_answer_of_the_failing_status_ends_the_visit() {
             ..load(2)
         };
         let heard = heard(load, bursts(&[1, 1], 1), &steps);
-        assert!({ heard.ends.iter() }.all(|end| whole(end) == expected));
+        assert!(heard.ends.iter().all(|end| whole(end) == expected));
         assert_eq!(heard.ends.len(), 2);
         assert!(heard.failures.is_empty());
     }
@@ -301,13 +310,18 @@ fn visits_that_find_nobody_fail_and_the_next_ones_begin() {
         let heard = heard_over(network, load, bursts(&[2, 1], 1), script);
         assert_eq!(heard.failures, vec![SessionFailure::Refused; 4]);
         assert_eq!(heard.ends.len(), 4);
-        assert!({ heard.ends.iter() }.all(|end| end.answers == 0 && !end.is_whole));
+        assert!(
+            heard
+                .ends
+                .iter()
+                .all(|end| end.responses == 0 && !end.is_whole)
+        );
     }
 }
 
 #[test]
-fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
-    // Method: a visit whose first call's answer does not end, beside visits that begin every
+fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
+    // Method: a visit whose first call's response does not end, beside visits that begin every
     // 10 ms and are served; stopped at 100 ms, and ended there.
     for piece in ENDLESS {
         for is_stopped in [false, true] {
@@ -342,7 +356,7 @@ fn an_endless_answer_hides_neither_a_stop_nor_the_end_of_the_load() {
                 (end..end.plus(Nanos(20 * MS))).contains(&took),
                 "{piece}: {took:?}"
             );
-            assert_eq!(visitor.answered.len(), 3, "{piece}");
+            assert_eq!(visitor.responded.len(), 3, "{piece}");
         }
     }
 }

@@ -8,7 +8,7 @@ use abx_evidence::{Outcomes, Shape, Tally, Wait};
 use abx_sys::{Nanos, SocketTuning};
 
 use crate::io::{Awake, EpollIo, Io, Tls};
-use crate::pool::{Broadcast, Company, OpeningPart, Pool, SliceOutcome, WorkerSlice};
+use crate::pool::{Broadcast, OpeningPart, Participants, Pool, SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Http2, Protocol, WebSocket};
 use crate::scenario::ScenarioPool;
@@ -34,8 +34,12 @@ pub(crate) trait AnyPool {
     fn connect_all(&mut self, part: OpeningPart, stop: &AtomicBool) -> (usize, usize, Outcomes);
 
     /// Loads the subject for one slice, together with others.
-    fn run(&mut self, slice: WorkerSlice, company: Company, stop: &Arc<AtomicBool>)
-    -> SliceOutcome;
+    fn run(
+        &mut self,
+        slice: WorkerSlice,
+        participants: Participants,
+        stop: &Arc<AtomicBool>,
+    ) -> SliceOutcome;
 
     fn tally(&self) -> &Tally;
 
@@ -59,10 +63,10 @@ impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
     fn run(
         &mut self,
         slice: WorkerSlice,
-        company: Company,
+        participants: Participants,
         stop: &Arc<AtomicBool>,
     ) -> SliceOutcome {
-        self.joins(company);
+        self.joins(participants);
         Pool::run(self, slice, stop)
     }
 
@@ -92,10 +96,10 @@ impl<I: Io> AnyPool for Broadcast<I> {
     fn run(
         &mut self,
         slice: WorkerSlice,
-        company: Company,
+        participants: Participants,
         stop: &Arc<AtomicBool>,
     ) -> SliceOutcome {
-        self.pool_mut().joins(company);
+        self.pool_mut().joins(participants);
         Broadcast::run(self, slice, stop)
     }
 
@@ -125,10 +129,10 @@ impl<I: Io> AnyPool for ScenarioPool<I> {
     fn run(
         &mut self,
         slice: WorkerSlice,
-        company: Company,
+        participants: Participants,
         stop: &Arc<AtomicBool>,
     ) -> SliceOutcome {
-        ScenarioPool::run(self, slice, company, stop)
+        ScenarioPool::run(self, slice, participants, stop)
     }
 
     fn tally(&self) -> &Tally {

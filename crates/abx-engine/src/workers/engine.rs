@@ -11,7 +11,8 @@ use abx_sys::Nanos;
 
 use crate::plan::{EnginePlan, LoadPart, LoadPlan, SliceEnd, SlicePlan, share_before};
 use crate::pool::{
-    AwaitedConnections, AwaitedResponses, OpeningLook, OpeningPart, Part, SharedSlice, ToldStretch,
+    AwaitedConnections, AwaitedResponses, OpeningLook, OpeningPart, Part, ReportedInterval,
+    SharedSlice,
 };
 use crate::schedule;
 use crate::stopper::Stopper;
@@ -19,7 +20,7 @@ use crate::workers::any_pool::PoolParts;
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 use crate::workers::prepared::Prepared;
-use crate::workers::worker::{SliceShare, WorkerOrder, WorkerReply, work};
+use crate::workers::worker::{SliceShare, WorkerCommand, WorkerReply, work};
 
 /// So long after a slice was to end, or an opening began, and then so often, it is told
 /// what it waits for.
@@ -40,11 +41,11 @@ pub struct OpenReport {
 
 /// What is told of a slice that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SliceNews {
+pub enum SliceEvent {
     /// Whom its end waits for.
     Awaits(AwaitedResponses),
-    /// What workers saw in its last stretches.
-    Stretches(Vec<ToldStretch>),
+    /// What workers saw in its last intervals.
+    Intervals(Vec<ReportedInterval>),
 }
 
 struct Looks {
@@ -54,7 +55,7 @@ struct Looks {
 }
 
 struct Worker {
-    orders: Option<Sender<WorkerOrder>>,
+    orders: Option<Sender<WorkerCommand>>,
     replies: Receiver<WorkerReply>,
     thread: Option<JoinHandle<()>>,
 }
@@ -158,7 +159,7 @@ impl Engine {
                 connections: (next - first) as usize,
                 opening_share: self.part_of_schedule(number, id),
             };
-            worker.order(WorkerOrder::Open(
+            worker.order(WorkerCommand::Open(
                 id,
                 Box::new(parts),
                 OpeningPart::of(&shared),
@@ -193,7 +194,7 @@ impl Engine {
     ) -> Result<OpenReport, EngineError> {
         let shared = Arc::default();
         for worker in &self.workers {
-            worker.order(WorkerOrder::Refresh(pool, OpeningPart::of(&shared)))?;
+            worker.order(WorkerCommand::Refresh(pool, OpeningPart::of(&shared)))?;
         }
         self.connected(&mut OpeningLook::at(&shared, pool.size()), on_wait)
     }
@@ -207,7 +208,7 @@ impl Engine {
     }
 
     /// The same, and tells whom it waits for every second from one second after the
-    /// slice's end in time on; and what its workers saw of each stretch, if the plan says so.
+    /// slice's end in time on; and what its workers saw of each interval, if the plan says so.
     ///
     /// # Errors
     /// As [`Engine::slice`].
@@ -215,10 +216,10 @@ impl Engine {
         &mut self,
         pool: PoolId,
         plan: &SlicePlan,
-        on_news: &mut dyn FnMut(SliceNews),
+        on_event: &mut dyn FnMut(SliceEvent),
     ) -> Result<SliceTally, EngineError> {
         let is_told = plan.course.is_some_and(|course| course.is_told);
-        let (listener, stretches) = channel();
+        let (listener, intervals) = channel();
         let listener = is_told.then_some(listener);
         let shared = self.order_slice(pool, plan, listener)?;
         // Nobody wakes up for a look while the slice counts, unless its course is told.
@@ -235,12 +236,12 @@ impl Engine {
             every,
         };
         let told = || {
-            let told: Vec<ToldStretch> = stretches.try_iter().collect();
-            (!told.is_empty()).then_some(SliceNews::Stretches(told))
+            let told: Vec<ReportedInterval> = intervals.try_iter().collect();
+            (!told.is_empty()).then_some(SliceEvent::Intervals(told))
         };
         let mut look = || {
-            let awaited = shared.awaited(Nanos::now()).map(SliceNews::Awaits);
-            told().into_iter().chain(awaited).for_each(&mut *on_news);
+            let awaited = shared.awaited(Nanos::now()).map(SliceEvent::Awaits);
+            told().into_iter().chain(awaited).for_each(&mut *on_event);
         };
         let mut sum: Option<SliceTally> = None;
         for worker in &self.workers {
@@ -253,7 +254,7 @@ impl Engine {
                 Some(sum) => sum.merge(&part),
             }
         }
-        told().into_iter().for_each(on_news);
+        told().into_iter().for_each(on_event);
         Ok(sum.expect("there is at least one worker"))
     }
 
@@ -262,7 +263,7 @@ impl Engine {
         &self,
         pool: PoolId,
         plan: &SlicePlan,
-        listener: Option<Sender<ToldStretch>>,
+        listener: Option<Sender<ReportedInterval>>,
     ) -> Result<Arc<SharedSlice>, EngineError> {
         // Connections are dealt out evenly, so the first workers have them.
         let with_connections = pool.workers.min(pool.size()) as usize;
@@ -282,14 +283,15 @@ impl Engine {
                 discard_ns: plan.discard_ns,
                 requests_max,
                 schedule: self.part_of_schedule(number, pool),
-                part: match number < with_connections {
-                    true => Part::Connections,
-                    false => Part::Nothing,
+                part: if number < with_connections {
+                    Part::Connections
+                } else {
+                    Part::Nothing
                 },
                 course: plan.course.filter(|_| number < with_connections),
                 slice: Arc::clone(&shared),
             };
-            worker.order(WorkerOrder::Run(pool, share))?;
+            worker.order(WorkerCommand::Run(pool, share))?;
         }
         Ok(shared)
     }
@@ -298,7 +300,7 @@ impl Engine {
     pub fn close(&mut self, pool: PoolId) {
         for worker in &self.workers {
             // A worker that has died has closed its connections too.
-            let _ = worker.order(WorkerOrder::Close(pool));
+            let _ = worker.order(WorkerCommand::Close(pool));
         }
     }
 
@@ -367,7 +369,7 @@ impl Drop for Engine {
 }
 
 impl Worker {
-    fn order(&self, order: WorkerOrder) -> Result<(), EngineError> {
+    fn order(&self, order: WorkerCommand) -> Result<(), EngineError> {
         let orders = self.orders.as_ref().ok_or(EngineError::WorkerDied)?;
         orders.send(order).map_err(|_| EngineError::WorkerDied)
     }

@@ -50,13 +50,13 @@ pub enum EngineError {
     },
     /// Load that was to be made elsewhere was not.
     #[error("{0}")]
-    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
+    ForeignCpu(Box<dyn std::error::Error + Send + Sync>),
     /// The system refused a thread or an epoll set.
     #[error("the system refused {what}: {source}")]
     System {
         /// What was asked for.
         what: &'static str,
-        /// Its answer.
+        /// Its response.
         source: io::Error,
     },
     /// A worker thread has ended, which is a defect of abx.
@@ -77,7 +77,7 @@ impl EngineError {
             | EngineError::Placeholders
             | EngineError::Replay(_)
             | EngineError::Part { .. } => true,
-            EngineError::Elsewhere(_) | EngineError::System { .. } | EngineError::WorkerDied => {
+            EngineError::ForeignCpu(_) | EngineError::System { .. } | EngineError::WorkerDied => {
                 false
             }
         }

@@ -83,9 +83,10 @@ fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
             "requests alone, which nobody thinks about",
         ));
     }
-    match requests.all(|one| (one.request as usize) < plan.requests.len()) {
-        true => Ok(()),
-        false => Err(EngineError::Replay("all the requests that it names")),
+    if requests.all(|one| (one.request as usize) < plan.requests.len()) {
+        Ok(())
+    } else {
+        Err(EngineError::Replay("all the requests that it names"))
     }
 }
 
@@ -93,22 +94,20 @@ fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     let requests = plan.requests.iter().map(|asked| &asked.request);
     for request in requests.clone().filter(|one| !one.placeholders.is_empty()) {
         let values = &mut ValuesToFill::new(0);
-        match plan.is_http2() {
-            false => RequestTemplate::of(request, plan.keep_alive, values)?,
-            true => RequestTemplate::of_stream(request, plan.tls.is_some(), values)?,
+        if plan.is_http2() {
+            RequestTemplate::of_stream(request, plan.tls.is_some(), values)?
+        } else {
+            RequestTemplate::of(request, plan.keep_alive, values)?
         };
     }
-    let (encoded, streamed) = match plan.is_http2() {
-        false => {
-            let encoded = requests.map(|request| request.encode(plan.keep_alive));
-            (encoded.collect::<Result<_, _>>()?, Vec::new())
-        }
-        true => {
-            let is_encrypted = plan.tls.is_some();
-            let streamed = requests.map(|request| request.encode_stream(is_encrypted));
-            let streamed = streamed.collect::<Result<_, _>>()?;
-            (vec![Vec::new(); plan.requests.len()], streamed)
-        }
+    let (encoded, streamed) = if plan.is_http2() {
+        let is_encrypted = plan.tls.is_some();
+        let streamed = requests.map(|request| request.encode_stream(is_encrypted));
+        let streamed = streamed.collect::<Result<_, _>>()?;
+        (vec![Vec::new(); plan.requests.len()], streamed)
+    } else {
+        let encoded = requests.map(|request| request.encode(plan.keep_alive));
+        (encoded.collect::<Result<_, _>>()?, Vec::new())
     };
     Ok(Prepared {
         encoded,

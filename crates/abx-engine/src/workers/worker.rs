@@ -9,14 +9,14 @@ use abx_evidence::{Connections, CoursePlan, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
 use crate::io::paused_ns;
-use crate::pool::{Company, OpeningPart, Part, SharedSlice, SliceOutcome, WorkerSlice};
+use crate::pool::{OpeningPart, Part, Participants, SharedSlice, SliceOutcome, WorkerSlice};
 use crate::schedule;
 use crate::workers::any_pool::{AnyPool, PoolParts};
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 
-/// What a worker is told. Each order but the last has one answer.
-pub(crate) enum WorkerOrder {
+/// What a worker is told. Each order but the last has one response.
+pub(crate) enum WorkerCommand {
     /// Make a pool of this many connections and connect them.
     Open(PoolId, Box<PoolParts>, OpeningPart),
     /// Reopen what has died, before a slice.
@@ -51,7 +51,7 @@ pub(crate) enum WorkerReply {
 /// The life of a worker: until the engine is dropped.
 pub(crate) fn work(
     cpus: &[usize],
-    orders: &Receiver<WorkerOrder>,
+    orders: &Receiver<WorkerCommand>,
     replies: &Sender<WorkerReply>,
     stop: &Arc<AtomicBool>,
 ) {
@@ -64,13 +64,13 @@ pub(crate) fn work(
     let mut pools: HashMap<PoolId, Box<dyn AnyPool>> = HashMap::new();
     while let Ok(order) = orders.recv() {
         let reply = match order {
-            WorkerOrder::Open(id, parts, part) => match parts.pool() {
+            WorkerCommand::Open(id, parts, part) => match parts.pool() {
                 Ok(pool) => connect(&mut **pools.entry(id).or_insert(pool), part, stop),
                 Err(error) => WorkerReply::Failed(error),
             },
-            WorkerOrder::Refresh(id, part) => connect(pool(&mut pools, id), part, stop),
-            WorkerOrder::Run(id, share) => run(pool(&mut pools, id), &share, stop),
-            WorkerOrder::Close(id) => {
+            WorkerCommand::Refresh(id, part) => connect(pool(&mut pools, id), part, stop),
+            WorkerCommand::Run(id, share) => run(pool(&mut pools, id), &share, stop),
+            WorkerCommand::Close(id) => {
                 pools.remove(&id);
                 continue;
             }
@@ -92,7 +92,7 @@ fn connect(pool: &mut dyn AnyPool, part: OpeningPart, stop: &AtomicBool) -> Work
 }
 
 fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> WorkerReply {
-    let company = Company::of(&share.slice, share.part);
+    let participants = Participants::of(&share.slice, share.part);
     let stood = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();
@@ -109,8 +109,8 @@ fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> Wo
     let SliceOutcome {
         end,
         counted_until,
-        stopped_answering,
-    } = pool.run(slice, company, stop);
+        stopped_responding,
+    } = pool.run(slice, participants, stop);
     let cpu_ns = abx_sys::thread_cpu().since(cpu).0;
     let awake = pool.take_awake();
     let waiting_awake_ns = awake.on_cpu_ns.min(cpu_ns);
@@ -119,7 +119,7 @@ fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> Wo
         .and_then(|before| Ok((before, abx_sys::counters::thread_schedstat()?)))
         .ok()
         .map(|(before, after)| after.wait.since(before.wait).0)
-        // Who only waits for answers misses nothing while another has the processor.
+        // Who only waits for responses misses nothing while another has the processor.
         .map(|wait_ns| wait_ns.saturating_sub(awake.off_cpu_ns));
     let mut tally = pool.tally().clone();
     let runnable_ns = cpu_ns + generator_wait_ns.unwrap_or_default();
@@ -132,7 +132,7 @@ fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> Wo
         waiting_awake_ns,
         generator_wait_ns,
         busiest_worker_ns: generator_cpu_ns,
-        stopped_answering,
+        stopped_responding,
         connections: stood
             .zip(pool.standing())
             .map(|(before, after)| Connections {

@@ -21,7 +21,7 @@ fn exactly_as_many_requests_are_sent_as_were_asked_for() {
         (4, 2, 10),
         (4, 1, 7),
     ] {
-        let peer = Peer::answering(HELLO);
+        let peer = Peer::responding(HELLO);
         let slice = run(
             threads,
             &load(peer.address(), connections),
@@ -36,7 +36,7 @@ fn exactly_as_many_requests_are_sent_as_were_asked_for() {
         });
         assert_eq!(slice.tally.response.count(), count, "{case}");
         assert_eq!(slice.tally.service.count(), count, "{case}");
-        assert!(!slice.stopped_answering, "{case}");
+        assert!(!slice.stopped_responding, "{case}");
         let silent = u64::from(connections).saturating_sub(count);
         assert!(slice.tally.silent >= silent, "{case}");
     }
@@ -44,7 +44,7 @@ fn exactly_as_many_requests_are_sent_as_were_asked_for() {
 
 #[test]
 fn without_keep_alive_every_request_has_a_connection_of_its_own() {
-    // Method: one peer closes after its answer, the other leaves that to us.
+    // Method: one peer closes after its response, the other leaves that to us.
     let closing = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -68,10 +68,10 @@ fn without_keep_alive_every_request_has_a_connection_of_its_own() {
 }
 
 #[test]
-fn an_answer_that_ends_its_connection_costs_a_new_one() {
-    // Method: the client would keep the connection, the answer says close.
+fn a_response_that_ends_its_connection_costs_a_new_one() {
+    // Method: the client would keep the connection, the response says close.
     let peer =
-        Peer::answering(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello");
+        Peer::responding(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello");
     let slice = run(1, &load(peer.address(), 1), &requests(10));
 
     assert_eq!(outcomes(&slice), [(Outcome::Ok, 10)]);
@@ -82,7 +82,7 @@ fn an_answer_that_ends_its_connection_costs_a_new_one() {
 fn what_is_sent_in_the_discarded_part_is_not_counted() {
     // Method: discard more than the slice; then discard a part, which holds at
     // least the first request of each connection.
-    let peer = Peer::answering(HELLO);
+    let peer = Peer::responding(HELLO);
     let mut all = requests(20);
     all.discard_ns = 3_600_000_000_000;
     let slice = run(1, &load(peer.address(), 2), &all);
@@ -109,7 +109,7 @@ fn what_is_sent_in_the_discarded_part_is_not_counted() {
 fn what_was_waited_awake_is_told_apart() {
     // Method: the same load both ways; a peer of another thread answers some of
     // a thousand requests later than at the first look.
-    let peer = Peer::answering(HELLO);
+    let peer = Peer::responding(HELLO);
     let slice = |wait| {
         let mut engine = engine_that_waits(1, wait);
         let (pool, _) = engine.open(&load(peer.address(), 2)).unwrap();
@@ -127,7 +127,7 @@ fn what_was_waited_awake_is_told_apart() {
 #[test]
 fn connections_come_from_the_given_addresses_in_turn() {
     // Method: three addresses, seven connections over two threads.
-    let peer = Peer::answering(HELLO);
+    let peer = Peer::responding(HELLO);
     let mut plan = load(peer.address(), 7);
     plan.sources = ["127.0.0.2", "127.0.0.3", "127.0.0.4"]
         .map(|text| text.parse::<IpAddr>().unwrap())
@@ -172,8 +172,8 @@ fn a_request_larger_than_every_buffer_is_sent_whole() {
 }
 
 #[test]
-fn throughput_never_exceeds_what_the_answers_delay_allows() {
-    // Method: Little's law. Ten connections and 5 ms for each answer allow 2000
+fn throughput_never_exceeds_what_the_responses_delay_allows() {
+    // Method: Little's law. Ten connections and 5 ms for each response allow 2000
     // answers per second of connection time, and 1 % for rounding.
     let peer = Peer::start(|mut connection| {
         while connection.read_request() {
@@ -196,13 +196,14 @@ fn throughput_never_exceeds_what_the_answers_delay_allows() {
 #[test]
 fn a_mix_of_requests_is_sent_by_weight_and_checked_one_by_one() {
     // Method: GET with a body and POST with another, 1 to 3. The peer answers
-    // the POST, whose body is not empty, with `other`; were the answers mixed up,
+    // the POST, whose body is not empty, with `other`; were the responses mixed up,
     // they would be wrong.
     let peer = Peer::start(|mut connection| {
         while let Some(body) = connection.read_body() {
-            connection.send(match body.is_empty() {
-                true => HELLO,
-                false => b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nanother",
+            connection.send(if body.is_empty() {
+                HELLO
+            } else {
+                b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nanother"
             });
         }
     });

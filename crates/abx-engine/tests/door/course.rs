@@ -1,23 +1,23 @@
 //! The course of a slice, told while it runs and kept to its end.
 
-use abx_engine::{SliceNews, SlicePlan};
+use abx_engine::{SliceEvent, SlicePlan};
 use abx_evidence::{CoursePlan, CourseTally};
 
 use crate::peer::Peer;
 use crate::{HELLO, engine, load, requests};
 
-/// A stretch of a millisecond, told or not.
+/// An interval of a millisecond, told or not.
 fn plan(is_told: bool) -> CoursePlan {
     CoursePlan {
-        stretch_ns: 1_000_000,
+        interval_ns: 1_000_000,
         is_told,
     }
 }
 
 #[test]
 fn what_is_told_is_what_is_kept_of_all_workers() {
-    // Method: three workers, so many requests as take some stretches; what each worker tells
-    // adds up to what the slice kept, and all of them had their answer in one.
+    // Method: three workers, so many requests as take some intervals; what each worker tells
+    // adds up to what the slice kept, and all of them had their response in one.
     let peer = Peer::start(|mut connection| {
         while connection.read_request() {
             connection.send(HELLO);
@@ -30,13 +30,13 @@ fn what_is_told_is_what_is_kept_of_all_workers() {
         ..requests(2_000)
     };
     let mut told = CourseTally::new(plan(true));
-    let mut on_news = |news| {
-        if let SliceNews::Stretches(all) = news {
+    let mut on_event = |event| {
+        if let SliceEvent::Intervals(all) = event {
             all.iter()
-                .for_each(|one| told.add(one.number, 0, &one.stretch));
+                .for_each(|one| told.add(one.number, 0, &one.interval));
         }
     };
-    let found = engine.slice_watched(pool, &slice(true), &mut on_news);
+    let found = engine.slice_watched(pool, &slice(true), &mut on_event);
     let kept = found.unwrap().tally.course.unwrap().finish();
     assert_eq!(kept.ok.iter().sum::<u64>(), 2_000);
     let told = told.finish();

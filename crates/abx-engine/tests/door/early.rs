@@ -60,8 +60,8 @@ fn a_response_that_comes_before_the_end_of_an_upload_counts() {
             let slice = run(1, &plan, &requests(20));
             assert_eq!(outcomes(&slice), [(Outcome::Ok, 20)], "{after:?} {bytes}");
             let request = &plan.requests[0].request;
-            let answer = probe(peer.address(), None, request, Duration::from_secs(30));
-            assert_eq!(answer.unwrap().status, 413, "{after:?} {bytes}");
+            let response = probe(peer.address(), None, request, Duration::from_secs(30));
+            assert_eq!(response.unwrap().status, 413, "{after:?} {bytes}");
         }
     }
 }

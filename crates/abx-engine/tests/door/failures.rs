@@ -19,7 +19,7 @@ fn a_slice_ends_early_when_nobody_listens() {
     assert_eq!(report.failures.count(Outcome::Refused), 4);
     for plan in [span_ms(3_600_000, 0), requests(1_000_000)] {
         let slice = engine.slice(pool, &plan).unwrap();
-        assert!(slice.stopped_answering);
+        assert!(slice.stopped_responding);
         let tries = slice.tally.outcomes.sent();
         assert_eq!(outcomes(&slice), [(Outcome::Refused, tries)]);
         assert!((12..=24).contains(&tries), "{tries} tries");
@@ -29,14 +29,14 @@ fn a_slice_ends_early_when_nobody_listens() {
 #[test]
 fn a_slice_ends_early_when_the_peer_stops_listening() {
     // Method: the peer goes away in the middle of an hour of load.
-    let mut peer = Peer::answering(HELLO);
+    let mut peer = Peer::responding(HELLO);
     let plan = load(peer.address(), 4);
     let loading = std::thread::spawn(move || run(2, &plan, &span_ms(3_600_000, 0)));
     until("the 100th request", || peer.requests() >= 100);
     peer.stop();
     let slice = loading.join().unwrap();
 
-    assert!(slice.stopped_answering);
+    assert!(slice.stopped_responding);
     assert!(slice.tally.outcomes.ok() >= 100);
     assert!(slice.tally.outcomes.count(Outcome::Refused) > 0);
     let failed = slice.tally.outcomes.failed();
@@ -52,7 +52,7 @@ fn a_slice_ends_early_when_the_peer_stops_listening() {
 }
 
 #[test]
-fn a_request_without_an_answer_times_out_and_its_connection_is_replaced() {
+fn a_request_without_a_response_times_out_and_its_connection_is_replaced() {
     // Method: the first request is never answered, all others are, until the
     // fifth of four connections asks. What was waited belongs to the response times.
     let is_first = AtomicBool::new(true);
@@ -95,7 +95,7 @@ fn a_request_without_an_answer_times_out_and_its_connection_is_replaced() {
 }
 
 #[test]
-fn a_slice_ends_early_when_no_connection_gets_an_answer() {
+fn a_slice_ends_early_when_no_connection_gets_a_response() {
     // Method: the kernel accepts, nobody reads; an hour of load, in two threads
     // of two connections each. Second tries that are under way when both have told
     // enough are given up, not waited for.
@@ -104,7 +104,7 @@ fn a_slice_ends_early_when_no_connection_gets_an_answer() {
     plan.timeout = Duration::from_nanos(100_000_000);
     let slice = run(2, &plan, &span_ms(3_600_000, 0));
 
-    assert!(slice.stopped_answering);
+    assert!(slice.stopped_responding);
     let all = slice.tally.outcomes.sent();
     let timeouts = slice.tally.outcomes.count(Outcome::Timeout);
     let given_up = slice.tally.outcomes.count(Outcome::Unfinished);
@@ -115,8 +115,8 @@ fn a_slice_ends_early_when_no_connection_gets_an_answer() {
 }
 
 #[test]
-fn a_close_in_the_middle_of_an_answer_is_an_early_close() {
-    // Method: each connection gives one right answer and the first part of
+fn a_close_in_the_middle_of_a_response_is_an_early_close() {
+    // Method: each connection gives one correct response and the first part of
     // another one, cut in the first line, in a header, and in the body.
     let body_start = HELLO.len() - 5;
     for cut in [1, 12, body_start - 2, body_start, body_start + 3] {
@@ -139,7 +139,7 @@ fn a_close_in_the_middle_of_an_answer_is_an_early_close() {
 }
 
 #[test]
-fn a_reset_in_the_middle_of_an_answer_is_a_reset() {
+fn a_reset_in_the_middle_of_a_response_is_a_reset() {
     // Method: as for the early close, but the kernel is told to reset.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
@@ -164,7 +164,7 @@ fn a_fresh_connection_that_takes_a_request_and_gives_nothing_is_an_empty_respons
     });
     let slice = run(1, &load(peer.address(), 2), &requests(1_000_000));
 
-    assert!(slice.stopped_answering);
+    assert!(slice.stopped_responding);
     let sent = slice.tally.outcomes.sent();
     assert_eq!(outcomes(&slice), [(Outcome::EmptyResponse, sent)]);
     assert_eq!(peer.requests() as u64, sent);
@@ -175,10 +175,10 @@ fn a_fresh_connection_that_takes_a_request_and_gives_nothing_is_an_empty_respons
 fn a_stopped_slice_ends_with_what_was_in_flight_unfinished() {
     // Method: an hour of load on a peer that answers all but the last; stop
     // once every connection waits.
-    let answered = AtomicUsize::new(0);
+    let responded = AtomicUsize::new(0);
     let peer = Peer::start(move |mut connection| {
         while connection.read_request() {
-            if answered.fetch_add(1, Ordering::SeqCst) >= 10 {
+            if responded.fetch_add(1, Ordering::SeqCst) >= 10 {
                 return connection.hold();
             }
             connection.send(HELLO);
@@ -199,6 +199,6 @@ fn a_stopped_slice_ends_with_what_was_in_flight_unfinished() {
         outcomes(&slice),
         [(Outcome::Ok, 10), (Outcome::Unfinished, 4)]
     );
-    assert!(stopper.is_stopped() && !slice.stopped_answering);
+    assert!(stopper.is_stopped() && !slice.stopped_responding);
     assert_eq!(slice.tally.outcomes.failed(), 0);
 }

@@ -11,7 +11,7 @@ use crate::{identity, load, outcomes, requests, run};
 
 const REQUESTS: u64 = 6;
 
-/// What the peer does behind an answer.
+/// What the peer does behind a response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Then {
     Closes,
@@ -21,7 +21,7 @@ enum Then {
 
 /// Answers, what the peer does behind each, and whether the connection may
 /// serve again after a request that asked for it.
-const ANSWERS: &[(&str, Then, bool)] = &[
+const RESPONSES: &[(&str, Then, bool)] = &[
     // One side says nothing of keeping: one request for each connection.
     (
         "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -65,13 +65,13 @@ const ANSWERS: &[(&str, Then, bool)] = &[
 ];
 
 /// A peer, and the heads that it was asked with.
-fn peer(answer: &'static str, then: Then) -> (Peer, Arc<Mutex<Vec<String>>>) {
+fn peer(response: &'static str, then: Then) -> (Peer, Arc<Mutex<Vec<String>>>) {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&heads);
     let peer = Peer::start(move |mut connection| {
         while let Some(head) = connection.read_head_text() {
             seen.lock().unwrap().push(head);
-            connection.send(answer.as_bytes());
+            connection.send(response.as_bytes());
             if then == Then::Closes {
                 return;
             }
@@ -92,17 +92,18 @@ fn a_connection_serves_again_only_when_both_sides_say_so() {
     // Method: answers by table, with keep-alive and without, from peers that
     // close and peers that keep every connection open. All requests have their
     // answer, on as many connections as the rules allow, and ask as `ab` does.
-    for &(answer, then, may_be_kept) in ANSWERS {
+    for &(response, then, may_be_kept) in RESPONSES {
         for keep_alive in [false, true] {
-            let case = format!("{answer:?}, {then:?}, keep-alive {keep_alive}");
-            let (peer, heads) = peer(answer, then);
+            let case = format!("{response:?}, {then:?}, keep-alive {keep_alive}");
+            let (peer, heads) = peer(response, then);
             let slice = run(1, &plan(&peer, keep_alive), &requests(REQUESTS));
 
             assert_eq!(outcomes(&slice), [(Outcome::Ok, REQUESTS)], "{case}");
             assert_eq!(slice.tally.body_bytes, 5 * REQUESTS, "{case}");
-            let connections = match may_be_kept && keep_alive {
-                true => 1,
-                false => REQUESTS,
+            let connections = if may_be_kept && keep_alive {
+                1
+            } else {
+                REQUESTS
             };
             assert_eq!(peer.connections() as u64, connections, "{case}");
             for head in heads.lock().unwrap().iter() {
@@ -116,7 +117,7 @@ fn a_connection_serves_again_only_when_both_sides_say_so() {
 }
 
 #[test]
-fn an_answer_without_an_end_times_out() {
+fn a_response_without_an_end_times_out() {
     // Method: no length, and a peer that never closes, whether it was asked to
     // keep the connection or not. The timeout ends each request, and the slice.
     for keep_alive in [false, true] {
@@ -125,7 +126,7 @@ fn an_answer_without_an_end_times_out() {
         plan.timeout = Duration::from_nanos(50_000_000);
         let slice = run(1, &plan, &requests(REQUESTS));
 
-        assert!(slice.stopped_answering);
+        assert!(slice.stopped_responding);
         assert_eq!(outcomes(&slice), [(Outcome::Timeout, 1)]);
         assert_eq!(slice.tally.body_bytes, 0);
     }
@@ -133,15 +134,15 @@ fn an_answer_without_an_end_times_out() {
 
 #[test]
 fn a_probe_ends_with_the_length_or_the_close() {
-    // Method: the same answers, asked once; only the one without an end fails.
+    // Method: the same responses, asked once; only the one without an end fails.
     let ask =
         |request: &RequestPlan, peer: &Peer, limit| probe(peer.address(), None, request, limit);
     let long = Duration::from_secs(30);
-    for &(answer, then, _) in ANSWERS {
-        let (peer, heads) = peer(answer, then);
+    for &(response, then, _) in RESPONSES {
+        let (peer, heads) = peer(response, then);
         let request = plan(&peer, false).requests[0].request.clone();
-        let answer = ask(&request, &peer, long).unwrap();
-        assert_eq!((answer.status, answer.body), (200, identity(b"hello")));
+        let response = ask(&request, &peer, long).unwrap();
+        assert_eq!((response.status, response.body), (200, identity(b"hello")));
         assert!(!heads.lock().unwrap()[0].contains("Connection:"));
     }
     let (peer, _) = peer("HTTP/1.0 200 OK\r\n\r\nhello", Then::KeepsOpen);

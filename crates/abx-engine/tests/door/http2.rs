@@ -21,7 +21,7 @@ fn streams(peer: &Peer, connections: u32, streams: u32) -> LoadPlan {
 }
 
 #[test]
-fn answers_come_in_any_order_and_belong_to_their_streams() {
+fn responses_come_in_any_order_and_belong_to_their_streams() {
     // Method: what comes together is answered from the last to the first, heads before
     // bodies, and bodies in two parts, taking turns; every body is hashed. The peer counts.
     let count = Arc::new(AtomicUsize::new(0));
@@ -89,7 +89,7 @@ fn a_server_that_takes_nothing_is_not_asked_for_ever() {
     let slice = run(1, &streams(&peer, 1, 2), &requests(50));
     assert_eq!(slice.tally.outcomes.ok(), 0);
     assert!(slice.tally.outcomes.count(Outcome::EarlyClose) > 0);
-    assert!(slice.stopped_answering);
+    assert!(slice.stopped_responding);
 }
 
 #[test]
@@ -109,10 +109,10 @@ fn no_more_streams_are_open_than_the_server_allows() {
 }
 
 #[test]
-fn every_wrong_answer_has_its_outcome() {
+fn every_wrong_response_has_its_outcome() {
     // Method: each kind for all requests of a slice.
-    type Answer = fn(u32) -> Vec<u8>;
-    let kinds: [(Answer, Outcome); 5] = [
+    type Response = fn(u32) -> Vec<u8>;
+    let kinds: [(Response, Outcome); 5] = [
         (
             |stream| [head(stream), last_data(stream, b"hallo")].concat(),
             Outcome::WrongBody,
@@ -130,9 +130,15 @@ fn every_wrong_answer_has_its_outcome() {
         // A broken block, which the connection does not survive.
         (|stream| frame(1, 5, stream, &[0x80]), Outcome::Malformed),
     ];
-    for (answer, outcome) in kinds {
+    for (response, outcome) in kinds {
         let peer = streaming(SETTINGS, move |asked| {
-            Some(asked.streams.iter().flat_map(|one| answer(*one)).collect())
+            Some(
+                asked
+                    .streams
+                    .iter()
+                    .flat_map(|one| response(*one))
+                    .collect(),
+            )
         });
         let slice = run(1, &streams(&peer, 1, 1), &requests(2));
         let came = outcomes(&slice);
@@ -233,8 +239,8 @@ fn who_speaks_no_http2_is_known_before_any_request() {
 }
 
 #[test]
-fn a_probe_reads_a_whole_answer_and_who_gave_it() {
-    // Method: an answer with a field, and a stream that is reset.
+fn a_probe_reads_a_whole_response_and_who_gave_it() {
+    // Method: a response with a field, and a stream that is reset.
     let peer = streaming(SETTINGS, |asked| {
         let stream = asked.streams[0];
         let mut block = vec![0x88, 0, 6];
@@ -251,12 +257,12 @@ fn a_probe_reads_a_whole_answer_and_who_gave_it() {
             Duration::from_secs(20),
         )
     };
-    let answer = ask(&peer).unwrap();
+    let response = ask(&peer).unwrap();
     assert_eq!(
-        (answer.status, answer.body),
+        (response.status, response.body),
         (200, crate::identity(b"hello"))
     );
-    assert_eq!(answer.said.server.as_deref(), Some("s/1"));
+    assert_eq!(response.said.server.as_deref(), Some("s/1"));
     let refused = ask(&refusing).unwrap_err().to_string();
     assert!(refused.ends_with("HTTP_1_1_REQUIRED"), "{refused}");
 }

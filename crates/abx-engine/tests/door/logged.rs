@@ -28,7 +28,7 @@ fn each_request_is_logged_with_its_times() {
     // Method: 20 requests over four connections of two workers, which are kept or not. Each
     // connection is made by a request, and what that took is that request's.
     for keep_alive in [true, false] {
-        let peer = Peer::answering(HELLO);
+        let peer = Peer::responding(HELLO);
         let count = Arc::default();
         let plan = LoadPlan {
             options: LoadOptions {

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
-pub(crate) mod answers;
 pub(crate) mod counts;
 pub(crate) mod course;
 pub(crate) mod early;
@@ -16,6 +15,7 @@ pub(crate) mod pipelined;
 pub(crate) mod pools;
 pub(crate) mod probes;
 pub(crate) mod replaced;
+pub(crate) mod responses;
 pub(crate) mod streams_peer;
 pub(crate) mod talker;
 pub(crate) mod tls;
@@ -26,14 +26,14 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use abx_engine::{
-    Asked, BodyIdentity, Engine, EnginePlan, ExpectedAnswer, HttpVersion, LoadPlan, Pacing,
-    RequestPlan, SliceEnd, SlicePlan,
+    BodyIdentity, Engine, EnginePlan, ExpectedResponse, HttpVersion, LoadPlan, Pacing, RequestPlan,
+    SliceEnd, SlicePlan, WeightedRequest,
 };
 use abx_evidence::{Outcome, SliceTally, Wait};
 use abx_model::LoadOptions;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The answer that [`load`] expects.
+/// The response that [`load`] expects.
 pub(crate) const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 /// Nobody listens there: all peers listen on other addresses.
@@ -69,7 +69,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
         buffer_bytes: None,
         sources: Vec::new(),
         pipeline: 1,
-        requests: vec![Asked {
+        requests: vec![WeightedRequest {
             request: RequestPlan {
                 version: HttpVersion::Http11,
                 method: "GET".to_owned(),
@@ -79,7 +79,7 @@ pub(crate) fn load(address: SocketAddr, connections: u32) -> LoadPlan {
                 body: Vec::new(),
                 placeholders: Vec::new(),
             },
-            expect: ExpectedAnswer {
+            expect: ExpectedResponse {
                 status: 200_u16.into(),
                 body: Some(identity(b"hello")),
             },

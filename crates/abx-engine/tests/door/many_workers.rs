@@ -15,7 +15,7 @@ const MS: u64 = 1_000_000;
 fn a_number_of_requests_is_exact_over_any_number_of_workers() {
     // Method: 16 and 64 workers with more, as many and fewer connections; each worker has
     // its part of the requests, and those without a connection have none.
-    let peer = Peer::answering(HELLO);
+    let peer = Peer::responding(HELLO);
     for (threads, connections, count) in [(16, 50, 1_003), (64, 64, 1_000), (64, 10, 333)] {
         let slice = run(
             threads,
@@ -24,7 +24,7 @@ fn a_number_of_requests_is_exact_over_any_number_of_workers() {
         );
         assert_eq!(outcomes(&slice), [(Outcome::Ok, count)]);
         assert_eq!(slice.tally.clocks, u64::from(connections));
-        assert!(!slice.stopped_answering);
+        assert!(!slice.stopped_responding);
     }
 }
 
@@ -33,7 +33,7 @@ fn a_rate_is_exact_over_any_number_of_workers() {
     // Method: what is due in the counted part of a slice, by the schedule itself, against
     // what 16 and 64 workers sent of it, or could not send in time. 10 connections are
     // fewer than workers.
-    let peer = Peer::answering(HELLO);
+    let peer = Peer::responding(HELLO);
     let per_s = "2000".parse().unwrap();
     let arrivals = [Arrivals::Constant { per_s }, Arrivals::Poisson { per_s }];
     for arrivals in arrivals {
@@ -58,7 +58,7 @@ fn a_rate_is_exact_over_any_number_of_workers() {
 #[test]
 fn workers_without_connections_say_nothing_of_the_subject() {
     // Method: 64 workers for 3 connections, to a peer that answers and to one that does not.
-    let peer = Peer::answering(HELLO);
+    let peer = Peer::responding(HELLO);
     let ran = |address| -> SliceTally {
         let mut load = load(address, 3);
         load.timeout = Duration::from_nanos(100 * MS);
@@ -68,8 +68,8 @@ fn workers_without_connections_say_nothing_of_the_subject() {
         engine.slice(pool, &span_ms(50, 5)).unwrap()
     };
     let slice = ran(peer.address());
-    assert!(!slice.stopped_answering);
+    assert!(!slice.stopped_responding);
     assert_eq!(slice.tally.clocks, 3);
     let mute = Peer::start(|mut connection| while connection.read_request() {});
-    assert!(ran(mute.address()).stopped_answering);
+    assert!(ran(mute.address()).stopped_responding);
 }

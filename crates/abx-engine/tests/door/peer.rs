@@ -55,12 +55,12 @@ impl Peer {
         }
     }
 
-    /// Gives the same answer to every request, for as long as the client asks.
-    pub fn answering(answer: &[u8]) -> Peer {
-        let answer = answer.to_vec();
+    /// Gives the same response to every request, for as long as the client asks.
+    pub fn responding(response: &[u8]) -> Peer {
+        let response = response.to_vec();
         Peer::start(move |mut connection| {
             while connection.read_request() {
-                connection.send(&answer);
+                connection.send(&response);
             }
         })
     }

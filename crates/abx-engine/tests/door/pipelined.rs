@@ -59,14 +59,15 @@ fn a_whole_window_is_in_flight_at_first_and_more_than_half_of_it_from_then_on() 
 }
 
 #[test]
-fn each_answer_is_checked_by_its_own_request() {
+fn each_response_is_checked_by_its_own_request() {
     // Method: GET with a body and POST with another, 1 to 3, sixteen in flight.
-    // Were the answers matched in another order, they would be wrong.
+    // Were the responses matched in another order, they would be wrong.
     let peer = Peer::start(|mut connection| {
         while let Some(body) = connection.read_body() {
-            connection.send(match body.is_empty() {
-                true => HELLO,
-                false => b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\nanother\r\n0\r\n\r\n",
+            connection.send(if body.is_empty() {
+                HELLO
+            } else {
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\nanother\r\n0\r\n\r\n"
             });
         }
     });
@@ -86,21 +87,22 @@ fn each_answer_is_checked_by_its_own_request() {
 }
 
 #[test]
-fn large_requests_and_answers_stay_apart() {
+fn large_requests_and_responses_stay_apart() {
     // Method: requests of 3 MB, which no buffer holds eight of, and answers of
     // 100 kB, which are skipped or hashed.
     let body: Vec<u8> = (0..100_000_u32).map(|place| (place % 251) as u8).collect();
     let asked: Vec<u8> = (0..3_000_000_u32)
         .map(|place| (place % 249) as u8)
         .collect();
-    let mut answer = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".to_vec();
-    answer.extend_from_slice(&body);
-    let (whole, expected) = (answer.clone(), asked.clone());
+    let mut response = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".to_vec();
+    response.extend_from_slice(&body);
+    let (whole, expected) = (response.clone(), asked.clone());
     let peer = Peer::start(move |mut connection| {
         while let Some(received) = connection.read_body() {
-            match received == expected {
-                true => connection.send(&whole),
-                false => connection.send(b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n"),
+            if received == expected {
+                connection.send(&whole)
+            } else {
+                connection.send(b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n")
             }
         }
     });
@@ -112,7 +114,7 @@ fn large_requests_and_answers_stay_apart() {
     let slice = run(1, &plan, &requests(20));
 
     assert_eq!(outcomes(&slice), [(Outcome::Ok, 20)]);
-    assert_eq!(slice.tally.bytes, 20 * answer.len() as u64);
+    assert_eq!(slice.tally.bytes, 20 * response.len() as u64);
     assert_eq!((peer.requests(), peer.connections()), (20, 1));
 }
 

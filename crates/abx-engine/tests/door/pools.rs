@@ -12,7 +12,7 @@ use crate::{HELLO, NOBODY, engine, load, outcomes, requests, until};
 
 #[test]
 fn connections_that_died_while_idle_are_reopened_before_the_slice() {
-    // Method: each connection closes after its first answer. After a refresh,
+    // Method: each connection closes after its first response. After a refresh,
     // no connection is made in the slice and no request is sent twice.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
@@ -82,7 +82,7 @@ fn every_connection_that_does_not_stand_has_a_reason() {
 
 #[test]
 fn how_far_an_opening_is_is_told_while_it_lasts() {
-    // Method: the same listener, which leaves most connects without an answer for seconds.
+    // Method: the same listener, which leaves most connects without a response for seconds.
     let options = ListenOptions {
         backlog: 1,
         shares_port: false,
@@ -100,9 +100,9 @@ fn how_far_an_opening_is_is_told_while_it_lasts() {
     assert_eq!(last.at_most.as_secs(), 4);
     assert!(last.open > 0 && !last.silent.is_zero(), "{last:?}");
     // What takes no time is not told.
-    let answering = Peer::answering(HELLO);
+    let responding = Peer::responding(HELLO);
     let mut count = 0;
-    let plan = load(answering.address(), 4);
+    let plan = load(responding.address(), 4);
     engine.open_watched(&plan, &mut |_| count += 1).unwrap();
     assert_eq!(count, 0);
     engine.close(pool);
@@ -111,7 +111,7 @@ fn how_far_an_opening_is_is_told_while_it_lasts() {
 #[test]
 fn a_stopped_engine_opens_nothing() {
     // Method: stop, then open more connections than are tried at one time.
-    let peer = Peer::answering(HELLO);
+    let peer = Peer::responding(HELLO);
     let mut engine = engine(1);
     engine.stopper().stop();
     let (_, report) = engine.open(&load(peer.address(), 200)).unwrap();
@@ -151,7 +151,7 @@ fn idle_connections_of_one_pool_do_not_disturb_another() {
             connection.send(HELLO);
         }
     });
-    let busy_peer = Peer::answering(HELLO);
+    let busy_peer = Peer::responding(HELLO);
     let mut engine = engine(2);
     let (idle, _) = engine.open(&load(idle_peer.address(), 6)).unwrap();
     let (busy, _) = engine.open(&load(busy_peer.address(), 6)).unwrap();

@@ -3,12 +3,12 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use abx_engine::{Answer, Patience, ProbeError, Stopper, probe};
+use abx_engine::{Patience, ProbeError, Response, Stopper, probe};
 
 use crate::peer::Peer;
 use crate::{HELLO, NOBODY, identity, load};
 
-fn ask(address: SocketAddr) -> Result<Answer, ProbeError> {
+fn ask(address: SocketAddr) -> Result<Response, ProbeError> {
     probe(
         address,
         None,
@@ -18,25 +18,25 @@ fn ask(address: SocketAddr) -> Result<Answer, ProbeError> {
 }
 
 #[test]
-fn a_whole_answer_is_known_by_its_hashes() {
+fn a_whole_response_is_known_by_its_hashes() {
     // Method: each way to end a body gives the same identity; the SHA-256 is
     // what `printf hello | sha256sum` prints.
-    let answers: [&[u8]; 3] = [
+    let responses: [&[u8]; 3] = [
         HELLO,
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
         b"HTTP/1.0 200 OK\r\n\r\nhello",
     ];
-    for answer in answers {
+    for response in responses {
         let peer = Peer::start(move |mut connection| {
             if connection.read_request() {
-                connection.send_split(answer, 20);
+                connection.send_split(response, 20);
             }
         });
-        let answer = ask(peer.address()).unwrap();
-        assert_eq!(answer.status, 200);
-        assert_eq!(answer.body, identity(b"hello"));
+        let response = ask(peer.address()).unwrap();
+        assert_eq!(response.status, 200);
+        assert_eq!(response.body, identity(b"hello"));
         assert_eq!(
-            answer.sha256,
+            response.sha256,
             "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
         );
     }
@@ -49,8 +49,8 @@ fn nobody_listening_is_refused() {
 }
 
 #[test]
-fn no_answer_in_time_is_a_timeout() {
-    // Method: the kernel accepts, nobody reads; and an answer that never ends.
+fn no_response_in_time_is_a_timeout() {
+    // Method: the kernel accepts, nobody reads; and a response that never ends.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endless = Peer::start(|mut connection| {
         connection.read_request();
@@ -59,13 +59,13 @@ fn no_answer_in_time_is_a_timeout() {
     });
     let limit = Duration::from_millis(100);
     for address in [silent.local_addr().unwrap(), endless.address()] {
-        let answer = probe(address, None, &load(address, 1).requests[0].request, limit);
-        assert!(matches!(answer, Err(ProbeError::Timeout(span)) if span == limit));
+        let response = probe(address, None, &load(address, 1).requests[0].request, limit);
+        assert!(matches!(response, Err(ProbeError::Timeout(span)) if span == limit));
     }
 }
 
 #[test]
-fn a_stop_ends_the_wait_for_an_answer() {
+fn a_stop_ends_the_wait_for_a_response() {
     // Method: the kernel accepts, nobody reads; the stop comes once there is a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
@@ -83,44 +83,50 @@ fn a_stop_ends_the_wait_for_an_answer() {
         let asks = scope.spawn(ask);
         let _connection = silent.accept().unwrap();
         stopper.stop();
-        let answer = asks.join().unwrap();
-        assert!(matches!(answer, Err(ProbeError::Stopped)), "{answer:?}");
+        let response = asks.join().unwrap();
+        assert!(matches!(response, Err(ProbeError::Stopped)), "{response:?}");
     });
 }
 
 #[test]
 fn a_reset_breaks_the_connection() {
-    // Method: half an answer, then a reset.
+    // Method: half a response, then a reset.
     let peer = Peer::start(|mut connection| {
         connection.read_request();
         connection.send(&HELLO[..20]);
         connection.reset();
     });
-    let answer = ask(peer.address());
-    assert!(matches!(answer, Err(ProbeError::Broken(_))), "{answer:?}");
+    let response = ask(peer.address());
+    assert!(
+        matches!(response, Err(ProbeError::Broken(_))),
+        "{response:?}"
+    );
 }
 
 #[test]
-fn what_is_no_whole_answer_is_a_fault() {
+fn what_is_no_whole_response_is_a_fault() {
     // Method: nothing, a part of a head, a part of a body, and noise, each followed by a close.
-    let answers: [&[u8]; 4] = [b"", &HELLO[..10], &HELLO[..HELLO.len() - 1], b"SSH-2.0\r\n"];
-    for answer in answers {
+    let responses: [&[u8]; 4] = [b"", &HELLO[..10], &HELLO[..HELLO.len() - 1], b"SSH-2.0\r\n"];
+    for response in responses {
         let peer = Peer::start(move |mut connection| {
             connection.read_request();
-            connection.send(answer);
+            connection.send(response);
         });
-        let answer = ask(peer.address());
-        assert!(matches!(answer, Err(ProbeError::Fault(_))), "{answer:?}");
+        let response = ask(peer.address());
+        assert!(
+            matches!(response, Err(ProbeError::Fault(_))),
+            "{response:?}"
+        );
     }
 }
 
 #[test]
 fn a_request_that_cannot_be_written_is_not_sent() {
     // Method: a header with a line end in its value.
-    let peer = Peer::answering(HELLO);
+    let peer = Peer::responding(HELLO);
     let mut request = load(peer.address(), 1).requests[0].request.clone();
     request.headers = vec![("A".to_owned(), "b\r\nC: d".to_owned())];
-    let answer = probe(peer.address(), None, &request, Duration::from_secs(30));
-    assert!(matches!(answer, Err(ProbeError::Request(_))));
+    let response = probe(peer.address(), None, &request, Duration::from_secs(30));
+    assert!(matches!(response, Err(ProbeError::Request(_))));
     assert_eq!(peer.connections(), 0);
 }

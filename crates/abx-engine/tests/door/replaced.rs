@@ -77,9 +77,9 @@ fn a_request_that_was_read_and_dropped_has_failed_and_is_not_sent_again() {
 }
 
 #[test]
-fn no_answer_is_lost_when_the_peer_closes_after_each_one() {
+fn no_response_is_lost_when_the_peer_closes_after_each_one() {
     // Method: the close and the next request cross in every possible way; each
-    // request must have its answer, and what was sent twice is counted as such.
+    // request must have its response, and what was sent twice is counted as such.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -90,12 +90,12 @@ fn no_answer_is_lost_when_the_peer_closes_after_each_one() {
     let twice = slice.tally.outcomes.count(Outcome::IdleClose);
     assert_eq!(slice.tally.outcomes.ok(), 400);
     assert_eq!(slice.tally.outcomes.sent(), 400 + twice);
-    assert!(!slice.stopped_answering);
+    assert!(!slice.stopped_responding);
 }
 
 #[test]
-fn no_answer_is_lost_when_the_peer_resets_after_each_one() {
-    // Method: a reset follows each whole answer, together with it or later.
+fn no_response_is_lost_when_the_peer_resets_after_each_one() {
+    // Method: a reset follows each whole response, together with it or later.
     // Events of connections that were replaced meanwhile must not count.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
@@ -108,12 +108,12 @@ fn no_answer_is_lost_when_the_peer_resets_after_each_one() {
     let twice = slice.tally.outcomes.count(Outcome::IdleClose);
     assert_eq!(slice.tally.outcomes.ok(), 400);
     assert_eq!(slice.tally.outcomes.sent(), 400 + twice);
-    assert!(!slice.stopped_answering);
+    assert!(!slice.stopped_responding);
 }
 
 #[test]
-fn an_answer_before_the_whole_request_costs_the_connection() {
-    // Method: 16 MB are on their way when the answer to their head comes. What
+fn a_response_before_the_whole_request_costs_the_connection() {
+    // Method: 16 MB are on their way when the response to their head comes. What
     // is left of them must not run into the next request.
     let peer = Peer::start(|mut connection| {
         if connection.read_head().is_some() {

@@ -21,7 +21,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The head of an answer with status 200.
+/// The head of a response with status 200.
 pub fn head(stream: u32) -> Vec<u8> {
     frame(HEADERS, 4, stream, &[0x88])
 }
@@ -30,7 +30,7 @@ pub fn last_data(stream: u32, body: &[u8]) -> Vec<u8> {
     frame(DATA, END_STREAM, stream, body)
 }
 
-/// A whole answer that [`crate::load`] expects.
+/// A whole response that [`crate::load`] expects.
 pub fn hello(stream: u32) -> Vec<u8> {
     [head(stream), last_data(stream, b"hello")].concat()
 }
@@ -46,7 +46,7 @@ pub fn go_away(last_stream: u32) -> Vec<u8> {
 
 /// The whole requests that came together: their streams, and how many came before them on
 /// this connection.
-pub struct Asked {
+pub struct WeightedRequest {
     pub streams: Vec<u32>,
     pub before: usize,
     /// Bytes of bodies that came with them, or before them.
@@ -57,7 +57,7 @@ pub struct Asked {
 /// settings on; `None` holds the connection without another word.
 pub fn streaming(
     settings: &'static [u8],
-    reply: impl Fn(&Asked) -> Option<Vec<u8>> + Send + Sync + 'static,
+    reply: impl Fn(&WeightedRequest) -> Option<Vec<u8>> + Send + Sync + 'static,
 ) -> Peer {
     Peer::start(move |mut connection| {
         connection.send(settings);
@@ -65,9 +65,9 @@ pub fn streaming(
     })
 }
 
-fn serve(connection: &mut Connection, reply: &impl Fn(&Asked) -> Option<Vec<u8>>) {
+fn serve(connection: &mut Connection, reply: &impl Fn(&WeightedRequest) -> Option<Vec<u8>>) {
     let mut unread = Vec::new();
-    let mut asked = Asked {
+    let mut asked = WeightedRequest {
         streams: Vec::new(),
         before: 0,
         body_bytes: 0,

@@ -70,15 +70,13 @@ impl TlsPeer {
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions)
             .unwrap();
-        let builder = match asks {
-            false => builder.with_no_client_auth(),
-            true => {
-                let mut clients = RootCertStore::empty();
-                clients.add(CLIENT.cert.der().clone()).unwrap();
-                let verifier =
-                    WebPkiClientVerifier::builder_with_provider(clients.into(), provider);
-                builder.with_client_cert_verifier(verifier.build().unwrap())
-            }
+        let builder = if asks {
+            let mut clients = RootCertStore::empty();
+            clients.add(CLIENT.cert.der().clone()).unwrap();
+            let verifier = WebPkiClientVerifier::builder_with_provider(clients.into(), provider);
+            builder.with_client_cert_verifier(verifier.build().unwrap())
+        } else {
+            builder.with_no_client_auth()
         };
         let shown = vec![SERVER.cert.der().clone()];
         let config = Arc::new(builder.with_single_cert(shown, key_of(&SERVER)).unwrap());
@@ -133,18 +131,18 @@ fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> O
     kind.fetch_add(1, Ordering::SeqCst);
     let is_named = stream.conn.server_name().is_some();
     seen.named.fetch_add(u64::from(is_named), Ordering::SeqCst);
-    let mut answered = 0;
+    let mut responded = 0;
     loop {
         let got = stream.read(&mut buffer).ok().filter(|got| *got > 0)?;
         asked.extend_from_slice(&buffer[..got]);
         while let Some(end) = asked.windows(4).position(|part| part == b"\r\n\r\n") {
             asked.drain(..end + 4);
             seen.requests.fetch_add(1, Ordering::SeqCst);
-            answered += 1;
+            responded += 1;
             stream.conn.writer().write_all(HELLO).ok()?;
             let mut records = Vec::new();
             stream.conn.write_tls(&mut records).ok()?;
-            if answered == seen.breaks_after.load(Ordering::SeqCst) {
+            if responded == seen.breaks_after.load(Ordering::SeqCst) {
                 // In the same segment as the response.
                 records.extend(BROKEN_RECORD);
             }
@@ -232,9 +230,10 @@ fn each_request_may_bring_its_own_connection() {
             let [full, resumed] = peer.handshakes();
             assert_eq!(full + resumed, 50);
             assert_eq!(slice.tally.resumed, resumed);
-            match resumption {
-                true => assert!(resumed >= 40, "{resumed} of 50 were resumed"),
-                false => assert_eq!(resumed, 0),
+            if resumption {
+                assert!(resumed >= 40, "{resumed} of 50 were resumed")
+            } else {
+                assert_eq!(resumed, 0)
             }
         }
     }
@@ -427,16 +426,16 @@ fn a_probe_says_what_was_agreed_on_and_what_failed() {
         (TlsVersion::Tls12, "TLSv1.2", "TLS_ECDHE_"),
         (TlsVersion::Tls13, "TLSv1.3", "TLS13_"),
     ] {
-        let answer = ask(&TlsPlan {
+        let response = ask(&TlsPlan {
             version: Some(version),
             ..believing()
         });
-        let answer = answer.unwrap();
+        let response = response.unwrap();
         assert_eq!(
-            (answer.status, answer.body),
+            (response.status, response.body),
             (200, crate::identity(b"hello"))
         );
-        let agreed = answer.tls.unwrap();
+        let agreed = response.tls.unwrap();
         assert_eq!(agreed.version, name);
         assert!(agreed.cipher.starts_with(cipher), "{}", agreed.cipher);
     }
@@ -453,7 +452,7 @@ fn a_probe_says_what_was_agreed_on_and_what_failed() {
 #[test]
 fn what_cannot_be_used_is_refused_before_any_connection() {
     // Method: a name that no server can have, and bytes that are no certificate.
-    let peer = Peer::answering(HELLO);
+    let peer = Peer::responding(HELLO);
     let nameless = TlsPlan {
         server_name: "no name".to_owned(),
         ..believing()

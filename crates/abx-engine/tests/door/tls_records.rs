@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use abx_engine::{
-    ScenarioPlan, ScenarioStep, SessionClient, SessionFailure, SessionListener, SessionPlan,
-    SessionStep, SessionTerms, Stopper, TextTemplate, run_scenario, run_sessions,
+    ScenarioPlan, ScenarioStep, SessionClient, SessionFailure, SessionListener, SessionOptions,
+    SessionPlan, SessionStep, Stopper, TextTemplate, run_scenario, run_sessions,
 };
 use abx_evidence::Wait;
 use abx_evidence::scenario::ScenarioEnd;
@@ -59,7 +59,7 @@ fn a_step_that_meets_a_broken_record_fails_as_tls() {
 /// Sends the same request each time, and keeps what failed.
 #[derive(Default)]
 struct Asker {
-    answered: usize,
+    responded: usize,
     failures: Vec<SessionFailure>,
 }
 
@@ -73,7 +73,7 @@ impl SessionClient for Asker {
 impl SessionListener for Asker {
     fn hears(&mut self, _: Nanos, step: SessionStep<'_>) {
         match step {
-            SessionStep::Answered { .. } => self.answered += 1,
+            SessionStep::Responded { .. } => self.responded += 1,
             SessionStep::Fails(failure) => self.failures.push(failure),
             _ => {}
         }
@@ -86,11 +86,11 @@ fn a_session_that_meets_a_broken_record_says_so() {
     let peer = TlsPeer::start(BOTH, false);
     peer.seen.breaks_after.store(2, Ordering::SeqCst);
     let load = SessionPlan {
-        terms: SessionTerms {
+        terms: SessionOptions {
             address: peer.address,
             tls: Some(believing()),
             timeout: None,
-            answer_timeout: Nanos(0),
+            response_timeout: Nanos(0),
             tick: Nanos(1_000_000_000),
             ends_after: None,
             tuning: SocketTuning::default(),
@@ -103,7 +103,7 @@ fn a_session_that_meets_a_broken_record_says_so() {
     };
     let mut asker = Asker::default();
     run_sessions(load, &mut asker, &Stopper::default()).unwrap();
-    assert_eq!(asker.answered, 4);
+    assert_eq!(asker.responded, 4);
     for failure in &asker.failures {
         assert!(matches!(failure, SessionFailure::Other(why) if why.contains("TLS failed")));
     }

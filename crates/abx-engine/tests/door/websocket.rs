@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use abx_engine::{EngineError, LoadPlan, ProbeError, WebSocketAnswer, payload, probe_websocket};
+use abx_engine::{EngineError, LoadPlan, ProbeError, WebSocketResponse, payload, probe_websocket};
 use abx_evidence::{Connections, Message, Outcome, Shape};
 use abx_wire::websocket::{Close, FragmentPlace, Server};
 
@@ -23,7 +23,7 @@ fn websockets(address: SocketAddr, shape: Shape) -> LoadPlan {
     plan
 }
 
-fn ask(peer: &Peer, message: Option<Message>) -> Result<WebSocketAnswer, ProbeError> {
+fn ask(peer: &Peer, message: Option<Message>) -> Result<WebSocketResponse, ProbeError> {
     let request = load(peer.address(), 1).requests[0].request.clone();
     let limit = Duration::from_secs(30);
     probe_websocket(peer.address(), None, &request, message, 9, limit)
@@ -42,9 +42,10 @@ fn every_message_that_comes_back_is_counted_to_the_byte() {
         (false, 70_000, 2, 10, 0),
     ] {
         let peer = talking(echo);
-        let message = match is_text {
-            true => Message::text(bytes),
-            false => Message::binary(bytes),
+        let message = if is_text {
+            Message::text(bytes)
+        } else {
+            Message::binary(bytes)
         };
         let mut plan = websockets(peer.address(), Shape::Echo(message));
         plan.pipeline = pipeline;
@@ -75,7 +76,7 @@ fn fragments_and_pings_between_them_make_one_echo() {
 }
 
 #[test]
-fn a_wrong_echo_is_no_right_answer() {
+fn a_wrong_echo_is_no_right_response() {
     // Method: one byte changed in each, and one left out.
     let other = |server: &mut Server, mut said: Said, out: &mut Vec<u8>| {
         said.payload[7] ^= 1;
@@ -96,22 +97,22 @@ fn a_wrong_echo_is_no_right_answer() {
 }
 
 #[test]
-fn a_server_that_refuses_is_an_outcome_and_an_answer() {
+fn a_server_that_refuses_is_an_outcome_and_a_response() {
     // Method: 503 to every handshake: for a load an outcome, for a probe a status.
-    let peer = Peer::answering(b"HTTP/1.1 503 Busy\r\nServer: full\r\nContent-Length: 0\r\n\r\n");
+    let peer = Peer::responding(b"HTTP/1.1 503 Busy\r\nServer: full\r\nContent-Length: 0\r\n\r\n");
     let plan = websockets(peer.address(), Shape::Echo(TEXT));
     let mut engine = engine(1);
     let (pool, report) = engine.open(&plan).unwrap();
     assert_eq!((report.standing, report.opened), (0, 0));
     assert_eq!(report.failures.count(Outcome::WrongStatus), 2);
     let slice = engine.slice(pool, &requests(100)).unwrap();
-    assert!(slice.stopped_answering);
+    assert!(slice.stopped_responding);
     let failed = slice.tally.outcomes.count(Outcome::WrongStatus);
     assert_eq!((failed > 0, failed), (true, slice.tally.outcomes.sent()));
 
-    let answer = ask(&peer, Some(TEXT)).unwrap();
-    assert_eq!((answer.status, answer.echo), (503, None));
-    assert_eq!(answer.said.server.as_deref(), Some("full"));
+    let response = ask(&peer, Some(TEXT)).unwrap();
+    assert_eq!((response.status, response.echo), (503, None));
+    assert_eq!(response.said.server.as_deref(), Some("full"));
 }
 
 #[test]
@@ -119,9 +120,9 @@ fn an_echo_is_known_by_its_payload() {
     // Method: a right echo has the identity of the payload that plan and seed give;
     // without a message the handshake is all.
     let peer = talking(echo);
-    let answer = ask(&peer, Some(TEXT)).unwrap();
-    let came = answer.echo.unwrap();
-    assert_eq!((answer.status, came.is_text), (101, true));
+    let response = ask(&peer, Some(TEXT)).unwrap();
+    let came = response.echo.unwrap();
+    assert_eq!((response.status, came.is_text), (101, true));
     assert_eq!(came.body, identity(&payload(TEXT, 9)));
     let opened = ask(&peer, None).unwrap();
     assert_eq!((opened.status, opened.echo), (101, None));
@@ -138,12 +139,12 @@ fn a_websocket_that_breaks_off_is_a_fault() {
         server.close(close, out).is_err()
     });
     let ending = talking(|_: &mut Server, _: Said, _: &mut Vec<u8>| false);
-    let other = Peer::answering(b"SSH-2.0\r\n\r\n");
+    let other = Peer::responding(b"SSH-2.0\r\n\r\n");
     for peer in [closing, ending, other] {
-        let answer = ask(&peer, Some(TEXT));
+        let response = ask(&peer, Some(TEXT));
         assert!(
-            matches!(answer, Err(ProbeError::WebSocket(_))),
-            "{answer:?}"
+            matches!(response, Err(ProbeError::WebSocket(_))),
+            "{response:?}"
         );
     }
 }

@@ -1,6 +1,6 @@
 //! What noise, ceilings and their surroundings mean.
 
-use super::{BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, Elsewhere, GeneratorCeiling, Noise};
+use super::{BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise};
 use crate::findings::{
     FOREIGN_MAX, GENERATOR_BUSY, STEAL_MAX, SUBJECT_BUSY, WAIT_MAX, programs_named,
 };
@@ -45,7 +45,8 @@ impl Others {
             Some(names) => check.remedy(format!(
                 "close other programs: most CPU time meanwhile went to {names}{rest}"
             )),
-            None => { check.remedy(format!("close other programs (listed busiest first){rest}")) }
+            None => check
+                .remedy(format!("close other programs (listed busiest first){rest}"))
                 .command(BUSIEST),
         }
     }
@@ -139,7 +140,7 @@ fn wait(noise: &Noise, others: &Others) -> Check {
 }
 
 /// Processors that other programs had.
-fn foreign(elsewhere: Option<Elsewhere>, others: &Others) -> Check {
+fn foreign(elsewhere: Option<ForeignCpu>, others: &Others) -> Check {
     let id = "foreign_cpu";
     let Some(foreign) = elsewhere.and_then(|one| one.foreign) else {
         let message = "the CPU time that other programs used meanwhile cannot be read";
@@ -161,7 +162,7 @@ fn at_most(id: &str, is_little: bool, message: String, others: &Others) -> Check
 }
 
 /// Processors that other machines had.
-fn steal(elsewhere: Option<Elsewhere>) -> Check {
+fn steal(elsewhere: Option<ForeignCpu>) -> Check {
     let id = "steal";
     let Some(steal) = elsewhere.and_then(|one| one.steal) else {
         let message = "the CPU time that this machine's host took (steal) cannot be read";
@@ -183,13 +184,15 @@ fn steal(elsewhere: Option<Elsewhere>) -> Check {
 
 /// What one generator thread reaches, and who held it back.
 fn ceiling(one: &GeneratorCeiling, others: &Others) -> Check {
-    let id = match one.keep_alive {
-        true => "ceiling",
-        false => "ceiling_without_keep_alive",
+    let id = if one.keep_alive {
+        "ceiling"
+    } else {
+        "ceiling_without_keep_alive"
     };
-    let how = match one.keep_alive {
-        true => "kept alive",
-        false => "for one request each",
+    let how = if one.keep_alive {
+        "kept alive"
+    } else {
+        "for one request each"
     };
     let Some(rate) = one.throughput_per_s else {
         let message = format!("no request over connections {how} was answered");

@@ -41,7 +41,7 @@ pub struct DoctorRecord {
     /// What the machine says of itself.
     pub readings: Readings,
     /// Who else had the processors while noise and ceilings were measured.
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<ForeignCpu>,
     /// The programs that abx did not start and that used most processor time meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_programs: Vec<OtherProgram>,
@@ -131,7 +131,7 @@ pub struct Pressure {
 /// Who else had the processors that abx may use, as shares of their time; to a
 /// clock tick (10 ms) of each processor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Elsewhere {
+pub struct ForeignCpu {
     /// For how long that was looked at, in seconds.
     pub span_s: f64,
     /// What the hypervisor gave to other machines; `None` when not readable.
@@ -174,13 +174,13 @@ pub struct GeneratorCeiling {
     pub keep_alive: bool,
     /// Connections.
     pub connections: u32,
-    /// Verified answers per second; `None` when there was none.
+    /// Verified responses per second; `None` when there was none.
     pub throughput_per_s: Option<f64>,
     /// The share of its processor that the generator used.
     pub generator_busy: Option<f64>,
     /// The share of one processor that the server used.
     pub server_busy: Option<f64>,
-    /// Verified answers.
+    /// Verified responses.
     pub ok: u64,
     /// Requests that failed.
     pub failed: u64,

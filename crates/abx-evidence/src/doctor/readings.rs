@@ -61,9 +61,10 @@ fn processors(readings: &Readings) -> Check {
         "servers get {}, the generator {}{}",
         list(&readings.subject_cpus),
         list(&readings.generator_cpus),
-        match siblings {
-            true => "; SMT siblings of one core stay together",
-            false => "",
+        if siblings {
+            "; SMT siblings of one core stay together"
+        } else {
+            ""
         }
     );
     let online = readings.cpus_online.unwrap_or_default() as usize;
@@ -89,13 +90,14 @@ fn processors(readings: &Readings) -> Check {
 
 /// Where more processors are to be had.
 fn more(check: Check, online: usize, allowed: usize) -> Check {
-    match online > allowed {
-        true => check
+    if online > allowed {
+        check
             .remedy(format!(
                 "abx may use {allowed} of {online} processors: allow it more"
             ))
-            .command(format!("taskset -c 0-{} abx compare ...", online - 1)),
-        false => check.remedy("run on a machine with two cores or more"),
+            .command(format!("taskset -c 0-{} abx compare ...", online - 1))
+    } else {
+        check.remedy("run on a machine with two cores or more")
     }
 }
 
@@ -112,9 +114,12 @@ fn list(cpus: &[usize]) -> String {
     }
     let runs: Vec<String> = runs
         .into_iter()
-        .map(|(first, last)| match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
+        .map(|(first, last)| {
+            if first == last {
+                first.to_string()
+            } else {
+                format!("{first}-{last}")
+            }
         })
         .collect();
     let noun = match cpus.len() {
@@ -164,11 +169,12 @@ fn pressure(pressure: Option<Pressure>) -> Check {
         "in the 10 s before it began, some program waited for a processor {cpu} of the time, for memory \
          {memory}, for a disk {io}"
     );
-    match shares.iter().all(|share| *share <= PRESSURE_MAX) {
-        true => ok(id, message),
-        false => limits(id, message)
+    if shares.iter().all(|share| *share <= PRESSURE_MAX) {
+        ok(id, message)
+    } else {
+        limits(id, message)
             .remedy("wait until other programs are done, or close them; the busiest come first:")
-            .command("ps -eo pid,pcpu,stat,comm --sort=-pcpu | head"),
+            .command("ps -eo pid,pcpu,stat,comm --sort=-pcpu | head")
     }
 }
 
@@ -251,9 +257,10 @@ fn queues(readings: &Readings) -> Check {
     }
     let message =
         format!("{message}; when more connections come at once, some wait for a second or more");
-    let key = match accept < QUEUE_USUAL {
-        true => "net.core.somaxconn",
-        false => "net.ipv4.tcp_max_syn_backlog",
+    let key = if accept < QUEUE_USUAL {
+        "net.core.somaxconn"
+    } else {
+        "net.ipv4.tcp_max_syn_backlog"
     };
     limits(id, message)
         .remedy("lengthen them (as root); a server must ask for a long queue too")
@@ -293,14 +300,15 @@ fn governor(readings: &Readings) -> Check {
         );
     };
     let message = format!("the frequency governor is {}", governors.join(", "));
-    match governors.iter().all(|one| one == "performance") {
-        true => ok(id, message),
-        false => limits(
+    if governors.iter().all(|one| one == "performance") {
+        ok(id, message)
+    } else {
+        limits(
             id,
             format!("{message}; frequencies then follow the load, and differ from slice to slice"),
         )
         .remedy("keep frequencies at their highest (as root)")
-        .command("cpupower frequency-set -g performance"),
+        .command("cpupower frequency-set -g performance")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a study has settled the limits that it was given, which then decide when it ends.
 
-use super::{Doubt, Expectation, ExpectationResult, Standing, answers_at};
+use super::{Doubt, Expectation, ExpectationResult, Standing, results_at};
 use crate::file::StudyRecord;
 use abx_stats::student::Confidence;
 
@@ -22,7 +22,7 @@ pub enum LimitState {
 /// Source: docs/statistics.md, "A limit".
 #[must_use]
 pub fn limit_state(record: &StudyRecord, expectations: &[Expectation]) -> LimitState {
-    let results = answers_at(record, expectations, Confidence::CERTAIN);
+    let results = results_at(record, expectations, Confidence::CERTAIN);
     let is_settled =
         |result: &ExpectationResult| matches!(result.standing, Standing::Holds | Standing::Fails);
     if results.iter().any(is_open) {
@@ -38,7 +38,7 @@ pub fn limit_state(record: &StudyRecord, expectations: &[Expectation]) -> LimitS
 /// is open, or before there is a spread to go by.
 #[must_use]
 pub fn blocks_until_settled(record: &StudyRecord, expectations: &[Expectation]) -> Option<u32> {
-    let results = answers_at(record, expectations, Confidence::CERTAIN);
+    let results = results_at(record, expectations, Confidence::CERTAIN);
     results.iter().filter_map(|result| result.blocks_more).max()
 }
 

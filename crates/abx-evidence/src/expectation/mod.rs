@@ -1,6 +1,6 @@
 //! What a person expects of a study, and whether its intervals bear it out.
 //! An expectation is a question to a record and no part of it: start at
-//! [`Expectation::parse`] for the words, at [`answers`] for the answer.
+//! [`Expectation::parse`] for the words, at [`expectation_results`] for the response.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -99,7 +99,7 @@ pub enum Expectation {
 }
 
 impl Expectation {
-    /// Whether an answer must be had: that no regression was found is enough where
+    /// Whether a response must be had: that no regression was found is enough where
     /// one could have been, and else what was expected is demanded.
     #[must_use]
     pub fn is_demanded(&self) -> bool {
@@ -142,7 +142,7 @@ pub enum Doubt {
     FewRequests(u64),
     /// No request was sent.
     NothingSent,
-    /// The generator or a service was the limit, so which is faster is not known; what each answer
+    /// The generator or a service was the limit, so which is faster is not known; what each response
     /// takes of the processor is.
     GeneratorBound,
 }
@@ -199,7 +199,7 @@ impl Standing {
     }
 }
 
-/// The answer of a record to one expectation, under one load.
+/// The response of a record to one expectation, under one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectationResult {
     /// What was expected, as a person would write it.
@@ -248,35 +248,38 @@ impl ExpectationResult {
 /// widened for the number of expectations: they were made before anything was
 /// measured. Source: docs/ci.md.
 #[must_use]
-pub fn answers(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
-    answers_at(record, expectations, Confidence::COMPUTED)
+pub fn expectation_results(
+    record: &StudyRecord,
+    expectations: &[Expectation],
+) -> Vec<ExpectationResult> {
+    results_at(record, expectations, Confidence::COMPUTED)
 }
 
 /// The same, held to intervals that are computed at this confidence.
-fn answers_at(
+fn results_at(
     record: &StudyRecord,
     expectations: &[Expectation],
     confidence: Confidence,
 ) -> Vec<ExpectationResult> {
     let each = expectations.iter().flat_map(|expectation| {
-        let mut answers = match expectation {
-            Expectation::Ratio(ratio) => ratio_answers(record, ratio, confidence),
+        let mut expectation_results = match expectation {
+            Expectation::Ratio(ratio) => ratio_results(record, ratio, confidence),
             Expectation::Threshold(threshold) => threshold::results(record, threshold),
-            Expectation::NotSlower { share } => not_slower_answers(record, *share, confidence),
+            Expectation::NotSlower { share } => not_slower_results(record, *share, confidence),
         };
-        for answer in &mut answers {
-            if answer.expected.is_empty() {
-                answer.expected = expectation.to_string();
+        for expectation_result in &mut expectation_results {
+            if expectation_result.expected.is_empty() {
+                expectation_result.expected = expectation.to_string();
             }
-            answer.is_demanded = expectation.is_demanded();
+            expectation_result.is_demanded = expectation.is_demanded();
         }
-        answers
+        expectation_results
     });
     each.collect()
 }
 
-/// One answer for each load, or one alone for what is of no load.
-fn ratio_answers(
+/// One response for each load, or one alone for what is of no load.
+fn ratio_results(
     record: &StudyRecord,
     wanted: &RatioExpectation,
     confidence: Confidence,
@@ -291,7 +294,7 @@ fn ratio_answers(
             .map(|load| load.name.as_str())
             .collect(),
     };
-    let answer = |load: &str| {
+    let expectation_result = |load: &str| {
         let blank = ExpectationResult {
             load: load.to_owned(),
             subject: wanted.subject.clone(),
@@ -313,24 +316,25 @@ fn ratio_answers(
             bounds: figures.bounds(),
             is_speed_of_time,
             wanted: Some((wanted.sign, wanted.factor)),
-            standing: match is_of_speed(one.metric) || wanted.metric.is_some() {
-                true => figures.standing(wanted.sign, wanted.factor),
-                false => Standing::Unsettled(Doubt::GeneratorBound),
+            standing: if is_of_speed(one.metric) || wanted.metric.is_some() {
+                figures.standing(wanted.sign, wanted.factor)
+            } else {
+                Standing::Unsettled(Doubt::GeneratorBound)
             },
             ..blank
         }
         .with_blocks(&figures)
     };
-    loads.into_iter().map(answer).collect()
+    loads.into_iter().map(expectation_result).collect()
 }
 
-/// One answer for each primary comparison, then one for each with an older record.
-fn not_slower_answers(
+/// One response for each primary comparison, then one for each with an older record.
+fn not_slower_results(
     record: &StudyRecord,
     share: f64,
     confidence: Confidence,
 ) -> Vec<ExpectationResult> {
-    let answer = |metric: Metric, figures: Reading| {
+    let expectation_result = |metric: Metric, figures: Reading| {
         let (sign, factor) = match metric.sense() {
             Sense::Speed => (Sign::AtLeast, 1.0 - share),
             Sense::Time | Sense::Cost => (Sign::AtMost, 1.0 + share),
@@ -339,9 +343,10 @@ fn not_slower_answers(
             metric: Some(metric),
             bounds: figures.bounds(),
             wanted: Some((sign, factor)),
-            standing: match is_of_speed(metric) {
-                true => figures.standing(sign, factor),
-                false => Standing::Unsettled(Doubt::GeneratorBound),
+            standing: if is_of_speed(metric) {
+                figures.standing(sign, factor)
+            } else {
+                Standing::Unsettled(Doubt::GeneratorBound)
             },
             ..nothing_compared()
         }
@@ -352,22 +357,23 @@ fn not_slower_answers(
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: one.baseline.clone(),
-        ..answer(one.metric, straight(Figures::of(one, record, confidence)))
+        ..expectation_result(one.metric, straight(Figures::of(one, record, confidence)))
     });
     let beside = &record.conclusions.past_comparisons;
     let then = beside.iter().map(|one| ExpectationResult {
         load: one.load.clone(),
         subject: one.subject.clone(),
         other: format!("{} of then", one.baseline),
-        ..answer(
+        ..expectation_result(
             one.metric,
             straight(Figures::of_unpaired(one, record, confidence)),
         )
     });
-    let answers: Vec<ExpectationResult> = now.chain(then).collect();
-    match answers.is_empty() {
-        true => vec![nothing_compared()],
-        false => answers,
+    let expectation_results: Vec<ExpectationResult> = now.chain(then).collect();
+    if expectation_results.is_empty() {
+        vec![nothing_compared()]
+    } else {
+        expectation_results
     }
 }
 

@@ -9,7 +9,7 @@ use crate::record::finding::{Finding, Level};
 use abx_stats::stop::{BLOCKS_ORDERED, blocks_for_verdict, blocks_to_narrow};
 use abx_stats::student::{Confidence, t_quantile_between};
 
-/// What an answer rests on, whether its blocks were measured side by side or not.
+/// What a response rests on, whether its blocks were measured side by side or not.
 pub(super) struct Figures<'a> {
     bounds: Option<Bounds>,
     verdict: Verdict,

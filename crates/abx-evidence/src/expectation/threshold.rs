@@ -109,9 +109,10 @@ fn standing(
     match (goal, reading) {
         (_, None) => Standing::Unsettled(Doubt::NothingSent),
         (Goal::Errors { limit }, Some(GoalReading::Errors { missed, planned })) => {
-            match (missed as f64) < limit * planned as f64 {
-                true => Standing::Holds,
-                false => Standing::Fails,
+            if (missed as f64) < limit * planned as f64 {
+                Standing::Holds
+            } else {
+                Standing::Fails
             }
         }
         (

@@ -36,9 +36,10 @@ impl Expectation {
     /// [`ExpectationError`] with the place, and with what is known.
     pub fn parse(text: &str, known: &KnownNames) -> Result<Expectation, ExpectationError> {
         let words = Words { text, known };
-        match words.begins_with_goal() {
-            true => words.threshold().map(Expectation::Threshold),
-            false => words.read().map(Expectation::Ratio),
+        if words.begins_with_goal() {
+            words.threshold().map(Expectation::Threshold)
+        } else {
+            words.read().map(Expectation::Ratio)
         }
     }
 
@@ -47,9 +48,10 @@ impl Expectation {
     /// # Errors
     /// What would be right, for a share that is not from 0 up to, and without, 1.
     pub fn not_slower(share: f64) -> Result<Expectation, String> {
-        match (0.0..1.0).contains(&share) {
-            true => Ok(Expectation::NotSlower { share }),
-            false => Err("write a share from 0% to 99%, such as 3%".to_owned()),
+        if (0.0..1.0).contains(&share) {
+            Ok(Expectation::NotSlower { share })
+        } else {
+            Err("write a share from 0% to 99%, such as 3%".to_owned())
         }
     }
 }
@@ -240,9 +242,12 @@ fn unknown(kind: &str, name: &str, known: &[String]) -> String {
 
 /// The words on one line, as many letters as they have.
 fn harmless(text: &str) -> String {
-    let letter = |letter: char| match letter.is_control() {
-        true => char::REPLACEMENT_CHARACTER,
-        false => letter,
+    let letter = |letter: char| {
+        if letter.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            letter
+        }
     };
     text.chars().map(letter).collect()
 }

@@ -20,7 +20,7 @@ use crate::measure::statuses::Statuses;
 use crate::measure::times::Times;
 use crate::record::finding::Finding;
 use crate::record::{
-    AnswerRecord, BlockSubject, LoadRecord, LoadSettings, Machine, Measured, PilotRecord,
+    BlockSubject, LoadRecord, LoadSettings, Machine, Measured, PilotRecord, ResponseRecord,
     SliceRecord, StudyEnd, SubjectReadings, SubjectRecord, TlsSettings, Waiting,
 };
 use crate::view::summary::Summary;
@@ -45,7 +45,8 @@ pub struct RunRecord {
     /// Where it ran.
     pub machine: Machine,
     /// What was answered before the load.
-    pub answer: AnswerRecord,
+    #[serde(rename = "answer")]
+    pub response: ResponseRecord,
     /// From the first send to the last outcome, in seconds.
     pub elapsed_s: f64,
     /// Whether it was stopped before its end.
@@ -54,13 +55,13 @@ pub struct RunRecord {
     pub requests: Requests,
     /// What was due and what was sent of it; `None` in a closed loop.
     pub offered: Option<Offered>,
-    /// Verified answers per second; `None` when nothing was sent.
+    /// Verified responses per second; `None` when nothing was sent.
     pub throughput_per_s: Option<f64>,
     /// From the intended send to the last byte.
     pub response_time_us: Times,
     /// From the actual send to the last byte.
     pub service_time_us: Times,
-    /// Where the time of a random sample of the whole answers went; `None` when
+    /// Where the time of a random sample of the whole responses went; `None` when
     /// none was drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<PhaseTimes>,
@@ -123,7 +124,7 @@ impl TryFrom<RunFile> for RunRecord {
 struct RunParts<'a> {
     subject: &'a SubjectRecord,
     load: &'a LoadRecord,
-    answer: &'a AnswerRecord,
+    response: &'a ResponseRecord,
     pilot: &'a PilotRecord,
     life: &'a BlockSubject,
     readings: &'a SubjectReadings,
@@ -148,7 +149,7 @@ impl<'a> RunParts<'a> {
         is_run.then_some(RunParts {
             subject,
             load,
-            answer: load.answers.get(&subject.name)?.first()?,
+            response: load.responses.get(&subject.name)?.first()?,
             pilot: load.pilot.as_ref()?,
             life: block.subjects.get(&subject.name)?,
             readings: part.sides.get(&subject.name)?,
@@ -173,7 +174,7 @@ impl RunRecord {
             started_unix_ms: measured.started_unix_ms,
             settings: RunSettings::of(&measured, &parts),
             machine: measured.machine.clone(),
-            answer: parts.answer.clone(),
+            response: parts.response.clone(),
             elapsed_s: slice.wall_ns as f64 / 1e9,
             interrupted: measured.end == StudyEnd::Interrupted,
             requests: Requests {
@@ -257,7 +258,7 @@ pub struct RunSettings {
     pub arrivals: ArrivalSettings,
     /// Worker threads.
     pub threads: usize,
-    /// How the workers waited for answers.
+    /// How the workers waited for responses.
     #[serde(flatten)]
     pub waiting: Waiting,
     /// The time that was ordered, in seconds.
@@ -303,9 +304,9 @@ impl RunSettings {
 pub struct Requests {
     /// Attempts; the sum of the outcomes.
     pub sent: u64,
-    /// Whole answers.
+    /// Whole responses.
     pub completed: u64,
-    /// Verified answers.
+    /// Verified responses.
     pub ok: u64,
     /// Bodies that were hashed and compared.
     pub hashed: u64,
@@ -321,9 +322,9 @@ pub struct Requests {
 pub struct GeneratorSide {
     /// Processor time of the worker threads, in seconds, without what they waited awake.
     pub cpu_s: f64,
-    /// Processor time in which they waited awake for answers, in seconds.
+    /// Processor time in which they waited awake for responses, in seconds.
     pub waiting_awake_s: f64,
-    /// Processor time for each whole answer, in µs.
+    /// Processor time for each whole response, in µs.
     pub cpu_us_per_request: Option<f64>,
     /// The share of one processor that the busiest worker used, without what it waited awake.
     pub busy: f64,
@@ -358,7 +359,7 @@ pub struct ServerSide {
     pub name: String,
     /// Processor time of its process tree, in seconds.
     pub cpu_s: f64,
-    /// The same for each whole answer, in µs.
+    /// The same for each whole response, in µs.
     pub cpu_us_per_request: Option<f64>,
     /// Memory at the end of the load, pages that its processes share counted for each.
     pub rss_bytes: Option<u64>,
@@ -386,7 +387,7 @@ impl ServerSide {
     }
 }
 
-/// Processor time for each whole answer, in µs.
+/// Processor time for each whole response, in µs.
 fn per_request_us(ns: u64, slice: &SliceRecord) -> Option<f64> {
     share(ns, slice.completed).map(|ns| ns / 1e3)
 }

@@ -62,7 +62,7 @@ impl ResponseParts<'_> {
     /// frames of [`Echoes::delayed`]: the first part comes at once, the rest so late.
     pub(crate) fn delayed(&self) -> Option<Finding> {
         let phases = self.phases.filter(|_| self.shape == LoadShape::Request)?;
-        let body_us = { phases.body.p50_us }.filter(|us| DELAYED_US.contains(us))?;
+        let body_us = phases.body.p50_us.filter(|us| DELAYED_US.contains(us))?;
         let is_idle = self.server_busy.is_none_or(|busy| busy < IDLE_MAX);
         let message = format!(
             "half of the responses of {} take {:.0} ms or more from their first byte to their last \

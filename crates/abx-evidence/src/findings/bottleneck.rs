@@ -189,7 +189,10 @@ impl Bottleneck {
 
     /// What the generator's limit means for subjects that nothing is compared with.
     pub(super) fn alone(&self, load: &LoadRecord) -> impl Iterator<Item = Finding> {
-        let bound = { self.subjects.iter() }.filter(|(_, busy)| busy.is_generator_bound());
+        let bound = self
+            .subjects
+            .iter()
+            .filter(|(_, busy)| busy.is_generator_bound());
         bound.map(|(subject, busy)| busy.bound(subject).under(&load.name))
     }
 
@@ -216,9 +219,10 @@ impl Bottleneck {
         self.subjects.iter().filter_map(|(subject, busy)| {
             let server_side = busy.server_side()?;
             let is_idle = !busy.is_subject_bound() && !busy.is_generator_bound();
-            let with = match self.services.is_empty() {
-                true => "",
-                false => ", with its services,",
+            let with = if self.services.is_empty() {
+                ""
+            } else {
+                ", with its services,"
             };
             is_idle.then(|| {
                 Finding::new(
@@ -327,11 +331,14 @@ impl Given {
     fn of(settings: &Settings, sums: &Sums) -> Given {
         let stolen = sums.steal_ns.zip(sums.generator_steal_ns);
         let (all, generator) = stolen.unwrap_or_default();
-        let are_shared =
-            { settings.subject_cpus.iter() }.any(|cpu| settings.generator_cpus.contains(cpu));
-        let subject = match are_shared {
-            true => all,
-            false => all.saturating_sub(generator),
+        let are_shared = settings
+            .subject_cpus
+            .iter()
+            .any(|cpu| settings.generator_cpus.contains(cpu));
+        let subject = if are_shared {
+            all
+        } else {
+            all.saturating_sub(generator)
         };
         let left = |stolen_ns: u64, cpus: &[usize]| {
             let each = stolen_ns / cpus.len().max(1) as u64;

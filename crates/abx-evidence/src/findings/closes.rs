@@ -15,7 +15,7 @@ const RESENT_MIN: f64 = 0.001;
 /// connection has nothing to resume.
 const RESUMED_MIN: f64 = 0.98;
 
-/// `closing` of all the whole answers of `who` ended their connections.
+/// `closing` of all the whole responses of `who` ended their connections.
 pub(crate) fn not_kept(who: &str, closing: u64, completed: u64) -> Option<Finding> {
     let part = share(closing, completed).filter(|part| *part >= CLOSING_MIN)?;
     Some(Finding::new(

@@ -46,9 +46,10 @@ fn low(id: FindingId, who: &str, in_use: InUse, remedy: String) -> Option<Findin
     let limit = in_use.limit?;
     let part = in_use.share().filter(|part| *part > DESCRIPTORS_MAX)?;
     // Who is at the limit may have refused what it was asked for.
-    let (level, more) = match in_use.count >= limit {
-        true => (Level::Bound, ": it could not have opened more"),
-        false => (Level::Note, ""),
+    let (level, more) = if in_use.count >= limit {
+        (Level::Bound, ": it could not have opened more")
+    } else {
+        (Level::Note, "")
     };
     let message = format!(
         "{who} had {} of {limit} file descriptors open ({:.0} %){more}",

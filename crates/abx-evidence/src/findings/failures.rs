@@ -108,17 +108,17 @@ fn of_status(status: Option<u16>) -> String {
 }
 
 /// `who` left so much unanswered in `count` of its `slices` that it was not loaded any
-/// further: `unanswered` requests in all, over so many connections.
-pub(crate) fn stopped_answering(
+/// further: `without_response` requests in all, over so many connections.
+pub(crate) fn stopped_responding(
     who: &str,
     [count, slices]: [u64; 2],
-    [unanswered, connections]: [u64; 2],
+    [without_response, connections]: [u64; 2],
 ) -> Option<Finding> {
     let when = match slices {
         1 => String::new(),
         _ => format!(" in {count} of {slices} slices"),
     };
-    let message = match unanswered {
+    let message = match without_response {
         // The other connections had answers.
         some if (1..connections).contains(&some) => format!(
             "{who} left {some} requests unanswered over {connections} connections and was not \
@@ -126,7 +126,7 @@ pub(crate) fn stopped_answering(
         ),
         _ => format!("{who} stopped answering{when}"),
     };
-    (count > 0).then(|| Finding::new(FindingId::StoppedAnswering, message))
+    (count > 0).then(|| Finding::new(FindingId::StoppedResponding, message))
 }
 
 /// Subjects that failed at the start of a block: the others were measured on.
@@ -194,10 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_on_some_connections_has_not_stopped() {
+    fn who_responds_on_some_connections_has_not_stopped() {
         // Method: no slice of that kind, five of fifty connections, and all of them.
         let said = |slices, requests| {
-            let found = stopped_answering("a", slices, requests);
+            let found = stopped_responding("a", slices, requests);
             found.map(|finding| finding.message)
         };
         assert_eq!(said([0, 2], [5, 50]), None);

@@ -20,9 +20,10 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
     let found = |id, message: String| Finding::new(id, message).about(subject).under(fault);
     if let Some(LeftOut { why, failed, .. }) = view.left_out(subject) {
         let message = format!("{subject} is left out of {fault}: it {why}");
-        let id = match failed {
-            true => FindingId::FaultFailed,
-            false => FindingId::FaultLeftOut,
+        let id = if *failed {
+            FindingId::FaultFailed
+        } else {
+            FindingId::FaultLeftOut
         };
         return vec![found(id, message)];
     }

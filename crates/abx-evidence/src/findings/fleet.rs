@@ -73,27 +73,24 @@ impl OneAgent<'_> {
     fn judged(&self) -> (Level, String) {
         let blocks = self.record.complete_blocks().count();
         let others = self.record.blocks_of_another_load();
-        let was_there = !{ self.record.judged_without() }.contains(&self.agent.slot);
+        let was_there = !self.record.judged_without().contains(&self.agent.slot);
         if self.is_single_slice() {
             let what = ", and so is what it had counted: throughput is that of the others";
             return (Level::Bound, what.to_owned());
         }
-        match was_there {
-            true => {
-                let what = format!(
-                    "; the {blocks} blocks with the load that was asked for are judged, and \
+        if was_there {
+            let what = format!(
+                "; the {blocks} blocks with the load that was asked for are judged, and \
                      {others} with less are not"
-                );
-                (Level::Note, what)
-            }
-            false => {
-                let what = format!(
-                    "; the {blocks} blocks with this smaller load are judged, in which every \
+            );
+            (Level::Note, what)
+        } else {
+            let what = format!(
+                "; the {blocks} blocks with this smaller load are judged, in which every \
                      server had the same, and {others} others are not: what is claimed holds for \
                      the smaller load"
-                );
-                (Level::Note, what)
-            }
+            );
+            (Level::Note, what)
         }
     }
 
@@ -156,9 +153,10 @@ impl OneAgent<'_> {
         if *late_slices == 0 {
             return None;
         }
-        let level = match *late_slices * LATE_ONE_IN > *slices {
-            true => Level::Void,
-            false => Level::Note,
+        let level = if *late_slices * LATE_ONE_IN > *slices {
+            Level::Void
+        } else {
+            Level::Note
         };
         let message = format!(
             "{} missed more than a tenth of {late_slices} of {slices} slices: it began up to \

@@ -26,9 +26,12 @@ pub(super) fn is_checked(record: &Measured) -> bool {
 /// The processor whose speed differed most from look to look.
 fn speed_changed(record: &Measured) -> Option<Finding> {
     let mut ranges: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-    for canary in record.complete_blocks().flat_map(|block| &block.canaries) {
-        for time_ns in [canary.before_ns, canary.after_ns].into_iter().flatten() {
-            let range = ranges.entry(canary.cpu).or_insert((time_ns, time_ns));
+    for calibration in record.complete_blocks().flat_map(|block| &block.canaries) {
+        for time_ns in [calibration.before_ns, calibration.after_ns]
+            .into_iter()
+            .flatten()
+        {
+            let range = ranges.entry(calibration.cpu).or_insert((time_ns, time_ns));
             *range = (range.0.min(time_ns), range.1.max(time_ns));
         }
     }
@@ -53,7 +56,9 @@ fn speed_changed(record: &Measured) -> Option<Finding> {
 
 fn heat(record: &Measured) -> Option<Finding> {
     let canaries = record.complete_blocks().flat_map(|block| &block.canaries);
-    let times: u64 = canaries.filter_map(|canary| canary.heat_throttles).sum();
+    let times: u64 = canaries
+        .filter_map(|calibration| calibration.heat_throttles)
+        .sum();
     (times > 0).then(|| {
         Finding::new(
             FindingId::HeatThrottled,

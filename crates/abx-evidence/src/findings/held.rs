@@ -28,9 +28,10 @@ pub(crate) fn not_held(who: &str, held: impl Iterator<Item = (Held, u64)>) -> Op
     let worst = held.max_by_key(missing)?;
     let count = missing(&worst);
     let (worst, _) = worst;
-    let level = match share(count, worst.asked)? > MISSING_MAX {
-        true => Level::Void,
-        false => Level::Note,
+    let level = if share(count, worst.asked)? > MISSING_MAX {
+        Level::Void
+    } else {
+        Level::Note
     };
     let lost = match worst.lost {
         0 => String::new(),

@@ -68,9 +68,10 @@ pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
         if let Some(part) = part.filter(|part| *part > bar.note) {
             let [before, after] = what;
             let message = format!("{before} {:.1} % of the time{after}", 100.0 * part);
-            let level = match part > bar.bound {
-                true => Level::Bound,
-                false => Level::Note,
+            let level = if part > bar.bound {
+                Level::Bound
+            } else {
+                Level::Note
             };
             found.push(Finding::new(id, message).at(level).under(&load.name));
         }
@@ -162,7 +163,9 @@ pub(crate) fn named<'a>(programs: impl Iterator<Item = &'a OtherProgram>) -> Opt
     let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
     sums.retain(|(_, cpu_s)| *cpu_s >= PROGRAM_CPU_MIN_S);
     sums.sort_by(|one, other| other.1.total_cmp(&one.1));
-    let names: Vec<String> = { sums.iter().take(PROGRAMS) }
+    let names: Vec<String> = sums
+        .iter()
+        .take(PROGRAMS)
         .map(|(name, cpu_s)| format!("{name} ({cpu_s:.2} s of CPU time)"))
         .collect();
     (!names.is_empty()).then(|| listed(&names))
@@ -184,12 +187,13 @@ pub(super) fn disturbed(view: &OfferView) -> Option<Finding> {
     (disturbed > 0).then(|| {
         let (clean, blocks) = view.clean_blocks();
         let fewest = blocks_for_verdict(view.study.is_ordered());
-        let unchecked = match clean < fewest && blocks >= fewest {
-            true => format!(
+        let unchecked = if clean < fewest && blocks >= fewest {
+            format!(
                 "; what they change is not checked: {} of {blocks} blocks have no clean part",
                 blocks - clean
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         let is_seen = |kind: &Disturbance| {
             let mut rounds = view.parts().flat_map(|part| &part.rounds);

@@ -3,7 +3,6 @@
 //! list; each file holds those of one theme.
 
 pub(crate) mod acknowledgements;
-mod answers;
 mod bottleneck;
 mod ceiling;
 pub(crate) mod closes;
@@ -19,6 +18,7 @@ mod machine;
 mod network;
 mod opening;
 pub(crate) mod pace;
+mod responses;
 mod services;
 mod slices;
 mod steady;
@@ -39,7 +39,6 @@ use abx_model::LoadShape;
 use abx_stats::stop::blocks_for_verdict;
 
 use acknowledgements::{Echoes, ResponseParts};
-use answers::{answers_differ, varying};
 use ceiling::near_ceiling;
 use cold_cache::cold_cache;
 use descriptors::descriptors;
@@ -50,6 +49,7 @@ use machine::{disturbed, machine};
 use network::ConnectionReadings;
 use opening::{lacked, not_opened};
 use pace::{Pace, PaceLimits};
+use responses::{responses_differ, varying};
 use slices::{few_times, little, silent, uneven};
 use steady::{never_steady, unsettled, warm_up_counted};
 use strain::{Saturation, strain};
@@ -94,7 +94,7 @@ fn of_load(view: &OfferView, summaries: &[Summary]) -> Vec<Finding> {
     let each = view.by_name().into_iter();
     let mut found: Vec<Finding> = each
         .flat_map(|own| match own.sums.slices {
-            0 => Vec::from_iter(stopped_answering(own).map(|one| one.under(&load.name))),
+            0 => Vec::from_iter(stopped_responding(own).map(|one| one.under(&load.name))),
             _ => of_subject(own, &limit, summary(summaries, own)),
         })
         .collect();
@@ -114,7 +114,7 @@ fn of_load(view: &OfferView, summaries: &[Summary]) -> Vec<Finding> {
         found.extend(limit.alone(load));
     }
     found.extend(varying(load));
-    found.extend(answers_differ(view.study, load));
+    found.extend(responses_differ(view.study, load));
     found.extend(unsettled(view));
     found.extend(turns(load));
     found
@@ -124,7 +124,7 @@ fn of_load(view: &OfferView, summaries: &[Summary]) -> Vec<Finding> {
 fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<Finding> {
     let load = own.load;
     let mut found = outcomes(own);
-    found.extend(stopped_answering(own));
+    found.extend(stopped_responding(own));
     if load.settings.arrivals.is_saturating() {
         found.extend(little(own));
         found.extend(silent(own));
@@ -140,9 +140,10 @@ fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<F
     found.extend(ConnectionReadings::of(own).findings());
     found.extend(descriptors(own));
     found.extend(cold_cache(own));
-    let saturation = match limit.busy(own.subject).is_subject_bound() {
-        true => Saturation::Saturated,
-        false => Saturation::HadTime,
+    let saturation = if limit.busy(own.subject).is_subject_bound() {
+        Saturation::Saturated
+    } else {
+        Saturation::HadTime
     };
     found.extend(strain(own, saturation));
     found.extend(not_resumed(summary, load));
@@ -214,7 +215,7 @@ fn is_of_overload(finding: &Finding) -> bool {
     match finding.id {
         FindingId::TimesAtLeast => true,
         FindingId::FailedRequests
-        | FindingId::StoppedAnswering
+        | FindingId::StoppedResponding
         | FindingId::OfferedRateNotReached
         | FindingId::Queued => finding.level != Level::Bound,
         _ => false,
@@ -227,7 +228,7 @@ fn pace(summary: &Summary, limits: PaceLimits) -> Vec<Finding> {
     let pace = Pace {
         who: &summary.subject,
         offered: summary.offered,
-        unanswered: summary.outcomes.unanswered() + unsent,
+        without_response: summary.outcomes.without_response() + unsent,
         response: &summary.response_time_us,
         lateness: &summary.lateness_us,
         loop_lag: &summary.loop_lag_us,
@@ -280,24 +281,24 @@ fn outcomes(own: &SubjectView) -> Vec<Finding> {
 
 /// Whether a subject left so much unanswered that it was not loaded any further, in the
 /// pilot or in blocks.
-fn stopped_answering(own: &SubjectView) -> Option<Finding> {
+fn stopped_responding(own: &SubjectView) -> Option<Finding> {
     let subject = own.subject;
     let finding = match own.load.failure_in_pilot(subject) {
         Some(how) => {
             let message = format!("{subject} {how}; it was not measured");
-            Some(Finding::new(FindingId::StoppedAnswering, message))
+            Some(Finding::new(FindingId::StoppedResponding, message))
         }
         None => {
-            let stopped = |slice: &&SliceRecord| slice.stopped_answering;
+            let stopped = |slice: &&SliceRecord| slice.stopped_responding;
             let warm_ups = own.warm_ups().filter(stopped).count() as u64;
-            let count = own.sums.stopped_answering + warm_ups;
-            let unanswered = own.warm_ups().map(timeouts).sum::<u64>()
+            let count = own.sums.stopped_responding + warm_ups;
+            let without_response = own.warm_ups().map(timeouts).sum::<u64>()
                 + own.sums.outcomes.count(Outcome::Timeout)
                 + own.sums.discarded.count(Outcome::Timeout);
-            failures::stopped_answering(
+            failures::stopped_responding(
                 subject,
                 [count, own.sums.slices + warm_ups],
-                [unanswered, own.load.settings.connections.into()],
+                [without_response, own.load.settings.connections.into()],
             )
         }
     };

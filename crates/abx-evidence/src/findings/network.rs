@@ -87,9 +87,10 @@ impl<'a> ConnectionReadings<'a> {
         let asked = |side: &&SubjectReadings| side.opening.as_ref().map_or(usual, |one| one.asked);
         let tries = self.sides.iter().map(asked).sum::<u64>() + self.sums.connects;
         // More than the load's own tries can bring about are another program's.
-        match all > TURNED_AWAY_OF_TRY * tries {
-            true => (0, why),
-            false => (all, why),
+        if all > TURNED_AWAY_OF_TRY * tries {
+            (0, why)
+        } else {
+            (all, why)
         }
     }
 

@@ -26,7 +26,9 @@ pub(super) fn not_opened(own: &SubjectView) -> Option<Finding> {
 pub(super) fn lacked(own: &SubjectView) -> Option<Finding> {
     let opening = opening(own)?;
     let kinds = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
-    let kind = { kinds.into_iter() }.find(|kind| opening.failures.count(*kind) > 0)?;
+    let kind = kinds
+        .into_iter()
+        .find(|kind| opening.failures.count(*kind) > 0)?;
     let (what, remedy) = match kind {
         Outcome::NoPort => (
             match own.study.machine.local_ports {
@@ -76,7 +78,10 @@ fn opening(own: &SubjectView) -> Option<ConnectionOpening> {
 /// What the subject did not take.
 fn refused(subject: &str, opening: &ConnectionOpening) -> Option<String> {
     let failed = opening.failed();
-    let failures = { opening.failures.iter() }.filter(|(outcome, _)| outcome.is_failure());
+    let failures = opening
+        .failures
+        .iter()
+        .filter(|(outcome, _)| outcome.is_failure());
     let mut how: Vec<String> = failures
         .map(|(outcome, count)| format!("{} {count}", outcome.name()))
         .collect();

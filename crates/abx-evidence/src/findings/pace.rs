@@ -1,6 +1,6 @@
 //! Findings about the pace of a load, the same for a run and for one subject of
 //! a study: was what was due sent, was it sent in time, and which times rest on
-//! requests that never had an answer. [`Pace::findings`] is the list.
+//! requests that never had a response. [`Pace::findings`] is the list.
 
 use crate::findings::bottleneck::GENERATOR_BUSY;
 use crate::measure::arrivals::Offered;
@@ -31,7 +31,7 @@ pub(crate) struct Pace<'a> {
     /// `None` in a closed loop.
     pub(crate) offered: Option<Offered>,
     /// Requests whose time is known only as "at least".
-    pub(crate) unanswered: u64,
+    pub(crate) without_response: u64,
     pub(crate) response: &'a Times,
     pub(crate) lateness: &'a Times,
     pub(crate) loop_lag: &'a Times,
@@ -124,9 +124,10 @@ impl Pace<'_> {
         }
         let causes = self.causes();
         // Beside short response times any lateness is a large share.
-        let level = match late_us > LATE_MAX_US {
-            true => Level::Bound,
-            false => Level::Note,
+        let level = if late_us > LATE_MAX_US {
+            Level::Bound
+        } else {
+            Level::Note
         };
         let texts: Vec<String> = causes.iter().map(|cause| cause.text()).collect();
         let message = format!(
@@ -151,21 +152,23 @@ impl Pace<'_> {
             above(limits.paused, CAUSE_MIN).map(Cause::Paused),
         ];
         let known: Vec<Cause> = causes.into_iter().flatten().collect();
-        match known.is_empty() {
-            true => vec![Cause::Unknown],
-            false => known,
+        if known.is_empty() {
+            vec![Cause::Unknown]
+        } else {
+            known
         }
     }
 
-    /// Quantiles that rest on requests without an answer.
+    /// Quantiles that rest on requests without a response.
     fn times_at_least(&self) -> Option<Finding> {
         let bounded = Figure::QUANTILES.map(|(figure, _)| figure);
-        let names: Vec<&str> = { bounded.into_iter() }
+        let names: Vec<&str> = bounded
+            .into_iter()
             .filter(|figure| self.response.is_at_least(*figure))
             .map(Figure::name)
             .collect();
         let unknown = UnknownTimes {
-            requests: self.unanswered,
+            requests: self.without_response,
             unsent: self.offered.map_or(0, |offered| offered.unsent),
         };
         let message = format!(
@@ -274,7 +277,7 @@ impl UnknownTimes {
     pub(crate) fn of(view: &SubjectView) -> UnknownTimes {
         let unsent = view.offered().map_or(0, |offered| offered.unsent);
         UnknownTimes {
-            requests: view.sums.outcomes.unanswered() + unsent,
+            requests: view.sums.outcomes.without_response() + unsent,
             unsent,
         }
     }
@@ -309,7 +312,7 @@ impl UnknownTimes {
 }
 
 /// Whether a server answered what was offered, but for what may be missing.
-/// `ok` are its verified answers. False when nothing was due.
+/// `ok` are its verified responses. False when nothing was due.
 fn has_kept_up(offered: &Offered, ok: u64) -> bool {
     // What was in flight at the end was not refused to anybody.
     let missed = offered.planned.saturating_sub(ok + offered.unfinished);

@@ -15,14 +15,14 @@ const LITTLE_VOID: f64 = 0.20;
 /// Little's law, and a count beside the connections' own time, need slices of this many
 /// response times.
 const TURNS_MIN: f64 = 10.0;
-/// Connections without an answer in a slice, as a share.
+/// Connections without a response in a slice, as a share.
 const SILENT_NOTE: f64 = 0.01;
 const SILENT_VOID: f64 = 0.10;
 /// With so many requests the quantiles up to p99 have a request beyond them.
 const TIMES_MIN: u64 = 100;
 /// By so much two ways to count the same responses may differ from block to block.
 const UNEVEN_MIN: f64 = 0.10;
-/// So many answers on each of the others are no matter of a slice's length.
+/// So many responses on each of the others are no matter of a slice's length.
 const LEFT_OUT_TURNS_MIN: f64 = 10.0;
 
 /// Little's law: the requests that were in flight on average, by response times
@@ -90,7 +90,7 @@ pub(super) fn uneven(own: &SubjectView) -> Option<Finding> {
     });
     let each: Vec<(f64, f64, f64)> = each.collect::<Option<_>>()?;
     let sum: f64 = each.iter().map(|(differs, ..)| differs).sum();
-    let (_, counted, clocked) = { each.iter() }.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let (_, counted, clocked) = each.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
     let message = format!(
         "what {subject} serves depends on how it is counted: in one block {counted:.0} {}/s came \
          in the counted time, and the connections' own time gives {clocked:.0}/s, as where a \
@@ -141,23 +141,25 @@ pub(super) fn silent(own: &SubjectView) -> Option<Finding> {
             part * f64::from(connections)
         ),
     };
-    let finding = match each >= LEFT_OUT_TURNS_MIN {
-        true => Finding::new(
-            FindingId::ConnectionsUnanswered,
+    let finding = if each >= LEFT_OUT_TURNS_MIN {
+        Finding::new(
+            FindingId::ConnectionsWithoutResponse,
             format!(
                 "{subject} answered nothing on {left_out}, and {each:.0} {units} on each other"
             ),
-        ),
-        false => Finding::new(
+        )
+    } else {
+        Finding::new(
             FindingId::SlicesTooShort,
             format!(
                 "{subject} answered nothing on {left_out}, and only {each:.1} {units} on each other"
             ),
-        ),
+        )
     };
-    let level = match part > SILENT_VOID {
-        true => Level::Void,
-        false => Level::Note,
+    let level = if part > SILENT_VOID {
+        Level::Void
+    } else {
+        Level::Note
     };
     Some(finding.at(level).about(subject))
 }

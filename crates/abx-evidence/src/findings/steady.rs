@@ -56,7 +56,7 @@ pub(super) fn never_steady(own: &SubjectView) -> Option<Finding> {
 
 /// That a run counts a start which is worse than the rest.
 ///
-/// Method: MSER-5 over the stretches of the run's course: of verified responses, or of median
+/// Method: MSER-5 over the intervals of the run's course: of verified responses, or of median
 /// response times if a rate sets the throughput. A throughput that rises by less than 1 %
 /// without the start is left as it is. Source: docs/statistics.md, "Steadiness".
 pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
@@ -71,8 +71,8 @@ pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
         return None;
     };
     let course = block.course()?;
-    // The last stretch may be shorter than the others.
-    let whole = usize::try_from(course.until_ns / course.stretch_ns.max(1)).ok()?;
+    // The last interval may be shorter than the others.
+    let whole = usize::try_from(course.until_ns / course.interval_ns.max(1)).ok()?;
     let series: Vec<f64> = if is_saturating {
         course.ok.iter().take(whole).map(|ok| *ok as f64).collect()
     } else {
@@ -86,14 +86,16 @@ pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     let (ratio, without) = (mean(start) / mean(rest), mean(rest) / mean(&series));
     // A start that is better than the rest is no warm-up.
-    let is_worse = match is_saturating {
-        true => ratio < 1.0 && (without - 1.0) >= WARM_UP_EFFECT_MIN,
-        false => ratio > 1.0,
+    let is_worse = if is_saturating {
+        ratio < 1.0 && (without - 1.0) >= WARM_UP_EFFECT_MIN
+    } else {
+        ratio > 1.0
     };
-    let seconds = (course.stretch_ns * bins as u64) as f64 / 1e9;
-    let [what, way] = match is_saturating {
-        true => ["the throughput", "lower"],
-        false => ["the median response time", "higher"],
+    let seconds = (course.interval_ns * bins as u64) as f64 / 1e9;
+    let [what, way] = if is_saturating {
+        ["the throughput", "lower"]
+    } else {
+        ["the median response time", "higher"]
     };
     let mut message = format!(
         "in the first {seconds:.2} s {what} was {:.0} % {way} than in the rest, and it counts",
@@ -118,9 +120,10 @@ pub(super) fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding
     let unsettled = subjects.filter(|(_, found)| !found.settled);
     unsettled.map(|(subject, found)| {
         let change = view.subject(subject).and_then(change).unwrap_or_default();
-        let seen = match found.cut_short {
-            true => "the pilot had no time to see {subject} settle, which may warm up",
-            false => "{subject} was still warming up when the pilot ended, and may do so",
+        let seen = if found.cut_short {
+            "the pilot had no time to see {subject} settle, which may warm up"
+        } else {
+            "{subject} was still warming up when the pilot ended, and may do so"
         };
         let seen = seen.replace("{subject}", subject);
         let message = format!("{seen} while it is measured{change}");
@@ -143,13 +146,15 @@ fn change(own: &SubjectView) -> Option<String> {
         .ok()?
         .interval(Confidence::COMPUTED);
     let percent = |log: f64| 100.0 * log.exp_m1();
-    let way = match interval.center < 0.0 {
-        true => "slower",
-        false => "faster",
+    let way = if interval.center < 0.0 {
+        "slower"
+    } else {
+        "faster"
     };
-    let chance = match interval.excludes_zero() {
-        true => "",
-        false => ", which may be chance",
+    let chance = if interval.excludes_zero() {
+        ""
+    } else {
+        ", which may be chance"
     };
     Some(format!(
         ": the last third of its rounds was {:.1} % {way} than the first ({:+.1} to {:+.1} \

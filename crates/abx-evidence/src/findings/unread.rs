@@ -82,7 +82,7 @@ fn of_slices(view: &OfferView) -> Vec<Unread> {
 fn of_sides(view: &OfferView) -> Vec<Unread> {
     let lacks = |is_absent: fn(&SubjectReadings) -> bool| {
         // Who has failed was not loaded.
-        let loaded = { view.subjects.iter() }.filter(|own| !own.has_failed());
+        let loaded = view.subjects.iter().filter(|own| !own.has_failed());
         let mut sides = loaded.flat_map(|own| own.readings());
         sides.any(is_absent)
     };

@@ -10,7 +10,7 @@ use crate::judge::values::{Values, exact};
 use crate::measure::quantile::median;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
-use crate::record::objective::{Goal, Kept, Objective};
+use crate::record::objective::{Goal, Objective, ObjectiveInput};
 use crate::record::{BlockLoad, LoadSettings, Measured};
 use crate::view::{OfferView, StudyView};
 use abx_stats::StatsError;
@@ -225,7 +225,8 @@ impl<'a> RateGrid<'a> {
         .into_iter()
         .filter_map(|(is_so, who, side)| is_so.then_some((who, side)))
         .collect();
-        let said: Vec<String> = { beyond.iter() }
+        let said: Vec<String> = beyond
+            .iter()
             .map(|(who, side)| format!("that of {who} lies {side} them in some blocks"))
             .collect();
         let [first, last] = [self.loads.first()?, self.loads.last()?].map(|load| rate(load));
@@ -278,8 +279,11 @@ const LIMITS_MIN: f64 = 800.0;
 /// It is infinite when the subject stopped responding in the warm-up, or gave no response to
 /// requests that were due. `None` when the subject was not loaded.
 fn usage(objective: &Objective, part: &BlockLoad, subject: &str) -> Option<f64> {
-    let warm_up = { part.sides.get(subject) }.and_then(|side| side.warm_up.as_ref());
-    let has_stopped = warm_up.is_some_and(|slice| slice.stopped_answering);
+    let warm_up = part
+        .sides
+        .get(subject)
+        .and_then(|side| side.warm_up.as_ref());
+    let has_stopped = warm_up.is_some_and(|slice| slice.stopped_responding);
     let (mut planned, mut ok) = (0, 0);
     let slices = part.rounds.iter().flat_map(|round| &round.slices);
     for slice in slices.filter(|slice| slice.subject == subject) {
@@ -288,7 +292,7 @@ fn usage(objective: &Objective, part: &BlockLoad, subject: &str) -> Option<f64> 
     }
     let burden = || {
         let times = part.histograms.get(subject)?;
-        objective.burden(&Kept { planned, ok, times })
+        objective.burden(&ObjectiveInput { planned, ok, times })
     };
     (planned > 0 || has_stopped).then(|| burden().map_or(f64::INFINITY, |burden| burden.amount))
 }

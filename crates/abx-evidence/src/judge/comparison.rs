@@ -107,7 +107,9 @@ impl Comparison {
     /// each has one.
     #[must_use]
     pub fn plain_ratio(&self) -> Option<f64> {
-        let logs: Option<Vec<f64>> = { self.per_block.iter() }
+        let logs: Option<Vec<f64>> = self
+            .per_block
+            .iter()
             .map(|ratio| ratio.map(f64::ln))
             .collect();
         let logs = logs.filter(|logs| !logs.is_empty() && self.verdict != Verdict::Invalid);
@@ -176,7 +178,7 @@ pub struct Undisturbed {
 }
 
 /// What comparisons are about.
-pub(crate) enum Ground<'a> {
+pub(crate) enum ComparedUnder<'a> {
     /// One load.
     Load(&'a OfferView<'a>),
     /// Several rates, and an objective.
@@ -190,8 +192,8 @@ pub(crate) enum Ground<'a> {
 /// Pairs of subjects that are judged together by one metric.
 pub(crate) struct ComparisonFamily<'a> {
     pub(crate) study: &'a Measured,
-    /// What it is about; see [`Ground`].
-    pub(crate) ground: &'a Ground<'a>,
+    /// What it is about; see [`ComparedUnder`].
+    pub(crate) compared_under: &'a ComparedUnder<'a>,
     pub(crate) metric: Metric,
     /// The step that the metric is of, where it is of one.
     pub(crate) step: Option<&'a str>,
@@ -236,12 +238,13 @@ impl<'a> ComparisonFamily<'a> {
         // What is void claims nothing, and makes nothing harder for the others.
         let count = drafts.iter().filter(|draft| !draft.is_void()).count();
         // What is counted needs no more blocks than have a spread.
-        let together = match self.metric.is_counted() {
-            true => ClaimFamily {
+        let together = if self.metric.is_counted() {
+            ClaimFamily {
                 blocks: BLOCKS_MIN,
                 ..together
-            },
-            false => together,
+            }
+        } else {
+            together
         };
         let mut assessed = self.assess(&drafts, together).into_iter();
         let finish = |draft: Draft| {
@@ -268,18 +271,18 @@ impl<'a> ComparisonFamily<'a> {
     }
 
     fn load(&self) -> Option<&'a OfferView<'a>> {
-        match self.ground {
-            Ground::Load(view) => Some(view),
-            Ground::Grid(_) | Ground::Starts | Ground::Fault(_) => None,
+        match self.compared_under {
+            ComparedUnder::Load(view) => Some(view),
+            ComparedUnder::Grid(_) | ComparedUnder::Starts | ComparedUnder::Fault(_) => None,
         }
     }
 
     fn load_name(&self) -> &'a str {
-        match self.ground {
-            Ground::Load(view) => &view.load.name,
-            Ground::Grid(grid) => &grid.name,
-            Ground::Starts => "",
-            Ground::Fault(view) => &view.fault.name,
+        match self.compared_under {
+            ComparedUnder::Load(view) => &view.load.name,
+            ComparedUnder::Grid(grid) => &grid.name,
+            ComparedUnder::Starts => "",
+            ComparedUnder::Fault(view) => &view.fault.name,
         }
     }
 
@@ -346,10 +349,10 @@ impl<'a> ComparisonFamily<'a> {
             .collect();
         let mean = PairedMean::of(log_ratios).ok();
         let ratio = mean.map(|mean| mean.mean().exp());
-        if let Ground::Fault(view) = self.ground {
+        if let ComparedUnder::Fault(view) = self.compared_under {
             findings.extend(self.recovered_unseen(view, pair, ratio));
         }
-        if let (Ground::Grid(grid), Some(ratio)) = (self.ground, ratio) {
+        if let (ComparedUnder::Grid(grid), Some(ratio)) = (self.compared_under, ratio) {
             let [subject, baseline] = pair;
             let by_size = if ratio >= 1.0 {
                 [baseline, subject]
@@ -365,7 +368,7 @@ impl<'a> ComparisonFamily<'a> {
         };
         let load = view.load;
         if self.metric == Metric::Throughput {
-            let silent = pair.iter().filter_map(|name| self.no_answers(view, name));
+            let silent = pair.iter().filter_map(|name| self.no_responses(view, name));
             findings.extend(silent);
             let limit = self.limit.finding(pair, ratio).map(|mut finding| {
                 if finding.level == Level::Void {
@@ -444,13 +447,15 @@ impl<'a> ComparisonFamily<'a> {
         })
     }
 
-    /// Blocks in which a subject gave no verified answer: they have no ratio. That one
+    /// Blocks in which a subject gave no verified response: they have no ratio. That one
     /// has failed which is not loaded any more is said already.
-    fn no_answers(&self, view: &OfferView, subject: &str) -> Option<Finding> {
+    fn no_responses(&self, view: &OfferView, subject: &str) -> Option<Finding> {
         let own = view.subject(subject).filter(|own| !own.has_failed())?;
         let all = &own.blocks;
         let is_silent = |number: &Option<BlockValue>| !number.is_some_and(|one| one.amount > 0.0);
-        let blocks: Vec<u32> = { all.iter().zip(self.values.of(subject)) }
+        let blocks: Vec<u32> = all
+            .iter()
+            .zip(self.values.of(subject))
             .filter(|(_, number)| is_silent(number))
             .map(|(view, _)| view.block.index)
             .collect();
@@ -461,7 +466,7 @@ impl<'a> ComparisonFamily<'a> {
             blocks.len(),
             all.len()
         );
-        let finding = Finding::new(FindingId::NoAnswers, message);
+        let finding = Finding::new(FindingId::NoResponses, message);
         Some(finding.about(subject).under(&view.load.name))
     }
 
@@ -473,9 +478,10 @@ impl<'a> ComparisonFamily<'a> {
         [subject, baseline]: [&str; 2],
         ratio: Option<f64>,
     ) -> Option<Finding> {
-        let (slower, faster) = match ratio? >= 1.0 {
-            true => (subject, baseline),
-            false => (baseline, subject),
+        let (slower, faster) = if ratio? >= 1.0 {
+            (subject, baseline)
+        } else {
+            (baseline, subject)
         };
         let unseen = |who: &str| self.values.count(who, Known::AtMost);
         let (level, who) = match (unseen(slower), unseen(faster)) {
@@ -534,9 +540,10 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
         verdict,
         fragile,
         // What is a bound is never called equivalent, so only a direction settles it.
-        blocks_more: match empty.at_least {
-            true => one.blocks_to_direction,
-            false => one.blocks_more,
+        blocks_more: if empty.at_least {
+            one.blocks_to_direction
+        } else {
+            one.blocks_more
         },
         too_few_blocks: one.blocks < one.required.blocks,
         detectable: detectable(one),

@@ -6,7 +6,7 @@
 
 use crate::findings::pace::both_kept_up;
 use crate::judge::capacities::grids;
-use crate::judge::comparison::{Ground, Role};
+use crate::judge::comparison::{ComparedUnder, Role};
 use crate::judge::cpu_fallback::CpuFallback;
 use crate::judge::faults::{recoveries, seen};
 use crate::judge::metric::Metric;
@@ -22,7 +22,7 @@ use abx_stats::stop::blocks_for_verdict;
 
 /// Pairs that are judged together by one metric.
 pub(crate) struct Question<'a> {
-    pub(crate) ground: Ground<'a>,
+    pub(crate) compared_under: ComparedUnder<'a>,
     pub(crate) metric: Metric,
     /// The step of a scenario that the metric is of, where it is of one.
     pub(crate) step: Option<&'a str>,
@@ -39,16 +39,18 @@ impl Question<'_> {
     /// the study was made for.
     pub(crate) fn family(&self, study: &StudyView) -> ClaimFamily {
         let study = study.study;
-        let asked = match &self.ground {
-            Ground::Load(view) => study.pairs_under(view.load),
-            Ground::Grid(grid) => grid.pairs(study),
-            Ground::Starts => study.pairs(),
-            Ground::Fault(view) => study.pairs_of_fault(&view.fault.name),
+        let asked = match &self.compared_under {
+            ComparedUnder::Load(view) => study.pairs_under(view.load),
+            ComparedUnder::Grid(grid) => grid.pairs(study),
+            ComparedUnder::Starts => study.pairs(),
+            ComparedUnder::Fault(view) => study.pairs_of_fault(&view.fault.name),
         };
         let equivalences = asked.len().min(study.subjects.len().saturating_sub(1));
         let is_primary = self.pairs.iter().any(|(_, role)| *role == Role::Primary);
-        let family = match self.ground {
-            Ground::Load(_) if is_primary => ClaimFamily::gate(equivalences).part(self.share),
+        let family = match self.compared_under {
+            ComparedUnder::Load(_) if is_primary => {
+                ClaimFamily::gate(equivalences).part(self.share)
+            }
             _ => ClaimFamily::alone(equivalences),
         };
         family.ordered(study.is_ordered())
@@ -74,7 +76,10 @@ impl<'a> ComparisonPlan<'a> {
             fallbacks: Vec::new(),
         };
         // What is one rate of a grid is read together with the others.
-        let alone = { study.loads.iter() }.filter(|view| view.load.settings.objective.is_none());
+        let alone = study
+            .loads
+            .iter()
+            .filter(|view| view.load.settings.objective.is_none());
         for view in alone {
             let pairs = measured.pairs_under(view.load);
             match view.load.settings.exchange.shape {
@@ -86,17 +91,21 @@ impl<'a> ComparisonPlan<'a> {
             let values = grid.values();
             let whole = whole(&values, grid.pairs(measured).iter()).into_iter();
             let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
-            questions.ask(Ground::Grid(grid), Metric::Capacity, (values, pairs));
+            questions.ask(ComparedUnder::Grid(grid), Metric::Capacity, (values, pairs));
         }
         for view in FaultView::all(measured) {
             let values = recoveries(&view);
             let pairs = measured.pairs_of_fault(&view.fault.name);
             let whole = seen(&values, whole(&values, pairs.iter())).into_iter();
             let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
-            questions.ask(Ground::Fault(view), Metric::Recovery, (values, pairs));
+            questions.ask(
+                ComparedUnder::Fault(view),
+                Metric::Recovery,
+                (values, pairs),
+            );
         }
         questions.explore(
-            Ground::Starts,
+            ComparedUnder::Starts,
             Metric::ReadyTime,
             Values::of_starts(measured),
             &measured.pairs(),
@@ -116,36 +125,53 @@ impl<'a> ComparisonPlan<'a> {
             by_cpu,
             void,
         } = self.sort(view, pairs, found, (&speed, &fallback));
-        // Whoever answers nothing in a block has no cost of an answer either.
-        let answering = whole(&speed, pairs.iter());
-        self.ask(Ground::Load(view), Metric::Throughput, (speed, by_speed));
+        // Whoever answers nothing in a block has no cost of a response either.
+        let responding = whole(&speed, pairs.iter());
+        self.ask(
+            ComparedUnder::Load(view),
+            Metric::Throughput,
+            (speed, by_speed),
+        );
         let is_scenario = load.settings.exchange.shape == LoadShape::Scenario;
         if load.settings.arrivals.is_open() || is_scenario {
             let primary = primary_time(load);
             for metric in Metric::RESPONSE {
                 let values = under(metric);
-                let whole = whole(&values, answering.iter());
+                let whole = whole(&values, responding.iter());
                 if metric == primary && whole.is_empty() && !by_time.is_empty() {
                     self.findings.push(too_few_requests(load, metric));
                 }
-                let role = |pair| match metric == primary && by_time.contains(&pair) {
-                    true => Role::Primary,
-                    false => Role::Exploratory,
+                let role = |pair| {
+                    if metric == primary && by_time.contains(&pair) {
+                        Role::Primary
+                    } else {
+                        Role::Exploratory
+                    }
                 };
                 let pairs = whole.into_iter().map(|pair| (pair, role(pair))).collect();
-                self.ask(Ground::Load(view), metric, (values, pairs));
+                self.ask(ComparedUnder::Load(view), metric, (values, pairs));
             }
         }
-        self.ask_of_steps(view, &answering);
+        self.ask_of_steps(view, &responding);
         if load.settings.exchange.shape == LoadShape::Broadcast {
             for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
-                self.explore(Ground::Load(view), metric, under(metric), &answering);
+                self.explore(
+                    ComparedUnder::Load(view),
+                    metric,
+                    under(metric),
+                    &responding,
+                );
             }
         }
         if load.settings.tls.is_some() {
             // Only where connections were opened within slices, and of those who speak TLS.
             let metric = Metric::HandshakeP50;
-            self.explore(Ground::Load(view), metric, under(metric), &answering);
+            self.explore(
+                ComparedUnder::Load(view),
+                metric,
+                under(metric),
+                &responding,
+            );
         }
         for metric in COSTS {
             let fewest = blocks_for_verdict(view.study.is_ordered());
@@ -154,13 +180,13 @@ impl<'a> ComparisonPlan<'a> {
                 continue;
             }
             let is_asked = |pair| metric == Metric::ServerCpu && by_cpu.contains(pair);
-            let pairs = answering.iter().filter(|pair| !is_asked(pair)).copied();
+            let pairs = responding.iter().filter(|pair| !is_asked(pair)).copied();
             let pairs: Vec<[&str; 2]> = pairs.collect();
-            self.explore(Ground::Load(view), metric, under(metric), &pairs);
+            self.explore(ComparedUnder::Load(view), metric, under(metric), &pairs);
         }
         let primary = by_cpu.into_iter().map(|pair| (pair, Role::Primary));
         let cpu = (fallback.values(), primary.collect());
-        self.ask(Ground::Load(view), Metric::ServerCpu, cpu);
+        self.ask(ComparedUnder::Load(view), Metric::ServerCpu, cpu);
         share_among(&mut self.asked[first..], &void);
     }
 
@@ -208,7 +234,7 @@ impl<'a> ComparisonPlan<'a> {
             for metric in Metric::STEP {
                 let values = Values::of_step(view, metric, number);
                 let first = self.asked.len();
-                self.explore(Ground::Load(view), metric, values, pairs);
+                self.explore(ComparedUnder::Load(view), metric, values, pairs);
                 let asked = self.asked[first..].iter_mut();
                 asked.for_each(|question| question.step = Some(step));
             }
@@ -224,23 +250,35 @@ impl<'a> ComparisonPlan<'a> {
         }
         let primary = known.iter().map(|pair| (*pair, Role::Primary)).collect();
         let first = self.asked.len();
-        let ground = || Ground::Load(view);
-        self.ask(ground(), Metric::MemoryPerConnection, (memory, primary));
+        let compared_under = || ComparedUnder::Load(view);
+        self.ask(
+            compared_under(),
+            Metric::MemoryPerConnection,
+            (memory, primary),
+        );
         let rate = Values::under(view, Metric::ConnectRate, Rounds::All);
-        let role = |pair: &[&'a str; 2]| match known.contains(pair) {
-            true => Role::Exploratory,
-            false => Role::Primary,
+        let role = |pair: &[&'a str; 2]| {
+            if known.contains(pair) {
+                Role::Exploratory
+            } else {
+                Role::Primary
+            }
         };
         let pairs = whole(&rate, pairs.iter());
         let pairs = pairs.into_iter().map(|pair| (pair, role(&pair))).collect();
-        self.ask(ground(), Metric::ConnectRate, (rate, pairs));
+        self.ask(compared_under(), Metric::ConnectRate, (rate, pairs));
         share_among(&mut self.asked[first..], &[]);
     }
 
-    fn ask(&mut self, ground: Ground<'a>, metric: Metric, (values, pairs): MetricPairs<'a>) {
+    fn ask(
+        &mut self,
+        compared_under: ComparedUnder<'a>,
+        metric: Metric,
+        (values, pairs): MetricPairs<'a>,
+    ) {
         if !pairs.is_empty() {
             self.asked.push(Question {
-                ground,
+                compared_under,
                 metric,
                 step: None,
                 values,
@@ -252,23 +290,23 @@ impl<'a> ComparisonPlan<'a> {
 
     fn explore(
         &mut self,
-        ground: Ground<'a>,
+        compared_under: ComparedUnder<'a>,
         metric: Metric,
         values: Values<'a>,
         pairs: &[[&'a str; 2]],
     ) {
         let whole = whole(&values, pairs.iter()).into_iter();
         let pairs = whole.map(|pair| (pair, Role::Exploratory)).collect();
-        self.ask(ground, metric, (values, pairs));
+        self.ask(compared_under, metric, (values, pairs));
     }
 
     /// The log ratios of every primary comparison, by the families that are judged
     /// together, but for those of subjects that have failed: nothing settles them.
     pub(crate) fn primary(&self, study: &StudyView) -> Vec<(Vec<Vec<f64>>, ClaimFamily)> {
         let each = self.asked.iter().map(|question| {
-            let has_failed = |subject: &&str| match question.ground {
-                Ground::Load(view) => view.has_failed(subject),
-                Ground::Grid(_) | Ground::Starts | Ground::Fault(_) => false,
+            let has_failed = |subject: &&str| match question.compared_under {
+                ComparedUnder::Load(view) => view.has_failed(subject),
+                ComparedUnder::Grid(_) | ComparedUnder::Starts | ComparedUnder::Fault(_) => false,
             };
             let pairs = question.pairs.iter();
             let primary =

@@ -1,4 +1,4 @@
-//! Processor time for each answer, which two are compared by where the generator or a
+//! Processor time for each response, which two are compared by where the generator or a
 //! service was the limit and their throughput tells nothing about them.
 
 use crate::findings::Bottleneck;
@@ -60,7 +60,7 @@ impl<'a> CpuFallback<'a> {
         Some(reason.under(&self.view.load.name))
     }
 
-    /// The processor time of each answer.
+    /// The processor time of each response.
     pub(crate) fn values(self) -> Values<'a> {
         self.cpu
     }
@@ -83,10 +83,9 @@ impl<'a> CpuFallback<'a> {
 /// something else than its subjects; empty where it could.
 pub(crate) fn why_not(view: &OfferView, pair: [&str; 2]) -> &'static str {
     let cpu = Values::under(view, Metric::ServerCpu, Rounds::All);
-    match cpu.are_whole(pair) {
-        true => "",
-        false => {
-            "; CPU per response is not compared instead, as it was not read of both in every block"
-        }
+    if cpu.are_whole(pair) {
+        ""
+    } else {
+        "; CPU per response is not compared instead, as it was not read of both in every block"
     }
 }

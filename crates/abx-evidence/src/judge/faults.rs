@@ -23,9 +23,9 @@ pub struct FaultSummary {
     pub left_out: Option<String>,
     /// How often it was done, once in each complete block.
     pub times: usize,
-    /// Requests without a right answer for each fault.
+    /// Requests without a correct response for each fault.
     pub lost: Option<MeanInterval>,
-    /// Requests whose right answer was late, the mean for each fault.
+    /// Requests whose correct response was late, the mean for each fault.
     pub delayed: Option<f64>,
     /// The time until all was well, the geometric mean in seconds; `None` when it was not
     /// well by the end of some slice.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Verified answers per second.
+    /// Verified responses per second.
     Throughput,
     /// The response time of half of the requests.
     ResponseP50,
@@ -20,13 +20,13 @@ pub enum Metric {
     /// Of 99.9 % of them.
     #[serde(rename = "response_p99_9")]
     ResponseP999,
-    /// The subject's processor time for each whole answer.
+    /// The subject's processor time for each whole response.
     ServerCpu,
     /// Memory of its processes together after the load, shared pages counted once.
     Memory,
-    /// Context switches of its threads for each whole answer.
+    /// Context switches of its threads for each whole response.
     ContextSwitches,
-    /// Bytes received for each whole answer.
+    /// Bytes received for each whole response.
     WireBytes,
     /// The time of half of the TLS handshakes.
     #[serde(rename = "handshake_p50")]
@@ -43,7 +43,7 @@ pub enum Metric {
     ConnectRate,
     /// The highest rate at which an objective is kept to.
     Capacity,
-    /// From its start to the first right answer.
+    /// From its start to the first correct response.
     ReadyTime,
     /// Throughput in the warm-up after a fresh start, as a share of that in the
     /// slices that followed.
@@ -172,7 +172,7 @@ impl Metric {
         Metric::STEP.contains(&self)
     }
 
-    /// Whether it is a time that ends with an answer to a request of the load.
+    /// Whether it is a time that ends with a response to a request of the load.
     #[must_use]
     pub fn is_response_time(self) -> bool {
         Metric::RESPONSE.contains(&self)

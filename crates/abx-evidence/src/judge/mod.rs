@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use crate::findings::{Bottleneck, findings};
 use crate::judge::capacities::capacities;
-use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
+use crate::judge::comparison::{ComparedUnder, Comparison, ComparisonFamily, Role};
 use crate::judge::comparison_plan::{ComparisonPlan, Question};
 use crate::judge::conclusions::Conclusions;
 use crate::judge::families::Families;
@@ -56,7 +56,7 @@ fn conclude(study: &StudyView) -> Conclusions {
     let mut found = findings(study, &summaries, &ceilings);
     let questions = ComparisonPlan::of(study, &found);
     found.extend(questions.fallbacks);
-    let comparisons = answers(study, questions.asked, &found);
+    let comparisons = responses(study, questions.asked, &found);
     found.extend(questions.findings);
     let mut all = found.clone();
     add(&mut all, comparisons.iter().flat_map(|one| &one.findings));
@@ -115,7 +115,7 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
     let has_failed = |finding: &Finding| {
         let failed = [
             FindingId::FailedRequests,
-            FindingId::StoppedAnswering,
+            FindingId::StoppedResponding,
             FindingId::SubjectFailed,
         ];
         finding.level == Level::Void && failed.contains(&finding.id)
@@ -138,9 +138,10 @@ pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
         let mean = PairedMean::of(&logs).ok()?;
         let (blocks, half_width) = (mean.blocks(), mean.half_width(Confidence::COMPUTED));
         let missing = fewest.saturating_sub(blocks) as u32;
-        Some(match half_width <= wanted_half_width(margin) {
-            true => missing,
-            false => blocks_needed(blocks, fewest, half_width, margin).max(missing),
+        Some(if half_width <= wanted_half_width(margin) {
+            missing
+        } else {
+            blocks_needed(blocks, fewest, half_width, margin).max(missing)
         })
     };
     let plan = ComparisonPlan::of(study, &[]);
@@ -164,21 +165,28 @@ fn may_stop_side_by_side(study: &StudyView) -> Decision {
 }
 
 /// All comparisons, the primary ones first.
-fn answers(study: &StudyView, asked: Vec<Question>, found: &[Finding]) -> Vec<Limited<Comparison>> {
-    let limits: BTreeMap<&str, Bottleneck> = { study.loads.iter() }
+fn responses(
+    study: &StudyView,
+    asked: Vec<Question>,
+    found: &[Finding],
+) -> Vec<Limited<Comparison>> {
+    let limits: BTreeMap<&str, Bottleneck> = study
+        .loads
+        .iter()
         .map(|view| (view.load.name.as_str(), Bottleneck::of(view)))
         .collect();
     let none = Bottleneck::default();
-    let mut comparisons: Vec<Limited<Comparison>> = { asked.into_iter() }
+    let mut comparisons: Vec<Limited<Comparison>> = asked
+        .into_iter()
         .flat_map(|question| {
             let together = question.family(study);
-            let limit = match &question.ground {
-                Ground::Load(view) => limits.get(view.load.name.as_str()),
-                Ground::Grid(_) | Ground::Starts | Ground::Fault(_) => None,
+            let limit = match &question.compared_under {
+                ComparedUnder::Load(view) => limits.get(view.load.name.as_str()),
+                ComparedUnder::Grid(_) | ComparedUnder::Starts | ComparedUnder::Fault(_) => None,
             };
             let family = ComparisonFamily {
                 study: study.study,
-                ground: &question.ground,
+                compared_under: &question.compared_under,
                 metric: question.metric,
                 step: question.step,
                 values: question.values,

@@ -212,7 +212,7 @@ fn past_load(
         throughputs_per_s,
         is_generator_bound: Bottleneck::of(load).is_generator_bound(name),
         kept_up_with: kept_up(own).map(|offered| offered.planned),
-        answers: own.load.answers.get(name).cloned().unwrap_or_default(),
+        responses: own.load.responses.get(name).cloned().unwrap_or_default(),
         findings,
         beside: Vec::new(),
     })

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::findings::Bottleneck;
 use crate::findings::pace::kept_up;
-use crate::judge::comparison::{Comparison, ComparisonFamily, Ground, Role};
+use crate::judge::comparison::{ComparedUnder, Comparison, ComparisonFamily, Role};
 use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
@@ -135,7 +135,10 @@ pub(crate) fn rankings(
     found: &[Finding],
     validity: &Validity,
 ) -> Vec<Ranking> {
-    let each = { study.loads.iter() }.filter(|view| view.load.settings.objective.is_none());
+    let each = study
+        .loads
+        .iter()
+        .filter(|view| view.load.settings.objective.is_none());
     each.filter_map(|view| rank(view, asked, found, validity))
         .collect()
 }
@@ -157,18 +160,22 @@ fn rank(
         own.any(|one| one.level == Level::Void && one.limits == Limits::All)
     };
     let ranked = view.subjects.iter().filter(|own| !own.has_failed());
-    let names: Vec<&str> = { ranked.map(|own| own.subject) }
+    let names: Vec<&str> = ranked
+        .map(|own| own.subject)
         .filter(|name| !is_void(name))
         .collect();
     if names.len() < 3 {
         return None;
     }
     let is_ranked = |name: &str| names.contains(&name);
-    let asked: Vec<&Comparison> = { asked.iter() }
+    let asked: Vec<&Comparison> = asked
+        .iter()
         .filter(|one| one.load == load.name && one.role == Role::Primary)
         .filter(|one| is_ranked(&one.subject) && is_ranked(&one.baseline))
         .collect();
-    let have_kept_up = { view.subjects.iter() }
+    let have_kept_up = view
+        .subjects
+        .iter()
         .filter(|own| is_ranked(own.subject))
         .all(|own| kept_up(own).is_some());
     // Throughput tells nothing of those that kept up; a pair that is void has it all the same.
@@ -183,7 +190,7 @@ fn rank(
     };
     let family = ComparisonFamily {
         study: view.study,
-        ground: &Ground::Load(view),
+        compared_under: &ComparedUnder::Load(view),
         metric,
         step: None,
         values: Values::under(view, metric, Rounds::All),

@@ -73,9 +73,7 @@ impl Scope {
                 routes.push(route);
             }
         }
-        let started = { study.subjects.iter() }
-            .filter(|one| one.is_kept())
-            .count();
+        let started = study.subjects.iter().filter(|one| one.is_kept()).count();
         let are_all_started = started == study.subjects.len();
         let is_cold = |is_cold: bool| {
             let mut loads = study.loads.iter();
@@ -155,9 +153,10 @@ impl CpuSharing {
         let cores = study.machine.cores.as_ref()?;
         let has = |core: &[usize], cpus: &[usize]| core.iter().any(|cpu| cpus.contains(cpu));
         let is_of_both = |core: &Vec<usize>| has(core, subjects) && has(core, generator);
-        match cores.iter().any(is_of_both) {
-            true => Some(CpuSharing::Siblings),
-            false => Some(CpuSharing::Apart),
+        if cores.iter().any(is_of_both) {
+            Some(CpuSharing::Siblings)
+        } else {
+            Some(CpuSharing::Apart)
         }
     }
 }

@@ -168,12 +168,10 @@ fn sweep(
     // Then throughput grows with the users alone, and tells nothing of a limit.
     let is_paused = loads.iter().any(|view| is_by_session_time(view.load));
     let metric = match axis {
-        Axis::Connections if is_paused => {
-            { loads.iter() }.map(|view| primary_time(view.load)).min()?
-        }
+        Axis::Connections if is_paused => loads.iter().map(|view| primary_time(view.load)).min()?,
         Axis::Connections => Metric::Throughput,
         // The one that all of them hold enough requests for.
-        Axis::Rate => { loads.iter() }.map(|view| primary_time(view.load)).min()?,
+        Axis::Rate => loads.iter().map(|view| primary_time(view.load)).min()?,
     };
     let crossovers = record.pairs().into_iter().flat_map(|pair| {
         let is_asked = |view: &&&OfferView| record.pairs_under(view.load).contains(&pair);
@@ -222,7 +220,8 @@ impl Path<'_> {
         {
             return Vec::new();
         }
-        let positions: Vec<Position> = { places.iter() }
+        let positions: Vec<Position> = places
+            .iter()
             .map(|(at, blocks)| Position { at: *at, blocks })
             .collect();
         let found = crossings(&positions, Confidence::COMPUTED).unwrap_or_default();
@@ -293,7 +292,8 @@ fn scalability(loads: &[&OfferView]) -> Vec<Scalability> {
     if loads.len() < POSITIONS_MIN {
         return Vec::new();
     }
-    let numbers: Vec<(f64, Values)> = { loads.iter() }
+    let numbers: Vec<(f64, Values)> = loads
+        .iter()
         .map(|view| {
             let values = Values::under(view, Metric::Throughput, Rounds::All);
             (f64::from(view.load.settings.connections), values)
@@ -306,12 +306,14 @@ fn scalability(loads: &[&OfferView]) -> Vec<Scalability> {
 }
 
 fn law(subject: &str, numbers: &[(f64, Values)]) -> Option<Scalability> {
-    let blocks = { numbers.iter() }
+    let blocks = numbers
+        .iter()
         .map(|(_, values)| values.of(subject).len())
         .min()?;
     let fits: Vec<ScalabilityLaw> = (0..blocks)
         .filter_map(|block| {
-            let points: Option<Vec<Observation>> = { numbers.iter() }
+            let points: Option<Vec<Observation>> = numbers
+                .iter()
                 .map(|(connections, values)| {
                     let throughput = values.of(subject)[block]?.amount;
                     Some(Observation {

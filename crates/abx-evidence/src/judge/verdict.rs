@@ -282,7 +282,7 @@ pub fn assess_together(
 /// With no comparison at all there is nothing to be sure of, so it goes on.
 #[must_use]
 pub fn decide_together(all: &[&[f64]], margin: Margin, family: ClaimFamily) -> Decision {
-    // A block without a verified answer has no ratio: nothing is settled by it.
+    // A block without a verified response has no ratio: nothing is settled by it.
     let alone = all
         .iter()
         .map(|one| decide(one, margin).unwrap_or(Decision::Continue));
@@ -333,9 +333,10 @@ fn describe(
         .as_ref()
         .map(|averages| averages.interval(Confidence::COMPUTED));
     let pull = second.map_or(0.0, |it| (interval.center - it.interval.center).abs());
-    let verdict = match mean.blocks() < required.blocks {
-        true => Verdict::Inconclusive,
-        false => required.verdict(|confidence| mean.interval(confidence), margin),
+    let verdict = if mean.blocks() < required.blocks {
+        Verdict::Inconclusive
+    } else {
+        required.verdict(|confidence| mean.interval(confidence), margin)
     };
     let is_open = verdict == Verdict::Inconclusive;
     let to_direction = is_open

@@ -28,7 +28,7 @@ pub struct CheckedSubject {
     pub subject: String,
     /// What came of it.
     pub status: SubjectStatus,
-    /// From its start to its first right answer, in seconds.
+    /// From its start to its first correct response, in seconds.
     pub ready_s: Option<f64>,
     /// Memory of its processes together, once it had answered.
     pub rss_bytes: Option<u64>,
@@ -45,7 +45,7 @@ pub enum SubjectStatus {
     Ready,
     /// Something that it needs is not there and can be had.
     Missing,
-    /// It did not start, or its answer was wrong.
+    /// It did not start, or its response was wrong.
     Broken,
     /// It needs a program that only the user can bring.
     Skipped,

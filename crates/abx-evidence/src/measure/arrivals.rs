@@ -68,7 +68,7 @@ pub struct Offered {
     /// Those of `sent` that were due when every connection was in use, so that
     /// they were sent late.
     pub queued: u64,
-    /// Those of `sent` that had no answer when the measurement ended.
+    /// Those of `sent` that had no response when the measurement ended.
     pub unfinished: u64,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct Spans {
     pub(crate) measured_ns: u64,
 }
 
-/// Verified answers per second: in a closed loop connections times `ok` over
+/// Verified responses per second: in a closed loop connections times `ok` over
 /// the connections' time, each of which is its own clock; in an open loop, where
 /// connections wait for what is due, `ok` over the measured time. `None` without
 /// any time.

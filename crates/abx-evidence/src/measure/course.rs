@@ -1,5 +1,5 @@
-//! How load went over time: what ended in each stretch of a slice. It is kept as a
-//! [`CourseTally`], in stretches that are joined two by two when they become many, so that
+//! How load went over time: what ended in each interval of a slice. It is kept as a
+//! [`CourseTally`], in intervals that are joined two by two when they become many, so that
 //! hours take no more room than seconds, and recorded as a [`Course`].
 
 use schemars::JsonSchema;
@@ -8,31 +8,32 @@ use serde::{Deserialize, Serialize};
 use crate::measure::histogram::RoughTimes;
 use crate::measure::outcome::Outcomes;
 
-/// Never more stretches than these are kept of a slice.
-const STRETCHES_MAX: usize = 200;
+/// Never more intervals than these are kept of a slice.
+const INTERVALS_MAX: usize = 200;
 
 /// How finely the course of a slice is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoursePlan {
-    /// The length of a stretch before any are joined, above 0.
-    pub stretch_ns: u64,
-    /// Whether each stretch is told as soon as it is over.
+    /// The length of an interval before any are joined, above 0.
+    #[serde(rename = "stretch_ns")]
+    pub interval_ns: u64,
+    /// Whether each interval is told as soon as it is over.
     pub is_told: bool,
 }
 
-/// What ended in one stretch.
+/// What ended in one interval.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stretch {
+pub struct Interval {
     /// What became of the requests.
     pub outcomes: Outcomes,
-    /// Their response times; those that never had an answer count with the time for which
+    /// Their response times; those that never had a response count with the time for which
     /// they had waited.
     pub response: RoughTimes,
 }
 
-impl Stretch {
+impl Interval {
     /// Adds what `other` holds.
-    pub fn merge(&mut self, other: &Stretch) {
+    pub fn merge(&mut self, other: &Interval) {
         self.outcomes.merge(&other.outcomes);
         self.response.merge(&other.response);
     }
@@ -42,11 +43,12 @@ impl Stretch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "SaidCourse")]
 pub struct CourseTally {
-    /// The length of a stretch before any are joined.
+    /// The length of an interval before any are joined.
     plan_ns: u64,
-    /// How many of those each stretch holds: a power of two.
+    /// How many of those each interval holds: a power of two.
     joined: usize,
-    stretches: Vec<Stretch>,
+    #[serde(rename = "stretches")]
+    intervals: Vec<Interval>,
     until_ns: u64,
 }
 
@@ -55,7 +57,8 @@ pub struct CourseTally {
 struct SaidCourse {
     plan_ns: u64,
     joined: usize,
-    stretches: Vec<Stretch>,
+    #[serde(rename = "stretches")]
+    intervals: Vec<Interval>,
     until_ns: u64,
 }
 
@@ -74,18 +77,18 @@ impl TryFrom<SaidCourse> for CourseTally {
         let SaidCourse {
             plan_ns,
             joined,
-            stretches,
+            intervals,
             until_ns,
         } = said;
         let is_one = plan_ns > 0
             && joined.is_power_of_two()
             && joined <= JOINED_MAX
-            && stretches.len() <= STRETCHES_MAX;
+            && intervals.len() <= INTERVALS_MAX;
         is_one
             .then_some(CourseTally {
                 plan_ns,
                 joined,
-                stretches,
+                intervals,
                 until_ns,
             })
             .ok_or(NoCourse)
@@ -97,25 +100,25 @@ impl CourseTally {
     #[must_use]
     pub fn new(plan: CoursePlan) -> CourseTally {
         CourseTally {
-            plan_ns: plan.stretch_ns.max(1),
+            plan_ns: plan.interval_ns.max(1),
             joined: 1,
-            stretches: Vec::new(),
+            intervals: Vec::new(),
             until_ns: 0,
         }
     }
 
-    /// Adds the stretch of this number, from zero and in the plan's length, which was over
+    /// Adds the interval of this number, from zero and in the plan's length, which was over
     /// so long after the slice's start.
-    pub fn add(&mut self, number: usize, until_ns: u64, stretch: &Stretch) {
-        while number / self.joined >= STRETCHES_MAX {
+    pub fn add(&mut self, number: usize, until_ns: u64, interval: &Interval) {
+        while number / self.joined >= INTERVALS_MAX {
             self.join();
         }
         self.until_ns = self.until_ns.max(until_ns);
         let place = number / self.joined;
-        if self.stretches.len() <= place {
-            self.stretches.resize_with(place + 1, Stretch::default);
+        if self.intervals.len() <= place {
+            self.intervals.resize_with(place + 1, Interval::default);
         }
-        self.stretches[place].merge(stretch);
+        self.intervals[place].merge(interval);
     }
 
     /// Adds what another worker saw of the same slice.
@@ -123,20 +126,20 @@ impl CourseTally {
         while self.joined < other.joined {
             self.join();
         }
-        for (place, stretch) in other.stretches.iter().enumerate() {
-            self.add(place * other.joined, other.until_ns, stretch);
+        for (place, interval) in other.intervals.iter().enumerate() {
+            self.add(place * other.joined, other.until_ns, interval);
         }
     }
 
     /// Joins each two neighbours.
     fn join(&mut self) {
         self.joined *= 2;
-        let mut rest = std::mem::take(&mut self.stretches).into_iter();
+        let mut rest = std::mem::take(&mut self.intervals).into_iter();
         while let Some(mut first) = rest.next() {
             if let Some(second) = rest.next() {
                 first.merge(&second);
             }
-            self.stretches.push(first);
+            self.intervals.push(first);
         }
     }
 
@@ -144,16 +147,16 @@ impl CourseTally {
     #[must_use]
     pub fn finish(&self) -> Course {
         let counts = |pick: fn(&Outcomes) -> u64| {
-            let each = self.stretches.iter();
-            each.map(|stretch| pick(&stretch.outcomes)).collect()
+            let each = self.intervals.iter();
+            each.map(|interval| pick(&interval.outcomes)).collect()
         };
         let quantiles = |q| {
-            let each = self.stretches.iter();
-            each.map(|stretch| stretch.response.quantile_us(q))
+            let each = self.intervals.iter();
+            each.map(|interval| interval.response.quantile_us(q))
                 .collect()
         };
         Course {
-            stretch_ns: self.plan_ns.saturating_mul(self.joined as u64),
+            interval_ns: self.plan_ns.saturating_mul(self.joined as u64),
             until_ns: self.until_ns,
             ok: counts(Outcomes::ok),
             failed: counts(Outcomes::failed),
@@ -165,16 +168,17 @@ impl CourseTally {
     }
 }
 
-/// How load went over time: lists with a value for each stretch, in order. Requests are where
+/// How load went over time: lists with a value for each interval, in order. Requests are where
 /// they ended; those that ended behind the load's end are in none. Times are true to one part
 /// in a hundred, and null where no request ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Course {
-    /// The length of each stretch but the last.
-    pub stretch_ns: u64,
+    /// The length of each interval but the last.
+    #[serde(rename = "stretch_ns")]
+    pub interval_ns: u64,
     /// The end of the last one, from the start of the load.
     pub until_ns: u64,
-    /// Verified answers.
+    /// Verified responses.
     pub ok: Vec<u64>,
     /// Attempts that failed.
     pub failed: Vec<u64>,
@@ -188,14 +192,14 @@ pub struct Course {
     pub max_us: Vec<Option<u64>>,
 }
 
-/// One stretch of a course.
+/// One interval of a course.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CourseStretch {
+pub struct CourseInterval {
     /// Its beginning, in seconds from the start of the load.
     pub from_s: f64,
     /// Its end.
     pub to_s: f64,
-    /// Verified answers per second.
+    /// Verified responses per second.
     pub ok_per_s: f64,
     /// Attempts that failed per second.
     pub failed_per_s: f64,
@@ -204,15 +208,15 @@ pub struct CourseStretch {
 }
 
 impl Course {
-    /// Its stretches in order.
-    pub fn stretches(&self) -> impl Iterator<Item = CourseStretch> + '_ {
+    /// Its intervals in order.
+    pub fn intervals(&self) -> impl Iterator<Item = CourseInterval> + '_ {
         let counts = self.ok.iter().zip(&self.failed);
         counts.enumerate().filter_map(|(place, (ok, failed))| {
-            let from_ns = self.stretch_ns.checked_mul(place as u64)?;
-            let to_ns = from_ns.saturating_add(self.stretch_ns).min(self.until_ns);
+            let from_ns = self.interval_ns.checked_mul(place as u64)?;
+            let to_ns = from_ns.saturating_add(self.interval_ns).min(self.until_ns);
             let seconds = to_ns.checked_sub(from_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
             let at = |times: &[Option<u64>]| times.get(place).copied().flatten();
-            Some(CourseStretch {
+            Some(CourseInterval {
                 from_s: from_ns as f64 / 1e9,
                 to_s: to_ns as f64 / 1e9,
                 ok_per_s: *ok as f64 / seconds,
@@ -234,69 +238,69 @@ mod tests {
 
     fn plan() -> CoursePlan {
         CoursePlan {
-            stretch_ns: 100 * MS,
+            interval_ns: 100 * MS,
             is_told: false,
         }
     }
 
-    /// A stretch of so many answers, each of which took so many µs, and failures.
-    fn stretch(ok: u64, us: u64, failed: u64) -> Stretch {
-        let mut stretch = Stretch::default();
-        stretch.outcomes.add_times(Outcome::Ok, ok);
-        stretch.outcomes.add_times(Outcome::Reset, failed);
-        stretch.response.record_us(us, ok);
-        stretch
+    /// An interval of so many responses, each of which took so many µs, and failures.
+    fn interval(ok: u64, us: u64, failed: u64) -> Interval {
+        let mut interval = Interval::default();
+        interval.outcomes.add_times(Outcome::Ok, ok);
+        interval.outcomes.add_times(Outcome::Reset, failed);
+        interval.response.record_us(us, ok);
+        interval
     }
 
-    fn course(stretches: &[(usize, u64)]) -> CourseTally {
+    fn course(intervals: &[(usize, u64)]) -> CourseTally {
         let mut tally = CourseTally::new(plan());
-        for (number, ok) in stretches {
-            let until_ns = (*number as u64 + 1) * plan().stretch_ns;
-            tally.add(*number, until_ns, &stretch(*ok, 50, 1));
+        for (number, ok) in intervals {
+            let until_ns = (*number as u64 + 1) * plan().interval_ns;
+            tally.add(*number, until_ns, &interval(*ok, 50, 1));
         }
         tally
     }
 
     #[test]
-    fn each_stretch_has_what_ended_in_it() {
-        // Method: two of 100 ms, of which the second has no answer, and a last one of 50 ms.
+    fn each_interval_has_what_ended_in_it() {
+        // Method: two of 100 ms, of which the second has no response, and a last one of 50 ms.
         let mut tally = CourseTally::new(plan());
-        tally.add(0, 100 * MS, &stretch(30, 200, 0));
-        tally.add(1, 200 * MS, &Stretch::default());
-        tally.add(2, 250 * MS, &stretch(20, 100, 5));
+        tally.add(0, 100 * MS, &interval(30, 200, 0));
+        tally.add(1, 200 * MS, &Interval::default());
+        tally.add(2, 250 * MS, &interval(20, 100, 5));
         let found = tally.finish();
-        assert_eq!((found.stretch_ns, found.until_ns), (100 * MS, 250 * MS));
+        assert_eq!((found.interval_ns, found.until_ns), (100 * MS, 250 * MS));
         assert_eq!(
             (&found.ok[..], &found.failed[..]),
             (&[30, 0, 20][..], &[0, 0, 5][..])
         );
         assert_eq!(found.p99_us, [Some(200), None, Some(100)]);
         let per_s: Vec<_> = found
-            .stretches()
+            .intervals()
             .map(|one| (one.ok_per_s, one.failed_per_s))
             .collect();
         assert_eq!(per_s, [(300.0, 0.0), (0.0, 0.0), (400.0, 100.0)]);
-        let last = found.stretches().last().unwrap();
+        let last = found.intervals().last().unwrap();
         assert_eq!((last.from_s, last.to_s), (0.2, 0.25));
         assert_eq!(last.quantiles_us, [Some(100); 3]);
     }
 
     #[test]
     fn hours_take_no_more_room_than_seconds() {
-        // Method: an hour in stretches of 100 ms, 10 answers in each.
+        // Method: an hour in intervals of 100 ms, 10 answers in each.
         let mut tally = CourseTally::new(plan());
         for number in 0..36_000 {
-            tally.add(number, (number as u64 + 1) * 100 * MS, &stretch(10, 50, 0));
+            tally.add(number, (number as u64 + 1) * 100 * MS, &interval(10, 50, 0));
         }
         let found = tally.finish();
         assert!(
-            (100..=STRETCHES_MAX).contains(&found.ok.len()),
+            (100..=INTERVALS_MAX).contains(&found.ok.len()),
             "{}",
             found.ok.len()
         );
         assert_eq!(found.ok.iter().sum::<u64>(), 360_000);
         assert_eq!(found.until_ns, 3_600_000 * MS);
-        for one in found.stretches() {
+        for one in found.intervals() {
             assert!((one.ok_per_s - 100.0).abs() < 1e-6, "{one:?}");
         }
     }

@@ -298,14 +298,14 @@ mod tests {
             mut times in prop::collection::vec(1_u64..10_000_000_000, 1..400),
             q in 0.0_f64..1.0,
         ) {
-            // Method: the oracle sorts; the answer may differ by the three digits and rounding.
+            // Method: the oracle sorts; the response may differ by the three digits and rounding.
             let mut histogram = Histogram::new();
             times.iter().for_each(|time| histogram.record_ns(*time));
             times.sort_unstable();
             let rank = ((q * times.len() as f64).ceil() as usize).clamp(1, times.len());
             let exact = times[rank - 1] as f64 / 1000.0;
-            let answer = histogram.quantile_us(q).unwrap() as f64;
-            prop_assert!((answer - exact).abs() <= exact / 1000.0 + 1.0, "{answer} {exact}");
+            let response = histogram.quantile_us(q).unwrap() as f64;
+            prop_assert!((response - exact).abs() <= exact / 1000.0 + 1.0, "{response} {exact}");
         }
 
         #[test]
@@ -324,7 +324,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_asked_is_what_hdrhistogram_answers(
+        fn what_is_asked_is_what_hdrhistogram_returns(
             times in prop::collection::vec(any::<u64>().prop_map(|any| any >> (any % 64)), 1..300),
             q in 0.0_f64..1.0,
         ) {

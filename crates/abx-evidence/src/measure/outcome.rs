@@ -14,13 +14,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Outcome {
-    /// A whole answer that passed every check. Only these count as throughput.
+    /// A whole response that passed every check. Only these count as throughput.
     Ok,
-    /// A whole answer with another status than expected.
+    /// A whole response with another status than expected.
     WrongStatus,
-    /// A whole answer whose body is shorter or longer than expected.
+    /// A whole response whose body is shorter or longer than expected.
     WrongLength,
-    /// A whole answer of the right length whose body is not the expected one.
+    /// A whole response of the right length whose body is not the expected one.
     WrongBody,
     /// Bytes that break the protocol's rules.
     Malformed,
@@ -40,18 +40,18 @@ pub enum Outcome {
     Reset,
     /// The server reset the request's stream of HTTP/2; its connection went on.
     StreamReset,
-    /// No whole answer within the timeout.
+    /// No whole response within the timeout.
     Timeout,
-    /// The connection was closed in the middle of an answer, or before the
-    /// first answer on a fresh connection.
+    /// The connection was closed in the middle of a response, or before the
+    /// first response on a fresh connection.
     EarlyClose,
-    /// The connection was closed without a byte of the answer after the peer had taken
+    /// The connection was closed without a byte of the response after the peer had taken
     /// the whole request: its kernel had acknowledged all of it before it closed.
     EmptyResponse,
     /// Bytes came on a connection on which no request was in flight. No request has this
     /// outcome: it is counted beside them.
     Unsolicited,
-    /// A reused connection was closed before the answer's first byte, and the peer is
+    /// A reused connection was closed before the response's first byte, and the peer is
     /// not known to have taken the request; it was then sent once more, with an outcome
     /// of its own.
     IdleClose,
@@ -130,7 +130,7 @@ impl Outcome {
         }
     }
 
-    /// Whether a whole answer came, right or wrong.
+    /// Whether a whole response came, right or wrong.
     #[must_use]
     pub fn is_completed(self) -> bool {
         matches!(
@@ -166,10 +166,10 @@ impl Outcome {
         )
     }
 
-    /// Whether it had no answer when it was given up, so that its time is known
+    /// Whether it had no response when it was given up, so that its time is known
     /// only as "at least".
     #[must_use]
-    pub fn is_unanswered(self) -> bool {
+    pub fn is_without_response(self) -> bool {
         matches!(self, Outcome::Timeout | Outcome::Unfinished)
     }
 
@@ -237,13 +237,13 @@ impl Outcomes {
         self.sum(Outcome::is_of_request)
     }
 
-    /// Whole answers, right or wrong.
+    /// Whole responses, right or wrong.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.sum(Outcome::is_completed)
     }
 
-    /// Verified answers.
+    /// Verified responses.
     #[must_use]
     pub fn ok(&self) -> u64 {
         self.count(Outcome::Ok)
@@ -255,10 +255,10 @@ impl Outcomes {
         self.sum(Outcome::is_failure)
     }
 
-    /// Attempts that had no answer when they were given up.
+    /// Attempts that had no response when they were given up.
     #[must_use]
-    pub fn unanswered(&self) -> u64 {
-        self.sum(Outcome::is_unanswered)
+    pub fn without_response(&self) -> u64 {
+        self.sum(Outcome::is_without_response)
     }
 
     fn sum(&self, wanted: impl Fn(Outcome) -> bool) -> u64 {
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_is_completed_but_never_ok() {
+    fn a_wrong_response_is_completed_but_never_ok() {
         // Method: one of each; the classes must not overlap in what matters.
         let mut outcomes = Outcomes::default();
         Outcome::ALL.into_iter().for_each(|one| outcomes.add(one));
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(outcomes.completed(), 4);
         assert_eq!(outcomes.ok(), 1);
         assert_eq!(outcomes.failed(), 15);
-        assert_eq!(outcomes.unanswered(), 2);
+        assert_eq!(outcomes.without_response(), 2);
     }
 
     #[test]

@@ -9,16 +9,16 @@ use crate::measure::phases::{Phase, Phases};
 /// for each phase. The means add up to the mean response time of the sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseTimes {
-    /// How many requests were sampled and had a whole answer; at least one.
+    /// How many requests were sampled and had a whole response; at least one.
     pub requests: u64,
     /// From the intended send to the turn of the request, the making of its own
     /// connection left out.
     pub waiting: PhaseTime,
     /// The making of the connection that the request brought along.
     pub connect: PhaseTime,
-    /// From the turn of the request to the first byte of its answer.
+    /// From the turn of the request to the first byte of its response.
     pub first_byte: PhaseTime,
-    /// From the first byte of the answer to the last one.
+    /// From the first byte of the response to the last one.
     pub body: PhaseTime,
 }
 

@@ -1,4 +1,4 @@
-//! Where the time of requests goes: waiting, connecting, until the answer's first
+//! Where the time of requests goes: waiting, connecting, until the response's first
 //! byte, its body. Of a random sample of requests, those that are verified: start
 //! at [`PhaseSplit`] for one request and at [`Phases`] for many.
 
@@ -13,15 +13,15 @@ use crate::measure::histogram::Histogram;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// From the intended send to the turn of the request, the making of its own
-    /// connection left out. Its turn comes when it is sent and every answer before
+    /// connection left out. Its turn comes when it is sent and every response before
     /// it on its connection is whole. A try that was lost is in it.
     Waiting,
-    /// The making of the connection that the answer came over, when the request
+    /// The making of the connection that the response came over, when the request
     /// brought it along.
     Connect,
-    /// From its turn to the first byte of its answer.
+    /// From its turn to the first byte of its response.
     FirstByte,
-    /// From the first byte of its answer to the last one.
+    /// From the first byte of its response to the last one.
     Body,
 }
 
@@ -54,9 +54,9 @@ pub struct Timestamps {
     /// How long its own connection was in the making, which ended before its turn;
     /// `None` over a connection that stood already.
     pub connect_ns: Option<u64>,
-    /// When it was sent and every answer before it on its connection was whole.
+    /// When it was sent and every response before it on its connection was whole.
     pub turn_ns: u64,
-    /// When the first byte of its answer was received.
+    /// When the first byte of its response was received.
     pub first_byte_ns: u64,
     /// When the last one was.
     pub done_ns: u64,
@@ -94,15 +94,15 @@ impl PhaseSplit {
 /// Sums over a sample of requests, in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseSums {
-    /// Requests in the sample that had a whole answer.
+    /// Requests in the sample that had a whole response.
     pub requests: u64,
     /// Until their turn, the making of connections left out.
     pub waiting_ns: u64,
     /// The making of the connections that they brought along.
     pub connect_ns: u64,
-    /// From their turn to the first byte of the answer.
+    /// From their turn to the first byte of the response.
     pub first_byte_ns: u64,
-    /// From the first byte of the answer to the last one.
+    /// From the first byte of the response to the last one.
     pub body_ns: u64,
 }
 

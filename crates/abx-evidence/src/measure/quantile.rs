@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_is_shorter_than_a_tie_of_answers_does_not_matter() {
+    fn a_bound_that_is_shorter_than_a_tie_of_responses_does_not_matter() {
         // Method: given up after 1 µs; the second shortest is 5 µs in any case,
         // the shortest of all is not known.
         let known = [5, 5, 10];

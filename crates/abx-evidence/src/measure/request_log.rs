@@ -52,7 +52,7 @@ pub struct LoggedRequest {
 
 /// What client and server agreed on before a TLS connection's first request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TlsTerms {
+pub struct TlsOptions {
     /// The version, such as `TLSv1.3`.
     pub version: String,
     /// The cipher suite by its registered name, those of TLS 1.3 with `TLS13_` before it.
@@ -82,7 +82,7 @@ pub struct RequestLog {
     left_out: u64,
     heads: Vec<Vec<u8>>,
     keeps_heads: bool,
-    tls: Option<TlsTerms>,
+    tls: Option<TlsOptions>,
     next: LoggedResponse,
     count: Arc<RequestCount>,
 }
@@ -153,12 +153,12 @@ impl RequestLog {
 
     /// What the first connection agreed on; `None` without TLS.
     #[must_use]
-    pub fn tls(&self) -> Option<&TlsTerms> {
+    pub fn tls(&self) -> Option<&TlsOptions> {
         self.tls.as_ref()
     }
 
     /// A connection stands, and this was agreed on; asked for of the first one alone.
-    pub fn agrees(&mut self, terms: impl FnOnce() -> Option<TlsTerms>) {
+    pub fn agrees(&mut self, terms: impl FnOnce() -> Option<TlsOptions>) {
         if self.tls.is_none() {
             self.tls = terms();
         }
@@ -200,9 +200,10 @@ impl RequestLog {
             self.left_out += 1;
             return;
         }
-        let response = match outcome.is_completed() {
-            true => next,
-            false => LoggedResponse::default(),
+        let response = if outcome.is_completed() {
+            next
+        } else {
+            LoggedResponse::default()
         };
         self.requests.push(LoggedRequest {
             intended_ns,
@@ -258,7 +259,7 @@ mod tests {
         log.ends(100, 900, Outcome::Ok);
         log.responds(200, 7, true);
         log.ends(100, 900, Outcome::Reset);
-        let answered = LoggedRequest {
+        let responded = LoggedRequest {
             intended_ns: 100,
             connect_ns: 40,
             wait_ns: 250,
@@ -275,9 +276,9 @@ mod tests {
             status: 0,
             is_kept: false,
             outcome: Outcome::Reset,
-            ..answered
+            ..responded
         };
-        assert_eq!(log.requests(), [answered, failed]);
+        assert_eq!(log.requests(), [responded, failed]);
         assert_eq!((log.count.all(), log.count.of(Outcome::Reset)), (2, 1));
     }
 
@@ -327,7 +328,7 @@ mod tests {
         one.ends(100, 900, Outcome::Ok);
         other.ends(100, 900, Outcome::Refused);
         other.begins(b"HTTP/1.1 200 OK");
-        let terms = TlsTerms {
+        let terms = TlsOptions {
             version: "TLSv1.3".to_owned(),
             cipher: String::new(),
             group: None,

@@ -79,7 +79,10 @@ impl ServerTimes {
             own.merge(sum);
             return;
         }
-        let is_last = { self.0.last_key_value() }.is_some_and(|(last, _)| last.as_str() < name);
+        let is_last = self
+            .0
+            .last_key_value()
+            .is_some_and(|(last, _)| last.as_str() < name);
         if self.0.len() == NAMES_MAX && is_last {
             return;
         }

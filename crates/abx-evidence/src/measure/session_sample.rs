@@ -8,19 +8,19 @@ use crate::measure::tally::Tally;
 pub struct SessionSample {
     /// When its first pause or request began.
     pub began_ns: u64,
-    /// When its last answer had come, or when it failed.
+    /// When its last response had come, or when it failed.
     pub done_ns: u64,
     /// For how long its user paused.
     pub think_ns: u64,
     /// What became of it: that of the step that failed, if one did.
     pub outcome: Outcome,
-    /// What its answers brought, heads and framing included.
+    /// What its responses brought, heads and framing included.
     pub bytes: u64,
 }
 
 impl Tally {
     /// Counts one session as a request is counted elsewhere. Its response time is that without
-    /// pauses. One that failed with an answer has none, since its other steps were not made.
+    /// pauses. One that failed with a response has none, since its other steps were not made.
     pub fn record_session(&mut self, sample: &SessionSample) {
         self.outcomes.add(sample.outcome);
         self.bytes += sample.bytes;
@@ -32,7 +32,7 @@ impl Tally {
         if sample.outcome == Outcome::Ok {
             self.response.record_ns(response_ns);
             self.response_ns_sum += response_ns;
-        } else if sample.outcome.is_unanswered() {
+        } else if sample.outcome.is_without_response() {
             self.response.record_ns(response_ns);
             self.response_at_least.record_ns(response_ns);
         }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_takes_what_its_answers_took_and_no_pause() {
+    fn a_session_takes_what_its_responses_took_and_no_pause() {
         // Method: a session of 8 ms of which 5 ms were pauses, completed, failed and timed out.
         let mut tally = Tally::default();
         for outcome in [Outcome::Ok, Outcome::WrongStatus, Outcome::Timeout] {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Statuses(BTreeMap<u16, u64>);
 
 impl Statuses {
-    /// Counts one answer.
+    /// Counts one response.
     pub fn add(&mut self, status: u16) {
         self.add_times(status, 1);
     }
@@ -67,7 +67,10 @@ impl Statuses {
 
 impl From<Statuses> for BTreeMap<String, u64> {
     fn from(statuses: Statuses) -> BTreeMap<String, u64> {
-        let named = { statuses.0.into_iter() }.map(|(status, count)| (status.to_string(), count));
+        let named = statuses
+            .0
+            .into_iter()
+            .map(|(status, count)| (status.to_string(), count));
         named.collect()
     }
 }

@@ -18,11 +18,11 @@ pub struct StepTimes {
     /// One of its failures, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
-    /// From when it was due, a connection's making included, to the last byte of the answer,
+    /// From when it was due, a connection's making included, to the last byte of the response,
     /// right or wrong.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
-    /// Those of `response` without an answer: it took at least so long.
+    /// Those of `response` without a response: it took at least so long.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response_at_least: Histogram,
 }

@@ -1,4 +1,4 @@
-//! Counters and times of one stretch of load, made to be added up.
+//! Counters and times of one interval of load, made to be added up.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct Sample {
     pub outcome: Outcome,
 }
 
-/// What a stretch of load gave. `merge` is associative and commutative, so
+/// What an interval of load gave. `merge` is associative and commutative, so
 /// workers and slices can be added in any order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
@@ -41,15 +41,15 @@ pub struct Tally {
     pub bytes: u64,
     /// Bytes received that belong to bodies.
     pub body_bytes: u64,
-    /// Connections opened during the stretch.
+    /// Connections opened during the interval.
     pub connects: u64,
-    /// Whole answers that ended a connection which was to be kept, those of the discarded
+    /// Whole responses that ended a connection which was to be kept, those of the discarded
     /// part included.
     #[serde(default)]
     pub closing: u64,
     /// Bodies that were hashed and compared, those of the discarded part included.
     pub hashed: u64,
-    /// Verified answers within `connection_ns`: what throughput counts. They need not be
+    /// Verified responses within `connection_ns`: what throughput counts. They need not be
     /// those of `outcomes`, which are of the requests sent in the counted part.
     #[serde(default)]
     pub clocked: u64,
@@ -71,7 +71,7 @@ pub struct Tally {
     /// Requests that were sent and had had to wait for a connection, because
     /// every one was in use when they were due.
     pub queued: u64,
-    /// Response times of completed requests. Those that never had an answer
+    /// Response times of completed requests. Those that never had a response
     /// (timeout, unfinished, unsent) count with the time for which they had
     /// waited when they were given up, and are in `response_at_least` too.
     pub response: Histogram,
@@ -91,7 +91,7 @@ pub struct Tally {
     /// when abx or its machine is paused: the longest of all threads.
     #[serde(default)]
     pub paused_ns: u64,
-    /// Times of the TLS handshakes of connections opened during the stretch: from when the
+    /// Times of the TLS handshakes of connections opened during the interval: from when the
     /// socket was connected to when the last of the handshake had come.
     #[serde(default)]
     pub handshake: Histogram,
@@ -120,7 +120,7 @@ pub struct Tally {
     /// Each step of sessions, where they are what is counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepTimes>,
-    /// What ended in each stretch of the slice, where that is kept.
+    /// What ended in each interval of the slice, where that is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course: Option<Box<CourseTally>>,
     /// The requests by when they were due, where that is kept.
@@ -140,7 +140,7 @@ impl Tally {
             self.tell_one(sample);
         }
         let is_completed = sample.outcome.is_completed();
-        if !(is_completed || sample.outcome.is_unanswered()) {
+        if !(is_completed || sample.outcome.is_without_response()) {
             return;
         }
         let response_ns = sample.done_ns.saturating_sub(sample.intended_ns);
@@ -296,7 +296,7 @@ pub struct SliceTally {
     /// Processor time of the generator's worker threads over `wall_ns`, without what
     /// they waited awake.
     pub generator_cpu_ns: u64,
-    /// Processor time in which they waited awake for answers.
+    /// Processor time in which they waited awake for responses.
     pub waiting_awake_ns: u64,
     /// Time the worker threads were ready to run but another thread had the processor;
     /// `None` when the kernel does not tell.
@@ -304,8 +304,9 @@ pub struct SliceTally {
     /// The processor time of the busiest worker over `wall_ns`, without what it
     /// waited awake.
     pub busiest_worker_ns: u64,
-    /// Whether the slice ended early because no connection got an answer any more.
-    pub stopped_answering: bool,
+    /// Whether the slice ended early because no connection got a response any more.
+    #[serde(rename = "stopped_answering")]
+    pub stopped_responding: bool,
     /// The connections themselves; `None` when they carried requests of HTTP.
     pub connections: Option<Connections>,
 }
@@ -347,7 +348,7 @@ impl SliceTally {
         let waits = self.generator_wait_ns.zip(other.generator_wait_ns);
         self.generator_wait_ns = waits.map(|(one, other)| one + other);
         self.busiest_worker_ns = self.busiest_worker_ns.max(other.busiest_worker_ns);
-        self.stopped_answering |= other.stopped_answering;
+        self.stopped_responding |= other.stopped_responding;
         // Workers without a connection have nothing to tell of any.
         if let Some(other) = other.connections {
             let sum = self.connections.get_or_insert_default();
@@ -356,7 +357,7 @@ impl SliceTally {
         }
     }
 
-    /// Verified answers per second. In a closed loop: connections times what their
+    /// Verified responses per second. In a closed loop: connections times what their
     /// clocks counted, over their time; in an open loop: what was counted over the
     /// measured time. `None` without any time.
     #[must_use]
@@ -428,7 +429,7 @@ mod tests {
             waiting_awake_ns: wall_ns / 7,
             generator_wait_ns: wait_ns,
             busiest_worker_ns: wall_ns / 5,
-            stopped_answering: wall_ns % 2 == 0,
+            stopped_responding: wall_ns % 2 == 0,
             connections: standing.map(|standing| Connections {
                 standing,
                 lost: standing / 2,
@@ -507,7 +508,7 @@ mod tests {
         assert_eq!(tally.lateness.max_us(), Some(200));
     }
     #[test]
-    fn what_had_no_answer_counts_with_the_time_it_waited() {
+    fn what_had_no_response_counts_with_the_time_it_waited() {
         // Method: due at 100 µs and given up at 900 µs, in each way; of those
         // that were sent at 300 µs the service time is bounded too.
         let give_up = |sent_ns, outcome| {
@@ -544,8 +545,8 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_has_no_time_and_an_answer_no_bound() {
-        // Method: a reset enters no histogram; an answer only the known times.
+    fn a_failure_has_no_time_and_a_response_no_bound() {
+        // Method: a reset enters no histogram; a response only the known times.
         let sample = |outcome| Sample {
             intended_ns: 0,
             possible_ns: 0,

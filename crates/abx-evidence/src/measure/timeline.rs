@@ -1,5 +1,5 @@
 //! What became of requests by when they were due: the story of a slice in which the
-//! subject is expected to fail. Start at [`Timeline`]. And how its right answers came over
+//! subject is expected to fail. Start at [`Timeline`]. And how its correct responses came over
 //! time, from which a warm-up is read: [`TimelineTally::answered`].
 
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::measure::outcome::Outcome;
 pub struct TimelinePlan {
     /// The length of a bucket, above 0.
     pub bucket_ns: u64,
-    /// A request whose right answer took longer than this was delayed. `None` where
+    /// A request whose correct response took longer than this was delayed. `None` where
     /// nothing is expected to fail: none counts as delayed, and a slice waits for its
     /// answers and is given up as without a timeline.
     pub delayed_after_ns: Option<u64>,
@@ -26,12 +26,12 @@ pub struct Timeline {
     pub bucket_ns: u64,
     /// How many requests were due in each bucket, from the slice's start on.
     pub due: Vec<u32>,
-    /// How many of them had no right answer.
+    /// How many of them had no correct response.
     pub failed: Vec<u32>,
     /// How many had one that was late.
     pub delayed: Vec<u32>,
     /// When the last request was due that failed or was delayed, from the slice's start;
-    /// `None` when all had their answers in time.
+    /// `None` when all had their responses in time.
     pub last_disturbed_ns: Option<u64>,
 }
 
@@ -42,8 +42,9 @@ pub struct TimelineTally {
     /// The slice's start on the monotonic clock.
     pub start_ns: u64,
     delayed_after_ns: u64,
-    /// Right answers by when they came.
-    answered: Vec<u32>,
+    /// Correct responses by when they came.
+    #[serde(rename = "answered")]
+    responded: Vec<u32>,
     timeline: Timeline,
 }
 
@@ -52,7 +53,8 @@ pub struct TimelineTally {
 struct SaidTimeline {
     start_ns: u64,
     delayed_after_ns: u64,
-    answered: Vec<u32>,
+    #[serde(rename = "answered")]
+    responded: Vec<u32>,
     timeline: Timeline,
 }
 
@@ -68,18 +70,18 @@ impl TryFrom<SaidTimeline> for TimelineTally {
         let SaidTimeline {
             start_ns,
             delayed_after_ns,
-            answered,
+            responded,
             timeline,
         } = said;
         let lists = [&timeline.due, &timeline.failed, &timeline.delayed];
         let is_one = timeline.bucket_ns > 0
-            && answered.len() <= BUCKETS_MAX
-            && lists.iter().all(|list| list.len() == answered.len());
+            && responded.len() <= BUCKETS_MAX
+            && lists.iter().all(|list| list.len() == responded.len());
         is_one
             .then_some(TimelineTally {
                 start_ns,
                 delayed_after_ns,
-                answered,
+                responded,
                 timeline,
             })
             .ok_or(NoTimeline)
@@ -103,7 +105,7 @@ impl TimelineTally {
         TimelineTally {
             start_ns,
             delayed_after_ns: plan.delayed_after_ns.unwrap_or(u64::MAX),
-            answered: none.clone(),
+            responded: none.clone(),
             timeline: Timeline {
                 bucket_ns,
                 due: none.clone(),
@@ -114,10 +116,10 @@ impl TimelineTally {
         }
     }
 
-    /// How many right answers came in each bucket, from the slice's start on.
+    /// How many correct responses came in each bucket, from the slice's start on.
     #[must_use]
-    pub fn answered(&self) -> &[u32] {
-        &self.answered
+    pub fn responded(&self) -> &[u32] {
+        &self.responded
     }
 
     /// What it has come to.
@@ -137,7 +139,7 @@ impl TimelineTally {
         };
         let came = self.bucket(done_ns);
         if outcome == Outcome::Ok
-            && let Some(count) = self.answered.get_mut(came)
+            && let Some(count) = self.responded.get_mut(came)
         {
             *count += 1;
         }
@@ -174,11 +176,13 @@ impl TimelineTally {
     pub(crate) fn merge(&mut self, other: &TimelineTally) {
         self.start_ns = self.start_ns.min(other.start_ns);
         let TimelineTally {
-            answered, timeline, ..
+            responded,
+            timeline,
+            ..
         } = other;
         let (own, other) = (&mut self.timeline, timeline);
         for (sum, more) in [
-            (&mut self.answered, answered),
+            (&mut self.responded, responded),
             (&mut own.due, &other.due),
             (&mut own.failed, &other.failed),
             (&mut own.delayed, &other.delayed),

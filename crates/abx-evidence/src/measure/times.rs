@@ -27,7 +27,7 @@ pub struct Times {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_deviation: Option<f64>,
     /// Which of the figures above are only known as "at least", since they rest
-    /// on requests without an answer.
+    /// on requests without a response.
     pub at_least: Vec<Figure>,
 }
 

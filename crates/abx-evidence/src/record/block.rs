@@ -9,7 +9,7 @@ use crate::measure::course::Course;
 use crate::record::columns;
 use crate::record::fault::FaultSlice;
 use crate::record::histograms::Histograms;
-use crate::record::readings::{Canary, SubjectReadings};
+use crate::record::readings::{Calibration, SubjectReadings};
 use crate::record::service::BlockService;
 use crate::record::slice::SliceRecord;
 
@@ -42,7 +42,7 @@ pub struct BlockRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_agents: Vec<u32>,
     /// How fast the processors were before and after; empty when that was not looked at.
-    pub canaries: Vec<Canary>,
+    pub canaries: Vec<Calibration>,
     /// The programs of the machine that used most CPU time during the block, other than abx,
     /// subjects and services.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -63,7 +63,7 @@ pub struct OtherProgram {
 pub struct BlockSubject {
     /// The port that it was given.
     pub port: u16,
-    /// From its start to the first right answer, in seconds; `None` when it was running already.
+    /// From its start to the first correct response, in seconds; `None` when it was running already.
     pub ready_s: Option<f64>,
     /// Processor time of its processes from start to end; `None` when not readable.
     pub cpu_s: Option<f64>,

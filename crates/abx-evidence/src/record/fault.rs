@@ -18,7 +18,7 @@ pub struct FaultRecord {
     pub at_ns: u64,
     /// The length of the slice.
     pub within_ns: u64,
-    /// A request whose right answer took longer than this was delayed.
+    /// A request whose correct response took longer than this was delayed.
     pub delayed_after_ns: u64,
     /// Subjects to which it cannot be done, or that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

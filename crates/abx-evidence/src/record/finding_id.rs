@@ -62,17 +62,17 @@ finding_ids! {
     FailedRequests: "failed_requests", [Note, Void],
         "requests or messages failed; above one in a thousand there is no claim",
         "look at the server's log, or offer less load (`-c`, `-r`)";
-    StoppedAnswering: "stopped_answering", [Void],
+    StoppedResponding: "stopped_answering", [Void],
         "the server left requests unanswered, or answered none correctly, and was not loaded any further",
         "check whether the server is still running, and look at its log";
-    NoAnswers: "no_answers", [Void],
+    NoResponses: "no_answers", [Void],
         "a subject gave no verified response in a whole block",
         "look at the outcomes of that block in the record, and try the subject alone with `abx run`";
     GeneratorExhausted: "generator_exhausted", [Void],
         "abx itself ran out of local ports, file descriptors or kernel memory for connections",
         "have connections kept on both sides (keep-alive), offer less load, raise `ulimit -n`, or \
          connect from more addresses (`--local-address`)";
-    ConnectionsUnanswered: "connections_unanswered", [Note, Void],
+    ConnectionsWithoutResponse: "connections_unanswered", [Note, Void],
         "connections had no response in a whole slice, in which the others had many; above one in \
          ten there is no claim",
         "let the server serve as many connections at a time as it is offered (workers, threads, \

@@ -14,7 +14,7 @@ use crate::measure::tally::Tally;
 /// Times of counted requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Histograms {
-    /// From the intended send to the last byte. Requests without an answer
+    /// From the intended send to the last byte. Requests without a response
     /// count with the time for which they had waited.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
@@ -43,7 +43,7 @@ pub struct Histograms {
     /// The same of the median listener.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub median_listener: Histogram,
-    /// Where the time of a random sample of the whole answers went.
+    /// Where the time of a random sample of the whole responses went.
     #[serde(default, skip_serializing_if = "Phases::is_empty")]
     pub phases: Phases,
     /// What the subject said of its own time in the same sample, in `Server-Timing`.

@@ -21,7 +21,8 @@ pub struct LoadRecord {
     /// What was asked for.
     pub settings: LoadSettings,
     /// What each subject answered before the load, in the order of the requests.
-    pub answers: BTreeMap<String, Vec<AnswerRecord>>,
+    #[serde(rename = "answers")]
+    pub responses: BTreeMap<String, Vec<ResponseRecord>>,
     /// What the pilot found and set; `None` before the pilot has ended.
     pub pilot: Option<PilotRecord>,
 }
@@ -121,9 +122,9 @@ pub struct RequestBody {
     pub text: Option<String>,
 }
 
-/// An answer that was read to its end before the load.
+/// A response that was read to its end before the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AnswerRecord {
+pub struct ResponseRecord {
     /// The status.
     pub status: u16,
     /// The body's length.

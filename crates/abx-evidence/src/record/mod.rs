@@ -38,11 +38,11 @@ pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Wh
 pub use fleet::{AgentPace, AgentRecord, FleetRecord, OnLoss};
 pub use histograms::Histograms;
 pub use load::{
-    AnswerRecord, LoadRecord, LoadSettings, RequestBody, RequestSettings, ScenarioSettings,
+    LoadRecord, LoadSettings, RequestBody, RequestSettings, ResponseRecord, ScenarioSettings,
 };
 pub use past_baseline::{PastBaseline, PastMeasurement, PastReference};
 pub use pilot::{Interleave, PilotRecord, PilotSubject, SliceChoiceRecord, SliceLengthRecord};
-pub use readings::{Canary, InUse, SubjectReadings};
+pub use readings::{Calibration, InUse, SubjectReadings};
 pub use service::{BlockService, Restarted, ServiceRecord};
 pub use slice::SliceRecord;
 pub use tls::{TlsSession, TlsSettings, TlsTrustKind};
@@ -212,7 +212,7 @@ pub struct Settings {
     pub subject_cpus: Vec<usize>,
     /// Processors of the generator.
     pub generator_cpus: Vec<usize>,
-    /// How the generator waited for answers.
+    /// How the generator waited for responses.
     #[serde(flatten)]
     pub waiting: Waiting,
 }

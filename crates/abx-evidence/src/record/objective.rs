@@ -45,7 +45,7 @@ pub enum Goal {
 
 /// What a load got from a subject, to be held against an objective.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept<'a> {
+pub struct ObjectiveInput<'a> {
     /// Requests that were due.
     pub planned: u64,
     /// Those that were answered and verified.
@@ -91,14 +91,20 @@ impl Objective {
     /// or met most narrowly; `None` when nothing was due. Without a goal for
     /// errors it is at most 0.1 % of them, since failing is quick.
     #[must_use]
-    pub fn burden(&self, kept: &Kept) -> Option<LimitUsage> {
-        let has_errors = { self.goals.iter() }.any(|goal| matches!(goal, Goal::Errors { .. }));
+    pub fn burden(&self, kept: &ObjectiveInput) -> Option<LimitUsage> {
+        let has_errors = self
+            .goals
+            .iter()
+            .any(|goal| matches!(goal, Goal::Errors { .. }));
         let implied = (!has_errors).then_some(ERRORS);
         let goals = self.goals.iter().chain(&implied);
         let each: Option<Vec<LimitUsage>> = goals.map(|goal| goal.burden(kept)).collect();
-        let larger = |one: LimitUsage, other: LimitUsage| match one.amount >= other.amount {
-            true => one,
-            false => other,
+        let larger = |one: LimitUsage, other: LimitUsage| {
+            if one.amount >= other.amount {
+                one
+            } else {
+                other
+            }
         };
         each?.into_iter().reduce(larger)
     }
@@ -121,7 +127,7 @@ impl Goal {
         name == "errors" || figures.any(|(figure, _)| figure.name() == name)
     }
 
-    fn burden(self, kept: &Kept) -> Option<LimitUsage> {
+    fn burden(self, kept: &ObjectiveInput) -> Option<LimitUsage> {
         match self {
             Goal::Errors { limit } => {
                 let missed = kept.planned.saturating_sub(kept.ok);
@@ -301,11 +307,11 @@ mod tests {
     #[test]
     fn a_burden_is_that_of_the_goal_that_is_missed_most() {
         // Method: 98 answers of 10 ms and two of 60 ms; of 10,000 due, five missing;
-        // then the two without an answer, and nothing at all.
+        // then the two without a response, and nothing at all.
         let mut times = Histograms::default();
         (0..98).for_each(|_| times.response.record_ns(10_000_000));
         (0..2).for_each(|_| times.response.record_ns(60_000_000));
-        let kept = Kept {
+        let kept = ObjectiveInput {
             planned: 10_000,
             ok: 9_995,
             times: &times,
@@ -316,14 +322,14 @@ mod tests {
         assert!((burden("p50<20ms,p99<50ms").amount - 1.2).abs() < 0.01);
         assert!((burden("p50<20ms,errors<0.025%").amount - 2.0).abs() < 1e-9);
         (0..2).for_each(|_| times.response_at_least.record_ns(60_000_000));
-        let bounded = Kept {
+        let bounded = ObjectiveInput {
             planned: 1_000,
             ok: 1_000,
             times: &times,
         };
         let objective: Objective = "p99<50ms,errors<1%".parse().unwrap();
         assert!(objective.burden(&bounded).unwrap().at_least);
-        let nothing = Kept {
+        let nothing = ObjectiveInput {
             planned: 0,
             ok: 0,
             times: &Histograms::default(),

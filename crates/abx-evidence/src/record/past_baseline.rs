@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::finding::Finding;
-use crate::record::{AnswerRecord, SubjectRecord};
+use crate::record::{ResponseRecord, SubjectRecord};
 
 /// The subject of an older record that this study is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,14 +28,15 @@ pub struct PastBaseline {
 pub struct PastMeasurement {
     /// The load's name in the new study.
     pub load: String,
-    /// Verified answers per second in each block, all above zero.
+    /// Verified responses per second in each block, all above zero.
     pub throughputs_per_s: Vec<f64>,
     /// Whether the generator was its limit.
     pub is_generator_bound: bool,
     /// Requests that were due in an open loop, when it answered all of them.
     pub kept_up_with: Option<u64>,
     /// What it answered before the load, in the order of the requests.
-    pub answers: Vec<AnswerRecord>,
+    #[serde(rename = "answers")]
+    pub responses: Vec<ResponseRecord>,
     /// What made its throughput a bound then, and what else the machine did.
     pub findings: Vec<Finding>,
     /// What was measured beside it in the same blocks, and might be again now.
@@ -58,6 +59,6 @@ pub struct PastReference {
     /// Another subject, as it was then; `None` for the server that does nothing, of which
     /// the generator's ceiling is known.
     pub subject: Option<SubjectRecord>,
-    /// Verified answers per second in each block, all above zero.
+    /// Verified responses per second in each block, all above zero.
     pub throughputs_per_s: Vec<f64>,
 }

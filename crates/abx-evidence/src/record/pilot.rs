@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Interleave {
     /// Short slices of each in random order.
     Slices,
-    /// One long stretch of each in random order.
+    /// One long interval of each in random order.
     Trials,
 }
 
@@ -80,7 +80,8 @@ pub struct PilotSubject {
     pub settled: bool,
     /// The share of one processor that it used in the slice after its own, the
     /// first tenth left out; `None` when that cannot be read.
-    pub lingering: Option<f64>,
+    #[serde(rename = "lingering")]
+    pub background_cpu: Option<f64>,
     /// How it failed under this load, under which it was then not measured; absent when
     /// it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +93,7 @@ pub struct PilotSubject {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub opening_ns: u64,
     /// What a slice took beyond its length, a mean: load goes on at its edges until each
-    /// connection has had an answer. 0 where that was not looked at.
+    /// connection has had a response. 0 where that was not looked at.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub switch_ns: u64,
 }

@@ -68,9 +68,10 @@ impl InUse {
     /// The one of two that is nearer to its limit.
     #[must_use]
     pub fn nearer(self, other: InUse) -> InUse {
-        match self.share() >= other.share() {
-            true => self,
-            false => other,
+        if self.share() >= other.share() {
+            self
+        } else {
+            other
         }
     }
 }
@@ -78,7 +79,7 @@ impl InUse {
 /// How fast one processor was before and after a block, by work that is always
 /// the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Canary {
+pub struct Calibration {
     /// The processor.
     pub cpu: usize,
     /// Processor time of the work before the loads; `None` when it was not done.

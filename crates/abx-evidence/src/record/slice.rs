@@ -19,13 +19,13 @@ pub struct SliceRecord {
     /// The connections that have a part in it, where these may not be all that send: in a
     /// slice that ends by a number of requests.
     pub clocks: Option<u64>,
-    /// Verified answers within the connections' time: what throughput counts.
+    /// Verified responses within the connections' time: what throughput counts.
     pub clocked: u64,
     /// Attempts; the sum of the outcomes.
     pub sent: u64,
-    /// Whole answers.
+    /// Whole responses.
     pub completed: u64,
-    /// Verified answers.
+    /// Verified responses.
     pub ok: u64,
     /// All outcomes.
     pub outcomes: Outcomes,
@@ -48,7 +48,7 @@ pub struct SliceRecord {
     /// TLS handshakes that resumed an earlier session, of those that requests waited for
     /// which count; `None` where no such request waited for one.
     pub resumed: Option<u64>,
-    /// Whole answers that ended a connection which was to be kept, wherever in the slice.
+    /// Whole responses that ended a connection which was to be kept, wherever in the slice.
     pub closing: u64,
     /// Connections that had died since the last slice and were opened again before this one.
     pub reopened: u64,
@@ -58,7 +58,7 @@ pub struct SliceRecord {
     pub silent: u64,
     /// The sum of response times.
     pub response_ns_sum: u64,
-    /// Where the time of a random sample of the whole answers went.
+    /// Where the time of a random sample of the whole responses went.
     pub phases: PhaseSums,
     /// Processor time of the subject; `None` when not readable.
     pub server_cpu_ns: Option<u64>,
@@ -77,7 +77,7 @@ pub struct SliceRecord {
     pub services_thread_ns: Vec<Option<u64>>,
     /// Processor time of the generator's threads, without what they waited awake.
     pub generator_cpu_ns: u64,
-    /// Processor time in which they waited awake for answers.
+    /// Processor time in which they waited awake for responses.
     pub waiting_awake_ns: u64,
     /// Processor time of the busiest of them, without what it waited awake.
     pub busiest_worker_ns: u64,
@@ -94,8 +94,8 @@ pub struct SliceRecord {
     pub busy_ns: Option<u64>,
     /// Wall time over which the four readings above were taken.
     pub window_ns: u64,
-    /// Whether it ended early because no connection got an answer any more.
-    pub stopped_answering: bool,
+    /// Whether it ended early because no connection got a response any more.
+    pub stopped_responding: bool,
 }
 
 impl SliceRecord {
@@ -143,7 +143,7 @@ impl SliceRecord {
             generator_steal_ns: None,
             busy_ns: None,
             window_ns: slice.wall_ns,
-            stopped_answering: slice.stopped_answering,
+            stopped_responding: slice.stopped_responding,
         }
     }
 }

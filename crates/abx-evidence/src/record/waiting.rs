@@ -1,9 +1,9 @@
-//! How the generator waited for answers.
+//! How the generator waited for responses.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a worker thread waits for answers.
+/// How a worker thread waits for responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {

@@ -12,7 +12,7 @@ use crate::view::StudyView;
 pub struct Ceiling {
     /// The load's name.
     pub load: String,
-    /// Verified answers per second of a server that does nothing.
+    /// Verified responses per second of a server that does nothing.
     pub throughput_per_s: f64,
     /// The share of one processor that the generator's busiest thread used.
     pub generator_busy: Option<f64>,

@@ -13,9 +13,9 @@ pub(crate) struct FaultView<'a> {
 /// What one fault did to one subject in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FaultToll {
-    /// Requests without a right answer.
+    /// Requests without a correct response.
     pub(crate) lost: u64,
-    /// Requests whose right answer was late.
+    /// Requests whose correct response was late.
     pub(crate) delayed: u64,
     /// Requests that were lost or delayed before it was done.
     pub(crate) before: u64,

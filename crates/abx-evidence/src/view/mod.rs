@@ -153,7 +153,7 @@ impl<'a> SubjectView<'a> {
             .map(|(block, part)| BlockView::of(study, load, block, part, subject))
             .collect();
         let none = Sums::none();
-        let sums = { blocks.iter() }.fold(none, |all, block| all.plus(&block.sums));
+        let sums = blocks.iter().fold(none, |all, block| all.plus(&block.sums));
         SubjectView {
             study,
             load,
@@ -163,18 +163,18 @@ impl<'a> SubjectView<'a> {
         }
     }
 
-    /// Verified answers per second; `None` when there was no load.
+    /// Verified responses per second; `None` when there was no load.
     pub(crate) fn throughput(&self) -> Option<f64> {
         self.sums.throughput(&self.load.settings)
     }
 
-    /// Verified answers per second in each block; 0 in a block in which it was not
-    /// loaded, or gave no verified answer.
+    /// Verified responses per second in each block; 0 in a block in which it was not
+    /// loaded, or gave no verified response.
     ///
     /// Method: as for a comparison, connections × ok ÷ the connections' time, both
     /// summed over the block's slices (docs/statistics.md, section 2).
     pub(crate) fn block_throughputs(&self) -> Vec<f64> {
-        let each = { self.blocks.iter() }.map(BlockView::throughput);
+        let each = self.blocks.iter().map(BlockView::throughput);
         each.map(Option::unwrap_or_default).collect()
     }
 
@@ -198,9 +198,12 @@ impl<'a> SubjectView<'a> {
     #[must_use]
     pub fn has_failed(&self) -> bool {
         let in_pilot = self.load.failure_in_pilot(self.subject).is_some();
-        let in_blocks = self.sums.stopped_answering > 0;
-        let at_start = { self.study.failed_starts() }.any(|one| one.subject == self.subject);
-        in_pilot || in_blocks || at_start || self.warm_ups().any(|slice| slice.stopped_answering)
+        let in_blocks = self.sums.stopped_responding > 0;
+        let at_start = self
+            .study
+            .failed_starts()
+            .any(|one| one.subject == self.subject);
+        in_pilot || in_blocks || at_start || self.warm_ups().any(|slice| slice.stopped_responding)
     }
 
     /// Times of all blocks together; `None` when none were counted.
@@ -260,7 +263,7 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// Verified answers per second; `None` when there was no load.
+    /// Verified responses per second; `None` when there was no load.
     pub(crate) fn throughput(&self) -> Option<f64> {
         self.sums.throughput(&self.load.settings)
     }

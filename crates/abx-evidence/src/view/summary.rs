@@ -26,13 +26,13 @@ pub struct Summary {
     pub subject: String,
     /// Under which load.
     pub load: String,
-    /// Verified answers per second; `None` when there was no load.
+    /// Verified responses per second; `None` when there was no load.
     pub throughput_per_s: Option<f64>,
     /// Response times of all blocks together.
     pub response_time_us: Times,
     /// Service times of all blocks together.
     pub service_time_us: Times,
-    /// Where the time of a random sample of the whole answers went, all blocks
+    /// Where the time of a random sample of the whole responses went, all blocks
     /// together; `None` when none was drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<PhaseTimes>,
@@ -44,9 +44,9 @@ pub struct Summary {
     /// was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handshakes_resumed: Option<f64>,
-    /// The subject's processor time for each whole answer; `None` when not readable.
+    /// The subject's processor time for each whole response; `None` when not readable.
     pub server_cpu_us_per_request: Option<f64>,
-    /// Context switches of the subject for each whole answer; `None` when not readable.
+    /// Context switches of the subject for each whole response; `None` when not readable.
     pub server_switches_per_request: Option<f64>,
     /// The share of its processors that the subject used.
     pub server_busy: Option<f64>,
@@ -60,7 +60,7 @@ pub struct Summary {
     /// The memory after the load, shared pages counted once, the median over
     /// blocks; `None` when not readable.
     pub pss_bytes: Option<u64>,
-    /// From start to first right answer, the median over blocks, in seconds.
+    /// From start to first correct response, the median over blocks, in seconds.
     pub ready_s: Option<f64>,
     /// For how long it was loaded in all, in seconds. A stall that comes less
     /// often than three times within this may not have been seen.
@@ -73,7 +73,7 @@ pub struct Summary {
     pub lateness_us: Times,
     /// For how long the generator did not look at its clock while it had work.
     pub loop_lag_us: Times,
-    /// Verified answers.
+    /// Verified responses.
     pub ok: u64,
     /// All outcomes.
     pub outcomes: Outcomes,
@@ -82,7 +82,7 @@ pub struct Summary {
     pub wrong_statuses: Statuses,
     /// Bytes received.
     pub bytes: u64,
-    /// Bytes received for each whole answer; `None` without one.
+    /// Bytes received for each whole response; `None` without one.
     pub bytes_per_request: Option<f64>,
     /// When listeners had broadcasts, where the load is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ pub struct StepSummary {
     /// One of its failures, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
-    /// From when it was due to the last byte of its answer.
+    /// From when it was due to the last byte of its response.
     pub response_time_us: Times,
 }
 
@@ -117,7 +117,7 @@ pub struct StepSummary {
 pub struct ServiceUse {
     /// Its name.
     pub service: String,
-    /// Its processor time for each of the subject's whole answers; `None` when not readable.
+    /// Its processor time for each of the subject's whole responses; `None` when not readable.
     pub cpu_us_per_request: Option<f64>,
     /// The share of the servers' processors that it used.
     pub busy: Option<f64>,

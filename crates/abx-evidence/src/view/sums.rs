@@ -44,7 +44,7 @@ pub(crate) struct Sums {
     pub(crate) steal_ns: Option<u64>,
     pub(crate) generator_steal_ns: Option<u64>,
     pub(crate) busy_ns: Option<u64>,
-    pub(crate) stopped_answering: u64,
+    pub(crate) stopped_responding: u64,
 }
 
 impl From<&SliceRecord> for Sums {
@@ -83,7 +83,7 @@ impl From<&SliceRecord> for Sums {
             steal_ns: slice.steal_ns,
             generator_steal_ns: slice.generator_steal_ns,
             busy_ns: slice.busy_ns,
-            stopped_answering: u64::from(slice.stopped_answering),
+            stopped_responding: u64::from(slice.stopped_responding),
         }
     }
 }
@@ -153,7 +153,7 @@ impl Sums {
             steal_ns: both(self.steal_ns, other.steal_ns),
             generator_steal_ns: both(self.generator_steal_ns, other.generator_steal_ns),
             busy_ns: both(self.busy_ns, other.busy_ns),
-            stopped_answering: self.stopped_answering + other.stopped_answering,
+            stopped_responding: self.stopped_responding + other.stopped_responding,
         }
     }
 
@@ -162,13 +162,13 @@ impl Sums {
         self.services_cpu_ns.iter().copied().sum()
     }
 
-    /// Whole answers over whole slices: what is read at a slice's edges holds
+    /// Whole responses over whole slices: what is read at a slice's edges holds
     /// its discarded part too.
     pub(crate) fn all_completed(&self) -> u64 {
         self.outcomes.completed() + self.discarded.completed()
     }
 
-    /// Verified answers per second; see [`throughput_per_s`].
+    /// Verified responses per second; see [`throughput_per_s`].
     pub(crate) fn throughput(&self, settings: &LoadSettings) -> Option<f64> {
         let senders = settings.exchange.senders(settings.connections);
         let connections = self.clocks.unwrap_or(senders.into());

@@ -56,7 +56,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
     let services = (vec(reading(), 0..3), vec(reading(), 0..3));
     (numbers, readings, named, services)
         .prop_map(|(numbers, readings, named, services)| {
-            let (subject, outcomes, discarded, phases, stopped_answering) = named;
+            let (subject, outcomes, discarded, phases, stopped_responding) = named;
             SliceRecord {
                 subject,
                 measured_ns: numbers[0],
@@ -97,7 +97,7 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 generator_steal_ns: readings[5],
                 busy_ns: readings[6],
                 window_ns: numbers[19],
-                stopped_answering,
+                stopped_responding,
             }
         })
         .boxed()
@@ -220,13 +220,13 @@ fn histograms() -> BoxedStrategy<Histograms> {
         .boxed()
 }
 
-/// A course of stretches with and without answers.
+/// A course of intervals with and without responses.
 fn course() -> BoxedStrategy<Course> {
     vec((0_u64..1 << 40, option::of(1_u64..1 << 30)), 0..4)
-        .prop_map(|stretches| {
-            let (ok, p50_us): (Vec<u64>, Vec<Option<u64>>) = stretches.into_iter().unzip();
+        .prop_map(|intervals| {
+            let (ok, p50_us): (Vec<u64>, Vec<Option<u64>>) = intervals.into_iter().unzip();
             Course {
-                stretch_ns: 100_000_000,
+                interval_ns: 100_000_000,
                 until_ns: ok.len() as u64 * 100_000_000,
                 failed: ok.iter().map(|count| count / 2).collect(),
                 p90_us: p50_us.clone(),

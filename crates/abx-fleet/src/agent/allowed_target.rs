@@ -51,9 +51,10 @@ impl FromStr for AllowedTarget {
             Some(prefix) => prefix.parse().map_err(|_| wrong())?,
             None => bits,
         };
-        match prefix <= bits {
-            true => Ok(AllowedTarget { network, prefix }),
-            false => Err(wrong()),
+        if prefix <= bits {
+            Ok(AllowedTarget { network, prefix })
+        } else {
+            Err(wrong())
         }
     }
 }

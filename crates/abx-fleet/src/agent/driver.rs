@@ -10,7 +10,7 @@ use std::time::Duration;
 use abx_engine::schedule::PerSecond;
 use abx_engine::{
     AwaitedConnections, AwaitedResponses, Engine, EngineError, EnginePlan, OpenReport, PoolId,
-    SliceNews, Stopper, ToldStretch,
+    ReportedInterval, SliceEvent, Stopper,
 };
 use abx_evidence::{Measured, SliceTally};
 use abx_sys::Nanos;
@@ -19,7 +19,7 @@ use super::opening_pace::OpeningPace;
 use crate::finals::{Author, Counted, Final, save};
 use crate::message::{AgentTask, TaskProgress, TaskResult, Working, bytes};
 
-/// So many stretches are told in one message, at most.
+/// So many intervals are told in one message, at most.
 const TOLD_AT_ONCE: usize = 50;
 /// So many are kept for who has not asked for a while.
 const TOLD_KEPT: usize = 1_000;
@@ -47,7 +47,7 @@ struct Desk {
 struct DeskState {
     progress: TaskProgress,
     /// Stretches that nobody has asked for yet, and how many there were before them.
-    stretches: VecDeque<ToldStretch>,
+    intervals: VecDeque<ReportedInterval>,
     told_before: u64,
     /// The text of the last result; `None` while it is worked at.
     result: Option<Arc<str>>,
@@ -144,7 +144,7 @@ impl Driver {
         }
     }
 
-    /// What became of the last order; waits for it for a moment. So many stretches were told
+    /// What became of the last order; waits for it for a moment. So many intervals were told
     /// already.
     pub fn state(&self, within: Duration, told: u64) -> OrderState {
         let state = self.desk.state();
@@ -157,13 +157,13 @@ impl Driver {
         if let Some(result) = &state.result {
             return OrderState::Done(Arc::clone(result));
         }
-        while state.told_before < told && state.stretches.pop_front().is_some() {
+        while state.told_before < told && state.intervals.pop_front().is_some() {
             state.told_before += 1;
         }
         OrderState::Working(Working {
             progress: state.progress,
             first: state.told_before,
-            stretches: { state.stretches.iter() }
+            intervals: { state.intervals.iter() }
                 .take(TOLD_AT_ONCE)
                 .cloned()
                 .collect(),
@@ -198,11 +198,11 @@ impl Drop for Driver {
 }
 
 impl DeskState {
-    /// Keeps stretches until they are asked for; who asks too late misses the oldest.
-    fn tell(&mut self, told: Vec<ToldStretch>) {
-        self.stretches.extend(told);
-        while self.stretches.len() > TOLD_KEPT {
-            self.stretches.pop_front();
+    /// Keeps intervals until they are asked for; who asks too late misses the oldest.
+    fn tell(&mut self, told: Vec<ReportedInterval>) {
+        self.intervals.extend(told);
+        while self.intervals.len() > TOLD_KEPT {
+            self.intervals.pop_front();
             self.told_before += 1;
         }
     }
@@ -310,11 +310,11 @@ impl Work {
                 let starts = Nanos(u64::try_from(starts).unwrap_or(0));
                 thread::sleep(starts.since(Nanos::now()).into());
                 let late_ns = Nanos::now().since(starts).0;
-                let mut on_news = |news| match news {
-                    SliceNews::Awaits(awaited) => tell(responses(&awaited)),
-                    SliceNews::Stretches(told) => desk.state().tell(told),
+                let mut on_event = |event| match event {
+                    SliceEvent::Awaits(awaited) => tell(responses(&awaited)),
+                    SliceEvent::Intervals(told) => desk.state().tell(told),
                 };
-                let tally = self.engine.slice_watched(id, &plan, &mut on_news)?;
+                let tally = self.engine.slice_watched(id, &plan, &mut on_event)?;
                 self.keep(pool, &tally, late_ns);
                 Ok(TaskResult::Tally {
                     tally: Box::new(tally),

@@ -165,7 +165,7 @@ pub fn slice_refusal(plan: &SlicePlan) -> Option<String> {
         }
         SliceEnd::AfterNs(_) | SliceEnd::AfterRequests(_) => None,
     };
-    length.or_else(|| interval_refusal("stretch", plan.course?.stretch_ns))
+    length.or_else(|| interval_refusal("stretch", plan.course?.interval_ns))
 }
 
 fn interval_refusal(what: &str, length_ns: u64) -> Option<String> {

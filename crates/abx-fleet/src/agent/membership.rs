@@ -11,13 +11,14 @@ use abx_sys::Nanos;
 
 use super::driver::{Driver, OrderState};
 use super::limits::slice_refusal;
-use super::{AgentNews, AgentPlan, LOOK_EVERY, reply};
+use super::{AgentEvent, AgentPlan, LOOK_EVERY, reply};
 use crate::bus::{Bus, BusError, BusMessage, Subscription};
 use crate::finals::Author;
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_RUNS, beat_subject, control_subject, join_subject};
 use crate::message::{
-    AgentAnswer, AgentOrder, AgentTask, Beat, BusyAgent, Control, Wanted, bytes, read, sha256_of,
+    AgentCommand, AgentQuery, AgentResponse, AgentTask, Beat, BusyAgent, Control, bytes, read,
+    sha256_of,
 };
 
 /// How long a question for a result waits for it.
@@ -119,7 +120,7 @@ impl<'a> Membership<'a> {
         &mut self,
         inbox: &Receiver<BusMessage>,
         stop: &AtomicBool,
-        tell: &mut dyn FnMut(AgentNews),
+        tell: &mut dyn FnMut(AgentEvent),
     ) -> MembershipEnd {
         loop {
             if stop.load(Ordering::Relaxed) {
@@ -136,7 +137,7 @@ impl<'a> Membership<'a> {
                 self.overdue_at = None;
                 if !self.driver.is_free() {
                     self.driver.stop();
-                    tell(AgentNews::Overdue);
+                    tell(AgentEvent::Overdue);
                 }
             }
             let message = inbox.recv_timeout(LOOK_EVERY);
@@ -164,18 +165,18 @@ impl<'a> Membership<'a> {
     }
 
     /// Ends what runs, waits until what it gave is saved, and answers where.
-    pub fn finish(&mut self, tell: &mut dyn FnMut(AgentNews)) -> Option<PathBuf> {
+    pub fn finish(&mut self, tell: &mut dyn FnMut(AgentEvent)) -> Option<PathBuf> {
         self.driver.finish();
         self.note_saved(tell);
         self.saved.take()
     }
 
     /// Takes note of what was saved, and tells what could not be.
-    fn note_saved(&mut self, tell: &mut dyn FnMut(AgentNews)) {
+    fn note_saved(&mut self, tell: &mut dyn FnMut(AgentEvent)) {
         for saved in self.driver.take_saved() {
             match saved {
                 Ok(file) => self.saved = Some(file),
-                Err(why) => tell(AgentNews::NotSaved { why }),
+                Err(why) => tell(AgentEvent::NotSaved { why }),
             }
         }
     }
@@ -186,10 +187,10 @@ impl<'a> Membership<'a> {
     }
 
     /// Answers one message; what the controller told everybody, if it is that.
-    fn hear(&mut self, message: &BusMessage, tell: &mut dyn FnMut(AgentNews)) -> Option<Control> {
+    fn hear(&mut self, message: &BusMessage, tell: &mut dyn FnMut(AgentEvent)) -> Option<Control> {
         if let Some(control) = read::<Control>(&message.payload) {
             if message.subject != control_subject(&self.run) {
-                if control == Control::Gathering {
+                if control == Control::Discovery {
                     self.say_busy();
                 }
                 return None;
@@ -200,43 +201,44 @@ impl<'a> Membership<'a> {
             }
             return Some(control);
         }
-        let order: AgentOrder = read(&message.payload)?;
-        let answer = match order.run == self.run {
-            true => {
-                self.heard = Instant::now();
-                self.obey(order.what, tell)
-            }
-            false => AgentAnswer::Stranger {
+        let order: AgentCommand = read(&message.payload)?;
+        let response = if order.run == self.run {
+            self.heard = Instant::now();
+            self.obey(order.what, tell)
+        } else {
+            AgentResponse::Stranger {
                 run: Some(self.run.clone()),
-            },
+            }
         };
-        reply(self.bus, message, &answer);
+        reply(self.bus, message, &response);
         None
     }
 
-    fn obey(&mut self, wanted: Wanted, tell: &mut dyn FnMut(AgentNews)) -> AgentAnswer {
+    fn obey(&mut self, wanted: AgentQuery, tell: &mut dyn FnMut(AgentEvent)) -> AgentResponse {
         match wanted {
-            Wanted::Clock => AgentAnswer::Clock {
+            AgentQuery::Clock => AgentResponse::Clock {
                 now_ns: self.plan.now_ns(),
             },
-            // It was taken already, and the answer was lost.
-            Wanted::Task { number, .. } if number == self.driver.number() => AgentAnswer::Accepted,
-            Wanted::Task { number, task } => match self.refusal(number, &task) {
+            // It was taken already, and the response was lost.
+            AgentQuery::Task { number, .. } if number == self.driver.number() => {
+                AgentResponse::Accepted
+            }
+            AgentQuery::Task { number, task } => match self.refusal(number, &task) {
                 Some(why) => {
-                    tell(AgentNews::Refuses { why: why.clone() });
-                    AgentAnswer::Refused { why }
+                    tell(AgentEvent::Refuses { why: why.clone() });
+                    AgentResponse::Refused { why }
                 }
                 None => {
                     self.note(&task);
                     self.driver.begin(number, *task);
-                    AgentAnswer::Accepted
+                    AgentResponse::Accepted
                 }
             },
-            Wanted::Leave => {
+            AgentQuery::Leave => {
                 self.is_given_up = true;
-                AgentAnswer::Accepted
+                AgentResponse::Accepted
             }
-            Wanted::Result { number, from, told } => self.result(number, from, told),
+            AgentQuery::Result { number, from, told } => self.result(number, from, told),
         }
     }
 
@@ -331,20 +333,20 @@ impl<'a> Membership<'a> {
         let timeout_ns = self.timeouts.get(&pool).copied().unwrap_or_default();
         let lead_ns = starts_ns.saturating_sub(self.plan.now_ns());
         let starts = Nanos::now().plus(Nanos(u64::try_from(lead_ns).unwrap_or(0)));
-        // As long again may be waited for who is slow, and then for the last answers.
+        // As long again may be waited for who is slow, and then for the last responses.
         let most = Nanos(length_ns.saturating_add(timeout_ns).saturating_mul(2));
         Some(starts.plus(most).plus(OVERDUE_AFTER))
     }
 
-    fn result(&self, number: u64, from: usize, told: u64) -> AgentAnswer {
+    fn result(&self, number: u64, from: usize, told: u64) -> AgentResponse {
         if number != self.driver.number() {
             let last = self.driver.number();
             let why = format!("order {number} is not known; the last one was {last}");
-            return AgentAnswer::Refused { why };
+            return AgentResponse::Refused { why };
         }
         match self.driver.state(RESULT_WITHIN, told) {
-            OrderState::Working(working) => AgentAnswer::Working(working),
-            OrderState::Done(text) => AgentAnswer::Part {
+            OrderState::Working(working) => AgentResponse::Working(working),
+            OrderState::Done(text) => AgentResponse::Part {
                 all: text.len(),
                 text: part(&text, from).to_owned(),
             },

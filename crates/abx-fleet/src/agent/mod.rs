@@ -20,7 +20,7 @@ use crate::bus::{Bus, BusError, BusMessage};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{address, agent_subject, join_subject};
 use crate::message::text::{is_name, printable};
-use crate::message::{AgentAnswer, Introduction, JoinAnswer, PROTOCOL, bytes, read};
+use crate::message::{AgentResponse, Introduction, JoinResponse, PROTOCOL, bytes, read};
 use crate::timing::FleetTiming;
 
 use limits::AgentLimits;
@@ -54,7 +54,7 @@ pub struct AgentPlan {
 
 /// What an agent tells of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentNews {
+pub enum AgentEvent {
     /// It has a part in a run.
     Joined {
         /// Its slot, from 0.
@@ -95,7 +95,7 @@ pub enum AgentNews {
 /// The first pause after a controller was not there, and the longest.
 const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// How long a controller may take to answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+const RESPONSE_WITHIN: Duration = Duration::from_secs(2);
 /// The most agents of one run.
 const SLOTS_MAX: usize = 100_000;
 /// Why a slot is not taken whose run and number this version never gives.
@@ -112,7 +112,7 @@ pub fn run_agent(
     bus: &dyn Bus,
     plan: &AgentPlan,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(AgentNews),
+    tell: &mut dyn FnMut(AgentEvent),
 ) -> Result<(), FleetError> {
     let plan = &AgentPlan {
         id: address(bus.user(), &plan.id),
@@ -126,11 +126,11 @@ pub fn run_agent(
         let saved = membership.finish(tell);
         match end {
             MembershipEnd::Stopped => break,
-            MembershipEnd::Over => tell(AgentNews::RunEnded),
-            MembershipEnd::GivenUp => tell(AgentNews::GivenUp),
+            MembershipEnd::Over => tell(AgentEvent::RunEnded),
+            MembershipEnd::GivenUp => tell(AgentEvent::GivenUp),
             MembershipEnd::ControllerLost => {
-                tell(AgentNews::ControllerLost);
-                let saved = saved.map(|file| AgentNews::Saved { file });
+                tell(AgentEvent::ControllerLost);
+                let saved = saved.map(|file| AgentEvent::Saved { file });
                 saved.into_iter().for_each(&mut *tell);
             }
         }
@@ -150,7 +150,7 @@ fn join(
     plan: &AgentPlan,
     inbox: &Receiver<BusMessage>,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(AgentNews),
+    tell: &mut dyn FnMut(AgentEvent),
 ) -> Result<Option<GivenSlot>, BusError> {
     let [first, longest] = PAUSE;
     let mut pause = first;
@@ -158,26 +158,26 @@ fn join(
     while !stop.load(Ordering::Relaxed) {
         // Orders of a run that it is no part of, or not any more.
         for message in inbox.try_iter() {
-            reply(bus, &message, &AgentAnswer::Stranger { run: None });
+            reply(bus, &message, &AgentResponse::Stranger { run: None });
         }
         let subject = join_subject(&plan.id);
-        let asked = bus.request(&subject, bytes(&introduction(plan)), ANSWER_WITHIN);
+        let asked = bus.request(&subject, bytes(&introduction(plan)), RESPONSE_WITHIN);
         if let Some(refusal) = bus.refusal() {
             return Err(refusal);
         }
-        match asked.ok().and_then(|answer| read(&answer)) {
-            Some(JoinAnswer::Joined { run, slot, slots })
+        match asked.ok().and_then(|response| read(&response)) {
+            Some(JoinResponse::Joined { run, slot, slots })
                 if is_name(&run) && slot < slots && slots <= SLOTS_MAX =>
             {
-                tell(AgentNews::Joined { slot, slots });
+                tell(AgentEvent::Joined { slot, slots });
                 return Ok(Some(GivenSlot { run, slot, slots }));
             }
-            Some(JoinAnswer::Joined { .. }) => {
+            Some(JoinResponse::Joined { .. }) => {
                 tell_once(INVALID_SLOT.to_owned(), &mut told, tell);
             }
-            Some(JoinAnswer::Refused { why }) => tell_once(printable(&why), &mut told, tell),
+            Some(JoinResponse::Refused { why }) => tell_once(printable(&why), &mut told, tell),
             // Nobody was there, it had enough others, or the bus was away.
-            Some(JoinAnswer::Full) | None => {}
+            Some(JoinResponse::Full) | None => {}
         }
         rest(pause, stop);
         pause = (pause * 2).min(longest);
@@ -186,9 +186,9 @@ fn join(
 }
 
 /// Reports why a controller does not want the agent, unless that was the last reason too.
-fn tell_once(why: String, told: &mut Option<String>, tell: &mut dyn FnMut(AgentNews)) {
+fn tell_once(why: String, told: &mut Option<String>, tell: &mut dyn FnMut(AgentEvent)) {
     if told.as_ref() != Some(&why) {
-        tell(AgentNews::NotWanted { why: why.clone() });
+        tell(AgentEvent::NotWanted { why: why.clone() });
         *told = Some(why);
     }
 }
@@ -219,11 +219,11 @@ fn rest(pause: Duration, stop: &AtomicBool) {
     }
 }
 
-/// Answers a message, when an answer is wanted.
-fn reply(bus: &dyn Bus, message: &BusMessage, answer: &AgentAnswer) {
+/// Answers a message, when a response is wanted.
+fn reply(bus: &dyn Bus, message: &BusMessage, response: &AgentResponse) {
     if let Some(reply) = &message.reply {
-        // Whoever gets no answer asks again.
-        let _ = bus.publish(reply, bytes(answer));
+        // Whoever gets no response asks again.
+        let _ = bus.publish(reply, bytes(response));
     }
 }
 

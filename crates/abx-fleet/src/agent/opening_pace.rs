@@ -35,7 +35,7 @@ impl OpeningPace {
         let Some(max) = self.rate_max else {
             return;
         };
-        let whole = { max.amount().thousandths() }.saturating_mul(part.of.into());
+        let whole = max.amount().thousandths().saturating_mul(part.of.into());
         let whole = Amount::from_thousandths(whole).unwrap_or(Amount::MAX);
         if let Ok(whole) = PerSecond::try_from(whole) {
             plan.opening_limit = Some(whole);

@@ -1,4 +1,4 @@
-//! A bus: messages by subject, requests with answers, and what may go wrong.
+//! A bus: messages by subject, requests with responses, and what may go wrong.
 
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A message comes once at most. What must not be lost is asked for again, by
 /// [`Bus::request`], until it is answered.
 pub trait Bus: Send + Sync {
-    /// Has every message on a subject given to `to`, until the answer is dropped.
+    /// Has every message on a subject given to `to`, until the response is dropped.
     ///
     /// # Errors
     /// [`BusError::Down`].
@@ -21,7 +21,7 @@ pub trait Bus: Send + Sync {
     /// [`BusError::TooLarge`], [`BusError::Down`].
     fn publish(&self, subject: &str, payload: Vec<u8>) -> Result<(), BusError>;
 
-    /// Sends, and waits for the first answer.
+    /// Sends, and waits for the first response.
     ///
     /// # Errors
     /// [`BusError`].
@@ -52,7 +52,7 @@ pub trait Bus: Send + Sync {
         ANYONE
     }
 
-    /// What the bus has refused to carry for this side: nobody is told of that by an answer.
+    /// What the bus has refused to carry for this side: nobody is told of that by a response.
     fn refusal(&self) -> Option<BusError> {
         None
     }
@@ -68,17 +68,17 @@ pub struct BusMessage {
     pub subject: String,
     /// Its bytes.
     pub payload: Vec<u8>,
-    /// Where an answer is to be sent, if one is wanted.
+    /// Where a response is to be sent, if one is wanted.
     pub reply: Option<String>,
 }
 
-/// Why a message did not come, or its answer.
+/// Why a message did not come, or its response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
     /// Nobody has subscribed.
     #[error("nobody is there")]
     NoResponders,
-    /// There was no answer in time.
+    /// There was no response in time.
     #[error("there was no answer in time")]
     Timeout,
     /// The bus does not take so many bytes.

@@ -116,7 +116,7 @@ impl Bus for LocalConnection {
             thread::sleep(within.min(CUT_TRY));
             return Err(BusError::Timeout);
         }
-        let (sender, answers) = channel();
+        let (sender, responses) = channel();
         let number = self.bus.numbers.fetch_add(1, Ordering::Relaxed);
         let reply = format!("answers.{number}");
         let _subscription = self.subscribe(&reply, sender)?;
@@ -128,8 +128,8 @@ impl Bus for LocalConnection {
         if self.bus.deliver(&message) == 0 {
             return Err(BusError::NoResponders);
         }
-        match answers.recv_timeout(within) {
-            Ok(answer) => Ok(answer.payload),
+        match responses.recv_timeout(within) {
+            Ok(response) => Ok(response.payload),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 Err(BusError::Timeout)
             }

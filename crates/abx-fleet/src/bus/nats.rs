@@ -59,7 +59,9 @@ impl NatsBus {
             Some(file) => Some(read_credentials(file)?),
             None => own_credentials(&address),
         };
-        let user = { credentials.as_ref() }.map_or(ANYONE.to_owned(), |(user, _)| word(user));
+        let user = credentials
+            .as_ref()
+            .map_or(ANYONE.to_owned(), |(user, _)| word(user));
         // SUBTLE: the client looks the name up again, in the way that this call sets for a
         // static program.
         names::look_up(address.host(), address.port()).map_err(|why| down(&why))?;
@@ -110,8 +112,10 @@ impl NatsBus {
 impl Bus for NatsBus {
     fn subscribe(&self, subject: &str, to: Sender<BusMessage>) -> Result<Subscription, BusError> {
         let subscribed = self.client.subscribe(subject.to_owned());
-        let mut subscriber =
-            { self.runtime.block_on(subscribed) }.map_err(|why| BusError::Down(why.to_string()))?;
+        let mut subscriber = self
+            .runtime
+            .block_on(subscribed)
+            .map_err(|why| BusError::Down(why.to_string()))?;
         let task = self.runtime.spawn(async move {
             while let Some(message) = subscriber.next().await {
                 let message = BusMessage {
@@ -146,7 +150,7 @@ impl Bus for NatsBus {
             .timeout(Some(within));
         let asked = self.client.send_request(subject.to_owned(), request);
         match self.runtime.block_on(asked) {
-            Ok(answer) => Ok(answer.payload.to_vec()),
+            Ok(response) => Ok(response.payload.to_vec()),
             Err(error) => Err(match error.kind() {
                 RequestErrorKind::NoResponders => BusError::NoResponders,
                 RequestErrorKind::TimedOut => BusError::Timeout,
@@ -195,9 +199,10 @@ impl Bus for NatsBus {
 impl NatsBus {
     fn check(&self, payload: &[u8]) -> Result<(), BusError> {
         let (bytes, max) = (payload.len(), self.payload_max());
-        match bytes > max {
-            true => Err(BusError::TooLarge { bytes, max }),
-            false => Ok(()),
+        if bytes > max {
+            Err(BusError::TooLarge { bytes, max })
+        } else {
+            Ok(())
         }
     }
 }
@@ -217,7 +222,7 @@ pub fn inbox(user: &str) -> String {
     format!("_INBOX.{user}")
 }
 
-/// Keeps the first refusal that the server tells of. An answer that came too late for it is
+/// Keeps the first refusal that the server tells of. A response that came too late for it is
 /// none: whoever has asked asks again.
 fn keep_refusal(
     refused: Arc<OnceLock<String>>,

@@ -9,19 +9,19 @@ use std::time::Duration;
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
     AwaitedConnections, EngineError, LoadGenerator, LoadPart, LoadPlan, OpenReport, PoolId,
-    SliceEnd, SliceNews, SlicePlan, Stopper, ToldStretch,
+    ReportedInterval, SliceEnd, SliceEvent, SlicePlan, Stopper,
 };
 use abx_evidence::record::{FleetRecord, OnLoss};
 use abx_evidence::{Measured, SliceTally};
 use abx_sys::Nanos;
 
 use super::deadline::OrderAllowance;
-use super::gathering::Gathering;
+use super::discovery::Discovery;
 use super::line::{Line, RunBus, now_ns};
+use super::liveness::{Liveness, Loss};
 use super::member::{Member, SliceOfMember};
-use super::plan::{FleetNews, FleetPlan, TellFleet};
+use super::plan::{FleetEvent, FleetPlan, TellFleet};
 use super::progress::{awaited_connections, awaited_responses};
-use super::roll_call::{Loss, RollCall};
 use crate::bus::Bus;
 use crate::fleet_error::FleetError;
 use crate::message::{AgentTask, Control, TaskProgress, TaskResult, Working, bytes, sha256_of};
@@ -30,7 +30,7 @@ use crate::message::{AgentTask, Control, TaskProgress, TaskResult, Working, byte
 pub struct Fleet {
     bus: RunBus,
     members: Vec<Member>,
-    roll: RollCall,
+    roll: Liveness,
     stopper: Stopper,
     /// The number of the last order.
     orders: u64,
@@ -103,15 +103,17 @@ impl Fleet {
             bus,
             run: run.to_owned(),
         };
-        let members = Gathering::members(&bus, plan, is_stopped, tell).inspect_err(|_| {
+        let members = Discovery::members(&bus, plan, is_stopped, tell).inspect_err(|_| {
             // Those who came wait for somebody else.
             bus.tell(Control::End);
             bus.bus.flush();
         })?;
         let count = members.len();
-        let agents = { members.iter().enumerate() }
+        let agents = members
+            .iter()
+            .enumerate()
             .map(|(slot, one)| (one.introduction.id.clone(), called(one, slot, count)));
-        let roll = RollCall::begin(&bus.bus, run, agents.collect(), plan.timing, tell)?;
+        let roll = Liveness::begin(&bus.bus, run, agents.collect(), plan.timing, tell)?;
         let bounds = members.iter().map(|one| one.clock.bound_ns);
         let slowest = Duration::from_nanos(bounds.max().unwrap_or_default() * 2);
         let [shortest, longest] = LEAD;
@@ -136,7 +138,7 @@ impl Fleet {
     fn each<T: Send>(
         &self,
         ask: impl Fn(&Line, &mut dyn FnMut(Working)) -> Result<T, FleetError> + Sync,
-        on_progress: &mut dyn FnMut(&[TaskProgress], Vec<ToldStretch>),
+        on_progress: &mut dyn FnMut(&[TaskProgress], Vec<ReportedInterval>),
     ) -> Results<T> {
         let mut progress = vec![TaskProgress::Nothing; self.members.len()];
         let mut ended: Results<T> = Vec::with_capacity(self.members.len());
@@ -165,7 +167,7 @@ impl Fleet {
                 match report {
                     Report::Working(slot, one) => {
                         progress[slot] = one.progress;
-                        on_progress(&progress, one.stretches);
+                        on_progress(&progress, one.intervals);
                     }
                     Report::Ended(slot, result) => {
                         let is_lost = matches!(&result, Err(FleetError::Lost { .. }));
@@ -238,17 +240,19 @@ impl Fleet {
 
     fn check(&self) -> Result<(), EngineError> {
         match &self.broken {
-            Some(why) => Err(EngineError::Elsewhere(why.clone().into())),
+            Some(why) => Err(EngineError::ForeignCpu(why.clone().into())),
             None => Ok(()),
         }
     }
 
     /// How long requests of a pool may take.
     fn timeout(&self, pool: u64) -> Duration {
-        { self.loads.get(&pool) }.map_or(Duration::ZERO, |load| load.timeout)
+        self.loads
+            .get(&pool)
+            .map_or(Duration::ZERO, |load| load.timeout)
     }
 
-    fn next_order(&mut self) -> u64 {
+    fn next_command(&mut self) -> u64 {
         self.orders += 1;
         self.orders
     }
@@ -261,7 +265,7 @@ impl Fleet {
         on_wait: &mut dyn FnMut(AwaitedConnections),
     ) -> Result<OpenReport, EngineError> {
         self.check()?;
-        let order = self.next_order();
+        let order = self.next_command();
         let timeout = load.timeout.saturating_add(load.opening_gap);
         let allowance = OrderAllowance {
             connections: load.connections,
@@ -395,7 +399,7 @@ impl LoadGenerator for Fleet {
     fn arm(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<(), EngineError> {
         self.check()?;
         self.read_clocks()?;
-        let order = self.next_order();
+        let order = self.next_command();
         let starts_ns = now_ns() + i64::try_from(self.lead.as_nanos()).unwrap_or(i64::MAX);
         let ask = |line: &Line, _: &mut dyn FnMut(Working)| {
             let task = AgentTask::Slice {
@@ -431,7 +435,7 @@ impl LoadGenerator for Fleet {
         &mut self,
         pool: PoolId,
         plan: &SlicePlan,
-        on_news: &mut dyn FnMut(SliceNews),
+        on_event: &mut dyn FnMut(SliceEvent),
     ) -> Result<SliceTally, EngineError> {
         let is_this = |armed: &Armed| armed.pool == pool && armed.plan == *plan;
         if !self.armed.as_ref().is_some_and(is_this) {
@@ -450,11 +454,11 @@ impl LoadGenerator for Fleet {
             TaskResult::Tally { tally, late_ns } => Ok((tally, late_ns)),
             _ => Err(line.nonsense()),
         };
-        let results = self.each(ask, &mut |all, stretches| {
-            let awaited = awaited_responses(all).map(SliceNews::Awaits);
-            awaited.into_iter().for_each(&mut *on_news);
-            if !stretches.is_empty() {
-                on_news(SliceNews::Stretches(stretches));
+        let results = self.each(ask, &mut |all, intervals| {
+            let awaited = awaited_responses(all).map(SliceEvent::Awaits);
+            awaited.into_iter().for_each(&mut *on_event);
+            if !intervals.is_empty() {
+                on_event(SliceEvent::Intervals(intervals));
             }
         });
         let mut sum: Option<SliceTally> = None;
@@ -496,7 +500,7 @@ impl LoadGenerator for Fleet {
         if self.broken.is_some() {
             return;
         }
-        let order = self.next_order();
+        let order = self.next_command();
         let pool = pool.number();
         let allowance =
             OrderAllowance::new(&self.stopper, Some(Duration::ZERO), self.timeout(pool));
@@ -516,10 +520,10 @@ impl LoadGenerator for Fleet {
         self.check()?;
         let length = bytes(record).len();
         if length + ORDER_BYTES > self.bus.bus.payload_max() {
-            (self.tell)(FleetNews::NotSaved { bytes: length });
+            (self.tell)(FleetEvent::NotSaved { bytes: length });
             return Ok(());
         }
-        let order = self.next_order();
+        let order = self.next_command();
         let allowance = OrderAllowance::new(&self.stopper, Some(Duration::ZERO), Duration::ZERO);
         let results = self.each(
             |line, tell| {
@@ -576,5 +580,5 @@ fn opening_gap(plan: &LoadPlan, agents: u32) -> Duration {
 }
 
 fn elsewhere(error: FleetError) -> EngineError {
-    EngineError::Elsewhere(Box::new(error))
+    EngineError::ForeignCpu(Box::new(error))
 }

@@ -7,18 +7,18 @@ use std::time::Duration;
 use abx_sys::Nanos;
 
 use super::deadline::{OrderAllowance, OrderDeadline, STILL_WORKING};
-use super::roll_call::RollCall;
+use super::liveness::Liveness;
 use crate::bus::{Bus, BusError};
 use crate::clock::{CLOCK_READINGS, ClockOffset, ClockReading};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{agent_subject, control_subject};
 use crate::message::text::printable;
 use crate::message::{
-    AgentAnswer, AgentOrder, AgentTask, Control, TaskResult, Wanted, Working, bytes, read,
+    AgentCommand, AgentQuery, AgentResponse, AgentTask, Control, TaskResult, Working, bytes, read,
 };
 
-/// How long an answer may take before it is asked for again.
-const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// How long a response may take before it is asked for again.
+const RESPONSE_WITHIN: Duration = Duration::from_secs(1);
 /// The pause before that where nobody was there.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -38,7 +38,7 @@ pub struct Line<'a> {
     /// The bus.
     pub bus: &'a RunBus,
     /// Who is there.
-    pub roll: &'a RollCall,
+    pub roll: &'a Liveness,
     /// The agent's slot.
     pub slot: usize,
     /// Its id.
@@ -57,25 +57,25 @@ impl RunBus {
     }
 
     /// Asks an agent once.
-    pub fn ask(&self, id: &str, what: Wanted) -> Result<AgentAnswer, BusError> {
-        let order = AgentOrder {
+    pub fn ask(&self, id: &str, what: AgentQuery) -> Result<AgentResponse, BusError> {
+        let order = AgentCommand {
             run: self.run.clone(),
             what,
         };
         let subject = agent_subject(id);
-        let answer = self.bus.request(&subject, bytes(&order), ANSWER_WITHIN)?;
+        let response = self.bus.request(&subject, bytes(&order), RESPONSE_WITHIN)?;
         // Whoever speaks another language will be asked again, and be lost.
-        read(&answer).ok_or(BusError::Timeout)
+        read(&response).ok_or(BusError::Timeout)
     }
 
     /// Reads an agent's clock.
     ///
     /// # Errors
-    /// An answer that is not a time.
+    /// A response that is not a time.
     pub fn read_clock(&self, id: &str) -> Result<ClockReading, BusError> {
         let asked_ns = now_ns();
-        match self.ask(id, Wanted::Clock)? {
-            AgentAnswer::Clock { now_ns: said_ns } => Ok(ClockReading {
+        match self.ask(id, AgentQuery::Clock)? {
+            AgentResponse::Clock { now_ns: said_ns } => Ok(ClockReading {
                 asked_ns,
                 said_ns,
                 came_ns: now_ns(),
@@ -87,7 +87,7 @@ impl RunBus {
     /// What an agent's clock says, before anybody watches whether it is there.
     ///
     /// # Errors
-    /// The first answer that is missing.
+    /// The first response that is missing.
     pub fn clock_offset(&self, id: &str) -> Result<ClockOffset, BusError> {
         let readings = (0..CLOCK_READINGS).map(|_| self.read_clock(id));
         let readings = readings.collect::<Result<Vec<_>, _>>()?;
@@ -96,23 +96,23 @@ impl RunBus {
 }
 
 impl Line<'_> {
-    /// Asks until there is an answer.
+    /// Asks until there is a response.
     ///
     /// # Errors
     /// [`FleetError::Lost`] when there is none, [`FleetError::Bus`] when it cannot be asked.
-    fn ask(&self, what: &Wanted) -> Result<AgentAnswer, FleetError> {
+    fn ask(&self, what: &AgentQuery) -> Result<AgentResponse, FleetError> {
         loop {
             // Before it is asked: who was lost does not come back.
             if let Some(loss) = self.roll.lost(self.slot) {
                 return Err(self.lost(loss.how));
             }
             match self.bus.ask(self.id, what.clone()) {
-                Ok(AgentAnswer::Stranger { .. }) => {
+                Ok(AgentResponse::Stranger { .. }) => {
                     return Err(self.lost("it has left the run".to_owned()));
                 }
-                Ok(answer) => {
+                Ok(response) => {
                     self.roll.hears(self.slot);
-                    return Ok(answer);
+                    return Ok(response);
                 }
                 Err(error @ BusError::TooLarge { .. }) => return Err(error.into()),
                 Err(_) => {}
@@ -144,9 +144,9 @@ impl Line<'_> {
     /// [`FleetError::Refused`], [`FleetError::Lost`], [`FleetError::Bus`].
     pub fn deliver(&self, number: u64, task: AgentTask) -> Result<(), FleetError> {
         let task = Box::new(task);
-        match self.ask(&Wanted::Task { number, task })? {
-            AgentAnswer::Accepted => Ok(()),
-            AgentAnswer::Refused { why } => Err(self.refused(why)),
+        match self.ask(&AgentQuery::Task { number, task })? {
+            AgentResponse::Accepted => Ok(()),
+            AgentResponse::Refused { why } => Err(self.refused(why)),
             _ => Err(self.nonsense()),
         }
     }
@@ -171,17 +171,17 @@ impl Line<'_> {
                 deadline.note_stop();
             }
             let from = whole.len();
-            match self.ask(&Wanted::Result { number, from, told })? {
-                AgentAnswer::Working(_) if deadline.has_passed() => {
+            match self.ask(&AgentQuery::Result { number, from, told })? {
+                AgentResponse::Working(_) if deadline.has_passed() => {
                     return Err(self.lost(STILL_WORKING.to_owned()));
                 }
-                AgentAnswer::Working(working) => {
+                AgentResponse::Working(working) => {
                     deadline.note_progress(&working.progress);
                     // Those that it had to forget are gone.
-                    told = working.first + working.stretches.len() as u64;
+                    told = working.first + working.intervals.len() as u64;
                     on_progress(working);
                 }
-                AgentAnswer::Part { all, text } => {
+                AgentResponse::Part { all, text } => {
                     if !is_next_part(whole.len(), all, text.len()) {
                         return Err(self.nonsense());
                     }
@@ -190,7 +190,7 @@ impl Line<'_> {
                         break;
                     }
                 }
-                AgentAnswer::Refused { why } => return Err(self.refused(why)),
+                AgentResponse::Refused { why } => return Err(self.refused(why)),
                 _ => return Err(self.nonsense()),
             }
         }

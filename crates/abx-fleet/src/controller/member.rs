@@ -4,7 +4,7 @@ use abx_evidence::SliceTally;
 use abx_evidence::record::AgentRecord;
 use abx_sys::machine::loopback;
 
-use super::roll_call::Loss;
+use super::liveness::Loss;
 use crate::clock::ClockOffset;
 use crate::message::Introduction;
 use crate::pace::{LATE, PaceSums};
@@ -73,7 +73,9 @@ impl Member {
     pub fn note_slice(&mut self, slice: &SliceOfMember) {
         self.slices += 1;
         self.late_ns_max = self.late_ns_max.max(slice.late_ns);
-        let is_late = { slice.length_ns }.is_some_and(|length| slice.late_ns > length / LATE);
+        let is_late = slice
+            .length_ns
+            .is_some_and(|length| slice.late_ns > length / LATE);
         self.late_slices += u64::from(is_late);
         self.pace.note(slice.tally, slice.is_open);
     }

@@ -1,12 +1,12 @@
 //! A controller: it gathers agents, and has them make one load together.
 
 mod deadline;
+mod discovery;
 pub mod fleet;
-mod gathering;
 mod line;
+mod liveness;
 mod member;
 mod plan;
 mod progress;
-mod roll_call;
 
-pub use plan::{FleetNews, FleetPlan, TellFleet};
+pub use plan::{FleetEvent, FleetPlan, TellFleet};

@@ -22,7 +22,7 @@ pub struct FleetPlan {
 
 /// What a controller tells of its agents, each by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FleetNews {
+pub enum FleetEvent {
     /// It has a slot.
     Joined {
         /// Who.
@@ -66,4 +66,4 @@ pub enum FleetNews {
 }
 
 /// Told of agents, by several threads.
-pub type TellFleet = Arc<dyn Fn(FleetNews) + Send + Sync>;
+pub type TellFleet = Arc<dyn Fn(FleetEvent) + Send + Sync>;

@@ -10,7 +10,7 @@ pub mod build;
 pub mod subject;
 pub mod text;
 
-use abx_engine::{LoadPart, LoadPlan, SlicePlan, ToldStretch};
+use abx_engine::{LoadPart, LoadPlan, ReportedInterval, SlicePlan};
 use abx_evidence::{Measured, Outcomes, SliceTally};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ impl Introduction {
 
 /// What a controller answers to that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum JoinAnswer {
+pub enum JoinResponse {
     /// It has this slot.
     Joined {
         /// The run.
@@ -87,7 +87,7 @@ pub enum JoinAnswer {
 pub enum Control {
     /// The controller is there, and looks for agents: those of other runs say that they are
     /// busy.
-    Gathering,
+    Discovery,
     /// The controller is there.
     Alive,
     /// What runs ends now, and so does every later slice.
@@ -120,16 +120,16 @@ pub struct Beat {
 
 /// What an agent is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AgentOrder {
+pub struct AgentCommand {
     /// The run for which it is asked.
     pub run: String,
     /// What.
-    pub what: Wanted,
+    pub what: AgentQuery,
 }
 
 /// What an agent may be asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Wanted {
+pub enum AgentQuery {
     /// What its clock says.
     Clock,
     /// To do something, and to say only whether it will.
@@ -147,7 +147,7 @@ pub enum Wanted {
         number: u64,
         /// From which byte on its text is wanted.
         from: usize,
-        /// How many stretches it has told of by now.
+        /// How many intervals it has told of by now.
         told: u64,
     },
 }
@@ -194,7 +194,7 @@ pub enum AgentTask {
 
 /// What an agent answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum AgentAnswer {
+pub enum AgentResponse {
     /// What its clock says.
     Clock {
         /// In ns.
@@ -228,12 +228,12 @@ pub enum AgentAnswer {
 pub struct Working {
     /// How far it is.
     pub progress: TaskProgress,
-    /// The number of the first of these stretches among all that it tells of.
+    /// The number of the first of these intervals among all that it tells of.
     #[serde(default)]
     pub first: u64,
     /// How the load has gone lately, for whoever looks. Its result decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stretches: Vec<ToldStretch>,
+    pub intervals: Vec<ReportedInterval>,
 }
 
 /// How far an agent is.

@@ -9,7 +9,7 @@ use abx_engine::EnginePlan;
 use abx_evidence::Wait;
 use abx_evidence::record::OnLoss;
 use abx_fleet::{
-    AgentLimits, AgentNews, AgentPlan, Fleet, FleetError, FleetNews, FleetPlan, FleetTiming,
+    AgentEvent, AgentLimits, AgentPlan, Fleet, FleetError, FleetEvent, FleetPlan, FleetTiming,
     TellFleet, random_id, run_agent,
 };
 
@@ -20,7 +20,7 @@ pub(crate) const BUILD: &str = "0123456789abcdef";
 
 pub(crate) struct Agent {
     pub(crate) cut: Arc<dyn Cut>,
-    news: Arc<Mutex<Vec<AgentNews>>>,
+    event: Arc<Mutex<Vec<AgentEvent>>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -51,16 +51,16 @@ pub(crate) fn plan(name: &str) -> AgentPlan {
 impl Agent {
     pub(crate) fn start(bus: &impl TestBus, plan: AgentPlan) -> Agent {
         let (connection, cut) = bus.connect();
-        let news: Arc<Mutex<Vec<AgentNews>>> = Arc::default();
+        let event: Arc<Mutex<Vec<AgentEvent>>> = Arc::default();
         let stop: Arc<AtomicBool> = Arc::default();
-        let (told, stopped) = (Arc::clone(&news), Arc::clone(&stop));
+        let (told, stopped) = (Arc::clone(&event), Arc::clone(&stop));
         let thread = thread::spawn(move || {
             let mut tell = |one| told.lock().unwrap().push(one);
             run_agent(&*connection, &plan, &stopped, &mut tell).unwrap();
         });
         Agent {
             cut,
-            news,
+            event,
             stop,
             thread: Some(thread),
         }
@@ -73,14 +73,15 @@ impl Agent {
 
     /// Whether it has told that a controller does not want it.
     pub(crate) fn is_not_wanted(&self) -> bool {
-        let news = self.news.lock().unwrap();
-        news.iter()
-            .any(|one| matches!(one, AgentNews::NotWanted { .. }))
+        let event = self.event.lock().unwrap();
+        event
+            .iter()
+            .any(|one| matches!(one, AgentEvent::NotWanted { .. }))
     }
 
     /// Waits until it has told something.
-    pub(crate) fn tells(&self, what: &str, is_it: impl Fn(&AgentNews) -> bool) {
-        until(what, || self.news.lock().unwrap().iter().any(&is_it));
+    pub(crate) fn tells(&self, what: &str, is_it: impl Fn(&AgentEvent) -> bool) {
+        until(what, || self.event.lock().unwrap().iter().any(&is_it));
     }
 }
 
@@ -101,7 +102,7 @@ impl Drop for Agent {
 pub(crate) struct Gathered {
     pub(crate) fleet: Fleet,
     pub(crate) cut: Arc<dyn Cut>,
-    pub(crate) news: Arc<Mutex<Vec<FleetNews>>>,
+    pub(crate) event: Arc<Mutex<Vec<FleetEvent>>>,
 }
 
 pub(crate) fn gather(bus: &impl TestBus, agents: usize) -> Gathered {
@@ -123,8 +124,8 @@ pub(crate) fn gather_so(
     on_loss: OnLoss,
 ) -> Result<Gathered, FleetError> {
     let (connection, cut) = bus.connect();
-    let news: Arc<Mutex<Vec<FleetNews>>> = Arc::default();
-    let told = Arc::clone(&news);
+    let event: Arc<Mutex<Vec<FleetEvent>>> = Arc::default();
+    let told = Arc::clone(&event);
     let plan = FleetPlan {
         agents,
         build: BUILD.to_owned(),
@@ -134,7 +135,7 @@ pub(crate) fn gather_so(
     let tell: TellFleet = Arc::new(move |one| told.lock().unwrap().push(one));
     let run = random_id().unwrap();
     let fleet = Fleet::assemble(connection, &run, &plan, &|| false, &tell)?;
-    Ok(Gathered { fleet, cut, news })
+    Ok(Gathered { fleet, cut, event })
 }
 
 /// Waits so short that a test may lose an agent, and long enough to lose nobody else.

@@ -22,20 +22,20 @@ impl Controller {
     /// Gives the first agent that asks the only slot of the run `r`.
     pub(crate) fn begin(bus: &impl TestBus) -> Controller {
         let joined = json!({"Joined": {"run": "r", "slot": 0, "slots": 1}});
-        Controller::answering(bus, &[joined])
+        Controller::responding(bus, &[joined])
     }
 
     /// Gives these responses in turn to the first agent that asks for a slot.
-    pub(crate) fn answering(bus: &impl TestBus, answers: &[Value]) -> Controller {
+    pub(crate) fn responding(bus: &impl TestBus, responses: &[Value]) -> Controller {
         let (bus, _) = bus.connect();
         let (sender, inbox) = channel();
         let joins = bus.subscribe("abx.v1.join.*.*", sender).unwrap();
         let mut introduction = Value::Null;
-        for answer in answers {
+        for response in responses {
             let asked = inbox.recv_timeout(WITHIN).unwrap();
             introduction = serde_json::from_slice(&asked.payload).unwrap();
             assert_eq!(introduction["protocol"], 1);
-            bus.publish(&asked.reply.unwrap(), bytes(answer)).unwrap();
+            bus.publish(&asked.reply.unwrap(), bytes(response)).unwrap();
         }
         drop(joins);
         let agent = introduction["id"].as_str().unwrap().to_owned();
@@ -69,11 +69,11 @@ impl Controller {
     pub(crate) fn result(&self, number: u64) -> String {
         let deadline = Instant::now() + WITHIN;
         loop {
-            let answer = self.state(number);
-            if answer.contains("Part") {
-                return answer;
+            let response = self.state(number);
+            if response.contains("Part") {
+                return response;
             }
-            assert!(Instant::now() < deadline, "{answer}");
+            assert!(Instant::now() < deadline, "{response}");
         }
     }
 
@@ -95,12 +95,12 @@ impl Controller {
         let deadline = Instant::now() + WITHIN;
         loop {
             // An agent that has its slot only now does not know the run yet.
-            let answer = self.bus.request(&subject, bytes(&order), WITHIN).unwrap();
-            let answer = String::from_utf8(answer).unwrap();
-            if answer != r#"{"Stranger":{"run":null}}"# {
-                return answer;
+            let response = self.bus.request(&subject, bytes(&order), WITHIN).unwrap();
+            let response = String::from_utf8(response).unwrap();
+            if response != r#"{"Stranger":{"run":null}}"# {
+                return response;
             }
-            assert!(Instant::now() < deadline, "{answer}");
+            assert!(Instant::now() < deadline, "{response}");
         }
     }
 }

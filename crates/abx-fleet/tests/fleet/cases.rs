@@ -10,7 +10,7 @@ use abx_engine::{
     SliceEnd, SlicePlan,
 };
 use abx_evidence::{Outcome, SliceTally, Wait};
-use abx_fleet::{AgentNews, Fleet, FleetNews, FleetTiming};
+use abx_fleet::{AgentEvent, Fleet, FleetEvent, FleetTiming};
 use abx_sys::Nanos;
 
 use crate::agents::{Agent, Gathered, SHORT, gather, gather_within, plan};
@@ -187,7 +187,7 @@ pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: 
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b", "c"]);
     let Gathered {
-        mut fleet, news, ..
+        mut fleet, event, ..
     } = gather_within(bus, 3, SHORT).unwrap();
     let began = Instant::now();
     let (tally, pool) = while_loaded(&mut fleet, &server, || agents[1].cut.cut(true));
@@ -209,9 +209,8 @@ pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: 
         error.contains(&format!("agent b ({place} of 3)")),
         "{error}"
     );
-    let told = news.lock().unwrap();
-    let is_told =
-        |one: &FleetNews| matches!(one, FleetNews::Lost { agent, .. } if agent.contains("agent b"));
+    let told = event.lock().unwrap();
+    let is_told = |one: &FleetEvent| matches!(one, FleetEvent::Lost { agent, .. } if agent.contains("agent b"));
     assert!(told.iter().any(is_told), "{told:?}");
 }
 
@@ -225,16 +224,16 @@ pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
         ..FleetTiming::default()
     };
     let Gathered {
-        mut fleet, news, ..
+        mut fleet, event, ..
     } = gather_within(bus, 2, timing).unwrap();
     let (pool, _) = fleet.open(&server.load(2), &mut |_| {}).unwrap();
     let plan = requests(20_000);
     fleet.arm(pool, &plan).unwrap();
     agents[0].cut.cut(true);
-    let is_silent = |one: &FleetNews| matches!(one, FleetNews::Silent { .. });
+    let is_silent = |one: &FleetEvent| matches!(one, FleetEvent::Silent { .. });
     let tally = thread::scope(|scope| {
         scope.spawn(|| {
-            until("silence", || news.lock().unwrap().iter().any(is_silent));
+            until("silence", || event.lock().unwrap().iter().any(is_silent));
             agents[0].cut.cut(false);
         });
         fleet.slice(pool, &plan, &mut |_| {}).unwrap()
@@ -264,7 +263,7 @@ pub(crate) fn agents_without_a_controller_end_their_load(bus: &impl TestBus) {
     until("load", || server.requests() > 50);
     cut.cut(true);
     for agent in &agents {
-        agent.tells("the dead man", |one| *one == AgentNews::ControllerLost);
+        agent.tells("the dead man", |one| *one == AgentEvent::ControllerLost);
     }
     // An agent that tells of it has ended its engine, and the server soon hears of that.
     until("an idle server", || server.connections() == 0);
@@ -383,7 +382,7 @@ pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {
         assert!(error.contains(part), "{error}");
     }
     agents[1].tells("a refusal", |one| {
-        matches!(one, AgentNews::NotWanted { .. })
+        matches!(one, AgentEvent::NotWanted { .. })
     });
 }
 
@@ -413,8 +412,11 @@ pub(crate) fn another_plan_than_was_meant_is_refused(bus: &impl TestBus) {
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
     let controller = Controller::begin(bus);
-    let answer = controller.opens(1, &server.load(2), "0000");
-    assert!(answer.contains("is not the one that was meant"), "{answer}");
+    let response = controller.opens(1, &server.load(2), "0000");
+    assert!(
+        response.contains("is not the one that was meant"),
+        "{response}"
+    );
 }
 
 pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bus: &impl TestBus) {
@@ -425,8 +427,8 @@ pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bu
     let controller = Controller::begin(bus);
     let (load, hash) = (server.load(2), crate::by_hand::hash(&server.load(2)));
     for (number, part) in [(1, [0, 0]), (2, [3, 3]), (3, [u32::MAX, 1])] {
-        let answer = controller.opens_part(number, &load, &hash, part);
-        assert!(answer.contains("there is no part"), "{answer}");
+        let response = controller.opens_part(number, &load, &hash, part);
+        assert!(response.contains("there is no part"), "{response}");
     }
     assert_eq!(controller.opens(4, &load, &hash), "\"Accepted\"");
     let opened = controller.result(4);
@@ -439,8 +441,8 @@ pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bu
         };
         serde_json::json!({"Slice": {"pool": 1, "plan": plan, "starts_ns": starts_ns}})
     };
-    let answer = controller.orders(5, &slice(i64::MAX));
-    assert!(answer.contains("a slice was to begin in"), "{answer}");
+    let response = controller.orders(5, &slice(i64::MAX));
+    assert!(response.contains("a slice was to begin in"), "{response}");
     assert_eq!(server.requests(), 0);
     assert_eq!(controller.orders(6, &slice(0)), "\"Accepted\"");
     let result = controller.result(6);
@@ -449,7 +451,7 @@ pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bu
 }
 
 pub(crate) fn an_order_is_done_once_however_often_it_comes(bus: &impl TestBus) {
-    // Method: give one order twice, as when its answer was lost; then an older one, and one
+    // Method: give one order twice, as when its response was lost; then an older one, and one
     // of another run.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);

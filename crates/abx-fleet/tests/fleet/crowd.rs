@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abx_engine::{LoadGenerator, SliceEnd, SlicePlan};
 use abx_evidence::Outcome;
-use abx_fleet::{AgentNews, FleetTiming};
+use abx_fleet::{AgentEvent, FleetTiming};
 
 use crate::TestBus;
 use crate::agents::{Agent, gather_within, plan};
@@ -52,9 +52,14 @@ pub(crate) fn agents_that_wait_come_all_at_once(bus: &impl TestBus) {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), wanted);
-        assert!({ fleet.agents.iter() }.all(|one| one.slices == 1 && one.lost.is_none()));
+        assert!(
+            fleet
+                .agents
+                .iter()
+                .all(|one| one.slices == 1 && one.lost.is_none())
+        );
     }
     for agent in &agents {
-        agent.tells("the end of a run", |one| *one == AgentNews::RunEnded);
+        agent.tells("the end of a run", |one| *one == AgentEvent::RunEnded);
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use abx_engine::LoadPlan;
 use abx_evidence::{CoursePlan, Message, MessageKind, Shape, TimelinePlan};
-use abx_fleet::{AgentNews, FleetTiming};
+use abx_fleet::{AgentEvent, FleetTiming};
 use serde_json::{Value, json};
 
 use crate::TestBus as _;
@@ -29,7 +29,7 @@ fn an_agent_joins_no_run_whose_name_leaves_its_folder() {
     let bus = LocalTestBus::start();
     let server = Server::start();
     let joined = |run: &str, slot: usize, slots: usize| json!({"Joined": {"run": run, "slot": slot, "slots": slots}});
-    let answers = [
+    let responses = [
         joined("/../../x", 0, 1),
         joined("..", 0, 1),
         joined("a.b", 0, 1),
@@ -40,11 +40,11 @@ fn an_agent_joins_no_run_whose_name_leaves_its_folder() {
         joined("r", 0, 1),
     ];
     let agent = Agent::start(&bus, plan("a"));
-    let controller = Controller::answering(&bus, &answers);
+    let controller = Controller::responding(&bus, &responses);
     let load = server.load(1);
     assert_eq!(controller.opens(1, &load, &hash(&load)), "\"Accepted\"");
     agent.tells("a reason", |one| {
-        matches!(one, AgentNews::NotWanted { why } if why.contains("letters, digits and `-`"))
+        matches!(one, AgentEvent::NotWanted { why } if why.contains("letters, digits and `-`"))
     });
 }
 
@@ -109,7 +109,7 @@ fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
     assert_eq!(controller.opens(10, &load, &hash(&load)), "\"Accepted\"");
     assert!(controller.result(10).contains("Opened"));
     let course = CoursePlan {
-        stretch_ns: 1,
+        interval_ns: 1,
         is_told: false,
     };
     let slices = [
@@ -198,7 +198,7 @@ fn an_agent_of_another_protocol_hears_which_one_is_spoken() {
     });
     let introduction = serde_json::to_vec(&introduction).unwrap();
     thread::scope(|scope| {
-        let gathering = scope.spawn(|| gather_within(&bus, 1, SHORT_JOIN).err().unwrap());
+        let discovery = scope.spawn(|| gather_within(&bus, 1, SHORT_JOIN).err().unwrap());
         let deadline = Instant::now() + Duration::from_secs(60);
         let response = loop {
             let asked = (connection).request(
@@ -211,7 +211,7 @@ fn an_agent_of_another_protocol_hears_which_one_is_spoken() {
                 Err(_) => assert!(Instant::now() < deadline),
             }
         };
-        let error = gathering.join().unwrap().to_string();
+        let error = discovery.join().unwrap().to_string();
         for text in [response, error] {
             assert!(text.contains("it speaks protocol 7"), "{text}");
             assert!(!text.contains("another build"), "{text}");

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use abx_engine::{LoadGenerator, SliceNews};
+use abx_engine::{LoadGenerator, SliceEvent};
 use abx_evidence::CoursePlan;
 use abx_evidence::record::OnLoss;
-use abx_fleet::{AgentNews, FleetNews, FleetTiming};
+use abx_fleet::{AgentEvent, FleetEvent, FleetTiming};
 
 use crate::TestBus;
 use crate::agents::{Agent, SHORT, gather, gather_so, gather_within, plan};
@@ -50,7 +50,7 @@ pub(crate) fn the_others_go_on_with_their_own_parts_where_that_is_wanted(bus: &i
     assert!(record.agents[1].lost_unix_ms.is_some());
     fleet.close(pool);
     agents[1].cut.cut(false);
-    agents[1].tells("the end", |one| *one == AgentNews::GivenUp);
+    agents[1].tells("the end", |one| *one == AgentEvent::GivenUp);
     let before = server.requests();
     let (pool, report) = fleet.open(&server.load(6), &mut |_| {}).unwrap();
     assert_eq!(report.standing, 4);
@@ -113,8 +113,8 @@ pub(crate) fn a_busy_agent_says_so_to_another_controller(bus: &impl TestBus) {
         drop(first);
         second.join().unwrap()
     });
-    let is_joined = |one: &FleetNews| matches!(one, FleetNews::Joined { .. });
-    assert!(second.news.lock().unwrap().iter().any(is_joined));
+    let is_joined = |one: &FleetEvent| matches!(one, FleetEvent::Joined { .. });
+    assert!(second.event.lock().unwrap().iter().any(is_joined));
     assert_eq!(
         ok(&slice(&mut second.fleet, &server.load(2), &requests(100))),
         100
@@ -145,28 +145,28 @@ pub(crate) fn each_agents_own_pace_is_told(bus: &impl TestBus) {
 }
 
 pub(crate) fn a_run_is_told_while_agents_make_it(bus: &impl TestBus) {
-    // Method: a slice of which stretches are told, by two agents of whom one is cut off for a
-    // while. No stretch is left out, and what was told is no more than what was counted.
+    // Method: a slice of which intervals are told, by two agents of whom one is cut off for a
+    // while. No interval is left out, and what was told is no more than what was counted.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b"]);
     let mut fleet = gather(bus, 2).fleet;
     let (pool, _) = fleet.open(&server.load(2), &mut |_| {}).unwrap();
     let mut plan = span(2 * SECOND);
     plan.course = Some(CoursePlan {
-        stretch_ns: SECOND / 20,
+        interval_ns: SECOND / 20,
         is_told: true,
     });
     let (mut numbers, mut told) = (BTreeSet::new(), 0);
     fleet.arm(pool, &plan).unwrap();
     agents[0].cut.cut(true);
-    let tally = fleet.slice(pool, &plan, &mut |news| {
-        if let SliceNews::Stretches(stretches) = news {
+    let tally = fleet.slice(pool, &plan, &mut |event| {
+        if let SliceEvent::Intervals(intervals) = event {
             // Those of the other one.
             agents[0].cut.cut(false);
-            numbers.extend(stretches.iter().map(|one| one.number));
-            told += stretches
+            numbers.extend(intervals.iter().map(|one| one.number));
+            told += intervals
                 .iter()
-                .map(|one| one.stretch.outcomes.ok())
+                .map(|one| one.interval.outcomes.ok())
                 .sum::<u64>();
         }
     });

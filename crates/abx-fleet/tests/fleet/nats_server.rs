@@ -81,7 +81,9 @@ impl NatsServer {
             .stderr(Stdio::null())
             .spawn()
             .expect("nats-server is installed: scripts/install-test-servers");
-        let file = { folder.path() }.join(format!("nats-server_{}.ports", process.id()));
+        let file = folder
+            .path()
+            .join(format!("nats-server_{}.ports", process.id()));
         let address = || {
             let ports = std::fs::read_to_string(&file).ok()?;
             // `nats://` or `tls://`.

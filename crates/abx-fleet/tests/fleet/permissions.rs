@@ -97,8 +97,8 @@ fn who_listens_to_others_is_refused() {
 }
 
 #[test]
-fn an_answer_goes_to_who_has_asked_and_comes_once() {
-    // Method: a controller asks an agent, which answers twice; the second answer is one that
+fn a_reply_goes_to_who_has_asked_and_comes_once() {
+    // Method: a controller asks an agent, which answers twice; the second response is one that
     // came too late, and no reason for the agent to end.
     let server = NatsServer::secured();
     let (desk, agent) = (server.connect_as(CONTROLLER), server.connect_as(FIRST));
@@ -107,8 +107,8 @@ fn an_answer_goes_to_who_has_asked_and_comes_once() {
         let asked = scope.spawn(|| {
             // The subscription may come later than the first question.
             until("an answer", || {
-                let answer = desk.request("abx.v1.agent.agent-1.x", b"?".to_vec(), WITHIN);
-                answer.is_ok_and(|answer| answer == b"!")
+                let response = desk.request("abx.v1.agent.agent-1.x", b"?".to_vec(), WITHIN);
+                response.is_ok_and(|response| response == b"!")
             });
         });
         let order = inbox.recv_timeout(WITHIN).unwrap();

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use abx_engine::{Asked, BodyIdentity, ExpectedAnswer, HttpVersion, LoadPlan, Pacing, RequestPlan};
+use abx_engine::{
+    BodyIdentity, ExpectedResponse, HttpVersion, LoadPlan, Pacing, RequestPlan, WeightedRequest,
+};
 use abx_model::LoadOptions;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -75,7 +77,7 @@ impl Server {
             buffer_bytes: None,
             sources: Vec::new(),
             pipeline: 1,
-            requests: vec![Asked {
+            requests: vec![WeightedRequest {
                 request: RequestPlan {
                     version: HttpVersion::Http11,
                     method: "GET".to_owned(),
@@ -85,7 +87,7 @@ impl Server {
                     body: Vec::new(),
                     placeholders: Vec::new(),
                 },
-                expect: ExpectedAnswer {
+                expect: ExpectedResponse {
                     status: 200_u16.into(),
                     body: Some(BodyIdentity {
                         bytes: 5,
@@ -119,8 +121,8 @@ fn serve(mut connection: TcpStream, requests: &AtomicU64, lines: &Mutex<Vec<Vec<
             lines.lock().unwrap().push(line.to_vec());
             buffer.drain(..end + 4);
             requests.fetch_add(1, Ordering::SeqCst);
-            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-            if connection.write_all(answer).is_err() {
+            let response = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+            if connection.write_all(response).is_err() {
                 return;
             }
         }

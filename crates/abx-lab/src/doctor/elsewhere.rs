@@ -1,12 +1,12 @@
-//! Who else had the processors, over a stretch of some seconds: over shorter
+//! Who else had the processors, over an interval of some seconds: over shorter
 //! ones, such as slices, the kernel's ticks say little.
 
-use abx_evidence::doctor::Elsewhere;
+use abx_evidence::doctor::ForeignCpu;
 use abx_sys::Nanos;
 use abx_sys::counters::{CpuTicks, MachineCounters, ticks_per_second};
 use abx_sys::process::{ProcessStat, process_cpu};
 
-/// What was read at one end of the stretch.
+/// What was read at one end of the interval.
 pub(super) struct Counters {
     at: Nanos,
     /// What these processors did together; `None` when not readable.
@@ -44,7 +44,7 @@ impl Counters {
 
     /// What happened between an earlier reading and this one. Whatever abx
     /// started in between has ended by now.
-    pub(super) fn since(&self, earlier: &Counters) -> Elsewhere {
+    pub(super) fn since(&self, earlier: &Counters) -> ForeignCpu {
         let span = self.at.since(earlier.at);
         let capacity_ns = span.0.saturating_mul(self.count as u64);
         let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
@@ -56,7 +56,7 @@ impl Counters {
         let own = self.own.zip(earlier.own).map(|(now, then)| now.since(then));
         let busy_ns = grown(|ticks| ticks.busy);
         let foreign = busy_ns.zip(own);
-        Elsewhere {
+        ForeignCpu {
             span_s: span.as_secs_f64(),
             steal: grown(|ticks| ticks.steal).map(share),
             foreign: foreign.map(|(busy, own)| share(busy.saturating_sub(own.0))),

@@ -185,9 +185,10 @@ fn load(keep_alive: bool) -> Load {
             keep_alive,
             ..LoadOptions::default()
         },
-        name: match keep_alive {
-            true => "kept alive".to_owned(),
-            false => "one request each".to_owned(),
+        name: if keep_alive {
+            "kept alive".to_owned()
+        } else {
+            "one request each".to_owned()
         },
         ..Load::default()
     }

@@ -28,9 +28,10 @@ pub(super) fn measure(
     let subjects = ["null", "null-again"]
         .map(|name| null(&examination.program, examination.null_arguments, name));
     let seconds = u32::try_from(examination.noise_for.as_secs()).unwrap_or(u32::MAX);
-    let (slice, blocks) = match examination.noise_for < QUICK {
-        true => (SLICE_QUICK, Some(seconds.max(1))),
-        false => (SLICE, None),
+    let (slice, blocks) = if examination.noise_for < QUICK {
+        (SLICE_QUICK, Some(seconds.max(1)))
+    } else {
+        (SLICE, None)
     };
     let study = Study {
         slice: SliceLength::Fixed(slice),

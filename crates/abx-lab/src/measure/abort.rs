@@ -43,7 +43,7 @@ pub enum Abort {
     LoadLost,
     /// The subjects do not answer alike.
     #[error("{0}")]
-    Answers(Box<VerifyError>),
+    Responses(Box<VerifyError>),
     /// No rate can be derived from what the subjects answer.
     #[error(
         "no rate can be found for the load `{load}`: a subject gave no right answer; \
@@ -68,23 +68,25 @@ impl Abort {
     /// An error of the subject of this name, or [`Abort::Interrupted`] when it is none.
     pub fn subject(name: &str, error: impl Into<ServerProcessError>) -> Abort {
         let error = error.into();
-        match error.is_stop() {
-            true => Abort::Interrupted,
-            false => Abort::Subject {
+        if error.is_stop() {
+            Abort::Interrupted
+        } else {
+            Abort::Subject {
                 name: name.to_owned(),
                 error: Box::new(error),
-            },
+            }
         }
     }
 
     /// An error of the service of this name, or [`Abort::Interrupted`] when it is none.
     pub fn service(name: &str, error: ServiceError) -> Abort {
-        match error.is_stop() {
-            true => Abort::Interrupted,
-            false => Abort::Service {
+        if error.is_stop() {
+            Abort::Interrupted
+        } else {
+            Abort::Service {
                 name: name.to_owned(),
                 error: Box::new(error),
-            },
+            }
         }
     }
 }

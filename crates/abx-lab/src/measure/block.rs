@@ -19,7 +19,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::measure::idle_connections::{held, hold};
 use crate::measure::opened_pool::OpenedPool;
 use crate::measure::planned_load::{PlannedCeiling, SubjectPlans};
-use crate::measure::running_subjects::{Abort, MeasuredSlice, RunningSubjects, WarmIn};
+use crate::measure::running_subjects::{Abort, LeadIn, MeasuredSlice, RunningSubjects};
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and
 /// this share: one tick may be rounding.
@@ -56,7 +56,7 @@ pub struct SubjectRun<'a, 'b> {
     pub random: &'a mut ChaCha8Rng,
     /// What was measured so far.
     pub result: BlockLoad,
-    /// Subjects that stopped answering: not loaded any more under this load.
+    /// Subjects that stopped responding: not loaded any more under this load.
     silent: Vec<usize>,
     /// What the listeners of those that are connected had dropped before.
     dropped_before: BTreeMap<usize, ListenDrops>,
@@ -79,7 +79,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
             sides: BTreeMap::new(),
         };
         running.begin_load(planned.cache);
-        running.warm_in = WarmIn::of(pilot);
+        running.lead_in = LeadIn::of(pilot);
         SubjectRun {
             running,
             plans: &planned.plans,
@@ -213,12 +213,12 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
     }
 
     /// Loads the only subject once, after its warm-up if it has one, until `end` or a stop:
-    /// what was measured until then counts. The course is kept in stretches of this length
+    /// what was measured until then counts. The course is kept in intervals of this length
     /// at first.
     ///
     /// # Errors
     /// [`Abort::Engine`]; as [`RunningSubjects::slice`] during a warm-up.
-    pub fn once(&mut self, end: SliceEnd, stretch: Duration) -> Result<(), Abort> {
+    pub fn once(&mut self, end: SliceEnd, interval: Duration) -> Result<(), Abort> {
         const ONLY: usize = 0;
         let plan = &self.plans[ONLY];
         let is_held = plan.shape.hold_ns().is_some();
@@ -231,8 +231,8 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         }
         let before = self.running.meter.subjects.threads(ONLY);
         let course = CoursePlan {
-            stretch_ns: Nanos::from(stretch).0,
-            is_told: self.running.on_stretches.is_some(),
+            interval_ns: Nanos::from(interval).0,
+            is_told: self.running.on_intervals.is_some(),
         };
         let slice_plan = SlicePlan {
             end,
@@ -295,7 +295,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
 
     /// Loads a subject no further that does not answer.
     fn silence(&mut self, subject: usize, slice: &SliceRecord) -> Result<(), Abort> {
-        if slice.stopped_answering {
+        if slice.stopped_responding {
             self.running.look_for_its_end(subject)?;
             self.silent.push(subject);
         }
@@ -424,7 +424,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
 /// What all subjects but the loaded one used in a slice, by the share of one processor
 /// that each uses while it is left alone; `None` when one of those is not known.
 fn others_cpu_ns(slice: &SliceRecord, shares: &[(&str, Option<f64>)]) -> Option<u64> {
-    let others = { shares.iter() }.filter(|(name, _)| *name != slice.subject);
+    let others = shares.iter().filter(|(name, _)| *name != slice.subject);
     let share: Option<f64> = others.map(|(_, share)| *share).sum();
     Some((share? * slice.window_ns as f64) as u64)
 }

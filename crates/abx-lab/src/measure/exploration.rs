@@ -1,7 +1,7 @@
 //! One subject under one load in the pilot: for how long it warms up, what it gives then,
 //! and what a slice takes beyond its length. Start at [`explore`].
 //!
-//! The warm-up is read from one slice whose answers are told apart by when they came. A
+//! The warm-up is read from one slice whose responses are told apart by when they came. A
 //! slice for each bin would wait for all connections at both of its edges: with 10,000 of
 //! them seconds for each bin.
 
@@ -14,19 +14,19 @@ use abx_evidence::record::{PilotSubject, SliceRecord};
 use abx_stats::series::warm_up::{BINS_MIN, warm_up};
 use abx_sys::Nanos;
 
-use crate::measure::running_subjects::{Abort, Cache, RunningSubjects, WarmIn, throughput};
+use crate::measure::running_subjects::{Abort, Cache, LeadIn, RunningSubjects, throughput};
 use crate::process::server_process::ServerProcessError;
 use abx_study::PilotEffort;
 
 /// A slice when nothing asks for a longer one.
 pub const SLICE_NS: u64 = 100_000_000;
-/// Answers are counted over stretches of this length, of which bins are made: bins hold
-/// some answers of a slow subject, and are no shorter than this.
+/// Responses are counted over intervals of this length, of which bins are made: bins hold
+/// some responses of a slow subject, and are no shorter than this.
 const BUCKET_NS: u64 = 25_000_000;
 /// Bins are this long at most,
 const BIN_MAX_NS: u64 = 200_000_000;
 /// but where answers take so long that not even five of them, which are searched as one,
-/// would hold an answer of each connection: then they do, up to this.
+/// would hold a response of each connection: then they do, up to this.
 const BIN_SLOW_MAX_NS: u64 = 2_000_000_000;
 const BINS_SEARCHED_AS_ONE: f64 = 5.0;
 
@@ -71,10 +71,10 @@ impl Effort {
 }
 
 /// Loads one subject from its start on. `until` is when that is to be over: what does not
-/// fit is left out, and said in the answer.
+/// fit is left out, and said in the response.
 ///
 /// # Errors
-/// [`Abort`], but for a subject that leaves requests unanswered: that is in the answer, and
+/// [`Abort`], but for a subject that leaves requests unanswered: that is in the response, and
 /// the others go on.
 pub fn explore(
     running: &mut RunningSubjects,
@@ -100,7 +100,7 @@ pub fn explore(
         switches_ns: Vec::new(),
     };
     let found = exploration.run(effort);
-    running.warm_in = WarmIn::USUAL;
+    running.lead_in = LeadIn::USUAL;
     running.generator.close(opened.pool);
     match found {
         Ok(found) => Ok(PilotSubject {
@@ -115,7 +115,7 @@ pub fn explore(
 fn failed(abort: Abort) -> Result<PilotSubject, Abort> {
     match abort {
         Abort::Subject { name, error } => match *error {
-            ServerProcessError::Unanswered { how, .. } => Ok(PilotSubject {
+            ServerProcessError::WithoutResponse { how, .. } => Ok(PilotSubject {
                 settled: true,
                 failed: Some(how),
                 ..PilotSubject::default()
@@ -131,7 +131,7 @@ pub fn in_flight(plan: &LoadPlan) -> u64 {
     u64::from(plan.senders()) * u64::from(plan.window())
 }
 
-/// How long a request waits for its answer, by Little's law.
+/// How long a request waits for its response, by Little's law.
 pub fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
     1e9 * in_flight as f64 / throughput_per_s.max(1e-3)
 }
@@ -173,26 +173,26 @@ impl Exploration<'_, '_> {
         // A slice would say no more than the series, and take far longer than it is.
         let is_slow = self.is_closed() && turn_ns > SLICE_NS as f64;
         let mut slices = Vec::new();
-        let mut lingering = Vec::new();
+        let mut background_cpu = Vec::new();
         if is_slow {
             slices.push(series.last);
-            lingering.push(self.work_after()?);
+            background_cpu.push(self.work_after()?);
         } else {
             for _ in 0..effort.rounds {
-                slices.push(self.slice(SLICE_NS, WarmIn::USUAL)?.0);
-                lingering.push(self.work_after()?);
+                slices.push(self.slice(SLICE_NS, LeadIn::USUAL)?.0);
+                background_cpu.push(self.work_after()?);
             }
         }
         // A log's first moments are few requests, and set no length.
         if !self.is_replay() {
             self.running.check_outcomes(self.subject, &slices)?;
         }
-        let lingering: Option<Vec<f64>> = lingering.into_iter().collect();
+        let background_cpu: Option<Vec<f64>> = background_cpu.into_iter().collect();
         Ok(PilotSubject {
             throughput_per_s: throughput(&slices, connections),
             warm_up_ns: found.map_or(0, |found| found.bins as u64 * series.bin_ns),
             settled: found.is_some_and(|found| found.is_settled),
-            lingering: lingering.map(|all| mean(&all)),
+            background_cpu: background_cpu.map(|all| mean(&all)),
             failed: None,
             cut_short: is_unseen || series.cut_short,
             opening_ns: 0,
@@ -200,13 +200,14 @@ impl Exploration<'_, '_> {
         })
     }
 
-    /// One slice of bins as short as they may be; where the answers take too long for
+    /// One slice of bins as short as they may be; where the responses take too long for
     /// these, a second one behind it, and longer bins of both.
     fn series(&mut self, effort: &Effort) -> Result<RateSeries, Abort> {
-        let (last, buckets) = self.slice(effort.shortest_ns(), WarmIn::NONE)?;
-        let bin_ns = match effort.lengthens {
-            true => self.bin_ns(&last),
-            false => BUCKET_NS,
+        let (last, buckets) = self.slice(effort.shortest_ns(), LeadIn::NONE)?;
+        let bin_ns = if effort.lengthens {
+            self.bin_ns(&last)
+        } else {
+            BUCKET_NS
         };
         let ramp = self.ramp(&last);
         let mut series = RateSeries {
@@ -226,7 +227,7 @@ impl Exploration<'_, '_> {
         series.cut_short = room < least;
         if !series.cut_short {
             let ns = ramp_ns + missing.min(room) * bin_ns;
-            let (last, buckets) = self.slice(ns, WarmIn::NONE)?;
+            let (last, buckets) = self.slice(ns, LeadIn::NONE)?;
             series.rates.extend(rates(&buckets, ramp, bin_ns));
             series.last = last;
         }
@@ -236,14 +237,14 @@ impl Exploration<'_, '_> {
     /// The same where each slice finds no file in memory: bins are slices, or all but the
     /// first would find what it has read.
     fn series_of_slices(&mut self, effort: &Effort) -> Result<RateSeries, Abort> {
-        let (mut last, _) = self.slice(BUCKET_NS, WarmIn::USUAL)?;
+        let (mut last, _) = self.slice(BUCKET_NS, LeadIn::USUAL)?;
         let bin_ns = self.bin_ns(&last);
         let mut rates = Vec::with_capacity(effort.bins);
         for _ in 0..effort.bins {
             if self.left_ns() < bin_ns {
                 break;
             }
-            (last, _) = self.slice(bin_ns, WarmIn::USUAL)?;
+            (last, _) = self.slice(bin_ns, LeadIn::USUAL)?;
             rates.push(throughput(std::slice::from_ref(&last), self.plan.senders()));
         }
         Ok(RateSeries {
@@ -254,36 +255,38 @@ impl Exploration<'_, '_> {
         })
     }
 
-    /// A slice, and how many right answers came in each bucket of it.
-    fn slice(&mut self, ns: u64, warm_in: WarmIn) -> Result<(SliceRecord, Vec<u32>), Abort> {
-        self.running.warm_in = warm_in;
+    /// A slice, and how many correct responses came in each bucket of it.
+    fn slice(&mut self, ns: u64, lead_in: LeadIn) -> Result<(SliceRecord, Vec<u32>), Abort> {
+        self.running.lead_in = lead_in;
         let slice = self.running.slice(self.subject, self.pool, ns)?;
         let record = slice.record;
         self.running
-            .check_answers(self.subject, self.plan, &record)?;
+            .check_responses(self.subject, self.plan, &record)?;
         self.switches_ns.push(record.wall_ns.saturating_sub(ns));
         let timeline = slice.timeline;
-        let buckets = timeline.map_or(Vec::new(), |kept| kept.answered().to_vec());
+        let buckets = timeline.map_or(Vec::new(), |kept| kept.responded().to_vec());
         Ok((record, buckets))
     }
 
-    /// How long bins are that hold two answers of each connection, or where that is too
+    /// How long bins are that hold two responses of each connection, or where that is too
     /// long, so that five of them hold one.
     fn bin_ns(&self, slice: &SliceRecord) -> u64 {
         let turn_ns = self.turn_ns(slice);
-        let most_ns = match self.is_closed() && slice.clocked > 0 {
-            true => ((turn_ns / BINS_SEARCHED_AS_ONE) as u64).clamp(BIN_MAX_NS, BIN_SLOW_MAX_NS),
-            false => BIN_MAX_NS,
+        let most_ns = if self.is_closed() && slice.clocked > 0 {
+            ((turn_ns / BINS_SEARCHED_AS_ONE) as u64).clamp(BIN_MAX_NS, BIN_SLOW_MAX_NS)
+        } else {
+            BIN_MAX_NS
         };
         let bin_ns = ((2.0 * turn_ns) as u64).clamp(BUCKET_NS, most_ns);
         bin_ns.next_multiple_of(BUCKET_NS)
     }
 
-    /// Buckets at the start of a slice in which connections wait for their first answers.
+    /// Buckets at the start of a slice in which connections wait for their first responses.
     fn ramp(&self, slice: &SliceRecord) -> usize {
-        let turn_ns = match self.is_closed() && slice.clocked > 0 {
-            true => self.turn_ns(slice),
-            false => 0.0,
+        let turn_ns = if self.is_closed() && slice.clocked > 0 {
+            self.turn_ns(slice)
+        } else {
+            0.0
         };
         (turn_ns as usize).div_ceil(BUCKET_NS as usize).max(1)
     }
@@ -297,7 +300,7 @@ impl Exploration<'_, '_> {
         self.plan.pacing.arrivals == Arrivals::Closed
     }
 
-    /// Whether how many answers come is a matter of a log, or of pauses.
+    /// Whether how many responses come is a matter of a log, or of pauses.
     fn is_uneven(&self) -> bool {
         let users = self.plan.scenario.as_ref();
         self.is_replay() || users.is_some_and(ScenarioUsers::has_pauses)
@@ -331,8 +334,8 @@ impl Exploration<'_, '_> {
 fn rates(buckets: &[u32], ramp: usize, bin_ns: u64) -> Vec<f64> {
     let each = usize::try_from(bin_ns / BUCKET_NS).unwrap_or(usize::MAX);
     let rate = |bin: &[u32]| {
-        let answers: u32 = bin.iter().sum();
-        f64::from(answers) * 1e9 / bin_ns as f64
+        let responses: u32 = bin.iter().sum();
+        f64::from(responses) * 1e9 / bin_ns as f64
     };
     let behind = buckets.get(ramp..).unwrap_or_default();
     behind.chunks_exact(each.max(1)).map(rate).collect()

@@ -64,7 +64,7 @@ impl RunningSubjects<'_> {
     }
 
     /// Waits while a server on this machine accepts what was opened: the kernel does the
-    /// handshake for it, and one that accepts between its answers, as node does, would let
+    /// handshake for it, and one that accepts between its responses, as node does, would let
     /// thousands of connections wait as soon as others load it. One that takes no
     /// more is not waited for.
     fn wait_until_accepted(&self, plan: &LoadPlan, on_wait: &mut dyn FnMut(AwaitedConnections)) {
@@ -99,7 +99,7 @@ impl RunningSubjects<'_> {
 
     /// The name of the subject at an address.
     fn name_at(&self, address: ServerAddress) -> String {
-        let place = { self.processes.iter() }.position(|one| one.address == address);
+        let place = self.processes.iter().position(|one| one.address == address);
         let name = place.and_then(|place| self.names.get(place));
         name.cloned().unwrap_or_else(|| address.to_string())
     }

@@ -9,14 +9,14 @@ use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
 use abx_sys::Nanos;
 
 use crate::measure::exploration::{SLICE_NS, explore, in_flight, turn_ns};
-use crate::measure::running_subjects::{Abort, RunningSubjects, WarmIn};
+use crate::measure::running_subjects::{Abort, LeadIn, RunningSubjects};
 use crate::measure::slice_length::{LengthBounds, choose};
 use abx_study::{PilotEffort, SliceLength, Study};
 
 /// A slice when requests are due by a schedule: queues need time to build up.
 const SLICE_OPEN_NS: u64 = 1_000_000_000;
 /// A slice when a subject works on after its own has ended.
-const SLICE_LINGERING_NS: u64 = 1_000_000_000;
+const SLICE_BACKGROUND_CPU_NS: u64 = 1_000_000_000;
 /// Above this, turns by slices make no sense.
 const SLICE_MAX_NS: u64 = 10_000_000_000;
 /// A trial when nothing asks for a longer one.
@@ -27,7 +27,7 @@ const REPLAYED_WARM_UP_NS: u64 = 2_000_000_000;
 /// Why users with sessions are in trials.
 const OF_USERS: &str = "its users begin anew";
 /// So many sessions of the slowest subject have to be in a trial of users who pause, as a
-/// half of them is what is compared: 200 that count, beside those of the warm-in.
+/// half of them is what is compared: 200 that count, beside those of the lead-in.
 const PAUSED_SESSIONS: f64 = 350.0;
 /// Why logs are replayed in trials.
 const REPLAYED: &str = "each replays the log from its beginning";
@@ -46,11 +46,11 @@ const WARM_UP_FACTOR: f64 = 1.5;
 pub const WARM_UP_MIN_NS: u64 = 100_000_000;
 /// Processor time after its own slice, as a share of one processor, at which a
 /// subject counts as working on.
-const LINGERING_MAX: f64 = 0.05;
+const BACKGROUND_CPU_MAX: f64 = 0.05;
 
 /// How one load's pilot is made.
 #[derive(Debug, Clone, Default)]
-pub struct PilotTerms {
+pub struct PilotOptions {
     /// How long it looks at each subject,
     pub effort: PilotEffort,
     /// and at all of them together; `None` for as long as it takes.
@@ -67,9 +67,9 @@ pub fn pilot(
     running: &mut RunningSubjects,
     study: &Study,
     plans: &[LoadPlan],
-    terms: PilotTerms,
+    terms: PilotOptions,
 ) -> Result<PilotRecord, Abort> {
-    running.warm_in = WarmIn::USUAL;
+    running.lead_in = LeadIn::USUAL;
     let began = running.generator.now();
     let ends = terms.within_ns.map(|within| began.plus(Nanos(within)));
     let mut subjects = BTreeMap::new();
@@ -110,7 +110,7 @@ pub fn pilot(
     }
     if is_closed {
         let response_ns = needed_ns as f64 / TURNS;
-        running.warm_in = WarmIn::for_answers(response_ns, record.slice_ns);
+        running.lead_in = LeadIn::for_responses(response_ns, record.slice_ns);
     }
     record.discard_ns = running.discard_ns(record.slice_ns);
     Ok(record)
@@ -118,8 +118,8 @@ pub fn pilot(
 
 /// The shortest slice that holds enough answers of the slowest subject.
 pub fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
-    let answering = subjects.values().filter(|one| one.failed.is_none());
-    let turns = answering.map(|one| turn_ns(one.throughput_per_s, in_flight));
+    let responding = subjects.values().filter(|one| one.failed.is_none());
+    let turns = responding.map(|one| turn_ns(one.throughput_per_s, in_flight));
     (TURNS * turns.fold(0.0, f64::max)) as u64
 }
 
@@ -157,13 +157,13 @@ impl ShortestSlice {
     fn of(plan: &LoadPlan) -> ShortestSlice {
         match &plan.pacing.arrivals {
             Arrivals::Closed => ShortestSlice {
-                users: plan
-                    .scenario
-                    .as_ref()
-                    .map(|users| match users.has_pauses() {
-                        true => Pauses::Some,
-                        false => Pauses::None,
-                    }),
+                users: plan.scenario.as_ref().map(|users| {
+                    if users.has_pauses() {
+                        Pauses::Some
+                    } else {
+                        Pauses::None
+                    }
+                }),
                 ..ShortestSlice::CLOSED
             },
             Arrivals::Replay(replay) => ShortestSlice {
@@ -203,15 +203,16 @@ fn set(
         }
         _ => needed_ns,
     };
-    let lingers = subjects
-        .iter()
-        .find(|(_, one)| one.lingering.is_some_and(|share| share > LINGERING_MAX));
+    let lingers = subjects.iter().find(|(_, one)| {
+        one.background_cpu
+            .is_some_and(|share| share > BACKGROUND_CPU_MAX)
+    });
 
     let is_slow = needed_ns > least.ns;
     let is_too_slow = needed_ns > SLICE_MAX_NS;
     let takes = format!("{slowest} takes {:.0} ms for an answer", turn / 1e6);
     let of_users = least.users.map(|_| OF_USERS.to_owned());
-    let replayed = { least.is_replay }.then(|| REPLAYED.to_owned());
+    let replayed = least.is_replay.then(|| REPLAYED.to_owned());
     let interleave_reason = trials_because
         .or(replayed)
         .or(of_users)
@@ -229,7 +230,7 @@ fn set(
         (None, Interleave::Trials, _) if least.is_replay => (least.ns.min(TRIAL_MAX_NS), None),
         (None, Interleave::Trials, _) => (needed_ns.clamp(TRIAL_NS, TRIAL_MAX_NS), None),
         (None, Interleave::Slices, Some((name, _))) => (
-            SLICE_LINGERING_NS.max(needed_ns),
+            SLICE_BACKGROUND_CPU_NS.max(needed_ns),
             Some(format!("{name} works on after its slices")),
         ),
         (None, Interleave::Slices, None) => {
@@ -271,23 +272,26 @@ mod tests {
     use super::*;
     use crate::measure::simulation::scripted::study;
 
-    fn found(rate: f64, lingering: f64, slice: SliceLength) -> PilotRecord {
-        let one = |rate, warm_up_ns, lingering| PilotSubject {
+    fn found(rate: f64, background_cpu: f64, slice: SliceLength) -> PilotRecord {
+        let one = |rate, warm_up_ns, background_cpu| PilotSubject {
             throughput_per_s: rate,
             warm_up_ns,
             settled: true,
-            lingering,
+            background_cpu,
             ..PilotSubject::default()
         };
         let subjects = BTreeMap::from([
             ("quick".to_owned(), one(1e5, 0, None)),
-            ("slow".to_owned(), one(rate, 200_000_000, Some(lingering))),
+            (
+                "slow".to_owned(),
+                one(rate, 200_000_000, Some(background_cpu)),
+            ),
         ]);
         set(&study(slice), 50, ShortestSlice::CLOSED, subjects, None)
     }
 
     #[test]
-    fn slices_hold_five_answers_of_the_slowest_subject() {
+    fn slices_hold_five_responses_of_the_slowest_subject() {
         // Method: 50 connections at 5,000/s take 10 ms, at 250/s 200 ms, at 1/s 50 s.
         let usual = found(5_000.0, 0.0, SliceLength::Usual);
         assert_eq!((usual.slice_ns, usual.rounds), (SLICE_NS, 15));
@@ -304,7 +308,7 @@ mod tests {
     fn a_subject_that_works_on_gets_long_slices() {
         // Method: 10 % of a processor after its own slice.
         let lingers = found(5_000.0, 0.1, SliceLength::Usual);
-        assert_eq!(lingers.slice_ns, SLICE_LINGERING_NS);
+        assert_eq!(lingers.slice_ns, SLICE_BACKGROUND_CPU_NS);
         assert!(lingers.slice_reason.unwrap().contains("slow works on"));
     }
 

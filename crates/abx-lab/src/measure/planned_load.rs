@@ -1,6 +1,6 @@
 //! One load as each subject of a block is offered it: verified and planned.
 
-use abx_engine::{Asked, LoadPlan, Patience, RequestPlan, Stopper, try_session};
+use abx_engine::{LoadPlan, Patience, RequestPlan, Stopper, WeightedRequest, try_session};
 
 use crate::measure::running_subjects::{Abort, Cache};
 use crate::process::pending::{PENDING_FROM, Pending, while_pending};
@@ -37,7 +37,7 @@ pub struct PlannedCeiling {
 /// Verifies what these subjects of a study answer to one load, and plans it for each.
 ///
 /// # Errors
-/// [`Abort::Subject`], [`Abort::Answers`], [`Abort::Interrupted`].
+/// [`Abort::Subject`], [`Abort::Responses`], [`Abort::Interrupted`].
 pub fn plan_load(
     study: &Study,
     load: &Load,
@@ -47,9 +47,10 @@ pub fn plan_load(
     seed: u64,
 ) -> Result<SubjectPlans, Abort> {
     // Messages are drawn from it, and are the same in every block.
-    let seed = match load.shape.is_websocket() {
-        true => study.seed,
-        false => seed,
+    let seed = if load.shape.is_websocket() {
+        study.seed
+    } else {
+        seed
     };
     let mut plans: Vec<LoadPlan> = subjects
         .iter()
@@ -79,22 +80,22 @@ pub fn plan_load(
             stopper: Some(stopper),
             on_wait: None,
         };
-        let answers = ask_all(subjects, processes, asked, patience, on_pending)?;
+        let responses = ask_all(subjects, processes, asked, patience, on_pending)?;
         let named: Vec<(&str, &Verified)> = subjects
             .iter()
             .map(|subject| subject.name.as_str())
-            .zip(answers.iter().map(|(_, answer)| answer))
+            .zip(responses.iter().map(|(_, response)| response))
             .collect();
         let is_compared =
-            agree(&named, &load.body).map_err(|error| Abort::Answers(Box::new(error)))?;
+            agree(&named, &load.body).map_err(|error| Abort::Responses(Box::new(error)))?;
         bodies_compared &= is_compared;
-        for (subject, (asked, answer)) in answers.into_iter().enumerate() {
-            plans[subject].requests.push(Asked {
+        for (subject, (asked, response)) in responses.into_iter().enumerate() {
+            plans[subject].requests.push(WeightedRequest {
                 request: asked,
-                expect: answer.expectation(is_compared),
+                expect: response.expectation(is_compared),
                 weight: request.weight,
             });
-            verified[subject].push(answer);
+            verified[subject].push(response);
         }
     }
     Ok(SubjectPlans {
@@ -178,11 +179,11 @@ fn ask_all(
     patience: Patience,
     on_pending: &dyn Fn(Pending),
 ) -> Result<Vec<(RequestPlan, Verified)>, Abort> {
-    let mut answers = Vec::with_capacity(processes.len());
+    let mut responses = Vec::with_capacity(processes.len());
     for (subject, process) in subjects.iter().zip(processes) {
         let asked = asked(subject, process);
         let (name, at_most) = (subject.name.as_str(), patience.timeout);
-        let answer = while_pending(on_pending, |tell| {
+        let response = while_pending(on_pending, |tell| {
             let on_wait = |waited| {
                 if waited >= PENDING_FROM {
                     tell(Pending::Verification {
@@ -198,11 +199,11 @@ fn ask_all(
             };
             verify(name, process.address, &asked, patience)
         });
-        let answer = answer.map_err(|error| {
+        let response = response.map_err(|error| {
             let error = error.with_output(|| process.output());
             Abort::subject(name, error)
         })?;
-        answers.push((asked.request, answer));
+        responses.push((asked.request, response));
     }
-    Ok(answers)
+    Ok(responses)
 }

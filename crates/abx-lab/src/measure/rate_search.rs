@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use abx_engine::LoadPlan;
 use abx_engine::schedule::Arrivals;
-use abx_evidence::{Goal, Kept, Objective};
+use abx_evidence::{Goal, Objective, ObjectiveInput};
 
 use crate::measure::running_subjects::{Abort, MeasuredSlice, RunningSubjects, throughput};
 use crate::process::pending::Pending;
@@ -205,7 +205,7 @@ fn closed_loop_throughput(
     let pool = running.open(plan)?.pool;
     let mut measure = |ns| -> Result<_, Abort> {
         let slice = running.slice(subject, pool, ns)?.record;
-        running.check_answers(subject, plan, &slice)?;
+        running.check_responses(subject, plan, &slice)?;
         Ok(throughput(&[slice], plan.senders()))
     };
     let warm_up = measure(WARM_UP_NS);
@@ -255,7 +255,7 @@ impl CapacitySearch<'_> {
         });
         running.generator.close(pool);
         let MeasuredSlice { record, times, .. } = measured?;
-        let kept = Kept {
+        let kept = ObjectiveInput {
             planned: record.outcomes.sent() + record.unsent,
             ok: record.ok,
             times: &times,
@@ -284,7 +284,9 @@ fn halve<E>(ceiling: f64, mut is_met: impl FnMut(f64) -> Result<bool, E>) -> Res
 
 /// How long a rate is tried.
 fn probe_ns(objective: &Objective, per_s: f64) -> u64 {
-    let share = { objective.goals().iter() }
+    let share = objective
+        .goals()
+        .iter()
         .filter_map(|goal| match goal {
             Goal::Time { share, .. } => Some(*share),
             Goal::Errors { .. } => None,

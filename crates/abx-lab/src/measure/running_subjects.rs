@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use abx_engine::{
-    EngineError, LoadGenerator, LoadPlan, PoolId, SliceEnd, SliceNews, SlicePlan, Stopper,
-    ToldStretch,
+    EngineError, LoadGenerator, LoadPlan, PoolId, ReportedInterval, SliceEnd, SliceEvent,
+    SlicePlan, Stopper,
 };
 use abx_evidence::record::{
     BlockService, BlockSubject, Histograms, InUse, PilotRecord, SliceRecord,
@@ -18,7 +18,7 @@ use abx_sys::strain::Strain;
 pub use crate::measure::abort::Abort;
 use crate::measure::meter::Meter;
 use crate::measure::running_services::RunningServices;
-use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, unanswered};
+use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, without_response};
 use crate::process::pending::{Pending, unwatched, while_pending};
 use crate::process::server_process::{ServerProcess, ServerProcessError};
 use abx_study::Load;
@@ -32,8 +32,8 @@ const END_LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Looks at memory take this part of the time: a fiftieth.
 const MEMORY_EVERY: u64 = 50;
 
-/// Who is told what ended in the last stretches of a slice.
-pub type OnStretches<'a> = dyn Fn(&[ToldStretch]) + 'a;
+/// Who is told what ended in the last intervals of a slice.
+pub type OnIntervals<'a> = dyn Fn(&[ReportedInterval]) + 'a;
 
 /// Subjects that run, with everything to load and watch them.
 pub struct RunningSubjects<'a> {
@@ -56,14 +56,14 @@ pub struct RunningSubjects<'a> {
     /// What slices find of the subjects' files in memory; what the load at hand asks for.
     cache: Cache,
     /// What slices do not count at their beginning.
-    pub warm_in: WarmIn,
+    pub lead_in: LeadIn,
     /// No slice goes on beyond this moment, but for what it then waits for.
     pub deadline: Option<Nanos>,
     /// Told what is waited for.
     pub on_pending: &'a dyn Fn(Pending),
-    /// Told what ended in the last stretches of a slice whose course is kept; `None` when
+    /// Told what ended in the last intervals of a slice whose course is kept; `None` when
     /// nobody looks.
-    pub on_stretches: Option<&'a OnStretches<'a>>,
+    pub on_intervals: Option<&'a OnIntervals<'a>>,
     /// What waiting for requests without a response has cost.
     timeout_waits: TimeoutWaits,
     /// Whether the person stopped the study.
@@ -105,48 +105,49 @@ impl Cache {
     /// What a load asks for.
     #[must_use]
     pub fn of(load: &Load) -> Cache {
-        match load.cold_cache {
-            true => Cache::Cold,
-            false => Cache::Left,
+        if load.cold_cache {
+            Cache::Cold
+        } else {
+            Cache::Left
         }
     }
 }
 
 /// The first part of slices, which is not counted: so much of so much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WarmIn {
+pub struct LeadIn {
     part_ns: u64,
     of_ns: u64,
 }
 
-impl WarmIn {
+impl LeadIn {
     /// Where no response time is known yet.
-    pub const USUAL: WarmIn = WarmIn {
+    pub const USUAL: LeadIn = LeadIn {
         part_ns: 1,
         of_ns: DISCARDED,
     };
     /// Where what happens first is looked at.
-    pub const NONE: WarmIn = WarmIn {
+    pub const NONE: LeadIn = LeadIn {
         part_ns: 0,
         of_ns: 1,
     };
 
     /// As in these slices.
     #[must_use]
-    pub fn of(pilot: &PilotRecord) -> WarmIn {
-        WarmIn {
+    pub fn of(pilot: &PilotRecord) -> LeadIn {
+        LeadIn {
             part_ns: pilot.discard_ns,
             of_ns: pilot.slice_ns.max(1),
         }
     }
 
-    /// Of slices of this length on a server whose answers take `response_ns`: two response
+    /// Of slices of this length on a server whose responses take `response_ns`: two response
     /// times, so that the queues are as they will be. At least a tenth, and of slices
-    /// that hold few answers no more than leaves most of the slice.
+    /// that hold few responses no more than leaves most of the slice.
     #[must_use]
-    pub fn for_answers(response_ns: f64, slice_ns: u64) -> WarmIn {
+    pub fn for_responses(response_ns: f64, slice_ns: u64) -> LeadIn {
         let wanted = (2.0 * response_ns) as u64;
-        WarmIn {
+        LeadIn {
             part_ns: wanted.clamp(slice_ns / DISCARDED, slice_ns * 2 / 5),
             of_ns: slice_ns.max(1),
         }
@@ -160,7 +161,7 @@ impl WarmIn {
     }
 }
 
-/// What slices gave together, in verified answers per second, over so many
+/// What slices gave together, in verified responses per second, over so many
 /// connections that send.
 #[must_use]
 pub fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
@@ -181,10 +182,10 @@ impl<'a> RunningSubjects<'a> {
             stopper: generator.stopper(),
             missing: generator.missing(),
             cache: Cache::Left,
-            warm_in: WarmIn::USUAL,
+            lead_in: LeadIn::USUAL,
             deadline: None,
             on_pending: &unwatched,
-            on_stretches: None,
+            on_intervals: None,
             timeout_waits: TimeoutWaits::of(processes.len()),
             rss_bytes_max: vec![None; processes.len()],
             memory_due: Nanos(0),
@@ -265,7 +266,7 @@ impl<'a> RunningSubjects<'a> {
     #[must_use]
     pub fn discard_ns(&self, slice_ns: u64) -> u64 {
         match self.cache {
-            Cache::Left => self.warm_in.ns(slice_ns),
+            Cache::Left => self.lead_in.ns(slice_ns),
             Cache::Cold => 0,
         }
     }
@@ -298,7 +299,7 @@ impl<'a> RunningSubjects<'a> {
         self.check(subject)?;
         measured.record.reopened = reopened;
         self.timeout_waits.note(subject, ns, &measured.record);
-        measured.record.stopped_answering |= self.timeout_waits.is_over(subject);
+        measured.record.stopped_responding |= self.timeout_waits.is_over(subject);
         measured.resident_pages = resident_pages;
         Ok(measured)
     }
@@ -309,9 +310,10 @@ impl<'a> RunningSubjects<'a> {
     /// # Errors
     /// [`Abort::LoadLost`].
     pub fn check_load(&self) -> Result<(), Abort> {
-        match self.generator.missing() == self.missing {
-            true => Ok(()),
-            false => Err(Abort::LoadLost),
+        if self.generator.missing() == self.missing {
+            Ok(())
+        } else {
+            Err(Abort::LoadLost)
         }
     }
 
@@ -327,9 +329,10 @@ impl<'a> RunningSubjects<'a> {
     /// [`Abort::Budget`] when it does not.
     pub fn check_deadline(&self, ns: u64) -> Result<(), Abort> {
         let ends = self.generator.now().plus(Nanos(ns));
-        match self.deadline.is_some_and(|deadline| ends > deadline) {
-            true => Err(Abort::Budget),
-            false => Ok(()),
+        if self.deadline.is_some_and(|deadline| ends > deadline) {
+            Err(Abort::Budget)
+        } else {
+            Ok(())
         }
     }
 
@@ -340,17 +343,17 @@ impl<'a> RunningSubjects<'a> {
         pool: PoolId,
         plan: &SlicePlan,
     ) -> Result<SliceTally, EngineError> {
-        let (subject, on_stretches) = (self.names[subject].as_str(), self.on_stretches);
+        let (subject, on_intervals) = (self.names[subject].as_str(), self.on_intervals);
         while_pending(self.on_pending, |tell| {
-            self.generator.slice(pool, plan, &mut |news| match news {
-                SliceNews::Awaits(awaited) => tell(Pending::Responses {
+            self.generator.slice(pool, plan, &mut |event| match event {
+                SliceEvent::Awaits(awaited) => tell(Pending::Responses {
                     subject,
                     connections: awaited.connections,
                     waited: Duration::from_nanos(awaited.waited_ns),
                     at_most: Duration::from_nanos(awaited.at_most_ns),
                 }),
-                SliceNews::Stretches(told) => {
-                    if let Some(tell) = on_stretches {
+                SliceEvent::Intervals(told) => {
+                    if let Some(tell) = on_intervals {
                         tell(&told);
                     }
                 }
@@ -419,39 +422,41 @@ impl<'a> RunningSubjects<'a> {
     /// not has nothing to be compared by.
     ///
     /// # Errors
-    /// [`Abort::Subject`] with [`ServerProcessError::Unanswered`].
-    pub fn check_answers(
+    /// [`Abort::Subject`] with [`ServerProcessError::WithoutResponse`].
+    pub fn check_responses(
         &self,
         subject: usize,
         plan: &LoadPlan,
         slice: &SliceRecord,
     ) -> Result<(), Abort> {
-        match slice.stopped_answering {
-            true => Err(self.unanswered(subject, unanswered(plan, slice))),
-            false => Ok(()),
+        if slice.stopped_responding {
+            Err(self.without_response(subject, without_response(plan, slice)))
+        } else {
+            Ok(())
         }
     }
 
-    /// Whether a subject gave right answers to half of the requests of these slices at
+    /// Whether a subject gave correct responses to half of the requests of these slices at
     /// least: one that does not is not to set how long slices are.
     ///
     /// # Errors
-    /// As [`RunningSubjects::check_answers`].
+    /// As [`RunningSubjects::check_responses`].
     pub fn check_outcomes(&self, subject: usize, slices: &[SliceRecord]) -> Result<(), Abort> {
         let mut outcomes = Outcomes::default();
         for slice in slices {
             outcomes.merge(&slice.outcomes);
             outcomes.merge(&slice.discarded);
         }
-        match outcomes.ok() < outcomes.failed() {
-            true => Err(self.unanswered(subject, mostly_wrong(&outcomes))),
-            false => Ok(()),
+        if outcomes.ok() < outcomes.failed() {
+            Err(self.without_response(subject, mostly_wrong(&outcomes)))
+        } else {
+            Ok(())
         }
     }
 
-    fn unanswered(&self, subject: usize, how: String) -> Abort {
+    fn without_response(&self, subject: usize, how: String) -> Abort {
         let name = self.names[subject].clone();
-        let error = ServerProcessError::Unanswered { name, how };
+        let error = ServerProcessError::WithoutResponse { name, how };
         Abort::subject(&self.names[subject], error)
     }
 

@@ -66,11 +66,11 @@ pub fn choose(
     subjects: &BTreeMap<String, PilotSubject>,
     bounds: LengthBounds,
 ) -> Result<Option<ChosenLength>, Abort> {
-    let answering = |subject: usize| {
+    let responding = |subject: usize| {
         let found = subjects.get(&running.names[subject])?;
         (found.failed.is_none()).then_some((found.throughput_per_s, subject))
     };
-    let mut slowest: Vec<(f64, usize)> = (0..plans.len()).filter_map(answering).collect();
+    let mut slowest: Vec<(f64, usize)> = (0..plans.len()).filter_map(responding).collect();
     slowest.sort_by(|one, other| one.0.total_cmp(&other.0));
     let [(_, one), (_, other), ..] = slowest[..] else {
         return Ok(None);
@@ -90,7 +90,8 @@ pub fn choose(
         running.generator.close(side.pool);
     }
     let (rounds, switch_ns) = measured?;
-    let allowed: Vec<u64> = { LENGTHS_NS.into_iter() }
+    let allowed: Vec<u64> = LENGTHS_NS
+        .into_iter()
         .filter(|ns| *ns >= bounds.least_ns)
         .chain([slice_ns])
         .collect();
@@ -153,9 +154,10 @@ impl SubjectPair<'_> {
         let mut rounds = Vec::with_capacity(count);
         let began = Nanos::now();
         for _ in 0..count {
-            let (order, places) = match random.random_bool(0.5) {
-                true => (SliceOrder::Forth, [0, 1]),
-                false => (SliceOrder::Back, [1, 0]),
+            let (order, places) = if random.random_bool(0.5) {
+                (SliceOrder::Forth, [0, 1])
+            } else {
+                (SliceOrder::Back, [1, 0])
             };
             let mut rates = [0.0; 2];
             for place in places {
@@ -172,7 +174,7 @@ impl SubjectPair<'_> {
         let slice = running
             .slice(side.subject, side.pool, self.slice_ns)?
             .record;
-        running.check_answers(side.subject, side.plan, &slice)?;
+        running.check_responses(side.subject, side.plan, &slice)?;
         Ok(throughput(&[slice], side.plan.senders()))
     }
 }

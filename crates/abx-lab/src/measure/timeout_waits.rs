@@ -58,26 +58,26 @@ impl TimeoutWaits {
 
 /// What a subject did that left requests of a slice unanswered, in words that follow
 /// its name.
-pub fn unanswered(plan: &LoadPlan, slice: &SliceRecord) -> String {
+pub fn without_response(plan: &LoadPlan, slice: &SliceRecord) -> String {
     let connections = u64::from(plan.senders());
     let requests = timeouts(slice);
     let silent = requests.div_ceil(plan.window().into());
     let mut outcomes = slice.outcomes.clone();
     outcomes.merge(&slice.discarded);
     // Connections that failed otherwise were not answered either.
-    let is_the_rest_answered = outcomes.failed() == requests;
-    if slice.ok > 0 && is_the_rest_answered && (1..connections).contains(&silent) {
-        let answered = connections - silent;
+    let does_the_rest_respond = outcomes.failed() == requests;
+    if slice.ok > 0 && does_the_rest_respond && (1..connections).contains(&silent) {
+        let responded = connections - silent;
         let seconds = plan.timeout_ns() as f64 / 1e9;
         return format!(
-            "answered {answered} of {connections} connections ({requests} requests had no \
+            "answered {responded} of {connections} connections ({requests} requests had no \
              response within {seconds} s)"
         );
     }
     format!("stopped answering under load ({})", list(&outcomes))
 }
 
-/// What a subject did that gave few right answers or none, in words that follow its name.
+/// What a subject did that gave few correct responses or none, in words that follow its name.
 pub fn mostly_wrong(outcomes: &Outcomes) -> String {
     let right = match outcomes.ok() {
         0 => "no".to_owned(),
@@ -107,19 +107,19 @@ mod tests {
     use super::*;
 
     /// A slice of a second that went on for ten more, with one timeout and perhaps a
-    /// right answer.
-    fn slice(is_answered: bool) -> SliceRecord {
+    /// correct response.
+    fn slice(has_response: bool) -> SliceRecord {
         let mut slice = SliceRecord::of("one", &SliceTally::default());
         slice.wall_ns = 11_000_000_000;
         slice.outcomes.add(Outcome::Timeout);
-        if is_answered {
+        if has_response {
             slice.outcomes.add(Outcome::Ok);
         }
         slice
     }
 
     #[test]
-    fn who_answered_some_of_a_load_is_offered_the_next_one() {
+    fn who_responded_to_some_of_a_load_is_offered_the_next_one() {
         // Method: one that answers some, and one that answers none; then another load.
         let mut waits = TimeoutWaits::of(2);
         waits.note(0, 1_000_000_000, &slice(true));

@@ -10,7 +10,7 @@ use crate::process::keeper::{KeptContainer, wait_within};
 use abx_study::container::ContainerEngine;
 
 /// How long an engine may take to answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+const RESPONSE_WITHIN: Duration = Duration::from_secs(30);
 
 /// What an engine has of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum ImagePresence {
     There(String),
     /// It is not there.
     Missing,
-    /// The engine gives no answer, and says why.
+    /// The engine gives no response, and says why.
     Unknown(String),
 }
 
@@ -31,8 +31,8 @@ pub fn first_process(container: &KeptContainer) -> Result<u32, String> {
     let format = "{{.State.Pid}}";
     let mut command = Command::new(&container.engine);
     command.args(["container", "inspect", "--format", format, &container.name]);
-    let answer = ask(&mut command)?;
-    match answer.trim().parse() {
+    let response = ask(&mut command)?;
+    match response.trim().parse() {
         Ok(pid) if pid > 0 => Ok(pid),
         _ => Err("its container does not run".to_owned()),
     }
@@ -82,7 +82,7 @@ pub fn presence(engine: &ContainerEngine, image: &str) -> ImagePresence {
     let mut command = Command::new(&engine.program);
     command.args(["image", "inspect", "--format", format, image]);
     match ask(&mut command) {
-        Ok(answer) => ImagePresence::There(digest(&answer)),
+        Ok(response) => ImagePresence::There(digest(&response)),
         Err(why) => not_there(why),
     }
 }
@@ -97,8 +97,8 @@ pub fn image_digest(image: &str) -> Option<String> {
 }
 
 /// That by which registries know an image, else the engine's own.
-fn digest(answer: &str) -> String {
-    let mut words = answer.split_whitespace();
+fn digest(response: &str) -> String {
+    let mut words = response.split_whitespace();
     let id = words.next().unwrap_or_default();
     match words.next().and_then(|name| name.split_once('@')) {
         Some((_, digest)) => digest.to_owned(),
@@ -111,9 +111,10 @@ fn digest(answer: &str) -> String {
 fn not_there(why: String) -> ImagePresence {
     let text = why.to_ascii_lowercase();
     let is_missing = ["no such image", "image not known", "failed to find image"];
-    match is_missing.iter().any(|words| text.contains(words)) {
-        true => ImagePresence::Missing,
-        false => ImagePresence::Unknown(why),
+    if is_missing.iter().any(|words| text.contains(words)) {
+        ImagePresence::Missing
+    } else {
+        ImagePresence::Unknown(why)
     }
 }
 
@@ -129,7 +130,7 @@ fn ask(command: &mut Command) -> Result<String, String> {
         .spawn()
         .map_err(run)?;
     // A line or two, which a pipe takes.
-    let has_succeeded = wait_within(&mut child, ANSWER_WITHIN).map_err(run)?;
+    let has_succeeded = wait_within(&mut child, RESPONSE_WITHIN).map_err(run)?;
     if has_succeeded {
         return Ok(text(child.stdout.take()));
     }
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_is_missing_is_told_from_an_engine_that_does_not_answer() {
+    fn an_image_that_is_missing_is_told_from_an_engine_that_does_not_respond() {
         // Method: what podman and docker print, for an image that they have, for one that they
         // do not have, and without a daemon.
         let folder = tempfile::tempdir().unwrap();

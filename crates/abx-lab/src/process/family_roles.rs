@@ -66,7 +66,8 @@ impl FamilyRoles {
         names: &[String],
         worker: Option<&str>,
     ) -> FamilyRoles {
-        let main = { relatives.iter() }
+        let main = relatives
+            .iter()
             .filter(|one| one.parent == keeper)
             .min_by_key(|one| one.process.start_ticks)
             .map(|one| one.process);

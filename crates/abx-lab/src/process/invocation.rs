@@ -79,7 +79,8 @@ impl Invocation {
         let options = options(image, &container.name, &around, is_bound);
         let environment = around.usual.into_iter().chain(filled.environment);
         let environment = environment.map(|(name, value)| format!("--env={name}={value}"));
-        let arguments = { options.into_iter() }
+        let arguments = options
+            .into_iter()
             .chain([limit(&engine, around.descriptors)])
             .chain(mounts)
             .chain(environment)

@@ -17,7 +17,7 @@ use abx_study::placeholder::FilledWord;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// What a command beside a server is given.
-pub struct Surroundings {
+pub struct CommandContext {
     /// Where the server listens.
     pub address: ServerAddress,
     /// The folder of its start.
@@ -52,7 +52,7 @@ pub fn temporary_files(directory: &Path) -> (String, String) {
     )
 }
 
-impl Surroundings {
+impl CommandContext {
     /// Runs a command until it has ended, or its time is over. Whatever is left of it then
     /// is ended too.
     ///

@@ -17,7 +17,7 @@ pub enum Pending<'a> {
         /// How much of them there will be.
         all_bytes: u64,
     },
-    /// The first right answers of a subject that was started.
+    /// The first correct responses of a subject that was started.
     Ready {
         /// The subject.
         subject: &'a str,
@@ -100,14 +100,14 @@ pub fn while_pending<T>(
     wait: impl FnOnce(&dyn Fn(Pending)) -> T,
 ) -> T {
     let is_told = Cell::new(false);
-    let answer = wait(&|pending| {
+    let response = wait(&|pending| {
         is_told.set(true);
         on_pending(pending);
     });
     if is_told.get() {
         on_pending(Pending::Over);
     }
-    answer
+    response
 }
 
 /// For those whom nobody watches.

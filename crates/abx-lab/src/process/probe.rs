@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use abx_engine::{
-    Answer, BodyIdentity, Patience, ProbeError, RequestPlan, TlsPlan, WebSocketAnswer, payload,
+    BodyIdentity, Patience, ProbeError, RequestPlan, Response, TlsPlan, WebSocketResponse, payload,
     probe, probe_websocket,
 };
 use abx_evidence::{ExpectedStatus, Message, Shape};
@@ -23,7 +23,7 @@ pub struct Probe {
     pub request: RequestPlan,
     /// The status that is right.
     pub status: ExpectedStatus,
-    /// Whether any other one is a wrong answer and no reason to stop; see
+    /// Whether any other one is a wrong response and no reason to stop; see
     /// [`RequestSpec::is_logged`].
     pub is_logged: bool,
     /// What the load's connections carry.
@@ -37,9 +37,9 @@ pub struct Probe {
 /// What came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeReply {
-    /// An answer. That of an echo has the message for its body, that of any other
+    /// A response. That of an echo has the message for its body, that of any other
     /// WebSocket none.
-    Answer(Answer),
+    Response(Response),
     /// Another message than the one that was sent.
     OtherMessage {
         /// The length of the one that was sent.
@@ -129,20 +129,21 @@ impl Probe {
     ) -> Result<ProbeReply, ProbeError> {
         let message = match self.shape {
             Shape::Request | Shape::Scenario => {
-                let request = match self.request.placeholders.is_empty() {
-                    true => Cow::Borrowed(&self.request),
-                    false => Cow::Owned(self.request.example(time, self.seed)),
+                let request = if self.request.placeholders.is_empty() {
+                    Cow::Borrowed(&self.request)
+                } else {
+                    Cow::Owned(self.request.example(time, self.seed))
                 };
-                let answer = probe(address, self.tls.as_ref(), &request, patience);
-                return answer.map(ProbeReply::Answer);
+                let response = probe(address, self.tls.as_ref(), &request, patience);
+                return response.map(ProbeReply::Response);
             }
             Shape::Echo(message) => Some(message),
             Shape::Broadcast(_) | Shape::Connections { .. } => None,
         };
         let tls = self.tls.as_ref();
-        let answer = probe_websocket(address, tls, &self.request, message, self.seed, patience)?;
+        let response = probe_websocket(address, tls, &self.request, message, self.seed, patience)?;
         Ok(reply(
-            answer,
+            response,
             message.map(|message| (message, payload(message, self.seed))),
         ))
     }
@@ -170,7 +171,7 @@ fn path(subject: &Subject) -> Option<&str> {
 }
 
 /// Holds what came back against the message that was sent.
-fn reply(came: WebSocketAnswer, sent: Option<(Message, Vec<u8>)>) -> ProbeReply {
+fn reply(came: WebSocketResponse, sent: Option<(Message, Vec<u8>)>) -> ProbeReply {
     let mut body: &[u8] = &[];
     if let (Some(echo), Some((message, payload))) = (came.echo, &sent) {
         if (echo.is_text, echo.body) != (message.is_text(), identity(payload)) {
@@ -181,7 +182,7 @@ fn reply(came: WebSocketAnswer, sent: Option<(Message, Vec<u8>)>) -> ProbeReply 
         }
         body = payload;
     }
-    ProbeReply::Answer(Answer {
+    ProbeReply::Response(Response {
         status: came.status,
         body: identity(body),
         said: came.said,
@@ -210,7 +211,7 @@ mod tests {
     fn only_the_message_itself_is_its_echo() {
         // Method: the message, one byte of it changed, and the same as bytes for text.
         let message = Message::text(5);
-        let came = |is_text, body: &[u8]| WebSocketAnswer {
+        let came = |is_text, body: &[u8]| WebSocketResponse {
             status: 101,
             said: HeadFields::default(),
             echo: Some(Echo {
@@ -221,10 +222,10 @@ mod tests {
             tls: None,
         };
         let held = |came| reply(came, Some((message, b"hello".to_vec())));
-        let ProbeReply::Answer(answer) = held(came(true, b"hello")) else {
+        let ProbeReply::Response(response) = held(came(true, b"hello")) else {
             panic!("it is the echo");
         };
-        assert_eq!((answer.status, answer.body), (101, identity(b"hello")));
+        assert_eq!((response.status, response.body), (101, identity(b"hello")));
         let other = ProbeReply::OtherMessage {
             sent_bytes: 5,
             got_bytes: 5,
@@ -237,17 +238,17 @@ mod tests {
     fn a_handshake_alone_has_no_body() {
         // Method: an opening without a message, and one that was refused.
         for status in [101, 404] {
-            let came = WebSocketAnswer {
+            let came = WebSocketResponse {
                 status,
                 said: HeadFields::default(),
                 echo: None,
                 elapsed: Duration::ZERO,
                 tls: None,
             };
-            let ProbeReply::Answer(answer) = reply(came, None) else {
+            let ProbeReply::Response(response) = reply(came, None) else {
                 panic!("nothing was sent");
             };
-            assert_eq!((answer.status, answer.body.bytes), (status, 0));
+            assert_eq!((response.status, response.body.bytes), (status, 0));
         }
     }
 }

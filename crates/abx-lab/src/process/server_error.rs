@@ -86,7 +86,7 @@ pub enum ServerProcessError {
         "{name} {how}: try it alone with `abx run`, with fewer connections (`-c`), and look at \
          its log"
     )]
-    Unanswered {
+    WithoutResponse {
         /// The server.
         name: String,
         /// What it did, and what became of the requests.
@@ -109,9 +109,9 @@ pub enum ServerProcessError {
         /// The end of its output.
         output: String,
     },
-    /// Its answer is wrong.
+    /// Its response is wrong.
     #[error("{0}")]
-    Answer(#[from] VerifyError),
+    Response(#[from] VerifyError),
 }
 
 impl ServerProcessError {
@@ -120,7 +120,7 @@ impl ServerProcessError {
     pub fn is_stop(&self) -> bool {
         match self {
             ServerProcessError::Start { source, .. } => matches!(source, KeeperError::Stopped),
-            ServerProcessError::Answer(error) => error.is_stop(),
+            ServerProcessError::Response(error) => error.is_stop(),
             _ => false,
         }
     }
@@ -132,8 +132,9 @@ fn waited(within: Duration, is_budget: bool) -> String {
         0 => format!("{} ms", within.as_millis()),
         seconds => format!("{seconds} s"),
     };
-    match is_budget {
-        true => format!("{time}, which is all that `--budget` left"),
-        false => time,
+    if is_budget {
+        format!("{time}, which is all that `--budget` left")
+    } else {
+        time
     }
 }

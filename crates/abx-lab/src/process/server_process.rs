@@ -19,7 +19,7 @@ use crate::process::keeper::{
     EndManner, FileContent, Keeper, KeeperError, KeeperPlan, KeptContainer, ProcessEnd,
     ProcessState, SCRATCH_EMPTY, ScratchFile, sweep_once,
 };
-use crate::process::kept_command::{Surroundings, temporary_files};
+use crate::process::kept_command::{CommandContext, temporary_files};
 use crate::process::listener;
 use crate::process::log_tail::SHOWN_LINES;
 use crate::process::pending::{PENDING_FROM, Pending};
@@ -75,7 +75,7 @@ impl ServerProcess {
             }
         };
         let (keeper, ports) = kept.unzip();
-        let started = { keeper.as_ref() }.map_or_else(Nanos::now, Keeper::since);
+        let started = keeper.as_ref().map_or_else(Nanos::now, Keeper::since);
         Ok(ServerProcess {
             name: name.to_owned(),
             address,
@@ -99,7 +99,7 @@ impl ServerProcess {
     ///
     /// # Errors
     /// [`ServerProcessError::Ended`], [`ServerProcessError::NotReady`], [`ServerProcessError::Foreign`],
-    /// [`ServerProcessError::Answer`].
+    /// [`ServerProcessError::Response`].
     pub fn wait_ready(
         &mut self,
         source: &Source,
@@ -239,12 +239,11 @@ impl ServerProcess {
             let words = std::iter::once(&plan.program).chain(&plan.arguments);
             plan.container.is_none() && runs_container(&words.cloned().collect::<Vec<_>>())
         });
-        match is_container {
-            true => {
-                ". What runs in a container is no process of the command that runs it: write \
+        if is_container {
+            ". What runs in a container is no process of the command that runs it: write \
                  image:NAME in place of that command"
-            }
-            false => "",
+        } else {
+            ""
         }
     }
 
@@ -261,9 +260,9 @@ impl ServerProcess {
 
     /// What a command beside it is given: its placeholders and its environment.
     #[must_use]
-    pub fn surroundings(&self, launch: &Launch, start: &StartContext) -> Surroundings {
+    pub fn context(&self, launch: &Launch, start: &StartContext) -> CommandContext {
         let ports = self.ports.iter().flat_map(GivenPorts::words);
-        Surroundings {
+        CommandContext {
             address: self.address,
             scratch: scratch(&self.name, self.address.port()),
             words: ports.chain(start.services.iter().cloned()).collect(),

@@ -11,7 +11,7 @@ use abx_evidence::{ExpectedStatus, Shape};
 use abx_sys::tree::ProcTree;
 use abx_sys::{Nanos, ServerAddress};
 
-use crate::process::kept_command::{CommandEnd, Surroundings};
+use crate::process::kept_command::{CommandContext, CommandEnd};
 use crate::process::log_tail::behind;
 use crate::process::pending::Pending;
 use crate::process::probe::Probe;
@@ -99,14 +99,15 @@ impl ServiceProcess {
         deadline: Option<Nanos>,
     ) -> Result<(), ServiceError> {
         let within = service.launch().ready.within;
-        let around = self.process.surroundings(service.launch(), start);
+        let around = self.process.context(service.launch(), start);
         let mut look = |patience: Patience| see(service, &around, start, patience);
         let (stopper, on_pending) = (&start.stopper, start.on_pending);
         self.process
             .wait_until(within, &mut look, stopper, deadline, on_pending)?;
-        match start.stopper.is_stopped() {
-            true => Err(ServiceError::Stopped),
-            false => Ok(()),
+        if start.stopper.is_stopped() {
+            Err(ServiceError::Stopped)
+        } else {
+            Ok(())
         }
     }
 
@@ -119,7 +120,7 @@ impl ServiceProcess {
             service: &service.name,
         });
         let began = Instant::now();
-        let around = self.process.surroundings(service.launch(), start);
+        let around = self.process.context(service.launch(), start);
         let ended = around.run(&seed.command, seed.within, start);
         (start.on_pending)(Pending::Over);
         let failed = |how, output| {
@@ -148,7 +149,7 @@ impl ServiceProcess {
         start: &StartContext,
     ) -> Result<(), ServiceError> {
         self.check()?;
-        let around = self.process.surroundings(service.launch(), start);
+        let around = self.process.context(service.launch(), start);
         let mut look = |patience: Patience| see(service, &around, start, patience);
         let patience = Patience {
             timeout: service.launch().ready.within,
@@ -217,7 +218,7 @@ fn connect(address: ServerAddress, within: Duration) -> io::Result<()> {
 /// One look whether a service is ready.
 fn see(
     service: &StudyService,
-    around: &Surroundings,
+    around: &CommandContext,
     start: &StartContext,
     patience: Patience,
 ) -> ReadinessLook {

@@ -1,10 +1,12 @@
-//! What a subject answers before any load, and whether all answer alike.
+//! What a subject answers before any load, and whether all response alike.
 
 use std::time::Duration;
 
-use abx_engine::{ASKED_BEFORE_LOAD, Answer, BodyIdentity, ExpectedAnswer, Patience, ProbeError};
+use abx_engine::{
+    ASKED_BEFORE_LOAD, BodyIdentity, ExpectedResponse, Patience, ProbeError, Response,
+};
 use abx_evidence::ExpectedStatus;
-use abx_evidence::record::{AnswerRecord, TlsSession};
+use abx_evidence::record::{ResponseRecord, TlsSession};
 use abx_sys::{Nanos, ServerAddress};
 
 use crate::process::body_text;
@@ -26,14 +28,14 @@ const TELLING: Duration = Duration::from_millis(100);
 /// What a subject answered to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// That of the first answer.
+    /// That of the first response.
     status: u16,
     /// Those that are right.
     expected: ExpectedStatus,
     body_bytes: u64,
     /// `None` when the bodies varied from answer to answer.
     body: Option<(BodyIdentity, String)>,
-    /// The first bytes of the first answer's body.
+    /// The first bytes of the first response's body.
     body_start: Vec<u8>,
     /// What it says of itself.
     server: Option<String>,
@@ -44,9 +46,9 @@ pub struct Verified {
 /// Why a subject cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// No whole answer came.
+    /// No whole response came.
     #[error("{name} did not answer {path}: {source}")]
-    NoAnswer {
+    NoResponse {
         /// The subject.
         name: String,
         /// What was asked for.
@@ -153,7 +155,7 @@ impl VerifyError {
     pub fn is_stop(&self) -> bool {
         matches!(
             self,
-            VerifyError::NoAnswer {
+            VerifyError::NoResponse {
                 source: ProbeError::Stopped,
                 ..
             }
@@ -162,11 +164,11 @@ impl VerifyError {
 }
 
 impl Verified {
-    /// What the load expects of every answer; `compare_bodies` is off when a
+    /// What the load expects of every response; `compare_bodies` is off when a
     /// subject of the comparison varies by itself, so that all are checked alike.
     #[must_use]
-    pub fn expectation(&self, compare_bodies: bool) -> ExpectedAnswer {
-        ExpectedAnswer {
+    pub fn expectation(&self, compare_bodies: bool) -> ExpectedResponse {
+        ExpectedResponse {
             status: self.expected,
             body: self
                 .body
@@ -195,8 +197,8 @@ impl Verified {
 
     /// What the record says of it.
     #[must_use]
-    pub fn record(&self) -> AnswerRecord {
-        AnswerRecord {
+    pub fn record(&self) -> ResponseRecord {
+        ResponseRecord {
             status: self.status,
             body_bytes: self.body_bytes,
             sha256: self.body.as_ref().map(|(_, sha256)| sha256.clone()),
@@ -209,7 +211,7 @@ impl Verified {
 /// placeholders stand for, show then.
 ///
 /// # Errors
-/// [`VerifyError::NoAnswer`], [`VerifyError::Status`], [`VerifyError::NoWebSocket`],
+/// [`VerifyError::NoResponse`], [`VerifyError::Status`], [`VerifyError::NoWebSocket`],
 /// [`VerifyError::NoEcho`].
 pub fn verify(
     name: &str,
@@ -217,21 +219,23 @@ pub fn verify(
     probe: &Probe,
     patience: Patience,
 ) -> Result<Verified, VerifyError> {
-    let mut answers: Vec<Answer> = Vec::new();
+    let mut responses: Vec<Response> = Vec::new();
     for time in 0..ASKED_BEFORE_LOAD {
         let reply =
-            { probe.ask(time, address, patience) }.map_err(|source| VerifyError::NoAnswer {
-                name: name.to_owned(),
-                path: probe.request.path.clone(),
-                source,
-            })?;
-        answers.push(right_answer(name, probe, reply)?);
+            probe
+                .ask(time, address, patience)
+                .map_err(|source| VerifyError::NoResponse {
+                    name: name.to_owned(),
+                    path: probe.request.path.clone(),
+                    source,
+                })?;
+        responses.push(correct_response(name, probe, reply)?);
     }
-    let first = &answers[0];
+    let first = &responses[0];
     let is_as_first =
-        |answer: &Answer| probe.status.accepts(answer.status) && answer.body == first.body;
-    // The body of a wrong answer is nothing to compare others with.
-    let is_stable = answers.iter().all(is_as_first);
+        |response: &Response| probe.status.accepts(response.status) && response.body == first.body;
+    // The body of a wrong response is nothing to compare others with.
+    let is_stable = responses.iter().all(is_as_first);
     Ok(Verified {
         status: first.status,
         expected: probe.status,
@@ -243,14 +247,16 @@ pub fn verify(
     })
 }
 
-/// The answer, when it is a right one, or one to a logged request: whatever its status is, that
+/// The response, when it is a right one, or one to a logged request: whatever its status is, that
 /// of the log stays what is expected.
-fn right_answer(name: &str, probe: &Probe, reply: ProbeReply) -> Result<Answer, VerifyError> {
+fn correct_response(name: &str, probe: &Probe, reply: ProbeReply) -> Result<Response, VerifyError> {
     match reply {
-        ProbeReply::Answer(answer) if probe.is_logged || probe.status.accepts(answer.status) => {
-            Ok(answer)
+        ProbeReply::Response(response)
+            if probe.is_logged || probe.status.accepts(response.status) =>
+        {
+            Ok(response)
         }
-        ProbeReply::Answer(answer) => Err(wrong_status(name, probe, &answer)),
+        ProbeReply::Response(response) => Err(wrong_status(name, probe, &response)),
         ProbeReply::OtherMessage {
             sent_bytes,
             got_bytes,
@@ -263,36 +269,37 @@ fn right_answer(name: &str, probe: &Probe, reply: ProbeReply) -> Result<Answer, 
     }
 }
 
-fn wrong_status(name: &str, probe: &Probe, answer: &Answer) -> VerifyError {
+fn wrong_status(name: &str, probe: &Probe, response: &Response) -> VerifyError {
     let (name, path) = (name.to_owned(), probe.request.path.clone());
-    let (got, output) = (answer.status, String::new());
+    let (got, output) = (response.status, String::new());
     let wrong = WrongStatus {
         got,
         method: &probe.request.method,
         is_websocket: probe.is_websocket(),
-        said: &answer.said,
+        said: &response.said,
     };
-    let remedy = wrong.remedy() + &body_text::reason(&answer.body_start);
-    match wrong.is_websocket {
-        true => VerifyError::NoWebSocket {
+    let remedy = wrong.remedy() + &body_text::reason(&response.body_start);
+    if wrong.is_websocket {
+        VerifyError::NoWebSocket {
             name,
             path,
             got,
             remedy,
             output,
-        },
-        false => VerifyError::Status {
+        }
+    } else {
+        VerifyError::Status {
             name,
             path,
             got,
             expected: probe.status,
             remedy,
             output,
-        },
+        }
     }
 }
 
-/// Holds the answers of all subjects to one request against each other.
+/// Holds the responses of all subjects to one request against each other.
 /// Whether bodies are compared during the load.
 ///
 /// # Errors
@@ -368,10 +375,12 @@ pub fn look(
     patience: Patience,
 ) -> ReadinessLook {
     match probe.ask(0, address, patience) {
-        Ok(ProbeReply::Answer(answer)) if answer.status == 503 && !probe.status.accepts(503) => {
+        Ok(ProbeReply::Response(response))
+            if response.status == 503 && !probe.status.accepts(503) =>
+        {
             ReadinessLook::NotYet("it answers 503".to_owned())
         }
-        Ok(reply) => match right_answer(name, probe, reply) {
+        Ok(reply) => match correct_response(name, probe, reply) {
             Err(wrong) => ReadinessLook::Wrong(wrong),
             Ok(_) => ReadinessLook::Right,
         },

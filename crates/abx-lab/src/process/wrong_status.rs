@@ -4,7 +4,7 @@
 use abx_engine::HeadFields;
 use abx_evidence::ExpectedStatus;
 
-/// The status that came, with what it was an answer to.
+/// The status that came, with what it was a response to.
 pub struct WrongStatus<'a> {
     /// The status.
     pub got: u16,
@@ -12,7 +12,7 @@ pub struct WrongStatus<'a> {
     pub method: &'a str,
     /// Whether it was to open a WebSocket.
     pub is_websocket: bool,
-    /// What the answer's head said.
+    /// What the response's head said.
     pub said: &'a HeadFields,
 }
 
@@ -75,9 +75,10 @@ impl WrongStatus<'_> {
 fn leads_to(location: &str) -> String {
     let location = location.escape_debug();
     let told = format!("it leads to {location}");
-    match location.to_string().contains("://") {
-        true => format!("{told}: give that URL"),
-        false => format!("{told}: give that path (`--path`, or `path` in a study file)"),
+    if location.to_string().contains("://") {
+        format!("{told}: give that URL")
+    } else {
+        format!("{told}: give that path (`--path`, or `path` in a study file)")
     }
 }
 

@@ -199,8 +199,10 @@ fn sweep_drafts(folder: &Path) {
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let is_left =
-            { name.to_str().and_then(draft_process) }.is_some_and(|process| !is_alive(process));
+        let is_left = name
+            .to_str()
+            .and_then(draft_process)
+            .is_some_and(|process| !is_alive(process));
         if is_left && let Some(_lock) = lock_of_nobody(&entry.path()) {
             // What cannot be removed stays, and does no harm.
             let _ = fs::remove_file(entry.path());

@@ -2,7 +2,7 @@
 //! blocks and in the same way as the subjects, over TLS where they speak it. What the
 //! generator gets from it is the most that it could get from anybody.
 
-use abx_engine::{Asked, HttpVersion, LoadPlan, Patience, Stopper, TlsPlan, TlsTrust};
+use abx_engine::{HttpVersion, LoadPlan, Patience, Stopper, TlsPlan, TlsTrust, WeightedRequest};
 use abx_evidence::record::CEILING;
 use abx_evidence::{ExpectedStatus, Shape};
 use rand::{Rng, SeedableRng};
@@ -69,7 +69,7 @@ fn version(plan: &LoadPlan) -> Option<HttpVersion> {
 }
 
 /// Whether a load has a ceiling: one that always asks in HTTP, by a method that
-/// has an answer with a body. The server that does nothing speaks no WebSocket.
+/// has a response with a body. The server that does nothing speaks no WebSocket.
 fn is_asked(load: &Load) -> bool {
     load.shape == Shape::Request
         && load.settings(false).arrivals.is_saturating()
@@ -78,11 +78,15 @@ fn is_asked(load: &Load) -> bool {
 
 /// The mean length of what is answered, by the weights of the requests.
 fn page_bytes(load: &Load, planned: &SubjectPlans) -> Option<u64> {
-    let answers = planned.verified.first()?;
-    let weighted = load.requests.iter().zip(answers).map(|(request, answer)| {
-        let weight = u64::from(request.weight);
-        (weight * answer.record().body_bytes, weight)
-    });
+    let responses = planned.verified.first()?;
+    let weighted = load
+        .requests
+        .iter()
+        .zip(responses)
+        .map(|(request, response)| {
+            let weight = u64::from(request.weight);
+            (weight * response.record().body_bytes, weight)
+        });
     let (bytes, weights) = weighted.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     bytes.checked_div(weights)
 }
@@ -201,8 +205,8 @@ fn plan(
         stopper: Some(stopper),
         on_wait: None,
     };
-    let answer = verify(CEILING, process.address, &asked, patience);
-    let answer = answer.map_err(|error| Abort::subject(CEILING, error))?;
+    let response = verify(CEILING, process.address, &asked, patience);
+    let response = response.map_err(|error| Abort::subject(CEILING, error))?;
     let (connections, ports) = (load.connections, local_ports());
     let few = sources(process.address, connections, load.keep_alive, &[], ports);
     Ok(Some(LoadPlan {
@@ -214,9 +218,9 @@ fn plan(
         } else {
             like.sources.clone()
         },
-        requests: vec![Asked {
+        requests: vec![WeightedRequest {
             request: asked.request,
-            expect: answer.expectation(true),
+            expect: response.expectation(true),
             weight: 1,
         }],
         ..like.clone()

@@ -81,7 +81,7 @@ pub struct StudyContext<'a> {
     pub loads: Vec<Load>,
     /// Makes the load.
     pub generator: Box<dyn LoadGenerator>,
-    /// How its workers wait for answers.
+    /// How its workers wait for responses.
     pub waiting: Waiting,
     /// What the subjects need beside themselves.
     pub services: RunningServices,
@@ -262,7 +262,9 @@ impl<'a> StudyContext<'a> {
 
     /// Whether somebody stopped the study, or its time is up.
     pub fn is_over(&self) -> bool {
-        let is_late = { self.deadline }.is_some_and(|deadline| Nanos::now() >= deadline);
+        let is_late = self
+            .deadline
+            .is_some_and(|deadline| Nanos::now() >= deadline);
         is_late || self.generator.stopper().is_stopped()
     }
 

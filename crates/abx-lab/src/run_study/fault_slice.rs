@@ -35,7 +35,7 @@ const BUCKETS_MAX: u64 = 1_000;
 const DISCARDED: u32 = 2;
 
 /// What is to be done to whom.
-pub struct FaultOrder<'a> {
+pub struct FaultCommand<'a> {
     /// The fault.
     pub fault: &'a Fault,
     /// The subject.
@@ -61,10 +61,10 @@ impl StudyContext<'_> {
     /// [`Abort`]; whatever was started is stopped again.
     pub fn fault_slice(
         &mut self,
-        order: &FaultOrder,
+        order: &FaultCommand,
         random: &mut ChaCha8Rng,
     ) -> Result<FaultEffect, Abort> {
-        let FaultOrder { fault, subject, .. } = order;
+        let FaultCommand { fault, subject, .. } = order;
         let Source::Command(launch) = &subject.source else {
             return Ok(FaultEffect::Impossible(
                 "runs already, and abx ends nothing that it has not started".to_owned(),
@@ -113,7 +113,7 @@ impl StudyContext<'_> {
     /// What the load asks of it, told apart by when it was due.
     fn plan_alone(
         &self,
-        order: &FaultOrder,
+        order: &FaultCommand,
         process: &ServerProcess,
         seed: u64,
     ) -> Result<LoadPlan, Abort> {
@@ -139,7 +139,7 @@ impl StudyContext<'_> {
     /// Loads it, and does the fault meanwhile. No slice when it was stopped.
     fn strike(
         &mut self,
-        order: &FaultOrder,
+        order: &FaultCommand,
         launch: &Launch,
         mut process: ServerProcess,
         plan: &LoadPlan,
@@ -206,7 +206,7 @@ impl StudyContext<'_> {
 /// The place of the only subject that runs.
 const ONLY: usize = 0;
 
-fn told(order: &FaultOrder, kept: TimelineTally, blow: Blow, after: usize) -> FaultSlice {
+fn told(order: &FaultCommand, kept: TimelineTally, blow: Blow, after: usize) -> FaultSlice {
     let start = Nanos(kept.start_ns);
     FaultSlice {
         fault: order.fault.name.clone(),

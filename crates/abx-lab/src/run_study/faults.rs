@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::StudyRunner;
-use super::fault_slice::{FaultEffect, FaultOrder};
+use super::fault_slice::{FaultCommand, FaultEffect};
 use super::progress::StudyProgress;
 use crate::measure::running_subjects::Abort;
 
@@ -15,7 +15,11 @@ impl StudyRunner<'_> {
     /// How long the faults of a block take, when all subjects together start in `starting`.
     pub(super) fn faults_take(&self, starting: Duration) -> Duration {
         let subjects = u32::try_from(self.study.subjects.len()).unwrap_or(u32::MAX);
-        let each = { self.study.faults.iter() }.map(|fault| fault.within * subjects + starting);
+        let each = self
+            .study
+            .faults
+            .iter()
+            .map(|fault| fault.within * subjects + starting);
         each.sum()
     }
 
@@ -46,7 +50,7 @@ impl StudyRunner<'_> {
             });
             let load = measured.load(&fault.load);
             let pilot = load.and_then(|load| load.pilot.as_ref());
-            let order = FaultOrder {
+            let order = FaultCommand {
                 fault,
                 subject,
                 warm_up_ns: pilot.map_or(0, |pilot| pilot.warm_up_ns),
@@ -75,7 +79,7 @@ impl StudyRunner<'_> {
     /// What goes wrong with the one subject that runs is about that subject alone: the others
     /// are measured on.
     fn failure(&self, abort: Abort, block: u32) -> Result<FaultEffect, Abort> {
-        let is_of_subject = matches!(abort, Abort::Subject { .. } | Abort::Answers(_));
+        let is_of_subject = matches!(abort, Abort::Subject { .. } | Abort::Responses(_));
         if !is_of_subject || self.context.is_over() {
             return Err(abort);
         }

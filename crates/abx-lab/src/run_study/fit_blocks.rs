@@ -7,7 +7,7 @@ use abx_stats::stop::BLOCKS_FOR_VERDICT;
 use crate::run_study::StudyRunner;
 use crate::run_study::load_time::fill;
 use crate::run_study::progress::StudyProgress;
-use crate::run_study::shorten_blocks::{BlockTerms, block_time, shorten_blocks};
+use crate::run_study::shorten_blocks::{BlockOptions, block_time, shorten_blocks};
 use abx_study::{OrderedTime, SliceLength, Study};
 
 impl StudyRunner<'_> {
@@ -17,7 +17,7 @@ impl StudyRunner<'_> {
         let Some((time, blocks)) = planned(self.study) else {
             return;
         };
-        let terms = self.block_terms();
+        let terms = self.block_options();
         match time {
             OrderedTime::Whole(whole) => {
                 let left = whole.saturating_sub(self.started.elapsed());
@@ -33,8 +33,8 @@ impl StudyRunner<'_> {
         }
     }
 
-    fn block_terms(&self) -> BlockTerms {
-        BlockTerms {
+    fn block_options(&self) -> BlockOptions {
+        BlockOptions {
             has_ceiling: self.study.ceiling.is_some(),
             is_length_fixed: matches!(self.study.slice, SliceLength::Fixed(_)),
         }
@@ -43,7 +43,7 @@ impl StudyRunner<'_> {
     /// Tells how long blocks will take, each of which begins with so long a start.
     pub(super) fn tell_how_long(&self, starting: Duration) {
         let loads = &self.record.measured.loads;
-        let loaded = block_time(loads, self.block_terms());
+        let loaded = block_time(loads, self.block_options());
         (self.watch)(StudyProgress::Piloted {
             took: self.started.elapsed(),
             each_block: starting + loaded + self.faults_take(starting),

@@ -87,7 +87,9 @@ pub fn load_once(
     let mut context = StudyContext::prepare(&study, PathBuf::new(), &[])?;
     on_stopper(context.generator.stopper());
     let generator = &mut context.generator;
-    let (pool, _) = { generator.open(&plan, &mut |_| {}) }.map_err(PrepareError::Engine)?;
+    let (pool, _) = generator
+        .open(&plan, &mut |_| {})
+        .map_err(PrepareError::Engine)?;
     let slice = SlicePlan {
         end,
         discard_ns: 0,

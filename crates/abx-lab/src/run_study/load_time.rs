@@ -5,7 +5,7 @@ use std::time::Duration;
 use abx_evidence::record::{Interleave, LoadRecord};
 use abx_sys::Nanos;
 
-use crate::measure::running_subjects::WarmIn;
+use crate::measure::running_subjects::LeadIn;
 use crate::run_study::shorten_blocks::{TURNS_LEAST, turns_ns};
 
 /// A block has no more rounds than this. Slices end a moment late, and many of those moments
@@ -32,8 +32,8 @@ pub(super) fn fill(load: &mut LoadRecord, span: Duration) {
         // Cold slices count from their beginning.
         if pilot.discard_ns > 0 {
             let response_ns = pilot.discard_ns as f64 / 2.0;
-            let warm_in = WarmIn::for_answers(response_ns, pilot.slice_ns);
-            pilot.discard_ns = warm_in.ns(pilot.slice_ns);
+            let lead_in = LeadIn::for_responses(response_ns, pilot.slice_ns);
+            pilot.discard_ns = lead_in.ns(pilot.slice_ns);
         }
     }
     load.pilot = Some(pilot);
@@ -60,7 +60,7 @@ mod tests {
                 },
                 ..LoadSettings::default()
             },
-            answers: std::collections::BTreeMap::new(),
+            responses: std::collections::BTreeMap::new(),
             pilot: Some(pilot),
         }
     }

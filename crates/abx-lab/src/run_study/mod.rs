@@ -30,7 +30,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::{LoadGenerator, Stopper};
 use abx_evidence::record::{
-    AnswerRecord, LoadRecord, LoadSettings, Machine, MachineRole, PilotRecord, Restarted,
+    LoadRecord, LoadSettings, Machine, MachineRole, PilotRecord, ResponseRecord, Restarted,
     ServiceRecord, Settings, StudyEnd, SubjectRecord, image_of,
 };
 use abx_evidence::{
@@ -44,7 +44,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::measure::block::RoundEvent;
 use crate::measure::idle_connections;
 use crate::measure::machine;
-use crate::measure::pilot::{PilotTerms, pilot};
+use crate::measure::pilot::{PilotOptions, pilot};
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::rate_search::RateSearch;
 use crate::measure::running_services::how;
@@ -65,7 +65,7 @@ use load_of_block::{MeasuredBlock, measure};
 use more_rates::{RateGrids, list_of};
 use pilot_share::PilotShare;
 use progress::StudyProgress;
-use start_block::{Roster, StartedBlock};
+use start_block::{StartedBlock, SubjectStarts};
 use stop_rule::{TimeSpent, reason_to_stop};
 
 /// Why a study did not begin, or did not come to its end.
@@ -328,7 +328,7 @@ impl StudyRunner<'_> {
                 }
                 (None, None) => {
                     running.begin_load(started.cache);
-                    let terms = PilotTerms {
+                    let terms = PilotOptions {
                         effort: self.study.pilot.under(place == 0),
                         within_ns: share.part(place, self.started.elapsed()),
                         trials_because: trials[place].clone(),
@@ -346,7 +346,7 @@ impl StudyRunner<'_> {
         let _ = running.stop_all(None);
         let around = starting + stops.elapsed();
         self.context.services.note_used();
-        note_answers(&mut self.record.measured, &names, &loads);
+        note_responses(&mut self.record.measured, &names, &loads);
         self.fit_blocks(around);
         self.tell_how_long(around);
         self.failure_in_pilot().map_or(Ok(()), Err)
@@ -367,7 +367,7 @@ impl StudyRunner<'_> {
             subjects.filter_map(|one| Some((&one.name, load.failure_in_pilot(&one.name)?)))
         });
         each.map(|(name, how)| {
-            let error = ServerProcessError::Unanswered {
+            let error = ServerProcessError::WithoutResponse {
                 name: name.clone(),
                 how: how.to_owned(),
             };
@@ -409,12 +409,12 @@ impl StudyRunner<'_> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let failed = self.record.measured.failed_starts();
         let left_out: Vec<String> = failed.map(|one| one.subject.to_owned()).collect();
-        let roster = Roster {
+        let starts = SubjectStarts {
             left_out: &left_out,
             fewest: FEWEST_COMPARED,
         };
         let offered = self.context.loads.clone();
-        let started = match self.context.start_block_of(roster, &mut random) {
+        let started = match self.context.start_block_of(starts, &mut random) {
             Ok(started) => started,
             Err(abort) => return Err(self.context.blame(abort)),
         };
@@ -424,7 +424,7 @@ impl StudyRunner<'_> {
             }
         }
         let names = &started.running.names;
-        note_answers(&mut self.record.measured, names, &started.loads);
+        note_responses(&mut self.record.measured, names, &started.loads);
         let measured = &self.record.measured;
         let loads = measured.loads.iter().zip(&offered);
         let loads: Vec<BlockPart> = loads
@@ -488,7 +488,7 @@ fn beside(now: &Measured, past: &OlderRecord) -> Result<PastBaseline, PastBaseli
 
 /// Notes what the subjects of these names answered. A body that differs from that of an earlier
 /// block varies from start to start.
-fn note_answers(record: &mut Measured, names: &[String], loads: &[SubjectPlans]) {
+fn note_responses(record: &mut Measured, names: &[String], loads: &[SubjectPlans]) {
     for (load, started) in record.loads.iter_mut().zip(loads) {
         for (name, verified) in names.iter().zip(&started.verified) {
             let mut subjects = record.subjects.iter_mut();
@@ -500,13 +500,13 @@ fn note_answers(record: &mut Measured, names: &[String], loads: &[SubjectPlans])
                 let server = verified.iter().find_map(Verified::server);
                 subject.version = server.map(str::to_owned);
             }
-            let answers: Vec<AnswerRecord> = verified.iter().map(Verified::record).collect();
+            let responses: Vec<ResponseRecord> = verified.iter().map(Verified::record).collect();
             let before = load
-                .answers
+                .responses
                 .entry(subject.name.clone())
-                .or_insert_with(|| answers.clone());
-            for (before, answer) in before.iter_mut().zip(answers) {
-                if before.sha256 != answer.sha256 {
+                .or_insert_with(|| responses.clone());
+            for (before, response) in before.iter_mut().zip(responses) {
+                if before.sha256 != response.sha256 {
                     before.sha256 = None;
                 }
             }

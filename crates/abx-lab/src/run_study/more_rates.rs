@@ -68,7 +68,7 @@ struct GridOfBlock<'a> {
 
 impl<'a> GridOfBlock<'a> {
     fn begin(loading: &BlockRun, candidates: &'a [Candidate<'a>]) -> GridOfBlock<'a> {
-        let names = { loading.measured.iter() }.map(|part| part.load.as_str());
+        let names = loading.measured.iter().map(|part| part.load.as_str());
         let offered = names.enumerate().filter_map(|(place, name)| {
             let mut own = candidates.iter();
             let candidate = own.find(|one| one.of_block.name == name)?;
@@ -122,7 +122,8 @@ impl<'a> GridOfBlock<'a> {
         let part = |(at, place): &(f64, usize)| (*at, &loading.measured[*place]);
         let parts: Vec<(f64, &BlockLoad)> = self.offered.iter().map(part).collect();
         let subjects = &loading.running.names[..first.planned.plans.len()];
-        let brackets: Vec<RateBracket> = { subjects.iter() }
+        let brackets: Vec<RateBracket> = subjects
+            .iter()
             .map(|subject| rate_bracket(first.grid.objective, &parts, subject))
             .collect();
         let rates: Vec<f64> = self.offered.iter().map(|(at, _)| *at).collect();
@@ -256,7 +257,8 @@ impl RateGrids {
         };
         let mut offered = BTreeSet::new();
         for target in rates {
-            let near = { own(record).into_iter() }
+            let near = own(record)
+                .into_iter()
                 .find(|place| rate(&loads[*place]).is_some_and(|at| is_near(at, *target)));
             let like = own(record).first().map(|place| loads[*place].clone());
             let new = || of_grid(name, &like?, *target);
@@ -277,9 +279,10 @@ impl RateGrids {
         }
         for place in own(record) {
             let name = &loads[place].name;
-            match offered.contains(name) {
-                true => self.resting.remove(name),
-                false => self.resting.insert(name.clone()),
+            if offered.contains(name) {
+                self.resting.remove(name)
+            } else {
+                self.resting.insert(name.clone())
             };
         }
     }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use abx_engine::{LoadGenerator, SliceEnd, Stopper, ToldStretch};
+use abx_engine::{LoadGenerator, ReportedInterval, SliceEnd, Stopper};
 use abx_evidence::record::{
     BlockLoad, BlockRecord, BlockSubject, Histograms, Interleave, Measured, PilotRecord, Round,
     SliceRecord, StudyEnd, SubjectReadings,
@@ -23,7 +23,7 @@ use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
 use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::start_block::StartedBlock;
-use crate::run_study::{new_record, note_answers};
+use crate::run_study::{new_record, note_responses};
 use abx_study::subject::{Source, Subject, Target};
 use abx_study::{Load, PilotEffort, Study, WaitChoice};
 
@@ -41,7 +41,7 @@ pub struct RunPlan {
     /// Worker threads; `None` for one on each of the generator's processors,
     /// and at most one for each connection.
     pub threads: Option<usize>,
-    /// How the workers wait for answers.
+    /// How the workers wait for responses.
     pub wait: WaitChoice,
     /// Local addresses that connections come from; empty for the usual ones.
     pub local_addresses: Vec<IpAddr>,
@@ -76,8 +76,8 @@ pub enum RunError {
 pub enum RunProgress<'a> {
     /// What is waited for.
     Pending(Pending<'a>),
-    /// What the generator's workers saw in the last stretches of the load.
-    Stretches(&'a [ToldStretch]),
+    /// What the generator's workers saw in the last intervals of the load.
+    Intervals(&'a [ReportedInterval]),
 }
 
 /// What surrounds a run.
@@ -93,19 +93,19 @@ pub struct RunEnvironment<'a> {
 }
 
 impl RunEnd {
-    /// How long the stretches of the run's course are at first: 100 ms, and a hundredth of a
+    /// How long the intervals of the run's course are at first: 100 ms, and a hundredth of a
     /// run that is shorter than 10 s, so that its start can be compared with the rest.
     #[must_use]
-    pub fn stretch(self) -> Duration {
+    pub fn interval(self) -> Duration {
         match self {
-            RunEnd::After(span) => (span / 100).clamp(STRETCH_MIN, STRETCH_MAX),
-            RunEnd::AfterRequests(_) => STRETCH_MAX,
+            RunEnd::After(span) => (span / 100).clamp(INTERVAL_MIN, INTERVAL_MAX),
+            RunEnd::AfterRequests(_) => INTERVAL_MAX,
         }
     }
 }
 
-const STRETCH_MIN: Duration = Duration::from_millis(10);
-const STRETCH_MAX: Duration = Duration::from_millis(100);
+const INTERVAL_MIN: Duration = Duration::from_millis(10);
+const INTERVAL_MAX: Duration = Duration::from_millis(100);
 
 /// Loads one server once.
 ///
@@ -122,7 +122,7 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
         }
     };
     let on_pending = |pending: Pending| tell(RunProgress::Pending(pending));
-    let on_stretches = |told: &[ToldStretch]| tell(RunProgress::Stretches(told));
+    let on_intervals = |told: &[ReportedInterval]| tell(RunProgress::Intervals(told));
     // Nothing is started, so nothing needs a keeper.
     let program = PathBuf::new();
     let mut context = match around.generator {
@@ -135,9 +135,10 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
     let mut measured = new_record(&study, around.version, &context);
     let mut random = ChaCha8Rng::seed_from_u64(study.seed);
     let mut started = context.start_block(&mut random)?;
-    started.running.on_stretches = is_watched.then_some(&on_stretches as &dyn Fn(&[ToldStretch]));
+    started.running.on_intervals =
+        is_watched.then_some(&on_intervals as &dyn Fn(&[ReportedInterval]));
     let began = Instant::now();
-    note_answers(&mut measured, &started.running.names, &started.loads);
+    note_responses(&mut measured, &started.running.names, &started.loads);
     for (load, planned) in measured.loads.iter_mut().zip(&started.loads) {
         load.settings.bodies_compared = planned.bodies_compared;
     }
@@ -155,9 +156,10 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
     });
     measured.elapsed_s = began.elapsed().as_secs_f64();
     measured.fleet = context.generator.fleet();
-    measured.end = match stopper.is_stopped() {
-        true => StudyEnd::Interrupted,
-        false => StudyEnd::Blocks,
+    measured.end = if stopper.is_stopped() {
+        StudyEnd::Interrupted
+    } else {
+        StudyEnd::Blocks
     };
     Ok(RunRecord::judged(measured).expect("one subject, one load, one slice and one block"))
 }
@@ -254,7 +256,7 @@ fn study(plan: RunPlan) -> Study {
 struct PlannedSlice {
     end: SliceEnd,
     /// Of its course, at first.
-    stretch: Duration,
+    interval: Duration,
     /// What a pilot would have set for it.
     pilot: PilotRecord,
 }
@@ -282,7 +284,7 @@ fn planned(run_end: RunEnd, warm_up: Duration) -> PlannedSlice {
     };
     PlannedSlice {
         end,
-        stretch: run_end.stretch(),
+        interval: run_end.interval(),
         pilot,
     }
 }
@@ -303,7 +305,7 @@ fn block(
     let speeds = running.meter.processors.speeds();
     let programs = running.meter.other_programs();
     let mut run = SubjectRun::new(load, &mut running, &loads[0], &planned.pilot, random);
-    run.once(planned.end, planned.stretch)?;
+    run.once(planned.end, planned.interval)?;
     let part = run.result;
     let other_programs = running.meter.other_programs().since(&programs);
     Ok(BlockRecord {

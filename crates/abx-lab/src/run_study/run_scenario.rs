@@ -39,7 +39,7 @@ pub struct ScenarioRun {
     pub timeout: Option<Duration>,
     /// Threads; `None` for one on each of the generator's processors.
     pub threads: Option<usize>,
-    /// How they wait for answers.
+    /// How they wait for responses.
     pub wait: WaitChoice,
     /// Local addresses that connections come from; empty for the usual ones.
     pub local_addresses: Vec<IpAddr>,
@@ -101,7 +101,7 @@ pub fn run_scenario(run: ScenarioRun, stopper: &Stopper) -> Result<ScenarioRecor
         ScenarioEnd::AfterNs(span) => Nanos(span).min(ran.elapsed).as_secs_f64(),
         ScenarioEnd::AfterSessions(_) => ran.elapsed.as_secs_f64(),
     };
-    let steps = { plan.steps.iter() }.zip(&run.file.paths);
+    let steps = plan.steps.iter().zip(&run.file.paths);
     let steps = steps.zip(tally.steps).map(|((step, path), counted)| {
         StepRecord::of(&step.name, (&step.method, path), step.status, counted)
     });
@@ -179,8 +179,10 @@ fn plan(run: &ScenarioRun) -> Result<ScenarioPlan, PrepareError> {
             subjects: waiting::cpus_of([address].into_iter()),
         },
     )?;
-    let tls =
-        { run.target.is_encrypted }.then(|| run.tls.plan(run.target.name(), HttpVersion::Http11));
+    let tls = run
+        .target
+        .is_encrypted
+        .then(|| run.tls.plan(run.target.name(), HttpVersion::Http11));
     Ok(ScenarioPlan {
         address,
         tls,

@@ -21,7 +21,7 @@ pub(super) const TURNS_LEAST: f64 = 2.0;
 
 /// What a block is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct BlockTerms {
+pub struct BlockOptions {
     /// Whether a server that does nothing is loaded beside the subjects.
     pub has_ceiling: bool,
     /// Whether slices and trials may not be shortened, as their length was asked for.
@@ -33,10 +33,11 @@ pub struct BlockTerms {
 /// trial, and trials that hold enough answers of the slowest subject, and where that is
 /// not enough some. Warm-ups give last, since subjects that are still cold are compared
 /// wrongly.
-pub fn shorten_blocks(loads: &mut [LoadRecord], terms: BlockTerms, span: Duration) {
+pub fn shorten_blocks(loads: &mut [LoadRecord], terms: BlockOptions, span: Duration) {
     for give in [shorter, of_fewer_turns, less_warm] {
         while block_time(loads, terms) > span {
-            let given = { loads.iter_mut() }
+            let given = loads
+                .iter_mut()
                 .filter_map(|load| Some((give(load, terms)?, load.pilot.as_mut()?)));
             let Some((given, pilot)) = given.max_by_key(|(given, _)| given.longest_ns) else {
                 break;
@@ -48,7 +49,7 @@ pub fn shorten_blocks(loads: &mut [LoadRecord], terms: BlockTerms, span: Duratio
 }
 
 /// How long a block takes, about, without the start of its subjects.
-pub fn block_time(loads: &[LoadRecord], terms: BlockTerms) -> Duration {
+pub fn block_time(loads: &[LoadRecord], terms: BlockOptions) -> Duration {
     Duration::from_nanos(block_ns(loads, terms)).div_f64(1.0 - SPARE)
 }
 
@@ -60,11 +61,12 @@ struct Shortened {
 }
 
 /// For how long a block loads its subjects, and connects to them.
-fn block_ns(loads: &[LoadRecord], terms: BlockTerms) -> u64 {
+fn block_ns(loads: &[LoadRecord], terms: BlockOptions) -> u64 {
     // Whatever load comes first meets fresh servers, and warms up for as long as any.
     let pilots = loads.iter().filter_map(|load| load.pilot.as_ref());
     // Connections that are only held warm nothing up.
-    let warm_ups = { pilots.clone() }
+    let warm_ups = pilots
+        .clone()
         .map(|pilot| pilot.warm_up_ns)
         .filter(|ns| *ns > 0);
     let fresh_ns = warm_ups.clone().max().unwrap_or_default() - warm_ups.min().unwrap_or_default();
@@ -74,15 +76,16 @@ fn block_ns(loads: &[LoadRecord], terms: BlockTerms) -> u64 {
 }
 
 /// For how long a block loads its subjects with one load, and connects to them.
-fn load_ns(pilot: &PilotRecord, terms: BlockTerms) -> u64 {
+fn load_ns(pilot: &PilotRecord, terms: BlockOptions) -> u64 {
     let rounds = u64::from(pilot.rounds);
     let ceiling_ns = match pilot.interleave {
         Interleave::Slices => pilot.slice_ns * rounds.div_ceil(u64::from(CEILING_EVERY)),
         Interleave::Trials => pilot.slice_ns.min(CEILING_TRIAL_NS),
     };
-    let ceiling_ns = match terms.has_ceiling {
-        true => ceiling_ns + CEILING_WARM_UP_NS,
-        false => 0,
+    let ceiling_ns = if terms.has_ceiling {
+        ceiling_ns + CEILING_WARM_UP_NS
+    } else {
+        0
     };
     // Those that failed are not loaded.
     let loaded = pilot.subjects.values().filter(|one| one.failed.is_none());
@@ -94,7 +97,7 @@ fn load_ns(pilot: &PilotRecord, terms: BlockTerms) -> u64 {
 }
 
 /// The same with a little less load; `None` where it has the least.
-fn shorter(load: &LoadRecord, terms: BlockTerms) -> Option<Shortened> {
+fn shorter(load: &LoadRecord, terms: BlockOptions) -> Option<Shortened> {
     let mut pilot = load.pilot.clone()?;
     let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
     match pilot.interleave {
@@ -107,13 +110,13 @@ fn shorter(load: &LoadRecord, terms: BlockTerms) -> Option<Shortened> {
 
 /// The same with slices or trials of fewer response times; `None` where they hold the
 /// fewest.
-fn of_fewer_turns(load: &LoadRecord, terms: BlockTerms) -> Option<Shortened> {
+fn of_fewer_turns(load: &LoadRecord, terms: BlockOptions) -> Option<Shortened> {
     briefer(load, terms, TURNS_LEAST)
 }
 
 /// The same with a little less of each slice, of which this many response times of the
 /// slowest subject stay, and at least those of short trials.
-fn briefer(load: &LoadRecord, terms: BlockTerms, turns: f64) -> Option<Shortened> {
+fn briefer(load: &LoadRecord, terms: BlockOptions, turns: f64) -> Option<Shortened> {
     let mut pilot = load.pilot.clone()?;
     let turns_ns = turns_ns(load, &pilot, turns);
     let slice_ns = pilot.slice_ns.checked_sub(TRIAL_STEP_NS)?;
@@ -132,15 +135,16 @@ fn briefer(load: &LoadRecord, terms: BlockTerms, turns: f64) -> Option<Shortened
 pub(super) fn turns_ns(load: &LoadRecord, pilot: &PilotRecord, turns: f64) -> u64 {
     let settings = &load.settings;
     let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
-    match is_replay(load) {
+    if is_replay(load) {
         // Connections rest between the requests of a log, so their number says nothing.
-        true => 0,
-        false => (needed_ns(&pilot.subjects, in_flight) as f64 * turns / TURNS) as u64,
+        0
+    } else {
+        (needed_ns(&pilot.subjects, in_flight) as f64 * turns / TURNS) as u64
     }
 }
 
 /// The same with a tenth less of a warm-up; `None` where it is the shortest.
-fn less_warm(load: &LoadRecord, _: BlockTerms) -> Option<Shortened> {
+fn less_warm(load: &LoadRecord, _: BlockOptions) -> Option<Shortened> {
     let mut pilot = load.pilot.clone()?;
     let longest_ns = pilot.warm_up_ns;
     if longest_ns <= WARM_UP_MIN_NS {
@@ -156,9 +160,10 @@ fn is_replay(load: &LoadRecord) -> bool {
 
 /// Short slices are fair to each other by their number.
 fn least_rounds(pilot: &PilotRecord) -> u64 {
-    match pilot.slice_ns >= TRIAL_MIN_NS {
-        true => 1,
-        false => ROUNDS_MIN,
+    if pilot.slice_ns >= TRIAL_MIN_NS {
+        1
+    } else {
+        ROUNDS_MIN
     }
 }
 
@@ -173,7 +178,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    const TERMS: BlockTerms = BlockTerms {
+    const TERMS: BlockOptions = BlockOptions {
         has_ceiling: true,
         is_length_fixed: false,
     };
@@ -198,7 +203,7 @@ mod tests {
         LoadRecord {
             name: "one".to_owned(),
             settings: settings(500),
-            answers: BTreeMap::new(),
+            responses: BTreeMap::new(),
             pilot: Some(PilotRecord {
                 interleave,
                 interleave_reason: None,

@@ -31,7 +31,7 @@ pub struct StartedBlock<'a> {
 
 /// Who takes part in a block.
 #[derive(Clone, Copy)]
-pub struct Roster<'a> {
+pub struct SubjectStarts<'a> {
     /// The names of those who do not, since they failed before.
     pub left_out: &'a [String],
     /// How many must be there.
@@ -56,9 +56,10 @@ impl StudyContext<'_> {
             self.on_pending,
         );
         ready.map_err(|error| Abort::subject(&subject.name, error))?;
-        match stopper.is_stopped() {
-            true => Err(Abort::Interrupted),
-            false => Ok(()),
+        if stopper.is_stopped() {
+            Err(Abort::Interrupted)
+        } else {
+            Ok(())
         }
     }
 
@@ -81,7 +82,7 @@ impl StudyContext<'_> {
     /// [`Abort`]; whatever was started is stopped again.
     pub fn start_block(&mut self, random: &mut ChaCha8Rng) -> Result<StartedBlock<'_>, Abort> {
         let fewest = self.study.subjects.len();
-        let everybody = Roster {
+        let everybody = SubjectStarts {
             left_out: &[],
             fewest,
         };
@@ -94,22 +95,22 @@ impl StudyContext<'_> {
     /// As [`StudyContext::start_block`].
     pub fn start_block_of(
         &mut self,
-        roster: Roster,
+        starts: SubjectStarts,
         random: &mut ChaCha8Rng,
     ) -> Result<StartedBlock<'_>, Abort> {
         let study = self.study;
         self.start_services(random)?;
         let mut order: Vec<usize> = (0..study.subjects.len()).collect();
         order.shuffle(random);
-        order.retain(|place| !roster.left_out.contains(&study.subjects[*place].name));
-        let mut present = self.ready(roster, &order, random)?;
+        order.retain(|place| !starts.left_out.contains(&study.subjects[*place].name));
+        let mut present = self.ready(starts, &order, random)?;
         let seeds: Vec<u64> = self.loads.iter().map(|_| random.random()).collect();
         let mut loads = loop {
             match self.plan_loads(&present, &seeds) {
                 Ok(loads) => break loads,
                 Err(abort) => {
                     let left = present.subjects.len() - 1;
-                    let (name, why) = self.goes_on_without(abort, left, roster.fewest)?;
+                    let (name, why) = self.goes_on_without(abort, left, starts.fewest)?;
                     present.leave_out(&name, why);
                 }
             }
@@ -147,7 +148,7 @@ impl StudyContext<'_> {
     /// Starts subjects in this order and waits until each is ready or has failed.
     fn ready(
         &mut self,
-        roster: Roster,
+        starts: SubjectStarts,
         order: &[usize],
         random: &mut ChaCha8Rng,
     ) -> Result<Participants, Abort> {
@@ -164,7 +165,7 @@ impl StudyContext<'_> {
         }
         let left = present.subjects.len();
         for UnreadySubject { process, abort } in failures {
-            let (name, why) = self.goes_on_without(abort, left, roster.fewest)?;
+            let (name, why) = self.goes_on_without(abort, left, starts.fewest)?;
             present.note_failure(&name, process, why);
         }
         Ok(present)

@@ -29,7 +29,7 @@ impl StudyContext<'_> {
         let mut own = ChaCha8Rng::seed_from_u64(random.random());
         let mut stale: BTreeSet<&str> = BTreeSet::new();
         for (place, service) in study.services.iter().enumerate() {
-            let uses_stale = { study.services[..place].iter() }
+            let uses_stale = (study.services[..place].iter())
                 .filter(|other| stale.contains(other.name.as_str()))
                 .any(|other| names(service.launch(), &other.name, &other.launch().ports));
             let old = self.services.take(place);
@@ -86,9 +86,10 @@ impl StudyContext<'_> {
             return Err(abort);
         };
         self.services.clear_away(&name);
-        match self.services.deaths > DEATHS_MAX {
-            true => Err(Abort::Service { name, error }),
-            false => Ok(()),
+        if self.services.deaths > DEATHS_MAX {
+            Err(Abort::Service { name, error })
+        } else {
+            Ok(())
         }
     }
 

@@ -121,9 +121,10 @@ impl SubjectWait<'_> {
         };
         on_pending(Pending::Over);
         let ready = ready.map_err(|error| Abort::subject(name, error));
-        let ready = match self.stopper.is_stopped() {
-            true => ready.and(Err(Abort::Interrupted)),
-            false => ready,
+        let ready = if self.stopper.is_stopped() {
+            ready.and(Err(Abort::Interrupted))
+        } else {
+            ready
         };
         match ready {
             Ok(()) => Ok(process),

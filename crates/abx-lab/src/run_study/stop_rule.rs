@@ -214,7 +214,8 @@ mod tests {
             loads: vec!["one".to_owned()],
         };
         let ends = |texts: &[&str]| {
-            let limits: Vec<Expectation> = { texts.iter() }
+            let limits: Vec<Expectation> = texts
+                .iter()
                 .map(|text| Expectation::parse(text, &known).unwrap())
                 .collect();
             blocks_until_settled(&study, &limits, behaviours)
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn a_study_ends_when_failures_leave_nothing_to_compare() {
         // Method: one of two leaves a connection unanswered from its third slice on, and
-        // is then left; or all of its answers are wrong.
+        // is then left; or all of its responses are wrong.
         let study = study(SliceLength::Usual);
         let steady = Behaviour::steady(1_000.0);
         let mute = Behaviour {

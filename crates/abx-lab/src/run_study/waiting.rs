@@ -1,4 +1,4 @@
-//! Whether the generator may wait for answers awake: only on processors that nobody
+//! Whether the generator may wait for responses awake: only on processors that nobody
 //! else needs, before all the servers under test (docs/decisions/0005-waiting-awake.md).
 
 use abx_evidence::{Wait, Waiting};

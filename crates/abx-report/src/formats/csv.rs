@@ -116,7 +116,7 @@ const AFTER_OUTCOMES: [SliceColumn; 29] = [
     field!(steal_ns?),
     field!(busy_ns?),
     field!(window_ns),
-    field!(stopped_answering),
+    field!(stopped_responding),
     ("phase_requests", |row| {
         row.slice.phases.requests.to_string()
     }),
@@ -192,9 +192,10 @@ fn row(fields: impl IntoIterator<Item = String>) -> String {
 
 fn quoted(field: &str) -> String {
     let field = harmless(field);
-    match field.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
+    if field.contains([',', '"', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field
     }
 }
 

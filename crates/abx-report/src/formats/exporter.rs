@@ -61,23 +61,23 @@ pub const EXPORTERS: [Exporter; 11] = [
     }),
     exporter("--html", |record| {
         whole(match record {
-            Exported::Study(record, answers) => study_html_with(record, answers),
+            Exported::Study(record, responses) => study_html_with(record, responses),
             Exported::Run(record, ..) => run_html(record),
             Exported::Scenario(record) => scenario_html(record),
         })
     }),
     exporter("--markdown", |record| match record {
-        Exported::Study(record, answers) => whole(study_markdown(record, answers)),
+        Exported::Study(record, responses) => whole(study_markdown(record, responses)),
         Exported::Run(record, ..) => whole(run_markdown(record)),
         Exported::Scenario(_) => Vec::new(),
     }),
     exporter("--prometheus", |record| match record {
-        Exported::Study(record, answers) => whole(study_openmetrics(record, answers)),
+        Exported::Study(record, responses) => whole(study_openmetrics(record, responses)),
         Exported::Run(record, ..) => whole(run_openmetrics(record)),
         Exported::Scenario(_) => Vec::new(),
     }),
     exporter("--otlp", |record| match record {
-        Exported::Study(record, answers) => whole(study_otlp(record, answers)),
+        Exported::Study(record, responses) => whole(study_otlp(record, responses)),
         Exported::Run(record, ..) => whole(run_otlp(record)),
         Exported::Scenario(_) => Vec::new(),
     }),
@@ -96,7 +96,9 @@ pub const EXPORTERS: [Exporter; 11] = [
         measured(record, |study, _| whole(study_hlog(study)))
     }),
     exporter("--junit", |record| {
-        measured(record, |study, answers| whole(study_junit(study, answers)))
+        measured(record, |study, responses| {
+            whole(study_junit(study, responses))
+        })
     }),
     exporter("--hgrm", |record| {
         measured(record, |study, _| {
@@ -122,7 +124,9 @@ fn measured(
     texts: fn(&StudyRecord, &[ExpectationResult]) -> Vec<ExportedText>,
 ) -> Vec<ExportedText> {
     match record {
-        Exported::Study(study, answers) | Exported::Run(_, study, answers) => texts(study, answers),
+        Exported::Study(study, responses) | Exported::Run(_, study, responses) => {
+            texts(study, responses)
+        }
         Exported::Scenario(_) => Vec::new(),
     }
 }

@@ -55,9 +55,10 @@ fn distribution(times: &Histogram) -> String {
             millis(step.value_iterated_to()),
             step.quantile_iterated_to(),
         );
-        let beyond = match quantile < 1.0 {
-            true => format!(" {:>14.2}", 1.0 / (1.0 - quantile)),
-            false => String::new(),
+        let beyond = if quantile < 1.0 {
+            format!(" {:>14.2}", 1.0 / (1.0 - quantile))
+        } else {
+            String::new()
         };
         writeln!(out, "{value:>12.3} {quantile:>14.12} {count:>10}{beyond}")
             .expect("strings take everything");

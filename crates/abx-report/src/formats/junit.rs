@@ -12,7 +12,7 @@ use crate::words::verdict::sentence;
 /// inconclusive is skipped; an expectation fails when it does, is an error when
 /// invalid and skipped when unsettled.
 #[must_use]
-pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
+pub fn study_junit(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     let comparisons = record.conclusions.primary().map(|one| {
         let said = sentence(record, one, &Style::plain());
         Case {
@@ -31,18 +31,18 @@ pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> Strin
             said,
         }
     });
-    let expectations = answers.iter().map(|answer| {
-        let said = reason(record, answer);
+    let expectations = responses.iter().map(|response| {
+        let said = reason(record, response);
         Case {
-            class: format!("abx.expectation.{}", answer.load),
-            name: match (answer.subject.as_str(), answer.other.as_str()) {
-                ("", _) => answer.expected.clone(),
-                (subject, "") => format!("{} ({subject})", answer.expected),
+            class: format!("abx.expectation.{}", response.load),
+            name: match (response.subject.as_str(), response.other.as_str()) {
+                ("", _) => response.expected.clone(),
+                (subject, "") => format!("{} ({subject})", response.expected),
                 (subject, other) => {
-                    format!("{} ({subject} beside {other})", answer.expected)
+                    format!("{} ({subject} beside {other})", response.expected)
                 }
             },
-            result: match answer.standing {
+            result: match response.standing {
                 Standing::Holds => CaseResult::Passed,
                 Standing::Fails => CaseResult::Failed(said.clone()),
                 Standing::Unsettled(_) => CaseResult::Skipped(said.clone()),
@@ -52,7 +52,7 @@ pub fn study_junit(record: &StudyRecord, answers: &[ExpectationResult]) -> Strin
         }
     });
     let cases: Vec<Case> = expectations.chain(comparisons).collect();
-    document(record, overall(answers), &cases)
+    document(record, overall(responses), &cases)
 }
 
 struct Case {

@@ -23,14 +23,14 @@ use crate::words::units::figure;
 /// A study in Markdown: verdicts, at a glance where they are many, expectations,
 /// figures, findings, and how to have the same again.
 #[must_use]
-pub fn study_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
+pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     let loads = match record.measured.loads.len() {
         0 | 1 => LoadCount::One,
         _ => LoadCount::Several,
     };
     let sections = [
-        heading(record, answers),
-        expectations_markdown(record, answers),
+        heading(record, responses),
+        expectations_markdown(record, responses),
         verdicts_markdown(record),
         beyond_pairs(record),
         scope_markdown(record),
@@ -73,9 +73,9 @@ fn joined(sections: &[String]) -> String {
     UNBROKEN.finish(&all.join("\n"))
 }
 
-/// The answer to what was expected, else the question that a study answers.
-fn heading(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
-    if let (Some(text), Some(standing)) = (headline(answers), overall(answers)) {
+/// The response to what was expected, else the question that a study answers.
+fn heading(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+    if let (Some(text), Some(standing)) = (headline(responses), overall(responses)) {
         return format!("### {} abx: {}\n", mark(like(standing)), escape(&text));
     }
     if is_alone(record) {
@@ -94,10 +94,7 @@ fn beyond_pairs(record: &StudyRecord) -> String {
         faults_text(record, &style),
     ];
     let text = text.concat();
-    match text.is_empty() {
-        true => text,
-        false => fenced(&text),
-    }
+    if text.is_empty() { text } else { fenced(&text) }
 }
 
 /// Every subject under each load; if there is one subject, each load in one table.
@@ -107,7 +104,10 @@ fn figures(record: &StudyRecord) -> String {
         let legend = escape(CURVE_LEGEND);
         return format!("{}\n{legend}\n", table.markdown());
     }
-    let each =
-        { record.measured.loads.iter() }.map(|load| under(record, load, &UNBROKEN).markdown());
+    let each = record
+        .measured
+        .loads
+        .iter()
+        .map(|load| under(record, load, &UNBROKEN).markdown());
     each.collect::<Vec<_>>().join("\n")
 }

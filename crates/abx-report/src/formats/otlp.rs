@@ -9,10 +9,10 @@ use crate::formats::series::{
 
 /// A study as the body of a request to `/v1/metrics`.
 #[must_use]
-pub fn study_otlp(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
+pub fn study_otlp(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     let span = Span::of(record.measured.started_unix_ms, record.measured.elapsed_s);
     body(
-        &study_series(record, answers),
+        &study_series(record, responses),
         &record.measured.abx_version,
         span,
     )
@@ -59,9 +59,7 @@ fn body(all: &[Series], version: &str, span: Span) -> String {
 }
 
 fn metric(series: &Series, span: Span) -> Value {
-    let points: Vec<Value> = { series.points.iter() }
-        .map(|one| point(one, span))
-        .collect();
+    let points: Vec<Value> = series.points.iter().map(|one| point(one, span)).collect();
     let mut metric = json!({
         "name": format!("abx.{}", series.name),
         "description": series.help,

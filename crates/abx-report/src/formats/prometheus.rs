@@ -11,8 +11,8 @@ use crate::words::wrap::clean;
 /// A study as OpenMetrics text, without times of its own, so that a collector
 /// of text files takes it.
 #[must_use]
-pub fn study_openmetrics(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
-    text(&study_series(record, answers))
+pub fn study_openmetrics(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+    text(&study_series(record, responses))
 }
 
 /// A run as OpenMetrics text.
@@ -43,7 +43,9 @@ fn text(all: &[Series]) -> String {
             MetricType::Counter => "_total",
         };
         for point in &series.points {
-            let labels: Vec<String> = { point.labels.iter() }
+            let labels: Vec<String> = point
+                .labels
+                .iter()
                 .map(|(name, value)| format!("{name}=\"{}\"", escape(value)))
                 .collect();
             let value = match point.value {

@@ -50,10 +50,13 @@ pub(crate) enum Number {
 }
 
 /// Everything of a study, series without points left out.
-pub(crate) fn study_series(record: &StudyRecord, answers: &[ExpectationResult]) -> Vec<Series> {
+pub(crate) fn study_series(
+    record: &StudyRecord,
+    expectation_results: &[ExpectationResult],
+) -> Vec<Series> {
     let labels = |one: &Summary| vec![("load", one.load.clone()), ("subject", one.subject.clone())];
     let summaries = || record.conclusions.summaries.iter();
-    let described: Vec<_> = { summaries() }
+    let described: Vec<_> = summaries()
         .map(|one| (labels(one), Described::from(one)))
         .collect();
     let mut all = vec![study_info(record)];
@@ -86,7 +89,7 @@ pub(crate) fn study_series(record: &StudyRecord, answers: &[ExpectationResult]) 
         ),
         generator_busy,
         findings(&record.conclusions.validity.findings),
-        expectations(answers),
+        expectations(expectation_results),
     ]);
     all.retain(|series| !series.points.is_empty());
     all
@@ -327,16 +330,16 @@ fn findings(all: &[Finding]) -> Series {
     gauge("findings", help, Unit::None, points)
 }
 
-fn expectations(answers: &[ExpectationResult]) -> Series {
-    let point = |answer: &ExpectationResult| {
-        let metric = answer.metric.map_or("", |metric| metric.id());
+fn expectations(expectation_results: &[ExpectationResult]) -> Series {
+    let point = |expectation_result: &ExpectationResult| {
+        let metric = expectation_result.metric.map_or("", |metric| metric.id());
         one(vec![
-            ("expected", answer.expected.clone()),
+            ("expected", expectation_result.expected.clone()),
             ("metric", metric.to_owned()),
-            ("load", answer.load.clone()),
-            ("subject", answer.subject.clone()),
-            ("baseline", answer.other.clone()),
-            ("standing", answer.standing.word().to_owned()),
+            ("load", expectation_result.load.clone()),
+            ("subject", expectation_result.subject.clone()),
+            ("baseline", expectation_result.other.clone()),
+            ("standing", expectation_result.standing.word().to_owned()),
         ])
     };
     Series {
@@ -344,7 +347,7 @@ fn expectations(answers: &[ExpectationResult]) -> Series {
         help: "What the study says to what was expected of it.",
         kind: MetricType::Info,
         unit: Unit::None,
-        points: answers.iter().map(point).collect(),
+        points: expectation_results.iter().map(point).collect(),
     }
 }
 

@@ -52,9 +52,10 @@ fn totals(record: &CheckRecord) -> String {
         subjects.filter(|one| one.status == status).count()
     };
     let words = all.map(|status| format!("{} {}", count(status), status.word()));
-    let end = match record.interrupted {
-        true => "; interrupted",
-        false => "",
+    let end = if record.interrupted {
+        "; interrupted"
+    } else {
+        ""
     };
     format!("{}{end}.", words.join(", "))
 }

@@ -143,7 +143,7 @@ fn rows(entries: &[Entry], style: &Style) -> String {
     };
     let mut widths: [usize; COLUMNS] = std::array::from_fn(natural);
     let room = style.columns().saturating_sub(GAP.len() * (COLUMNS - 1));
-    let urls = { lines.iter() }.map(|cells| &cells[SUBJECTS]);
+    let urls = lines.iter().map(|cells| &cells[SUBJECTS]);
     let hosts = urls
         .filter(|text| text.contains("://"))
         .map(|url| columns(host(url)));
@@ -168,8 +168,9 @@ fn share_out(widths: &mut [usize; COLUMNS], room: usize, host: usize) {
     for least in [host, 1] {
         let least_of = |column: usize| if column == SUBJECTS { least } else { 1 };
         while widths.iter().sum::<usize>() > room {
-            let wide =
-                { SHORTENED.into_iter() }.filter(|column| widths[*column] > least_of(*column));
+            let wide = SHORTENED
+                .into_iter()
+                .filter(|column| widths[*column] > least_of(*column));
             match wide.max_by_key(|column| widths[*column]) {
                 Some(column) => widths[column] -= 1,
                 None => break,
@@ -181,9 +182,10 @@ fn share_out(widths: &mut [usize; COLUMNS], room: usize, host: usize) {
 /// A URL's host and port; all of any other text.
 fn host(text: &str) -> &str {
     let url = text.split_once("://").map_or(text, |(_, rest)| rest);
-    match text.contains("://") {
-        true => url.split(['/', '?']).next().unwrap_or(url),
-        false => text,
+    if text.contains("://") {
+        url.split(['/', '?']).next().unwrap_or(url)
+    } else {
+        text
     }
 }
 
@@ -203,15 +205,13 @@ fn shorten_subjects(text: &str, width: usize) -> String {
     };
     // Of a host without room its end remains, which has the port.
     let host: Vec<char> = host.chars().collect();
-    match host.len() <= width {
-        true => host
-            .iter()
+    if host.len() <= width {
+        host.iter()
             .chain(&path.chars().collect::<Vec<_>>())
-            .collect(),
-        false => {
-            let end = &host[host.len() - width.saturating_sub(1)..];
-            std::iter::once(&'…').chain(end).collect()
-        }
+            .collect()
+    } else {
+        let end = &host[host.len() - width.saturating_sub(1)..];
+        std::iter::once(&'…').chain(end).collect()
     }
 }
 
@@ -245,7 +245,7 @@ const GAP: &str = "  ";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listed<'a> {
     /// The folder in which they are kept.
-    Kept {
+    ObjectiveInput {
         /// The text that was searched for; `None` for all.
         text: Option<&'a str>,
     },
@@ -258,7 +258,9 @@ pub enum Listed<'a> {
 #[must_use]
 pub fn index_html(history: &History, listed: Listed<'_>) -> String {
     let from = match listed {
-        Listed::Kept { .. } => format!("Records in {}, newest first.", clean_name(&history.folder)),
+        Listed::ObjectiveInput { .. } => {
+            format!("Records in {}, newest first.", clean_name(&history.folder))
+        }
         Listed::Named => "The given records, newest first.".to_owned(),
     };
     let sections = [
@@ -280,7 +282,7 @@ pub fn notice_html(title: &str, text: &str) -> String {
 
 fn records(history: &History, listed: Listed<'_>) -> Markup {
     let mut out = Markup::new();
-    if let Listed::Kept { text } = listed {
+    if let Listed::ObjectiveInput { text } = listed {
         out.push(search(text.unwrap_or_default()));
     }
     if history.entries.is_empty() {

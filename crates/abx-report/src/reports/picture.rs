@@ -87,7 +87,7 @@ impl Canvas {
 
     fn svg(self, title: &str, description: &str) -> String {
         let height = px(self.y + EDGE);
-        let ground = element("rect").class("ground").with("width", px(WIDTH));
+        let compared_under = element("rect").class("ground").with("width", px(WIDTH));
         let svg = element("svg")
             .with("xmlns", "http://www.w3.org/2000/svg")
             .with("width", px(WIDTH))
@@ -99,7 +99,7 @@ impl Canvas {
             .add(element("desc").with("id", "said").text(description))
             .add(element("style").add(Markup::verbatim(STYLE)))
             .add(bar_markers().with("width", 0).with("height", 0))
-            .add(ground.with("height", &height).with("rx", 8))
+            .add(compared_under.with("height", &height).with("rx", 8))
             .add(self.body);
         Markup::from(svg).into_string() + "\n"
     }

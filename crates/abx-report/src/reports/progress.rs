@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_answered_is_no_time() {
+    fn nothing_responded_is_no_time() {
         // Method: a stall from the first moment.
         let line = run_line(&RunNow {
             elapsed: Duration::from_secs(2),

@@ -37,7 +37,9 @@ pub(crate) fn offered_load(record: &RunRecord) -> String {
     let ordered = [
         settings.duration_s.map(seconds),
         settings.requests.map(|number| plural(number, unit)),
-        { settings.warm_up_s }.map(|warm_up_s| format!("after {} of warm-up", seconds(warm_up_s))),
+        settings
+            .warm_up_s
+            .map(|warm_up_s| format!("after {} of warm-up", seconds(warm_up_s))),
     ];
     let is_request = settings.exchange.shape == LoadShape::Request;
     let mut parts = Vec::new();
@@ -103,7 +105,8 @@ pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
         Some(format!("{} {text}", figure.name()))
     };
     let line = |figures: &[Figure], more: Option<String>| {
-        let parts: Vec<String> = { figures.iter() }
+        let parts: Vec<String> = figures
+            .iter()
             .filter_map(|figure| named(*figure))
             .chain(more)
             .collect();
@@ -133,11 +136,11 @@ pub(crate) fn statuses(record: &RunRecord) -> String {
     let told: u64 = classes.values().sum();
     let other = requests.outcomes.count(Outcome::WrongStatus);
     let expected = requests.completed.saturating_sub(other);
-    *classes.entry(record.answer.status / 100).or_default() += expected;
+    *classes.entry(record.response.status / 100).or_default() += expected;
     let mut parts = vec![by_class(classes)];
     let untold = other.saturating_sub(told);
     if untold > 0 {
-        let status = record.answer.status;
+        let status = record.response.status;
         parts.push(format!("another than {status} {}", count(untold)));
     }
     parts.join(", ")
@@ -164,9 +167,10 @@ pub(crate) fn errors(record: &RunRecord) -> String {
     if unsent > 0 {
         parts.push(format!("{} were due and never sent", count(unsent)));
     }
-    match parts.is_empty() {
-        true => "none".to_owned(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "none".to_owned()
+    } else {
+        parts.join(", ")
     }
 }
 

@@ -145,9 +145,10 @@ fn plot(record: &RunRecord) -> Markup {
         let curve: Vec<PlotPoint> = places.iter().map(|(_, place)| *place).collect();
         plot.curve(number, Stroke::Solid, &curve);
         for (figure, place) in places {
-            let limit = match times.is_at_least(*figure) {
-                true => "at least ",
-                false => "",
+            let limit = if times.is_at_least(*figure) {
+                "at least "
+            } else {
+                ""
             };
             let [what, name] = [PLOTTED[number], figure.name()];
             plot.point(

@@ -19,13 +19,15 @@ use crate::words::wrap::{clean_name, wrap};
 
 pub(crate) fn headline(record: &ScenarioRecord) -> String {
     let rate = record.sessions_per_s.unwrap_or_default();
-    let limit = match record.is_generator_bound() {
-        true => "at least ",
-        false => "",
+    let limit = if record.is_generator_bound() {
+        "at least "
+    } else {
+        ""
     };
-    let stopped = match record.interrupted {
-        true => " Stopped before its end.",
-        false => "",
+    let stopped = if record.interrupted {
+        " Stopped before its end."
+    } else {
+        ""
     };
     format!(
         "Throughput: {limit}{} sessions/s (every step succeeded), {} in {}.{stopped}",
@@ -85,7 +87,9 @@ pub(crate) fn at_a_glance(record: &ScenarioRecord, style: &Style) -> Vec<(&'stat
 }
 
 pub(crate) fn failures(step: &StepRecord) -> String {
-    let each: Vec<String> = { step.failed.iter() }
+    let each: Vec<String> = step
+        .failed
+        .iter()
         .map(|(reason, times)| format!("{reason} {}", count(*times)))
         .collect();
     let first = step.first_failure.as_deref().map(clean_name);

@@ -82,13 +82,16 @@ fn ratios(records: &[NamedRecord<'_>]) -> Markup {
         }
     }
     let place = |one: &RecordedComparison| {
-        let metric = { Metric::ALL.iter() }.position(|metric| *metric == one.comparison.metric);
+        let metric = Metric::ALL
+            .iter()
+            .position(|metric| *metric == one.comparison.metric);
         let load = loads.iter().position(|load| *load == one.comparison.load);
         (metric, load)
     };
     found.sort_by_key(place);
-    let is_one_metric =
-        { found.windows(2) }.all(|pair| pair[0].comparison.metric == pair[1].comparison.metric);
+    let is_one_metric = found
+        .windows(2)
+        .all(|pair| pair[0].comparison.metric == pair[1].comparison.metric);
     let mut rows: Vec<RatioRow> = Vec::new();
     for one in &found {
         let load = load_text(one.record, &one.comparison.load);
@@ -99,9 +102,10 @@ fn ratios(records: &[NamedRecord<'_>]) -> Markup {
         rows.push(RatioRow::of(of, one.record, one.comparison));
     }
     let mut out = table("Ratios of all records", "record and load", &rows);
-    match out.is_empty() {
-        true => out.push(element("p").text("None of them compares anything.")),
-        false => out.push(note(HOW_TO_READ)),
+    if out.is_empty() {
+        out.push(element("p").text("None of them compares anything."))
+    } else {
+        out.push(note(HOW_TO_READ))
     }
     out
 }
@@ -116,7 +120,10 @@ struct RecordedComparison<'a> {
 fn lines<'a>(one: &NamedRecord<'a>) -> Vec<([String; 3], Described<'a>)> {
     let names = |subject: &str, load: String| [one.id.to_owned(), clean_name(subject), load];
     match one.record {
-        AnyRecord::Study(record) => { record.conclusions.summaries.iter() }
+        AnyRecord::Study(record) => record
+            .conclusions
+            .summaries
+            .iter()
             .map(|one| {
                 let load = load_text(record, &one.load);
                 (names(&one.subject, load), one.into())
@@ -165,7 +172,10 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
         vec![id.to_owned(), clean_name(name), version, how]
     };
     let rows = |one: &NamedRecord| match one.record {
-        AnyRecord::Study(record) => { record.measured.subjects.iter() }
+        AnyRecord::Study(record) => record
+            .measured
+            .subjects
+            .iter()
             .map(|subject| {
                 let how = match &subject.address {
                     Some(address) => format!("was running at {address}"),
@@ -251,7 +261,10 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
 }
 
 fn unread(all: &[NotShown]) -> Markup {
-    missing({ all.iter() }.map(|one| (clean_name(&one.id), format!(": {}", one.why))))
+    missing(
+        all.iter()
+            .map(|one| (clean_name(&one.id), format!(": {}", one.why))),
+    )
 }
 
 const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P999];

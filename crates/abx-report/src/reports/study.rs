@@ -102,18 +102,20 @@ fn all_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
 
 /// A section with what explains it, unless it is empty.
 fn with_note(section: String, note: &str, style: &Style) -> String {
-    match section.is_empty() {
-        true => section,
-        false => section + &style.note(note),
+    if section.is_empty() {
+        section
+    } else {
+        section + &style.note(note)
     }
 }
 
 /// What is told of a subject that is compared with nothing.
 fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Vec<String> {
     let curve = curve(record, style);
-    let (first, behind) = match curve.is_empty() {
-        true => (summaries_text(record, style), String::new()),
-        false => (curve, summaries_text(record, style)),
+    let (first, behind) = if curve.is_empty() {
+        (summaries_text(record, style), String::new())
+    } else {
+        (curve, summaries_text(record, style))
     };
     let mut sections = vec![
         found(record, style),
@@ -149,7 +151,7 @@ pub fn study_html(record: &StudyRecord) -> String {
 
 /// The same headed by what the study says to expectations.
 #[must_use]
-pub fn study_html_with(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
+pub fn study_html_with(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     let subjects = Subjects::of(record);
     let found = &record.conclusions.validity.findings;
     let loads = record.measured.loads.len();
@@ -159,13 +161,13 @@ pub fn study_html_with(record: &StudyRecord, answers: &[ExpectationResult]) -> S
         "Verdicts"
     };
     let page = Page::new(
-        headline(answers).unwrap_or_else(|| title(record)),
+        headline(responses).unwrap_or_else(|| title(record)),
         &subtitle(record),
         [
             (
                 "expected",
                 "Expectations",
-                expectations_html(record, answers),
+                expectations_html(record, responses),
             ),
             ("verdicts", first, verdicts_html(record)),
             ("order", "Ranking", rankings_html(record)),

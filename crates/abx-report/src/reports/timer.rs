@@ -97,7 +97,9 @@ fn ms(us: f64) -> String {
 fn notes(record: &TimerRecord) -> Vec<String> {
     let runs = record.runs.len();
     let mut out = Vec::new();
-    let some: Vec<String> = { record.markers.iter() }
+    let some: Vec<String> = record
+        .markers
+        .iter()
         .filter(|one| one.runs < runs)
         .map(|one| format!("{} in {}", name(one), count(one.runs as u64)))
         .collect();

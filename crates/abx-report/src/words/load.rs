@@ -150,7 +150,7 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
 }
 
 fn sessions(scenario: &ScenarioSettings) -> String {
-    let names = { scenario.steps.iter() }.map(|step| clean_name(step));
+    let names = scenario.steps.iter().map(|step| clean_name(step));
     let names: Vec<String> = names.collect();
     format!(
         "sessions of {} ({})",

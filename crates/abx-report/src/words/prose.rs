@@ -78,9 +78,10 @@ fn figures(text: &str, names: &[&str]) -> String {
         let after = &from[number.len()..];
         let is_figure = is_figure(&text[..at], number, after)
             && !names.iter().any(|name| is_within(text, at, name));
-        match is_figure {
-            true => out.push_str(&grouped(number)),
-            false => out.push_str(number),
+        if is_figure {
+            out.push_str(&grouped(number))
+        } else {
+            out.push_str(number)
         }
         rest = match (is_figure, unit(after)) {
             (true, Some(unit)) => {

@@ -227,7 +227,11 @@ pub(crate) fn foreign_limits(record: &StudyRecord) -> ForeignLimits {
     let primary = record.conclusions.primary();
     let instead = primary.filter(|one| one.metric == Metric::ServerCpu);
     let found: Vec<&Finding> = instead.flat_map(|one| one.limits(validity)).collect();
-    let has = |id: FindingId| { found.iter() }.any(|one| one.id == id && is_of_throughput(one));
+    let has = |id: FindingId| {
+        found
+            .iter()
+            .any(|one| one.id == id && is_of_throughput(one))
+    };
     match [FindingId::GeneratorBound, FindingId::ServiceBound].map(has) {
         [true, true] => ForeignLimits::Both,
         [false, true] => ForeignLimits::Service,

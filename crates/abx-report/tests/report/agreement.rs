@@ -118,9 +118,10 @@ fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
                 asked.filter(|one| (&one.load, one.metric) == (&ranking.load, ranking.metric));
             for one in asked.filter(|one| one.verdict.is_directed()) {
                 let is_better = expected(one).0 == "▲";
-                let [better, worse] = match is_better {
-                    true => [&one.subject, &one.baseline],
-                    false => [&one.baseline, &one.subject],
+                let [better, worse] = if is_better {
+                    [&one.subject, &one.baseline]
+                } else {
+                    [&one.baseline, &one.subject]
                 };
                 let (Some(better_ranks), Some(worse_ranks)) = (ranks(better), ranks(worse)) else {
                     continue;

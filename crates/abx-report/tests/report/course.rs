@@ -9,13 +9,13 @@ use crate::html::golden;
 use crate::page::Page;
 use crate::support::run;
 
-/// A run of 450 ms: a stall in its third stretch, failures in its fourth, and two kinds of
+/// A run of 450 ms: a stall in its third interval, failures in its fourth, and two kinds of
 /// requests.
 fn with_course() -> RunRecord {
     let mut record = run();
     let us = |times: [u64; 5]| times.map(|us| (us > 0).then_some(us)).to_vec();
     let course = Course {
-        stretch_ns: 100_000_000,
+        interval_ns: 100_000_000,
         until_ns: 450_000_000,
         ok: vec![800, 1_000, 0, 900, 500],
         failed: vec![0, 0, 0, 40, 0],
@@ -48,12 +48,13 @@ fn a_page_of_a_run_over_time() {
 
 #[test]
 fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
-    // Method: what each mark says of itself; a stretch without a request has a throughput of
+    // Method: what each mark says of itself; an interval without a request has a throughput of
     // zero and no time. Without a failure there is one curve, without a course no part.
     let record = with_course();
     let html = run_html(&record);
     let page = Page::read(&html);
-    let labels: Vec<String> = { page.values("aria-label") }
+    let labels: Vec<String> = page
+        .values("aria-label")
         .map(|label| label.replace('\u{a0}', " "))
         .collect();
     let said = |label: &str| labels.iter().filter(|one| *one == label).count();

@@ -2,7 +2,7 @@
 //! those that are concluded from them.
 
 use abx_evidence::doctor::{
-    DOCTOR_SCHEMA, DoctorRecord, Elsewhere, GeneratorCeiling, Noise, Pressure, Quota, Readings,
+    DOCTOR_SCHEMA, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure, Quota, Readings,
     examine,
 };
 use abx_report::{Style, doctor_text};
@@ -57,7 +57,7 @@ fn good() -> DoctorRecord {
         interrupted: false,
         readings,
         other_programs: Vec::new(),
-        elsewhere: Some(Elsewhere {
+        elsewhere: Some(ForeignCpu {
             span_s: 29.1,
             steal: Some(0.0),
             foreign: Some(0.004),
@@ -106,7 +106,7 @@ fn poor() -> DoctorRecord {
         memory: 0.0,
         io: 0.12,
     });
-    record.elsewhere = Some(Elsewhere {
+    record.elsewhere = Some(ForeignCpu {
         span_s: 30.0,
         steal: Some(0.123),
         foreign: None,

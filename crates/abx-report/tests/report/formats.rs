@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::expectation::{KnownNames, expectation_results};
 use abx_evidence::record::{Histograms, Round, SliceRecord};
 use abx_evidence::{
     Expectation, ExpectationResult, Figure, Finding, FindingId, Histogram, Level, Outcomes,
@@ -47,7 +47,7 @@ fn expected(record: &StudyRecord) -> Vec<ExpectationResult> {
     let read = |text: &&str| Expectation::parse(text, &known).expect("the names are those above");
     let mut all: Vec<Expectation> = texts.iter().map(read).collect();
     all.extend(Expectation::not_slower(0.03));
-    answers(record, &all)
+    expectation_results(record, &all)
 }
 
 /// A record with an invalid comparison, and words that mean something to every
@@ -110,16 +110,21 @@ fn outcomes(ok: u64) -> Outcomes {
 }
 
 #[test]
-fn expectations_are_answered_in_sentences() {
+fn expectations_are_reported_in_sentences() {
     // Method: one of each standing, and one about a comparison that is invalid.
     let record = study();
-    let text = |record: &StudyRecord, answers: &[ExpectationResult]| {
-        expectations_text(record, answers, ReportExtent::Brief, &Style::plain())
+    let text = |record: &StudyRecord, expectation_results: &[ExpectationResult]| {
+        expectations_text(
+            record,
+            expectation_results,
+            ReportExtent::Brief,
+            &Style::plain(),
+        )
     };
     assert_snapshot!(text(&record, &expected(&record)));
     let record = hostile();
     let not_slower = Expectation::not_slower(0.03).expect("a share");
-    let text_of_hostile = text(&record, &answers(&record, &[not_slower]));
+    let text_of_hostile = text(&record, &expectation_results(&record, &[not_slower]));
     let words: Vec<&str> = text_of_hostile.split_whitespace().collect();
     let words = words.join(" ");
     assert!(words.starts_with("Invalid: "), "{words}");
@@ -182,7 +187,7 @@ fn markdown_of_a_run() {
 #[test]
 fn csv_of_slices() {
     // Method: two blocks; each row has as many fields as the header. In one slice another
-    // number of answers is within the connections' time.
+    // number of responses is within the connections' time.
     let mut record = measured();
     let round = &mut record.measured.blocks[0].loads[0].rounds[0];
     round.slices[0].clocked = 998;
@@ -221,7 +226,10 @@ fn junit_of_an_invalid_comparison() {
     // Method: an error, with letters that XML has not.
     let record = hostile();
     let not_slower = Expectation::not_slower(0.03).expect("a share");
-    assert_snapshot!(study_junit(&record, &answers(&record, &[not_slower])));
+    assert_snapshot!(study_junit(
+        &record,
+        &expectation_results(&record, &[not_slower])
+    ));
 }
 
 #[test]
@@ -244,15 +252,17 @@ fn otlp_says_what_openmetrics_says() {
     // Method: as many points in both, each with the same number, and times in ns
     // as strings.
     let record = study();
-    let answers = expected(&record);
-    let body: Value = serde_json::from_str(&study_otlp(&record, &answers)).expect("JSON");
+    let expectation_results = expected(&record);
+    let body: Value =
+        serde_json::from_str(&study_otlp(&record, &expectation_results)).expect("JSON");
     let scope = &body["resourceMetrics"][0]["scopeMetrics"][0];
     let metrics = scope["metrics"].as_array().expect("a list");
     let mut sent = Vec::new();
     for metric in metrics {
-        let data = match metric["sum"].is_object() {
-            true => &metric["sum"],
-            false => &metric["gauge"],
+        let data = if metric["sum"].is_object() {
+            &metric["sum"]
+        } else {
+            &metric["gauge"]
         };
         for point in data["dataPoints"].as_array().expect("a list") {
             assert_eq!(point["startTimeUnixNano"], "1750000000000000000");
@@ -261,7 +271,7 @@ fn otlp_says_what_openmetrics_says() {
             sent.push(count.unwrap_or_else(|| point["asDouble"].to_string()));
         }
     }
-    let text = study_openmetrics(&record, &answers);
+    let text = study_openmetrics(&record, &expectation_results);
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let shown: Vec<f64> = lines
         .filter_map(|line| line.rsplit(' ').next()?.parse().ok())
@@ -278,7 +288,8 @@ fn otlp_says_what_openmetrics_says() {
 fn percentiles_are_those_of_all_blocks() {
     // Method: 100 and 200 times of 1, 2, ... ms: half are at most 76 ms.
     let all = study_hgrm(&measured());
-    let names: Vec<[&str; 2]> = { all.iter() }
+    let names: Vec<[&str; 2]> = all
+        .iter()
         .map(|one| [one.subject.as_str(), one.load.as_str()])
         .collect();
     assert_eq!(names, [["nginx", "c100"], ["lighttpd", "c100"]]);

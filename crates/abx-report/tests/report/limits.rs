@@ -1,7 +1,7 @@
-//! Reports of studies with expectations, which their answer heads, and of studies with fewer
+//! Reports of studies with expectations, which their response heads, and of studies with fewer
 //! blocks than a verdict needs.
 
-use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::expectation::{KnownNames, expectation_results};
 use abx_evidence::{Comparison, Expectation, ExpectationResult, StudyRecord, Verdict};
 use abx_report::{
     ReportExtent, Style, expectations_text, record_json, settling_flag, study_html,
@@ -18,19 +18,28 @@ fn asked(record: &StudyRecord, texts: &[&str]) -> Vec<ExpectationResult> {
     };
     let read = |text: &&str| Expectation::parse(text, &known).expect("the names are those above");
     let all: Vec<Expectation> = texts.iter().map(read).collect();
-    answers(record, &all)
+    expectation_results(record, &all)
 }
 
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn head(record: &StudyRecord, answers: &[ExpectationResult], extent: ReportExtent) -> String {
-    words(&expectations_text(record, answers, extent, &Style::plain()))
+fn head(
+    record: &StudyRecord,
+    expectation_results: &[ExpectationResult],
+    extent: ReportExtent,
+) -> String {
+    words(&expectations_text(
+        record,
+        expectation_results,
+        extent,
+        &Style::plain(),
+    ))
 }
 
 #[test]
-fn the_answer_to_what_was_expected_heads_every_report() {
+fn the_result_of_what_was_expected_heads_every_report() {
     // Method: one that passes although the verdict is `slower`, one that fails although it is
     // `faster`, one that is open, and all three; the first words of each view.
     let mut slower = study();
@@ -51,26 +60,26 @@ fn the_answer_to_what_was_expected_heads_every_report() {
         (study(), &three, "▼", "Failed"),
     ];
     for (record, texts, sign, word) in cases {
-        let answers = asked(&record, texts);
+        let expectation_results = asked(&record, texts);
         let headline = match texts {
             [only] => format!("{word}: {only}"),
             _ => format!("{word}: 3 checks, 1 failed, 1 unsettled, 1 passed"),
         };
-        let text = head(&record, &answers, ReportExtent::Brief);
+        let text = head(&record, &expectation_results, ReportExtent::Brief);
         assert!(text.starts_with(&headline), "{text}");
         let escaped = headline
             .replace('>', "&gt;")
             .replace('<', "&lt;")
             .replace('*', "\\*");
-        let markdown = study_markdown(&record, &answers);
+        let markdown = study_markdown(&record, &expectation_results);
         let first = markdown.lines().next().unwrap();
         assert_eq!(first, format!("### {sign} abx: {escaped}"));
-        let html = study_html_with(&record, &answers);
+        let html = study_html_with(&record, &expectation_results);
         let heading = headline.replace('<', "&lt;").replace('>', "&gt;");
         assert!(html.contains(&format!("<h1>{heading}</h1>")), "{heading}");
         let [expected, verdicts] = ["id=\"expected\"", "id=\"verdicts\""].map(|id| html.find(id));
         assert!(expected.unwrap() < verdicts.unwrap());
-        let junit = study_junit(&record, &answers);
+        let junit = study_junit(&record, &expectation_results);
         let property = format!("name=\"expectations\" value=\"{}\"", word.to_lowercase());
         assert!(junit.contains(&property), "{junit}");
         let [expected, compared] = ["abx.expectation", "abx.comparison"].map(|id| junit.find(id));
@@ -86,14 +95,14 @@ fn many_checks_that_passed_are_counted_and_full_has_them() {
     let record = study();
     let mut texts = vec!["lighttpd >= nginx"; 10];
     texts.push("lighttpd <= nginx");
-    let answers = asked(&record, &texts);
-    let brief = head(&record, &answers, ReportExtent::Brief);
+    let expectation_results = asked(&record, &texts);
+    let brief = head(&record, &expectation_results, ReportExtent::Brief);
     assert!(brief.starts_with("Failed: 11 checks, 1 failed, 10 passed. Failed: lighttpd <= nginx"));
     assert!(
         !brief.contains("Passed:") && brief.ends_with("passed, too."),
         "{brief}"
     );
-    let full = head(&record, &answers, ReportExtent::Full);
+    let full = head(&record, &expectation_results, ReportExtent::Full);
     assert_eq!(
         full.matches("Passed: lighttpd >= nginx").count(),
         10,
@@ -116,10 +125,10 @@ fn what_is_open_names_the_flag_that_settles_it() {
     record.measured.settings.blocks = None;
     record.conclusions.comparisons[0].blocks = 7;
     set_blocks(&mut record, 7);
-    let answers = asked(&record, &[open]);
-    let flag = settling_flag(&record, &answers).unwrap();
+    let expectation_results = asked(&record, &[open]);
+    let flag = settling_flag(&record, &expectation_results).unwrap();
     assert_eq!(flag, "--budget 3m");
-    let text = head(&record, &answers, ReportExtent::Brief);
+    let text = head(&record, &expectation_results, ReportExtent::Brief);
     assert!(
         text.contains("would settle it: use `--budget 3m`."),
         "{text}"
@@ -204,7 +213,9 @@ fn visible(page: &str) -> String {
     let mut rest = page;
     while let Some((before, tag)) = rest.split_once('<') {
         out.push_str(before);
-        let end = { ["style", "script"].iter() }.find(|name| tag.starts_with(**name));
+        let end = ["style", "script"]
+            .iter()
+            .find(|name| tag.starts_with(**name));
         let tag = end.map_or(tag, |name| {
             tag.split_once(&format!("</{name}")).map_or("", |two| two.1)
         });

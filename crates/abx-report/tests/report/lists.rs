@@ -21,7 +21,7 @@ fn side<'a>(id: &'a str, record: AnyRecord<'a>) -> NamedRecord<'a> {
 fn a_page_of_a_list() {
     // Method: every kind of verdict cell, more than are shown, a foreign file, and
     // a text that was searched for.
-    let listed = Listed::Kept {
+    let listed = Listed::ObjectiveInput {
         text: Some("nginx"),
     };
     assert_snapshot!(golden(&index_html(&mixed(), listed)));
@@ -73,7 +73,8 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
     ];
     let html = side_by_side_html(&records, &[]);
     let page = Page::read(&html);
-    let rows: Vec<&str> = { page.values("aria-label") }
+    let rows: Vec<&str> = page
+        .values("aria-label")
         .filter(|text| text.starts_with("lighttpd ÷ nginx") && text.ends_with(')'))
         .map(|text| text.split(": ").next().unwrap())
         .map(|text| text.trim_start_matches("lighttpd ÷ nginx, "))
@@ -141,7 +142,7 @@ proptest! {
             run.settings.url = format!("http://{name}/");
             let not_shown = NotShown { id: format!("a{name}"), why: "x".to_owned() };
             let records = [side("a", AnyRecord::Study(&record)), side("b", AnyRecord::Run(&run))];
-            let listed = Listed::Kept { text: Some(said) };
+            let listed = Listed::ObjectiveInput { text: Some(said) };
             [
                 index_html(&list, listed),
                 side_by_side_html(&records, &[not_shown]),

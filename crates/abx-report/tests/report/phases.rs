@@ -126,7 +126,7 @@ fn bars_of_all_subjects_are_on_one_axis() {
 
 #[test]
 fn what_was_not_recorded_is_said_to_be_not_recorded() {
-    // Method: records without phases, and a run without any answer.
+    // Method: records without phases, and a run without any response.
     let mut one = run();
     one.phases = None;
     let mut many = study();

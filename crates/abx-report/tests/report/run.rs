@@ -147,7 +147,7 @@ fn failing() -> RunRecord {
 }
 
 #[test]
-fn nothing_answered() {
+fn nothing_responded() {
     // Method: every connection refused; no figure is made up.
     let mut record = run();
     record.requests.sent = 50;

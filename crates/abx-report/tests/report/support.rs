@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use abx_evidence::LoadOptions;
 use abx_evidence::record::{
-    AnswerRecord, BlockLoad, BlockRecord, Interleave, LoadRecord, LoadSettings, Machine,
-    PilotRecord, PilotSubject, RequestSettings, Settings, StudyEnd, SubjectRecord,
+    BlockLoad, BlockRecord, Interleave, LoadRecord, LoadSettings, Machine, PilotRecord,
+    PilotSubject, RequestSettings, ResponseRecord, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Comparison, Conclusions, Exchange, Figure, Finding, FindingId,
@@ -114,7 +114,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
         throughput_per_s: 40_000.0,
         warm_up_ns: 200_000_000,
         settled: true,
-        lingering: Some(0.0),
+        background_cpu: Some(0.0),
         ..PilotSubject::default()
     };
     LoadRecord {
@@ -136,7 +136,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             bodies_compared: true,
             ..LoadSettings::default()
         },
-        answers: BTreeMap::new(),
+        responses: BTreeMap::new(),
         pilot: Some(PilotRecord {
             interleave: Interleave::Slices,
             interleave_reason: None,
@@ -308,7 +308,7 @@ pub fn run() -> RunRecord {
         started_unix_ms: 1_750_000_000_000,
         settings: run_settings(),
         machine: Machine::default(),
-        answer: AnswerRecord {
+        response: ResponseRecord {
             tls: None,
             status: 200,
             body_bytes: 1320,

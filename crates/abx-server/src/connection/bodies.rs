@@ -1,4 +1,4 @@
-//! Bodies of answers on the streams of one connection, each in its turn and as far as the
+//! Bodies of responses on the streams of one connection, each in its turn and as far as the
 //! client has room.
 
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ impl Bodies {
         self.0.is_empty()
     }
 
-    /// Writes the head of an answer, and what may be sent of its body in one frame.
+    /// Writes the head of a response, and what may be sent of its body in one frame.
     pub(crate) fn begin(
         &mut self,
         stream: u32,
@@ -99,7 +99,7 @@ impl Bodies {
 }
 
 impl StreamBody {
-    /// The body of an answer, if it has one.
+    /// The body of a response, if it has one.
     fn of(stream: u32, response: PlannedResponse) -> Option<StreamBody> {
         let (left, source) = match response.body {
             ResponseBody::None => return None,
@@ -137,9 +137,10 @@ impl StreamBody {
             server.give_up(self.stream, out);
         }
         self.left -= length as u64;
-        match is_last {
-            true => BodyTurn::Over,
-            false => BodyTurn::Sent,
+        if is_last {
+            BodyTurn::Over
+        } else {
+            BodyTurn::Sent
         }
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct Context {
     pub(crate) injector: FaultInjector,
     pub(crate) websocket: WebSocketSupport,
     pub(crate) rooms: Rooms,
-    /// Answers that wait for their time. The wait is the same for all, so they are in order.
+    /// Responses that wait for their time. The wait is the same for all, so they are in order.
     pub(crate) due: VecDeque<(Nanos, usize)>,
     /// Room for one read, shared because nothing stays in it.
     pub(crate) buffer: Vec<u8>,
@@ -25,13 +25,13 @@ pub(crate) struct Context {
     pub(crate) ring: Option<FileRing>,
     pub(crate) batch: Batch,
     /// How many requests and messages were answered.
-    pub(crate) answered: u64,
-    /// Whether connections are to end with their next answer, since others wait.
+    pub(crate) responded: u64,
+    /// Whether connections are to end with their next response, since others wait.
     pub(crate) makes_room: bool,
     ending: Ending,
 }
 
-/// How many requests are answered before the first of their answers is sent.
+/// How many requests are answered before the first of their responses is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Batch {
     /// As many as came together.
@@ -57,7 +57,7 @@ impl Context {
             buffer: vec![0; read_bytes],
             ring: None,
             batch: Batch::All,
-            answered: 0,
+            responded: 0,
             makes_room: false,
             ending,
         }
@@ -74,13 +74,13 @@ impl Context {
             buffer: vec![0; self.buffer.len()],
             ring: None,
             batch: self.batch,
-            answered: 0,
+            responded: 0,
             makes_room: self.makes_room,
             ending: self.ending.clone(),
         }
     }
 
-    /// Whether a connection is to be closed behind the answer to its next request.
+    /// Whether a connection is to be closed behind the response to its next request.
     pub(crate) fn is_last_request(&self) -> bool {
         self.makes_room || self.ending.has_come()
     }

@@ -1,4 +1,4 @@
-//! A connection that speaks HTTP/2: the requests on its streams, and their answers.
+//! A connection that speaks HTTP/2: the requests on its streams, and their responses.
 //!
 //! It reads between two sends of bodies, also while much of them is left, since streams may be
 //! given up and others begun meanwhile.
@@ -18,7 +18,7 @@ pub(crate) struct Http2Session {
     server: Server,
     /// Requests whose heads came, and that are not whole.
     asked: Vec<(u32, Plan)>,
-    /// Requests whose answers wait for their time, which is the same wait for all.
+    /// Requests whose responses wait for their time, which is the same wait for all.
     waiting: VecDeque<(Nanos, u32, Plan)>,
     bodies: Bodies,
     /// A part of bodies was sent, so that it is time to read.
@@ -40,7 +40,7 @@ impl Http2Session {
         }
     }
 
-    /// Whether no answer is under way.
+    /// Whether no response is under way.
     pub(super) fn is_at_rest(&self) -> bool {
         self.bodies.is_empty()
     }
@@ -60,8 +60,8 @@ impl Http2Session {
         self.waiting.front().map(|(at, _, _)| *at)
     }
 
-    fn answer(&mut self, stream: u32, plan: Plan, context: &mut Context, out: &mut Vec<u8>) {
-        context.answered += 1;
+    fn response(&mut self, stream: u32, plan: Plan, context: &mut Context, out: &mut Vec<u8>) {
+        context.responded += 1;
         let injected = context.injector.draw();
         let response = context.site.respond(plan, injected);
         self.bodies
@@ -115,7 +115,7 @@ impl Connection {
         bytes.len() - input.len()
     }
 
-    /// Answers a whole request, or has its answer wait.
+    /// Answers a whole request, or has its response wait.
     fn take_stream(
         &mut self,
         session: &mut Http2Session,
@@ -128,7 +128,7 @@ impl Connection {
         context.injector.stall();
         context.injector.work();
         let Some(delay) = context.injector.delay() else {
-            return session.answer(stream, plan, context, &mut self.out);
+            return session.response(stream, plan, context, &mut self.out);
         };
         let at = Nanos::now().plus(delay.into());
         session.waiting.push_back((at, stream, plan));
@@ -137,7 +137,7 @@ impl Connection {
     }
 
     /// Answers the requests that are due now.
-    pub(super) fn answer_due_streams(&mut self, context: &mut Context) {
+    pub(super) fn response_due_streams(&mut self, context: &mut Context) {
         let (Some(session), Some(now)) = (&mut self.http2, self.due) else {
             return;
         };
@@ -145,7 +145,7 @@ impl Connection {
             && *at <= now
             && let Some((_, stream, plan)) = session.waiting.pop_front()
         {
-            session.answer(stream, plan, context, &mut self.out);
+            session.response(stream, plan, context, &mut self.out);
         }
         self.due = session.next_due();
     }
@@ -175,9 +175,10 @@ impl Connection {
             return Some(TurnStep::GoOn);
         }
         let waits = self.is_blocking && self.due.is_some();
-        Some(match waits && self.unread.is_empty() {
-            true => TurnStep::Wait,
-            false => self.take_more(number, context),
+        Some(if waits && self.unread.is_empty() {
+            TurnStep::Wait
+        } else {
+            self.take_more(number, context)
         })
     }
 }

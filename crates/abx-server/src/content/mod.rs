@@ -1,7 +1,7 @@
 //! What is served: one page from memory, or files below a directory; and beside it a blog, and
 //! a place where the process dies.
 //!
-//! An answer is made in two steps: a [`Plan`] when the request's head is read,
+//! A response is made in two steps: a [`Plan`] when the request's head is read,
 //! then bytes when it is due. All models share them.
 
 mod blog;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use abx_sys::process::die_of_crashes;
 use abx_sys::{FilePart, Socket};
-use abx_wire::http1::{AnswerHead, Method, RequestHead, Version, answer_head};
+use abx_wire::http1::{Method, RequestHead, ResponseHead, Version, response_head};
 use abx_wire::http2::StreamRequest;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
@@ -40,13 +40,13 @@ pub(crate) struct ServedContent {
 /// What is served wherever nothing else is.
 #[derive(Debug)]
 enum MainContent {
-    Page(PageAnswers),
+    Page(PageResponses),
     Files(Folder),
 }
 
 /// The page, right and wrong.
 #[derive(Debug)]
-pub(crate) struct PageAnswers {
+pub(crate) struct PageResponses {
     bytes: Vec<u8>,
     /// The same with one byte changed; empty when never asked for.
     changed: Vec<u8>,
@@ -72,11 +72,11 @@ enum FoundContent {
     Refused(u16),
 }
 
-/// What is still to be sent behind the bytes of an answer that were written out.
+/// What is still to be sent behind the bytes of a response that were written out.
 #[derive(Debug)]
 pub(crate) enum Tail {
     None,
-    PageAnswers {
+    PageResponses {
         is_changed: bool,
         range: Range<usize>,
     },
@@ -88,9 +88,9 @@ pub(crate) enum Tail {
     Uring(FilePart),
 }
 
-/// An answer, but for the bytes that were written out.
+/// A response, but for the bytes that were written out.
 #[derive(Debug)]
-pub(crate) struct PreparedAnswer {
+pub(crate) struct PreparedResponse {
     pub(crate) tail: Tail,
     /// Close the connection behind it.
     pub(crate) close: bool,
@@ -102,7 +102,7 @@ impl ServedContent {
         let main = match &config.content {
             Content::Page { bytes } => {
                 let needs_changed = config.faults.wrong_body_percent > 0.0;
-                MainContent::Page(PageAnswers::new(*bytes, needs_changed))
+                MainContent::Page(PageResponses::new(*bytes, needs_changed))
             }
             Content::Files { root, sending } => {
                 let folder = Folder::open(root, *sending);
@@ -156,23 +156,23 @@ impl ServedContent {
         }
     }
 
-    /// Writes the answer to the end of `out`, all of it or all but a tail.
-    pub(crate) fn answer(
+    /// Writes the response to the end of `out`, all of it or all but a tail.
+    pub(crate) fn write_response(
         &self,
         plan: Plan,
         injected: InjectedFault,
         out: &mut Vec<u8>,
-    ) -> PreparedAnswer {
+    ) -> PreparedResponse {
         let (version, keep_alive) = (plan.version, plan.keep_alive);
         let response = self.respond(plan, injected);
-        let head = AnswerHead {
+        let head = ResponseHead {
             status: response.status,
             content_length: response.content_length,
             content_type: response.content_type,
             version,
             keep_alive,
         };
-        answer_head(&head, out);
+        response_head(&head, out);
         let tail = match response.body {
             ResponseBody::None => Tail::None,
             ResponseBody::Fixed(bytes) => {
@@ -186,7 +186,7 @@ impl ServedContent {
             ResponseBody::Page { is_changed, bytes } => self.page().write(is_changed, bytes, out),
             ResponseBody::File(found) => Tail::of(found),
         };
-        PreparedAnswer {
+        PreparedResponse {
             tail,
             close: !keep_alive || response.is_cut,
         }
@@ -201,7 +201,7 @@ impl ServedContent {
     ) -> io::Result<()> {
         match tail {
             Tail::None | Tail::Read(_) | Tail::Uring(_) => {}
-            Tail::PageAnswers { is_changed, range } => {
+            Tail::PageResponses { is_changed, range } => {
                 let end = range.end.min(range.start + PIECE_BYTES_MAX);
                 let bytes = &self.page().copy(*is_changed)[range.start..end];
                 range.start += tls::send(socket, stream, bytes)?;
@@ -233,18 +233,18 @@ impl ServedContent {
         self.page().copy(is_changed)
     }
 
-    fn page(&self) -> &PageAnswers {
+    fn page(&self) -> &PageResponses {
         match &self.main {
             MainContent::Page(page) => page,
             MainContent::Files(_) => unreachable!("a page is planned only where there is one"),
         }
     }
 
-    /// The answer that the null model gives to everything.
-    pub(crate) fn canned_answer(&self) -> Vec<u8> {
+    /// The response that the null model gives to everything.
+    pub(crate) fn canned_response_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        if let Tail::PageAnswers { range, .. } = self
-            .answer(Plan::of_the_page(), InjectedFault::None, &mut out)
+        if let Tail::PageResponses { range, .. } = self
+            .write_response(Plan::of_the_page(), InjectedFault::None, &mut out)
             .tail
         {
             out.extend_from_slice(&self.page().bytes[range]);
@@ -309,8 +309,8 @@ impl Tail {
     }
 }
 
-impl PageAnswers {
-    fn new(bytes: Option<u64>, needs_changed: bool) -> PageAnswers {
+impl PageResponses {
+    fn new(bytes: Option<u64>, needs_changed: bool) -> PageResponses {
         let (bytes, content_type) = match bytes {
             None => (USUAL_PAGE.to_vec(), "text/html"),
             Some(length) => {
@@ -325,7 +325,7 @@ impl PageAnswers {
             let middle = changed.len() / 2;
             changed[middle] ^= 1;
         }
-        PageAnswers {
+        PageResponses {
             bytes,
             changed,
             content_type,
@@ -333,9 +333,10 @@ impl PageAnswers {
     }
 
     fn copy(&self, is_changed: bool) -> &[u8] {
-        match is_changed {
-            true => &self.changed,
-            false => &self.bytes,
+        if is_changed {
+            &self.changed
+        } else {
+            &self.bytes
         }
     }
 
@@ -355,12 +356,13 @@ impl PageAnswers {
     fn write(&self, is_changed: bool, length: usize, out: &mut Vec<u8>) -> Tail {
         let start = length.min(INLINE_BYTES_MAX);
         out.extend_from_slice(&self.copy(is_changed)[..start]);
-        match start == length {
-            true => Tail::None,
-            false => Tail::PageAnswers {
+        if start == length {
+            Tail::None
+        } else {
+            Tail::PageResponses {
                 is_changed,
                 range: start..length,
-            },
+            }
         }
     }
 }
@@ -385,17 +387,17 @@ const BLOG: &str = "/blog/index";
 const BLOG_FOLDER: &str = "/blog/index/";
 const CRASH: &str = "/crash";
 
-/// Writes the answer to a request that makes no sense.
-pub(crate) fn answer_malformed(out: &mut Vec<u8>) {
+/// Writes the response to a request that makes no sense.
+pub(crate) fn response_malformed(out: &mut Vec<u8>) {
     let body = refusal(400);
-    let head = AnswerHead {
+    let head = ResponseHead {
         status: 400,
         content_length: body.len() as u64,
         content_type: "text/plain",
         version: Version::Http11,
         keep_alive: false,
     };
-    answer_head(&head, out);
+    response_head(&head, out);
     out.extend_from_slice(body);
 }
 

@@ -3,7 +3,7 @@
 use super::{FoundContent, FoundFile, Plan, ServedContent, crash, refusal};
 use crate::faults::InjectedFault;
 
-/// An answer before it is written.
+/// A response before it is written.
 #[derive(Debug)]
 pub(crate) struct PlannedResponse {
     pub(crate) status: u16,
@@ -31,7 +31,7 @@ pub(crate) enum ResponseBody {
 }
 
 impl ServedContent {
-    /// Makes the answer to a request.
+    /// Makes the response to a request.
     pub(crate) fn respond(&self, plan: Plan, injected: InjectedFault) -> PlannedResponse {
         let found = match injected {
             InjectedFault::Fail => FoundContent::Refused(503),

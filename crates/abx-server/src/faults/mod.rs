@@ -12,13 +12,13 @@ use crate::faults::work::Work;
 
 /// What the server does wrong on purpose. The default is nothing.
 ///
-/// Each answer has one of the faults in percent at most; which one, if any, is
+/// Each response has one of the faults in percent at most; which one, if any, is
 /// drawn for each request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Faults {
     /// Processor time used for each request.
     pub work: Work,
-    /// Time from a whole request to its answer, without holding up other connections.
+    /// Time from a whole request to its response, without holding up other connections.
     pub delay: Duration,
     /// Times at which the whole server does nothing.
     pub stall: Option<Stall>,
@@ -26,11 +26,11 @@ pub struct Faults {
     pub frames: Frames,
     /// Share of requests answered with status 503, in percent.
     pub fail_percent: f64,
-    /// Share of answers cut off after half the body, in percent.
+    /// Share of responses cut off after half the body, in percent.
     pub close_early_percent: f64,
-    /// Share of answers that are one byte short, with a `Content-Length` that agrees, in percent.
+    /// Share of responses that are one byte short, with a `Content-Length` that agrees, in percent.
     pub wrong_length_percent: f64,
-    /// Share of answers with one byte changed, in percent.
+    /// Share of responses with one byte changed, in percent.
     pub wrong_body_percent: f64,
 }
 
@@ -55,7 +55,7 @@ pub struct Stall {
     pub period: Duration,
 }
 
-/// What becomes of one answer.
+/// What becomes of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InjectedFault {
     None,
@@ -75,8 +75,8 @@ impl Faults {
         of_the_page.map(|(name, _, _)| name)
     }
 
-    /// The faults of which each answer has one at most, each with its name and its
-    /// share of the answers, in percent.
+    /// The faults of which each response has one at most, each with its name and its
+    /// share of the responses, in percent.
     pub(crate) fn percents(&self) -> [(&'static str, f64, InjectedFault); 4] {
         [
             ("fail_percent", self.fail_percent, InjectedFault::Fail),
@@ -145,12 +145,12 @@ impl FaultInjector {
         self.faults.frames
     }
 
-    /// How long the answer has to wait; `None` for not at all.
+    /// How long the response has to wait; `None` for not at all.
     pub(crate) fn delay(&self) -> Option<Duration> {
         (!self.faults.delay.is_zero()).then_some(self.faults.delay)
     }
 
-    /// Draws what becomes of one answer.
+    /// Draws what becomes of one response.
     pub(crate) fn draw(&mut self) -> InjectedFault {
         let percents = self.faults.percents();
         if percents.iter().all(|(_, value, _)| *value == 0.0) {
@@ -172,9 +172,10 @@ impl Stall {
     fn left_at(&self, elapsed: Nanos) -> Duration {
         let period = Nanos::from(self.period).0;
         let to_the_end = period - elapsed.0 % period;
-        match to_the_end <= Nanos::from(self.length).0 {
-            true => Duration::from_nanos(to_the_end),
-            false => Duration::ZERO,
+        if to_the_end <= Nanos::from(self.length).0 {
+            Duration::from_nanos(to_the_end)
+        } else {
+            Duration::ZERO
         }
     }
 }

@@ -11,10 +11,10 @@ use abx_sys::{Nanos, thread_cpu};
 
 /// From here on the clock is read: its cost is then below a hundredth.
 const BY_CLOCK: Duration = Duration::from_micros(100);
-/// Turns are timed in stretches of about this length, in which two readings of
+/// Turns are timed in intervals of about this length, in which two readings of
 /// the clock do not count; many, so that some are not disturbed.
-const STRETCH: Nanos = Nanos(100_000);
-const STRETCHES: usize = 40;
+const INTERVAL: Nanos = Nanos(100_000);
+const INTERVALS: usize = 40;
 
 /// The processor time that one request costs on purpose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,14 +61,14 @@ impl Work {
 }
 
 /// What one turn takes when nothing disturbs it, in ns: the least of many
-/// stretches, since whatever disturbs one makes it longer.
+/// intervals, since whatever disturbs one makes it longer.
 fn turn_ns() -> f64 {
     let mut turns = 1_000;
-    while time_of(turns) < STRETCH {
+    while time_of(turns) < INTERVAL {
         turns *= 2;
     }
-    let stretches = (0..STRETCHES).map(|_| time_of(turns).0);
-    let least = stretches.min().unwrap_or_default().max(1);
+    let intervals = (0..INTERVALS).map(|_| time_of(turns).0);
+    let least = intervals.min().unwrap_or_default().max(1);
     least as f64 / turns as f64
 }
 

@@ -83,13 +83,14 @@ struct EventLoop {
 impl EventLoop {
     fn deadline(&mut self) -> Option<Nanos> {
         let has_files = self.context.ring.as_mut().is_some_and(FileRing::has_work);
-        match self.again.is_empty() && !has_files {
-            true => self.context.due.front().map(|(at, _)| *at),
-            false => Some(Nanos(0)),
+        if self.again.is_empty() && !has_files {
+            self.context.due.front().map(|(at, _)| *at)
+        } else {
+            Some(Nanos(0))
         }
     }
 
-    /// Gives turns to those who had to break off and to those whose answer is due.
+    /// Gives turns to those who had to break off and to those whose response is due.
     fn go_on(&mut self, table: &mut ConnectionTable<Connection>) {
         for _ in 0..self.again.len() {
             let number = self.again.pop_front().expect("counted a line above");
@@ -110,7 +111,7 @@ impl EventLoop {
             if let Some(connection) = table.connection(number)
                 && connection.due == Some(at)
             {
-                connection.answer_due(number, &mut self.context);
+                connection.response_due(number, &mut self.context);
                 self.give_turn(table, number);
             }
         }

@@ -70,9 +70,10 @@ impl IdleWatch {
             if is_ending && self.is_empty() {
                 return Ok(());
             }
-            let timeout = match is_ending {
-                true => Some(LOOK_EVERY),
-                false => admission.timeout(None),
+            let timeout = if is_ending {
+                Some(LOOK_EVERY)
+            } else {
+                admission.timeout(None)
             };
             let waited = self.epoll.wait(&mut events, timeout);
             waited.map_err(ServeError::Wait)?;
@@ -100,11 +101,11 @@ impl IdleWatch {
             mut connection,
         } = ready;
         context.injector.stall();
-        let answered = context.answered;
+        let responded = context.responded;
         for _ in 0..STEPS_PER_VISIT {
             match connection.step(number, context) {
                 TurnStep::GoOn => {
-                    let is_done = visit == Visit::OneRequest && context.answered > answered;
+                    let is_done = visit == Visit::OneRequest && context.responded > responded;
                     if is_done && connection.is_between_requests() {
                         break;
                     }
@@ -124,11 +125,12 @@ impl IdleWatch {
                 },
             }
         }
-        let interest = match connection.is_between_requests() && !connection.has_more() {
-            true => Interest::read_once(),
+        let interest = if connection.is_between_requests() && !connection.has_more() {
+            Interest::read_once()
+        } else {
             // SUBTLE: There is room to send in, so that this event comes at once, but behind
             // those of others.
-            false => Interest::write_once(),
+            Interest::write_once()
         };
         self.watch(number, connection, interest);
     }

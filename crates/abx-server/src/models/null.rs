@@ -65,9 +65,9 @@ pub(crate) fn run(
 struct NullLoop<'a> {
     site: &'a ServedContent,
     head_end: Finder<'static>,
-    /// The answer, as often as one send may need it.
-    answers: Vec<u8>,
-    answer_bytes: usize,
+    /// The response, as often as one send may need it.
+    responses: Vec<u8>,
+    response_bytes: usize,
     buffer: Vec<u8>,
 }
 
@@ -79,7 +79,7 @@ struct NullConnection {
     streams: Option<Box<NullStreams>>,
     /// How much of the empty line the bytes so far end with: 0 to 3.
     matched: usize,
-    /// Bytes of answers that are not sent yet.
+    /// Bytes of responses that are not sent yet.
     owed: usize,
     /// The socket may have bytes.
     is_readable: bool,
@@ -87,12 +87,12 @@ struct NullConnection {
 
 impl NullLoop<'_> {
     fn new(site: &ServedContent) -> NullLoop<'_> {
-        let answer = site.canned_answer();
+        let response = site.canned_response_bytes();
         NullLoop {
             site,
             head_end: Finder::new(HEAD_END),
-            answers: answer.repeat((SEND_BYTES / answer.len()).max(1)),
-            answer_bytes: answer.len(),
+            responses: response.repeat((SEND_BYTES / response.len()).max(1)),
+            response_bytes: response.len(),
             buffer: vec![0; READ_BYTES],
         }
     }
@@ -128,15 +128,15 @@ impl NullConnection {
                 tls.flush(&self.socket)?;
             }
             while self.owed > 0 {
-                // The owed bytes end with whole answers, so this is where they begin.
-                let start = (event_loop.answer_bytes - self.owed % event_loop.answer_bytes)
-                    % event_loop.answer_bytes;
+                // The owed bytes end with whole responses, so this is where they begin.
+                let start = (event_loop.response_bytes - self.owed % event_loop.response_bytes)
+                    % event_loop.response_bytes;
                 let end = event_loop
-                    .answers
+                    .responses
                     .len()
                     .min(start.saturating_add(self.owed));
-                let answers = &event_loop.answers[start..end];
-                self.owed -= tls::send(&self.socket, self.tls.as_deref_mut(), answers)?;
+                let responses = &event_loop.responses[start..end];
+                self.owed -= tls::send(&self.socket, self.tls.as_deref_mut(), responses)?;
             }
             if let Some(streams) = &mut self.streams {
                 streams.send(&self.socket, self.tls.as_deref_mut(), event_loop.site)?;
@@ -161,7 +161,7 @@ impl NullConnection {
                 ..
             } = event_loop;
             let heads = self.take(&buffer[..received], site, head_end);
-            self.owed = heads * event_loop.answer_bytes;
+            self.owed = heads * event_loop.response_bytes;
         }
     }
 
@@ -225,7 +225,7 @@ const HEAD_END: &[u8; 4] = b"\r\n\r\n";
 /// Room for one read, in bytes.
 const READ_BYTES: usize = 64 * 1024;
 
-/// So many bytes of answers are sent at once, or one answer if that is longer.
+/// So many bytes of responses are sent at once, or one response if that is longer.
 const SEND_BYTES: usize = 64 * 1024;
 
 /// The events of one wait.

@@ -48,7 +48,7 @@ pub(crate) fn run(
     }
 }
 
-/// Serves a connection to its end, or until another one takes its place, which is the answer.
+/// Serves a connection to its end, or until another one takes its place, which is the response.
 fn serve(
     connection: &mut Connection,
     context: &mut Context,
@@ -99,10 +99,7 @@ fn wait(socket: &Socket, wanted: PollFlags, listener: &ListeningSocket) -> io::R
             PollFd::new(&listener.socket, PollFlags::IN),
         ];
         // At the end nobody else is accepted.
-        let watched = match listener.ending.has_come() {
-            true => 1,
-            false => 2,
-        };
+        let watched = if listener.ending.has_come() { 1 } else { 2 };
         retry_on_intr(|| poll(&mut both[..watched], None))?;
         let others_wait = !both[1].revents().is_empty();
         if !both[0].revents().is_empty() {

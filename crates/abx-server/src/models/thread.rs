@@ -72,7 +72,7 @@ fn serve(connection: &mut Connection, context: &mut Context) {
     }
 }
 
-/// Waits until an answer is due, and answers.
+/// Waits until a response is due, and answers.
 pub(crate) fn wait_for_time(
     connection: &mut Connection,
     number: usize,
@@ -81,7 +81,7 @@ pub(crate) fn wait_for_time(
 ) {
     thread::sleep(at.since(Nanos::now()).into());
     context.due.clear();
-    connection.answer_due(number, context);
+    connection.response_due(number, context);
 }
 
 /// How many connections have a thread.

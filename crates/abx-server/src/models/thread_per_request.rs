@@ -1,4 +1,4 @@
-//! A thread is made for each request, and gone after its answer.
+//! A thread is made for each request, and gone after its response.
 //!
 //! One thread watches all connections with epoll meanwhile. When as many threads are busy as
 //! there may be, it waits for one of them, and so do requests and connections.

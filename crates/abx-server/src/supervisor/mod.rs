@@ -33,7 +33,7 @@ use worker_process::WorkerProcess;
 
 /// What a supervisor has to tell.
 #[derive(Debug)]
-pub enum WorkerNews {
+pub enum WorkerEvent {
     /// A worker ended by itself, and another one starts.
     Ended {
         /// Its number, from 1.
@@ -83,7 +83,7 @@ pub fn supervise(
     workers: NonZeroU32,
     command: impl Fn(u32) -> Command,
     on_ready: impl FnOnce(ServerAddress),
-    tell: impl Fn(&WorkerNews),
+    tell: impl Fn(&WorkerEvent),
 ) -> Result<(), ServeError> {
     config.check()?;
     config.check_workers(workers)?;
@@ -120,7 +120,7 @@ struct Orders {
     ends: Arc<AtomicBool>,
     renews: Arc<AtomicBool>,
     /// Gets a byte with every signal.
-    news: UnixStream,
+    event: UnixStream,
     epoll: Epoll,
 }
 
@@ -158,7 +158,7 @@ impl Place {
     }
 }
 
-impl<C: Fn(u32) -> Command, T: Fn(&WorkerNews)> Supervisor<C, T> {
+impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
     fn run(&mut self, on_ready: impl FnOnce()) -> io::Result<()> {
         let mut on_ready = Some(on_ready);
         loop {
@@ -199,7 +199,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerNews)> Supervisor<C, T> {
                     .is_some()
                 {
                     let number = place.number;
-                    (self.tell)(&WorkerNews::NotReplaced { number, exit });
+                    (self.tell)(&WorkerEvent::NotReplaced { number, exit });
                 }
                 let Some(worker) = place.worker.take_if(|worker| worker.pid() == pid) else {
                     continue;
@@ -210,7 +210,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerNews)> Supervisor<C, T> {
                 }
                 let wait = place.backoff.after(worker.lived());
                 place.start_at = Some(Nanos::now().plus(wait.into()));
-                (self.tell)(&WorkerNews::Ended {
+                (self.tell)(&WorkerEvent::Ended {
                     number: place.number,
                     pid,
                     exit,
@@ -286,7 +286,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerNews)> Supervisor<C, T> {
                 Err(error) => {
                     let wait = place.backoff.after(Duration::ZERO);
                     place.start_at = Some(Nanos::now().plus(wait.into()));
-                    (self.tell)(&WorkerNews::NotStarted {
+                    (self.tell)(&WorkerEvent::NotStarted {
                         number,
                         error,
                         wait,
@@ -303,7 +303,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerNews)> Supervisor<C, T> {
             if kill_at.take_if(|at| *at <= now).is_some() {
                 worker.signal(Signal::KILL);
                 let pid = worker.pid();
-                (self.tell)(&WorkerNews::Killed { pid });
+                (self.tell)(&WorkerEvent::Killed { pid });
             }
         }
     }
@@ -325,13 +325,13 @@ fn dismiss(worker: WorkerProcess, grace: Nanos) -> (WorkerProcess, Option<Nanos>
 impl Orders {
     /// Takes the signals over, of which none is lost from now on.
     fn take() -> io::Result<Orders> {
-        let (news, sender) = UnixStream::pair()?;
-        news.set_nonblocking(true)?;
+        let (event, sender) = UnixStream::pair()?;
+        event.set_nonblocking(true)?;
         let orders = Orders {
             ends: Arc::default(),
             renews: Arc::default(),
             epoll: Epoll::new()?,
-            news,
+            event,
         };
         // The order matters: who wakes finds it said.
         for signal in [SIGTERM, SIGINT] {
@@ -341,13 +341,13 @@ impl Orders {
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGCHLD] {
             low_level::pipe::register(signal, sender.try_clone()?)?;
         }
-        orders.epoll.add(&orders.news, 0, Interest::all())?;
+        orders.epoll.add(&orders.event, 0, Interest::all())?;
         Ok(orders)
     }
 
     fn drain(&mut self) {
         let mut bytes = [0; 64];
-        while matches!(self.news.read(&mut bytes), Ok(1..)) {}
+        while matches!(self.event.read(&mut bytes), Ok(1..)) {}
     }
 
     /// Sleeps until something happens, at most until `deadline`.
@@ -357,10 +357,10 @@ impl Orders {
     }
 }
 
-impl fmt::Display for WorkerNews {
+impl fmt::Display for WorkerEvent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            WorkerNews::Ended {
+            WorkerEvent::Ended {
                 number,
                 pid,
                 exit,
@@ -372,7 +372,7 @@ impl fmt::Display for WorkerNews {
                     "worker {number} (process {pid}) ended: {exit}; another one starts in {wait} ms"
                 )
             }
-            WorkerNews::NotStarted {
+            WorkerEvent::NotStarted {
                 number,
                 error,
                 wait,
@@ -383,11 +383,11 @@ impl fmt::Display for WorkerNews {
                     "worker {number} cannot be started: {error}; tried again in {wait} ms"
                 )
             }
-            WorkerNews::NotReplaced { number, exit } => write!(
+            WorkerEvent::NotReplaced { number, exit } => write!(
                 formatter,
                 "worker {number} is not replaced: its successor ended: {exit}"
             ),
-            WorkerNews::Killed { pid } => write!(
+            WorkerEvent::Killed { pid } => write!(
                 formatter,
                 "process {pid} was killed: it did not end when it was told to"
             ),

@@ -74,13 +74,10 @@ impl Rooms {
 
     /// All was delivered, to these who stay.
     pub(crate) fn put_back(&mut self, said: RoomMessage, members: Vec<usize>) {
-        match members.is_empty() {
-            true => {
-                self.members.remove(&said.room);
-            }
-            false => {
-                self.members.insert(said.room, members);
-            }
+        if members.is_empty() {
+            self.members.remove(&said.room);
+        } else {
+            self.members.insert(said.room, members);
         }
         self.spare = said.frames;
         self.spare.clear();

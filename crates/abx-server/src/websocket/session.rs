@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use abx_wire::http1::{AnswerHead, Method, RequestHead, answer_head};
+use abx_wire::http1::{Method, RequestHead, ResponseHead, response_head};
 use abx_wire::websocket::{
     Close, CloseCode, Event, MessageKind, Offer, OfferFault, Server, SizeLimits, message_frame,
 };
@@ -18,12 +18,12 @@ use crate::websocket::rooms::Rooms;
 /// What a request asks for beside the content.
 #[derive(Debug)]
 pub(crate) enum UpgradeRequest {
-    /// A WebSocket, and the answer that opens it.
+    /// A WebSocket, and the response that opens it.
     WebSocketSession(Box<WebSocketSession>, Vec<u8>),
     /// A WebSocket that cannot be had.
     Refused(OfferFault),
     /// The number of members, and whether the connection stays.
-    Count(Arc<str>, AnswerHead<'static>),
+    Count(Arc<str>, ResponseHead<'static>),
 }
 
 /// One connection that speaks WebSocket.
@@ -64,25 +64,25 @@ impl UpgradeRequest {
         match (Offer::read(head), room) {
             (Err(fault), _) => Some(UpgradeRequest::Refused(fault)),
             (Ok(Some(offer)), room) => {
-                let mut answer = Vec::new();
-                let server = Server::accept(&offer, LIMITS, &mut answer);
+                let mut response = Vec::new();
+                let server = Server::accept(&offer, LIMITS, &mut response);
                 let session = Box::new(WebSocketSession {
                     server,
                     room,
                     message: Vec::new(),
                     kind: MessageKind::Binary,
                 });
-                Some(UpgradeRequest::WebSocketSession(session, answer))
+                Some(UpgradeRequest::WebSocketSession(session, response))
             }
             (Ok(None), Some(room)) if head.method == Method::Get => {
-                let answer = AnswerHead {
+                let response = ResponseHead {
                     status: 200,
                     content_length: 0,
                     content_type: "text/plain",
                     version: head.version,
                     keep_alive: head.keep_alive,
                 };
-                Some(UpgradeRequest::Count(room, answer))
+                Some(UpgradeRequest::Count(room, response))
             }
             (Ok(None), _) => None,
         }
@@ -90,10 +90,10 @@ impl UpgradeRequest {
 }
 
 /// Writes how many members a room has.
-pub(crate) fn answer_count(members: usize, mut head: AnswerHead<'_>, out: &mut Vec<u8>) {
+pub(crate) fn response_count(members: usize, mut head: ResponseHead<'_>, out: &mut Vec<u8>) {
     let body = format!("{members}\n");
     head.content_length = body.len() as u64;
-    answer_head(&head, out);
+    response_head(&head, out);
     out.extend_from_slice(body.as_bytes());
 }
 
@@ -121,7 +121,7 @@ impl WebSocketSession {
 
     /// Sends the message to whom it may concern, and gives the place in `out` where
     /// the payload of an echo begins.
-    pub(crate) fn answer(&mut self, rooms: &mut Rooms, out: &mut Vec<u8>) -> Option<usize> {
+    pub(crate) fn response(&mut self, rooms: &mut Rooms, out: &mut Vec<u8>) -> Option<usize> {
         let payload_at = match &self.room {
             Some(room) => {
                 message_frame(self.kind, &self.message, rooms.say(room));

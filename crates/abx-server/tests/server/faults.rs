@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use abx_server::{Faults, Model, ServerConfig, Stall, Work};
 
-use crate::support::{Answer, Client, To, concurrent_models, page, real_models, start};
+use crate::support::{Client, Response, To, concurrent_models, page, real_models, start};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
@@ -18,14 +18,14 @@ fn faulty(model: Model, faults: Faults) -> ServerConfig {
 }
 
 /// One request on a fresh connection.
-fn ask(address: SocketAddr) -> io::Result<Answer> {
+fn ask(address: SocketAddr) -> io::Result<Response> {
     let mut client = Client::connect(address);
     client.send(GET);
-    client.answer(To::Get)
+    client.response(To::Get)
 }
 
 #[test]
-fn a_fault_at_100_percent_is_in_every_answer() {
+fn a_fault_at_100_percent_is_in_every_response() {
     // Method: ten requests for each fault, compared with an honest page.
     for model in real_models() {
         let honest = ask(start(page(model))).unwrap();
@@ -67,9 +67,9 @@ fn a_fault_at_100_percent_is_in_every_answer() {
         ));
         let mut client = Client::connect(address);
         for _ in 0..10 {
-            let answer = client.get("/");
-            assert_eq!(answer.head, honest.head, "{model:?}");
-            let pairs = answer.body.iter().zip(&honest.body);
+            let response = client.get("/");
+            assert_eq!(response.head, honest.head, "{model:?}");
+            let pairs = response.body.iter().zip(&honest.body);
             let changed = pairs.filter(|(left, right)| left != right).count();
             assert_eq!(changed, 1, "{model:?}");
         }
@@ -108,9 +108,9 @@ fn faults_come_at_their_percentage() {
         client.send(GET.repeat(2_000));
         let (mut failed, mut short) = (0, 0);
         for _ in 0..2_000 {
-            let answer = client.answer(To::Get).unwrap();
-            failed += usize::from(answer.status == 503);
-            short += usize::from(answer.status == 200 && answer.body.len() == 86);
+            let response = client.response(To::Get).unwrap();
+            failed += usize::from(response.status == 503);
+            short += usize::from(response.status == 200 && response.body.len() == 86);
         }
         for count in [failed, short] {
             assert!(count.abs_diff(500) < 78, "{model:?} {failed} {short}");
@@ -119,9 +119,9 @@ fn faults_come_at_their_percentage() {
 }
 
 #[test]
-fn a_delayed_answer_is_never_early() {
+fn a_delayed_response_is_never_early() {
     // Method: fifty connections with two requests each; the second waits for
-    // the first, in order. An answer may be late for any reason, but not early.
+    // the first, in order. A response may be late for any reason, but not early.
     let delay = Duration::from_millis(30);
     let faults = Faults {
         delay,
@@ -136,7 +136,7 @@ fn a_delayed_answer_is_never_early() {
         }
         for number in 1..=2 {
             for client in &mut clients {
-                assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
+                assert_eq!(client.response(To::Get).unwrap().status, 200, "{model:?}");
                 assert!(begin.elapsed() >= number * delay, "{model:?}");
             }
         }
@@ -145,7 +145,7 @@ fn a_delayed_answer_is_never_early() {
 
 #[test]
 fn a_delay_holds_up_no_other_connection() {
-    // Method: one answer is due in an hour; nonsense on another connection,
+    // Method: one response is due in an hour; nonsense on another connection,
     // which is refused without delay, must be answered before that.
     let faults = Faults {
         delay: Duration::from_secs(3_600),
@@ -157,13 +157,13 @@ fn a_delay_holds_up_no_other_connection() {
         waiting.send(GET);
         let mut other = Client::connect(address);
         other.send("nonsense\r\n\r\n");
-        assert_eq!(other.answer(To::Get).unwrap().status, 400, "{model:?}");
+        assert_eq!(other.response(To::Get).unwrap().status, 400, "{model:?}");
     }
 }
 
 #[test]
 fn a_client_that_leaves_during_the_delay_harms_nobody() {
-    // Method: half of the clients leave while their answers wait, and others
+    // Method: half of the clients leave while their responses wait, and others
     // take their places at once.
     let faults = Faults {
         delay: Duration::from_millis(20),
@@ -181,7 +181,7 @@ fn a_client_that_leaves_during_the_delay_harms_nobody() {
 }
 
 #[test]
-fn stalls_come_again_and_leave_the_answers_whole() {
+fn stalls_come_again_and_leave_the_responses_whole() {
     // Method: one request after the other until three took half a stall or
     // longer, with some work in each. Without stalls the deadline would pass.
     let faults = Faults {

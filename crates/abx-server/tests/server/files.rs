@@ -98,11 +98,11 @@ fn files_come_byte_for_byte_with_their_type() {
             ("/large.bin", "application/octet-stream", large),
         ];
         for (path, content_type, body) in cases {
-            let answer = client.get(path);
-            assert_eq!(answer.status, 200, "{way:?} {path}");
-            assert!(answer.body == body, "{way:?} {path}");
+            let response = client.get(path);
+            assert_eq!(response.status, 200, "{way:?} {path}");
+            assert!(response.body == body, "{way:?} {path}");
             let line = format!("\r\nContent-Type: {content_type}\r\n");
-            assert!(answer.head.contains(&line), "{way:?} {path}");
+            assert!(response.head.contains(&line), "{way:?} {path}");
         }
     }
 }
@@ -128,15 +128,15 @@ fn nothing_outside_of_the_root_is_served() {
             "/missing",
             "/index.html%00",
         ] {
-            let answer = client.get(path);
-            assert_eq!(answer.status, 404, "{way:?} {path}");
-            assert!(!answer.body.starts_with(b"secret"), "{way:?} {path}");
+            let response = client.get(path);
+            assert_eq!(response.status, 404, "{way:?} {path}");
+            assert!(!response.body.starts_with(b"secret"), "{way:?} {path}");
         }
     }
 }
 
 #[test]
-fn files_answer_get_head_and_post_only() {
+fn files_allow_get_head_and_post_only() {
     // Method: each method in turn on one connection.
     let folder = folder();
     for way in ways() {
@@ -148,10 +148,10 @@ fn files_answer_get_head_and_post_only() {
             ("DELETE", To::Get, 405, 43),
         ] {
             client.send(format!("{method} / HTTP/1.1\r\nHost: h\r\n\r\n"));
-            let answer = client.answer(to).unwrap();
-            assert_eq!(answer.status, status, "{way:?} {method}");
+            let response = client.response(to).unwrap();
+            assert_eq!(response.status, status, "{way:?} {method}");
             let line = format!("\r\nContent-Length: {length}\r\n");
-            assert!(answer.head.contains(&line), "{way:?} {answer:?}");
+            assert!(response.head.contains(&line), "{way:?} {response:?}");
         }
     }
 }
@@ -171,7 +171,7 @@ fn a_client_that_does_not_read_holds_up_nobody() {
             assert_eq!(quick.get("/").body, b"index", "{way:?}");
         }
         for _ in 0..5 {
-            assert!(slow.answer(To::Get).unwrap().body == large, "{way:?}");
+            assert!(slow.response(To::Get).unwrap().body == large, "{way:?}");
         }
     }
 }
@@ -196,15 +196,15 @@ fn many_connections_are_each_sent_their_own_bytes() {
                 client.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n"));
             }
             for (number, client) in clients.iter_mut().enumerate() {
-                let answer = client.answer(To::Get).unwrap();
-                assert!(answer.body == part(number + turn), "{way:?} {number}");
+                let response = client.response(To::Get).unwrap();
+                assert!(response.body == part(number + turn), "{way:?} {number}");
             }
         }
     }
 }
 
 #[test]
-fn a_pipeline_of_small_files_is_answered_in_order() {
+fn a_pipeline_of_small_files_is_served_in_order() {
     // Method: files, an index, an empty one, a missing one and a HEAD in one send.
     let folder = folder();
     for way in ways() {
@@ -221,11 +221,11 @@ fn a_pipeline_of_small_files_is_answered_in_order() {
             ]
             .concat(),
         );
-        assert_eq!(client.answer(To::Get).unwrap().body, b"index", "{way:?}");
-        assert_eq!(client.answer(To::Get).unwrap().status, 404, "{way:?}");
-        assert_eq!(client.answer(To::Head).unwrap().status, 200, "{way:?}");
-        assert_eq!(client.answer(To::Get).unwrap().body, b"", "{way:?}");
-        assert_eq!(client.answer(To::Get).unwrap().body, b"inside", "{way:?}");
+        assert_eq!(client.response(To::Get).unwrap().body, b"index", "{way:?}");
+        assert_eq!(client.response(To::Get).unwrap().status, 404, "{way:?}");
+        assert_eq!(client.response(To::Head).unwrap().status, 200, "{way:?}");
+        assert_eq!(client.response(To::Get).unwrap().body, b"", "{way:?}");
+        assert_eq!(client.response(To::Get).unwrap().body, b"inside", "{way:?}");
     }
 }
 
@@ -243,23 +243,20 @@ fn a_file_that_shrinks_ends_the_connection_and_one_that_grows_keeps_its_length()
                 .unwrap();
             let mut client = Client::connect(start(config(way, folder.path())));
             client.send("GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n");
-            let head = client.answer(To::Head).unwrap();
+            let head = client.response(To::Head).unwrap();
             assert!(
                 head.head
                     .contains(&format!("Content-Length: {LARGE_BYTES}\r\n"))
             );
-            match is_cut {
-                true => {
-                    file.set_len(LARGE_BYTES as u64 / 2).unwrap();
-                    let rest = client.rest();
-                    assert!(rest.len() < LARGE_BYTES, "{way:?} {}", rest.len());
-                    assert!(rest == large[..rest.len()], "{way:?}");
-                }
-                false => {
-                    (&file).write_all(b"more").unwrap();
-                    assert!(client.bytes(LARGE_BYTES) == large, "{way:?}");
-                    assert_eq!(client.get("/").body, b"index", "{way:?}");
-                }
+            if is_cut {
+                file.set_len(LARGE_BYTES as u64 / 2).unwrap();
+                let rest = client.rest();
+                assert!(rest.len() < LARGE_BYTES, "{way:?} {}", rest.len());
+                assert!(rest == large[..rest.len()], "{way:?}");
+            } else {
+                (&file).write_all(b"more").unwrap();
+                assert!(client.bytes(LARGE_BYTES) == large, "{way:?}");
+                assert_eq!(client.get("/").body, b"index", "{way:?}");
             }
         }
     }
@@ -277,7 +274,7 @@ fn a_client_that_leaves_in_the_middle_leaves_the_others_alone() {
             for _ in 0..20 {
                 let mut client = Client::connect(address);
                 client.send("GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n");
-                client.answer(To::Head).unwrap();
+                client.response(To::Head).unwrap();
             }
             let mut client = Client::connect(address);
             assert!(client.get("/large.bin").body == large, "{way:?}");
@@ -304,12 +301,12 @@ fn files_are_late_or_refused_where_that_is_planted() {
         let mut client = Client::connect(start(config));
         let mut counts = [0, 0];
         for _ in 0..60 {
-            let answer = client.get("/link");
-            match answer.status {
-                200 => assert_eq!(answer.body, b"inside", "{way:?}"),
+            let response = client.get("/link");
+            match response.status {
+                200 => assert_eq!(response.body, b"inside", "{way:?}"),
                 status => assert_eq!(status, 503, "{way:?}"),
             }
-            counts[usize::from(answer.status == 503)] += 1;
+            counts[usize::from(response.status == 503)] += 1;
         }
         assert!(counts.iter().all(|count| *count > 5), "{way:?} {counts:?}");
     }

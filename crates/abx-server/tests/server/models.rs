@@ -9,27 +9,31 @@ use abx_server::{
     WebSocketSupport, Work, serve,
 };
 
-use crate::support::{Answer, Client, To, concurrent_models, page, real_models, start};
+use crate::support::{Client, Response, To, concurrent_models, page, real_models, start};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
 #[test]
-fn every_model_answers_many_requests_on_one_connection() {
+fn every_model_serves_many_requests_on_one_connection() {
     // Method: three requests in turn, then the client leaves.
     for model in Model::ALL {
         let mut client = Client::connect(start(page(model)));
         for _ in 0..3 {
-            let answer = client.get("/any/path?query");
-            assert_eq!((answer.status, answer.body.len()), (200, 87), "{model:?}");
-            assert!(answer.body.starts_with(b"<!doctype html>"), "{model:?}");
-            assert!(answer.head.contains("\r\nContent-Type: text/html\r\n"));
+            let response = client.get("/any/path?query");
+            assert_eq!(
+                (response.status, response.body.len()),
+                (200, 87),
+                "{model:?}"
+            );
+            assert!(response.body.starts_with(b"<!doctype html>"), "{model:?}");
+            assert!(response.head.contains("\r\nContent-Type: text/html\r\n"));
         }
     }
 }
 
 #[test]
-fn requests_in_one_go_are_answered_in_order() {
-    // Method: 5,000 requests written before the first answer is read; a size that
+fn requests_in_one_go_are_served_in_order() {
+    // Method: 5,000 requests written before the first response is read; a size that
     // fills the sockets' buffers, so that the server has to break off and go on.
     for model in Model::ALL {
         let address = start(ServerConfig {
@@ -38,10 +42,10 @@ fn requests_in_one_go_are_answered_in_order() {
         });
         let mut client = Client::connect(address);
         client.send(GET.repeat(5_000));
-        let first = client.answer(To::Get).unwrap();
+        let first = client.response(To::Get).unwrap();
         assert!(first.body.starts_with(b"0123456789abc") && first.body.len() == 1_000);
         for _ in 1..5_000 {
-            assert_eq!(client.answer(To::Get).unwrap(), first, "{model:?}");
+            assert_eq!(client.response(To::Get).unwrap(), first, "{model:?}");
         }
     }
 }
@@ -59,9 +63,9 @@ fn a_page_of_any_size_comes_whole() {
             let mut client = Client::connect(address);
             let expected: Vec<u8> = pattern.repeat(bytes as usize / 64 + 1);
             for _ in 0..2 {
-                let answer = client.get("/");
-                assert_eq!(answer.body.len() as u64, bytes, "{model:?}");
-                assert!(expected.starts_with(&answer.body), "{model:?}");
+                let response = client.get("/");
+                assert_eq!(response.body.len() as u64, bytes, "{model:?}");
+                assert!(expected.starts_with(&response.body), "{model:?}");
             }
         }
     }
@@ -76,8 +80,8 @@ fn a_request_may_come_byte_by_byte() {
         for byte in post.bytes().chain(GET.bytes()) {
             client.send([byte]);
         }
-        assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
-        assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
+        assert_eq!(client.response(To::Get).unwrap().status, 200, "{model:?}");
+        assert_eq!(client.response(To::Get).unwrap().status, 200, "{model:?}");
     }
 }
 
@@ -87,7 +91,7 @@ fn head_has_the_length_but_no_body() {
     for model in real_models() {
         let mut client = Client::connect(start(page(model)));
         client.send("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n");
-        let head = client.answer(To::Head).unwrap();
+        let head = client.response(To::Head).unwrap();
         assert!(head.head.contains("\r\nContent-Length: 87\r\n"), "{head:?}");
         assert_eq!(client.get("/").head, head.head, "{model:?}");
     }
@@ -108,34 +112,34 @@ fn the_connection_ends_when_version_or_header_say_so() {
             let mut client = Client::connect(address);
             let request = format!("GET / HTTP/{version}\r\nHost: h\r\n{header}\r\n");
             client.send(request + GET);
-            let answer = client.answer(To::Get).unwrap();
-            let told = answer
+            let response = client.response(To::Get).unwrap();
+            let told = response
                 .head
                 .lines()
                 .find_map(|line| line.strip_prefix("Connection: "));
             assert_eq!(told, closes.or(Some("keep-alive")), "{model:?}");
             match closes {
                 Some(_) => assert_eq!(client.rest(), b"", "{model:?}"),
-                None => assert_eq!(client.answer(To::Get).unwrap().status, 200),
+                None => assert_eq!(client.response(To::Get).unwrap().status, 200),
             }
         }
     }
 }
 
 #[test]
-fn nonsense_is_answered_with_400_and_a_close() {
+fn nonsense_is_refused_with_400_and_a_close() {
     // Method: no request, with more behind it than one read takes.
     for model in real_models() {
         let mut client = Client::connect(start(page(model)));
         client.send("nonsense\r\n\r\n".repeat(10_000));
-        assert_eq!(client.answer(To::Get).unwrap().status, 400, "{model:?}");
+        assert_eq!(client.response(To::Get).unwrap().status, 400, "{model:?}");
         assert_eq!(client.rest(), b"", "{model:?}");
     }
 }
 
 #[test]
 fn two_hundred_connections_are_served_at_once() {
-    // Method: all connect and send before the first answer is read.
+    // Method: all connect and send before the first response is read.
     for model in concurrent_models().chain([Model::Null]) {
         let address = start(page(model));
         let mut clients: Vec<Client> = (0..200).map(|_| Client::connect(address)).collect();
@@ -144,7 +148,7 @@ fn two_hundred_connections_are_served_at_once() {
                 client.send(GET);
             }
             for client in &mut clients {
-                assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
+                assert_eq!(client.response(To::Get).unwrap().status, 200, "{model:?}");
             }
         }
     }
@@ -152,7 +156,7 @@ fn two_hundred_connections_are_served_at_once() {
 
 #[test]
 fn a_process_with_one_connection_at_a_time_serves_all_who_wait() {
-    // Method: 50 clients connect and send before the first answer is read, and none of them
+    // Method: 50 clients connect and send before the first response is read, and none of them
     // leaves. Whoever is answered while others wait is told that the connection ends, which
     // is all but the last; that one may stay.
     let address = start(page(Model::Prefork));
@@ -160,14 +164,17 @@ fn a_process_with_one_connection_at_a_time_serves_all_who_wait() {
     for client in &mut clients {
         client.send(GET);
     }
-    let is_kept = |answer: &Answer| !answer.head.contains("\r\nConnection: close\r\n");
+    let is_kept = |response: &Response| !response.head.contains("\r\nConnection: close\r\n");
     let (last, others) = clients.split_last_mut().unwrap();
     for client in others {
-        let answer = client.answer(To::Get).unwrap();
-        assert!(answer.status == 200 && !is_kept(&answer), "{answer:?}");
+        let response = client.response(To::Get).unwrap();
+        assert!(
+            response.status == 200 && !is_kept(&response),
+            "{response:?}"
+        );
         assert_eq!(client.rest(), b"");
     }
-    assert!(is_kept(&last.answer(To::Get).unwrap()));
+    assert!(is_kept(&last.response(To::Get).unwrap()));
     assert!(is_kept(&last.get("/")));
 }
 
@@ -176,21 +183,24 @@ fn a_silent_client_gives_way_to_one_that_waits() {
     // Method: one that was answered and one that never says anything, each with the only
     // process to itself; the next one must be answered, and the silent one ends.
     let address = start(page(Model::Prefork));
-    let mut answered = Client::connect(address);
-    assert_eq!(answered.get("/").status, 200);
+    let mut responded = Client::connect(address);
+    assert_eq!(responded.get("/").status, 200);
     let mut silent = Client::connect(address);
-    assert_eq!(answered.rest(), b"");
+    assert_eq!(responded.rest(), b"");
     let mut next = Client::connect(address);
     assert_eq!(next.get("/").status, 200);
     assert_eq!(silent.rest(), b"");
 }
 
 #[test]
-fn as_many_threads_as_there_may_be_answer_and_the_others_wait() {
-    // Method: each answer takes a while, in which so many requests as there are threads go
+fn as_many_threads_as_there_may_be_respond_and_the_others_wait() {
+    // Method: each response takes a while, in which so many requests as there are threads go
     // on together: four of them with four threads, and with one thread one after the other.
     let delay = Duration::from_millis(200);
-    for model in { Model::ALL.into_iter() }.filter(|model| model.supports(Feature::Threads)) {
+    for model in Model::ALL
+        .into_iter()
+        .filter(|model| model.supports(Feature::Threads))
+    {
         let took = |threads: u32| {
             let address = start(ServerConfig {
                 max_threads: threads.try_into().ok(),
@@ -206,7 +216,7 @@ fn as_many_threads_as_there_may_be_answer_and_the_others_wait() {
                 client.send(GET);
             }
             for client in &mut clients {
-                assert_eq!(client.answer(To::Get).unwrap().status, 200, "{model:?}");
+                assert_eq!(client.response(To::Get).unwrap().status, 200, "{model:?}");
             }
             begin.elapsed()
         };
@@ -217,7 +227,7 @@ fn as_many_threads_as_there_may_be_answer_and_the_others_wait() {
 }
 
 #[test]
-fn curl_understands_every_answer() {
+fn curl_understands_every_response() {
     // Method: a foreign client with a long body, for which curl waits for leave
     // to send it, then HTTP/1.0.
     let folder = tempfile::tempdir().unwrap();

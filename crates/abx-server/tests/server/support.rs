@@ -43,15 +43,15 @@ pub fn start(config: ServerConfig) -> SocketAddr {
 /// One connection. Reads fail after a time that no working server needs.
 pub struct Client(BufReader<TcpStream>);
 
-/// One answer, read by its `Content-Length`.
+/// One response, read by its `Content-Length`.
 #[derive(Debug, PartialEq)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
 }
 
-/// Whether the answer has a body.
+/// Whether the response has a body.
 #[derive(Clone, Copy, PartialEq)]
 pub enum To {
     Get,
@@ -71,13 +71,13 @@ impl Client {
         written.expect("the server reads");
     }
 
-    /// Sends GET for `path` and reads the answer.
-    pub fn get(&mut self, path: &str) -> Answer {
+    /// Sends GET for `path` and reads the response.
+    pub fn get(&mut self, path: &str) -> Response {
         self.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n"));
-        self.answer(To::Get).expect("a whole answer comes")
+        self.response(To::Get).expect("a whole answer comes")
     }
 
-    pub fn answer(&mut self, to: To) -> io::Result<Answer> {
+    pub fn response(&mut self, to: To) -> io::Result<Response> {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
             if self.0.read_line(&mut head)? == 0 {
@@ -92,7 +92,7 @@ impl Client {
         let length = length.parse().expect("the length is a number");
         let mut body = vec![0; if to == To::Get { length } else { 0 }];
         self.0.read_exact(&mut body)?;
-        Ok(Answer { status, head, body })
+        Ok(Response { status, head, body })
     }
 
     /// Reads so many bytes.

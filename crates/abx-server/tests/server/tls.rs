@@ -48,8 +48,8 @@ fn ask(address: SocketAddr, count: usize, bytes: u64, version: &str) -> String {
 }
 
 #[test]
-fn every_model_encrypts_what_it_answers() {
-    // Method: each version; thousands of requests in one go, whose answers fill the sockets'
+fn every_model_encrypts_its_responses() {
+    // Method: each version; thousands of requests in one go, whose responses fill the sockets'
     // buffers, so that records have to wait; and pages of many records.
     for model in real_models() {
         for (count, bytes) in [(3_000, 1_000), (2, 3_000_000)] {

@@ -472,9 +472,10 @@ mod tests {
                 let (mut doubt, mut certain) = (middle, position);
                 for _ in 0..60 {
                     let between = f64::midpoint(doubt, certain);
-                    match is_certain(between) {
-                        true => certain = between,
-                        false => doubt = between,
+                    if is_certain(between) {
+                        certain = between
+                    } else {
+                        doubt = between
                     }
                 }
                 let expected = 10.0_f64.powf(1.0 + doubt);
@@ -535,9 +536,10 @@ mod tests {
             let (mut doubt, mut certain) = (0.0_f64.to_bits(), 1.0_f64.to_bits());
             while certain - doubt > 1 {
                 let between = doubt.midpoint(certain);
-                match is_certain(between) {
-                    true => certain = between,
-                    false => doubt = between,
+                if is_certain(between) {
+                    certain = between
+                } else {
+                    doubt = between
                 }
             }
             for mean in certain..certain + 8 {
@@ -571,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_that_are_equal_over_a_stretch_may_change_places_anywhere_in_it() {
+    fn subjects_that_are_equal_over_a_interval_may_change_places_anywhere_in_it() {
         // Method: blocks without spread that are 0 at two positions.
         let crossing = of_blocks(&[[0.1; 3], [0.0; 3], [0.0; 3], [-0.1; 3]])[0];
         assert_eq!((crossing.low, crossing.high), (Some(100.0), Some(1_000.0)));

@@ -43,7 +43,7 @@ impl ScalabilityLaw {
     /// is linear, with `lambda = 1 / a`, `sigma = b / a`, `kappa = c / a`. The
     /// three are those at least 0 for which the sum of squared *relative*
     /// errors of `N / X` is least. With three there are seven ways to set some
-    /// of them to 0; the best one without a negative coefficient is the answer.
+    /// of them to 0; the best one without a negative coefficient is the response.
     /// Source: Gunther, "Guerrilla Capacity Planning" (2007); Lawson and Hanson,
     /// "Solving Least Squares Problems" (1974), chapter 23; docs/statistics.md.
     ///

@@ -1,4 +1,4 @@
-//! Whether a subject's rate was steady: the stretches of one level that a
+//! Whether a subject's rate was steady: the intervals of one level that a
 //! series of rates falls into, found by PELT.
 
 use std::ops::Range;
@@ -9,10 +9,10 @@ use crate::StatsError;
 /// than the whole.
 pub const BINS_MIN: usize = 5;
 
-/// The largest drift of a steady stretch, as a share: 1 %.
+/// The largest drift of a steady interval, as a share: 1 %.
 pub const DRIFT_MAX: f64 = 0.01;
 
-/// A stretch of one level.
+/// An interval of one level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segment {
     /// Its bins, counted from zero.
@@ -144,7 +144,7 @@ fn cut(logs: &[f64], penalty: f64) -> Vec<Range<usize>> {
     found
 }
 
-/// The squared deviations of any stretch from its mean, from running sums.
+/// The squared deviations of any interval from its mean, from running sums.
 struct Costs {
     sums: Vec<f64>,
     squares: Vec<f64>,
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn bins_that_come_in_steps_are_not_each_a_level() {
-        // Method: one answer more in every third bin, so that a third of the
+        // Method: one response more in every third bin, so that a third of the
         // neighbours are equal, then in every fifth, so that most are.
         for every in [3, 5] {
             let counts: Vec<f64> = (0..60)
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_series_too_short_or_without_a_rate_is_refused() {
-        // Method: one bin less than needed, then a bin without an answer.
+        // Method: one bin less than needed, then a bin without a response.
         assert_eq!(
             Segments::of(&[1.0; BINS_MIN - 1]),
             Err(StatsError::TooShort { got: 4, need: 5 })

@@ -39,7 +39,7 @@ pub struct ShortRounds<'a> {
     /// The length of a short slice in ns, above 0.
     pub slice_ns: u64,
     /// What a slice of any length takes beyond its length, in ns: until its
-    /// last answers have come, and the next one begins.
+    /// last responses have come, and the next one begins.
     pub switch_ns: u64,
 }
 
@@ -79,12 +79,12 @@ pub struct SliceChoice {
 ///
 /// Method: each rate over its subject's mean, minus 1, is how much faster the
 /// machine was in that short slice; in time order, those of both subjects are one
-/// series. A round of longer slices is a difference of two neighbouring stretches
+/// series. A round of longer slices is a difference of two neighbouring intervals
 /// of that series, so the mean square of all such differences (twice the Allan
 /// variance) is the variance of one round. Rounds are in random order, which makes
 /// their differences uncorrelated: with a fixed loading time the variance of a
 /// block is that of a round times the length. What a subject has of its own does
-/// not depend on the length and is kept out: stretches hold both subjects alike,
+/// not depend on the length and is kept out: intervals hold both subjects alike,
 /// and for the shortest length only neighbours of one subject are compared.
 ///
 /// Noise that neighbours share makes longer slices no better, so the variances are
@@ -104,35 +104,40 @@ pub struct SliceChoice {
 ///   subject whose rates are all 0.
 pub fn slice_choice(series: &ShortRounds, lengths: &Lengths) -> Result<SliceChoice, StatsError> {
     let deviations = Deviations::of(series.rounds)?;
-    let usual = Stretch::nearest(lengths.usual_ns, series.slice_ns);
-    let mut stretches: Vec<Stretch> = { lengths.others_ns.iter() }
-        .map(|ns| Stretch::nearest(*ns, series.slice_ns))
+    let usual = Interval::nearest(lengths.usual_ns, series.slice_ns);
+    let mut intervals: Vec<Interval> = lengths
+        .others_ns
+        .iter()
+        .map(|ns| Interval::nearest(*ns, series.slice_ns))
         .chain([usual])
         .collect();
-    stretches.sort_unstable();
-    stretches.dedup();
-    let mut estimates: Vec<Estimate> = { stretches.iter() }
-        .filter_map(|stretch| deviations.estimate(*stretch, series.slice_ns))
+    intervals.sort_unstable();
+    intervals.dedup();
+    let mut estimates: Vec<Estimate> = intervals
+        .iter()
+        .filter_map(|interval| deviations.estimate(*interval, series.slice_ns))
         .collect();
     pool(&mut estimates);
-    let usual = { estimates.iter() }
-        .find(|one| one.stretch == usual)
+    let usual = estimates
+        .iter()
+        .find(|one| one.interval == usual)
         .copied()
         .ok_or(StatsError::TooFewRounds {
             got: series.rounds.len(),
             need: usual.rounds_needed(),
         })?;
     let cost = |one: &Estimate| one.cost(series);
-    let best = { estimates.iter() }
+    let best = estimates
+        .iter()
         .filter(|one| (cost(&usual) / cost(one)).ln() > one.doubt_beside(&usual))
         .min_by(|one, other| cost(one).total_cmp(&cost(other)))
         .unwrap_or(&usual);
     Ok(SliceChoice {
-        slice_ns: best.stretch.ns(series.slice_ns),
-        usual_ns: usual.stretch.ns(series.slice_ns),
+        slice_ns: best.interval.ns(series.slice_ns),
+        usual_ns: usual.interval.ns(series.slice_ns),
         promises: { estimates.iter() }
             .map(|one| LengthPromise {
-                slice_ns: one.stretch.ns(series.slice_ns),
+                slice_ns: one.interval.ns(series.slice_ns),
                 variance: one.variance,
                 time_share: cost(one) / cost(&usual),
             })
@@ -151,33 +156,33 @@ impl SliceChoice {
 
 /// A slice made of short ones: one of them, or those of so many whole rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Stretch {
+enum Interval {
     One,
     Rounds(usize),
 }
 
-impl Stretch {
-    /// The stretch that is nearest to a length.
-    fn nearest(ns: u64, short_ns: u64) -> Stretch {
+impl Interval {
+    /// The interval that is nearest to a length.
+    fn nearest(ns: u64, short_ns: u64) -> Interval {
         let short_slices = ns as f64 / short_ns.max(1) as f64;
         match (short_slices / 2.0).round() as usize {
-            rounds if short_slices >= 1.5 => Stretch::Rounds(rounds),
-            _ => Stretch::One,
+            rounds if short_slices >= 1.5 => Interval::Rounds(rounds),
+            _ => Interval::One,
         }
     }
 
     fn ns(self, short_ns: u64) -> u64 {
         match self {
-            Stretch::One => short_ns,
-            Stretch::Rounds(rounds) => 2 * rounds as u64 * short_ns,
+            Interval::One => short_ns,
+            Interval::Rounds(rounds) => 2 * rounds as u64 * short_ns,
         }
     }
 
     /// Rounds for at least two differences that share no slice.
     fn rounds_needed(self) -> usize {
         match self {
-            Stretch::One => ROUNDS_MIN,
-            Stretch::Rounds(rounds) => ROUNDS_MIN.max(4 * rounds),
+            Interval::One => ROUNDS_MIN,
+            Interval::Rounds(rounds) => ROUNDS_MIN.max(4 * rounds),
         }
     }
 }
@@ -231,17 +236,17 @@ impl Deviations {
     }
 
     /// What these rounds tell of slices of one length; `None` when they are too few.
-    fn estimate(&self, stretch: Stretch, short_ns: u64) -> Option<Estimate> {
-        if self.rounds.len() < stretch.rounds_needed() {
+    fn estimate(&self, interval: Interval, short_ns: u64) -> Option<Estimate> {
+        if self.rounds.len() < interval.rounds_needed() {
             return None;
         }
-        let (of_a_round, freedom) = match stretch {
-            Stretch::One => self.neighbours()?,
-            Stretch::Rounds(rounds) => self.stretches(rounds),
+        let (of_a_round, freedom) = match interval {
+            Interval::One => self.neighbours()?,
+            Interval::Rounds(rounds) => self.intervals(rounds),
         };
         Some(Estimate {
-            stretch,
-            variance: of_a_round * stretch.ns(short_ns) as f64 / 1e9,
+            interval,
+            variance: of_a_round * interval.ns(short_ns) as f64 / 1e9,
             freedom: freedom.max(1.0),
             pool: 0,
         })
@@ -269,9 +274,9 @@ impl Deviations {
         ))
     }
 
-    /// The mean square of the differences between neighbouring stretches of so
+    /// The mean square of the differences between neighbouring intervals of so
     /// many rounds, wherever they begin, and its degrees of freedom.
-    fn stretches(&self, rounds: usize) -> (f64, f64) {
+    fn intervals(&self, rounds: usize) -> (f64, f64) {
         let mut sums = vec![0.0];
         for round in &self.rounds {
             let before = sums[sums.len() - 1];
@@ -293,7 +298,7 @@ impl Deviations {
 /// What the rounds tell of slices of one length.
 #[derive(Debug, Clone, Copy)]
 struct Estimate {
-    stretch: Stretch,
+    interval: Interval,
     /// See [`LengthPromise::variance`].
     variance: f64,
     /// How many independent normal numbers would tell as much.
@@ -305,7 +310,7 @@ struct Estimate {
 impl Estimate {
     /// The variance that one second of wall time gives.
     fn cost(&self, series: &ShortRounds) -> f64 {
-        let ns = self.stretch.ns(series.slice_ns) as f64;
+        let ns = self.interval.ns(series.slice_ns) as f64;
         // A block without any noise costs what its slices do, so that what
         // switching costs still counts.
         let variance = self.variance.max(f64::MIN_POSITIVE * 1e9);
@@ -315,9 +320,10 @@ impl Estimate {
     /// The saving that is not believed, as a log ratio: the logarithm of a
     /// variance with f degrees of freedom has the variance 2/f.
     fn doubt_beside(&self, other: &Estimate) -> f64 {
-        let of_variances = match self.pool == other.pool {
-            true => 0.0,
-            false => DOUBT * (2.0 / self.freedom + 2.0 / other.freedom).sqrt(),
+        let of_variances = if self.pool == other.pool {
+            0.0
+        } else {
+            DOUBT * (2.0 / self.freedom + 2.0 / other.freedom).sqrt()
         };
         of_variances.max(-(1.0 - TIE).ln())
     }

@@ -285,9 +285,10 @@ impl ReplayedLog {
         if let Some(first) = out.first_damaged {
             left_out.push(format!("{} damaged{}", out.damaged, place_of(first)));
         }
-        let left_out = match left_out.is_empty() {
-            true => String::new(),
-            false => format!("; left out: {}", left_out.join(", ")),
+        let left_out = if left_out.is_empty() {
+            String::new()
+        } else {
+            format!("; left out: {}", left_out.join(", "))
         };
         format!("of {file}{speed}, {requests} in {lasts}{left_out}")
     }
@@ -391,7 +392,9 @@ mod tests {
             ]
         );
         assert_eq!(log.replay.lasts(), Nanos(7 * SECOND));
-        let weights: Vec<_> = { log.requests.iter() }
+        let weights: Vec<_> = log
+            .requests
+            .iter()
             .map(|one| (one.method.as_str(), one.weight))
             .collect();
         assert_eq!(weights, [("GET", 3), ("GET", 1), ("GET", 1), ("HEAD", 1)]);
@@ -437,7 +440,8 @@ mod tests {
             (&["301", "499", "503", "-", "503"], Some(301)),
             (&["500", "429", "408", "444"], None),
         ] {
-            let lines: Vec<String> = { statuses.iter() }
+            let lines: Vec<String> = statuses
+                .iter()
                 .map(|status| line(0, "GET /", status))
                 .collect();
             let [one] = &replayed(&lines).requests[..] else {
@@ -484,7 +488,7 @@ mod tests {
             // Method: lines of any seconds, each with a path of its own, at any speed: all of
             // them are due, by seconds and then by their places in the log, each within its
             // second.
-            let lines: Vec<String> = { seconds.iter().enumerate() }
+            let lines: Vec<String> = seconds.iter().enumerate()
                 .map(|(number, second)| line(*second, &format!("GET /{number}"), "200"))
                 .collect();
             let speed_text = format!("{}.{:03}", speed / 1_000, speed % 1_000);

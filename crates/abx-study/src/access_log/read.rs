@@ -114,9 +114,10 @@ mod tests {
             let long = format!("{LINE}{}\r\n{LINE}{}", "a".repeat(length), LINE.trim_end());
             let words = words(long.as_bytes());
             assert!(words.starts_with("of x, 3 requests in 1s"), "{words}");
-            let why = match length <= LINE_BYTES_MAX {
-                true => "1 damaged (line 2: it has no time",
-                false => "1 damaged (line 2: it is longer than 64 KiB",
+            let why = if length <= LINE_BYTES_MAX {
+                "1 damaged (line 2: it has no time"
+            } else {
+                "1 damaged (line 2: it is longer than 64 KiB"
             };
             assert!(words.contains(why), "{length}: {words}");
         }

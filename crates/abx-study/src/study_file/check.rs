@@ -114,9 +114,10 @@ fn check_cold(raw: &RawStudy, top: &KeyPosition) -> Result<(), Diagnostic> {
     if raw.file.is_empty() {
         return Err(here.fault(Mistake::ColdWithoutFiles));
     }
-    match raw.subject.iter().any(|one| one.address.is_some()) {
-        true => Err(here.fault(Mistake::ColdAddress)),
-        false => Ok(()),
+    if raw.subject.iter().any(|one| one.address.is_some()) {
+        Err(here.fault(Mistake::ColdAddress))
+    } else {
+        Ok(())
     }
 }
 
@@ -213,11 +214,16 @@ fn loads(
 fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<Load>, Diagnostic> {
     let pacing = pacing(&raw, here)?;
     let (rates, spacing) = rates(&raw, here)?;
-    let objective =
-        { raw.slo.as_ref() }.map(|text| here.key("slo").read(|_| unit::objective(text)));
+    let objective = raw
+        .slo
+        .as_ref()
+        .map(|text| here.key("slo").read(|_| unit::objective(text)));
     let (shapes, version) = shapes(&raw, here)?;
     let key_mistake = |wrong: KeyMistake| here.key(wrong.key).fault(Mistake::Key(wrong.why));
-    let pipeline = { raw.in_flight.window(version == HttpVersion::Http2) }.map_err(key_mistake)?;
+    let pipeline = raw
+        .in_flight
+        .window(version == HttpVersion::Http2)
+        .map_err(key_mistake)?;
     let connections = connections(raw.connections.as_ref(), here)?;
     let keep_alive = raw.keep_alive.unwrap_or(true);
     raw.opening.check(keep_alive).map_err(key_mistake)?;
@@ -245,9 +251,10 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
         pacing,
         rate: RateSpec::AsPaced,
         cold_cache: raw.cold_cache.unwrap_or(usual.cold_cache),
-        status: match shapes[0].is_websocket() {
-            true => SWITCHED,
-            false => status.unwrap_or(usual.status),
+        status: if shapes[0].is_websocket() {
+            SWITCHED
+        } else {
+            status.unwrap_or(usual.status)
         },
         body,
         log: None,
@@ -275,9 +282,12 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
         if let Some(message) = shape.message().filter(|_| several) {
             load.name.push_str(&format!("-b{}", message.bytes));
         }
-        sweep.loads(&load, |connections| match is_sweep {
-            true => format!("{}-c{connections}", load.name),
-            false => load.name.clone(),
+        sweep.loads(&load, |connections| {
+            if is_sweep {
+                format!("{}-c{connections}", load.name)
+            } else {
+                load.name.clone()
+            }
         })
     });
     Ok(rows.collect())
@@ -333,7 +343,9 @@ fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Dia
         Some(RawRates::PerSecond(one)) => vec![key.read(|_| number(*one))?],
         Some(RawRates::Words(text)) if text == "auto" => SHARES.map(Rate::Share).into(),
         Some(RawRates::Words(text)) => vec![key.read(|_| share(text))?],
-        Some(RawRates::Sweep(list)) => { list.iter().enumerate() }
+        Some(RawRates::Sweep(list)) => list
+            .iter()
+            .enumerate()
             .map(|(index, one)| {
                 key.item(index).read(|_| match one {
                     RawRate::PerSecond(one) => number(*one),

@@ -62,14 +62,15 @@ pub fn check_known(
     known: &[&str],
     here: &KeyPosition,
 ) -> Result<(), Diagnostic> {
-    match known.contains(&name) {
-        true => Ok(()),
-        false => Err(here.fault(Mistake::NoSuchName {
+    if known.contains(&name) {
+        Ok(())
+    } else {
+        Err(here.fault(Mistake::NoSuchName {
             key: here.name(),
             kind,
             name: name.to_owned(),
             meant: meant(name, known),
-        })),
+        }))
     }
 }
 
@@ -88,7 +89,9 @@ fn loads(
     let named = || of_rows.clone().zip(&rows.tables).chain(of_faults.clone());
     let of_tables: BTreeSet<&str> = rows.tables.iter().map(String::as_str).collect();
     let of_sweeps = of_rows.clone().filter(|name| !of_tables.contains(name));
-    let known: Vec<&str> = { of_tables.iter().copied() }
+    let known: Vec<&str> = of_tables
+        .iter()
+        .copied()
         .chain(of_sweeps)
         .chain(faults.iter().map(|fault| fault.name.as_str()))
         .collect();

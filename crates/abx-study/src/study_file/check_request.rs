@@ -55,7 +55,7 @@ fn as_written(
     }
     let paths = paths(&raw, here, files)?;
     let has_templates = raw.template.unwrap_or(false);
-    let is_file = { raw.body.as_deref() }.is_some_and(is_file);
+    let is_file = raw.body.as_deref().is_some_and(is_file);
     let (body, is_form) = match form(&raw, here, files)? {
         Some(form) => {
             more.push(("Content-Type".to_owned(), form.content_type));
@@ -67,7 +67,9 @@ fn as_written(
             (body.transpose()?.map(String::into_bytes), false)
         }
     };
-    let method = { raw.method }.unwrap_or_else(|| usual_method(body.is_some()).to_owned());
+    let method = raw
+        .method
+        .unwrap_or_else(|| usual_method(body.is_some()).to_owned());
     if !units::is_token(&method) {
         return Err(here.key("method").fault(Mistake::Method(method)));
     }

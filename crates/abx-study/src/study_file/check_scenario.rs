@@ -18,9 +18,10 @@ pub fn users(
     files: Templates,
 ) -> Result<Option<UserScenario>, Diagnostic> {
     let Some(file) = &raw.scenario else {
-        return match raw.requests.is_empty() {
-            true => Err(here.fault(Mistake::NothingAsked)),
-            false => Ok(None),
+        return if raw.requests.is_empty() {
+            Err(here.fault(Mistake::NothingAsked))
+        } else {
+            Ok(None)
         };
     };
     let here = here.key("scenario");

@@ -59,11 +59,15 @@ pub fn check_used<'a>(
     subjects: impl Iterator<Item = &'a Launch>,
     list: &KeyPosition,
 ) -> Result<(), Diagnostic> {
-    let launches: Vec<_> = { services.iter() }
+    let launches: Vec<_> = services
+        .iter()
         .map(|one| (one.name.as_str(), one.launch()))
         .collect();
     let needed = needed(&launches, subjects);
-    match { services.iter() }.position(|one| !needed.contains(one.name.as_str())) {
+    match services
+        .iter()
+        .position(|one| !needed.contains(one.name.as_str()))
+    {
         None => Ok(()),
         Some(index) => {
             let name = services[index].name.clone();
@@ -156,8 +160,9 @@ fn ready(
         }
         (None, None) => HealthCheck::Port,
     };
-    match raw.status.is_some() && health != HealthCheck::Request {
-        true => Err(here.key("status").fault(Mistake::StatusWithoutPath)),
-        false => Ok((rule, health)),
+    if raw.status.is_some() && health != HealthCheck::Request {
+        Err(here.key("status").fault(Mistake::StatusWithoutPath))
+    } else {
+        Ok((rule, health))
     }
 }

@@ -76,9 +76,10 @@ fn check_keys(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<(),
     for index in 0..raw.requests.len() {
         refuse_in(&list.item(index), "requests.")?;
     }
-    match kind != LoadShape::Request && raw.requests.len() > 1 {
-        true => Err(list.fault(Mistake::OneRequest)),
-        false => Ok(()),
+    if kind != LoadShape::Request && raw.requests.len() > 1 {
+        Err(list.fault(Mistake::OneRequest))
+    } else {
+        Ok(())
     }
 }
 

@@ -342,9 +342,12 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
         ("cargo", &raw.cargo, Need::Cargo),
     ];
     let is_container = raw.image.is_some();
-    let beside = |key: &KeyPosition| match is_container {
-        true => Err(key.fault(Mistake::BesideImage(key.name()))),
-        false => Ok(()),
+    let beside = |key: &KeyPosition| {
+        if is_container {
+            Err(key.fault(Mistake::BesideImage(key.name())))
+        } else {
+            Ok(())
+        }
     };
     let mut needs: Vec<Need> = raw.image.iter().cloned().map(Need::Image).collect();
     for (key, list, need) in lists {

@@ -89,7 +89,9 @@ impl<'t> TomlDocument<'t> {
     /// where there is no table.
     pub fn keys(&self, path: &[PathStep]) -> Vec<&str> {
         let (_, table) = self.locate(path);
-        let mut keys: Vec<_> = { table.into_iter().flatten() }
+        let mut keys: Vec<_> = table
+            .into_iter()
+            .flatten()
             .map(|(key, _)| (key.span().start, key.get_ref().as_ref()))
             .collect();
         keys.sort_unstable();

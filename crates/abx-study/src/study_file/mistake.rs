@@ -331,7 +331,7 @@ pub enum Mistake {
     /// HTTP/2 for a subject where a load is of neither HTTP/1.1 nor HTTP/2.
     #[error("`http2` is for loads of HTTP/1.1, and everybody speaks {1} under `{0}`: leave it out")]
     Http2Elsewhere(String, String),
-    /// Two answers to whose certificates are believed.
+    /// Two responses to whose certificates are believed.
     #[error("`insecure` believes every certificate, so `ca` says nothing beside it: leave out one")]
     TlsTrustTwice,
     /// A PEM file that does not serve.

@@ -32,7 +32,7 @@ pub struct StudyFile {
     pub interleave: Option<Interleave>,
     /// Who uses which processors.
     pub pin: Option<Pin>,
-    /// How the generator waits for answers.
+    /// How the generator waits for responses.
     pub wait: Option<WaitChoice>,
     /// Worker threads of the generator.
     pub threads: Option<u16>,
@@ -182,7 +182,9 @@ impl StudyFile {
 
     /// Leaves out services that no subject needs any more.
     fn keep_needed_services(&mut self) {
-        let services: Vec<_> = { self.services.iter() }
+        let services: Vec<_> = self
+            .services
+            .iter()
             .map(|one| (one.name.as_str(), one.launch()))
             .collect();
         let needed = needed(&services, self.launches());

@@ -85,7 +85,7 @@ pub struct RawFault {
     pub at: TimeText,
     /// The length of the slice: by then the subject should have recovered.
     pub within: TimeText,
-    /// A request whose right answer takes longer was delayed. Default: 100ms.
+    /// A request whose correct response takes longer was delayed. Default: 100ms.
     pub delayed_after: Option<TimeText>,
 }
 
@@ -283,7 +283,7 @@ pub struct RawService {
     pub stop: Option<RawStop>,
 }
 
-/// When a service is ready: three right answers, or three commands that end well.
+/// When a service is ready: three correct responses, or three commands that end well.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawServiceReady {
@@ -364,7 +364,7 @@ pub struct RawBring {
     pub how: String,
 }
 
-/// When a subject is ready: three right answers.
+/// When a subject is ready: three correct responses.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawReady {

@@ -58,13 +58,13 @@ pub struct RawStep {
     /// The pause before the step: a time, or two for any time between them. Default: none.
     #[schemars(extend("examples" = ["200ms", "100ms..300ms"]))]
     pub think: Option<String>,
-    /// Values that later steps need of the answer, by name.
+    /// Values that later steps need of the response, by name.
     #[serde(default)]
     #[schemars(extend("examples" = [{"token": {"json": "/data/token"}}]))]
     pub extract: BTreeMap<String, RawExtract>,
 }
 
-/// Where in an answer a value is.
+/// Where in a response a value is.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawExtract {

@@ -34,7 +34,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// A scenario that was read.
 #[derive(Debug, Clone)]
 pub struct ScenarioFile {
-    /// The values that a session begins with, and places for those of answers.
+    /// The values that a session begins with, and places for those of responses.
     pub values: Vec<Option<String>>,
     /// The steps.
     pub steps: Vec<ScenarioStep>,
@@ -206,7 +206,9 @@ fn check(
         let shared = headers(&raw.headers, &top.key("headers"), &known)?;
         let mut step = self::step(step, name.clone(), &here, &mut known, files)?;
         names.push(name);
-        let given: BTreeSet<String> = { step.headers.iter() }
+        let given: BTreeSet<String> = step
+            .headers
+            .iter()
             .map(|(name, _)| name.to_ascii_lowercase())
             .collect();
         let missing = |(name, _): &(String, _)| !given.contains(&name.to_ascii_lowercase());
@@ -244,7 +246,9 @@ fn step(
         .body
         .map(|text| super::check_request::body(text, &at, files));
     let body = body.transpose()?;
-    let method = { raw.method }.unwrap_or_else(|| usual_method(body.is_some()).to_owned());
+    let method = raw
+        .method
+        .unwrap_or_else(|| usual_method(body.is_some()).to_owned());
     if !units::is_token(&method) {
         return Err(here.key("method").fault(Mistake::Method(method)));
     }
@@ -389,7 +393,9 @@ mod tests {
             (next.name.as_str(), next.method.as_str()),
             ("step-2", "PUT")
         );
-        let places: Vec<_> = { login.extract.iter() }
+        let places: Vec<_> = login
+            .extract
+            .iter()
             .map(|one| (one.name.as_str(), one.value, one.source.clone()))
             .collect();
         let pointer = ValueSource::Json("/data/token".to_owned());

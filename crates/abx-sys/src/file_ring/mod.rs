@@ -245,7 +245,7 @@ impl FileRing {
         let args = SubmitArgs::new().timespec(&span);
         // SAFETY: `args` is what EXT_ARG announces, and it and the time it points
         // at live until the call returns; the kernel keeps neither.
-        match unsafe { { self.ring.submitter() }.enter(count, want, flags, Some(&args)) } {
+        match unsafe { self.ring.submitter().enter(count, want, flags, Some(&args)) } {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
                 // Time is up, a signal came, or completions must be taken out first.

@@ -114,26 +114,26 @@ mod tests {
     #[test]
     fn a_refusal_names_what_is_missing() {
         // Method: what the kernel answers, by step, against the error that comes of it.
-        let answer = |number, step| refused(io::Error::from_raw_os_error(number), step);
+        let response = |number, step| refused(io::Error::from_raw_os_error(number), step);
         assert!(matches!(
-            answer(libc::ENOSYS, SetupStep::Make),
+            response(libc::ENOSYS, SetupStep::Make),
             RingError::Absent
         ));
         assert!(matches!(
-            answer(libc::EPERM, SetupStep::Make),
+            response(libc::EPERM, SetupStep::Make),
             RingError::Forbidden
         ));
         assert!(matches!(
-            answer(libc::EACCES, SetupStep::Probe),
+            response(libc::EACCES, SetupStep::Probe),
             RingError::Forbidden
         ));
         assert!(matches!(
-            answer(libc::ENOMEM, SetupStep::Make),
+            response(libc::ENOMEM, SetupStep::Make),
             RingError::Failed(_)
         ));
-        let lacks = answer(libc::EINVAL, SetupStep::Make).to_string();
+        let lacks = response(libc::EINVAL, SetupStep::Make).to_string();
         assert!(lacks.contains("deferred task work"), "{lacks}");
-        let lacks = answer(libc::EINVAL, SetupStep::Probe).to_string();
+        let lacks = response(libc::EINVAL, SetupStep::Probe).to_string();
         assert!(lacks.contains("a list of its operations"), "{lacks}");
     }
 }

@@ -96,9 +96,10 @@ impl Transfer {
         }
         // What found no room is sent before more is read.
         let reads = self.sent == 0 && self.part.left > 0 && self.has_room();
-        let wanted = match reads {
-            true => self.part.left.min(FILE_PIECE_BYTES_MAX as u64),
-            false => 0,
+        let wanted = if reads {
+            self.part.left.min(FILE_PIECE_BYTES_MAX as u64)
+        } else {
+            0
         };
         self.awaited = usize::try_from(wanted).expect("it was capped");
         self.buffer.reserve_exact(self.awaited);

@@ -103,9 +103,10 @@ impl ControlGroup {
 /// one has it: only one of them has the controllers.
 fn usage_file(groups: &str, own: &str, mounts: &str) -> Option<(PathBuf, Hierarchy)> {
     let first = Hierarchy::First("cpuacct");
-    let (hierarchy, name) = match mounts.lines().any(|line| first.mount(line).is_some()) {
-        true => (first, "cpuacct.usage"),
-        false => (Hierarchy::Second, "cpu.stat"),
+    let (hierarchy, name) = if mounts.lines().any(|line| first.mount(line).is_some()) {
+        (first, "cpuacct.usage")
+    } else {
+        (Hierarchy::Second, "cpu.stat")
     };
     let folder = hierarchy.folder(groups, mounts)?;
     // What runs in our own group cannot be told from us, nor in the one around all others.

@@ -25,7 +25,7 @@ pub fn allowed_to(pid: u32) -> io::Result<Vec<usize>> {
 }
 
 fn list(set: &CpuSet) -> Vec<usize> {
-    { 0..CpuSet::MAX_CPU }
+    (0..CpuSet::MAX_CPU)
         .filter(|cpu| set.is_set(*cpu))
         .collect()
 }

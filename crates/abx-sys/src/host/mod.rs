@@ -1,7 +1,7 @@
 //! The machine: its processors, memory and counters.
 
 pub mod alarm;
-pub mod canary;
+pub mod calibration;
 pub mod conditions;
 pub mod control_group;
 pub mod counters;

@@ -71,11 +71,11 @@ pub fn pages(file: &File) -> io::Result<Pages> {
         )?
     };
     // SAFETY: The range is the mapping, and `marks` has a byte for each of its pages.
-    let answer = unsafe { libc::mincore(start, bytes.get(), marks.as_mut_ptr()) };
+    let response = unsafe { libc::mincore(start, bytes.get(), marks.as_mut_ptr()) };
     let error = io::Error::last_os_error();
     // SAFETY: The range was mapped above and nothing refers to it.
     unsafe { munmap(start, bytes.get())? };
-    if answer != 0 {
+    if response != 0 {
         return Err(error);
     }
     Ok(Pages {

@@ -128,7 +128,9 @@ impl FromStr for ServerAddress {
     fn from_str(text: &str) -> Result<ServerAddress, ServerAddressError> {
         match text.strip_prefix(UNIX) {
             Some(path) => SocketPath::new(path).map(ServerAddress::Unix),
-            None => { text.parse().map(ServerAddress::Tcp) }
+            None => text
+                .parse()
+                .map(ServerAddress::Tcp)
                 .map_err(|_| ServerAddressError::Unknown(text.to_owned())),
         }
     }

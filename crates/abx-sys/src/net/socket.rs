@@ -43,7 +43,7 @@ pub struct ListenOptions {
 impl Socket {
     /// Starts to connect to `address`, from `source` when one is given and it is TCP.
     ///
-    /// The answer comes later as a writable event, and
+    /// The response comes later as a writable event, and
     /// [`Socket::pending_error`] then tells how it ended. Nagle's algorithm is
     /// off. The source's port is chosen when the connection is made, so one
     /// port may serve several destinations.
@@ -159,9 +159,10 @@ impl Socket {
         let is_tcp = matches!(protocol, Ok(Some(ipproto::TCP)));
         let is_unix = matches!(sockopt::socket_domain(&descriptor), Ok(AddressFamily::UNIX));
         let listens = sockopt::socket_acceptconn(&descriptor).unwrap_or(false);
-        match (is_tcp || is_unix) && listens {
-            true => Ok(Socket { descriptor, is_tcp }),
-            false => Err(io::ErrorKind::InvalidInput.into()),
+        if (is_tcp || is_unix) && listens {
+            Ok(Socket { descriptor, is_tcp })
+        } else {
+            Err(io::ErrorKind::InvalidInput.into())
         }
     }
 
@@ -220,9 +221,10 @@ impl Socket {
     /// The most that one [`Socket::discard`] takes.
     #[must_use]
     pub fn discard_max(&self) -> usize {
-        match self.is_tcp {
-            true => DISCARD_MAX,
-            false => UNIX_DISCARD_MAX,
+        if self.is_tcp {
+            DISCARD_MAX
+        } else {
+            UNIX_DISCARD_MAX
         }
     }
 
@@ -512,12 +514,12 @@ mod tests {
         let nothing = socket.discard(1).unwrap_err();
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         assert_eq!(socket.send(b"pong").unwrap(), 4);
-        let mut answer = [0; 4];
-        peer.read_exact(&mut answer).unwrap();
-        assert_eq!(&answer, b"pong");
+        let mut response = [0; 4];
+        peer.read_exact(&mut response).unwrap();
+        assert_eq!(&response, b"pong");
         drop(peer);
-        assert_eq!(socket.receive(&mut answer).unwrap(), 0);
-        let connected: Vec<_> = { (0..8).map(|_| Socket::connect(address, None)) }.collect();
+        assert_eq!(socket.receive(&mut response).unwrap(), 0);
+        let connected: Vec<_> = ((0..8).map(|_| Socket::connect(address, None))).collect();
         let refused = connected.into_iter().find_map(Result::err).unwrap();
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     }

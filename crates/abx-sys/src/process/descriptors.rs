@@ -22,9 +22,10 @@ impl DescriptorUse {
     pub fn nearer(self, other: DescriptorUse) -> DescriptorUse {
         // Cross-multiplied: in_use / limit without a division by zero.
         let weight = |one: DescriptorUse, limit: u64| u128::from(one.in_use) * u128::from(limit);
-        match weight(self, other.limit) >= weight(other, self.limit) {
-            true => self,
-            false => other,
+        if weight(self, other.limit) >= weight(other, self.limit) {
+            self
+        } else {
+            other
         }
     }
 

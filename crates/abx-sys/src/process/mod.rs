@@ -445,8 +445,8 @@ pub fn spawn_kept(command: &mut Command) -> io::Result<Child> {
 }
 
 /// What a read gave, `None` when its process has gone.
-pub(crate) fn if_there<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
-    match answer {
+pub(crate) fn if_there<T>(response: io::Result<T>) -> io::Result<Option<T>> {
+    match response {
         Ok(value) => Ok(Some(value)),
         Err(error)
             if error.kind() == io::ErrorKind::NotFound

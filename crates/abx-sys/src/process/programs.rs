@@ -80,7 +80,8 @@ impl ProgramTimes {
             *sums.entry(&now.name).or_default() += used;
         }
         let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
-        let mut all: Vec<(String, Nanos)> = { sums.into_iter() }
+        let mut all: Vec<(String, Nanos)> = sums
+            .into_iter()
             .filter(|(_, ticks)| *ticks > 0)
             .map(|(name, ticks)| (name.to_owned(), Nanos(ticks.saturating_mul(tick_ns))))
             .collect();
@@ -104,9 +105,10 @@ fn program_time(pid: u32, text: &str) -> Option<(Process, ProgramTime)> {
 
 /// A letter of a name as it may be printed: any process may name itself as it likes.
 fn shown(letter: char) -> char {
-    match letter.is_alphanumeric() || letter == ' ' || letter.is_ascii_punctuation() {
-        true => letter,
-        false => char::REPLACEMENT_CHARACTER,
+    if letter.is_alphanumeric() || letter == ' ' || letter.is_ascii_punctuation() {
+        letter
+    } else {
+        char::REPLACEMENT_CHARACTER
     }
 }
 

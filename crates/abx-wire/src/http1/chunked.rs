@@ -5,7 +5,7 @@ use super::{Fault, HEAD_BYTES_MAX, take};
 /// Where in a chunked body the next byte belongs.
 ///
 /// Nothing is kept of the bytes themselves. Extensions are skipped; a trailer's fields
-/// have to be fields, so that the head of the next answer is never taken for them.
+/// have to be fields, so that the head of the next response is never taken for them.
 #[derive(Debug)]
 pub(super) struct Chunks {
     state: ChunkState,

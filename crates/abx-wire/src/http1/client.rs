@@ -1,18 +1,18 @@
-//! The answers of one connection, from bytes to events.
+//! The responses of one connection, from bytes to events.
 
 use std::collections::VecDeque;
 
 use super::chunked::{Chunk, Chunks};
-use super::head::{AnswerKind, Framing, Head, parse_head};
+use super::head::{Framing, Head, ResponseKind, parse_head};
 use super::memo::HeadMemo;
 use super::{
     Fault, HEAD_BYTES_MAX, INTERIM_MAX, head_view, other_protocol, skip_empty_lines, take,
     unfinished,
 };
 
-/// Parses the answers of one connection, in the order of their requests.
+/// Parses the responses of one connection, in the order of their requests.
 ///
-/// [`Client::expect`] announces each answer, also while others are awaited
+/// [`Client::expect`] announces each response, also while others are awaited
 /// (pipelining): events then belong to the oldest that is not done. When the
 /// connection ends before all are done, [`Event::Failed`] stands for all that
 /// are left, and [`Client::awaited`] says how many.
@@ -23,10 +23,10 @@ use super::{
 #[derive(Debug)]
 pub struct Client {
     state: ClientState,
-    /// The kind of the answer that is awaited or in progress.
-    kind: AnswerKind,
+    /// The kind of the response that is awaited or in progress.
+    kind: ResponseKind,
     /// The kinds of those behind it.
-    behind: VecDeque<AnswerKind>,
+    behind: VecDeque<ResponseKind>,
     has_started: bool,
     /// Interim heads that came before the final one that is awaited.
     interim: u32,
@@ -37,7 +37,7 @@ pub struct Client {
     done: Done,
 }
 
-/// One step of an answer.
+/// One step of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A whole interim head (1xx, except 101), at most [`INTERIM_MAX`] per response.
@@ -51,13 +51,13 @@ pub enum Event<'a> {
     },
     /// A part of the body, without framing, never empty.
     Body(&'a [u8]),
-    /// The whole answer has come.
+    /// The whole response has come.
     Done(Done),
     /// The connection is of no further use.
     Failed(Fault),
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
     /// The status code.
@@ -65,14 +65,14 @@ pub struct Done {
     /// Length of the body without framing, in bytes.
     pub body_bytes: u64,
     /// The connection may carry one more request: version, `Connection` and framing
-    /// allow it. If not, further answers that are awaited fail with
+    /// allow it. If not, further responses that are awaited fail with
     /// [`Fault::ClosedIdle`] at the next call, and bytes that still come are ignored.
     pub reusable: bool,
 }
 
 #[derive(Debug)]
 enum ClientState {
-    /// No answer is awaited.
+    /// No response is awaited.
     Idle,
     /// A head is awaited or in progress.
     Head,
@@ -80,9 +80,9 @@ enum ClientState {
     Sized(u64),
     Chunked(Chunks),
     UntilClose,
-    /// After an answer that ends the connection, while others are awaited in vain.
+    /// After a response that ends the connection, while others are awaited in vain.
     Ended,
-    /// After a fault; so many answers were awaited.
+    /// After a fault; so many responses were awaited.
     Broken(usize),
 }
 
@@ -92,7 +92,7 @@ impl Client {
     pub fn new() -> Client {
         Client {
             state: ClientState::Idle,
-            kind: AnswerKind::WithBody,
+            kind: ResponseKind::WithBody,
             behind: VecDeque::new(),
             has_started: false,
             interim: 0,
@@ -106,11 +106,11 @@ impl Client {
         }
     }
 
-    /// A request was written: its answer is awaited, behind those that already are.
+    /// A request was written: its response is awaited, behind those that already are.
     ///
     /// # Panics
-    /// After a fault, when no answer can come any more.
-    pub fn expect(&mut self, kind: AnswerKind) {
+    /// After a fault, when no response can come any more.
+    pub fn expect(&mut self, kind: ResponseKind) {
         match self.state {
             ClientState::Idle => self.begin(kind),
             ClientState::Broken(_) => panic!("an answer is awaited from a broken connection"),
@@ -118,7 +118,7 @@ impl Client {
         }
     }
 
-    /// How many answers are awaited, one in progress included.
+    /// How many responses are awaited, one in progress included.
     ///
     /// After a fault: how many were not done by then. The first of them had
     /// begun unless the fault is [`Fault::ClosedIdle`]; the others had not, so
@@ -150,7 +150,7 @@ impl Client {
         self.step(Some(memo), input)
     }
 
-    /// Takes a whole answer at once, as most small ones come: a head that the memo
+    /// Takes a whole response at once, as most small ones come: a head that the memo
     /// knows, with all of a body whose length it says behind it. Gives the body, and
     /// what [`Client::receive_with`] gives in several events.
     ///
@@ -187,7 +187,7 @@ impl Client {
     fn step<'a>(&mut self, memo: Option<&mut HeadMemo>, input: &mut &'a [u8]) -> Option<Event<'a>> {
         match &mut self.state {
             ClientState::Idle if !self.done.reusable && self.has_started => {
-                // Whatever comes behind the last answer of a connection is not ours: of a
+                // Whatever comes behind the last response of a connection is not ours: of a
                 // protocol that was switched to, or of a server that does not keep its word.
                 *input = &[];
                 None
@@ -224,8 +224,8 @@ impl Client {
 
     /// The peer closed: ends a body that the close delimits, or fails.
     ///
-    /// Call it until it gives `None`: then no answer is awaited. It gives two
-    /// events when the close ends an answer that others wait behind. Bytes that
+    /// Call it until it gives `None`: then no response is awaited. It gives two
+    /// events when the close ends a response that others wait behind. Bytes that
     /// came before the close must have gone through [`Client::receive`].
     pub fn eof(&mut self) -> Option<Event<'static>> {
         match self.state {
@@ -273,15 +273,15 @@ impl Client {
         }
     }
 
-    /// No answer is awaited or in progress, and nothing failed.
+    /// No response is awaited or in progress, and nothing failed.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         matches!(self.state, ClientState::Idle)
     }
 
-    /// At least one byte of the answer that is awaited came; when none is, of the last one.
+    /// At least one byte of the response that is awaited came; when none is, of the last one.
     #[must_use]
-    pub fn has_answer_started(&self) -> bool {
+    pub fn has_response_started(&self) -> bool {
         self.has_started
     }
 
@@ -335,9 +335,10 @@ impl Client {
         let before = input.len();
         skip_empty_lines(input);
         self.empty_bytes += before - input.len();
-        match self.empty_bytes > HEAD_BYTES_MAX {
-            true => Err(Fault::HeadTooLarge),
-            false => Ok(()),
+        if self.empty_bytes > HEAD_BYTES_MAX {
+            Err(Fault::HeadTooLarge)
+        } else {
+            Ok(())
         }
     }
 
@@ -402,7 +403,7 @@ impl Client {
         (!body.is_empty()).then_some(Event::Body(body))
     }
 
-    fn begin(&mut self, kind: AnswerKind) {
+    fn begin(&mut self, kind: ResponseKind) {
         self.state = ClientState::Head;
         self.kind = kind;
         self.has_started = false;
@@ -418,7 +419,7 @@ impl Client {
         Event::Done(self.done)
     }
 
-    /// Goes on to the next answer, unless this one was the connection's last
+    /// Goes on to the next response, unless this one was the connection's last
     /// (RFC 9112, section 9.6: what was asked behind it is not answered).
     fn finish_first_of_many(&mut self) {
         self.has_started = false;
@@ -447,11 +448,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_answer_at_a_time_needs_no_memory_and_several_keep_theirs() {
-        // Method: what the queue holds after many answers, at depth 1 and then at 8.
+    fn one_response_at_a_time_needs_no_memory_and_several_keep_theirs() {
+        // Method: what the queue holds after many responses, at depth 1 and then at 8.
         let mut client = Client::new();
         let mut round = |depth: usize| {
-            (0..depth).for_each(|_| client.expect(AnswerKind::WithBody));
+            (0..depth).for_each(|_| client.expect(ResponseKind::WithBody));
             let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na".repeat(depth);
             let mut input = bytes.as_slice();
             while client.receive(&mut input).is_some() {}

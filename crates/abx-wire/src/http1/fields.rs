@@ -64,9 +64,10 @@ impl Fields {
         let is_chunked = codings
             .next()
             .is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"));
-        self.coding = match self.coding == Coding::Plain && is_chunked && codings.next().is_none() {
-            true => Coding::Chunked,
-            false => Coding::Unknown,
+        self.coding = if self.coding == Coding::Plain && is_chunked && codings.next().is_none() {
+            Coding::Chunked
+        } else {
+            Coding::Unknown
         };
     }
 

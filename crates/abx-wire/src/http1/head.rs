@@ -1,14 +1,14 @@
-//! The head of an answer: where its body ends, and whether the connection stays.
+//! The head of a response: where its body ends, and whether the connection stays.
 
 use super::fields::{Coding, Fields};
 use super::{Fault, HEADERS_MAX, HeaderRoom, Version, fault_of};
 
-/// Which framing an answer may have.
+/// Which framing a response may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerKind {
-    /// The answer's head says whether a body follows.
+pub enum ResponseKind {
+    /// The response's head says whether a body follows.
     WithBody,
-    /// The answer to a HEAD request: no body follows, whatever the head says.
+    /// The response to a HEAD request: no body follows, whatever the head says.
     HeadOnly,
 }
 
@@ -37,31 +37,37 @@ pub(super) enum Framing {
 }
 
 /// Reads a head from the front of `view` and gives it with its length.
-pub(super) fn parse_head(view: &[u8], kind: AnswerKind) -> Result<Option<(Head, usize)>, Fault> {
+pub(super) fn parse_head(view: &[u8], kind: ResponseKind) -> Result<Option<(Head, usize)>, Fault> {
     let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
-    let mut answer = httparse::Response::new(&mut []);
-    let parsed = answer_parser().parse_response_with_uninit_headers(&mut answer, view, &mut room);
+    let mut response = httparse::Response::new(&mut []);
+    let parsed =
+        response_parser().parse_response_with_uninit_headers(&mut response, view, &mut room);
     let httparse::Status::Complete(length) = parsed.map_err(fault_of)? else {
         return Ok(None);
     };
-    let status = answer.code.expect("a whole head has a status");
-    let version = match answer.version {
+    let status = response.code.expect("a whole head has a status");
+    let version = match response.version {
         Some(0) => Version::Http10,
         _ => Version::Http11,
     };
-    let fields = Fields::read(answer.headers)?;
+    let fields = Fields::read(response.headers)?;
     let head = frame(status, version, kind, &fields)?;
     Ok(Some((head, length)))
 }
 
-/// Decides where the answer ends (RFC 9112, section 6.3) and what becomes of the
+/// Decides where the response ends (RFC 9112, section 6.3) and what becomes of the
 /// connection (section 9.3).
 ///
-/// The version is that of the answer. An answer of HTTP/1.1 keeps a connection
+/// The version is that of the response. A response of HTTP/1.1 keeps a connection
 /// also after a request of HTTP/1.0: whether it was asked to is the caller's to know.
-fn frame(status: u16, version: Version, kind: AnswerKind, fields: &Fields) -> Result<Head, Fault> {
+fn frame(
+    status: u16,
+    version: Version,
+    kind: ResponseKind,
+    fields: &Fields,
+) -> Result<Head, Fault> {
     let is_kept = !fields.close && (version == Version::Http11 || fields.keep_alive);
-    let has_no_body = kind == AnswerKind::HeadOnly || matches!(status, 100..=199 | 204 | 304);
+    let has_no_body = kind == ResponseKind::HeadOnly || matches!(status, 100..=199 | 204 | 304);
     let (framing, reusable) = match (fields.coding, fields.content_length) {
         // After 101 the connection speaks another protocol.
         _ if has_no_body => (Framing::Sized(0), is_kept && status != 101),
@@ -83,33 +89,35 @@ fn frame(status: u16, version: Version, kind: AnswerKind, fields: &Fields) -> Re
     })
 }
 
-/// The value of a header in the bytes of an answer, for callers that have kept
+/// The value of a header in the bytes of a response, for callers that have kept
 /// them from its first byte; `None` when it is absent or not text. Interim heads
 /// (1xx, but for 101) are skipped.
 ///
 /// Made for probes: it parses the heads anew and allocates.
 #[must_use]
-pub fn answer_header(answer: &[u8], name: &str) -> Option<String> {
-    answer_headers(answer, name).into_iter().next()
+pub fn response_header(response: &[u8], name: &str) -> Option<String> {
+    response_headers(response, name).into_iter().next()
 }
 
 /// The same of a header that may come several times, in its order. Those that are not text
 /// are left out, and one that was folded is on one line (RFC 9112, section 5.2).
 #[must_use]
-pub fn answer_headers(mut answer: &[u8], name: &str) -> Vec<String> {
+pub fn response_headers(mut response: &[u8], name: &str) -> Vec<String> {
     loop {
         let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut []);
         let parsed =
-            answer_parser().parse_response_with_uninit_headers(&mut head, answer, &mut room);
+            response_parser().parse_response_with_uninit_headers(&mut head, response, &mut room);
         let (Ok(httparse::Status::Complete(length)), Some(status)) = (parsed, head.code) else {
             return Vec::new();
         };
         if is_interim(status) {
-            answer = &answer[length..];
+            response = &response[length..];
             continue;
         }
-        let named = { head.headers.iter() }
+        let named = head
+            .headers
+            .iter()
             .filter(|header| header.name.eq_ignore_ascii_case(name))
             .filter_map(|header| std::str::from_utf8(header.value).ok());
         let on_one_line = |value: &str| value.trim().replace(['\r', '\n'], " ");
@@ -118,13 +126,13 @@ pub fn answer_headers(mut answer: &[u8], name: &str) -> Vec<String> {
 }
 
 /// A user agent has to accept folded headers (RFC 9112, section 5.2).
-fn answer_parser() -> httparse::ParserConfig {
+fn response_parser() -> httparse::ParserConfig {
     let mut config = httparse::ParserConfig::default();
     config.allow_obsolete_multiline_headers_in_responses(true);
     config
 }
 
-/// Whether another head follows a head with this status, of the same answer.
+/// Whether another head follows a head with this status, of the same response.
 #[inline]
 fn is_interim(status: u16) -> bool {
     matches!(status, 100..=199) && status != 101

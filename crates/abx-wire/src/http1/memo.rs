@@ -1,13 +1,13 @@
 //! The last head that was read, so that the same bytes are not read again.
 
-use super::head::{AnswerKind, Head};
+use super::head::{Head, ResponseKind};
 
 /// Longer heads are not kept.
 const BYTES_MAX: usize = 2048;
 
 /// Remembers one head and what it says.
 ///
-/// What a head says follows from its bytes and the kind of answer alone, and a
+/// What a head says follows from its bytes and the kind of response alone, and a
 /// server sends the same head again and again, but for the date each second. So
 /// a comparison of bytes stands in for most of the parsing: a tenth of the
 /// instructions. A memo may serve any number of connections.
@@ -15,20 +15,20 @@ const BYTES_MAX: usize = 2048;
 pub struct HeadMemo {
     /// A whole head, its empty line included; empty when there is none.
     bytes: Vec<u8>,
-    known: Option<(AnswerKind, Head)>,
+    known: Option<(ResponseKind, Head)>,
 }
 
 impl HeadMemo {
     /// The head at the front of `input`, with its length, when it is the one that
     /// is remembered.
     #[inline(always)]
-    pub(super) fn recall(&self, input: &[u8], kind: AnswerKind) -> Option<(Head, usize)> {
+    pub(super) fn recall(&self, input: &[u8], kind: ResponseKind) -> Option<(Head, usize)> {
         self.known(kind).filter(|_| self.is_front_of(input))
     }
 
     /// What the remembered head says, with its length.
     #[inline]
-    pub(super) fn known(&self, kind: AnswerKind) -> Option<(Head, usize)> {
+    pub(super) fn known(&self, kind: ResponseKind) -> Option<(Head, usize)> {
         let (known, head) = self.known?;
         (known == kind).then_some((head, self.bytes.len()))
     }
@@ -40,7 +40,7 @@ impl HeadMemo {
     }
 
     /// Remembers a whole head instead of the last one.
-    pub(super) fn keep(&mut self, bytes: &[u8], kind: AnswerKind, head: Head) {
+    pub(super) fn keep(&mut self, bytes: &[u8], kind: ResponseKind, head: Head) {
         if bytes.len() > BYTES_MAX {
             return;
         }

@@ -2,30 +2,30 @@
 //!
 //! [`Client`] and [`Server`] are pull parsers: they take bytes from the front
 //! of a slice and give one event for each call, so bodies are never copied.
-//! [`Request::encode`] and [`answer_head`] are the ways back.
+//! [`Request::encode`] and [`response_head`] are the ways back.
 
-mod answer;
 mod chunked;
 mod client;
 mod fields;
 mod head;
 mod memo;
 mod request;
+mod response;
 mod server;
 mod server_timing;
 
-pub use answer::{AnswerHead, answer_head};
 pub use client::{Client, Done, Event};
-pub use head::{AnswerKind, answer_header, answer_headers};
+pub use head::{ResponseKind, response_header, response_headers};
 pub use memo::HeadMemo;
 pub use request::{EncodedParts, Persistence, Request, RequestError};
+pub use response::{ResponseHead, response_head};
 pub use server::{Method, RequestHead, Server, ServerEvent};
 pub use server_timing::{ServerTiming, server_timings};
 
 /// The version of the protocol that one side speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// HTTP/1.0: a connection ends after one answer, unless both sides agree otherwise.
+    /// HTTP/1.0: a connection ends after one response, unless both sides agree otherwise.
     Http10,
     /// HTTP/1.1: a connection is kept, unless one side says otherwise.
     Http11,
@@ -64,7 +64,7 @@ pub enum Fault {
     /// The peer speaks HTTP/2: its first byte begins a frame (RFC 9113, section 4.1).
     #[error("it is HTTP/2, not HTTP/1.1: the server expects HTTP/2 on this port")]
     Http2,
-    /// The peer closed, or said that it would, before the first byte of the answer.
+    /// The peer closed, or said that it would, before the first byte of the response.
     #[error("the connection was closed before its first byte")]
     ClosedIdle,
     /// The peer closed inside a head or a body.

@@ -20,7 +20,7 @@ pub struct Request {
     pub body: Vec<u8>,
     /// The version in the request line.
     pub version: Version,
-    /// What becomes of the connection after the answer.
+    /// What becomes of the connection after the response.
     pub connection: Persistence,
 }
 
@@ -32,7 +32,7 @@ pub struct Request {
 pub enum Persistence {
     /// Keep it for the next request.
     KeepAlive,
-    /// Close it after the answer.
+    /// Close it after the response.
     Close,
 }
 
@@ -161,9 +161,12 @@ impl Request {
             }
         }
         let told = self.content_length();
-        let length = { told.filter(|_| !self.has_header("Content-Length")) }
+        let length = told
+            .filter(|_| !self.has_header("Content-Length"))
             .map(|digits| push_header(&mut out, "Content-Length", &digits));
-        let headers = { self.headers.iter() }
+        let headers = self
+            .headers
+            .iter()
             .map(|(name, value)| push_header(&mut out, name, value).start)
             .collect();
         out.extend_from_slice(b"\r\n");

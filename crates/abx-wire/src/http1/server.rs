@@ -81,7 +81,7 @@ impl Server {
     /// Takes bytes from the front of `input` and gives the next event.
     ///
     /// `None` means that `input` is empty and more is needed. After
-    /// [`ServerEvent::Done`] the rest of `input` may wait until the answer is sent.
+    /// [`ServerEvent::Done`] the rest of `input` may wait until the response is sent.
     pub fn receive<'s, 'i: 's>(&'s mut self, input: &mut &'i [u8]) -> Option<ServerEvent<'s>> {
         if !matches!(self.state, ServerState::Head) {
             self.forget_stash();

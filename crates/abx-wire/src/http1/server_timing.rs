@@ -17,7 +17,7 @@ pub struct ServerTiming<'a> {
     pub span_ns: u64,
 }
 
-/// The durations in the head of an answer, in their order. Metrics without one are left
+/// The durations in the head of a response, in their order. Metrics without one are left
 /// out, and so is whatever breaks the grammar; bytes behind the head are not looked at.
 pub fn server_timings(head: &[u8]) -> impl Iterator<Item = ServerTiming<'_>> {
     fields(head)

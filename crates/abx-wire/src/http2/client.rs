@@ -1,7 +1,7 @@
 //! The client's end of one connection: frames in, events out.
 //!
 //! [`Client::receive`] takes a frame's head, then its payload: of DATA piece by piece as it
-//! comes, of all others whole. Those that are part of no answer are in `control.rs`; `requests.rs` is the other way, requests and their bodies.
+//! comes, of all others whole. Those that are part of no response are in `control.rs`; `requests.rs` is the other way, requests and their bodies.
 
 use super::event::Event;
 use super::frame::{self, FrameHeader, HEAD_BYTES, PAYLOAD_BYTES_MAX};
@@ -23,7 +23,7 @@ pub struct Client {
     gathered: Vec<u8>,
     /// A header block whose end has not come.
     block: Option<OpenBlock>,
-    /// A stream whose answer has ended, which is told next.
+    /// A stream whose response has ended, which is told next.
     ended: Option<u32>,
     heads: HeadReader,
     /// Whether the server's first settings came.
@@ -32,7 +32,7 @@ pub struct Client {
     taken: u32,
     /// Streams that we have reset, on which something may still come.
     resets: u64,
-    /// Frames since the last one that was part of an answer.
+    /// Frames since the last one that was part of a response.
     quiet: u32,
     /// Bytes of replies since all that had to be sent was sent.
     replies: usize,
@@ -126,7 +126,7 @@ impl Client {
         self.is_open
     }
 
-    /// Whether something of the answer on a stream came, which is not whole.
+    /// Whether something of the response on a stream came, which is not whole.
     #[must_use]
     pub fn has_begun(&self, stream: u32) -> bool {
         let stream = self.streams.get(stream);
@@ -280,7 +280,7 @@ impl Client {
         Ok(())
     }
 
-    /// Whether a part of an answer may come on this stream.
+    /// Whether a part of a response may come on this stream.
     fn check_known(&self, number: u32) -> Result<(), Fault> {
         if self.streams.get(number).is_some() {
             return Ok(());
@@ -293,9 +293,10 @@ impl Client {
     }
 
     pub(super) fn check_begun(&self, number: u32) -> Result<(), Fault> {
-        match number % 2 == 1 && number < self.next {
-            true => Ok(()),
-            false => Err(Fault::Broken("a frame is on a stream that was never begun")),
+        if number % 2 == 1 && number < self.next {
+            Ok(())
+        } else {
+            Err(Fault::Broken("a frame is on a stream that was never begun"))
         }
     }
 
@@ -507,7 +508,7 @@ impl Client {
         Ok(FrameStep::Event(self.refuse(number, why, out)))
     }
 
-    /// A stream's answer has ended.
+    /// A stream's response has ended.
     fn end_stream(&mut self, number: u32, out: &mut Vec<u8>) -> Event<'static> {
         self.quiet = 0;
         let stream = self.streams.get(number);
@@ -532,7 +533,7 @@ impl Client {
         }
     }
 
-    /// Gives up a stream whose answer breaks a rule.
+    /// Gives up a stream whose response breaks a rule.
     pub(super) fn refuse(
         &mut self,
         number: u32,
@@ -559,17 +560,19 @@ impl Client {
     /// So many bytes of a reply are to be sent.
     pub(super) fn note_reply(&mut self, bytes: usize) -> Result<(), Fault> {
         self.replies += bytes;
-        match self.replies > UNREAD_REPLIES_BYTES_MAX {
-            true => Err(Fault::UnreadReplies),
-            false => Ok(()),
+        if self.replies > UNREAD_REPLIES_BYTES_MAX {
+            Err(Fault::UnreadReplies)
+        } else {
+            Ok(())
         }
     }
 
     pub(super) fn note_quiet(&mut self) -> Result<(), Fault> {
         self.quiet += 1;
-        match self.quiet > QUIET_FRAMES_MAX {
-            true => Err(Fault::Flood),
-            false => Ok(()),
+        if self.quiet > QUIET_FRAMES_MAX {
+            Err(Fault::Flood)
+        } else {
+            Ok(())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Frames that are part of no answer: settings, pings, room, and the ends of streams and
+//! Frames that are part of no response: settings, pings, room, and the ends of streams and
 //! of the connection (RFC 9113, section 6).
 
 use super::client::{Client, FrameStep};
@@ -51,9 +51,10 @@ impl Client {
         self.note_reply(HEAD_BYTES)?;
         frame::head(out, 0, frame::SETTINGS, frame::ACK, 0);
         self.send_bodies(out);
-        match std::mem::replace(&mut self.is_open, true) {
-            true => Ok(FrameStep::Next),
-            false => Ok(FrameStep::Event(Event::Open)),
+        if std::mem::replace(&mut self.is_open, true) {
+            Ok(FrameStep::Next)
+        } else {
+            Ok(FrameStep::Event(Event::Open))
         }
     }
 

@@ -8,7 +8,7 @@ use crate::http1::Done;
 pub enum Event<'a> {
     /// The server's settings: it speaks HTTP/2, and requests may be sent.
     Open,
-    /// The head of an answer, but for those that say that it is under way (1xx).
+    /// The head of a response, but for those that say that it is under way (1xx).
     Head {
         /// The number of its stream.
         stream: u32,
@@ -24,14 +24,14 @@ pub enum Event<'a> {
         /// The bytes.
         bytes: &'a [u8],
     },
-    /// An answer is whole.
+    /// A response is whole.
     Done {
         /// The number of its stream.
         stream: u32,
         /// What it was.
         done: Done,
     },
-    /// A stream has no right answer, and nothing more comes of it.
+    /// A stream has no correct response, and nothing more comes of it.
     StreamFailed {
         /// Its number.
         stream: u32,

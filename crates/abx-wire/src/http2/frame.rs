@@ -87,10 +87,7 @@ pub(super) fn headers(
 }
 
 fn end_headers(behind: &[u8]) -> u8 {
-    match behind.is_empty() {
-        true => END_HEADERS,
-        false => 0,
-    }
+    if behind.is_empty() { END_HEADERS } else { 0 }
 }
 
 /// Says that a stream, or with 0 the connection, may send so many bytes more.

@@ -1,4 +1,4 @@
-//! What a header block says of an answer (RFC 9113, sections 8.2 and 8.3).
+//! What a header block says of a response (RFC 9113, sections 8.2 and 8.3).
 
 use super::Fault;
 use super::fields::{check_regular, content_length};

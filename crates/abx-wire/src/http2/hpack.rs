@@ -126,9 +126,10 @@ impl HeaderDecoder {
         let mut count = |name: &[u8], value: &[u8]| {
             fields += 1;
             bytes += name.len() + value.len() + ENTRY_OVERHEAD;
-            match fields > HEADERS_MAX || bytes > HEAD_BYTES_MAX {
-                true => Err(Fault::HeadTooLarge),
-                false => Ok(()),
+            if fields > HEADERS_MAX || bytes > HEAD_BYTES_MAX {
+                Err(Fault::HeadTooLarge)
+            } else {
+                Ok(())
             }
         };
         let mut is_begun = false;
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_the_standard_are_decoded_by_a_small_table() {
+    fn responses_of_the_standard_are_decoded_by_a_small_table() {
         // Method: appendix C.6, whose table of 256 bytes is set by the block itself: each
         // answer throws out what the one before it had put in.
         let mut decoder = HeaderDecoder::default();

@@ -24,7 +24,9 @@ mod streams;
 pub use client::Client;
 pub use event::Event;
 pub use request::{EncodedRequest, RequestField, request_fields};
-pub use server::{RequestEvent, ResponseHead, STREAMS_MAX, Server, StreamRequest, UNANSWERED_MAX};
+pub use server::{
+    RequestEvent, ResponseHead, STREAMS_MAX, Server, StreamRequest, UNACKNOWLEDGED_MAX,
+};
 pub use settings::PREFACE;
 
 /// Why a connection is of no further use.
@@ -57,9 +59,9 @@ pub enum Fault {
     /// A frame came on a stream that had ended (section 5.1).
     #[error("a frame came on a stream that had ended")]
     StreamClosed,
-    /// More than [`QUIET_FRAMES_MAX`] frames came without anything of an answer, or from
-    /// a client without anything of a request; or a client left more than [`UNANSWERED_MAX`]
-    /// streams without an answer.
+    /// More than [`QUIET_FRAMES_MAX`] frames came without anything of a response, or from
+    /// a client without anything of a request; or a client left more than [`UNACKNOWLEDGED_MAX`]
+    /// streams without a response.
     #[error("10,000 frames came that answer nothing")]
     Flood,
     /// More than [`UNREAD_REPLIES_BYTES_MAX`] of replies, pongs above all, wait for a peer that
@@ -68,18 +70,18 @@ pub enum Fault {
     UnreadReplies,
 }
 
-/// Why one stream has no right answer; the others go on.
+/// Why one stream has no correct response; the others go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum StreamFault {
     /// The server reset it, with this code (section 7).
     #[error("the server reset the stream: {}", code_name(*.0))]
     Reset(u32),
-    /// Its answer breaks a rule (section 8.1.1).
+    /// Its response breaks a rule (section 8.1.1).
     #[error("{0}")]
     Malformed(&'static str),
 }
 
-/// So many frames may come without anything of an answer.
+/// So many frames may come without anything of a response.
 pub const QUIET_FRAMES_MAX: u32 = 10_000;
 
 /// So many bytes of replies may wait to be sent, except for those that one receive adds.

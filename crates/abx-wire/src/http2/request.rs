@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::hpack;
-use crate::http1::{AnswerKind, Request, RequestError};
+use crate::http1::{Request, RequestError, ResponseKind};
 
 /// A request as its stream carries it. Encoded once and sent on any stream of any
 /// connection: it refers to no table that a connection would have to keep.
@@ -11,7 +11,7 @@ use crate::http1::{AnswerKind, Request, RequestError};
 pub struct EncodedRequest {
     pub(super) block: Vec<u8>,
     pub(super) body: Arc<[u8]>,
-    pub(super) kind: AnswerKind,
+    pub(super) kind: ResponseKind,
 }
 
 /// A field of a request's header block.
@@ -37,8 +37,8 @@ impl EncodedRequest {
             block: Vec::with_capacity(256),
             body: request.body.as_slice().into(),
             kind: match request.method.as_str() {
-                "HEAD" => AnswerKind::HeadOnly,
-                _ => AnswerKind::WithBody,
+                "HEAD" => ResponseKind::HeadOnly,
+                _ => ResponseKind::WithBody,
             },
         };
         for field in request_fields(request, scheme)? {

@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::head::StreamHead;
-use crate::http1::AnswerKind;
+use crate::http1::ResponseKind;
 
-/// One request and its answer.
+/// One request and its response.
 #[derive(Debug)]
 pub(super) struct OpenStream {
     pub(super) number: u32,
-    pub(super) kind: AnswerKind,
-    /// The head of its answer, once it came.
+    pub(super) kind: ResponseKind,
+    /// The head of its response, once it came.
     pub(super) head: Option<StreamHead>,
-    /// Heads before it that say that the answer is under way (1xx).
+    /// Heads before it that say that the response is under way (1xx).
     pub(super) interim: u32,
-    /// Bytes of the answer's body so far.
+    /// Bytes of the response's body so far.
     pub(super) body_bytes: u64,
     /// Bytes that came since room was last given back.
     pub(super) taken: u32,
@@ -26,7 +26,7 @@ pub(super) struct OpenStream {
 }
 
 impl OpenStream {
-    /// Whether a body of so many bytes may be this answer's.
+    /// Whether a body of so many bytes may be this response's.
     pub(super) fn allows(&self, body_bytes: u64) -> Result<(), &'static str> {
         let Some(head) = self.head else {
             return Err("a body comes before its head");
@@ -43,7 +43,7 @@ impl OpenStream {
         }
     }
 
-    /// Whether the answer may end here.
+    /// Whether the response may end here.
     pub(super) fn may_end(&self) -> Result<(), &'static str> {
         let head = self.head.filter(|head| !self.has_no_body(head));
         match head.and_then(|head| head.content_length) {
@@ -55,11 +55,11 @@ impl OpenStream {
     }
 
     fn has_no_body(&self, head: &StreamHead) -> bool {
-        self.kind == AnswerKind::HeadOnly || matches!(head.status, 204 | 304)
+        self.kind == ResponseKind::HeadOnly || matches!(head.status, 204 | 304)
     }
 }
 
-/// All of them. The answer to the oldest mostly comes first.
+/// All of them. The response to the oldest mostly comes first.
 #[derive(Debug, Default)]
 pub(super) struct Streams(VecDeque<OpenStream>);
 

@@ -43,7 +43,7 @@ enum ClientStage {
 }
 
 impl Client {
-    /// Writes the handshake to `out` and awaits its answer.
+    /// Writes the handshake to `out` and awaits its response.
     ///
     /// `nonce` makes the key: any bytes, best others for each connection.
     #[must_use]
@@ -197,7 +197,7 @@ impl Client {
         self.endpoint.ping(payload, out)
     }
 
-    /// Writes a close; the server's answer comes as [`Event::Close`]. A close
+    /// Writes a close; the server's response comes as [`Event::Close`]. A close
     /// without a code has no reason either.
     ///
     /// # Errors

@@ -16,12 +16,13 @@ impl<'a> Close<'a> {
     /// Reads the payload of a close.
     pub(super) fn read(payload: &'a [u8]) -> Result<Close<'a>, Fault> {
         let [high, low, reason @ ..] = payload else {
-            return match payload.is_empty() {
-                true => Ok(Close {
+            return if payload.is_empty() {
+                Ok(Close {
                     code: None,
                     reason: "",
-                }),
-                false => Err(Fault::BadClose),
+                })
+            } else {
+                Err(Fault::BadClose)
             };
         };
         let number = u16::from_be_bytes([*high, *low]);

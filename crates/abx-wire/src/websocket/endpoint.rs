@@ -82,11 +82,11 @@ impl Endpoint {
             Opcode::Close => match Close::read(payload) {
                 Ok(close) => {
                     if self.state == EndpointState::Open {
-                        let answer = Close {
+                        let response = Close {
                             reason: "",
                             ..close
                         };
-                        self.outbound.close(answer, out);
+                        self.outbound.close(response, out);
                     }
                     self.state = EndpointState::Closed;
                     Event::Close(close)

@@ -25,7 +25,7 @@ pub enum Event<'a> {
     Ping(&'a [u8]),
     /// A pong with its payload, asked for or not.
     Pong(&'a [u8]),
-    /// The peer closes, or answers our close. The answer is written already;
+    /// The peer closes, or answers our close. The response is written already;
     /// nothing more comes, and the server's side ends the connection.
     Close(Close<'a>),
     /// The connection is of no further use. What the peer is told of it is written already.

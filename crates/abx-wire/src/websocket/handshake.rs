@@ -138,7 +138,7 @@ pub(super) fn accept_of(key: &[u8]) -> Accept {
     accept
 }
 
-/// The handshake's answer, as it comes.
+/// The handshake's response, as it comes.
 #[derive(Debug)]
 pub(super) struct Awaited {
     pub(super) accept: Accept,
@@ -157,14 +157,14 @@ pub(super) struct Agreed {
 }
 
 impl Awaited {
-    /// Takes the answer's head, or all of `input` when the head goes on.
+    /// Takes the response's head, or all of `input` when the head goes on.
     pub(super) fn receive(&mut self, input: &mut &[u8]) -> Result<Option<Agreed>, Fault> {
         loop {
             let before = self.stash.len();
             let room = HEAD_BYTES_MAX - before;
             self.stash
                 .extend_from_slice(&input[..input.len().min(room)]);
-            let (answer, length) = match self.read()? {
+            let (response, length) = match self.read()? {
                 Some(found) => found,
                 None if self.stash.len() < HEAD_BYTES_MAX => {
                     *input = &[];
@@ -175,18 +175,18 @@ impl Awaited {
             // The stash alone was no whole head, so the end lies in the input.
             *input = &input[length - before..];
             self.stash.clear();
-            match answer {
-                HandshakeAnswer::Interim if self.interim == INTERIM_MAX => {
+            match response {
+                HandshakeResponse::Interim if self.interim == INTERIM_MAX => {
                     return Err(Fault::TooManyInterim);
                 }
-                HandshakeAnswer::Interim => self.interim += 1,
-                HandshakeAnswer::Agreed(agreed) => return Ok(Some(agreed)),
+                HandshakeResponse::Interim => self.interim += 1,
+                HandshakeResponse::Agreed(agreed) => return Ok(Some(agreed)),
             }
         }
     }
 
     /// Reads the head in the stash, if it is whole, and gives it with its length.
-    fn read(&self) -> Result<Option<(HandshakeAnswer, usize)>, Fault> {
+    fn read(&self) -> Result<Option<(HandshakeResponse, usize)>, Fault> {
         let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut room);
         let parsed = head.parse(&self.stash).map_err(|_| {
@@ -195,12 +195,12 @@ impl Awaited {
         let httparse::Status::Complete(length) = parsed else {
             return Ok(None);
         };
-        let answer = match head.code.expect("a whole head has a status") {
-            101 => HandshakeAnswer::Agreed(self.check(head.headers)?),
-            100..=199 => HandshakeAnswer::Interim,
+        let response = match head.code.expect("a whole head has a status") {
+            101 => HandshakeResponse::Agreed(self.check(head.headers)?),
+            100..=199 => HandshakeResponse::Interim,
             status => return Err(Fault::Refused(status)),
         };
-        Ok(Some((answer, length)))
+        Ok(Some((response, length)))
     }
 
     /// Checks the headers in the order of the standard.
@@ -229,7 +229,7 @@ impl Awaited {
     }
 }
 
-enum HandshakeAnswer {
+enum HandshakeResponse {
     /// Another one follows.
     Interim,
     Agreed(Agreed),

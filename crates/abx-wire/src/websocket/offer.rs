@@ -68,10 +68,10 @@ impl<'a> Offer<'a> {
 }
 
 impl OfferFault {
-    /// Writes the answer that refuses: 400, or 426 with the version that is spoken.
+    /// Writes the response that refuses: 400, or 426 with the version that is spoken.
     ///
     /// The connection ends behind it.
-    pub fn answer(self, out: &mut Vec<u8>) {
+    pub fn response(self, out: &mut Vec<u8>) {
         let head = match self {
             OfferFault::BadKey => "400 Bad Request",
             OfferFault::OtherVersion => {

@@ -75,9 +75,10 @@ impl Outbound {
         }
         | Outbound::Server { is_inside_message }) = self;
         let goes_on = place == FragmentPlace::Inner;
-        let opcode = match std::mem::replace(is_inside_message, goes_on) {
-            true => Opcode::Continuation,
-            false => Opcode::Data(kind),
+        let opcode = if std::mem::replace(is_inside_message, goes_on) {
+            Opcode::Continuation
+        } else {
+            Opcode::Data(kind)
         };
         self.frame(opcode, place, payload, out);
     }

@@ -19,7 +19,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Accepts what a client offers, with its first subprotocol, and writes the answer.
+    /// Accepts what a client offers, with its first subprotocol, and writes the response.
     ///
     /// The bytes behind the request's head belong to [`Server::receive`].
     #[must_use]
@@ -43,7 +43,7 @@ impl Server {
     ///
     /// Call it until it gives `None`; then `input` is empty. It may give an
     /// event for an empty `input`, so do not stop there. What is left in `input`
-    /// may wait, untouched, until the answer is sent.
+    /// may wait, untouched, until the response is sent.
     pub fn receive<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i mut [u8],
@@ -110,7 +110,7 @@ impl Server {
         self.endpoint.ping(payload, out)
     }
 
-    /// Writes a close; the client's answer comes as [`Event::Close`]. A close
+    /// Writes a close; the client's response comes as [`Event::Close`]. A close
     /// without a code has no reason either.
     ///
     /// # Errors

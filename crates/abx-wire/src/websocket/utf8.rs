@@ -69,7 +69,7 @@ mod tests {
             spoiled in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
             cuts in [any::<prop::sample::Index>(), any::<prop::sample::Index>()],
         ) {
-            // Method: the standard library's answer to the whole text, with at most
+            // Method: the standard library's response to the whole text, with at most
             // one byte changed, against ours to three pieces and to single bytes.
             let mut bytes = text.into_bytes();
             if let Some((at, byte)) = spoiled && !bytes.is_empty() {

@@ -1,19 +1,19 @@
-//! The client's side: cases by table, each as one answer of a fresh connection.
+//! The client's side: cases by table, each as one response of a fresh connection.
 
-use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault, INTERIM_MAX, answer_header};
+use abx_wire::http1::{Client, Done, Event, Fault, INTERIM_MAX, ResponseKind, response_header};
 
-/// What one answer led to: the whole of it with its body, or the fault.
+/// What one response led to: the whole of it with its body, or the fault.
 type Outcome = Result<(Done, Vec<u8>), Fault>;
 
-/// Feeds the answer whole and in pieces, and closes at its end.
-fn outcome(kind: AnswerKind, bytes: &[u8]) -> Outcome {
+/// Feeds the response whole and in pieces, and closes at its end.
+fn outcome(kind: ResponseKind, bytes: &[u8]) -> Outcome {
     let whole = outcome_in_pieces(kind, bytes, usize::MAX);
     let split = outcome_in_pieces(kind, bytes, 1 + bytes.len() / 64);
     assert_eq!(whole, split);
     whole
 }
 
-fn outcome_in_pieces(kind: AnswerKind, bytes: &[u8], piece_bytes: usize) -> Outcome {
+fn outcome_in_pieces(kind: ResponseKind, bytes: &[u8], piece_bytes: usize) -> Outcome {
     let mut client = Client::new();
     client.expect(kind);
     let mut body = Vec::new();
@@ -26,7 +26,7 @@ fn outcome_in_pieces(kind: AnswerKind, bytes: &[u8], piece_bytes: usize) -> Outc
             }
         }
     }
-    // An answer that is whole awaits nothing, so its close says nothing more.
+    // A response that is whole awaits nothing, so its close says nothing more.
     match client.eof().or(last) {
         Some(Event::Done(done)) => Ok((done, body)),
         Some(Event::Failed(fault)) => Err(fault),
@@ -45,11 +45,11 @@ fn whole(status: u16, body: &str, reusable: bool) -> Outcome {
 
 #[test]
 fn every_framing_ends_where_it_should() {
-    // Method: one answer for each rule of RFC 9112, section 6.3.
+    // Method: one response for each rule of RFC 9112, section 6.3.
     for &(bytes, status, body, reusable) in FRAMINGS {
         let expected = whole(status, body, reusable);
         assert_eq!(
-            outcome(AnswerKind::WithBody, bytes.as_bytes()),
+            outcome(ResponseKind::WithBody, bytes.as_bytes()),
             expected,
             "{bytes:?}"
         );
@@ -57,11 +57,11 @@ fn every_framing_ends_where_it_should() {
 }
 
 #[test]
-fn every_broken_answer_fails_with_its_fault() {
-    // Method: one answer for each way to be wrong, closed by the peer at its end.
+fn every_broken_response_fails_with_its_fault() {
+    // Method: one response for each way to be wrong, closed by the peer at its end.
     for &(bytes, fault) in BROKEN {
         assert_eq!(
-            outcome(AnswerKind::WithBody, bytes.as_bytes()),
+            outcome(ResponseKind::WithBody, bytes.as_bytes()),
             Err(fault),
             "{bytes:?}"
         );
@@ -69,12 +69,12 @@ fn every_broken_answer_fails_with_its_fault() {
 }
 
 #[test]
-fn the_answer_to_head_has_no_body_whatever_it_says() {
+fn the_response_to_head_has_no_body_whatever_it_says() {
     // Method: three heads that would announce a body after GET.
     for framing in ["Content-Length: 5", "Transfer-Encoding: chunked", "X: y"] {
         let bytes = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n");
         assert_eq!(
-            outcome(AnswerKind::HeadOnly, bytes.as_bytes()),
+            outcome(ResponseKind::HeadOnly, bytes.as_bytes()),
             whole(200, "", true)
         );
     }
@@ -82,9 +82,9 @@ fn the_answer_to_head_has_no_body_whatever_it_says() {
 
 #[test]
 fn the_length_is_told_with_the_head() {
-    // Method: the first event of an answer with a length.
+    // Method: the first event of a response with a length.
     let mut client = Client::new();
-    client.expect(AnswerKind::WithBody);
+    client.expect(ResponseKind::WithBody);
     let mut input: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
     let expected = Event::Head {
         status: 200,
@@ -92,7 +92,7 @@ fn the_length_is_told_with_the_head() {
     };
     assert_eq!(client.receive(&mut input), Some(expected));
     assert_eq!(client.receive(&mut input), None);
-    assert!(client.has_answer_started() && !client.is_idle());
+    assert!(client.has_response_started() && !client.is_idle());
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn interim_heads_are_events_and_more_than_32_end_the_connection() {
             let early = early.repeat(interim as usize);
             format!("{early}HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na")
         };
-        let kind = AnswerKind::WithBody;
+        let kind = ResponseKind::WithBody;
         let most = response(INTERIM_MAX);
         assert_eq!(outcome(kind, most.as_bytes()), whole(200, "a", true));
         let more = response(INTERIM_MAX + 1);
@@ -138,12 +138,12 @@ fn limits_hold_for_heads_headers_and_trailers() {
         format!("{start}{}\r\n\r\n", "a".repeat(value - start.len() - 4))
     };
     assert_eq!(
-        outcome(AnswerKind::WithBody, head(256 * 1024).as_bytes()),
+        outcome(ResponseKind::WithBody, head(256 * 1024).as_bytes()),
         whole(204, "", true)
     );
     let too_large = head(256 * 1024 + 1);
     assert_eq!(
-        outcome(AnswerKind::WithBody, too_large.as_bytes()),
+        outcome(ResponseKind::WithBody, too_large.as_bytes()),
         Err(Fault::HeadTooLarge)
     );
 
@@ -154,22 +154,22 @@ fn limits_hold_for_heads_headers_and_trailers() {
         )
     };
     assert_eq!(
-        outcome(AnswerKind::WithBody, headers(256).as_bytes()),
+        outcome(ResponseKind::WithBody, headers(256).as_bytes()),
         whole(204, "", true)
     );
     let too_many = headers(257);
     assert_eq!(
-        outcome(AnswerKind::WithBody, too_many.as_bytes()),
+        outcome(ResponseKind::WithBody, too_many.as_bytes()),
         Err(Fault::TooManyHeaders)
     );
 
     let empty = |bytes: usize| format!("{}{}", "\r\n".repeat(bytes / 2), head(100));
     assert_eq!(
-        outcome(AnswerKind::WithBody, empty(256 * 1024).as_bytes()),
+        outcome(ResponseKind::WithBody, empty(256 * 1024).as_bytes()),
         whole(204, "", true)
     );
     assert_eq!(
-        outcome(AnswerKind::WithBody, empty(256 * 1024 + 2).as_bytes()),
+        outcome(ResponseKind::WithBody, empty(256 * 1024 + 2).as_bytes()),
         Err(Fault::HeadTooLarge)
     );
     let mut idle = Client::new();
@@ -188,15 +188,15 @@ fn limits_hold_for_heads_headers_and_trailers() {
     ] {
         let bytes = format!("{chunked}{endless}");
         assert_eq!(
-            outcome(AnswerKind::WithBody, bytes.as_bytes()),
+            outcome(ResponseKind::WithBody, bytes.as_bytes()),
             Err(Fault::BadChunk)
         );
     }
 }
 
 #[test]
-fn one_client_takes_many_answers() {
-    // Method: a split head, then two more answers with the same client.
+fn one_client_takes_many_responses() {
+    // Method: a split head, then two more responses with the same client.
     let mut client = Client::new();
     for pieces in [
         vec!["HTTP/1.1 200 OK\r\nConte", "nt-Length: 1\r\n\r", "\na"],
@@ -204,7 +204,7 @@ fn one_client_takes_many_answers() {
         vec!["HTTP/1.1 204 No Content\r\n\r\n"],
     ] {
         assert!(client.is_idle());
-        client.expect(AnswerKind::WithBody);
+        client.expect(ResponseKind::WithBody);
         let mut last = None;
         for piece in pieces {
             let mut input = piece.as_bytes();
@@ -343,7 +343,7 @@ const FRAMINGS: &[(&str, u16, &str, bool)] = &[
         "",
         true,
     ),
-    // What comes behind the last answer of a connection is not ours.
+    // What comes behind the last response of a connection is not ours.
     (
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\naHTTP/1.1 500 No\r\n\r\n",
         200,
@@ -449,7 +449,7 @@ const BROKEN: &[(&str, Fault)] = &[
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: ,\r\n\r\n",
         Fault::UnknownTransferEncoding,
     ),
-    // Without its last line end an answer must not take the next one's head for its trailer.
+    // Without its last line end a response must not take the next one's head for its trailer.
     (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
         Fault::BadChunk,
@@ -485,18 +485,18 @@ const BROKEN: &[(&str, Fault)] = &[
 ];
 
 #[test]
-fn a_header_of_an_answer_can_be_looked_up() {
-    // Method: present in another case, absent, and bytes that are no answer.
-    let answer = b"HTTP/1.1 200 OK\r\nserver:  nginx/1.22.1 \r\nContent-Length: 0\r\n\r\n";
-    let found = answer_header(answer, "Server");
+fn a_header_of_a_response_can_be_looked_up() {
+    // Method: present in another case, absent, and bytes that are no response.
+    let response = b"HTTP/1.1 200 OK\r\nserver:  nginx/1.22.1 \r\nContent-Length: 0\r\n\r\n";
+    let found = response_header(response, "Server");
     assert_eq!(found.as_deref(), Some("nginx/1.22.1"));
-    assert_eq!(answer_header(answer, "Via"), None);
-    assert_eq!(answer_header(b"nonsense\r\n\r\n", "Server"), None);
+    assert_eq!(response_header(response, "Via"), None);
+    assert_eq!(response_header(b"nonsense\r\n\r\n", "Server"), None);
 
     // Method: behind an interim head, which has a header of that name too, and beside a
     // folded one.
-    let answer = b"HTTP/1.1 103 Early Hints\r\nServer: early\r\n\r\n\
+    let response = b"HTTP/1.1 103 Early Hints\r\nServer: early\r\n\r\n\
         HTTP/1.1 200 OK\r\nX: a\r\n b\r\nServer: late\r\n\r\n";
-    let found = answer_header(answer, "Server");
+    let found = response_header(response, "Server");
     assert_eq!(found.as_deref(), Some("late"));
 }

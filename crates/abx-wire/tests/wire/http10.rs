@@ -1,11 +1,11 @@
 //! HTTP/1.0 as `ab` and old clients speak it, and as servers answer to it.
 
 use abx_wire::http1::{
-    AnswerKind, Client, Done, Event, Fault, Method, Persistence, Request, Server, ServerEvent,
+    Client, Done, Event, Fault, Method, Persistence, Request, ResponseKind, Server, ServerEvent,
     Version,
 };
 
-/// What ends an answer.
+/// What ends a response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum End {
     /// Its own bytes: it is done while the connection is still open.
@@ -14,8 +14,8 @@ enum End {
     Close,
 }
 
-/// The last event of an answer whose connection stays open, and the client that read it.
-fn last_event(kind: AnswerKind, bytes: &'static [u8]) -> (Client, Option<Event<'static>>) {
+/// The last event of a response whose connection stays open, and the client that read it.
+fn last_event(kind: ResponseKind, bytes: &'static [u8]) -> (Client, Option<Event<'static>>) {
     let mut client = Client::new();
     client.expect(kind);
     let mut input = bytes;
@@ -82,11 +82,11 @@ fn our_own_server_understands_both_wishes() {
 }
 
 #[test]
-fn every_answer_ends_and_is_kept_by_the_rules() {
+fn every_response_ends_and_is_kept_by_the_rules() {
     // Method: answers by table, first on a connection that stays open, so that
     // one that awaits a close in vain would show, then closed.
-    for &(bytes, end, body_bytes, reusable) in ANSWERS {
-        let (mut client, last) = last_event(AnswerKind::WithBody, bytes.as_bytes());
+    for &(bytes, end, body_bytes, reusable) in RESPONSES {
+        let (mut client, last) = last_event(ResponseKind::WithBody, bytes.as_bytes());
         let done = Event::Done(Done {
             status: 200,
             body_bytes,
@@ -104,15 +104,15 @@ fn every_answer_ends_and_is_kept_by_the_rules() {
 }
 
 #[test]
-fn answers_without_a_body_keep_the_connection_when_they_say_so() {
+fn responses_without_a_body_keep_the_connection_when_they_say_so() {
     // Method: HEAD, 204 and 304 under HTTP/1.0, with and without the option;
     // none needs a length, since none has a body.
     for (kind, status_line) in [
-        (AnswerKind::HeadOnly, "200 OK\r\nContent-Length: 9"),
-        (AnswerKind::HeadOnly, "200 OK"),
-        (AnswerKind::WithBody, "204 No Content"),
+        (ResponseKind::HeadOnly, "200 OK\r\nContent-Length: 9"),
+        (ResponseKind::HeadOnly, "200 OK"),
+        (ResponseKind::WithBody, "204 No Content"),
         (
-            AnswerKind::WithBody,
+            ResponseKind::WithBody,
             "304 Not Modified\r\nContent-Length: 9",
         ),
     ] {
@@ -138,15 +138,15 @@ fn what_is_too_short_or_too_old_fails() {
         ("HTTP/1.0 200 OK\r\nServer", Fault::ClosedEarly),
         ("<html>as in 1991</html>\r\n", Fault::Malformed),
     ] {
-        let (mut client, last) = last_event(AnswerKind::WithBody, bytes.as_bytes());
+        let (mut client, last) = last_event(ResponseKind::WithBody, bytes.as_bytes());
         let last = client.eof().or(last);
         assert_eq!(last, Some(Event::Failed(fault)), "{bytes:?}");
     }
 }
 
-/// Answers with status 200: what ends them, how long their body is, and
+/// Responses with status 200: what ends them, how long their body is, and
 /// whether the connection may go on.
-const ANSWERS: &[(&str, End, u64, bool)] = &[
+const RESPONSES: &[(&str, End, u64, bool)] = &[
     // RFC 1945, section 7.2.2: the length, where there is one, else the close.
     (
         "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nab",

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
-use abx_wire::http1::{AnswerKind, Client, Event, HeadMemo};
+use abx_wire::http1::{Client, Event, HeadMemo, ResponseKind};
 
-/// The events of these bytes, answer after answer, in words.
-fn events(memo: Option<&mut HeadMemo>, kinds: &[AnswerKind], bytes: &[u8]) -> Vec<String> {
+/// The events of these bytes, answer after response, in words.
+fn events(memo: Option<&mut HeadMemo>, kinds: &[ResponseKind], bytes: &[u8]) -> Vec<String> {
     let mut client = Client::new();
     kinds.iter().for_each(|kind| client.expect(*kind));
     let mut none = HeadMemo::default();
@@ -14,9 +14,10 @@ fn events(memo: Option<&mut HeadMemo>, kinds: &[AnswerKind], bytes: &[u8]) -> Ve
     let mut input = bytes;
     let mut events = Vec::new();
     loop {
-        let event = match has_memo {
-            true => client.receive_with(memo, &mut input),
-            false => client.receive(&mut input),
+        let event = if has_memo {
+            client.receive_with(memo, &mut input)
+        } else {
+            client.receive(&mut input)
         };
         match event {
             Some(Event::Body(body)) => events.push(String::from_utf8_lossy(body).into_owned()),
@@ -26,37 +27,37 @@ fn events(memo: Option<&mut HeadMemo>, kinds: &[AnswerKind], bytes: &[u8]) -> Ve
     }
 }
 
-/// The answers, taken at once where that is possible: without their heads.
-fn at_once(memo: &mut HeadMemo, kinds: &[AnswerKind], bytes: &[u8]) -> (usize, Vec<String>) {
+/// The responses, taken at once where that is possible: without their heads.
+fn at_once(memo: &mut HeadMemo, kinds: &[ResponseKind], bytes: &[u8]) -> (usize, Vec<String>) {
     let mut client = Client::new();
     kinds.iter().for_each(|kind| client.expect(*kind));
-    let (mut input, mut count, mut answers) = (bytes, 0, Vec::new());
+    let (mut input, mut count, mut responses) = (bytes, 0, Vec::new());
     loop {
         let before = input;
         if let Some((done, body)) = client.receive_whole(memo, &mut input) {
             count += 1;
             if !body.is_empty() {
-                answers.push(String::from_utf8_lossy(body).into_owned());
+                responses.push(String::from_utf8_lossy(body).into_owned());
             }
-            answers.push(format!("{:?}", Event::Done(done)));
+            responses.push(format!("{:?}", Event::Done(done)));
             continue;
         }
         assert_eq!(before, input, "bytes are taken without an answer");
         match client.receive_with(memo, &mut input) {
             Some(Event::Head { .. }) => {}
-            Some(Event::Body(body)) => answers.push(String::from_utf8_lossy(body).into_owned()),
-            Some(event) => answers.push(format!("{event:?}")),
-            None => return (count, answers),
+            Some(Event::Body(body)) => responses.push(String::from_utf8_lossy(body).into_owned()),
+            Some(event) => responses.push(format!("{event:?}")),
+            None => return (count, responses),
         }
     }
 }
 
 #[test]
 fn what_is_recalled_is_what_is_parsed() {
-    // Method: pairs of answers through one memo; the second differs from the first in
+    // Method: pairs of responses through one memo; the second differs from the first in
     // nothing, in one letter, in its kind, or is only the beginning of a longer head.
     let sized = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
-    let answers = [
+    let responses = [
         sized,
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 404 OK\r\nContent-Length: 2\r\n\r\nab",
@@ -67,13 +68,13 @@ fn what_is_recalled_is_what_is_parsed() {
         "HTTP/1.1 204 No Content\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nab",
     ];
-    let kinds = [AnswerKind::WithBody, AnswerKind::HeadOnly];
-    for first in answers {
-        for second in answers {
+    let kinds = [ResponseKind::WithBody, ResponseKind::HeadOnly];
+    for first in responses {
+        for second in responses {
             for kind in kinds {
                 let both = [first, second].concat();
                 let mut memo = HeadMemo::default();
-                let awaited = [AnswerKind::WithBody, kind];
+                let awaited = [ResponseKind::WithBody, kind];
                 let plain = events(None, &awaited, both.as_bytes());
                 for _ in 0..2 {
                     let recalled = events(Some(&mut memo), &awaited, both.as_bytes());
@@ -91,15 +92,15 @@ fn what_is_recalled_is_what_is_parsed() {
 }
 
 #[test]
-fn a_whole_answer_with_a_known_head_is_taken_at_once_and_no_other() {
+fn a_whole_response_with_a_known_head_is_taken_at_once_and_no_other() {
     // Method: three equal answers through a memo that knows their head; then cut
     // anywhere, of another framing, of another kind, and behind an interim head.
     let sized = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n";
     let interim = "HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\n\r\n";
-    let body = AnswerKind::WithBody;
+    let body = ResponseKind::WithBody;
     let mut memo = HeadMemo::default();
-    let count = |memo: &mut HeadMemo, kinds: &[AnswerKind], bytes: &str| {
+    let count = |memo: &mut HeadMemo, kinds: &[ResponseKind], bytes: &str| {
         at_once(memo, kinds, bytes.as_bytes()).0
     };
     // The first one is parsed.
@@ -108,7 +109,7 @@ fn a_whole_answer_with_a_known_head_is_taken_at_once_and_no_other() {
     for cut in 0..sized.len() {
         assert_eq!(count(&mut memo, &[body], &sized[..cut]), 0, "{cut}");
     }
-    assert_eq!(count(&mut memo, &[AnswerKind::HeadOnly], sized), 0);
+    assert_eq!(count(&mut memo, &[ResponseKind::HeadOnly], sized), 0);
     for other in [chunked, chunked, interim, interim] {
         assert_eq!(count(&mut memo, &[body], other), 0, "{other}");
     }
@@ -123,7 +124,7 @@ fn a_long_head_is_parsed_each_time() {
     );
     let short = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     let both = [short, &long, &long, short].concat();
-    let awaited = [AnswerKind::WithBody; 4];
+    let awaited = [ResponseKind::WithBody; 4];
     let mut memo = HeadMemo::default();
     let plain = events(None, &awaited, both.as_bytes());
     assert_eq!(plain.len(), 4 * 2 + 2);

@@ -1,10 +1,10 @@
-//! Several answers awaited on one connection: matched in order, each by its own kind.
+//! Several responses awaited on one connection: matched in order, each by its own kind.
 
-use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault};
+use abx_wire::http1::{Client, Done, Event, Fault, ResponseKind};
 use proptest::prelude::*;
 
-const HEAD: AnswerKind = AnswerKind::HeadOnly;
-const GET: AnswerKind = AnswerKind::WithBody;
+const HEAD: ResponseKind = ResponseKind::HeadOnly;
+const GET: ResponseKind = ResponseKind::WithBody;
 
 /// An event, owned, with the body's parts joined.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ fn note(steps: &mut Vec<Step>, event: Event<'_>) {
     }
 }
 
-fn waiting(kinds: &[AnswerKind]) -> Client {
+fn waiting(kinds: &[ResponseKind]) -> Client {
     let mut client = Client::new();
     kinds.iter().for_each(|kind| client.expect(*kind));
     client
@@ -41,8 +41,8 @@ fn receive(client: &mut Client, mut input: &[u8], steps: &mut Vec<Step>) {
     assert!(input.is_empty());
 }
 
-/// The bytes, then the close, and how many answers were then still awaited.
-fn outcome(kinds: &[AnswerKind], bytes: &[u8]) -> (Vec<Step>, usize) {
+/// The bytes, then the close, and how many responses were then still awaited.
+fn outcome(kinds: &[ResponseKind], bytes: &[u8]) -> (Vec<Step>, usize) {
     let mut client = waiting(kinds);
     let mut steps = Vec::new();
     receive(&mut client, bytes, &mut steps);
@@ -64,7 +64,7 @@ const ONE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na";
 const LAST: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\na";
 
 #[test]
-fn each_answer_is_read_by_the_kind_of_its_own_request() {
+fn each_response_is_read_by_the_kind_of_its_own_request() {
     // Method: HEAD between two GETs; by another order the body's bytes would be a head.
     let head_only = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n";
     let bytes = [ONE, head_only, ONE].concat();
@@ -84,8 +84,8 @@ fn each_answer_is_read_by_the_kind_of_its_own_request() {
 }
 
 #[test]
-fn more_can_be_awaited_in_the_middle_of_an_answer() {
-    // Method: the second request is announced when half of the first answer is there.
+fn more_can_be_awaited_in_the_middle_of_a_response() {
+    // Method: the second request is announced when half of the first response is there.
     let (start, end) = ONE.split_at(20);
     let mut client = waiting(&[GET]);
     let mut steps = Vec::new();
@@ -93,7 +93,7 @@ fn more_can_be_awaited_in_the_middle_of_an_answer() {
     client.expect(HEAD);
     assert_eq!(client.awaited(), 2);
     receive(&mut client, end.as_bytes(), &mut steps);
-    assert!(!client.has_answer_started(), "that of the second has not");
+    assert!(!client.has_response_started(), "that of the second has not");
     receive(&mut client, b"HTTP/1.1 204 No Content\r\n\r\n", &mut steps);
     assert_eq!(
         steps[2..],
@@ -103,8 +103,8 @@ fn more_can_be_awaited_in_the_middle_of_an_answer() {
 }
 
 #[test]
-fn a_close_with_answers_outstanding_tells_which_had_begun() {
-    // Method: the close at every kind of place, three answers awaited.
+fn a_close_with_responses_outstanding_tells_which_had_begun() {
+    // Method: the close at every kind of place, three responses awaited.
     let head = "HTTP/1.1 200 OK\r\n";
     let until_close = "HTTP/1.1 200 OK\r\n\r\nabc";
     for (bytes, steps_after_first, awaited) in [
@@ -143,7 +143,7 @@ fn a_close_with_answers_outstanding_tells_which_had_begun() {
 }
 
 #[test]
-fn what_comes_behind_the_last_answer_of_a_connection_is_not_read() {
+fn what_comes_behind_the_last_response_of_a_connection_is_not_read() {
     // Method: `Connection: close` while two more are awaited, with and without
     // bytes behind it; they fail at once, without waiting for the close.
     for behind in ["", ONE, "noise"] {
@@ -156,13 +156,13 @@ fn what_comes_behind_the_last_answer_of_a_connection_is_not_read() {
             [done(200, 1, false), Step::Failed(Fault::ClosedIdle)],
             "{behind:?}"
         );
-        assert!(!client.has_answer_started());
+        assert!(!client.has_response_started());
         assert_eq!((client.awaited(), client.eof()), (2, None));
     }
 }
 
 #[test]
-fn an_answer_too_many_fails() {
+fn a_response_too_many_fails() {
     // Method: two awaited, three come.
     let (steps, left) = outcome(&[GET; 2], ONE.repeat(3).as_bytes());
     assert_eq!(steps.last(), Some(&Step::Failed(Fault::Unasked)));
@@ -179,7 +179,7 @@ fn nothing_can_be_awaited_from_a_broken_connection() {
 }
 
 #[test]
-fn a_body_is_skipped_before_the_next_answer() {
+fn a_body_is_skipped_before_the_next_response() {
     // Method: the first of two bodies is thrown away by the caller.
     let mut client = waiting(&[GET; 2]);
     let mut steps = Vec::new();
@@ -191,8 +191,8 @@ fn a_body_is_skipped_before_the_next_answer() {
     assert_eq!(steps[4], done(200, 1, true));
 }
 
-/// An answer's bytes, the kind of its request, and the events that it must give.
-fn answer() -> impl Strategy<Value = (AnswerKind, Vec<u8>, Vec<Step>)> {
+/// A response's bytes, the kind of its request, and the events that it must give.
+fn response() -> impl Strategy<Value = (ResponseKind, Vec<u8>, Vec<Step>)> {
     let body = prop::collection::vec(any::<u8>(), 0..300);
     (0..5, body).prop_map(|(form, body)| {
         let status = if form == 3 { 304 } else { 200 };
@@ -233,15 +233,15 @@ fn answer() -> impl Strategy<Value = (AnswerKind, Vec<u8>, Vec<Step>)> {
 
 proptest! {
     #[test]
-    fn any_split_of_any_answers_gives_the_same_events(
-        answers in prop::collection::vec(answer(), 1..12),
+    fn any_split_of_any_responses_gives_the_same_events(
+        responses in prop::collection::vec(response(), 1..12),
         cuts in prop::collection::vec(1_usize..400, 1..40),
     ) {
         // Method: sized, chunked, empty, HEAD, 304 and interim answers by chance,
         // all awaited at once, cut anywhere; the events are those of each alone.
-        let kinds: Vec<_> = answers.iter().map(|(kind, ..)| *kind).collect();
-        let bytes: Vec<u8> = answers.iter().flat_map(|(_, bytes, _)| bytes.clone()).collect();
-        let expected: Vec<_> = answers.iter().flat_map(|(.., steps)| steps.clone()).collect();
+        let kinds: Vec<_> = responses.iter().map(|(kind, ..)| *kind).collect();
+        let bytes: Vec<u8> = responses.iter().flat_map(|(_, bytes, _)| bytes.clone()).collect();
+        let expected: Vec<_> = responses.iter().flat_map(|(.., steps)| steps.clone()).collect();
         let mut client = waiting(&kinds);
         let mut steps = Vec::new();
         let mut rest = bytes.as_slice();

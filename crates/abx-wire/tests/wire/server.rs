@@ -1,8 +1,8 @@
-//! The server's side: requests in, heads of answers out.
+//! The server's side: requests in, heads of responses out.
 
 use abx_wire::http1::{
-    AnswerHead, Client, Event, Fault, Method, RequestHead, Server, ServerEvent, Version,
-    answer_head,
+    Client, Event, Fault, Method, RequestHead, ResponseHead, Server, ServerEvent, Version,
+    response_head,
 };
 
 /// The heads of all whole requests in `bytes`, or the first fault.
@@ -128,7 +128,7 @@ fn a_head_in_parts_is_given_out_whole() {
 }
 
 #[test]
-fn an_answers_head_is_read_back_by_the_client() {
+fn a_response_head_is_read_back_by_the_client() {
     // Method: both versions, kept and not, through our own parser.
     for (version, keep_alive) in [
         (Version::Http10, false),
@@ -137,14 +137,14 @@ fn an_answers_head_is_read_back_by_the_client() {
         (Version::Http11, true),
     ] {
         let mut bytes = Vec::new();
-        let head = AnswerHead {
+        let head = ResponseHead {
             status: 405,
             content_length: 1,
             content_type: "text/plain",
             version,
             keep_alive,
         };
-        answer_head(&head, &mut bytes);
+        response_head(&head, &mut bytes);
         bytes.push(b'x');
         let text = String::from_utf8(bytes.clone()).unwrap();
         assert!(
@@ -154,7 +154,7 @@ fn an_answers_head_is_read_back_by_the_client() {
         assert!(text.contains("\r\nContent-Type: text/plain\r\n"), "{text}");
         assert!(text.contains("\r\nAllow: GET, HEAD, POST\r\n"), "{text}");
         let mut client = Client::new();
-        client.expect(abx_wire::http1::AnswerKind::WithBody);
+        client.expect(abx_wire::http1::ResponseKind::WithBody);
         let mut input = bytes.as_slice();
         let events = std::iter::from_fn(|| client.receive(&mut input));
         let last = events.last();

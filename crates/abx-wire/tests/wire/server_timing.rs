@@ -41,7 +41,8 @@ fn durations_are_read_with_their_names() {
         ("n\u{e4}me;dur=1", &[]),
     ];
     for (value, expected) in cases {
-        let expected: Vec<(String, u64)> = { expected.iter() }
+        let expected: Vec<(String, u64)> = expected
+            .iter()
             .map(|(name, span_ns)| ((*name).to_owned(), *span_ns))
             .collect();
         assert_eq!(of(value), expected, "{value}");

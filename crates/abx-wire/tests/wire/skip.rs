@@ -1,19 +1,19 @@
 //! Bodies that are thrown away unread must end as those that are read.
 
-use abx_wire::http1::{AnswerKind, Client, Done, Event, Fault};
+use abx_wire::http1::{Client, Done, Event, Fault, ResponseKind};
 use proptest::prelude::*;
 
-/// An answer of known length and the beginning of nothing.
-fn answer(body_bytes: usize) -> Vec<u8> {
+/// A response of known length and the beginning of nothing.
+fn response(body_bytes: usize) -> Vec<u8> {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {body_bytes}\r\n\r\n");
     [head.into_bytes(), vec![b'x'; body_bytes]].concat()
 }
 
-/// A client that has read the head of `answer`, and the rest of the bytes.
-fn after_head(answer: &[u8]) -> (Client, &[u8]) {
+/// A client that has read the head of `response`, and the rest of the bytes.
+fn after_head(response: &[u8]) -> (Client, &[u8]) {
     let mut client = Client::new();
-    client.expect(AnswerKind::WithBody);
-    let mut input = answer;
+    client.expect(ResponseKind::WithBody);
+    let mut input = response;
     let head = client.receive(&mut input);
     assert!(matches!(head, Some(Event::Head { .. })), "{head:?}");
     (client, input)
@@ -29,8 +29,8 @@ const fn done(body_bytes: u64) -> Done {
 
 #[test]
 fn a_body_skipped_to_its_end_is_done_without_a_further_byte() {
-    // Method: all of a body in one skip, and the next answer on the same connection.
-    let bytes = answer(70_000);
+    // Method: all of a body in one skip, and the next response on the same connection.
+    let bytes = response(70_000);
     let (mut client, _) = after_head(&bytes);
     assert_eq!(client.body_ahead(), 70_000);
     client.skip(70_000);
@@ -41,8 +41,8 @@ fn a_body_skipped_to_its_end_is_done_without_a_further_byte() {
     );
     assert_eq!(client.receive(&mut &[][..]), None);
     assert!(client.is_idle());
-    client.expect(AnswerKind::WithBody);
-    let next = answer(0);
+    client.expect(ResponseKind::WithBody);
+    let next = response(0);
     let mut input = next.as_slice();
     let events = std::iter::from_fn(|| client.receive(&mut input));
     assert_eq!(events.last(), Some(Event::Done(done(0))));
@@ -53,7 +53,7 @@ fn only_a_body_of_known_length_can_be_skipped() {
     // Method: every other place of a connection, each with nothing ahead.
     let mut client = Client::new();
     assert_eq!(client.body_ahead(), 0);
-    client.expect(AnswerKind::WithBody);
+    client.expect(ResponseKind::WithBody);
     assert_eq!(client.body_ahead(), 0);
     for framing in ["Transfer-Encoding: chunked", "Connection: close"] {
         let head = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n");
@@ -69,7 +69,7 @@ fn only_a_body_of_known_length_can_be_skipped() {
 #[should_panic(expected = "6 bytes skipped where 5 are left")]
 fn skipping_beyond_the_body_is_a_bug_of_the_caller() {
     // Method: one byte more than there is.
-    let bytes = answer(5);
+    let bytes = response(5);
     let (mut client, _) = after_head(&bytes);
     client.skip(6);
 }
@@ -81,7 +81,7 @@ fn a_close_after_a_skip_is_judged_by_what_is_left() {
         (4, Event::Failed(Fault::ClosedEarly)),
         (5, Event::Done(done(5))),
     ] {
-        let bytes = answer(5);
+        let bytes = response(5);
         let (mut client, _) = after_head(&bytes);
         client.skip(skipped);
         assert_eq!(client.eof(), Some(expected));
@@ -96,7 +96,7 @@ proptest! {
     ) {
         // Method: steps that read or skip a part; then the rest is read. Every
         // byte counts once, and only the bytes read come as body.
-        let bytes = answer(body_bytes);
+        let bytes = response(body_bytes);
         let (mut client, mut rest) = after_head(&bytes);
         let mut read = 0;
         let mut skipped = 0;

@@ -236,11 +236,14 @@ impl CurlCommand {
     }
 
     fn in_our_words(mut self) -> Result<Vec<String>, String> {
-        let mut url = { self.url.take() }
+        let mut url = self
+            .url
+            .take()
             .ok_or_else(|| format!("the command of curl has no URL: {AS_A_WHOLE}"))?;
-        let joined = match self.is_json {
-            true => self.data.concat(),
-            false => self.data.join("&"),
+        let joined = if self.is_json {
+            self.data.concat()
+        } else {
+            self.data.join("&")
         };
         if self.file.is_some() && (self.is_get || !self.data.is_empty()) {
             return Err(

@@ -186,7 +186,9 @@ const GUISES: &[&str] = if cfg!(feature = "classic") {
 /// The same words with the command in front that the program is called as, if it is.
 fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
     let called = words.first().map(Path::new).and_then(Path::file_name);
-    let guise = { GUISES.iter() }.find(|guise| called == Some(OsStr::new(guise)));
+    let guise = GUISES
+        .iter()
+        .find(|guise| called == Some(OsStr::new(guise)));
     if let Some(guise) = guise {
         words.insert(1, (*guise).into());
     }
@@ -249,11 +251,12 @@ fn one_dash(command: &str, word: &str) -> Option<String> {
     let flag = flag.split('=').next().unwrap_or_default();
     let long = format!("--{flag}");
     let habit = || instead(&long, command).map(|instead| format!("`-{flag}`: {instead}"));
-    match flags_of(&Cli::command(), command).contains(&long) {
-        true => Some(format!(
+    if flags_of(&Cli::command(), command).contains(&long) {
+        Some(format!(
             "`-{flag}` has one dash, and long flags have two: write {long}"
-        )),
-        false => habit(),
+        ))
+    } else {
+        habit()
     }
 }
 
@@ -381,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_other_tools_are_answered_with_what_to_write() {
+    fn flags_of_other_tools_are_explained_by_what_to_write() {
         // Method: each of them with a value, where it is unknown; then the rate of hey.
         let tables = [
             ("run", HABITS),
@@ -519,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_understood_or_answered_is_documented() {
+    fn what_is_understood_or_explained_is_documented() {
         // Method: each flag of the tables has its place in the page, as have the flags of
         // other tools that abx understands; those are read.
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/flags.md");
@@ -551,8 +554,8 @@ mod tests {
             assert!(read.is_ok(), "{flag}: {}", read.unwrap_err());
         }
         let all = HABITS.iter().chain(OF_RUNS).chain(OF_COMPARISONS);
-        let answered = all.flat_map(|habit| habit.flags);
-        for flag in understood.iter().chain(answered) {
+        let responded = all.flat_map(|habit| habit.flags);
+        for flag in understood.iter().chain(responded) {
             let flag = flag.split(' ').next().unwrap();
             let is_there = ["`", " "].map(|end| page.contains(&format!("`{flag}{end}")));
             assert!(is_there.contains(&true), "{flag} is not in docs/flags.md");

@@ -139,9 +139,10 @@ fn bus(text: &str) -> String {
 }
 
 fn bearer(text: &str) -> String {
-    match text.starts_with('@') && !text.starts_with("@@") {
-        true => text.to_owned(),
-        false => HIDDEN.to_owned(),
+    if text.starts_with('@') && !text.starts_with("@@") {
+        text.to_owned()
+    } else {
+        HIDDEN.to_owned()
     }
 }
 

@@ -36,9 +36,10 @@ pub fn audit(args: &AuditArgs) -> Result<End, Failure> {
     let audit = audit_of(&args.files)?;
     let text = abx_audit::audit_text(&audit, &output::style(&args.output));
     output::print(&text, &audit, &args.output)?;
-    Ok(match audit.reports.is_empty() {
-        true => End::NoClaim,
-        false => End::Done,
+    Ok(if audit.reports.is_empty() {
+        End::NoClaim
+    } else {
+        End::Done
     })
 }
 

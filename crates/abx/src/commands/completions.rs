@@ -58,7 +58,8 @@ pub fn completions(completions: &Completions, shown: &Command) -> Result<End, Fa
 /// Prints words for a shell, one on each line.
 pub fn words(words: &Words) -> Result<End, Failure> {
     let words: Vec<String> = match words.kind {
-        WordKind::Studies => { catalog::entries().iter() }
+        WordKind::Studies => catalog::entries()
+            .iter()
             .map(|study| study.name.to_owned())
             .collect(),
         WordKind::Records => {

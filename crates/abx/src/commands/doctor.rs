@@ -49,12 +49,13 @@ const NOISE_MOST: Duration = Duration::from_secs(600);
 
 fn noise_for(text: &str) -> Result<Duration, String> {
     let span = units::duration(text)?;
-    match span <= NOISE_MOST {
-        true => Ok(span),
-        false => Err(format!(
+    if span <= NOISE_MOST {
+        Ok(span)
+    } else {
+        Err(format!(
             "`{text}` is longer than 10m: for more, compare a server with itself using `abx \
              compare --aa`"
-        )),
+        ))
     }
 }
 
@@ -90,9 +91,10 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
         let name = history::name_of(&store);
         tell(&format!("The blocks behind the noise: abx report {name}"));
     }
-    Ok(match record.interrupted {
-        true => End::Interrupted,
-        false => End::Done,
+    Ok(if record.interrupted {
+        End::Interrupted
+    } else {
+        End::Done
     })
 }
 

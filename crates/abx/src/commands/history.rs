@@ -46,9 +46,10 @@ fn limit(text: &str) -> Result<usize, String> {
 /// Brings the index up to date and prints the list.
 pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
     let folder = state_folder();
-    let archive = match history.rebuild {
-        true => Archive::rebuild(&folder),
-        false => Archive::open(&folder),
+    let archive = if history.rebuild {
+        Archive::rebuild(&folder)
+    } else {
+        Archive::open(&folder)
     };
     let archive = archive.map_err(Failure::usage)?;
     if let Some(problem) = archive.problem() {

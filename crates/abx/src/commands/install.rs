@@ -20,7 +20,7 @@ pub fn install(
 ) -> Result<usize, Failure> {
     let needed = provision::survey(&study.file, &study.folder, cache);
     let (brought, others): (Vec<Provision>, Vec<Provision>) =
-        { needed.into_iter() }.partition(|one| one.brought().is_some());
+        needed.into_iter().partition(|one| one.brought().is_some());
     for missing in brought.iter().filter_map(Provision::brought) {
         tell(&format!("{}/{missing}", study.file.name));
     }

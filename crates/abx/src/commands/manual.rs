@@ -55,7 +55,8 @@ fn asked_for(manual: &Manual, shown: &Command) -> Result<Vec<u8>, Failure> {
         Some(command) => format!("abx-{command}"),
         None => "abx".to_owned(),
     };
-    let known: Vec<&str> = { pages.iter() }
+    let known: Vec<&str> = pages
+        .iter()
         .filter_map(|page| page.name.strip_prefix("abx-"))
         .collect();
     let unknown = format!(

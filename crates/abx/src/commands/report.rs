@@ -73,9 +73,9 @@ pub fn report(report: &Report) -> Result<End, Failure> {
     match read(&path)? {
         SavedRecord::Study(record) => {
             let known = expect::known_of_record(&record);
-            let answers = expect::ask(&record, &report.expect.read(&known)?);
-            let printed = compare::print(&record, &answers, &outputs, flags);
-            compare::conclude(printed, compare::ended(&record, &answers, flags))
+            let responses = expect::ask(&record, &report.expect.read(&known)?);
+            let printed = compare::print(&record, &responses, &outputs, flags);
+            compare::conclude(printed, compare::ended(&record, &responses, flags))
         }
         SavedRecord::Run(record) => {
             let of_comparisons = report.study_formats.first_of_comparisons();

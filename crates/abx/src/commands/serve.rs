@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use abx_server::{
     BACKLOG, Content, Faults, Frames, Model, Nagle, ProcessRole, SendMethod, ServeError,
-    ServerCertificate, ServerConfig, Stall, WebSocketSupport, Work, WorkerNews,
+    ServerCertificate, ServerConfig, Stall, WebSocketSupport, Work, WorkerEvent,
 };
 use abx_sys::ServerAddress;
 use abx_sys::process::{die_of_crashes, set_name};
@@ -232,16 +232,18 @@ impl Serve {
                 Some(WebSocketName::Echo) => WebSocketSupport::Echo,
                 Some(WebSocketName::All) => WebSocketSupport::EchoAndChat,
             },
-            nagle: match self.no_nodelay {
-                true => Nagle::On,
-                false => Nagle::Off,
+            nagle: if self.no_nodelay {
+                Nagle::On
+            } else {
+                Nagle::Off
             },
             faults: Faults {
                 work: self.work.unwrap_or_default(),
                 delay: self.delay.unwrap_or_default(),
-                frames: match self.split_frames {
-                    true => Frames::Apart,
-                    false => Frames::Whole,
+                frames: if self.split_frames {
+                    Frames::Apart
+                } else {
+                    Frames::Whole
                 },
                 stall: self.stall.map(|(length, period)| Stall { length, period }),
                 fail_percent: self.fail,
@@ -281,8 +283,8 @@ pub fn serve(serve: &Serve) -> Result<End, Failure> {
     let ended = match (serve.worker, serve.workers) {
         (None, Some(workers)) => {
             let _ = set_name(c"abx-supervisor");
-            let news = |news: &WorkerNews| tell(&format!("abx: {news}"));
-            abx_server::supervise(&config, workers, worker_command, on_ready, news)
+            let event = |event: &WorkerEvent| tell(&format!("abx: {event}"));
+            abx_server::supervise(&config, workers, worker_command, on_ready, event)
         }
         (Some(_), _) => {
             let _ = set_name(c"abx-worker");

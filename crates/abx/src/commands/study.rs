@@ -174,7 +174,10 @@ fn show(name: &str) -> Result<End, Failure> {
     }
     text.push_str("\nLoads:\n");
     for load in &file.loads {
-        let mut paths: Vec<&str> = { load.requests.iter().take(PATHS_SHOWN) }
+        let mut paths: Vec<&str> = load
+            .requests
+            .iter()
+            .take(PATHS_SHOWN)
             .map(|request| request.path.as_deref().unwrap_or("/"))
             .collect();
         if load.requests.len() > PATHS_SHOWN {
@@ -337,7 +340,8 @@ fn checked_studies(name: Option<&str>, cache: &Path) -> Result<Vec<CheckedStudy>
     let folders: Vec<PathBuf> = match name {
         Some(path) if is_path(path) => vec![PathBuf::from(path)],
         Some(name) => vec![entry(name)?.unpack(cache).map_err(Failure::usage)?],
-        None => { catalog::entries().iter() }
+        None => catalog::entries()
+            .iter()
             .map(|entry| entry.unpack(cache).map_err(Failure::usage))
             .collect::<Result<_, _>>()?,
     };

@@ -73,9 +73,10 @@ pub fn timer(args: &TimerArgs) -> Result<End, Failure> {
     let record = record.ok_or_else(Failure::interrupted)?;
     let text = abx_report::timer_text(&record, &output::style(&args.output));
     output::print(&text, &record, &args.output)?;
-    Ok(match is_whole {
-        true => End::Done,
-        false => End::Interrupted,
+    Ok(if is_whole {
+        End::Done
+    } else {
+        End::Interrupted
     })
 }
 

@@ -1,6 +1,6 @@
 //! `--expect` and `--fail-if-slower`: what must hold for exit code 0.
 
-use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::expectation::{KnownNames, expectation_results};
 use abx_evidence::{Doubt, Expectation, ExpectationResult, Standing, StudyRecord};
 use abx_lab::Study;
 use abx_stats::stop::blocks_for_verdict;
@@ -107,30 +107,39 @@ pub fn known_of_record(record: &StudyRecord) -> KnownNames {
 
 /// What a record says to all of them.
 pub fn ask(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
-    answers(record, expectations)
+    expectation_results(record, expectations)
 }
 
 /// How a command ends whose record would end it so, were nothing expected.
-pub fn end(answers: &[ExpectationResult], end: End) -> End {
+pub fn end(expectation_results: &[ExpectationResult], end: End) -> End {
     let fails = |one: &ExpectationResult| one.standing == Standing::Fails;
-    let is_open = |one: &ExpectationResult| match one.is_demanded {
-        true => one.standing != Standing::Holds,
-        false => one.standing.is_of_too_little(),
+    let is_open = |one: &ExpectationResult| {
+        if one.is_demanded {
+            one.standing != Standing::Holds
+        } else {
+            one.standing.is_of_too_little()
+        }
     };
     match end {
         End::Interrupted => end,
-        _ if answers.iter().any(fails) => End::Failed,
-        End::Done if answers.iter().any(is_open) => End::NoClaim,
+        _ if expectation_results.iter().any(fails) => End::Failed,
+        End::Done if expectation_results.iter().any(is_open) => End::NoClaim,
         _ => end,
     }
 }
 
 /// What to do about expectations that are unsettled, since the exit code does not say why, or
 /// does not show it at all.
-pub fn remark(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<String> {
-    let is_open = |answer: &&ExpectationResult| matches!(answer.standing, Standing::Unsettled(_));
-    let open: Vec<&ExpectationResult> = answers.iter().filter(is_open).collect();
-    let flags = match open.iter().filter(|answer| answer.is_demanded).count() {
+pub fn remark(record: &StudyRecord, expectation_results: &[ExpectationResult]) -> Option<String> {
+    let is_open = |expectation_result: &&ExpectationResult| {
+        matches!(expectation_result.standing, Standing::Unsettled(_))
+    };
+    let open: Vec<&ExpectationResult> = expectation_results.iter().filter(is_open).collect();
+    let flags = match open
+        .iter()
+        .filter(|expectation_result| expectation_result.is_demanded)
+        .count()
+    {
         _ if open.is_empty() => return None,
         0 => "--fail-if-slower",
         demanded if demanded == open.len() => "--expect",
@@ -138,9 +147,9 @@ pub fn remark(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<Str
     };
     let too_little = open
         .iter()
-        .find(|answer| answer.standing.is_of_too_little());
-    let flag = abx_report::settling_flag(record, answers);
-    let what = match too_little.map(|answer| &answer.standing) {
+        .find(|expectation_result| expectation_result.standing.is_of_too_little());
+    let flag = abx_report::settling_flag(record, expectation_results);
+    let what = match too_little.map(|expectation_result| &expectation_result.standing) {
         Some(Standing::Unsettled(Doubt::FewBlocks(fewest))) => format!(
             "too little was measured to tell who is slower, run at least {fewest} blocks (`{}`)",
             flag.as_deref().unwrap_or("--budget")
@@ -157,7 +166,7 @@ pub fn remark(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<Str
             format!(
                 "not settled in {} of {} comparisons{passes}: {}",
                 open.len(),
-                answers.len(),
+                expectation_results.len(),
                 remedy(&open, flag)
             )
         }
@@ -167,7 +176,10 @@ pub fn remark(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<Str
 
 /// What would settle these.
 fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
-    let are = |doubt| { open.iter() }.all(|answer| answer.standing == Standing::Unsettled(doubt));
+    let are = |doubt| {
+        open.iter()
+            .all(|expectation_result| expectation_result.standing == Standing::Unsettled(doubt))
+    };
     if are(Doubt::NoReference) {
         return "measure both in one study, or keep the ceiling on in both".to_owned();
     }
@@ -178,7 +190,10 @@ fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
     }
     match flag {
         Some(flag) => format!("measure longer (`{flag}`)"),
-        None if open.iter().any(|answer| answer.blocks_more.is_some()) => {
+        None if open
+            .iter()
+            .any(|expectation_result| expectation_result.blocks_more.is_some()) =>
+        {
             "no usual number of blocks settles a ratio so close to its limit, so move the limit \
              away from it"
                 .to_owned()
@@ -191,7 +206,7 @@ fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
 mod tests {
     use super::*;
 
-    fn answer(is_demanded: bool, standing: Standing) -> ExpectationResult {
+    fn expectation_result(is_demanded: bool, standing: Standing) -> ExpectationResult {
         ExpectationResult {
             expected: String::new(),
             is_demanded,
@@ -209,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_code_follows_from_the_answers() {
+    fn the_exit_code_follows_from_the_results() {
         // Method: each standing, demanded or not, beside each end of a record.
         let unsettled = || Standing::Unsettled(Doubt::Straddles);
         let few = || Standing::Unsettled(Doubt::FewBlocks(6));
@@ -230,8 +245,11 @@ mod tests {
         ];
         for (is_demanded, standing, before, expected) in table {
             let said = format!("{is_demanded} {standing:?} {before:?}");
-            let answers = [answer(true, Standing::Holds), answer(is_demanded, standing)];
-            assert_eq!(end(&answers, before), expected, "{said}");
+            let expectation_results = [
+                expectation_result(true, Standing::Holds),
+                expectation_result(is_demanded, standing),
+            ];
+            assert_eq!(end(&expectation_results, before), expected, "{said}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use abx_engine::{LoadGenerator, Stopper};
 use abx_evidence::record::OnLoss;
 use abx_fleet::{
-    Bus, BusError, Fleet, FleetError, FleetNews, FleetPlan, FleetTiming, TellFleet, own_build,
+    Bus, BusError, Fleet, FleetError, FleetEvent, FleetPlan, FleetTiming, TellFleet, own_build,
     random_id,
 };
 use clap::{Args, ValueEnum};
@@ -86,9 +86,9 @@ impl FleetFlags {
         // The agents' own stopper is there when they are.
         let waiting = Stopper::default();
         signals::stop_on_signals(&waiting);
-        let on_news: TellFleet = Arc::new(move |news| told(&news, is_quiet));
+        let on_event: TellFleet = Arc::new(move |event| told(&event, is_quiet));
         let is_stopped = || waiting.is_stopped();
-        match Fleet::assemble(bus, &run, &plan, &is_stopped, &on_news) {
+        match Fleet::assemble(bus, &run, &plan, &is_stopped, &on_event) {
             Ok(fleet) => Ok(Some(Box::new(fleet))),
             Err(FleetError::Interrupted) => Err(Failure::interrupted()),
             Err(error) => Err(Failure::no_claim(error)),
@@ -97,21 +97,21 @@ impl FleetFlags {
 }
 
 /// Tells of agents: who joins is worth a line, who is lost always.
-fn told(news: &FleetNews, is_quiet: bool) {
-    let line = match news {
-        FleetNews::Joined { .. } | FleetNews::Back { .. } if is_quiet => return,
-        FleetNews::Joined { agent } => format!("{agent} joined"),
-        FleetNews::NotWanted { agent, why } => format!("abx: {agent} is not wanted: {why}"),
-        FleetNews::Busy { agent } => {
+fn told(event: &FleetEvent, is_quiet: bool) {
+    let line = match event {
+        FleetEvent::Joined { .. } | FleetEvent::Back { .. } if is_quiet => return,
+        FleetEvent::Joined { agent } => format!("{agent} joined"),
+        FleetEvent::NotWanted { agent, why } => format!("abx: {agent} is not wanted: {why}"),
+        FleetEvent::Busy { agent } => {
             format!("abx: {agent} makes load for another controller, and may be free later")
         }
-        FleetNews::NotSaved { bytes } => format!(
+        FleetEvent::NotSaved { bytes } => format!(
             "abx: agents keep nothing of what they count: what would say of what it is has \
              {bytes} bytes, and the bus takes less (`max_payload` of NATS)"
         ),
-        FleetNews::Silent { agent } => format!("abx: nothing is heard of {agent}"),
-        FleetNews::Back { agent } => format!("{agent} is heard again"),
-        FleetNews::Lost { agent, how } => format!("abx: {agent} was lost: {how}"),
+        FleetEvent::Silent { agent } => format!("abx: nothing is heard of {agent}"),
+        FleetEvent::Back { agent } => format!("{agent} is heard again"),
+        FleetEvent::Lost { agent, how } => format!("abx: {agent} was lost: {how}"),
     };
     tell(&line);
 }

@@ -12,7 +12,7 @@ use abx_lab::{
     ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, Target, TlsSpec,
     WaitChoice, scenario_file, study_file::key_suits,
 };
-use abx_model::load_keys::{ANSWERED, CheckKeys, InFlightKeys, OpeningKeys, SessionKeys, written};
+use abx_model::load_keys::{CheckKeys, InFlightKeys, OpeningKeys, RESPONDED, SessionKeys, written};
 use abx_model::{LoadOptions, TimeText};
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
@@ -220,9 +220,10 @@ impl LoadFlags {
                 window.ok().flatten().unwrap_or(usual.pipeline)
             },
             pacing: self.pacing(),
-            status: match shape.is_websocket() {
-                true => SWITCHED,
-                false => self.expect_status.unwrap_or(usual.status),
+            status: if shape.is_websocket() {
+                SWITCHED
+            } else {
+                self.expect_status.unwrap_or(usual.status)
             },
             body: self.expect_body.clone().unwrap_or(ExpectBody::Same),
             ..usual
@@ -316,7 +317,7 @@ impl LoadFlags {
     /// The first flag that says nothing of loads of this shape, with its key.
     fn misplaced(&self, kind: LoadShape) -> Option<(String, String)> {
         let suits = |(flag, key): &(String, String)| match flag.as_str() {
-            "--connection-stages" => ANSWERED.contains(&kind),
+            "--connection-stages" => RESPONDED.contains(&kind),
             _ => key_suits(kind, key),
         };
         self.given().find(|flag| !suits(flag))
@@ -392,7 +393,9 @@ impl LoadFlags {
         ];
         let others = self.requests.given().into_iter().chain(self.replay.given());
         let others = others.chain(self.tls.given()).chain(self.shape.given());
-        let spelt_otherwise = { own.into_iter().chain(others) }
+        let spelt_otherwise = own
+            .into_iter()
+            .chain(others)
             .filter(|(is_given, ..)| *is_given)
             .map(|(_, flag, key)| (flag.to_owned(), key.to_owned()));
         let keys = written(&self.sessions).chain(written(&self.in_flight));

@@ -78,13 +78,14 @@ pub struct MeasuredFormatFlags {
 
 /// Reads the name of a record's file, and not a request's body.
 fn record_file(text: &str) -> Result<String, String> {
-    match text.trim_start().starts_with(['{', '[']) {
-        true => Err(
+    if text.trim_start().starts_with(['{', '[']) {
+        Err(
             "--json saves the record to a file, and this is a body of JSON: send it by -b, with -H \
              'Content-Type: application/json'"
                 .to_owned(),
-        ),
-        false => Ok(text.to_owned()),
+        )
+    } else {
+        Ok(text.to_owned())
     }
 }
 
@@ -189,7 +190,10 @@ impl<'a> Outputs<'a> {
     fn places(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
         let record = self.flags.json.as_deref();
         let record = record.map(|place| ("--json", place));
-        let measured = { self.measured.into_iter() }.flat_map(MeasuredFormatFlags::given);
+        let measured = self
+            .measured
+            .into_iter()
+            .flat_map(MeasuredFormatFlags::given);
         let study = self.study.into_iter().flat_map(StudyFormatFlags::given);
         let shared = record.into_iter().chain(self.formats.given());
         shared.chain(measured).chain(study)
@@ -201,9 +205,9 @@ impl<'a> Outputs<'a> {
         &self,
         report: &str,
         record: &StudyRecord,
-        answers: &[ExpectationResult],
+        responses: &[ExpectationResult],
     ) -> Result<(), Failure> {
-        self.write(report, Exported::Study(record, answers))
+        self.write(report, Exported::Study(record, responses))
     }
 
     /// Prints a run, which is this study of one subject, and writes everything that was asked
@@ -212,9 +216,9 @@ impl<'a> Outputs<'a> {
         &self,
         report: &str,
         record: &RunRecord,
-        (study, answers): (&StudyRecord, &[ExpectationResult]),
+        (study, responses): (&StudyRecord, &[ExpectationResult]),
     ) -> Result<(), Failure> {
-        self.write(report, Exported::Run(record, study, answers))
+        self.write(report, Exported::Run(record, study, responses))
     }
 
     /// Prints the report of a scenario, which has two formats.
@@ -354,7 +358,7 @@ fn given<'a, const N: usize>(
 /// `out.hgrm` becomes `out.SUBJECT.LOAD.hgrm`.
 fn with_names(place: &str, names: &[String; 2]) -> String {
     let is_unsafe = |letter: char| letter == '/' || letter.is_control();
-    let names = { names.each_ref() }.map(|name| name.replace(is_unsafe, "_"));
+    let names = names.each_ref().map(|name| name.replace(is_unsafe, "_"));
     let names = names.join(".");
     let path = PathBuf::from(place);
     let last = path.extension().map(|last| last.to_string_lossy());
@@ -407,9 +411,10 @@ fn write(report: &str, documents: &[Document], flags: &OutputFlags) -> Vec<Strin
 }
 
 fn conclude(wrong: Vec<String>) -> Result<(), Failure> {
-    match wrong.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::no_claim(wrong.join("\nabx: "))),
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::no_claim(wrong.join("\nabx: ")))
     }
 }
 
@@ -506,7 +511,8 @@ mod tests {
                 junit: file(),
             },
         };
-        let mut flags: Vec<&str> = { formats.given() }
+        let mut flags: Vec<&str> = formats
+            .given()
             .chain(study.given())
             .chain(study.measured.given())
             .map(|(flag, _)| flag)

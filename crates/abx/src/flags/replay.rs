@@ -61,7 +61,9 @@ impl ReplayFlags {
             None | Some(ReplayMethodsName::Safe) => ReplayedMethods::Safe,
             Some(ReplayMethodsName::All) => ReplayedMethods::All,
         };
-        let path = { file.to_str() }.map_or(file.as_path(), |file| Path::new(input(file)));
+        let path = file
+            .to_str()
+            .map_or(file.as_path(), |file| Path::new(input(file)));
         let opened = open_input(path).map_err(|error| failed(error.into()))?;
         let speed = self.speed.unwrap_or(ReplaySpeed::RECORDED);
         let log = AccessLog::read(opened, methods).and_then(|log| log.replayed(speed));

@@ -89,9 +89,10 @@ impl RequestFlags {
         let requests = requests.map(|request| request.with_placeholders(&mut files));
         let requests: Vec<RequestSpec> =
             requests.collect::<Result<_, _>>().map_err(Failure::usage)?;
-        match !may_vary && requests.iter().any(RequestSpec::has_placeholders) {
-            true => Err(Failure::usage(RequestPlaceholderError::WebSocket)),
-            false => Ok(requests),
+        if !may_vary && requests.iter().any(RequestSpec::has_placeholders) {
+            Err(Failure::usage(RequestPlaceholderError::WebSocket))
+        } else {
+            Ok(requests)
         }
     }
 
@@ -105,9 +106,7 @@ impl RequestFlags {
         let listed = match (&self.urls, &self.paths[..]) {
             (Some(file), _) => read_list(file, server)?,
             (None, []) => vec![(server.map(|server| server.path.clone()), 1)],
-            (None, paths) => { paths.iter() }
-                .map(|path| (Some(path.clone()), 1))
-                .collect(),
+            (None, paths) => paths.iter().map(|path| (Some(path.clone()), 1)).collect(),
         };
         let all = listed.len() * self.count.unwrap_or(1) as usize;
         if all > REQUESTS_MAX as usize {
@@ -268,12 +267,13 @@ fn read_file_or(flag: &str, word: &str) -> Result<Vec<u8>, Failure> {
 /// What `{line:FILE}` takes its lines from.
 fn read_lines(file: &str) -> io::Result<String> {
     let text = read_text(Path::new(input(file)), LINES_BYTES_MAX)?;
-    match text.len() > LINES_BYTES_MAX {
-        true => Err(io::Error::other(format!(
+    if text.len() > LINES_BYTES_MAX {
+        Err(io::Error::other(format!(
             "it is longer than {} MiB",
             LINES_BYTES_MAX >> 20
-        ))),
-        false => Ok(text),
+        )))
+    } else {
+        Ok(text)
     }
 }
 
@@ -320,7 +320,8 @@ fn read_list(file: &Path, server: Option<&Target>) -> Result<Vec<(Option<String>
     })?;
     let listed = listed_paths(&text, server)
         .map_err(|error| Failure::usage(format!("--urls: {shown}: {error}")))?;
-    Ok({ listed.into_iter() }
+    Ok(listed
+        .into_iter()
         .map(|(path, weight)| (Some(path), weight))
         .collect())
 }

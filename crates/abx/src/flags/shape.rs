@@ -80,16 +80,17 @@ impl ShapeFlags {
             [] => &[MESSAGE_BYTES],
             some => some,
         };
-        if let Some(short) = { lengths.iter() }.find(|one| !is_long_enough(kind, **one)) {
+        if let Some(short) = lengths.iter().find(|one| !is_long_enough(kind, **one)) {
             return Err(Failure::usage(format!(
                 "--message-bytes {short}: a broadcast message carries a number, so give at least \
                  {BROADCAST_BYTES_MIN}"
             )));
         }
         let shape = |bytes: &u32| {
-            let message = match self.binary {
-                true => Message::binary(*bytes),
-                false => Message::text(*bytes),
+            let message = if self.binary {
+                Message::binary(*bytes)
+            } else {
+                Message::text(*bytes)
             };
             Shape::of(kind, message, Nanos::from(hold).0)
         };

@@ -90,7 +90,9 @@ pub fn rates(text: &str) -> Result<RateList, String> {
     }
     let rate = |text: &str| {
         let given = text.trim();
-        let number = { given.strip_suffix("/s") }.or_else(|| given.strip_suffix("/1s"));
+        let number = given
+            .strip_suffix("/s")
+            .or_else(|| given.strip_suffix("/1s"));
         let text = &*in_digits(number.unwrap_or(given));
         if text.contains('/') {
             return Err(format!(
@@ -117,12 +119,13 @@ pub fn percent(text: &str) -> Result<f64, String> {
 /// Reads path and query of a request.
 pub fn path(text: &str) -> Result<String, String> {
     let path = units::percent_encoded(text);
-    match units::is_url_path(&path) {
-        true => Ok(path),
-        false => Err(format!(
+    if units::is_url_path(&path) {
+        Ok(path)
+    } else {
+        Err(format!(
             "`{text}` is not a path: a path begins with /, has no #, and encodes spaces and control \
              characters as %XX"
-        )),
+        ))
     }
 }
 

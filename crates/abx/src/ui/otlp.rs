@@ -9,8 +9,8 @@ use serde_json::Value;
 
 /// How long a collector may take to connect, to read or to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// More of an answer is of no use to anybody.
-const ANSWER_BYTES_MAX: u64 = 64 * 1024;
+/// More of a response is of no use to anybody.
+const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Reads the URL of a collector. Without a path it is the usual one.
 pub fn collector(url: &str) -> Result<Target, String> {
@@ -19,22 +19,23 @@ pub fn collector(url: &str) -> Result<Target, String> {
         return Err(format!("`{url}`: collectors take metrics by http://"));
     }
     let base = target.path.trim_end_matches('/');
-    let path = match base.ends_with(PATH) {
-        true => base.to_owned(),
-        false => format!("{base}{PATH}"),
+    let path = if base.ends_with(PATH) {
+        base.to_owned()
+    } else {
+        format!("{base}{PATH}")
     };
     Ok(Target { path, ..target })
 }
 
 /// Posts a body of JSON; the error says what came instead of a yes.
 pub fn post(collector: &Target, body: &str) -> Result<(), String> {
-    let answer = exchange(collector, body).map_err(|error| match error.kind() {
+    let response = exchange(collector, body).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             format!("no answer in {} s", PATIENCE.as_secs())
         }
         _ => error.to_string(),
     })?;
-    let (head, content) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let (head, content) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
     let first = head.lines().next().unwrap_or_default();
     let mut words = first.split_whitespace();
     let is_http = words.next().is_some_and(|word| word.starts_with("HTTP/1."));
@@ -60,13 +61,13 @@ fn exchange(collector: &Target, body: &str) -> io::Result<String> {
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())?;
-    let mut answer = Vec::new();
-    let mut rest = stream.take(ANSWER_BYTES_MAX);
-    let read = rest.read_to_end(&mut answer);
-    // Some close roughly after a whole answer.
+    let mut response = Vec::new();
+    let mut rest = stream.take(RESPONSE_BYTES_MAX);
+    let read = rest.read_to_end(&mut response);
+    // Some close roughly after a whole response.
     match read {
-        Err(error) if answer.is_empty() => Err(error),
-        _ => Ok(String::from_utf8_lossy(&answer).into_owned()),
+        Err(error) if response.is_empty() => Err(error),
+        _ => Ok(String::from_utf8_lossy(&response).into_owned()),
     }
 }
 
@@ -74,8 +75,8 @@ fn exchange(collector: &Target, body: &str) -> io::Result<String> {
 fn rejected(content: &str) -> Result<(), String> {
     let start = content.find('{').unwrap_or(content.len());
     let end = content.rfind('}').map_or(start, |end| end + 1);
-    let answer: Value = serde_json::from_str(&content[start..end]).unwrap_or_default();
-    let partial = &answer["partialSuccess"];
+    let response: Value = serde_json::from_str(&content[start..end]).unwrap_or_default();
+    let partial = &response["partialSuccess"];
     let count = &partial["rejectedDataPoints"];
     let count = count.as_u64().or_else(|| count.as_str()?.parse().ok());
     match count {
@@ -94,9 +95,12 @@ fn rejected(content: &str) -> Result<(), String> {
 fn harmless(text: &str) -> String {
     let letters = text.chars().take(200);
     letters
-        .map(|letter| match letter.is_control() {
-            true => char::REPLACEMENT_CHARACTER,
-            false => letter,
+        .map(|letter| {
+            if letter.is_control() {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                letter
+            }
         })
         .collect()
 }

@@ -302,7 +302,7 @@ fn the_study_of_application_servers_is_conducted() {
 
 #[test]
 fn the_study_of_many_servers_is_conducted() {
-    // Method: the tiny form over a subject of each kind; every answer is right, and the
+    // Method: the tiny form over a subject of each kind; every response is right, and the
     // bodies that differ are named where they do, in the load of the original.
     let record = HTTP_SERVERS.json();
     HTTP_SERVERS.expect_measured(&record);
@@ -316,7 +316,7 @@ fn the_study_of_many_servers_is_conducted() {
 }
 
 #[test]
-fn every_subject_that_packages_give_starts_and_answers_rightly() {
+fn every_subject_that_packages_give_starts_and_responds_correctly() {
     // Method: what is had from npm and pypi is had by a run, and what is built by
     // others; then all of the catalog is checked. Only what nobody can bring from a
     // registry is skipped, and only what is too large for them may be missing.
@@ -359,7 +359,7 @@ fn every_subject_that_packages_give_starts_and_answers_rightly() {
 
 #[test]
 fn the_study_of_files_is_conducted() {
-    // Method: the tiny form over a subject of each kind; every answer is right.
+    // Method: the tiny form over a subject of each kind; every response is right.
     let some = "lighttpd-poll-writev,nginx-read-aio-cache,apache-sendfile,abx-read";
     conduct(
         "static-files",
@@ -406,8 +406,8 @@ fn the_study_of_tls_is_conducted() {
         &["handshakes", "resumed", "small", "few", "bulk"],
     );
     let agreed = |subject: &str| {
-        let answer = &record["loads"][0]["answers"][subject][0];
-        answer["tls"]["version"].as_str().map(str::to_owned)
+        let response = &record["loads"][0]["answers"][subject][0];
+        response["tls"]["version"].as_str().map(str::to_owned)
     };
     assert_eq!(agreed("nginx-http"), None);
     for (subject, protocol) in [
@@ -415,8 +415,8 @@ fn the_study_of_tls_is_conducted() {
         ("nginx-h2", "h2".into()),
         ("lighttpd-h2", "h2".into()),
     ] {
-        let answer = &record["loads"][0]["answers"][subject][0];
-        assert_eq!(answer["tls"]["protocol"], protocol, "{subject}");
+        let response = &record["loads"][0]["answers"][subject][0];
+        assert_eq!(response["tls"]["protocol"], protocol, "{subject}");
     }
     for (subject, version) in [
         ("nginx-tls13", "TLSv1.3"),

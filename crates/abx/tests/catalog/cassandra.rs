@@ -150,13 +150,13 @@ fn hold(name: &str, extension: &Path, version: &Version, calls: u32) {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut answer = tests.stdin.take().unwrap();
+    let mut response = tests.stdin.take().unwrap();
     let mut said = Vec::new();
     for line in BufReader::new(tests.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
         if line == "restart" {
             node.restart();
-            writeln!(answer, "done").unwrap();
+            writeln!(response, "done").unwrap();
         }
         said.push(line);
     }
@@ -179,7 +179,7 @@ fn build() -> PathBuf {
     };
     cached(|folder| {
         let is_built = folder.join("modules/kassandra.so").exists();
-        is_built && { sources.iter() }.all(|source| is_made_of(folder, source))
+        is_built && sources.iter().all(|source| is_made_of(folder, source))
     })
 }
 

@@ -54,9 +54,10 @@ fn masked(line: &str) -> String {
             &rest[..begin]
         };
         mask.push_str(before);
-        match is_row {
-            true => mask.push_str(&format!("#{}", line.len() - rest.len() + end)),
-            false => mask.push('#'),
+        if is_row {
+            mask.push_str(&format!("#{}", line.len() - rest.len() + end))
+        } else {
+            mask.push('#')
         }
         rest = &rest[end..];
     }
@@ -256,9 +257,12 @@ fn failures_have_the_systems_lines_and_codes() {
     let lines = |ended: &Ended| -> Vec<String> {
         let counted = ["Failed", "   (", "Total transferred", "HTML transferred"];
         let is_counted = |line: &str| counted.iter().any(|word| line.starts_with(word));
-        let label = |line: String| match is_counted(&line) {
-            true => line.split(':').next().unwrap().to_owned(),
-            false => line,
+        let label = |line: String| {
+            if is_counted(&line) {
+                line.split(':').next().unwrap().to_owned()
+            } else {
+                line
+            }
         };
         structure(&ended.stdout).into_iter().map(label).collect()
     };

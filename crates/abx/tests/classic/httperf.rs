@@ -86,9 +86,9 @@ pub(super) fn assert_alike(home: &Home, words: &[&str]) -> Ended {
     own
 }
 
-/// A server of the test's own that gives one answer to each request, and says what becomes of
+/// A server of the test's own that gives one response to each request, and says what becomes of
 /// the connection behind it.
-pub(super) struct Answering {
+pub(super) struct Responding {
     pub(super) port: String,
     is_over: Arc<AtomicBool>,
     /// How connections ended that the client was to end: orderly, or with an error.
@@ -96,8 +96,8 @@ pub(super) struct Answering {
     acceptor: Option<JoinHandle<()>>,
 }
 
-impl Answering {
-    pub(super) fn start(answer: &'static str, closes: bool) -> Answering {
+impl Responding {
+    pub(super) fn start(response: &'static str, closes: bool) -> Responding {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port().to_string();
         let is_over = Arc::new(AtomicBool::new(false));
@@ -110,11 +110,11 @@ impl Answering {
                     return;
                 }
                 // One at a time: so do the loads here.
-                let end = stream.and_then(|stream| serve(stream, answer, closes));
+                let end = stream.and_then(|stream| serve(stream, response, closes));
                 told.lock().unwrap().push(end);
             }
         });
-        Answering {
+        Responding {
             port,
             is_over,
             ends,
@@ -124,14 +124,14 @@ impl Answering {
 }
 
 /// Answers until the client leaves.
-fn serve(mut stream: TcpStream, answer: &str, closes: bool) -> std::io::Result<()> {
+fn serve(mut stream: TcpStream, response: &str, closes: bool) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut asked = Vec::new();
     let mut buffer = [0; 4096];
     loop {
         while let Some(end) = asked.windows(4).position(|four| four == b"\r\n\r\n") {
             asked.drain(..end + 4);
-            stream.write_all(answer.as_bytes())?;
+            stream.write_all(response.as_bytes())?;
             if closes {
                 return stream.shutdown(Shutdown::Both);
             }
@@ -143,7 +143,7 @@ fn serve(mut stream: TcpStream, answer: &str, closes: bool) -> std::io::Result<(
     }
 }
 
-impl Drop for Answering {
+impl Drop for Responding {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
         // Only a connection wakes the acceptor.
@@ -189,7 +189,7 @@ fn reports_are_those_of_httperf_line_by_line() {
 
 #[test]
 fn what_fails_is_counted_as_httperf_counts_it() {
-    // Method: servers that close behind an answer, in the middle of one or before it, that
+    // Method: servers that close behind a response, in the middle of one or before it, that
     // send chunks and errors, that never answer, and none at all.
     let home = Home::new();
     let alike_at = |host: &str, port: &str, load: &str| {
@@ -198,7 +198,7 @@ fn what_fails_is_counted_as_httperf_counts_it() {
         assert_alike(&home, &words)
     };
     let alike = |port: &str, load: &str| alike_at("127.0.0.1", port, load);
-    for (answer, closes) in [
+    for (response, closes) in [
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
             true,
@@ -223,11 +223,11 @@ fn what_fails_is_counted_as_httperf_counts_it() {
         ),
         ("HTTP/1.1 304 Not Modified\r\n\r\n", false),
     ] {
-        let server = Answering::start(answer, closes);
+        let server = Responding::start(response, closes);
         alike(&server.port, "--num-conns 4 --num-calls 3");
         alike(&server.port, "--num-conns 4 --num-calls 1");
     }
-    let server = Answering::start("HTTP/1.1 500 No\r\nContent-Length: 9\r\n\r\nno", true);
+    let server = Responding::start("HTTP/1.1 500 No\r\nContent-Length: 9\r\n\r\nno", true);
     let own = alike(&server.port, "--num-conns 3");
     own.expect(0, &["cut off: 3", "among the replies: 3 of 3"]);
     drop(server);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use abx_sys::process::Signal;
 
-use crate::classic::httperf::{Answering, assert_alike, both};
+use crate::classic::httperf::{Responding, assert_alike, both};
 use crate::protocols::tls::{HELLO, Nginx};
 use crate::support::{ABX, Home, Server, send, wait_for};
 
@@ -16,13 +16,13 @@ fn connections_are_reset_when_they_are_to_be() {
     // Method: how a server of our own sees connections end, of both tools and with and without
     // the option; sessions too.
     let home = Home::new();
-    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     for load in ["--num-conns=3 --num-calls=2", "--wsess=3,2,0.01"] {
         for (flag, expected) in [
             ("", None),
             ("--close-with-reset", Some(ErrorKind::ConnectionReset)),
         ] {
-            let server = Answering::start(answer, false);
+            let server = Responding::start(response, false);
             let to = ["--server", "127.0.0.1", "--port", &server.port];
             let words = to
                 .into_iter()

@@ -1,6 +1,6 @@
 //! The sessions of `abx httperf` beside those of the system's httperf, over the same servers.
 
-use crate::classic::httperf::{Answering, assert_alike, both, shape};
+use crate::classic::httperf::{Responding, assert_alike, both, shape};
 use crate::support::{Ended, Home, Server};
 
 /// What both print for the same words, at a port of this machine; lines and counts are alike.
@@ -45,7 +45,7 @@ fn requests_of_sessions_are_those_of_httperf() {
     // Method: contents in each form, and a server that gives a cookie; both print all that
     // they send.
     let home = Home::new();
-    let server = Answering::start(
+    let server = Responding::start(
         "HTTP/1.1 200 OK\r\nSet-Cookie: id=7; path=/\r\nContent-Length: 2\r\n\r\nok",
         false,
     );
@@ -90,11 +90,11 @@ fn but_request_size(ended: &Ended) -> Vec<String> {
 
 #[test]
 fn sessions_fail_as_those_of_httperf_do() {
-    // Method: servers that close behind an answer and before one, that answer with a status
+    // Method: servers that close behind a response and before one, that answer with a status
     // that fails sessions, that never answer, and none at all.
     let home = Home::new();
     let kept = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-    let server = Answering::start(kept, true);
+    let server = Responding::start(kept, true);
     let words = [
         "--server",
         "127.0.0.1",
@@ -105,10 +105,10 @@ fn sessions_fail_as_those_of_httperf_do() {
     let (foreign, own) = both(&home, &words);
     assert_eq!(but_request_size(&own), but_request_size(&foreign));
     assert!(own.stdout.contains("requests 10 replies 6 "), "{own:#?}");
-    let server = Answering::start("", true);
+    let server = Responding::start("", true);
     let own = alike_at(&home, &server.port, "--wsess=2,3,0.05");
     own.expect(0, &["sessions that failed: 2 of 2;"]);
-    let server = Answering::start("HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno", false);
+    let server = Responding::start("HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno", false);
     let own = alike_at(&home, &server.port, "--wsess=2,3,0.01 --failure-status=404");
     own.expect(0, &["sessions that failed: 2 of 2;"]);
     alike_at(&home, &server.port, "--wsess=2,3,0.01").expect(0, &[]);

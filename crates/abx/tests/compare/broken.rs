@@ -33,9 +33,10 @@ fn compare(home: &Home, fault: &str, more: &[&str]) -> Ended {
 fn first_sentence(ended: &Ended) -> String {
     let report = ended.stdout.split("\n\n").next().unwrap_or_default();
     let why = ended.stderr.lines().find(|line| line.starts_with("abx: "));
-    let text = match report.is_empty() {
-        true => why.unwrap_or_default(),
-        false => report,
+    let text = if report.is_empty() {
+        why.unwrap_or_default()
+    } else {
+        report
     };
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -46,8 +47,8 @@ const BRIEF: [&str; 8] = [
 
 #[test]
 fn who_breaks_is_named_and_the_other_is_measured() {
-    // Method: faults that differ most, each behind some right answers to a load: silence of
-    // some, silence of all, half an answer, a server that comes and goes, wrong answers.
+    // Method: faults that differ most, each behind some correct responses to a load: silence of
+    // some, silence of all, half a response, a server that comes and goes, wrong responses.
     // Some silence is suffered for 5 s in all, which are three timeouts here: the pilot or
     // a block ends with the third.
     for (fault, timeout, said) in [
@@ -74,7 +75,8 @@ fn who_breaks_is_named_and_the_other_is_measured() {
             "{fault}: {ended:#?}"
         );
         let record: Value = crate::support::read_json(&home.join("study.json"));
-        let right = { outcomes(&record, "good").into_iter() }
+        let right = outcomes(&record, "good")
+            .into_iter()
             .find_map(|(name, count)| (name == "ok").then_some(count));
         assert!(right > Some(0), "{fault}: {ended:#?}");
     }

@@ -75,9 +75,10 @@ fn a_generator_at_its_limit_makes_no_claim_of_throughput() {
     let (ended, record) = in_five_looks(|| {
         let ended = Home::new().run_abx(&[&usual[..], &more].concat());
         let record = ended.json();
-        match is_of_the_generator(&record) {
-            true => Ok((ended, record)),
-            false => Err(record["validity"].to_string()),
+        if is_of_the_generator(&record) {
+            Ok((ended, record))
+        } else {
+            Err(record["validity"].to_string())
         }
     });
     ended.expect(0, &[]);
@@ -188,9 +189,9 @@ fn what_may_disturb_is_read_for_every_slice_and_load() {
             number(&side["strain"][key]);
         }
     }
-    for canary in block["canaries"].as_array().unwrap() {
-        assert!(canary["before_ns"].as_u64() > Some(0), "{canary}");
-        assert!(canary["after_ns"].as_u64() > Some(0), "{canary}");
+    for calibration in block["canaries"].as_array().unwrap() {
+        assert!(calibration["before_ns"].as_u64() > Some(0), "{calibration}");
+        assert!(calibration["after_ns"].as_u64() > Some(0), "{calibration}");
     }
     let summary = &record["conclusions"]["summaries"][0];
     assert!(summary["bytes_per_request"].as_f64() > Some(0.0));

@@ -15,7 +15,7 @@ fn record(home: &Home, study: Measured) -> String {
 #[test]
 fn the_exit_code_says_whether_what_was_expected_holds() {
     // Method: a record in which `new` serves 1.1 times what `old` does, asked
-    // in each way; the report begins with the answer.
+    // in each way; the report begins with the response.
     let home = Home::new();
     let path = record(&home, pair());
     let cases: &[(&[&str], i32, &str)] = &[
@@ -92,9 +92,10 @@ fn a_study_ends_as_soon_as_its_limit_is_settled() {
         let home = Home::new();
         let ended = home.run_abx(&compare);
         let record = home.record();
-        match record["validity"]["status"] == "invalid" {
-            true => Err(ended.stdout),
-            false => Ok((record, ended)),
+        if record["validity"]["status"] == "invalid" {
+            Err(ended.stdout)
+        } else {
+            Ok((record, ended))
         }
     });
     ended.expect(0, &[]);
@@ -136,7 +137,7 @@ fn an_invalid_comparison_is_no_pass() {
             (abx_evidence::Outcome::Ok, slice.ok - wrong),
             (abx_evidence::Outcome::WrongStatus, wrong),
         ];
-        abx_fixtures::answer(slice, &counts);
+        abx_fixtures::response(slice, &counts);
     });
     let path = record(&home, bad);
     for arguments in [["--fail-if-slower", "3%"], ["--expect", "new >= old"]] {
@@ -205,9 +206,10 @@ fn a_comparison_ends_as_its_record_does() {
     let (home, ended) = in_five_looks(|| {
         let home = Home::new();
         let ended = home.run_abx(&compare);
-        match home.record()["validity"]["status"] == "invalid" {
-            true => Err(ended.stdout),
-            false => Ok((home, ended)),
+        if home.record()["validity"]["status"] == "invalid" {
+            Err(ended.stdout)
+        } else {
+            Ok((home, ended))
         }
     });
     let warned = "--blocks 1 cannot tell who is slower";
@@ -259,9 +261,9 @@ fn the_page_about_ci_names_every_metric() {
 }
 
 #[test]
-fn a_load_whose_limit_was_the_generator_is_answered_by_processor_time() {
+fn a_load_whose_limit_was_the_generator_is_decided_by_processor_time() {
     // Method: the measured record of event servers, of which nginx needs less than
-    // libevent for each answer of the original's load and neither is known to be faster: by
+    // libevent for each response of the original's load and neither is known to be faster: by
     // that metric, by none, as a regression, and in the record that is printed.
     let record = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -288,7 +290,8 @@ fn a_load_whose_limit_was_the_generator_is_answered_by_processor_time() {
     let printed = asked(&["--json", "-"]).json();
     let all = printed["comparisons"].as_array().unwrap().iter();
     let one = all.filter(|one| one["load"] == "original" && one["subject"] == "nginx");
-    let primary: Vec<_> = { one.filter(|one| one["role"] == "primary") }
+    let primary: Vec<_> = one
+        .filter(|one| one["role"] == "primary")
         .map(|one| (&one["metric"], &one["verdict"]))
         .collect();
     assert_eq!(primary, [(&"server_cpu".into(), &"less".into())]);
@@ -306,7 +309,7 @@ fn a_report_ends_with_3_only_if_nothing_that_was_asked_for_is_decided() {
     let ended = home.run_abx(&["report", record, "--quiet"]);
     assert!(ended.stdout.contains("7 invalid"), "{}", ended.stdout);
     assert_eq!(ended.expect(0, &[]).stderr, "");
-    // The reason of an answer that is not settled is the answer, not another pair's finding.
+    // The reason of a response that is not settled is the response, not another pair's finding.
     let wish = "server_cpu: node < libevent-2 @ fresh-c5000";
     let ended = home.run_abx(&["report", record, "--quiet", "--expect", wish]);
     let ended = ended.expect(3, &["no claim is possible (exit code 3): expected", wish]);

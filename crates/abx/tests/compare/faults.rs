@@ -18,7 +18,7 @@ const FAULTS: [(&str, &str); 4] = [
     ("--close-early", "early_close"),
 ];
 
-/// How often a faulty server is started anew until its first answers are right.
+/// How often a faulty server is started anew until its first responses are right.
 const SEEDS: u32 = 50;
 
 /// Repeats with other faults until the ones before the load were none: `ended`
@@ -41,7 +41,7 @@ fn past_verification(fault: &str, mut ended: impl FnMut(&str) -> Ended) -> (Ende
 
 #[test]
 fn a_subject_that_fails_is_never_judged() {
-    // Method: each fault in a tenth of one subject's answers, in one block.
+    // Method: each fault in a tenth of one subject's responses, in one block.
     for (fault, outcome) in FAULTS {
         let (ended, record) = past_verification(fault, |words| {
             let home = Home::new();
@@ -94,7 +94,7 @@ fn a_subject_that_fails_is_never_judged() {
 
 #[test]
 fn a_run_against_a_failing_server_makes_no_claim() {
-    // Method: each fault in a tenth of the answers to 2,000 requests.
+    // Method: each fault in a tenth of the responses to 2,000 requests.
     for (fault, outcome) in FAULTS {
         let (_, record) = past_verification(fault, |words| {
             let home = Home::new();
@@ -129,14 +129,14 @@ fn where_any_body_will_do_none_is_wrong() {
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 /// The URL of a server that reads one request after the other and does with each what
-/// `answer` says, given its number on the connection, for as long as that is true.
-fn peer(answer: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static) -> String {
+/// `response` says, given its number on the connection, for as long as that is true.
+fn peer(response: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let answer = std::sync::Arc::new(answer);
+    let response = std::sync::Arc::new(response);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let answer = std::sync::Arc::clone(&answer);
+            let response = std::sync::Arc::clone(&response);
             std::thread::spawn(move || {
                 let mut stream = stream;
                 let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
@@ -145,7 +145,7 @@ fn peer(answer: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static) 
                     .by_ref()
                     .map_while(Result::ok)
                     .any(|line| line.is_empty())
-                    && answer(&mut stream, number)
+                    && response(&mut stream, number)
                 {
                     number += 1;
                 }
@@ -223,8 +223,8 @@ fn a_head_that_is_too_large_under_load_has_a_name() {
     // Method: right responses to the probes; under load, each has 257 fields.
     let url = peer(|stream, number| {
         let fields = "X: y\r\n".repeat(if number == 0 { 0 } else { 256 });
-        let answer = HELLO.replace("\r\n\r\n", &format!("\r\n{fields}\r\n"));
-        stream.write_all(answer.as_bytes()).is_ok()
+        let response = HELLO.replace("\r\n\r\n", &format!("\r\n{fields}\r\n"));
+        stream.write_all(response.as_bytes()).is_ok()
     });
     let (outcomes, _) = run_at(&url, &["-n", "100", "-c", "1"]);
     assert_eq!(outcomes, json!({ "ok": 50, "head_too_large": 50 }));
@@ -270,8 +270,8 @@ fn a_wrong_status_is_told_with_what_it_means() {
         (not_allowed, ["GET there, but POST", "-m"]),
         ("500 Internal Server Error", ["failed to answer", "log"]),
     ] {
-        let answer = format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\n\r\n");
-        let url = peer(move |stream, _| stream.write_all(answer.as_bytes()).is_ok());
+        let response = format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\n\r\n");
+        let url = peer(move |stream, _| stream.write_all(response.as_bytes()).is_ok());
         let ended = home.run_abx(&["run", &url, "-n", "9"]);
         assert!(!ended.stderr.contains("--expect-status"), "{ended:#?}");
         ended.expect(2, &words);
@@ -343,9 +343,10 @@ fn a_response_whose_second_write_waits_for_an_acknowledgement_is_noted() {
             .iter()
             .filter_map(|one| one["subject"].as_str())
             .collect();
-        match about == ["two"] {
-            true => Ok(()),
-            false => Err(format!("{noted:?}")),
+        if about == ["two"] {
+            Ok(())
+        } else {
+            Err(format!("{noted:?}"))
         }
     });
 }

@@ -86,10 +86,10 @@ fn agrees_with_log(home: &Home, slice: &Value) {
     let struck = usize::try_from(struck_ns / bucket_ns).unwrap();
     let after = |what| counts(slice, what)[struck..].iter().sum::<u64>() as i64;
     let [sent, lost] = [after("due"), after("failed")];
-    let answered = answered_after(home, slice).len() as i64;
+    let responded = responded_after(home, slice).len() as i64;
     assert!(
-        (sent - answered - lost).abs() <= UNCERTAIN,
-        "{lost} lost of {sent}, and {answered} answered: {slice}"
+        (sent - responded - lost).abs() <= UNCERTAIN,
+        "{lost} lost of {sent}, and {responded} answered: {slice}"
     );
 }
 
@@ -101,11 +101,11 @@ fn gap_s(home: &Home, slice: &Value) -> f64 {
 }
 
 /// When the workers that followed the struck one have answered.
-fn answered_after(home: &Home, slice: &Value) -> Vec<u64> {
+fn responded_after(home: &Home, slice: &Value) -> Vec<u64> {
     around_end(home, slice).1
 }
 
-/// The last answer of the struck worker, and those of the same server after it.
+/// The last response of the struck worker, and those of the same server after it.
 fn around_end(home: &Home, slice: &Value) -> (u64, Vec<u64>) {
     let struck = slice["struck"][0]["process_id"]
         .as_u64()
@@ -117,8 +117,12 @@ fn around_end(home: &Home, slice: &Value) -> (u64, Vec<u64>) {
         let name = entry.file_name().into_string().unwrap();
         let (supervisor, worker) = name.split_once('-').unwrap();
         let text = fs::read_to_string(entry.path()).unwrap();
-        let answered = text.lines().map(|line| line.parse().unwrap());
-        times.push((supervisor.to_owned(), worker.to_owned(), answered.collect()));
+        let responded = text.lines().map(|line| line.parse().unwrap());
+        times.push((
+            supervisor.to_owned(),
+            worker.to_owned(),
+            responded.collect(),
+        ));
     }
     let (supervisor, _, before) = times.iter().find(|one| one.1 == struck).unwrap();
     let last = *before.last().unwrap();
@@ -236,9 +240,10 @@ fn each_fault_is_done_to_those_who_can_have_it() {
     // The same for a fault that came when the slice was nearly over.
     let record = in_five_looks(|| {
         let record = conduct(&home, &text, "1").json();
-        match has_late(&record) {
-            true => Err(format!("{}", record["validity"])),
-            false => Ok(record),
+        if has_late(&record) {
+            Err(format!("{}", record["validity"]))
+        } else {
+            Ok(record)
         }
     });
     let only = |fault: &str, subject: &str| slices(&record, fault, subject)[0].clone();

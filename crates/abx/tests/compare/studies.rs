@@ -179,7 +179,7 @@ name = "fresh""#
 #[test]
 fn the_studies_of_this_repository_are_conducted() {
     // Method: both in a short form, from their folders; every row is there, and
-    // every answer right.
+    // every response right.
     for (name, expected) in [
         (
             "nginx-vs-lighttpd",

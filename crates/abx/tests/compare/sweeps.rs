@@ -84,7 +84,7 @@ fn a_list_of_connections_is_a_sweep() {
 
 #[test]
 fn shares_become_rates_of_the_slowest() {
-    // Method: a server of 2 ms for each answer over one connection can do fewer
+    // Method: a server of 2 ms for each response over one connection can do fewer
     // than 500 a second; shares of it are rates below that, in this order. What a
     // pilot measures is never the same twice, so where it is, it was one pilot.
     let subjects = [subject("quick", ""), subject("slow", "--delay 2ms")];
@@ -160,7 +160,7 @@ fn alone(server: &Server, words: &[&str]) -> (Value, String) {
 
 #[test]
 fn one_server_alone_has_a_curve_over_connections() {
-    // Method: a server of 2 ms for each answer gives eight connections eight times what it
+    // Method: a server of 2 ms for each response gives eight connections eight times what it
     // gives one, so that its highest throughput may lie beyond. The time is announced.
     let server = Server::start(&["--delay", "2ms"]);
     let (record, report) = alone(&server, &["-c", "8,1", "-d", "2s"]);

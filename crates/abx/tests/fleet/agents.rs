@@ -241,7 +241,7 @@ fn a_server_logs_as_many_requests_from_agents_as_from_abx_itself() {
             assert_eq!(record["scope"]["agents"], agents);
         }
     }
-    // What verifies the answers before the load is the same each time.
+    // What verifies the responses before the load is the same each time.
     assert!((1_000..1_010).contains(&logged[0]), "{logged:?}");
     assert_eq!(logged, [logged[0]; 3]);
     agents[0].says("The load is over");

@@ -94,7 +94,9 @@ impl Drop for SecureBus {
 /// The names and modes of all files in a folder, and its own.
 fn modes(folder: &Path) -> Vec<(String, u32)> {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let mut all: Vec<(String, u32)> = { fs::read_dir(folder).unwrap().flatten() }
+    let mut all: Vec<(String, u32)> = fs::read_dir(folder)
+        .unwrap()
+        .flatten()
         .map(|one| (one.file_name().into_string().unwrap(), mode(&one.path())))
         .collect();
     all.sort();

@@ -29,9 +29,10 @@ fn checked(folder: &Path) -> Result<Value, String> {
         .args(VERSIONS)
         .output()
         .expect("the tools of the tests are there: scripts/install-test-servers");
-    match ended.status.success() {
-        true => Ok(serde_json::from_slice(&ended.stdout).unwrap()),
-        false => Err(String::from_utf8(ended.stderr).unwrap()),
+    if ended.status.success() {
+        Ok(serde_json::from_slice(&ended.stdout).unwrap())
+    } else {
+        Err(String::from_utf8(ended.stderr).unwrap())
     }
 }
 
@@ -45,7 +46,8 @@ fn furnished() -> Home {
         }
     }
     let kustomization = fs::read_to_string(home.join("kustomization.yaml")).unwrap();
-    let command = { kustomization.lines() }
+    let command = kustomization
+        .lines()
         .find_map(|line| line.strip_prefix("#   abx "))
         .expect("it says how its files are made")
         .replace("deploy/kubernetes/", "");
@@ -67,7 +69,8 @@ fn text(value: &Value) -> &str {
 /// The keys of a Secret that the kustomization makes, each with its file.
 fn keys(manifests: &Value, secret: &str) -> Vec<(String, String)> {
     let secrets = list(&manifests["kustomization"]["secretGenerator"]).iter();
-    let found = { secrets.filter(|one| one["name"] == secret) }
+    let found = secrets
+        .filter(|one| one["name"] == secret)
         .flat_map(|one| list(&one["files"]))
         .map(|file| match text(file).split_once('=') {
             Some((key, path)) => (key.to_owned(), path.to_owned()),
@@ -169,7 +172,9 @@ fn the_agents_of_the_job_make_a_load() {
     let agents = keys(&manifests, "abx-agents").len() - 1;
     let server = Server::start(&[]);
     let homes: Vec<Home> = (0..agents).map(|_| Home::new()).collect();
-    let running: Vec<_> = { homes.iter().enumerate() }
+    let running: Vec<_> = homes
+        .iter()
+        .enumerate()
         .map(|(index, own)| {
             let word = |word: &Value| {
                 text(word)
@@ -181,7 +186,8 @@ fn the_agents_of_the_job_make_a_load() {
                     )
                     .replace("$(POD_NAME)", &format!("pod-{index}"))
             };
-            let mut words: Vec<String> = { list(&pod["containers"][0]["args"]).iter() }
+            let mut words: Vec<String> = list(&pod["containers"][0]["args"])
+                .iter()
                 .map(word)
                 .collect();
             // The servers of a cluster are elsewhere.
@@ -198,7 +204,8 @@ fn the_agents_of_the_job_make_a_load() {
     words.extend(flags.iter().map(String::as_str));
     let record = desk.run_abx(&words).expect(0, &[]).json();
     assert_eq!(record["requests"]["ok"], 300);
-    let mut names: Vec<&str> = { list(&record["measured"]["fleet"]["agents"]).iter() }
+    let mut names: Vec<&str> = list(&record["measured"]["fleet"]["agents"])
+        .iter()
         .map(|one| text(&one["name"]))
         .collect();
     names.sort_unstable();

@@ -81,8 +81,8 @@ fn ctrl_c_ends_the_wait_for_a_subject_that_is_not_ready() {
 }
 
 #[test]
-fn ctrl_c_does_not_wait_for_an_answer() {
-    // Method: SIGINT while abx waits, with an hour to do so, for the answer of a server that
+fn ctrl_c_does_not_wait_for_a_response() {
+    // Method: SIGINT while abx waits, with an hour to do so, for the response of a server that
     // has been asked and gives none: the first request of a run, the verification of two
     // URLs, and the readiness of a subject.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -81,10 +81,10 @@ impl Supervised {
         ask(&mut TcpStream::connect(&self.address)?, "close")
     }
 
-    fn expect_answers(&self) {
+    fn expect_responses(&self) {
         for _ in 0..20 {
-            let answer = self.get().unwrap();
-            assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+            let response = self.get().unwrap();
+            assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
         }
     }
 
@@ -119,22 +119,22 @@ fn children_of(pid: u32) -> Vec<Process> {
     children.filter(|child| child.is_alive()).collect()
 }
 
-/// Sends a request and reads the answer by its length.
+/// Sends a request and reads the response by its length.
 fn ask(stream: &mut TcpStream, connection: &str) -> std::io::Result<String> {
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     let request = format!("GET / HTTP/1.1\r\nHost: h\r\nConnection: {connection}\r\n\r\n");
     stream.write_all(request.as_bytes())?;
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     let head_end = |bytes: &[u8]| bytes.windows(4).position(|four| four == b"\r\n\r\n");
     // The page has 87 bytes.
-    while head_end(&answer).is_none_or(|end| answer.len() < end + 4 + 87) {
+    while head_end(&response).is_none_or(|end| response.len() < end + 4 + 87) {
         let mut buffer = [0; 1024];
         match stream.read(&mut buffer)? {
             0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
-            count => answer.extend_from_slice(&buffer[..count]),
+            count => response.extend_from_slice(&buffer[..count]),
         }
     }
-    Ok(String::from_utf8(answer).unwrap())
+    Ok(String::from_utf8(response).unwrap())
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn every_model_serves_with_workers_and_ends_with_them() {
             match model {
                 // It does not understand a close.
                 "null" => drop(ask(&mut TcpStream::connect(&server.address).unwrap(), "")),
-                _ => server.expect_answers(),
+                _ => server.expect_responses(),
             }
             send(server.child.id(), signal);
             server.expect_gone(&workers);
@@ -185,7 +185,7 @@ fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
             });
         }
         server.two_others_than(&before);
-        server.expect_answers();
+        server.expect_responses();
         for worker in before {
             assert_eq!(ProcessStat::read(worker).unwrap(), None, "{model}");
         }
@@ -200,30 +200,30 @@ fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
 
 #[test]
 fn a_request_may_crash_a_worker_where_that_is_allowed() {
-    // Method: the request that crashes, which gets no answer; another worker must come, and
+    // Method: the request that crashes, which gets no response; another worker must come, and
     // pages be served. A server that was not told so has a page there, as anywhere.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let server = Supervised::start(&["--model", model, "--allow-crash"]);
         let before = server.workers();
-        let answer = {
+        let response = {
             let mut stream = TcpStream::connect(&server.address).unwrap();
             stream
                 .write_all(b"GET /crash HTTP/1.1\r\nHost: h\r\n\r\n")
                 .unwrap();
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).map(|_| answer)
+            let mut response = String::new();
+            stream.read_to_string(&mut response).map(|_| response)
         };
-        assert!(answer.is_err() || answer.is_ok_and(|answer| answer.is_empty()));
+        assert!(response.is_err() || response.is_ok_and(|response| response.is_empty()));
         wait_for("another worker", || {
             let now = server.workers();
             (now.len() == 2 && now != before).then_some(())
         });
-        server.expect_answers();
+        server.expect_responses();
         assert!(server.heard(1)[0].contains("ended: signal 11"), "{model}");
     }
     let safe = Server::start(&[]);
-    let answer = curl(&format!("{}crash", safe.url));
-    assert_eq!(answer.len(), 87);
+    let response = curl(&format!("{}crash", safe.url));
+    assert_eq!(response.len(), 87);
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn a_storm_of_crashes_is_waited_out() {
     }
     drop(connections);
     server.two_others_than(&BTreeSet::new());
-    server.expect_answers();
+    server.expect_responses();
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn others_serve_while_a_worker_is_stopped_and_it_is_ended_with_them() {
             let stat = ProcessStat::read(workers[0].pid).unwrap()?;
             (stat.state == 'T').then_some(())
         });
-        server.expect_answers();
+        server.expect_responses();
         send(server.child.id(), Signal::TERM);
         server.expect_gone(&workers);
         let said = server.heard(1).join("\n");
@@ -339,7 +339,7 @@ fn others_serve_while_a_worker_is_stopped_and_it_is_ended_with_them() {
 fn a_renewal_loses_no_request() {
     // Method: a client that keeps its connection, and one that makes one for each request,
     // ask all the time while all workers are replaced three times. A kept connection may end
-    // only with an answer that says so. All workers must be others.
+    // only with a response that says so. All workers must be others.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let server = Supervised::start(&["--model", model]);
         let is_over = AtomicBool::new(false);
@@ -348,9 +348,9 @@ fn a_renewal_loses_no_request() {
             while !is_over.load(Ordering::Relaxed) {
                 let mut stream = TcpStream::connect(&server.address).unwrap();
                 loop {
-                    let answer = ask(&mut stream, "keep-alive").unwrap();
+                    let response = ask(&mut stream, "keep-alive").unwrap();
                     count += 1;
-                    if answer.contains("\r\nConnection: close\r\n")
+                    if response.contains("\r\nConnection: close\r\n")
                         || is_over.load(Ordering::Relaxed)
                     {
                         break;
@@ -384,8 +384,8 @@ fn a_renewal_loses_no_request() {
 }
 
 #[test]
-fn a_worker_that_is_replaced_finishes_its_answer() {
-    // Method: a request whose answer takes a second, and others take over meanwhile.
+fn a_worker_that_is_replaced_finishes_its_response() {
+    // Method: a request whose response takes a second, and others take over meanwhile.
     let server = Supervised::start(&["--delay", "1s"]);
     let before = server.workers();
     let sockets = || {
@@ -397,13 +397,13 @@ fn a_worker_that_is_replaced_finishes_its_answer() {
     let at_first = sockets();
     let mut stream = TcpStream::connect(&server.address).unwrap();
     std::thread::scope(|scope| {
-        let answer = scope.spawn(|| ask(&mut stream, "keep-alive").unwrap());
+        let response = scope.spawn(|| ask(&mut stream, "keep-alive").unwrap());
         wait_for("the connection to be accepted", || {
             (sockets() > at_first).then_some(())
         });
         send(server.child.id(), Signal::HUP);
         server.two_others_than(&before);
-        assert!(answer.join().unwrap().contains("200 OK"));
+        assert!(response.join().unwrap().contains("200 OK"));
     });
 }
 
@@ -432,5 +432,5 @@ fn what_workers_cannot_do_is_refused_once() {
     home.run_abx(&["serve", "--workers", "2", "--port", taken.port()])
         .expect(2, &["cannot listen on"]);
     let one = Supervised::start(&["--websocket=echo"]);
-    one.expect_answers();
+    one.expect_responses();
 }

@@ -55,7 +55,8 @@ fn circles(name: &str, modules: &Modules) -> Vec<String> {
 fn modules_use_each_other_one_way() {
     // Method: every path in the source of every crate, but for tests.
     let crates = crates();
-    let found: Vec<String> = { crates.iter() }
+    let found: Vec<String> = crates
+        .iter()
         .flat_map(|(name, modules)| circles(name, modules))
         .collect();
     let seen: usize = crates.values().map(BTreeMap::len).sum();

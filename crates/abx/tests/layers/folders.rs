@@ -52,10 +52,12 @@ fn wrong(full_folders: &[(String, usize)], known: &[(&str, usize)]) -> Vec<Strin
         let entry = known.iter().find(|(folder, _)| *folder == path);
         entry.map_or(FILES_MAX, |(_, files)| *files)
     };
-    let grown = { full_folders.iter() }
+    let grown = full_folders
+        .iter()
         .filter(|(path, files)| *files > limit(path))
         .map(|(path, files)| format!("{path} has {files} files, at most {}", limit(path)));
-    let stale = { known.iter() }
+    let stale = known
+        .iter()
         .filter(|(known, _)| full_folders.iter().all(|(path, _)| path != known))
         .map(|(path, _)| format!("{path} is not full: take it off the list"));
     grown.chain(stale).collect()

@@ -56,7 +56,8 @@ fn defined(code: &str) -> BTreeSet<&str> {
         let words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let is_outer = line.starts_with(|first: char| first.is_ascii_alphabetic());
         let is_item = is_outer && !line.starts_with("impl");
-        { words.filter(|word| is_item && !word.is_empty()) }
+        words
+            .filter(|word| is_item && !word.is_empty())
             .skip_while(|word| !KINDS.contains(word))
             .find(|word| !KINDS.contains(word))
     });
@@ -89,11 +90,13 @@ fn loops(name: &str, modules: &Modules) -> BTreeSet<(String, String)> {
 fn children_use_nothing_that_their_parent_defines() {
     // Method: every path in the source of every crate, except for tests.
     let crates = crates();
-    let loops: BTreeSet<(String, String)> = { crates.iter() }
+    let loops: BTreeSet<(String, String)> = crates
+        .iter()
         .flat_map(|(name, modules)| loops(name, modules))
         .collect();
-    let (known, new): (Vec<_>, Vec<_>) =
-        { loops.iter() }.partition(|(parent, _)| KNOWN.contains(&parent.as_str()));
+    let (known, new): (Vec<_>, Vec<_>) = loops
+        .iter()
+        .partition(|(parent, _)| KNOWN.contains(&parent.as_str()));
     assert!(new.is_empty(), "{new:#?}");
     for parent in KNOWN {
         assert!(

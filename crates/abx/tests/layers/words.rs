@@ -15,7 +15,7 @@ const REPLACED: &[(&str, &str)] = &[
     ("tempo", "rate"),
 ];
 
-/// The words of an identifier, each in small letters: `WarmIn` has `warm` and `in`.
+/// The words of an identifier, each in small letters: `LeadIn` has `warm` and `in`.
 fn words(identifier: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = '_';
@@ -36,7 +36,8 @@ fn words(identifier: &str) -> Vec<String> {
 
 /// The identifiers of these modules that have a replaced word, and what to write.
 fn replaced(name: &str, modules: &Modules, table: &[(&str, &str)]) -> Vec<String> {
-    let table: Vec<(Vec<String>, &str)> = { table.iter() }
+    let table: Vec<(Vec<String>, &str)> = table
+        .iter()
         .map(|(word, instead)| (words(word), *instead))
         .collect();
     let mut found = Vec::new();
@@ -71,7 +72,8 @@ fn without_texts(code: &str) -> String {
 fn identifiers_have_the_words_of_the_field() {
     // Method: every identifier in the source of every crate, without texts and tests.
     let crates = crates();
-    let found: Vec<String> = { crates.iter() }
+    let found: Vec<String> = crates
+        .iter()
         .flat_map(|(name, modules)| replaced(name, modules, REPLACED))
         .collect();
     assert_eq!(found, [""; 0]);

@@ -268,7 +268,7 @@ fn records_are_as_their_schema_says() {
 }
 
 /// Answers one request and gives back what was posted.
-fn collector(answer: &'static str) -> (String, thread::JoinHandle<String>) {
+fn collector(response: &'static str) -> (String, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let posted = thread::spawn(move || {
@@ -287,7 +287,7 @@ fn collector(answer: &'static str) -> (String, thread::JoinHandle<String>) {
                 (name == "Content-Length").then(|| value.parse::<usize>().unwrap())
             });
             if body.len() >= length.unwrap() {
-                stream.write_all(answer.as_bytes()).unwrap();
+                stream.write_all(response.as_bytes()).unwrap();
                 return text;
             }
         }
@@ -305,13 +305,13 @@ fn metrics_are_posted_to_a_collector() {
     let partly = "HTTP/1.1 200 OK\r\n\r\n\
                   {\"partialSuccess\":{\"rejectedDataPoints\":\"7\",\"errorMessage\":\"too old\"}}";
     let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
-    for (answer, code, said) in [
+    for (response, code, said) in [
         (taken, 0, &[][..]),
         (partly, 3, &["rejected 7 data points", "too old", "--otlp"]),
         (busy, 3, &["503 Service Unavailable", "abx report"]),
         ("hello", 3, &["not HTTP"]),
     ] {
-        let (url, posted) = collector(answer);
+        let (url, posted) = collector(response);
         let ended = home.run_abx(&["report", &path, "--otlp", &url]);
         ended.expect(code, said);
         assert!(ended.stdout.contains("faster"), "{ended:#?}");

@@ -29,7 +29,9 @@ const PAGES: [&str; 2] = ["study-many-metrics", "run-stages"];
 /// The formats that are kept of a record.
 fn formats(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_page = PAGES.contains(&name);
-    { FORMATS.into_iter() }.filter(move |(flag, _)| *flag != "--html" || is_page)
+    FORMATS
+        .into_iter()
+        .filter(move |(flag, _)| *flag != "--html" || is_page)
 }
 
 fn folder(name: &str) -> PathBuf {

@@ -210,9 +210,10 @@ fn with_nothing_measured_beside_both_no_regression_is_found() {
     assert!(one["reference"].is_null(), "{one}");
     assert_eq!(findings(&record, "unpaired")[0]["level"], "bound");
     // A disturbance of this side alone is void all the same.
-    let (status, verdict, said) = match one["verdict"] == "invalid" {
-        true => (3, "invalid", ""),
-        false => (0, "inconclusive", "keep the ceiling on"),
+    let (status, verdict, said) = if one["verdict"] == "invalid" {
+        (3, "invalid", "")
+    } else {
+        (0, "inconclusive", "keep the ceiling on")
     };
     assert_eq!(one["verdict"], verdict);
     assert_eq!(ended.status.code(), Some(status), "{ended:#?}");

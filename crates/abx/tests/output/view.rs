@@ -46,10 +46,10 @@ impl View {
     }
 
     /// Sends these bytes and reads all that is answered.
-    fn send(&self, bytes: &[u8]) -> Answer {
+    fn send(&self, bytes: &[u8]) -> Response {
         let mut stream = self.connect();
         stream.write_all(bytes).unwrap();
-        Answer::read(&mut stream)
+        Response::read(&mut stream)
     }
 
     fn connect(&self) -> TcpStream {
@@ -61,11 +61,11 @@ impl View {
     }
 
     /// A GET of this target, as browsers ask.
-    fn get(&self, target: &str) -> Answer {
+    fn get(&self, target: &str) -> Response {
         self.ask("GET", target, self.address())
     }
 
-    fn ask(&self, method: &str, target: &str, host: &str) -> Answer {
+    fn ask(&self, method: &str, target: &str, host: &str) -> Response {
         let request = format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
         self.send(request.as_bytes())
     }
@@ -78,21 +78,21 @@ impl Drop for View {
     }
 }
 
-/// An answer as it came.
+/// A response as it came.
 #[derive(Debug)]
-struct Answer {
+struct Response {
     status: u16,
     head: String,
     body: String,
 }
 
-impl Answer {
-    fn read(stream: &mut TcpStream) -> Answer {
+impl Response {
+    fn read(stream: &mut TcpStream) -> Response {
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").expect("a whole head");
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer {
+        Response {
             status,
             head: head.to_ascii_lowercase(),
             body: body.to_owned(),
@@ -100,7 +100,7 @@ impl Answer {
     }
 
     #[track_caller]
-    fn expect(self, status: u16, parts: &[&str]) -> Answer {
+    fn expect(self, status: u16, parts: &[&str]) -> Response {
         assert_eq!(self.status, status, "{self:#?}");
         for part in parts {
             assert!(self.body.contains(part), "`{part}` is missing: {self:#?}");
@@ -305,8 +305,8 @@ fn no_path_comes_from_a_url() {
         absolute.clone(),
     ];
     for target in outside.into_iter().map(str::to_owned).chain(named) {
-        let answer = view.get(&target).expect(404, &[]);
-        assert!(!answer.body.contains("s3cret"), "{target}");
+        let response = view.get(&target).expect(404, &[]);
+        assert!(!response.body.contains("s3cret"), "{target}");
     }
     let side = format!("/side?ids=../secret.json,{none},{absolute}");
     let side = view.get(&side).expect(404, &["Not shown", "No record"]);
@@ -314,7 +314,7 @@ fn no_path_comes_from_a_url() {
 }
 
 #[test]
-fn only_names_that_cannot_be_rebound_are_answered() {
+fn only_names_that_cannot_be_rebound_are_served() {
     // Method: names as browsers send them under an attacker's name, none, two,
     // and those that are right, with another port too.
     let home = Home::new();
@@ -332,8 +332,8 @@ fn only_names_that_cannot_be_rebound_are_answered() {
         "localhost.evil.example",
     ];
     for host in evil.into_iter().chain([&*format!("evil.example:{port}")]) {
-        let answer = view.ask("GET", "/", host).expect(421, &["localhost"]);
-        assert!(!answer.body.contains("state/abx"), "{host}");
+        let response = view.ask("GET", "/", host).expect(421, &["localhost"]);
+        assert!(!response.body.contains("state/abx"), "{host}");
     }
     view.send(b"GET / HTTP/1.0\r\n\r\n").expect(421, &[]);
     view.send(b"GET / HTTP/1.1\r\n\r\n").expect(400, &[]);
@@ -353,10 +353,10 @@ fn nothing_can_be_changed_and_nothing_large_is_read() {
     for method in [
         "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE", "get",
     ] {
-        let answer = view
+        let response = view
             .ask(method, "/", "localhost")
             .expect(405, &["GET and HEAD"]);
-        assert!(answer.head.contains("allow: get, head"), "{answer:#?}");
+        assert!(response.head.contains("allow: get, head"), "{response:#?}");
     }
     let body = "x".repeat(200_000);
     let post =
@@ -405,13 +405,13 @@ fn connections_that_say_nothing_keep_nobody_waiting() {
     // Those that were slow are answered all the same when they go on.
     for mut stream in silent {
         stream.write_all(b"alhost\r\n\r\n").unwrap();
-        Answer::read(&mut stream).expect(200, &[&study]);
+        Response::read(&mut stream).expect(200, &[&study]);
     }
     for mut stream in deaf {
-        Answer::read(&mut stream).expect(200, &["Which is faster"]);
+        Response::read(&mut stream).expect(200, &["Which is faster"]);
     }
     for mut stream in begin(200, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") {
-        Answer::read(&mut stream).expect(200, &[&study]);
+        Response::read(&mut stream).expect(200, &[&study]);
     }
 }
 

@@ -43,7 +43,7 @@ fn a_doctor_reads_and_measures_and_leaves_nothing() {
     let kept: Vec<_> = ceilings.iter().map(|one| &one["keep_alive"]).collect();
     assert_eq!(kept, [true, false]);
     for one in ceilings {
-        // Half a second in which nobody else lets it run has no answer.
+        // Half a second in which nobody else lets it run has no response.
         assert_eq!(one["throughput_per_s"].is_number(), one["ok"] != 0, "{one}");
         assert!(one["generator_busy"].as_f64() > Some(0.0), "{one}");
         assert_eq!(one["connections"], 50);

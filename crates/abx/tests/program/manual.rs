@@ -60,7 +60,12 @@ fn script(block: &Block) -> String {
         starts() { until [ -s \"$1\" ]; do kill -0 $2 || stop 99; sleep 0.02; done; }\n"
         .to_owned();
     // Other programs build abx, or change the machine.
-    let own = || { block.examples.iter() }.filter(|example| example.words().is_some());
+    let own = || {
+        block
+            .examples
+            .iter()
+            .filter(|example| example.words().is_some())
+    };
     let texts = || own().map(|example| example.text.as_str());
     let has_own = texts().any(|text| text.contains("abx serve"));
     let is_asked = |port: &&str| texts().any(|text| text.contains(*port));

@@ -214,9 +214,10 @@ fn the_debian_package_is_installed_and_removed(dist: &Path) {
     let usr = home.join("root/usr");
     let installed = files(&usr);
     for part in PARTS {
-        let part = match part.ends_with(".1") {
-            true => format!("{part}.gz"),
-            false => part.to_owned(),
+        let part = if part.ends_with(".1") {
+            format!("{part}.gz")
+        } else {
+            part.to_owned()
         };
         assert!(installed.contains(&part), "{part}: {installed:?}");
     }

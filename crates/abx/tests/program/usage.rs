@@ -254,7 +254,7 @@ fn a_report_of_something_else_is_refused() {
 }
 
 #[test]
-fn a_name_leads_to_the_address_that_answers_and_the_record_says_which() {
+fn a_name_leads_to_the_address_that_responds_and_the_record_says_which() {
     // Method: `localhost` means ::1 and 127.0.0.1, in a namespace with such a file of hosts,
     // and a server listens at the first or at the second one alone.
     let home = Home::new();

@@ -195,7 +195,7 @@ fn bodies_and_few_streams_are_what_node_counted() {
 
 #[test]
 fn what_a_server_does_wrong_has_its_outcome() {
-    // Method: a server for each fault, on all connections of the load; and right answers in
+    // Method: a server for each fault, on all connections of the load; and correct responses in
     // seldom forms.
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/http2_faults.py");
     for (fault, outcome, more) in [
@@ -299,8 +299,8 @@ fn the_protocol_is_a_factor_of_a_study() {
     ended.expect_measured(&record);
     let h2 = json!("h2");
     for (place, one, two) in [(0, &Value::Null, &h2), (1, &h2, &h2)] {
-        let answers = &record["loads"][place]["answers"];
-        let spoken = |name: &str| &answers[name][0]["tls"]["protocol"];
+        let responses = &record["loads"][place]["answers"];
+        let spoken = |name: &str| &responses[name][0]["tls"]["protocol"];
         assert_eq!((spoken("one"), spoken("two")), (one, two));
     }
     assert_eq!(record["subjects"][1]["http2"], true);

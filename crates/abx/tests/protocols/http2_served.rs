@@ -231,7 +231,7 @@ fn h2load_gets_what_it_asks_for() {
 #[test]
 fn the_server_counts_the_same_requests_in_both_versions() {
     // Method: faults are drawn for each request that the server counts, by a seed: as many
-    // requests have as many wrong answers, in HTTP/1.1 and over streams. What cuts a
+    // requests have as many wrong responses, in HTTP/1.1 and over streams. What cuts a
     // connection off there resets a stream here.
     let home = Home::new();
     let words = "--fail 5 --wrong-length 5 --wrong-body 5 --close-early 5 --seed 7";
@@ -292,9 +292,10 @@ fn a_load_over_streams_has_a_ceiling() {
     // for both.
     let home = Home::new();
     let subject = |name: &str, is_encrypted: bool, keys: &str| {
-        let (flag, tls) = match is_encrypted {
-            true => (", \"--tls-self-signed\"", "tls = \"localhost\""),
-            false => ("", ""),
+        let (flag, tls) = if is_encrypted {
+            (", \"--tls-self-signed\"", "tls = \"localhost\"")
+        } else {
+            ("", "")
         };
         format!(
             "[[subject]]\nname = \"{name}\"\n{tls}\n{keys}\n\

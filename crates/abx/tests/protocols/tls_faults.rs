@@ -19,9 +19,12 @@ impl OpenSsl {
     /// Starts one with what `certify` made in this folder, unless the words say otherwise. It
     /// runs elsewhere: what runs in a home counts as left behind by abx.
     fn start(home: &Home, words: &str) -> OpenSsl {
-        let file = |word: &str| match word.ends_with(".pem") {
-            true => home.join(word).display().to_string(),
-            false => word.to_owned(),
+        let file = |word: &str| {
+            if word.ends_with(".pem") {
+                home.join(word).display().to_string()
+            } else {
+                word.to_owned()
+            }
         };
         let mut child = Command::new("openssl")
             .args(["s_server", "-accept", "127.0.0.1:0", "-www"])

@@ -110,7 +110,9 @@ fn a_comparison_names_who_sends_without_end_and_keeps_to_its_budget() {
         "{ended:#?}"
     );
     let record: Value = crate::support::read_json(&home.join("study.json"));
-    let served = { outcomes(&record, "good").into_iter() }.find(|(name, _)| name == "ok");
+    let served = outcomes(&record, "good")
+        .into_iter()
+        .find(|(name, _)| name == "ok");
     assert!(served.is_some_and(|(_, count)| count > 0), "{ended:#?}");
 }
 

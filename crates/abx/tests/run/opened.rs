@@ -78,7 +78,7 @@ fn a_machine_without_ports_says_how_many_it_has_and_blames_no_server() {
 #[test]
 fn a_server_that_takes_no_more_is_blamed_for_what_it_was_asked() {
     // Method: servers with 100 descriptors and 600 connections. A few less than 100 are
-    // accepted, 128 wait for an answer in vain, and the others are not tried.
+    // accepted, 128 wait for a response in vain, and the others are not tried.
     let ended = hold(
         "ip link set lo up",
         "ulimit -n 100; ",

@@ -8,14 +8,14 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::protocols::http2::Foreign;
-use crate::run::requests::{Asked, Listener};
+use crate::run::requests::{Listener, WeightedRequest};
 use crate::support::{Home, Server};
 
 /// Questions before the load.
 const BEFORE: usize = 3;
 
 /// Runs with all requests ok; what arrived, in order.
-fn asked(home: &Home, server: &Listener, words: &[&str]) -> Vec<Asked> {
+fn asked(home: &Home, server: &Listener, words: &[&str]) -> Vec<WeightedRequest> {
     let fixed = ["run", &server.url, "--quiet", "--json", "-"];
     let record = home.run_abx(&[&fixed[..], words].concat());
     let record = record.expect(0, &[]).json();
@@ -129,7 +129,7 @@ fn lines_are_asked_for_in_their_order() {
     let words = ["-c", "1", "-t", "1", "-n", "5"];
     let by_flags = ["--path", "/?q={line:words}", "-H", "X-User: {line:words}"];
     let by_flags = asked(&home, &server, &[&words[..], &by_flags].concat());
-    let paths: Vec<&str> = { by_flags[BEFORE..].iter() }
+    let paths: Vec<&str> = (by_flags[BEFORE..].iter())
         .map(|one| one.path.as_str())
         .collect();
     let [one, two, three] = ["/?q=one", "/?q=two%20words", "/?q=three"];
@@ -137,7 +137,7 @@ fn lines_are_asked_for_in_their_order() {
     assert_eq!(by_flags[BEFORE + 1].user, "two words");
     let by_file = [&words[..], &["--request-file", "all.jsonl"]].concat();
     let by_file = asked(&home, &server, &by_file);
-    let bodies: Vec<&str> = { by_file[BEFORE..].iter() }
+    let bodies: Vec<&str> = (by_file[BEFORE..].iter())
         .map(|one| one.body.as_str())
         .collect();
     assert_eq!(bodies, ["one", "two words", "three", "one", "two words"]);
@@ -176,7 +176,7 @@ fn a_body_that_the_kernel_takes_in_parts_arrives_whole() {
 }
 
 #[test]
-fn servers_of_a_study_are_sent_placeholders_and_their_answers_are_compared_where_they_agree() {
+fn servers_of_a_study_are_sent_placeholders_and_their_responses_are_compared_where_they_agree() {
     // Method: a server whose pages do not depend on the query, asked twice in a study file
     // with a list beside it: bodies are compared. And one that answers with the path: only
     // the status is.

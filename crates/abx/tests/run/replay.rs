@@ -115,7 +115,7 @@ fn a_log_is_replayed_faster_and_in_part() {
 }
 
 #[test]
-fn what_the_log_was_answered_is_what_is_expected() {
+fn the_responses_of_the_log_are_expected() {
     // Method: a path that was missing then and is now, one that has gone missing since, and
     // others; then one status for all of them.
     let home = Home::new();
@@ -141,13 +141,13 @@ fn what_the_log_was_answered_is_what_is_expected() {
             "{words:?}"
         );
         let load = &record["measured"]["loads"][0];
-        let answers = load["answers"]
+        let responses = load["answers"]
             .as_object()
             .unwrap()
             .values()
             .next()
             .unwrap();
-        assert_eq!(answers[1]["status"], 404);
+        assert_eq!(responses[1]["status"], 404);
         let expected = &load["settings"]["requests"][1]["status"];
         assert_eq!(
             *expected,

@@ -13,7 +13,7 @@ use crate::support::Home;
 
 /// A request as it came: its method, its path, one of its headers, and its body.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Asked {
+pub struct WeightedRequest {
     pub method: String,
     pub path: String,
     pub user: String,
@@ -24,14 +24,14 @@ pub struct Asked {
 /// `/missing`, and keeps what it is asked.
 pub struct Listener {
     pub url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<WeightedRequest>>>,
 }
 
 impl Listener {
     pub fn start() -> Listener {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", socket.local_addr().unwrap());
-        let asked = Arc::<Mutex<Vec<Asked>>>::default();
+        let asked = Arc::<Mutex<Vec<WeightedRequest>>>::default();
         let kept = Arc::clone(&asked);
         std::thread::spawn(move || {
             for stream in socket.incoming().flatten() {
@@ -43,12 +43,12 @@ impl Listener {
     }
 
     /// What it was asked since this was last called.
-    pub fn take(&self) -> Vec<Asked> {
+    pub fn take(&self) -> Vec<WeightedRequest> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
     /// How often it was asked for each of these, by what `read` takes of it.
-    fn counts(&self, read: impl Fn(&Asked) -> String) -> BTreeMap<String, usize> {
+    fn counts(&self, read: impl Fn(&WeightedRequest) -> String) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for asked in self.take() {
             *counts.entry(read(&asked)).or_default() += 1;
@@ -58,7 +58,7 @@ impl Listener {
 }
 
 /// Answers one connection until it ends.
-fn serve(stream: &TcpStream, kept: &Mutex<Vec<Asked>>) -> Option<()> {
+fn serve(stream: &TcpStream, kept: &Mutex<Vec<WeightedRequest>>) -> Option<()> {
     let mut input = BufReader::new(stream);
     loop {
         let mut lines = Vec::new();
@@ -88,18 +88,18 @@ fn serve(stream: &TcpStream, kept: &Mutex<Vec<Asked>>) -> Option<()> {
             path if path.starts_with("/missing") => 404,
             _ => 200,
         };
-        let answer = format!(
+        let response = format!(
             "HTTP/1.1 {status} As Asked\r\nContent-Length: {}\r\n\r\n{path}",
             path.len()
         );
-        kept.lock().unwrap().push(Asked {
+        kept.lock().unwrap().push(WeightedRequest {
             method,
             path,
             user,
             body: String::from_utf8(body).ok()?,
         });
         let mut output = stream;
-        output.write_all(answer.as_bytes()).ok()?;
+        output.write_all(response.as_bytes()).ok()?;
         if closes {
             return None;
         }
@@ -178,7 +178,7 @@ fn a_number_stands_in_paths_headers_and_bodies() {
     let mut different = first.clone();
     different.sort();
     different.dedup();
-    let expected = [0, 1, 2].map(|number| Asked {
+    let expected = [0, 1, 2].map(|number| WeightedRequest {
         method: "POST".to_owned(),
         path: format!("/items/{number}"),
         user: format!("u{number}"),
@@ -193,7 +193,7 @@ fn a_number_stands_in_paths_headers_and_bodies() {
 #[test]
 fn several_paths_are_asked_by_how_often_they_are_listed() {
     // Method: paths as flags, and a list of paths and URLs in which one path stands eight
-    // times; each path is answered otherwise, and each answer has to be that of its path.
+    // times; each path is answered otherwise, and each response has to be that of its path.
     let home = Home::new();
     let server = Listener::start();
     let paths = ["--path", "/a", "--path", "/b?c", "-n", "400"];
@@ -229,11 +229,11 @@ fn three_thousand_paths_are_verified_and_asked() {
     // Drawn with repetition, few of them are never asked: 5 in 100.
     let loaded = counts.values().filter(|count| **count > 3).count();
     assert!(loaded > 2_700, "{loaded}");
-    let answers = record["measured"]["loads"][0]["answers"]
+    let responses = record["measured"]["loads"][0]["answers"]
         .as_object()
         .unwrap();
     assert_eq!(
-        answers.values().next().unwrap().as_array().unwrap().len(),
+        responses.values().next().unwrap().as_array().unwrap().len(),
         3_000
     );
 }
@@ -252,14 +252,14 @@ fn a_class_of_statuses_is_right_as_a_whole() {
     );
     let load = &record["measured"]["loads"][0];
     assert_eq!(load["settings"]["status"], "2xx");
-    let answers = load["answers"]
+    let responses = load["answers"]
         .as_object()
         .unwrap()
         .values()
         .next()
         .unwrap();
     assert_eq!(
-        (&answers[0]["status"], &answers[1]["status"]),
+        (&responses[0]["status"], &responses[1]["status"]),
         (&json!(200), &json!(201))
     );
     let printed = home.run_abx(&["report", "last"]);

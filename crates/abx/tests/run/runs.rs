@@ -50,11 +50,14 @@ fn runs_of_every_shape_are_read_as_they_were_saved() {
         let is_held = shape == Some("connections");
         let course = &record["measured"]["blocks"][0]["loads"][0]["courses"][url.as_str()];
         assert_eq!(course.is_object(), !is_held, "{words}");
-        let ended: u64 = { course["ok"].as_array().into_iter().flatten() }
+        let ended: u64 = course["ok"]
+            .as_array()
+            .into_iter()
+            .flatten()
             .map(|ok| ok.as_u64().unwrap())
             .sum();
         let ok = record["requests"]["ok"].as_u64().unwrap();
-        // What is answered behind the end of a time is in no stretch of it.
+        // What is answered behind the end of a time is in no interval of it.
         let expected = if words.contains("-n ") {
             ok..=ok
         } else {
@@ -104,7 +107,7 @@ fn a_saved_run_is_judged_by_what_was_measured() {
 
 #[test]
 fn a_run_that_is_stopped_keeps_what_was_measured() {
-    // Method: SIGINT under load; the record has the answers until then.
+    // Method: SIGINT under load; the record has the responses until then.
     let home = Home::new();
     let server = Server::start(&[]);
     let running = home.start(&mut home.abx(&["run", &server.url, "-d", "60s", "-c", "2"]));
@@ -125,8 +128,8 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
 
 #[test]
 fn who_asks_for_quiet_is_told_why_there_is_no_claim() {
-    // Method: a server of which a tenth of the answers have another status, started anew until
-    // its first answers are right; the reason is the only line, and the statuses are counted.
+    // Method: a server of which a tenth of the responses have another status, started anew until
+    // its first responses are right; the reason is the only line, and the statuses are counted.
     let home = Home::new();
     for seed in 1..=50 {
         let server = Server::start(&["--fail", "10", "--seed", &seed.to_string()]);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::run::scenarios::{LOGIN, Shop, number};
 use crate::support::{Home, subject};
 
-/// Sums of one subject over all blocks: sessions that count, and the right answers of each step.
+/// Sums of one subject over all blocks: sessions that count, and the correct responses of each step.
 fn counted(record: &Value, subject: &str) -> (u64, Vec<u64>) {
     let blocks = record["blocks"].as_array().unwrap();
     let mut steps = vec![0; 3];
@@ -71,7 +71,7 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
             assert!(shop.count(path, 200) >= *count, "{path}");
         }
         let wrong = shop
-            .answered()
+            .responded()
             .into_keys()
             .filter(|(_, status)| *status != 200);
         assert_eq!(wrong.count(), 0, "values were mixed up");

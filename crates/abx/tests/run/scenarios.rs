@@ -49,7 +49,7 @@ impl Shop<'_> {
     }
 
     /// How often it answered what, by path and status.
-    pub fn answered(&self) -> BTreeMap<(String, u64), u64> {
+    pub fn responded(&self) -> BTreeMap<(String, u64), u64> {
         let text = fs::read_to_string(self.home.join(self.log)).unwrap_or_default();
         let mut all = BTreeMap::new();
         for line in text.lines() {
@@ -62,7 +62,7 @@ impl Shop<'_> {
 
     /// How often it answered with this status at this path.
     pub fn count(&self, path: &str, status: u64) -> u64 {
-        let all = self.answered();
+        let all = self.responded();
         all.get(&(path.to_owned(), status)).copied().unwrap_or(0)
     }
 
@@ -141,7 +141,7 @@ think = "1ms..5ms"
 #[test]
 fn a_login_goes_through_for_every_user_and_session() {
     // Method: a form's field, a cookie, a token and a path, each of the session alone, on two
-    // threads; the login's answer ends its connection. What the shop wrote down is what the
+    // threads; the login's response ends its connection. What the shop wrote down is what the
     // record says, and the trial of one session.
     let home = Home::new();
     let shop = Shop::start(&home);
@@ -150,9 +150,10 @@ fn a_login_goes_through_for_every_user_and_session() {
     assert_eq!(number(&record["sessions"]["completed"]), 60, "{record}");
     let expected = [("/form", 200), ("/login", 200), ("/users/N", 200)];
     let expected = expected.map(|(path, status)| ((path.to_owned(), status), 61));
-    assert_eq!(shop.answered(), BTreeMap::from(expected));
+    assert_eq!(shop.responded(), BTreeMap::from(expected));
     let steps = record["steps"].as_array().unwrap();
-    let names: Vec<&str> = { steps.iter() }
+    let names: Vec<&str> = steps
+        .iter()
         .map(|step| step["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["form", "login", "account"]);
@@ -188,7 +189,8 @@ fn a_login_goes_through_for_every_user_and_session() {
     assert!(record["server_cpu_s"].as_f64().unwrap() > 0.0, "{record}");
     // Sessions have numbers from 1, and the trial has 0.
     let text = fs::read_to_string(home.join("asked")).unwrap();
-    let mut numbers: Vec<u64> = { text.lines() }
+    let mut numbers: Vec<u64> = text
+        .lines()
         .map(|line| serde_json::from_str::<(String, u64, String)>(line).unwrap())
         .map(|(_, _, session)| session.parse().unwrap())
         .collect();
@@ -246,8 +248,8 @@ fn what_the_end_cuts_off_is_counted_and_the_report_is_printed_again() {
     assert_adds_up(&record);
     assert!(number(&record["sessions"]["cut_off"]) > 0, "{record}");
     let step = |index: usize, key: &str| number(&record["steps"][index][key]);
-    let answered = shop.count("/form", 200) - 2;
-    assert_eq!(answered, step(0, "ok") + step(1, "ok"), "{record}");
+    let responded = shop.count("/form", 200) - 2;
+    assert_eq!(responded, step(0, "ok") + step(1, "ok"), "{record}");
     let text: Vec<&str> = ended.stdout.split_whitespace().collect();
     let text = text.join(" ");
     for part in [
@@ -326,7 +328,7 @@ fn what_cannot_work_is_refused_before_any_load() {
     refused(one, &["-c", "1,2"], "give -c one number");
     refused(one, &["--markdown", "a.md"], "--markdown does not apply");
     assert_eq!(
-        shop.answered().keys().collect::<Vec<_>>(),
+        shop.responded().keys().collect::<Vec<_>>(),
         [&("/nowhere".to_owned(), 404)]
     );
     let file = home.write("s.toml", one);

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use crate::support::{ABX, Ended, Home, Server, subject};
 
-/// How often a faulty server is started anew until its first answers are right.
+/// How often a faulty server is started anew until its first responses are right.
 const SEEDS: u32 = 50;
 
-/// A short study of a server of which a tenth of the answers fail, started by
+/// A short study of a server of which a tenth of the responses fail, started by
 /// `command`, which is given its words.
 fn with_failures(command: impl Fn(&Home, &[&str]) -> Command) -> Ended {
     for seed in 1..=SEEDS {

@@ -145,9 +145,10 @@ impl Home {
             use std::os::unix::fs::MetadataExt;
             own.uid() == 0
         });
-        let flags = match is_root {
-            true => format!("-{flags}"),
-            false => format!("-r{flags}"),
+        let flags = if is_root {
+            format!("-{flags}")
+        } else {
+            format!("-r{flags}")
         };
         let mut command = Command::new("unshare");
         command.arg(flags).args(["sh", "-ec", script]);
@@ -534,7 +535,7 @@ pub fn outcomes(record: &Value, subject: &str) -> Vec<(String, u64)> {
     sums.into_iter().collect()
 }
 
-/// Asserts that every attempt has one outcome and that only verified answers
+/// Asserts that every attempt has one outcome and that only verified responses
 /// count as ok.
 pub fn assert_honest(counted: &Value) {
     let number = |key: &str| counted[key].as_u64().unwrap();

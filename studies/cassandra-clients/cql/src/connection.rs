@@ -48,7 +48,7 @@ pub struct Partition<'a> {
     pub first_name: Option<&'a str>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 pub enum Failure {
     /// The connection is as it was.
     Refused(String),

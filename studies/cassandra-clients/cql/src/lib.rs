@@ -1,5 +1,5 @@
 //! PHP's functions to read rows of Cassandra over CQL. The connection lives as long as the
-//! process. Whatever goes wrong is a warning, and the answer is false.
+//! process. Whatever goes wrong is a warning, and the response is false.
 
 mod array;
 mod connection;
@@ -96,7 +96,7 @@ pub fn cql_get_row(keyspace: &str, table: &str, key: &str, consistency: i64) -> 
     let Some(level) = level(consistency) else {
         return Err(wrong_value(&no_level("cql_get_row", 4)));
     };
-    Ok(answer(&partition, level))
+    Ok(response(&partition, level))
 }
 
 /// Those columns of such a table that share their first name, by the second; what Thrift
@@ -119,10 +119,10 @@ pub fn cql_get_super_column(
     let Some(level) = level(consistency) else {
         return Err(wrong_value(&no_level("cql_get_super_column", 5)));
     };
-    Ok(answer(&partition, level))
+    Ok(response(&partition, level))
 }
 
-fn answer(partition: &Partition, level: Consistency) -> Zval {
+fn response(partition: &Partition, level: Consistency) -> Zval {
     let found = {
         let mut held = own();
         let found = match held.as_mut() {
@@ -137,17 +137,17 @@ fn answer(partition: &Partition, level: Consistency) -> Zval {
         }
         found
     };
-    let mut answer = Zval::new();
-    answer.set_bool(false);
+    let mut response = Zval::new();
+    response.set_bool(false);
     match found {
         Ok(rows) => match array_of(&rows) {
-            Ok(array) => answer.set_hashtable(array),
+            Ok(array) => response.set_hashtable(array),
             Err(error) => warn(&format!("the node's answer cannot be read: {error}")),
         },
         Err(Failure::Refused(why)) => warn(&why),
         Err(Failure::Lost(why)) => warn(&format!("the connection is lost: {why}")),
     }
-    answer
+    response
 }
 
 fn level(consistency: i64) -> Option<Consistency> {

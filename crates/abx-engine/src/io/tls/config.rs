@@ -80,9 +80,10 @@ impl TlsClient {
         config.enable_sni = !plan.hides_name;
         let protocols = plan.protocols.iter();
         config.alpn_protocols = protocols.map(|name| name.clone().into_bytes()).collect();
-        config.resumption = match plan.resumption {
-            true => Resumption::store(Arc::new(Tickets::for_connections(connections))),
-            false => Resumption::disabled(),
+        config.resumption = if plan.resumption {
+            Resumption::store(Arc::new(Tickets::for_connections(connections)))
+        } else {
+            Resumption::disabled()
         };
         Ok(TlsClient {
             config: Arc::new(config),
@@ -98,7 +99,9 @@ fn offering(suites: &[TlsSuite]) -> CryptoProvider {
         return provider;
     }
     let place = |offered: &SupportedCipherSuite| {
-        { suites.iter() }.position(|suite| number(*suite) == offered.suite())
+        suites
+            .iter()
+            .position(|suite| number(*suite) == offered.suite())
     };
     let offers = &mut provider.cipher_suites;
     offers.retain(|one| one.tls13().is_some() || place(one).is_some());

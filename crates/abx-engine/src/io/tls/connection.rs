@@ -2,7 +2,7 @@
 
 use std::io;
 
-use abx_evidence::TlsTerms;
+use abx_evidence::TlsOptions;
 use abx_evidence::record::TlsSession;
 use abx_sys::Nanos;
 use rustls::HandshakeKind;
@@ -204,13 +204,13 @@ impl TlsConnection {
         })
     }
 
-    pub(super) fn terms(&self) -> Option<TlsTerms> {
+    pub(super) fn terms(&self) -> Option<TlsOptions> {
         let TlsSession {
             version, cipher, ..
         } = self.agreed()?;
         let group = self.session.negotiated_key_exchange_group();
         let certificate = self.session.peer_certificates().and_then(<[_]>::first);
-        Some(TlsTerms {
+        Some(TlsOptions {
             version,
             cipher,
             group: group.and_then(|group| Some(group.name().as_str()?.to_owned())),

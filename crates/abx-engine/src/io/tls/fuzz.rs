@@ -6,7 +6,7 @@ use super::config::TlsClient;
 use super::connection::TlsConnection;
 use crate::plan::{TlsPlan, TlsTrust};
 
-/// The answer to a new connection's first record; `data` begins with a byte that chooses the
+/// The response to a new connection's first record; `data` begins with a byte that chooses the
 /// pieces. What is no TLS, or cannot be decrypted, ends the connection and gives no plain byte.
 /// It does so in any pieces.
 ///

@@ -16,7 +16,7 @@ mod verifiers;
 use std::io;
 use std::net::IpAddr;
 
-use abx_evidence::TlsTerms;
+use abx_evidence::TlsOptions;
 use abx_evidence::record::TlsSession;
 use abx_sys::{Nanos, ServerAddress};
 
@@ -76,10 +76,13 @@ impl<I: Io> Tls<I> {
                     ready.push(Ready::MaySend(token));
                 }
             }
-            Ready::Receivable(token) => match current(&mut self.connections, token).is_open {
-                true => ready.push(Ready::Receivable(token)),
-                false => self.shake_hands(token, now, ready),
-            },
+            Ready::Receivable(token) => {
+                if current(&mut self.connections, token).is_open {
+                    ready.push(Ready::Receivable(token))
+                } else {
+                    self.shake_hands(token, now, ready)
+                }
+            }
         }
     }
 
@@ -252,7 +255,7 @@ impl<I: Io> Io for Tls<I> {
         connection.as_ref()?.agreed()
     }
 
-    fn tls_terms(&self, token: Token) -> Option<TlsTerms> {
+    fn tls_options(&self, token: Token) -> Option<TlsOptions> {
         let connection = self.connections.get(token.slot as usize)?;
         connection.as_ref()?.terms()
     }

@@ -104,10 +104,11 @@ fn of_alert(alert: AlertDescription, had_chosen: bool) -> &'static str {
     match alert {
         AlertDescription::ProtocolVersion => OTHER_VERSION,
         AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
-            match had_chosen {
+            if had_chosen {
                 // TLS 1.2 has no alert of its own for that.
-                true => WANTS_CERTIFICATE,
-                false => NO_CIPHER,
+                WANTS_CERTIFICATE
+            } else {
+                NO_CIPHER
             }
         }
         AlertDescription::CertificateRequired

@@ -66,9 +66,9 @@ impl Hub {
     }
 
     /// A server that answers each handshake with these bytes.
-    pub(crate) fn refusing(answer: &[u8]) -> Hub {
+    pub(crate) fn refusing(response: &[u8]) -> Hub {
         Hub {
-            refusal: Some(answer.to_vec()),
+            refusal: Some(response.to_vec()),
             ..Hub::new(|_| Vec::new())
         }
     }

@@ -89,9 +89,10 @@ impl Inbox {
             return Pull::Nothing;
         }
         let are_skipped = self.to_skip > 0;
-        let most = match are_skipped {
-            true => usize::try_from(self.to_skip).unwrap_or(usize::MAX),
-            false => self.most,
+        let most = if are_skipped {
+            usize::try_from(self.to_skip).unwrap_or(usize::MAX)
+        } else {
+            self.most
         };
         let (bytes, took) = match self.segments.front_mut() {
             None => {

@@ -5,7 +5,7 @@ use abx_sys::Nanos;
 use super::inbox::TcpSegment;
 use super::{Discipline, PeerStep, Service, Sim, Token, What};
 
-/// Between the pieces of an answer that comes in several.
+/// Between the pieces of a response that comes in several.
 const PIECE_GAP: Nanos = Nanos(20_000);
 /// How many times as long the gaps of a slow connection are.
 const SLOW: u64 = 100;
@@ -40,7 +40,7 @@ impl Sim {
     /// The peer sends of its own accord.
     pub(super) fn says(&mut self, token: Token, bytes: Vec<u8>) {
         if !self.connection(token).peer_closed {
-            self.answer(token, bytes);
+            self.response(token, bytes);
             self.may_close_idle(token);
         }
     }
@@ -62,17 +62,17 @@ impl Sim {
                     }
                     let bytes: Vec<u8> = connection.unread.drain(..count).collect();
                     if let PeerStep::Echo(_) = step {
-                        self.answer(token, bytes);
+                        self.response(token, bytes);
                     }
                 }
                 PeerStep::Choose(choices) => {
                     let unread = connection.unread.make_contiguous();
                     let asked = choices.iter().find(|(asked, _)| unread.starts_with(asked));
-                    let Some((asked, answer)) = asked else {
+                    let Some((asked, response)) = asked else {
                         return;
                     };
                     connection.unread.drain(..asked.len());
-                    self.answer(token, answer.to_vec());
+                    self.response(token, response.to_vec());
                 }
                 PeerStep::Work => {
                     if self.chance(self.network.faults.silence) {
@@ -87,16 +87,17 @@ impl Sim {
                         _ => false,
                     };
                     self.in_a_row = if is_next { self.in_a_row + 1 } else { 0 };
-                    match is_next {
-                        true => self.queue.push_front(token),
-                        false => self.queue.push_back(token),
+                    if is_next {
+                        self.queue.push_front(token)
+                    } else {
+                        self.queue.push_back(token)
                     }
                     if !self.is_going_on {
                         self.serve();
                     }
                     return self.pass(token);
                 }
-                PeerStep::Send(bytes) => self.answer(token, bytes.to_vec()),
+                PeerStep::Send(bytes) => self.response(token, bytes.to_vec()),
                 PeerStep::Flood(bytes) => {
                     let endless = TcpSegment::Endless { bytes, place: 0 };
                     return self.arrives(token, self.now, endless);
@@ -180,7 +181,10 @@ impl Sim {
             let work = self.work();
             self.shared.push((token, work.0 as f64));
         }
-        let least = { self.shared.iter() }.min_by(|one, other| one.1.total_cmp(&other.1));
+        let least = self
+            .shared
+            .iter()
+            .min_by(|one, other| one.1.total_cmp(&other.1));
         if let Some((token, left)) = least.copied() {
             self.shared_turns += 1;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -194,7 +198,10 @@ impl Sim {
         if turn != self.shared_turns {
             return;
         }
-        let least = { self.shared.iter().enumerate() }
+        let least = self
+            .shared
+            .iter()
+            .enumerate()
             .min_by(|one, other| one.1.1.total_cmp(&other.1.1))
             .map(|(place, _)| place);
         let place = least.expect("somebody is served at its turn");
@@ -232,8 +239,8 @@ impl Sim {
         Nanos((-uniform.ln() * mean.0 as f64) as u64)
     }
 
-    /// Sends an answer, whole, in pieces, or cut by a reset.
-    fn answer(&mut self, token: Token, mut bytes: Vec<u8>) {
+    /// Sends a response, whole, in pieces, or cut by a reset.
+    fn response(&mut self, token: Token, mut bytes: Vec<u8>) {
         let faults = self.network.faults;
         let is_reset = self.chance(faults.reset);
         if is_reset {
@@ -241,9 +248,10 @@ impl Sim {
             bytes.truncate(usize::try_from(kept).expect("at most a length"));
         }
         let is_split = self.chance(faults.split);
-        let gap = match self.connection(token).is_slow {
-            true => Nanos(PIECE_GAP.0 * SLOW),
-            false => PIECE_GAP,
+        let gap = if self.connection(token).is_slow {
+            Nanos(PIECE_GAP.0 * SLOW)
+        } else {
+            PIECE_GAP
         };
         let mut at = self.now;
         while is_split && bytes.len() > 1 {
@@ -282,9 +290,10 @@ impl Sim {
         }
         connection.peer_closed = true;
         // Closing with unread bytes is a reset, as kernels do.
-        let piece = match connection.unread.is_empty() {
-            true => TcpSegment::End,
-            false => TcpSegment::Break,
+        let piece = if connection.unread.is_empty() {
+            TcpSegment::End
+        } else {
+            TcpSegment::Break
         };
         self.arrives(token, self.now, piece);
     }

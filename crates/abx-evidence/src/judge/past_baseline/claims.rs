@@ -44,7 +44,7 @@ impl Sides {
     /// Whether its own interval would end a study: where it can claim nothing, blocks may
     /// still say how far the sides are apart.
     fn decide(&self, margin: Margin) -> Decision {
-        // A block without a verified answer has no logarithm: nothing is settled by it.
+        // A block without a verified response has no logarithm: nothing is settled by it.
         welch::decide(self.samples(), margin).unwrap_or(Decision::Continue)
     }
 

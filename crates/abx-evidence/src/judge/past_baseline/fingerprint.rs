@@ -31,7 +31,7 @@ pub struct Fingerprint {
     pub subject_cpus: Vec<usize>,
     /// Processors of the generator; empty in a run.
     pub generator_cpus: Vec<usize>,
-    /// How the generator waited for answers; asleep where it is not said.
+    /// How the generator waited for responses; asleep where it is not said.
     pub wait: Wait,
 }
 

@@ -6,7 +6,7 @@ use crate::judge::past_baseline::Difference;
 use crate::record::{LoadRecord, LoadSettings};
 
 /// Settings that are no part of what is offered: whether bodies are compared is
-/// known only after the first answers.
+/// known only after the first responses.
 const NOT_OFFERED: &str = "bodies_compared";
 
 /// The load among `all` that offers what `load` does: one of the same name if

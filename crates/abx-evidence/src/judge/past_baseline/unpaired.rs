@@ -92,7 +92,8 @@ impl BesidePast {
     pub(crate) fn of(study: &StudyView, found: &[Finding]) -> BesidePast {
         let mut beside = BesidePast::default();
         for load in &study.loads {
-            let (kept, pairs): (Vec<_>, Vec<_>) = { pairs(study, load).into_iter() }
+            let (kept, pairs): (Vec<_>, Vec<_>) = pairs(study, load)
+                .into_iter()
                 .map(|pair| (pair.both_kept_up(), pair))
                 .partition(|(finding, _)| finding.is_some());
             beside
@@ -183,14 +184,15 @@ fn compare(pairs: &[UnpairedSubject], all: &[Finding]) -> Vec<Limited<Unpaired>>
         .first()
         .map_or(Margin::DEFAULT, |pair| margin(pair.now.study));
     let mut claims = claims(&sides, margin).into_iter();
-    let finished = drafts.into_iter().map(|(_, draft)| match is_valid(&draft) {
-        false => draft,
-        true => {
+    let finished = drafts.into_iter().map(|(_, draft)| {
+        if is_valid(&draft) {
             let claim = claims.next().expect("one for each that is valid");
             Limited {
                 of: fill(draft.of, claim),
                 ..draft
             }
+        } else {
+            draft
         }
     });
     finished.collect()
@@ -276,9 +278,10 @@ impl UnpairedSubject<'_> {
             degrees: None,
             together: 0,
             p_adjusted: None,
-            verdict: match is_void {
-                true => Verdict::Invalid,
-                false => Verdict::Inconclusive,
+            verdict: if is_void {
+                Verdict::Invalid
+            } else {
+                Verdict::Inconclusive
             },
             at_least: findings.iter().any(is_limiting),
             fragile: false,
@@ -307,10 +310,10 @@ impl UnpairedSubject<'_> {
             ..one.clone()
         }));
         let own = [
-            self.no_answers(logs_now),
+            self.no_responses(logs_now),
             self.generator_bound(ratio),
             self.held_by_rate(ratio),
-            self.answers_differ(),
+            self.responses_differ(),
             Some(self.unpaired()),
         ];
         let own = own.into_iter().flatten().chain(one_sided);
@@ -318,7 +321,7 @@ impl UnpairedSubject<'_> {
         found
     }
 
-    fn no_answers(&self, logs_now: &[f64]) -> Option<Finding> {
+    fn no_responses(&self, logs_now: &[f64]) -> Option<Finding> {
         let silent = logs_now.iter().filter(|log| !log.is_finite()).count();
         (silent > 0).then(|| {
             let message = format!(
@@ -327,7 +330,7 @@ impl UnpairedSubject<'_> {
                 logs_now.len()
             );
             let remedy = "look at the outcomes in the record, and try it alone with `abx run`";
-            Finding::new(FindingId::NoAnswers, message).with_remedy(remedy)
+            Finding::new(FindingId::NoResponses, message).with_remedy(remedy)
         })
     }
 
@@ -404,9 +407,9 @@ impl UnpairedSubject<'_> {
         [now, self.past.kept_up_with]
     }
 
-    fn answers_differ(&self) -> Option<Finding> {
-        let answers = self.now.load.answers.get(self.now.subject)?;
-        let mut pairs = answers.iter().zip(&self.past.answers);
+    fn responses_differ(&self) -> Option<Finding> {
+        let responses = self.now.load.responses.get(self.now.subject)?;
+        let mut pairs = responses.iter().zip(&self.past.responses);
         let (now, then) = pairs.find(|(now, then)| {
             let hashes = now.sha256.as_ref().zip(then.sha256.as_ref());
             hashes.is_some_and(|(now, then)| now != then)

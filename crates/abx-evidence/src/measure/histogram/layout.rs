@@ -65,7 +65,7 @@ mod tests {
     proptest! {
         #[test]
         fn times_share_counters_as_in_hdrhistogram(micros in 1..=MICROS_MAX) {
-            // Method: HdrHistogram's own answers for the same bounds.
+            // Method: HdrHistogram's own responses for the same bounds.
             let theirs = Histogram::<u64>::new_with_bounds(1, MICROS_MAX, DIGITS).unwrap();
             let index = index_of::<FINE_BITS>(micros);
             prop_assert_eq!(lowest::<FINE_BITS>(index), theirs.lowest_equivalent(micros));

@@ -1,5 +1,5 @@
 //! Times counted roughly, in a hundredth of a histogram's memory: for what is kept of each of
-//! many stretches of time.
+//! many intervals of time.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +29,10 @@ impl TryFrom<Vec<u64>> for RoughTimes {
         let has_room = counts.len() <= layout::index_of::<ROUGH_BITS>(MICROS_MAX) + 1;
         let mut each = counts.iter();
         let sum = each.try_fold(0_u64, |sum, count| sum.checked_add(*count));
-        match has_room && sum.is_some() {
-            true => Ok(RoughTimes { counts }),
-            false => Err(NoRoughTimes),
+        if has_room && sum.is_some() {
+            Ok(RoughTimes { counts })
+        } else {
+            Err(NoRoughTimes)
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::measure::opening::ConnectionOpening;
 use crate::measure::outcome::Outcomes;
 use crate::measure::phases::PhaseSums;
 use crate::record::{
-    BlockLoad, BlockRecord, BlockService, BlockSubject, Canary, Disturbance, FaultSlice,
+    BlockLoad, BlockRecord, BlockService, BlockSubject, Calibration, Disturbance, FaultSlice,
     Histograms, HostCounters, InUse, OtherProgram, Round, SliceRecord, SubjectReadings,
 };
 
@@ -60,7 +60,7 @@ columns! {
         generator_steal_ns: Option<u64>,
         busy_ns: Option<u64>,
         window_ns: u64,
-        stopped_answering: bool,
+        stopped_responding: bool,
     }
 }
 
@@ -248,7 +248,7 @@ pub(in crate::record) struct BlockForm {
     faults: Vec<FaultSlice>,
     #[serde(default)]
     missing_agents: Vec<u32>,
-    canaries: Vec<Canary>,
+    canaries: Vec<Calibration>,
     #[serde(default)]
     other_programs: Vec<OtherProgram>,
 }

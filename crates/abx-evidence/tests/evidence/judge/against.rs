@@ -9,11 +9,11 @@ use abx_evidence::{
 use abx_stats::stop::{Decision, Reason};
 
 use abx_fixtures::{
-    MS, OK, all_slices, answer, answered, assert_close, each_slice, find, judged, limits, longer,
-    pair, study, with_ceiling,
+    MS, OK, all_slices, assert_close, each_slice, find, judged, limits, longer, pair, responded,
+    response, study, with_ceiling,
 };
 
-/// Six blocks of about 1.1 times the usual answers.
+/// Six blocks of about 1.1 times the usual responses.
 pub(crate) const TENTH_MORE: [u64; 6] = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
 
 pub(crate) fn past<'a>(study: &'a Measured, name: Option<&'a str>) -> PastSubject<'a> {
@@ -25,8 +25,8 @@ pub(crate) fn past<'a>(study: &'a Measured, name: Option<&'a str>) -> PastSubjec
 }
 
 /// One subject measured now.
-pub(crate) fn alone(answers: &[u64]) -> Measured {
-    let mut record = study(&[("fresh", answers)]);
+pub(crate) fn alone(responses: &[u64]) -> Measured {
+    let mut record = study(&[("fresh", responses)]);
     record.started_unix_ms += 3 * 24 * 3_600_000;
     record
 }
@@ -61,11 +61,11 @@ pub(crate) fn refused(now: &Measured, then: &Measured, name: Option<&str>) -> St
 
 #[test]
 fn a_subject_is_compared_with_one_of_an_older_record() {
-    // Method: a tenth more answers than `old` had, three days later. The
+    // Method: a tenth more responses than `old` had, three days later. The
     // interval must be as Welch's, and the finding says what it lacks.
     let record = beside(alone(&TENTH_MORE), &pair());
     let one = compared(&record);
-    let logs = TENTH_MORE.map(|answers| (answers as f64 / OK as f64).ln());
+    let logs = TENTH_MORE.map(|responses| (responses as f64 / OK as f64).ln());
     assert_close(one.ratio.unwrap().ln(), logs.iter().sum::<f64>() / 6.0);
     assert_eq!(one.verdict, Verdict::Faster);
     assert_eq!((one.blocks, one.blocks_then), (6, 6));
@@ -94,7 +94,7 @@ fn a_subject_is_compared_with_one_of_an_older_record() {
 /// What two sessions measured: answers of `old` then and of `fresh` now, and how fast the
 /// machine was now beside then, as the ceiling felt it.
 fn on_a_machine(times: f64, now: [u64; 6]) -> Conclusions {
-    let now = now.map(|answers| (answers as f64 * times).round() as u64);
+    let now = now.map(|responses| (responses as f64 * times).round() as u64);
     let then = with_ceiling(pair(), 1.0);
     judge(&with_past(with_ceiling(alone(&now), times), &then))
 }
@@ -127,7 +127,7 @@ fn a_subject_that_ran_in_both_tells_more_than_the_ceiling() {
     // which it gave nothing, so that the ceiling is what is left; and `other` itself, which
     // is not read over itself.
     let both = |name: &str, times: f64| {
-        let of = |answers: u64| [(answers as f64 * times).round() as u64; 6];
+        let of = |responses: u64| [(responses as f64 * times).round() as u64; 6];
         with_ceiling(study(&[(name, &of(OK)), ("other", &of(8_000))]), times)
     };
     let bridge = |change: fn(&mut Measured)| {
@@ -224,8 +224,8 @@ fn the_older_record_is_not_needed_again() {
 fn verdicts_are_those_of_any_comparison() {
     // Method: as fast, slower, wide, and too few blocks.
     let then = pair();
-    let verdict = |answers: &[u64]| {
-        let record = beside(alone(answers), &then);
+    let verdict = |responses: &[u64]| {
+        let record = beside(alone(responses), &then);
         let one = compared(&record).clone();
         (one.verdict, one.blocks_more.is_some())
     };
@@ -243,7 +243,7 @@ fn verdicts_are_those_of_any_comparison() {
 fn it_stops_as_soon_as_it_is_precise() {
     // Method: six and seven blocks, and seven that are far apart.
     let then = pair();
-    let decision = |answers: &[u64]| may_stop(&with_ceilings(alone(answers), &then));
+    let decision = |responses: &[u64]| may_stop(&with_ceilings(alone(responses), &then));
     assert_eq!(decision(&TENTH_MORE), Decision::Continue);
     assert_eq!(decision(&[9_900; 7]), Decision::Stop(Reason::Precise));
     let wide = [8_000, 10_000, 8_100, 9_900, 8_050, 9_950, 9_000];
@@ -323,7 +323,7 @@ fn another_load_is_refused_with_the_key() {
         key(|one| one.loads[0].settings.exchange.pipeline = 2),
         "pipeline"
     );
-    // Whether bodies are compared is not known before the first answers.
+    // Whether bodies are compared is not known before the first responses.
     assert!(changed(|one| one.loads[0].settings.bodies_compared = false).is_ok());
     let renamed = changed(|one| one.loads[0].name = "other".to_owned()).unwrap();
     assert_eq!(renamed.loads[0].load, "other");
@@ -333,7 +333,7 @@ fn another_load_is_refused_with_the_key() {
 #[test]
 fn a_record_without_evidence_is_refused() {
     // Method: no name for one of two, a wrong one, five blocks, a subject that
-    // failed, and a block without an answer.
+    // failed, and a block without a response.
     let now = alone(&[]);
     let then = pair();
     assert!(refused(&now, &then, None).contains("old, new: name one"));
@@ -353,7 +353,7 @@ fn a_record_without_evidence_is_refused() {
         slice
             .slices
             .iter_mut()
-            .for_each(|one| answer(one, &[(Outcome::Ok, 0)]));
+            .for_each(|one| response(one, &[(Outcome::Ok, 0)]));
     }
     let said = refused(&now, &silent, None);
     assert!(said.contains("no verified answer in block 2"), "{said}");
@@ -373,8 +373,8 @@ fn a_generator_that_was_the_limit_limits_the_claim() {
             side.busiest_thread_ns = None;
         }
     };
-    let result = |is_now: bool, is_then: bool, answers: &[u64]| {
-        let (mut now, mut then) = (alone(answers), study(&[("old", &[OK; 6])]));
+    let result = |is_now: bool, is_then: bool, responses: &[u64]| {
+        let (mut now, mut then) = (alone(responses), study(&[("old", &[OK; 6])]));
         if is_now {
             bound(&mut now);
         }
@@ -420,17 +420,17 @@ fn a_disturbance_of_one_side_alone_voids_the_claim() {
 }
 
 #[test]
-fn a_side_without_an_answer_voids_the_claim() {
+fn a_side_without_a_response_voids_the_claim() {
     // Method: nothing but failures in one block now.
     let mut now = alone(&[OK; 6]);
     let fails = &mut now.blocks[3].loads[0].rounds;
     for slice in fails.iter_mut().flat_map(|round| &mut round.slices) {
-        answer(slice, &[(Outcome::Ok, 0)]);
+        response(slice, &[(Outcome::Ok, 0)]);
     }
     let record = beside(now, &pair());
     let one = compared(&record);
     assert_eq!(one.verdict, Verdict::Invalid);
-    assert!(find(&limits(&record, &one.findings), FindingId::NoAnswers).is_some());
+    assert!(find(&limits(&record, &one.findings), FindingId::NoResponses).is_some());
 }
 
 #[test]
@@ -479,7 +479,7 @@ fn different_bodies_are_told() {
     // Method: another hash than then.
     let then = pair();
     let mut now = alone(&[OK; 6]);
-    answered(&mut now, "fresh").sha256 = Some("11".to_owned());
+    responded(&mut now, "fresh").sha256 = Some("11".to_owned());
     let record = beside(now, &then);
     assert!(
         find(

@@ -1,6 +1,6 @@
-//! Processor time for each answer, where the generator was the limit.
+//! Processor time for each response, where the generator was the limit.
 
-use abx_evidence::expectation::{KnownNames, answers};
+use abx_evidence::expectation::{KnownNames, expectation_results};
 use abx_evidence::record::Disturbance;
 use abx_evidence::{
     Conclusions, Doubt, Expectation, FindingId, Level, Limits, Measured, Metric, Outcome, Role,
@@ -9,7 +9,7 @@ use abx_evidence::{
 use abx_stats::stop::{Decision, Reason};
 
 use abx_fixtures::{
-    MS, OK, answer, compared, each_slice, find, judged, longer, pair, primary, rounds, study,
+    MS, OK, compared, each_slice, find, judged, longer, pair, primary, response, rounds, study,
 };
 
 use super::generator::busy;
@@ -46,7 +46,7 @@ fn by_cpu(record: &Conclusions) -> Vec<&str> {
 
 #[test]
 fn two_that_the_generator_limits_are_compared_by_processor_time() {
-    // Method: 54 and 60 ms for the same answers, so 0.9 times as much for each; and with
+    // Method: 54 and 60 ms for the same responses, so 0.9 times as much for each; and with
     // the same 60 ms, where no direction may show.
     let record = judged(both_limited(54_000));
     let [one] = &primary(&record)[..] else {
@@ -109,7 +109,7 @@ fn what_it_implies_of_capacity_is_a_bound() {
 
 #[test]
 fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
-    // Method: it was not read in one slice of `old`; and `new` gave wrong answers.
+    // Method: it was not read in one slice of `old`; and `new` gave wrong responses.
     let mut unread = both_limited(54_000);
     unread.blocks[3].loads[0].rounds[0].slices[0].server_cpu_ns = None;
     let found = compared(unread);
@@ -123,7 +123,7 @@ fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
 
     let mut wrong = both_limited(54_000);
     each_slice(&mut wrong, "new", |slice| {
-        answer(slice, &[(Outcome::Ok, OK - 90), (Outcome::WrongStatus, 90)]);
+        response(slice, &[(Outcome::Ok, OK - 90), (Outcome::WrongStatus, 90)]);
     });
     let found = compared(wrong);
     assert_eq!(
@@ -179,9 +179,10 @@ fn four(limited_by_generator: &[&str]) -> Measured {
         ("d", &blocks),
     ]);
     for (subject, us) in [("a", 60_000), ("b", 54_000), ("c", 48_000), ("d", 66_000)] {
-        match limited_by_generator.contains(&subject) {
-            true => limited(&mut record, subject, us),
-            false => busy(&mut record, subject, 98, 50),
+        if limited_by_generator.contains(&subject) {
+            limited(&mut record, subject, us)
+        } else {
+            busy(&mut record, subject, 98, 50)
         }
     }
     record
@@ -193,7 +194,9 @@ fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
     // slower than all: a ranking has one metric, and throughput leaves the three together.
     let ranking = judged(four(&["a", "b", "c", "d"])).rankings.remove(0);
     assert_eq!(ranking.metric, Metric::ServerCpu);
-    let places: Vec<_> = { ranking.places.iter() }
+    let places: Vec<_> = ranking
+        .places
+        .iter()
         .map(|one| (one.subject.as_str(), one.text()))
         .collect();
     let text = |place: &str| place.to_owned();
@@ -207,13 +210,15 @@ fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
 
     let mut mixed = four(&["a", "b", "c"]);
     each_slice(&mut mixed, "d", |slice| {
-        answer(slice, &[(Outcome::Ok, slice.ok / 2)])
+        response(slice, &[(Outcome::Ok, slice.ok / 2)])
     });
     let record = judged(mixed);
     assert_eq!(by_cpu(&record), ["b", "c"]);
     let ranking = &record.rankings[0];
     assert_eq!(ranking.metric, Metric::Throughput);
-    let mut places: Vec<_> = { ranking.places.iter() }
+    let mut places: Vec<_> = ranking
+        .places
+        .iter()
         .map(|one| (one.subject.as_str(), one.text()))
         .collect();
     places.sort();
@@ -243,7 +248,7 @@ fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
             .flat_map(|one| &mut one.slices);
         slices
             .filter(|one| one.subject == "d")
-            .for_each(|one| answer(one, &[(Outcome::Ok, ok)]));
+            .for_each(|one| response(one, &[(Outcome::Ok, ok)]));
     }
     let mut alone = three.clone();
     alone
@@ -258,13 +263,13 @@ fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
     };
     let mut one_void = three.clone();
     each_slice(&mut one_void, "c", |slice| {
-        answer(slice, &[(Outcome::Ok, OK - 100), (Outcome::Reset, 100)]);
+        response(slice, &[(Outcome::Ok, OK - 100), (Outcome::Reset, 100)]);
     });
     let mut silent = three.clone();
     let slices = silent.blocks[2].loads[0].rounds.iter_mut();
     for slice in slices.flat_map(|round| &mut round.slices) {
         if slice.subject == "c" {
-            answer(slice, &[]);
+            response(slice, &[]);
         }
     }
     let unread = without_processor_time(three.clone(), "c");
@@ -291,7 +296,7 @@ fn pairs_behind_the_gate_have_the_share_of_the_sound_ones_before_it() {
     // only one.
     let mut record = four(&["a", "b", "c"]);
     each_slice(&mut record, "d", |slice| {
-        answer(slice, &[(Outcome::Ok, slice.ok / 2)])
+        response(slice, &[(Outcome::Ok, slice.ok / 2)])
     });
     let one_void = without_processor_time(record, "c");
     let two_void = without_processor_time(one_void.clone(), "b");
@@ -308,13 +313,17 @@ fn pairs_behind_the_gate_have_the_share_of_the_sound_ones_before_it() {
 
 #[test]
 fn more_processor_time_is_not_slower() {
-    // Method: a fifth more for each answer: neither found slower nor cleared of it, while
-    // what is asked of processor time by name has its answer.
+    // Method: a fifth more for each response: neither found slower nor cleared of it, while
+    // what is asked of processor time by name has its response.
     let record = StudyRecord::judged(both_limited(72_000));
     let one = record.conclusions.primary().next().unwrap();
     assert_eq!((one.verdict, one.role), (Verdict::More, Role::Primary));
     let bound = Standing::Unsettled(Doubt::GeneratorBound);
-    let standing = |expectation| answers(&record, &[expectation]).remove(0).standing;
+    let standing = |expectation| {
+        expectation_results(&record, &[expectation])
+            .remove(0)
+            .standing
+    };
     assert_eq!(standing(Expectation::not_slower(0.03).unwrap()), bound);
     let known = KnownNames {
         subjects: vec!["old".to_owned(), "new".to_owned()],

@@ -1,7 +1,7 @@
 //! What a doctor concludes from what was read and measured.
 
 use abx_evidence::doctor::{
-    Check, CheckStatus, DOCTOR_SCHEMA, DoctorRecord, Elsewhere, GeneratorCeiling, Noise, Pressure,
+    Check, CheckStatus, DOCTOR_SCHEMA, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure,
     Quota, Readings, examine,
 };
 
@@ -53,7 +53,7 @@ fn good() -> DoctorRecord {
         interrupted: false,
         readings,
         other_programs: Vec::new(),
-        elsewhere: Some(Elsewhere {
+        elsewhere: Some(ForeignCpu {
             span_s: 29.0,
             steal: Some(0.0),
             foreign: Some(0.01),

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use abx_evidence::expectation::{
-    KnownNames, LimitState, answers, blocks_until_settled, limit_state,
+    KnownNames, LimitState, blocks_until_settled, expectation_results, limit_state,
 };
 use abx_evidence::{
     Bounds, Doubt, Expectation, ExpectationResult, Finding, FindingId, Level, Metric, Outcome,
@@ -14,7 +14,7 @@ use abx_evidence::{
 use proptest::prelude::*;
 
 use abx_fixtures::{
-    OK, URL, all_slices, answer, assert_close, histogram, longer, pair, run, study, times,
+    OK, URL, all_slices, assert_close, histogram, longer, pair, response, run, study, times,
     two_loads, with_ceiling,
 };
 
@@ -37,10 +37,10 @@ fn known(record: &StudyRecord) -> KnownNames {
 
 fn ask(record: &StudyRecord, text: &str) -> Vec<ExpectationResult> {
     let expectation = Expectation::parse(text, &known(record)).unwrap();
-    answers(record, &[expectation])
+    expectation_results(record, &[expectation])
 }
 
-/// The only answer's standing.
+/// The only response's standing.
 fn standing(record: &StudyRecord, text: &str) -> Standing {
     let mut all = ask(record, text);
     assert_eq!(all.len(), 1, "{all:?}");
@@ -49,7 +49,7 @@ fn standing(record: &StudyRecord, text: &str) -> Standing {
 
 fn not_slower(record: &StudyRecord, share: f64) -> Vec<Standing> {
     let expectation = Expectation::not_slower(share).unwrap();
-    let all = answers(record, &[expectation]);
+    let all = expectation_results(record, &[expectation]);
     assert!(all.iter().all(|one| !one.is_demanded));
     all.into_iter().map(|one| one.standing).collect()
 }
@@ -129,7 +129,7 @@ fn either_order_of_two_subjects_may_be_asked() {
 }
 
 #[test]
-fn two_subjects_beside_the_same_baseline_are_answered_from_the_ranking() {
+fn two_subjects_beside_the_same_baseline_are_decided_by_the_ranking() {
     // Method: three subjects; the pair without the baseline, both ways, and a
     // metric by which it is not ranked.
     let record = StudyRecord::judged(study(&[
@@ -166,10 +166,10 @@ fn a_named_metric_is_asked_as_it_is_and_none_means_speed() {
     // Method: a primary time of which `new` has 0.8: it is 1.25 times as fast.
     let mut record = with(Metric::ResponseP99, [0.8, 0.8]);
     record.conclusions.comparisons.truncate(1);
-    let answer = ask(&record, "new >= 1.2 * old").remove(0);
-    assert_eq!(answer.standing, Standing::Holds);
-    assert!(answer.is_speed_of_time);
-    assert_close(answer.bounds.unwrap().ratio, 1.25);
+    let response = ask(&record, "new >= 1.2 * old").remove(0);
+    assert_eq!(response.standing, Standing::Holds);
+    assert!(response.is_speed_of_time);
+    assert_close(response.bounds.unwrap().ratio, 1.25);
     let named = ask(&record, "response_p99: new <= 0.9 * old").remove(0);
     assert_eq!(named.standing, Standing::Holds);
     assert!(!named.is_speed_of_time);
@@ -278,7 +278,7 @@ fn a_regression_beside_an_older_record_is_one() {
     ] {
         let record = beside_then(now, has_ceiling);
         let expectation = Expectation::not_slower(0.03).unwrap();
-        let all = answers(&record, &[expectation]);
+        let all = expectation_results(&record, &[expectation]);
         assert_eq!(all.len(), 1, "{all:?}");
         assert_eq!(all[0].standing, standing, "{now:?}");
         assert_eq!([&*all[0].subject, &*all[0].other], ["new", "old of then"]);
@@ -288,7 +288,8 @@ fn a_regression_beside_an_older_record_is_one() {
 /// How far a study of seven blocks is with these, which ends by what it measures.
 fn state(record: &StudyRecord, texts: &[&str]) -> LimitState {
     let names = known(record);
-    let limits: Vec<Expectation> = { texts.iter() }
+    let limits: Vec<Expectation> = texts
+        .iter()
         .map(|text| Expectation::parse(text, &names).unwrap())
         .collect();
     limit_state(record, &limits)
@@ -332,7 +333,10 @@ fn all_limits_are_the_question_and_only_blocks_that_help_are_waited_for() {
     record.measured.settings.blocks = None;
     let beyond = "new >= 1.05 * old";
     assert_eq!(state(&record, &[beyond]), LimitState::Settled);
-    let mut large = { record.conclusions.comparisons.iter_mut() }
+    let mut large = record
+        .conclusions
+        .comparisons
+        .iter_mut()
         .filter(|one| one.role == Role::Primary && one.load == "large");
     large.next().unwrap().low = Some(1.0);
     for (texts, expected) in [
@@ -386,7 +390,7 @@ fn run_of(counts: &[(u64, u64)], failed: u64) -> StudyRecord {
     let mut record = run();
     let ok: u64 = counts.iter().map(|(count, _)| count).sum();
     let slice = all_slices(&mut record).next().unwrap();
-    answer(slice, &[(Outcome::Ok, ok), (Outcome::Reset, failed)]);
+    response(slice, &[(Outcome::Ok, ok), (Outcome::Reset, failed)]);
     times(&mut record, URL).response = histogram(counts);
     StudyRecord::judged(record)
 }

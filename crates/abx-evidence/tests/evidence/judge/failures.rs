@@ -3,13 +3,13 @@
 use abx_evidence::{FindingId, Level, Outcome, Verdict, judge};
 
 use abx_fixtures::{
-    Compared, OK, answer, compared, each_slice, find, ids, judged, outcomes, pair, two_loads,
+    Compared, OK, compared, each_slice, find, ids, judged, outcomes, pair, response, two_loads,
 };
 
 /// `new` with other outcomes in each of its 12 slices, of which 100 bodies were hashed.
 fn with_outcomes(counts: &[(Outcome, u64)]) -> Compared {
     let mut record = pair();
-    each_slice(&mut record, "new", |slice| answer(slice, counts));
+    each_slice(&mut record, "new", |slice| response(slice, counts));
     compared(record)
 }
 
@@ -62,7 +62,7 @@ fn wrong_bodies_weigh_by_those_that_were_looked_at() {
     // All bodies hashed: the same wrong ones are 0.011 %.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| {
-        answer(slice, &wrong);
+        response(slice, &wrong);
         slice.hashed = OK;
     });
     assert_eq!(
@@ -122,7 +122,7 @@ fn connections_that_responses_end_are_told_from_one_in_a_hundred_on() {
     for (closing, expected) in [(89, None), (90, Some("1.0 %")), (OK, Some("100.0 %"))] {
         let mut record = pair();
         each_slice(&mut record, "new", |slice| {
-            answer(slice, &[(Outcome::Ok, OK)]);
+            response(slice, &[(Outcome::Ok, OK)]);
             slice.discarded = outcomes(&[]);
             slice.closing = closing;
         });
@@ -165,15 +165,15 @@ fn a_generator_that_runs_out_of_something_voids() {
 }
 
 #[test]
-fn a_subject_that_stopped_answering_voids() {
+fn a_subject_that_stopped_responding_voids() {
     // Method: the last slice of the last block ended early.
     let mut record = pair();
     let round = record.blocks[5].loads[0].rounds.last_mut().unwrap();
-    round.slices[1].stopped_answering = true;
+    round.slices[1].stopped_responding = true;
     let found = compared(record);
     assert_eq!(
         ids(&found.findings),
-        [(FindingId::StoppedAnswering, Level::Void)]
+        [(FindingId::StoppedResponding, Level::Void)]
     );
     assert_eq!(found.verdict, Verdict::Invalid);
     let message = &found.findings[0].message;
@@ -186,7 +186,7 @@ fn failing_makes_no_subject_faster() {
     // so completes twice as many; what is verified is as before.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| {
-        answer(slice, &[(Outcome::Ok, OK), (Outcome::WrongStatus, OK)]);
+        response(slice, &[(Outcome::Ok, OK), (Outcome::WrongStatus, OK)]);
     });
     let record = judged(record);
     let rates = record.summaries.iter().map(|one| one.throughput_per_s);
@@ -199,9 +199,9 @@ fn it_is_known_whether_anything_was_sent() {
     // Method: to both, to one of them, and to nobody.
     let mut record = pair();
     assert!(judge(&record).any_sent());
-    each_slice(&mut record, "new", |slice| answer(slice, &[]));
+    each_slice(&mut record, "new", |slice| response(slice, &[]));
     assert!(judge(&record).any_sent());
-    each_slice(&mut record, "old", |slice| answer(slice, &[]));
+    each_slice(&mut record, "old", |slice| response(slice, &[]));
     assert!(!judge(&record).any_sent());
 }
 

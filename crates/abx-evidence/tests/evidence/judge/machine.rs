@@ -8,7 +8,7 @@ use abx_evidence::record::{Disturbance, Measured, OtherProgram, SliceRecord, Sub
 use abx_evidence::{ConnectionOpening, Finding, FindingId, Level, Outcome, Outcomes, Verdict};
 
 use abx_fixtures::{
-    COUNTED_NS, MS, all_slices, answer, compared, each_slice, find, ids, pair, sides,
+    COUNTED_NS, MS, all_slices, compared, each_slice, find, ids, pair, response, sides,
 };
 
 /// The level of one finding, after a change to every slice.
@@ -58,7 +58,7 @@ fn a_window_that_is_refilled_by_halves_is_half_full_at_least() {
         let mut record = pair();
         record.loads[0].settings.exchange.pipeline = 4;
         all_slices(&mut record).for_each(|slice| {
-            answer(slice, &[(Outcome::Ok, 400)]);
+            response(slice, &[(Outcome::Ok, 400)]);
             slice.response_ns_sum = COUNTED_NS * per_mille / 100;
         });
         let found = find(&compared(record).findings, FindingId::LittleLaw).map(|one| one.level);
@@ -72,9 +72,9 @@ fn two_ways_to_count_that_differ_by_a_tenth_from_block_to_block_are_noted() {
     // three blocks, and the inverse in the others, so that the mean stays; of a slice that
     // ends by a number of requests, where only the former counts; and of slices with nine
     // responses for each connection, where chance does as much.
-    let noted = |per_mille: f64, by_number: bool, answers: u64| {
+    let noted = |per_mille: f64, by_number: bool, responses: u64| {
         let mut record = pair();
-        all_slices(&mut record).for_each(|slice| answer(slice, &[(Outcome::Ok, answers)]));
+        all_slices(&mut record).for_each(|slice| response(slice, &[(Outcome::Ok, responses)]));
         let pilot = record.loads[0].pilot.as_mut().unwrap();
         pilot.slice_requests = by_number.then_some(1_000);
         for (index, block) in record.blocks.iter_mut().enumerate() {
@@ -104,7 +104,7 @@ fn two_ways_to_count_that_differ_by_a_tenth_from_block_to_block_are_noted() {
 #[test]
 fn little_s_law_is_not_checked_where_it_says_nothing() {
     // Method: far off in each case. Slices of 9 answers for each connection are
-    // too short for it, and so are those of 10 when one request had no answer.
+    // too short for it, and so are those of 10 when one request had no response.
     let table = [
         (vec![(Outcome::Ok, 100)], Some(Level::Void)),
         (vec![(Outcome::Ok, 90)], None),
@@ -112,7 +112,7 @@ fn little_s_law_is_not_checked_where_it_says_nothing() {
     ];
     for (counts, expected) in table {
         let found = level(FindingId::LittleLaw, |slice| {
-            answer(slice, &counts);
+            response(slice, &counts);
             slice.response_ns_sum /= 2;
         });
         assert_eq!(found, expected, "{counts:?}");
@@ -124,9 +124,9 @@ fn little_s_law_is_not_checked_where_it_says_nothing() {
 }
 
 #[test]
-fn connections_without_an_answer_are_left_out_or_had_too_little_time() {
+fn connections_without_a_response_are_left_out_or_had_too_little_time() {
     // Method: 120 chances (12 slices of 10 connections) for each subject; the others have
-    // hundreds of answers each, or one.
+    // hundreds of responses each, or one.
     for (silent, expected) in [
         (0, None),
         (1, None),
@@ -134,16 +134,16 @@ fn connections_without_an_answer_are_left_out_or_had_too_little_time() {
         (12, Some(Level::Note)),
         (13, Some(Level::Void)),
     ] {
-        for (answers, id, other) in [
+        for (responses, id, other) in [
             (
                 None,
-                FindingId::ConnectionsUnanswered,
+                FindingId::ConnectionsWithoutResponse,
                 FindingId::SlicesTooShort,
             ),
             (
                 Some(10),
                 FindingId::SlicesTooShort,
-                FindingId::ConnectionsUnanswered,
+                FindingId::ConnectionsWithoutResponse,
             ),
         ] {
             let found = |id| {
@@ -151,9 +151,9 @@ fn connections_without_an_answer_are_left_out_or_had_too_little_time() {
                 level(id, |slice| {
                     slice.silent = left;
                     left = 0;
-                    if let Some(answers) = answers {
+                    if let Some(responses) = responses {
                         slice.outcomes = Outcomes::default();
-                        (0..answers).for_each(|_| slice.outcomes.add(Outcome::Ok));
+                        (0..responses).for_each(|_| slice.outcomes.add(Outcome::Ok));
                     }
                 })
             };
@@ -320,7 +320,9 @@ fn a_server_that_stops_accepting_is_blamed_for_what_it_was_asked() {
         opening(&[]),
     ] {
         let mut record = pair();
-        { sides(&mut record, "new").take(1) }.for_each(|one| one.opening = side.clone());
+        sides(&mut record, "new")
+            .take(1)
+            .for_each(|one| one.opening = side.clone());
         assert_eq!(compared(record).findings, []);
     }
 }

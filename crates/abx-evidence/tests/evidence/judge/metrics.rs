@@ -99,8 +99,8 @@ fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
     // Method: the same bytes for each response, in six blocks of which other programs took
     // half of the CPUs, and in three blocks; and a byte in ten more in three blocks.
     let bytes = |blocks: usize, more: u64| {
-        let answers = vec![OK; blocks];
-        let mut record = study(&[("old", &answers), ("new", &answers)]);
+        let responses = vec![OK; blocks];
+        let mut record = study(&[("old", &responses), ("new", &responses)]);
         each_slice(&mut record, "old", |slice| slice.bytes = 1_000 * slice.ok);
         each_slice(&mut record, "new", |slice| slice.bytes = more * slice.ok);
         record
@@ -109,7 +109,10 @@ fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
     disturbed.settings.subject_cpus = vec![0];
     disturbed.settings.generator_cpus = vec![0];
     let disturbed = judged(disturbed);
-    let bounds = { disturbed.validity.findings.iter() }
+    let bounds = disturbed
+        .validity
+        .findings
+        .iter()
         .filter(|one| one.level == Level::Bound && one.limits == Limits::All);
     assert!(bounds.count() > 0, "{:?}", disturbed.validity.findings);
     let table = [
@@ -183,8 +186,8 @@ fn too_few_requests_for_any_quantile_are_said() {
 }
 
 #[test]
-fn a_quantile_that_rests_on_no_answer_bounds_one_way_only() {
-    // Method: 400 of 18,000 have no answer, which p99 rests on and p90 does not:
+fn a_quantile_that_rests_on_no_response_bounds_one_way_only() {
+    // Method: 400 of 18,000 have no response, which p99 rests on and p90 does not:
     // of the slower, of the faster.
     let slower = judged(open(&["old"]));
     let p99 = by(&slower, Metric::ResponseP99).unwrap();
@@ -299,7 +302,7 @@ fn a_closed_loop_has_no_comparison_of_response_times() {
 }
 
 #[test]
-fn what_an_answer_costs_is_compared_beside_throughput() {
+fn what_a_response_costs_is_compared_beside_throughput() {
     // Method: `new` answers 1.1 times as many with the same processor time and
     // in 1.1 times the bytes for each.
     let mut record = pair();
@@ -357,7 +360,7 @@ fn cold(blocks: usize) -> Measured {
     for (subject, part) in [("old", 2), ("new", 4)] {
         let ok = if subject == "old" { OK } else { 9_900 };
         let mut cold = SliceRecord::of(subject, &SliceTally::default());
-        abx_fixtures::answer(&mut cold, &[(abx_evidence::Outcome::Ok, ok / part)]);
+        abx_fixtures::response(&mut cold, &[(abx_evidence::Outcome::Ok, ok / part)]);
         cold.connection_ns = 10 * 90 * MS;
         cold.measured_ns = 90 * MS;
         sides(&mut record, subject).for_each(|side| side.warm_up = Some(cold.clone()));
@@ -410,7 +413,7 @@ fn sessions_that_were_not_resumed_are_noted_where_all_were_to_be() {
             .histograms
             .insert("new".to_owned(), times);
         let found = judged(record);
-        let new = { found.summaries.iter() }.find(|one| one.subject == "new");
+        let new = found.summaries.iter().find(|one| one.subject == "new");
         let told = find(&found.validity.findings, FindingId::NotResumed);
         (
             new.unwrap().handshakes_resumed,

@@ -4,7 +4,8 @@ use abx_evidence::{
     Conclusions, FindingId, Level, Measured, Outcome, Unpaired, Verdict, Wait, judge, past_baseline,
 };
 use abx_fixtures::{
-    OK, answer, assert_close, each_slice, find, limits, pair, sides, study, two_loads, with_ceiling,
+    OK, assert_close, each_slice, find, limits, pair, response, sides, study, two_loads,
+    with_ceiling,
 };
 
 use crate::judge::against::{TENTH_MORE, alone, beside, compared, past, refused, with_past};
@@ -64,7 +65,7 @@ fn what_befell_another_subject_then_is_no_matter() {
     let mut failed = pair();
     each_slice(&mut failed, "new", |slice| {
         let ok = slice.ok;
-        answer(slice, &[(Outcome::Ok, ok), (Outcome::Reset, ok / 10)]);
+        response(slice, &[(Outcome::Ok, ok), (Outcome::Reset, ok / 10)]);
     });
     let mut limited = study(&[("new", &[OK; 6]), ("old", &[OK; 6])]);
     throttle(&mut limited, 50);
@@ -129,7 +130,7 @@ fn of_two_loads_alike_it_is_the_one_of_the_same_name() {
     let mut then = two_loads();
     for part in then.blocks.iter_mut().map(|block| &mut block.loads[1]) {
         let slices = part.rounds.iter_mut().flat_map(|round| &mut round.slices);
-        slices.for_each(|slice| answer(slice, &[(Outcome::Ok, OK / 2)]));
+        slices.for_each(|slice| response(slice, &[(Outcome::Ok, OK / 2)]));
     }
     let rate = |name: &str| {
         let mut now = alone(&[]);
@@ -191,8 +192,8 @@ fn what_a_reference_leaves_open_is_how_far_it_moved_less_its_own_scatter() {
         assert_eq!(found.subject.as_deref(), Some("other"));
         found.error
     };
-    let moments = |answers: &[u64]| {
-        let logs: Vec<f64> = answers.iter().map(|one| (*one as f64).ln()).collect();
+    let moments = |responses: &[u64]| {
+        let logs: Vec<f64> = responses.iter().map(|one| (*one as f64).ln()).collect();
         let blocks = logs.len() as f64;
         let mean = logs.iter().sum::<f64>() / blocks;
         let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();

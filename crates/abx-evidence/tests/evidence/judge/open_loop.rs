@@ -10,8 +10,8 @@ use abx_evidence::{
 use abx_stats::stop::Decision;
 
 use abx_fixtures::{
-    COUNTED_NS, Compared, MS, OK, all_slices, answer, assert_close, compared, each_slice, find,
-    ids, judged, limits, pair, primary, sides, study,
+    COUNTED_NS, Compared, MS, OK, all_slices, assert_close, compared, each_slice, find, ids,
+    judged, limits, pair, primary, response, sides, study,
 };
 
 /// Six blocks in which both subjects answered the 100,000 requests that were
@@ -30,7 +30,7 @@ fn open_pair() -> Measured {
 /// Leaves so many of the requests of each slice of one subject unsent.
 fn leave_unsent(record: &mut Measured, subject: &str, unsent: u64) {
     each_slice(record, subject, |slice| {
-        answer(slice, &[(Outcome::Ok, OK - unsent)]);
+        response(slice, &[(Outcome::Ok, OK - unsent)]);
         slice.unsent = unsent;
     });
 }
@@ -77,7 +77,7 @@ fn requests_in_flight_at_the_end_do_not_count_against_a_subject() {
     for (outcome, is_compared) in [(Outcome::Unfinished, false), (Outcome::WrongStatus, true)] {
         let mut record = open_pair();
         each_slice(&mut record, "new", |slice| {
-            answer(slice, &[(Outcome::Ok, OK - 450), (outcome, 450)]);
+            response(slice, &[(Outcome::Ok, OK - 450), (outcome, 450)]);
         });
         assert_eq!(!primary(&judged(record)).is_empty(), is_compared);
     }
@@ -122,7 +122,7 @@ fn a_void_comparison_says_so_though_both_kept_up() {
     // Method: half a percent of failures, which is kept up and void.
     let mut record = open_pair();
     each_slice(&mut record, "new", |slice| {
-        answer(slice, &[(Outcome::Ok, OK - 45), (Outcome::Reset, 45)]);
+        response(slice, &[(Outcome::Ok, OK - 45), (Outcome::Reset, 45)]);
     });
     assert_eq!(compared(record).verdict, Verdict::Invalid);
 }
@@ -162,7 +162,7 @@ fn what_holds_for_closed_loops_only_is_not_said_of_open_ones() {
     };
     let closed_only = [
         FindingId::LittleLaw,
-        FindingId::ConnectionsUnanswered,
+        FindingId::ConnectionsWithoutResponse,
         FindingId::NotSaturated,
     ];
     for id in closed_only {

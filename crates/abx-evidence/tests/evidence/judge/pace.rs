@@ -1,10 +1,10 @@
 //! Findings about the pace of a single run: what was not sent, what was sent
-//! late, and which times rest on requests without an answer.
+//! late, and which times rest on requests without a response.
 
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Finding, FindingId, Level, Limits, Measured, Outcome, RunRecord,
 };
-use abx_fixtures::{RUN_NS, URL, answer, find, histogram, ids, run, times};
+use abx_fixtures::{RUN_NS, URL, find, histogram, ids, response, run, times};
 
 use crate::judge::runs::{generator_busy, server_busy, slice};
 
@@ -24,7 +24,7 @@ fn open_run() -> Measured {
 
 /// So many requests were due, of 10,000, and never sent.
 fn unsent(record: &mut Measured, count: u64) {
-    answer(slice(record), &[(Outcome::Ok, 10_000 - count)]);
+    response(slice(record), &[(Outcome::Ok, 10_000 - count)]);
     slice(record).unsent = count;
 }
 
@@ -157,22 +157,22 @@ fn a_generator_away_from_its_clock_is_noted_above_1_ms() {
 }
 
 #[test]
-fn quantiles_that_rest_on_unanswered_requests_are_at_least() {
+fn quantiles_that_rest_on_requests_without_response_are_at_least() {
     // Method: the longest alone is so with every single timeout, and its sign
     // says enough; from the first quantile on it is a finding about times.
-    let unanswered = |count: u64, given_up_us: u64| {
+    let without_response = |count: u64, given_up_us: u64| {
         found(0, |record| {
             let counts = [(Outcome::Ok, 10_000 - count), (Outcome::Unfinished, count)];
-            answer(slice(record), &counts);
+            response(slice(record), &counts);
             let all = times(record, URL);
-            let answered = [(9_890, 50_000), (110 - count, 60_000)];
-            all.response = histogram(&answered);
+            let responded = [(9_890, 50_000), (110 - count, 60_000)];
+            all.response = histogram(&responded);
             all.response_at_least = histogram(&[(count, given_up_us)]);
             all.response.merge(&all.response_at_least);
         })
     };
-    assert_eq!(unanswered(10, 900_000), []);
-    let found = unanswered(15, 55_000);
+    assert_eq!(without_response(10, 900_000), []);
+    let found = without_response(15, 55_000);
     assert_eq!(ids(&found), [(FindingId::TimesAtLeast, Level::Bound)]);
     assert_eq!(found[0].limits, Limits::Times);
     assert!(
@@ -183,11 +183,11 @@ fn quantiles_that_rest_on_unanswered_requests_are_at_least() {
 }
 
 #[test]
-fn unsent_requests_are_among_those_without_an_answer() {
+fn unsent_requests_are_among_those_without_a_response() {
     // Method: five of them, beside two timeouts.
     let found = found(0, |record| {
         let counts = [(Outcome::Ok, 9_990), (Outcome::Timeout, 2)];
-        answer(slice(record), &counts);
+        response(slice(record), &counts);
         slice(record).unsent = 5;
         let all = times(record, URL);
         all.response = histogram(&[(7, 50_000)]);

@@ -6,7 +6,7 @@ use abx_evidence::{
     Timestamps, judge,
 };
 
-use abx_fixtures::{answer, pair};
+use abx_fixtures::{pair, response};
 
 /// So many requests that took 10 µs to the first byte and this long for a body.
 fn phases(requests: u64, body_us: u64) -> Phases {
@@ -103,7 +103,9 @@ fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
     say(0, "new", &[("db", 1_000)]);
     say(1, "new", &[("db", 3_000)]);
     let found = judge(&record);
-    let times: Vec<_> = { found.server_times.iter() }
+    let times: Vec<_> = found
+        .server_times
+        .iter()
         .map(|one| (&*one.subject, &*one.name, one.count, one.us.mean))
         .collect();
     let expected = [
@@ -131,7 +133,7 @@ fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
 fn what_subjects_say_is_compared_where_the_study_compares_them() {
     // Method: both say so in two blocks: at a rate that both kept up with, where nothing is
     // compared that the study was made for, and what answers cost all the same; and where
-    // one gave no answer in another block, so that the two are compared by nothing else.
+    // one gave no response in another block, so that the two are compared by nothing else.
     let said = |change: fn(&mut Measured)| {
         let mut record = pair();
         for (block, subject) in [(0, "old"), (0, "new"), (1, "old"), (1, "new")] {
@@ -160,7 +162,7 @@ fn what_subjects_say_is_compared_where_the_study_compares_them() {
     assert_eq!(differences, 0);
     let (roles, differences) = said(|record| {
         for round in &mut record.blocks[4].loads[0].rounds {
-            answer(&mut round.slices[1], &[]);
+            response(&mut round.slices[1], &[]);
         }
     });
     assert_eq!((&roles[..], differences), (&[Role::Primary][..], 1));

@@ -46,14 +46,14 @@ fn days_that_differ_have_a_mean_and_a_next_one() {
 
 #[test]
 fn a_day_without_a_claim_is_left_out_and_shown() {
-    // Method: half of the answers of one day are wrong.
+    // Method: half of the responses of one day are wrong.
     let mut wrong = day("tue", 9_900);
     for slice in abx_fixtures::all_slices(&mut wrong.1.measured) {
         let counts = [
             (abx_evidence::Outcome::Ok, slice.ok / 2),
             (abx_evidence::Outcome::WrongStatus, slice.ok / 2),
         ];
-        abx_fixtures::answer(slice, &counts);
+        abx_fixtures::response(slice, &counts);
     }
     let wrong = (wrong.0, StudyRecord::judged(wrong.1.measured));
     let found = of(&[day("mon", 9_000), wrong, day("wed", 9_001)]);

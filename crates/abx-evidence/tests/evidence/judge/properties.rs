@@ -7,7 +7,7 @@ use abx_evidence::{
 };
 use proptest::prelude::*;
 
-use abx_fixtures::{Compared, ROUNDS, answer, compared, judged, study};
+use abx_fixtures::{Compared, ROUNDS, compared, judged, response, study};
 
 /// Any counter: nothing, little, or up to what a day would give.
 fn counter() -> impl Strategy<Value = u64> {
@@ -27,7 +27,7 @@ fn slice() -> impl Strategy<Value = SliceRecord> {
     (counts, plain, read).prop_map(|(counts, plain, read)| {
         let mut slice = SliceRecord::of("", &SliceTally::default());
         let counts: Vec<_> = Outcome::ALL.into_iter().zip(counts).collect();
-        answer(&mut slice, &counts);
+        response(&mut slice, &counts);
         [
             slice.measured_ns,
             slice.wall_ns,
@@ -96,7 +96,7 @@ fn named((old, new, is_disturbed): (SliceRecord, SliceRecord, bool), is_clean: b
         slice.subject = name.to_owned();
         if is_clean {
             let ok = slice.ok + 1;
-            answer(slice, &[(Outcome::Ok, ok)]);
+            response(slice, &[(Outcome::Ok, ok)]);
             slice.connection_ns += 1;
             slice.silent = 0;
         }

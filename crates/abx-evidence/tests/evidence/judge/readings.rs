@@ -3,7 +3,7 @@
 //! limit, and just beyond.
 
 use abx_evidence::record::{
-    CEILING, Canary, HostCounters, Measured, SliceRecord, SubjectReadings, TlsSettings,
+    CEILING, Calibration, HostCounters, Measured, SliceRecord, SubjectReadings, TlsSettings,
     TlsTrustKind,
 };
 use abx_evidence::{Finding, FindingId, Level, Verdict};
@@ -301,7 +301,7 @@ fn a_limit_of_processor_time_bounds_above_one_percent() {
 }
 
 /// A study in which every block's look at processor 1 is changed.
-fn with_canaries(change: impl Fn(usize, &mut Canary)) -> Measured {
+fn with_canaries(change: impl Fn(usize, &mut Calibration)) -> Measured {
     let mut record = pair();
     for (index, block) in record.blocks.iter_mut().enumerate() {
         let canaries = block.canaries.iter_mut();
@@ -413,7 +413,7 @@ fn a_ceiling_that_encrypts_is_one_where_the_generator_was_at_its_limit() {
 
 #[test]
 fn a_summary_tells_switches_memory_and_bytes() {
-    // Method: two switches and 170 bytes for each answer, discarded ones switched
+    // Method: two switches and 170 bytes for each response, discarded ones switched
     // for as well; memory differs from block to block, by one byte each from 1,000 on, and
     // the median counts.
     let mut record = pair();

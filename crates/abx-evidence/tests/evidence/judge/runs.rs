@@ -6,8 +6,8 @@ use abx_evidence::{
     ArrivalKind, Course, Finding, FindingId, Level, Measured, NotARun, Outcome, RunRecord,
 };
 use abx_fixtures::{
-    CONNECTIONS, RUN_NS, URL, all_slices, answer, answered, find, histogram, ids, pair, pilot, run,
-    sides, times,
+    CONNECTIONS, RUN_NS, URL, all_slices, find, histogram, ids, pair, pilot, responded, response,
+    run, sides, times,
 };
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
     ];
     for (kind, count, level) in table {
         let counts = [(Outcome::Ok, 10_000 - count), (kind, count)];
-        let found = found(|record| answer(slice(record), &counts));
+        let found = found(|record| response(slice(record), &counts));
         assert_eq!(ids(&found), [(FindingId::FailedRequests, level)]);
         let figures = format!("{count} of 10000 requests to http://127.0.0.1:8080/small.bin");
         assert!(found[0].message.contains(&figures), "{found:?}");
@@ -93,7 +93,7 @@ fn each_circumstance_of_a_run_has_its_finding() {
     type Case = (FindingId, Level, fn(&mut Measured));
     let cases: [Case; 6] = [
         (FindingId::GeneratorExhausted, Level::Void, |record| {
-            answer(
+            response(
                 slice(record),
                 &[(Outcome::Ok, 10_000), (Outcome::NoPort, 2)],
             );
@@ -103,14 +103,14 @@ fn each_circumstance_of_a_run_has_its_finding() {
             server_busy(record, 0.94);
         }),
         (FindingId::BodyVaries, Level::Note, |record| {
-            answered(record, URL).sha256 = None;
+            responded(record, URL).sha256 = None;
         }),
         (FindingId::NotChecked, Level::Note, unseen),
         (FindingId::Interrupted, Level::Note, |record| {
             record.end = StudyEnd::Interrupted;
         }),
-        (FindingId::StoppedAnswering, Level::Void, |record| {
-            slice(record).stopped_answering = true;
+        (FindingId::StoppedResponding, Level::Void, |record| {
+            slice(record).stopped_responding = true;
         }),
     ];
     for (id, level, change) in cases {
@@ -181,7 +181,7 @@ fn the_worst_finding_of_a_run_comes_first() {
         record.end = StudyEnd::Interrupted;
         generator_busy(record, 1.0);
         server_busy(record, 0.5);
-        answer(slice(record), &[(Outcome::Ok, 10_000), (Outcome::Reset, 1)]);
+        response(slice(record), &[(Outcome::Ok, 10_000), (Outcome::Reset, 1)]);
     });
     let levels: Vec<Level> = found.iter().map(|one| one.level).collect();
     assert_eq!(levels, [Level::Bound, Level::Note, Level::Note]);
@@ -207,7 +207,7 @@ fn a_run_by_number_ends_without_its_connections_being_silent() {
     assert!(
         find(
             &judged(asked.clone()).findings,
-            FindingId::ConnectionsUnanswered
+            FindingId::ConnectionsWithoutResponse
         )
         .is_some()
     );
@@ -284,12 +284,12 @@ fn what_is_no_run_is_refused() {
     assert!(error.to_string().contains("one block"), "{error}");
 }
 
-/// A run with this course, in stretches of 100 ms, of verified responses and median response
+/// A run with this course, in intervals of 100 ms, of verified responses and median response
 /// times.
 fn with_course(record: &mut Measured, ok: Vec<u64>, p50_us: Vec<Option<u64>>) {
     let part = &mut record.blocks[0].loads[0];
     let course = Course {
-        stretch_ns: 100_000_000,
+        interval_ns: 100_000_000,
         until_ns: 100_000_000 * ok.len() as u64,
         failed: vec![0; ok.len()],
         ok,
@@ -331,7 +331,7 @@ fn a_start_that_is_slower_than_the_rest_and_counts_is_noted() {
 
 #[test]
 fn at_a_rate_it_is_response_times_that_show_a_warm_up() {
-    // Method: 100 responses in each stretch, whose median is 3 ms for 1 s and 1 ms after it;
+    // Method: 100 responses in each interval, whose median is 3 ms for 1 s and 1 ms after it;
     // then stages, which change by themselves.
     let warm_up = |kind: ArrivalKind, rate_per_s: Option<f64>| {
         let all = found(|record| {
@@ -355,7 +355,7 @@ fn quantiles_of_a_few_requests_carry_a_note() {
     // Method: so many requests of a run, and the quantiles that are the slowest of them.
     let noted = |requests: u64| {
         let all = found(|record| {
-            answer(slice(record), &[(Outcome::Ok, requests)]);
+            response(slice(record), &[(Outcome::Ok, requests)]);
             times(record, URL).response = histogram(&[(requests, 100)]);
         });
         find(&all, FindingId::FewTimes).map(|one| one.message.clone())

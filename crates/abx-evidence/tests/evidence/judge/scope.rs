@@ -125,7 +125,7 @@ fn each_load_with_a_claim_is_a_family() {
         .flat_map(|block| &mut block.loads[..1])
     {
         let slices = part.rounds.iter_mut().flat_map(|round| &mut round.slices);
-        slices.for_each(|slice| abx_fixtures::answer(slice, &[]));
+        slices.for_each(|slice| abx_fixtures::response(slice, &[]));
     }
     assert_eq!(families(&record).count, 1);
 }

@@ -3,7 +3,7 @@
 use abx_evidence::record::{CEILING, Disturbance, Histograms};
 use abx_evidence::{Histogram, Outcome, SubjectView, judge, slice_figures};
 
-use abx_fixtures::{OK, SLICE_NS, answer, pair, two_loads};
+use abx_fixtures::{OK, SLICE_NS, pair, response, two_loads};
 
 #[test]
 fn slices_stand_in_the_order_in_which_they_ran() {
@@ -12,7 +12,7 @@ fn slices_stand_in_the_order_in_which_they_ran() {
     let record = two_loads();
     let all = slice_figures(&record, &record.loads[1]);
     assert_eq!(all.len(), 24);
-    let places: Vec<_> = { all[..5].iter() }
+    let places: Vec<_> = (all[..5].iter())
         .map(|slice| {
             (
                 slice.block,
@@ -42,7 +42,7 @@ fn slices_tell_failures_and_disturbances() {
     let mut record = pair();
     let round = &mut record.blocks[2].loads[0].rounds[1];
     round.disturbed = vec![Disturbance::Steal];
-    answer(
+    response(
         &mut round.slices[1],
         &[(Outcome::Ok, OK), (Outcome::Reset, 3)],
     );

@@ -7,7 +7,7 @@ use abx_evidence::{
 use abx_stats::stop::Decision;
 
 use abx_fixtures::{
-    OK, all_slices, answer, judged, longer, pair, primary, sides, study, two_loads,
+    OK, all_slices, judged, longer, pair, primary, response, sides, study, two_loads,
 };
 
 /// Four subjects: `a` and `b` alike, `c` clearly faster, `d` slower and so noisy
@@ -204,7 +204,7 @@ fn who_is_void_has_no_place() {
             (abx_evidence::Outcome::Ok, slice.ok - wrong),
             (abx_evidence::Outcome::WrongStatus, wrong),
         ];
-        answer(slice, &counts);
+        response(slice, &counts);
     }
     let found = ranking(record);
     assert_eq!((found.places.len(), found.pairs.len()), (3, 3));
@@ -220,10 +220,10 @@ fn who_is_void_has_no_place() {
 
 #[test]
 fn who_has_failed_is_in_no_pair_of_a_ranking() {
-    // Method: `d` stopped answering.
+    // Method: `d` stopped responding.
     let mut record = four();
     for slice in all_slices(&mut record).filter(|slice| slice.subject == "d") {
-        slice.stopped_answering = true;
+        slice.stopped_responding = true;
     }
     let found = ranking(record);
     assert_eq!((found.places.len(), found.pairs.len()), (3, 3));
@@ -342,7 +342,7 @@ fn a_ranking_has_the_pairs_of_its_load_in_short() {
         more.load = "large".to_owned();
         for slice in more.rounds.iter_mut().flat_map(|round| &mut round.slices) {
             if slice.subject == "c" {
-                answer(slice, &[(abx_evidence::Outcome::Ok, slice.ok / 2)]);
+                response(slice, &[(abx_evidence::Outcome::Ok, slice.ok / 2)]);
             }
         }
         block.loads.push(more);
@@ -378,7 +378,7 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
     assert_eq!(ranking(open.clone()).metric, Metric::ResponseP99);
     let mut one_behind = open.clone();
     for slice in all_slices(&mut one_behind).filter(|slice| slice.subject == "c") {
-        answer(slice, &[(abx_evidence::Outcome::Ok, OK - OK / 5)]);
+        response(slice, &[(abx_evidence::Outcome::Ok, OK - OK / 5)]);
         slice.unsent = OK / 5;
     }
     assert_eq!(ranking(one_behind.clone()).metric, Metric::Throughput);
@@ -393,7 +393,7 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
             (abx_evidence::Outcome::Ok, OK - OK / 5),
             (abx_evidence::Outcome::Timeout, OK / 5),
         ];
-        answer(slice, &counts);
+        response(slice, &counts);
     }
     let found = ranking(open);
     assert_eq!((found.metric, found.places.len()), (Metric::ResponseP99, 3));
@@ -432,7 +432,10 @@ fn who_is_above_one_is_above_all_below_it() {
         ("down", &[8_700, 8_100, 8_750, 8_050, 8_700, 8_100, 8_600]),
         ("same", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995, 9_000]),
     ]));
-    let own = { found.pairs.iter() }.find(|one| one.subject == "down" && one.baseline == "up");
+    let own = found
+        .pairs
+        .iter()
+        .find(|one| one.subject == "down" && one.baseline == "up");
     assert_eq!(own.unwrap().verdict, Verdict::Inconclusive);
     let mut places = found.places.iter().map(|one| (&*one.subject, one.text()));
     assert!(places.clone().any(|one| one == ("up", "1-2".to_owned())));

@@ -3,7 +3,7 @@
 use abx_evidence::record::Round;
 use abx_evidence::{ArrivalKind, Finding, FindingId, Level, Measured, Outcome};
 
-use abx_fixtures::{OK, answer, find, judged, pilot, study};
+use abx_fixtures::{OK, find, judged, pilot, response, study};
 
 /// Eight blocks of twenty rounds, in which a slice of `new` has what this says
 /// of block and round, and `old` always the same.
@@ -14,8 +14,8 @@ fn rounds(of_new: impl Fn(usize, usize) -> u64) -> Measured {
         let round = |place| {
             let mut round: Round = like.clone();
             let jitter = [0, 40, 10, 30, 20][(7 * index + place) % 5];
-            answer(&mut round.slices[0], &[(Outcome::Ok, OK + jitter)]);
-            answer(
+            response(&mut round.slices[0], &[(Outcome::Ok, OK + jitter)]);
+            response(
                 &mut round.slices[1],
                 &[(Outcome::Ok, of_new(index, place) + jitter)],
             );

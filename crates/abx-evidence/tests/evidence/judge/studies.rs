@@ -9,8 +9,8 @@ use abx_evidence::{
 use abx_stats::stop::{Decision, Reason};
 
 use abx_fixtures::{
-    Compared, MS, OK, all_slices, answer, answered, compared, each_slice, find, ids, judged,
-    longer, pair, pilot, primary, sides, study, two_loads,
+    Compared, MS, OK, all_slices, compared, each_slice, find, ids, judged, longer, pair, pilot,
+    primary, responded, response, sides, study, two_loads,
 };
 
 use super::scope::fleet;
@@ -47,12 +47,12 @@ const CASES: [Case; 17] = [
         });
     }),
     (FindingId::BodyVaries, Level::Note, |record| {
-        answered(record, "new").sha256 = None;
+        responded(record, "new").sha256 = None;
     }),
     (FindingId::UnequalResponses, Level::Note, |record| {
-        let answer = answered(record, "new");
-        answer.sha256 = Some("01".to_owned());
-        answer.body_bytes = 1_400;
+        let response = responded(record, "new");
+        response.sha256 = Some("01".to_owned());
+        response.body_bytes = 1_400;
     }),
     (FindingId::SharedCpus, Level::Bound, |record| {
         record.settings.subject_cpus = vec![0, 1];
@@ -227,12 +227,12 @@ fn every_subject_is_compared_with_the_baseline_under_every_load() {
 fn a_finding_about_one_subject_touches_only_its_comparison() {
     // Method: `other` fails, answers other bytes, and is silent in block 2.
     let mut record = three();
-    answered(&mut record, "other").sha256 = Some("01".to_owned());
+    responded(&mut record, "other").sha256 = Some("01".to_owned());
     each_slice(&mut record, "other", |slice| {
-        answer(slice, &[(Outcome::Ok, 9_000), (Outcome::Reset, 90)]);
+        response(slice, &[(Outcome::Ok, 9_000), (Outcome::Reset, 90)]);
     });
     for round in &mut record.blocks[2].loads[0].rounds {
-        answer(&mut round.slices[2], &[(Outcome::Reset, 90)]);
+        response(&mut round.slices[2], &[(Outcome::Reset, 90)]);
     }
     let record = judged(record);
     assert!(record.comparisons[0].findings.is_empty());
@@ -243,7 +243,7 @@ fn a_finding_about_one_subject_touches_only_its_comparison() {
         [
             (FindingId::FailedRequests, Level::Void),
             (FindingId::UnequalResponses, Level::Note),
-            (FindingId::NoAnswers, Level::Void),
+            (FindingId::NoResponses, Level::Void),
         ]
     );
     assert_eq!(found.verdict, Verdict::Invalid);
@@ -258,15 +258,15 @@ fn a_finding_about_one_subject_touches_only_its_comparison() {
 
 #[test]
 fn a_finding_about_the_baseline_touches_every_comparison_and_is_listed_once() {
-    // Method: the baseline gives no answer in block 2.
+    // Method: the baseline gives no response in block 2.
     let mut record = three();
     for round in &mut record.blocks[2].loads[0].rounds {
-        answer(&mut round.slices[0], &[]);
+        response(&mut round.slices[0], &[]);
     }
     let record = judged(record);
     for one in primary(&record) {
         assert_eq!(one.verdict, Verdict::Invalid);
-        assert_eq!(ids(&one.findings), [(FindingId::NoAnswers, Level::Void)]);
+        assert_eq!(ids(&one.findings), [(FindingId::NoResponses, Level::Void)]);
     }
     assert_eq!(record.validity.findings.len(), 1);
 }
@@ -278,7 +278,7 @@ fn a_finding_under_one_load_leaves_the_other_alone() {
     let changes: [fn(&mut Measured); 3] = [
         |record| {
             for round in &mut record.blocks[2].loads[1].rounds {
-                answer(&mut round.slices[1], &[]);
+                response(&mut round.slices[1], &[]);
             }
         },
         |record| {
@@ -324,9 +324,11 @@ fn judging_again_changes_nothing() {
     all_slices(&mut record).for_each(|slice| slice.steal_ns = Some(50 * MS));
     record.settings.generator_cpus = vec![0];
     record.subjects[2].address = Some("http://127.0.0.1:80".to_owned());
-    each_slice(&mut record, "other", |slice| slice.stopped_answering = true);
+    each_slice(&mut record, "other", |slice| {
+        slice.stopped_responding = true
+    });
     let once = judged(record.clone());
-    assert!(find(&once.validity.findings, FindingId::StoppedAnswering).is_some());
+    assert!(find(&once.validity.findings, FindingId::StoppedResponding).is_some());
     assert_eq!(judged(record), once);
 }
 
@@ -391,13 +393,13 @@ fn a_study_stops_when_every_comparison_would() {
 #[test]
 fn a_study_goes_on_while_something_is_missing() {
     // Method: six blocks; seven of which one did not end; one load of two
-    // without answers in a block; no subject beside the baseline.
+    // without responses in a block; no subject beside the baseline.
     let few = pair();
     let mut cut = longer(pair());
     cut.blocks[6].complete = false;
     let mut silent = longer(two_loads());
     for round in &mut silent.blocks[0].loads[1].rounds {
-        answer(&mut round.slices[1], &[]);
+        response(&mut round.slices[1], &[]);
     }
     let alone = study(&[("old", &[OK; 7])]);
     for record in [few, cut, silent, alone] {
@@ -465,18 +467,22 @@ fn a_subject_that_failed_in_the_pilot_is_void_and_the_others_are_judged() {
         Decision::Stop(Reason::Precise)
     );
     let judged = judged(record);
-    let verdicts: Vec<_> = { judged.primary() }
+    let verdicts: Vec<_> = judged
+        .primary()
         .map(|one| (one.subject.as_str(), one.verdict))
         .collect();
     assert_eq!(
         verdicts,
         [("new", Verdict::Faster), ("other", Verdict::Invalid)]
     );
-    let about: Vec<_> = { judged.validity.findings.iter() }
+    let about: Vec<_> = judged
+        .validity
+        .findings
+        .iter()
         .filter(|one| one.subject.as_deref() == Some("other"))
         .collect();
     assert_eq!(about.len(), 1, "{about:?}");
-    assert_eq!(about[0].id, FindingId::StoppedAnswering);
+    assert_eq!(about[0].id, FindingId::StoppedResponding);
     assert!(about[0].message.contains("40 of 50 connections"));
     assert!(judged.rankings.is_empty());
     assert!(!is_hopeless(&judged));
@@ -491,7 +497,7 @@ fn a_study_is_hopeless_when_failures_leave_nothing_to_compare() {
     fail_in_pilot(&mut record, "new");
     assert!(is_hopeless(&judged(record)));
     let mut record = pair();
-    each_slice(&mut record, "old", |slice| slice.stopped_answering = true);
+    each_slice(&mut record, "old", |slice| slice.stopped_responding = true);
     assert!(is_hopeless(&judged(record)));
     let mut record = pair();
     each_slice(&mut record, "new", |slice| {

@@ -9,12 +9,12 @@ use abx_evidence::{
 use abx_stats::stop::{Decision, Reason};
 
 use abx_fixtures::{
-    CONNECTIONS, Compared, MS, answer, assert_close, find, judged, longer, primary, study,
+    CONNECTIONS, Compared, MS, assert_close, find, judged, longer, primary, response, study,
 };
 
 use crate::judge::scenarios::{by_users, sessions};
 
-/// `old` and `new` at these numbers of connections, with these verified answers
+/// `old` and `new` at these numbers of connections, with these verified responses
 /// of a slice, a little different in each of six blocks.
 fn over_connections(rows: &[(u32, [u64; 2])]) -> Measured {
     let mut record = study(&[("old", &[9_000; 6]), ("new", &[9_000; 6])]);
@@ -28,7 +28,7 @@ fn over_connections(rows: &[(u32, [u64; 2])]) -> Measured {
         .blocks
         .iter_mut()
         .for_each(|block| block.loads.clear());
-    for (connections, answers) in rows {
+    for (connections, responses) in rows {
         let name = format!("c{connections}");
         let mut load = like.clone();
         load.name.clone_from(&name);
@@ -40,7 +40,7 @@ fn over_connections(rows: &[(u32, [u64; 2])]) -> Measured {
             for slice in part.rounds.iter_mut().flat_map(|round| &mut round.slices) {
                 let subject = usize::from(slice.subject == "new");
                 let jitter = [0, 30, 10, 40, 20, 5][(index + subject) % 6];
-                answer(slice, &[(Outcome::Ok, answers[subject] + jitter)]);
+                response(slice, &[(Outcome::Ok, responses[subject] + jitter)]);
                 slice.connection_ns =
                     slice.connection_ns / u64::from(CONNECTIONS) * u64::from(*connections);
                 slice.response_ns_sum = slice.connection_ns;
@@ -120,7 +120,7 @@ fn what_is_not_certain_on_both_sides_is_no_change_of_places() {
             .flat_map(|round| &mut round.slices)
         {
             let ok = slice.ok;
-            answer(slice, &[(Outcome::Ok, ok), (Outcome::Reset, ok / 10)]);
+            response(slice, &[(Outcome::Ok, ok), (Outcome::Reset, ok / 10)]);
         }
     }
     assert_eq!(judged(void).sweeps[0].crossovers, []);
@@ -146,7 +146,7 @@ fn a_load_that_is_void_voids_no_other_of_its_sweep() {
         let rounds = block.loads[1].rounds.iter_mut();
         for slice in rounds.flat_map(|round| &mut round.slices) {
             let ok = slice.ok;
-            answer(slice, &[(Outcome::Ok, ok), (Outcome::Reset, ok / 10)]);
+            response(slice, &[(Outcome::Ok, ok), (Outcome::Reset, ok / 10)]);
         }
     }
     assert_eq!(until(&record), (10.0, 250.0));
@@ -172,8 +172,8 @@ fn the_law_of_a_sweep_is_found_again() {
     let rows = [1, 4, 16, 64, 256].map(|connections: u32| {
         let n = f64::from(connections);
         let waits = 1.0 + 0.05 * (n - 1.0) + 0.0002 * n * (n - 1.0);
-        let answers = (1e6 * n / waits).round() as u64;
-        (connections, [answers, answers / 2])
+        let responses = (1e6 * n / waits).round() as u64;
+        (connections, [responses, responses / 2])
     });
     for loads in 3..=5 {
         let sweep = judged(over_connections(&rows[..loads])).sweeps.remove(0);
@@ -411,7 +411,8 @@ fn one_block_has_a_capacity_without_an_interval() {
     let mut record = over_rates(&[("old", [25_000, 100_000, 400_000]), ("new", [10_000; 3])]);
     record.blocks.truncate(1);
     let capacities = judged(record).capacities;
-    let ends: Vec<_> = { capacities.iter() }
+    let ends: Vec<_> = capacities
+        .iter()
         .map(|one| (one.rate_per_s.map(f64::round), one.low, one.high))
         .collect();
     assert_eq!(

@@ -8,14 +8,14 @@ use abx_evidence::{
 use abx_stats::Margin;
 
 use abx_fixtures::{
-    OK, answer, assert_close, compared, each_slice, find, ids, judged, pair, primary, rounds,
+    OK, assert_close, compared, each_slice, find, ids, judged, pair, primary, response, rounds,
     study, two_loads,
 };
 
 /// `new` beside `old` in as many blocks, each given by its ratio in tenths of a percent.
 fn with_ratios(per_mille: &[u64]) -> Measured {
-    let answers: Vec<u64> = per_mille.iter().map(|ratio| 9 * ratio).collect();
-    study(&[("old", &vec![OK; per_mille.len()]), ("new", &answers)])
+    let responses: Vec<u64> = per_mille.iter().map(|ratio| 9 * ratio).collect();
+    study(&[("old", &vec![OK; per_mille.len()]), ("new", &responses)])
 }
 
 #[test]
@@ -43,11 +43,11 @@ fn throughput_is_summed_over_slices_and_not_their_mean() {
 }
 
 #[test]
-fn throughput_counts_verified_answers_only() {
+fn throughput_counts_verified_responses_only() {
     // Method: of 9,000 answers of `new`, 900 have the wrong status.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| {
-        answer(slice, &[(Outcome::Ok, 8_100), (Outcome::WrongStatus, 900)]);
+        response(slice, &[(Outcome::Ok, 8_100), (Outcome::WrongStatus, 900)]);
     });
     let record = judged(record);
     assert_close(record.summaries[1].throughput_per_s.unwrap(), 90_000.0);
@@ -124,7 +124,7 @@ fn a_block_that_did_not_end_is_kept_and_not_judged() {
     cut.index = 6;
     cut.complete = false;
     cut.loads[0].rounds.truncate(1);
-    answer(&mut cut.loads[0].rounds[0].slices[1], &[(Outcome::Ok, 1)]);
+    response(&mut cut.loads[0].rounds[0].slices[1], &[(Outcome::Ok, 1)]);
     record.blocks.push(cut);
     let record = StudyRecord::judged(record);
     assert_eq!(record.measured.blocks.len(), 7);
@@ -134,7 +134,7 @@ fn a_block_that_did_not_end_is_kept_and_not_judged() {
 }
 
 #[test]
-fn a_block_without_a_verified_answer_has_no_ratio_and_voids() {
+fn a_block_without_a_verified_response_has_no_ratio_and_voids() {
     // Method: block 4 of six, for the subject, for the baseline, for both.
     for silent in [&["new"][..], &["old"], &["new", "old"]] {
         let mut record = pair();
@@ -144,7 +144,7 @@ fn a_block_without_a_verified_answer_has_no_ratio_and_voids() {
             .flat_map(|round| &mut round.slices)
             .filter(|slice| silent.contains(&slice.subject.as_str()))
         {
-            answer(slice, &[]);
+            response(slice, &[]);
         }
         let found = compared(record);
         assert_eq!(found.verdict, Verdict::Invalid);
@@ -152,7 +152,7 @@ fn a_block_without_a_verified_answer_has_no_ratio_and_voids() {
         assert_eq!(found.confidence, 0.95);
         let has_ratio = found.per_block.iter().map(Option::is_some);
         assert!(has_ratio.eq([true, true, true, true, false, true]));
-        let expected = vec![(FindingId::NoAnswers, Level::Void); silent.len()];
+        let expected = vec![(FindingId::NoResponses, Level::Void); silent.len()];
         assert_eq!(ids(&found.findings), expected);
         for (finding, subject) in found.findings.iter().zip(silent) {
             assert_eq!(finding.subject.as_deref(), Some(*subject));
@@ -171,7 +171,10 @@ fn a_subject_that_was_not_loaded_in_a_block_has_no_ratio() {
     }
     let found = compared(record);
     assert_eq!(found.verdict, Verdict::Invalid);
-    assert_eq!(ids(&found.findings), [(FindingId::NoAnswers, Level::Void)]);
+    assert_eq!(
+        ids(&found.findings),
+        [(FindingId::NoResponses, Level::Void)]
+    );
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn an_interval_without_end_is_not_given_as_a_number() {
     let most = 1_u64 << 52;
     for (block, place) in [(0, 0), (1, 1)] {
         for round in &mut record.blocks[block].loads[0].rounds {
-            answer(&mut round.slices[place], &[(Outcome::Ok, most)]);
+            response(&mut round.slices[place], &[(Outcome::Ok, most)]);
         }
     }
     let found = compared(record);
@@ -195,11 +198,11 @@ fn an_interval_without_end_is_not_given_as_a_number() {
 #[test]
 fn disturbed_rounds_count_and_are_left_out_beside() {
     // Method: the second round of each block is marked, and in it `new` has
-    // 1.2 times the answers of `old` where it has 1.1 times in the first.
+    // 1.2 times the responses of `old` where it has 1.1 times in the first.
     let mut record = pair();
     for round in rounds(&mut record).skip(1).step_by(2) {
         round.disturbed.push(Disturbance::Steal);
-        answer(&mut round.slices[1], &[(Outcome::Ok, 10_800)]);
+        response(&mut round.slices[1], &[(Outcome::Ok, 10_800)]);
     }
     let found = compared(record);
     assert!((found.ratio.unwrap() - 1.15).abs() < 1e-3, "{found:?}");
@@ -274,7 +277,7 @@ fn another_verdict_without_disturbed_rounds_is_fragile() {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     for round in rounds(&mut record).skip(1).step_by(2) {
         round.disturbed.push(Disturbance::Wait);
-        answer(&mut round.slices[1], &[(Outcome::Ok, 10_800)]);
+        response(&mut round.slices[1], &[(Outcome::Ok, 10_800)]);
     }
     let found = compared(record);
     assert_eq!(found.verdict, Verdict::Faster);

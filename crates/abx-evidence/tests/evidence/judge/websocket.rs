@@ -8,8 +8,8 @@ use abx_evidence::{
 
 use crate::judge::runs::server_busy;
 use abx_fixtures::{
-    CONNECTIONS, COUNTED_NS, OK, ROUNDS, URL, all_slices, answer, each_slice, find, histogram,
-    judged, pair, primary, rounds, run, sides, study, times,
+    CONNECTIONS, COUNTED_NS, OK, ROUNDS, URL, all_slices, each_slice, find, histogram, judged,
+    pair, primary, response, rounds, run, sides, study, times,
 };
 
 /// `new` beside `old` in six blocks: 1,000 connections each, of which one of
@@ -185,7 +185,7 @@ fn what_is_sent_as_messages_is_called_so() {
     let mut record = pair();
     record.loads[0].settings.exchange.shape = LoadShape::Echo;
     each_slice(&mut record, "new", |slice| {
-        answer(slice, &[(Outcome::Ok, 9_000), (Outcome::EarlyClose, 100)]);
+        response(slice, &[(Outcome::Ok, 9_000), (Outcome::EarlyClose, 100)]);
     });
     let record = judged(record);
     let found = find(&record.validity.findings, FindingId::FailedRequests).expect("it");
@@ -237,5 +237,11 @@ fn broadcasts_are_counted_by_their_one_speaker_and_tell_their_listeners() {
     }
     let missed = find(&record.validity.findings, FindingId::ListenersMissed).expect("it");
     assert_eq!(missed.subject.as_deref(), Some("new"));
-    assert!(find(&record.validity.findings, FindingId::ConnectionsUnanswered).is_none());
+    assert!(
+        find(
+            &record.validity.findings,
+            FindingId::ConnectionsWithoutResponse
+        )
+        .is_none()
+    );
 }

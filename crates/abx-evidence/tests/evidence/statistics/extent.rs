@@ -29,8 +29,9 @@ pub fn most(share: f64, studies: usize) -> f64 {
 }
 
 fn slack(share: f64, studies: usize) -> f64 {
-    match is_full() {
-        true => 0.0,
-        false => 2.0 * (share * (1.0 - share) / studies as f64).sqrt(),
+    if is_full() {
+        0.0
+    } else {
+        2.0 * (share * (1.0 - share) / studies as f64).sqrt()
     }
 }

@@ -133,10 +133,11 @@ fn few_blocks_of_many_subjects_hold_the_truth() {
         "| comparisons | spreads | shape | beside | holds truth | the noisiest | false direction | seen | seen alone |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    let (sizes, families) = match is_full() {
-        true => (&[3, 9, 19][..], &FAMILIES[..]),
+    let (sizes, families) = if is_full() {
+        (&[3, 9, 19][..], &FAMILIES[..])
+    } else {
         // Those in which the noisiest one is at risk.
-        false => (&[9][..], &FAMILIES[7..]),
+        (&[9][..], &FAMILIES[7..])
     };
     for &comparisons in sizes {
         for &(spreads, shape, beside) in families {
@@ -240,7 +241,8 @@ fn family_studies(
 fn assessed(log_ratios: &[Vec<f64>], family: ClaimFamily) -> Vec<Assessment> {
     let all: Vec<&[f64]> = log_ratios.iter().map(Vec::as_slice).collect();
     let assessed = assess_together(&all, Margin::DEFAULT, family);
-    { assessed.into_iter() }
+    assessed
+        .into_iter()
         .map(|one| one.expect("six blocks"))
         .collect()
 }
@@ -291,7 +293,8 @@ fn blocks_of(world: &mut World, scales: &[f64], shape: Shape, beside: Beside) ->
         Shape::Skewed => scale * (1.0 + world.uniform().ln()),
         Shape::HeavyTails => scale / 3.0_f64.sqrt() * world.student_of_three(),
     };
-    let starts: Vec<Vec<f64>> = { scales.iter() }
+    let starts: Vec<Vec<f64>> = scales
+        .iter()
         .map(|scale| (0..BLOCKS).map(|_| start(*scale)).collect())
         .collect();
     let log_ratios = |comparison: usize| {

@@ -2,7 +2,7 @@
 //! itself, how many blocks they take when it is not, and how often `--fail-if-slower 3%` fails.
 //! docs/statistics.md and docs/ci.md quote the tables.
 
-use abx_evidence::expectation::{LimitState, answers, limit_state};
+use abx_evidence::expectation::{LimitState, expectation_results, limit_state};
 use abx_evidence::{Expectation, Standing, StudyRecord};
 use abx_fixtures::{longer, pair};
 use abx_stats::paired::PairedMean;
@@ -79,7 +79,9 @@ impl DrawnStudy {
             let is_settled =
                 is_due && limit_state(&self.record, &self.limit) == LimitState::Settled;
             if is_settled || self.log_ratios.len() == blocks_max {
-                return answers(&self.record, &self.limit).remove(0).standing;
+                return expectation_results(&self.record, &self.limit)
+                    .remove(0)
+                    .standing;
             }
         }
     }

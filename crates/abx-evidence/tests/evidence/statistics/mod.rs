@@ -174,7 +174,8 @@ fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> boo
     } else {
         ClaimFamily::alone(5)
     };
-    let first: Vec<_> = { own(gate).into_iter() }
+    let first: Vec<_> = own(gate)
+        .into_iter()
         .map(|one| one.expect("ten blocks"))
         .collect();
     let standing = first.iter().filter(|one| one.p_adjusted < 0.03).count();

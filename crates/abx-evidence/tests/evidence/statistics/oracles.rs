@@ -132,7 +132,7 @@ proptest! {
                 })
                 .count();
             // Where a mean is 0 but for rounding, nobody knows how often they change.
-            let is_even = { sweep.iter() }
+            let is_even = sweep.iter()
                 .any(|blocks| blocks.iter().sum::<f64>().abs() < 1e-12);
             prop_assert!(
                 changes > 1 || is_even || certain.is_empty(),

@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn any_numbers_get_an_answer_or_an_error(
+    fn any_numbers_get_a_result_or_an_error(
         numbers in prop::collection::vec(prop::num::f64::ANY, 0..40),
     ) {
         // Method: all bit patterns, among them infinities and no numbers. None

@@ -71,7 +71,9 @@ impl Method {
         read: |comparisons| {
             let all: Vec<&[f64]> = comparisons.iter().map(Vec::as_slice).collect();
             let assessed = assess_together(&all, Margin::DEFAULT, ClaimFamily::alone(all.len()));
-            let assessed = { assessed.into_iter() }.map(|one| one.expect("six blocks or more"));
+            let assessed = assessed
+                .into_iter()
+                .map(|one| one.expect("six blocks or more"));
             assessed.map(Reading::from).collect()
         },
     };
@@ -181,9 +183,12 @@ pub fn simulate(study: &Study, studies: usize, method: Method) -> Outcome {
         let readings = (method.read)(&comparisons);
         let mut is_false = false;
         for (reading, truth) in readings.iter().zip(&study.ratios) {
-            let share = |is_so: bool| match is_so {
-                true => each / study.ratios.len() as f64,
-                false => 0.0,
+            let share = |is_so: bool| {
+                if is_so {
+                    each / study.ratios.len() as f64
+                } else {
+                    0.0
+                }
             };
             outcome.coverage += share(reading.low <= *truth && *truth <= reading.high);
             outcome.faster += share(reading.verdict == Verdict::Faster);

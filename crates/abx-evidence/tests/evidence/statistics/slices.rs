@@ -92,9 +92,10 @@ impl Machine {
     }
 
     fn order(&mut self) -> SliceOrder {
-        match self.world.random().random_bool(0.5) {
-            true => SliceOrder::Forth,
-            false => SliceOrder::Back,
+        if self.world.random().random_bool(0.5) {
+            SliceOrder::Forth
+        } else {
+            SliceOrder::Back
         }
     }
 

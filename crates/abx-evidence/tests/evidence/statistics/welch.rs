@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn any_numbers_get_an_answer_or_an_error(
+    fn any_numbers_get_a_result_or_an_error(
         now in prop::collection::vec(prop::num::f64::ANY, 0..20),
         then in prop::collection::vec(prop::num::f64::ANY, 0..20),
     ) {

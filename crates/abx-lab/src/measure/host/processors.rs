@@ -1,7 +1,7 @@
 //! What some processors of one machine did, and how fast they are.
 
-use abx_evidence::record::Canary;
-use abx_sys::canary;
+use abx_evidence::record::Calibration;
+use abx_sys::calibration;
 use abx_sys::counters::{CpuTicks, MachineCounters, ticks_per_second};
 
 /// Some processors of one machine, each once.
@@ -57,8 +57,8 @@ impl Processors {
     pub fn speeds(&self) -> Vec<CpuSpeed> {
         let speed = |cpu: &usize| CpuSpeed {
             cpu: *cpu,
-            work_ns: canary::fixed_work(*cpu).ok().map(|time| time.0),
-            heat_throttles: canary::heat_throttles(*cpu),
+            work_ns: calibration::fixed_work(*cpu).ok().map(|time| time.0),
+            heat_throttles: calibration::heat_throttles(*cpu),
         };
         self.0.iter().map(speed).collect()
     }
@@ -66,18 +66,18 @@ impl Processors {
 
 /// How fast each processor was before and after a block.
 #[must_use]
-pub fn canaries(before: &[CpuSpeed], after: &[CpuSpeed]) -> Vec<Canary> {
+pub fn canaries(before: &[CpuSpeed], after: &[CpuSpeed]) -> Vec<Calibration> {
     let both = before.iter().zip(after);
-    let canary = |(before, after): (&CpuSpeed, &CpuSpeed)| {
+    let calibration = |(before, after): (&CpuSpeed, &CpuSpeed)| {
         let throttles = before.heat_throttles.zip(after.heat_throttles);
-        Canary {
+        Calibration {
             cpu: before.cpu,
             before_ns: before.work_ns,
             after_ns: after.work_ns,
             heat_throttles: throttles.map(|(before, after)| after.saturating_sub(before)),
         }
     };
-    both.map(canary).collect()
+    both.map(calibration).collect()
 }
 
 #[cfg(test)]
@@ -118,15 +118,15 @@ mod tests {
         };
         let before = [speed(3, Some(10), Some(4)), speed(5, None, None)];
         let after = [speed(3, Some(12), Some(9)), speed(5, Some(1), Some(2))];
-        let canary = |cpu, before_ns, after_ns, heat_throttles| Canary {
+        let calibration = |cpu, before_ns, after_ns, heat_throttles| Calibration {
             cpu,
             before_ns,
             after_ns,
             heat_throttles,
         };
         let expected = [
-            canary(3, Some(10), Some(12), Some(5)),
-            canary(5, None, Some(1), None),
+            calibration(3, Some(10), Some(12), Some(5)),
+            calibration(5, None, Some(1), None),
         ];
         assert_eq!(canaries(&before, &after), expected);
     }

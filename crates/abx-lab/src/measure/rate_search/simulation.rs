@@ -134,9 +134,10 @@ impl Server {
             let (mut met, mut missed) = (0.0, ceiling);
             for _ in 0..super::PROBES {
                 let rate = f64::midpoint(met, missed);
-                match self.is_met(random, rate, 1.0) {
-                    true => met = rate,
-                    false => missed = rate,
+                if self.is_met(random, rate, 1.0) {
+                    met = rate
+                } else {
+                    missed = rate
                 }
             }
             return f64::midpoint(met, missed);
@@ -163,7 +164,9 @@ impl Server {
                 values.push(p99(&mut times));
             }
         }
-        let positions: Vec<Position> = { rates.iter().zip(&values) }
+        let positions: Vec<Position> = rates
+            .iter()
+            .zip(&values)
             .map(|(at, blocks)| Position { at: *at, blocks })
             .collect();
         let blocks = block_capacities(&positions, self.limit()).expect("a grid");

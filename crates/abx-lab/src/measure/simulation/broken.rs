@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::scripted::{Behaviour, ScriptedGenerator, study};
 use crate::measure::block::SubjectRun;
-use crate::measure::pilot::{PilotTerms, pilot};
+use crate::measure::pilot::{PilotOptions, pilot};
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, Cache};
 use abx_study::SliceLength;
@@ -47,7 +47,7 @@ fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, N
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
     running.deadline = deadline;
-    let found = pilot(&mut running, &study, &plans, PilotTerms::default());
+    let found = pilot(&mut running, &study, &plans, PilotOptions::default());
     let ended = found.and_then(|found| {
         let planned = SubjectPlans {
             verified: plans.iter().map(|_| Vec::new()).collect(),

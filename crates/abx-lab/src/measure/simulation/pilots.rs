@@ -5,7 +5,7 @@ use std::time::Duration;
 use abx_evidence::record::PilotRecord;
 
 use super::scripted::{Behaviour, ScriptedGenerator, study};
-use crate::measure::pilot::{PilotTerms, pilot};
+use crate::measure::pilot::{PilotOptions, pilot};
 use crate::measure::running_subjects::Abort;
 use abx_study::{PilotEffort, SliceLength};
 
@@ -16,13 +16,13 @@ fn piloted(generator: &mut ScriptedGenerator) -> Result<PilotRecord, Abort> {
         &mut generator.running(),
         &study,
         &plans,
-        PilotTerms::default(),
+        PilotOptions::default(),
     )
 }
 
 #[test]
 fn the_slowest_subject_sets_the_slices_of_all() {
-    // Method: 50 connections wait 50 ms for each answer of the slower one, which is
+    // Method: 50 connections wait 50 ms for each response of the slower one, which is
     // half as fast in its first 2.2 s.
     let slow = Behaviour {
         cold_ns: 2_200_000_000,
@@ -37,7 +37,7 @@ fn the_slowest_subject_sets_the_slices_of_all() {
     assert_eq!(found.discard_ns, 100_000_000);
     let throughput = ["a", "b"].map(|name| found.subjects[name].throughput_per_s.round());
     assert_eq!(throughput, [5_000.0, 1_000.0]);
-    // The first of them told how long bins have to be: twice the 100 ms that an answer
+    // The first of them told how long bins have to be: twice the 100 ms that a response
     // takes then.
     assert!(found.subjects["a"].settled && found.subjects["b"].settled);
     assert_eq!(found.subjects["a"].warm_up_ns, 0);
@@ -59,7 +59,7 @@ fn second(behaviour: Behaviour) -> (PilotRecord, Option<String>, usize) {
 #[test]
 fn a_subject_that_fails_is_left_at_once_and_the_others_go_on() {
     // Method: the second one falls silent after three slices; or leaves 10 of its 50
-    // connections without a response for 10 s; or all of its answers are wrong. What it
+    // connections without a response for 10 s; or all of its responses are wrong. What it
     // would need does not set the slices of the others.
     let steady = Behaviour::steady(1_000.0);
     let silent = Behaviour {
@@ -109,7 +109,7 @@ fn what_costs_no_time_is_no_reason_to_leave_a_subject() {
         .for_each(|plan| plan.timeout = Duration::from_nanos(50_000_000));
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
-    let found = pilot(&mut running, &study, &plans, PilotTerms::default()).unwrap();
+    let found = pilot(&mut running, &study, &plans, PilotOptions::default()).unwrap();
     assert_eq!(found.subjects["b"].failed, None);
 }
 
@@ -121,7 +121,7 @@ fn no_slice_begins_that_would_end_behind_the_deadline() {
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
     running.deadline = Some(abx_sys::Nanos(0));
-    let ended = pilot(&mut running, &study, &plans, PilotTerms::default());
+    let ended = pilot(&mut running, &study, &plans, PilotOptions::default());
     assert!(matches!(ended, Err(Abort::Budget)));
     assert_eq!(generator.slices, []);
     assert_eq!(generator.open_pools(), 0);
@@ -130,8 +130,8 @@ fn no_slice_begins_that_would_end_behind_the_deadline() {
 const SECOND: u64 = 1_000_000_000;
 
 /// What the pilot of a load over 10,000 connections to three subjects says, each of which
-/// takes 0.3 s for an answer, and how long it took.
-fn of_many_connections(terms: PilotTerms, first: Behaviour) -> (PilotRecord, u64) {
+/// takes 0.3 s for a response, and how long it took.
+fn of_many_connections(terms: PilotOptions, first: Behaviour) -> (PilotRecord, u64) {
     let slow = Behaviour {
         has_edges: true,
         ..Behaviour::steady(10_000.0 / 0.3)
@@ -157,9 +157,9 @@ fn many_connections_cost_a_few_slices_each_and_not_one_for_each_bin() {
         (PilotEffort::Usual, 3 * 12 * SECOND),
         (PilotEffort::Quick, 3 * 7 * SECOND),
     ] {
-        let terms = PilotTerms {
+        let terms = PilotOptions {
             effort,
-            ..PilotTerms::default()
+            ..PilotOptions::default()
         };
         let (found, took_ns) = of_many_connections(terms, steady);
         assert!(took_ns < most_ns, "{effort:?}: {took_ns}");
@@ -181,7 +181,7 @@ fn a_warm_up_over_many_connections_is_found() {
         cold_ns: 2 * SECOND,
         ..Behaviour::steady(10_000.0 / 0.3)
     };
-    let (found, _) = of_many_connections(PilotTerms::default(), cold);
+    let (found, _) = of_many_connections(PilotOptions::default(), cold);
     let warm_up_ns = found.subjects["a"].warm_up_ns;
     assert!(found.subjects["a"].settled);
     assert!((SECOND..3 * SECOND).contains(&warm_up_ns), "{warm_up_ns}");
@@ -195,10 +195,10 @@ fn a_pilot_keeps_to_its_time_and_says_whom_it_did_not_see_settle() {
     // has too little left is loaded for a moment, and what it gives is known.
     let steady = Behaviour::steady(10_000.0 / 0.3);
     for (within_ns, cut_short) in [(8 * SECOND, 3), (14 * SECOND, 1), (SECOND, 3), (0, 3)] {
-        let terms = PilotTerms {
+        let terms = PilotOptions {
             effort: PilotEffort::Quick,
             within_ns: Some(within_ns),
-            ..PilotTerms::default()
+            ..PilotOptions::default()
         };
         let (found, took_ns) = of_many_connections(terms, steady);
         let each = found.subjects.values();

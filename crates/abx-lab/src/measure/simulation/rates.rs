@@ -38,9 +38,7 @@ fn rates(capacities: [f64; 2], rate: RateSpec) -> Result<Vec<f64>, Abort> {
     // Each try is told, and what comes of them for each subject.
     let tried = tried.into_inner();
     for one in &search.capacities {
-        let tries = { tried.iter() }
-            .filter(|name| **name == one.subject)
-            .count();
+        let tries = tried.iter().filter(|name| **name == one.subject).count();
         assert!((7..=11).contains(&tries), "{one:?}");
     }
     let near = |(one, capacity): (&FoundCapacity, &f64)| (one.per_s / capacity - 1.0).abs() < 0.02;
@@ -68,7 +66,7 @@ fn a_share_is_one_of_the_slowest_subject() {
 
 #[test]
 fn rates_reach_around_what_each_subject_keeps_to() {
-    // Method: beyond its capacity a subject needs 1 s for each answer, below it 1 ms.
+    // Method: beyond its capacity a subject needs 1 s for each response, below it 1 ms.
     let objective = RateSpec::Objective {
         objective: "p99<50ms".parse().unwrap(),
         spacing: Spacing::Constant,
@@ -87,7 +85,7 @@ fn rates_reach_around_what_each_subject_keeps_to() {
 }
 
 #[test]
-fn nothing_can_be_found_of_subjects_that_answer_nothing() {
+fn nothing_can_be_found_of_subjects_that_respond_to_nothing() {
     // Method: a share of nothing.
     let half = RateSpec::Share {
         share: 0.5,

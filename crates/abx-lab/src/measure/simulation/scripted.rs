@@ -7,7 +7,7 @@ use std::path::Path;
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
     AwaitedConnections, EngineError, LoadGenerator, LoadPlan, OpenReport, Pacing, PoolId, SliceEnd,
-    SliceNews, SlicePlan, Stopper,
+    SliceEvent, SlicePlan, Stopper,
 };
 use abx_evidence::record::{Interleave, Machine, Settings, StudyEnd, SubjectRecord};
 use abx_evidence::{Measured, Outcome, Sample, Shape, SliceTally, TimelineTally};
@@ -45,7 +45,7 @@ pub struct Behaviour {
     pub silent_after: usize,
     /// Slices after which it leaves a request of each of so many connections unanswered.
     pub mute: (usize, u64),
-    /// Slices after which all of its answers are wrong.
+    /// Slices after which all of its responses are wrong.
     pub wrong_after: usize,
 }
 
@@ -121,7 +121,7 @@ impl ScriptedGenerator {
     }
 
     /// What the script says of one slice.
-    fn answer(&mut self, pool: PoolId, plan: &SlicePlan) -> SliceTally {
+    fn response(&mut self, pool: PoolId, plan: &SlicePlan) -> SliceTally {
         let SliceEnd::AfterNs(wall_ns) = plan.end else {
             panic!("slices of the lab end after a time");
         };
@@ -137,18 +137,19 @@ impl ScriptedGenerator {
             measured_ns,
             ..SliceTally::default()
         };
-        slice.tally.timeline =
-            { load.timeline }.map(|plan| Box::new(TimelineTally::new(plan, self.now.0, wall_ns)));
+        slice.tally.timeline = load
+            .timeline
+            .map(|plan| Box::new(TimelineTally::new(plan, self.now.0, wall_ns)));
         slice.tally.clocks = load.connections.into();
         slice.tally.connection_ns = slice.tally.clocks * measured_ns;
         if before >= behaviour.silent_after {
-            slice.stopped_answering = true;
+            slice.stopped_responding = true;
             slice.tally.outcomes.add(Outcome::Timeout);
             slice.wall_ns += load.timeout_ns();
             return slice;
         }
         let noise = self.random.random_range(-1.0..=1.0);
-        // While it is cold it gives half as many answers, those that are not counted first.
+        // While it is cold it gives half as many responses, those that are not counted first.
         let cold_ns = behaviour
             .cold_ns
             .saturating_sub(before_ns + plan.discard_ns);
@@ -161,38 +162,40 @@ impl ScriptedGenerator {
             Arrivals::Closed | Arrivals::Stages(_) | Arrivals::Replay(_) => capacity_per_s,
         };
         let within = |per_s: f64| (per_s * measured_ns as f64 / 1e9).round() as u64;
-        let answered = within(capacity_per_s.min(offered_per_s));
+        let responded = within(capacity_per_s.min(offered_per_s));
         // Behind a server of which too much is asked requests wait ever longer.
-        let response_ns = match offered_per_s > capacity_per_s {
-            true => 1_000_000_000,
-            false => 1_000_000,
+        let response_ns = if offered_per_s > capacity_per_s {
+            1_000_000_000
+        } else {
+            1_000_000
         };
         let is_wrong = before >= behaviour.wrong_after;
-        let answer = match is_wrong {
-            true => Outcome::WrongStatus,
-            false => Outcome::Ok,
+        let response = if is_wrong {
+            Outcome::WrongStatus
+        } else {
+            Outcome::Ok
         };
         // When each comes in the counted part: twice as far apart while it is cold.
         let first_ns = self.now.0 + plan.discard_ns;
-        let apart_ns = measured_ns as f64 * warmth / answered.max(1) as f64;
-        for number in 0..answered {
+        let apart_ns = measured_ns as f64 * warmth / responded.max(1) as f64;
+        for number in 0..responded {
             let loaded_ns = (number as f64 + 0.5) * apart_ns;
             let late_ns = loaded_ns.min(cold_ns as f64 / 2.0);
             let done_ns = first_ns + (loaded_ns + late_ns) as u64;
-            let sample = sample(done_ns, response_ns, answer);
+            let sample = sample(done_ns, response_ns, response);
             slice.tally.record(&sample);
         }
         if behaviour.has_edges {
             let in_flight = f64::from(load.connections * load.pipeline);
             slice.wall_ns += (2e9 * in_flight / capacity_per_s) as u64;
         }
-        slice.tally.clocked = if is_wrong { 0 } else { answered };
+        slice.tally.clocked = if is_wrong { 0 } else { responded };
         let (after, mute) = behaviour.mute;
         if before >= after {
             (0..mute).for_each(|_| slice.tally.outcomes.add(Outcome::Timeout));
             slice.wall_ns += load.timeout_ns();
         }
-        slice.tally.unsent = within(offered_per_s) - answered;
+        slice.tally.unsent = within(offered_per_s) - responded;
         slice
     }
 }
@@ -239,9 +242,9 @@ impl LoadGenerator for ScriptedGenerator {
         &mut self,
         pool: PoolId,
         plan: &SlicePlan,
-        _: &mut dyn FnMut(SliceNews),
+        _: &mut dyn FnMut(SliceEvent),
     ) -> Result<SliceTally, EngineError> {
-        let slice = self.answer(pool, plan);
+        let slice = self.response(pool, plan);
         self.now = self.now.plus(Nanos(slice.wall_ns));
         Ok(slice)
     }

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use abx_sys::process::{Exit, adopt_orphans, set_name};
 
 use super::family::ProcessFamily;
-use super::protocol::{KeeperOrder, KeeperPlan, KeeperReport, KeeperRole, StartFailure};
+use super::protocol::{KeeperCommand, KeeperPlan, KeeperReport, KeeperRole, StartFailure};
 use super::scratch;
 use super::wakes::Wakes;
 
@@ -23,7 +23,7 @@ pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
     set_name(c"guardian")?;
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
-    let order = KeeperOrder {
+    let order = KeeperCommand {
         role: KeeperRole::Keeper,
         plan,
         owner,

@@ -30,17 +30,14 @@ pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
     let mut told = 0;
-    let made = scratch::make(
-        plan,
-        owner,
-        &mut |bytes| match bytes < told + TELL_EVERY_BYTES {
-            true => Ok(()),
-            false => {
-                told = bytes;
-                tell_making(bytes, &mut wakes)
-            }
-        },
-    );
+    let made = scratch::make(plan, owner, &mut |bytes| {
+        if bytes < told + TELL_EVERY_BYTES {
+            Ok(())
+        } else {
+            told = bytes;
+            tell_making(bytes, &mut wakes)
+        }
+    });
     // Until this process ends, the lock shows that the folder is in use.
     let (_lock, (main, since)) = match made.and_then(|lock| Ok((lock, start(plan)?))) {
         Ok(started) => started,

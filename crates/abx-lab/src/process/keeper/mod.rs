@@ -41,7 +41,7 @@ pub(crate) use container::write_program;
 use first_report::{FirstReport, first_report};
 use lost::end_what_is_left;
 pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
-use protocol::{KeeperOrder, KeeperReport, KeeperRole, StartFailure};
+use protocol::{KeeperCommand, KeeperReport, KeeperRole, StartFailure};
 pub use role::keep;
 pub(crate) use scratch::sweep_once;
 
@@ -272,7 +272,7 @@ impl Keeper {
 
     /// Gives the keeper its plan. One that is gone will not report, which says the same.
     fn hand_over_plan(&mut self) -> Result<(), KeeperError> {
-        let order = KeeperOrder {
+        let order = KeeperCommand {
             role: KeeperRole::Guardian,
             plan: self.plan.clone(),
             owner: self.owner.clone(),
@@ -292,7 +292,9 @@ impl Keeper {
     /// [`ProcTree`](abx_sys::ProcTree).
     #[must_use]
     pub fn process_id(&self) -> u32 {
-        { self.processes.last() }.map_or(self.guardian.id(), |keeper| keeper.pid)
+        self.processes
+            .last()
+            .map_or(self.guardian.id(), |keeper| keeper.pid)
     }
 
     /// What it keeps, and how.

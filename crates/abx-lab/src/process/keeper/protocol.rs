@@ -1,6 +1,6 @@
 //! What abx, a guardian and a keeper say to each other: one JSON document on each line.
 //!
-//! Each writes one [`KeeperOrder`] to the next and later closes the pipe; the keeper answers
+//! Each writes one [`KeeperCommand`] to the next and later closes the pipe; the keeper answers
 //! abx with [`KeeperReport`]s.
 
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ impl FileContent {
 
 /// What a process is told that was started for a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeeperOrder {
+pub(super) struct KeeperCommand {
     /// What it is to be.
     pub role: KeeperRole,
     /// The plan.
@@ -107,7 +107,7 @@ pub(super) enum KeeperRole {
     Keeper,
 }
 
-impl KeeperOrder {
+impl KeeperCommand {
     /// Writes it as one line.
     ///
     /// # Errors
@@ -122,12 +122,13 @@ impl KeeperOrder {
     ///
     /// # Errors
     /// What came is no whole order.
-    pub fn read(from: &mut impl BufRead) -> io::Result<Option<KeeperOrder>> {
+    pub fn read(from: &mut impl BufRead) -> io::Result<Option<KeeperCommand>> {
         let mut line = String::new();
         from.read_line(&mut line)?;
-        match line.is_empty() {
-            true => Ok(None),
-            false => Ok(Some(serde_json::from_str(&line)?)),
+        if line.is_empty() {
+            Ok(None)
+        } else {
+            Ok(Some(serde_json::from_str(&line)?))
         }
     }
 }

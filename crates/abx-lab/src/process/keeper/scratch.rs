@@ -112,8 +112,10 @@ fn sweep(temporary: &Path) {
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let is_left =
-            { name.to_str().and_then(scratch_process) }.is_some_and(|process| !is_alive(process));
+        let is_left = name
+            .to_str()
+            .and_then(scratch_process)
+            .is_some_and(|process| !is_alive(process));
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_left
             && is_folder
@@ -150,7 +152,9 @@ fn write(
             let mut left = *bytes;
             while left > 0 {
                 random.generate(&mut words);
-                let block: Vec<u8> = { words.as_ref().iter() }
+                let block: Vec<u8> = words
+                    .as_ref()
+                    .iter()
                     .flat_map(|word| word.to_le_bytes())
                     .collect();
                 let part = usize::try_from(left).map_or(block.len(), |left| left.min(block.len()));

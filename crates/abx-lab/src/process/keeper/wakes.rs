@@ -46,8 +46,8 @@ impl Wakes {
         // the bytes themselves are what counts.
         drain(&mut self.child_ended)?;
         let was_signalled = drain(&mut self.asked_to_end)?;
-        let pipe_has_news = self.events.iter().any(|event| event.token() == PIPE);
-        Ok(was_signalled || pipe_has_news)
+        let pipe_has_event = self.events.iter().any(|event| event.token() == PIPE);
+        Ok(was_signalled || pipe_has_event)
     }
 }
 

@@ -222,9 +222,10 @@ impl Index {
             let (measured, others): (usize, usize) =
                 self.connection
                     .query_row(COUNT, [&text], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            let (all, unmeasured) = match query.with_unmeasured {
-                true => (measured + others, 0),
-                false => (measured, others),
+            let (all, unmeasured) = if query.with_unmeasured {
+                (measured + others, 0)
+            } else {
+                (measured, others)
             };
             // A limit below zero is none.
             let mut statement = self.connection.prepare(SELECT_RECORD)?;

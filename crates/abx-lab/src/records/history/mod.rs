@@ -2,7 +2,7 @@
 //!
 //! The files are the truth. [`Archive`] reads them by way of an index beside
 //! them, which is only a cache: when it is missing, damaged, of another version
-//! or cannot be written, the answers are the same and take longer.
+//! or cannot be written, the responses are the same and take longer.
 
 mod files;
 mod index;

@@ -83,7 +83,7 @@ struct SubjectChecks<'a> {
 struct Seen {
     ready_s: Option<f64>,
     rss_bytes: Option<u64>,
-    answers: Vec<Verified>,
+    responses: Vec<Verified>,
 }
 
 /// Starts every subject alone, verifies what it answers to each request of the
@@ -157,7 +157,8 @@ impl SubjectChecks<'_> {
         match self.see(spec) {
             Ok(seen) => {
                 (checked.ready_s, checked.rss_bytes) = (seen.ready_s, seen.rss_bytes);
-                self.first.get_or_insert((spec.name.clone(), seen.answers));
+                self.first
+                    .get_or_insert((spec.name.clone(), seen.responses));
             }
             Err(why) => (checked.status, checked.why) = (SubjectStatus::Broken, Some(why)),
         }
@@ -218,7 +219,9 @@ impl SubjectChecks<'_> {
         if provision.missing().is_empty() {
             return None;
         }
-        let lines: Vec<String> = { provision.missing().iter() }
+        let lines: Vec<String> = provision
+            .missing()
+            .iter()
             .map(|one| format!("{}: {}", one.what, one.remedy))
             .collect();
         let status = match provision.brought() {
@@ -240,15 +243,15 @@ impl SubjectChecks<'_> {
         start.files = &self.study.file.files;
         let mut process = ServerProcess::start(&subject.name, &subject.source, &mut start)
             .map_err(|error| error.to_string())?;
-        let answers = self.ask(&subject, &mut process);
+        let responses = self.ask(&subject, &mut process);
         let rss_bytes = process.tree().and_then(|mut tree| tree.rss_bytes().ok());
         let ended = process.stop(false);
-        let answers = answers.map_err(|error| error.to_string())?;
-        self.compare(spec, &answers)?;
+        let responses = responses.map_err(|error| error.to_string())?;
+        self.compare(spec, &responses)?;
         Ok(Seen {
             ready_s: ended.ready_s,
             rss_bytes,
-            answers,
+            responses,
         })
     }
 
@@ -264,7 +267,7 @@ impl SubjectChecks<'_> {
 
     /// Gives a server what was had for it; its program is there then.
     fn equip(&self, name: &str, source: &mut Source) -> Result<(), String> {
-        if let Some(had) = { self.provisions.iter() }.find(|one| one.subject() == name) {
+        if let Some(had) = self.provisions.iter().find(|one| one.subject() == name) {
             had.equip(source);
         }
         match source {
@@ -317,17 +320,17 @@ impl SubjectChecks<'_> {
         process: &mut ServerProcess,
     ) -> Result<Vec<Verified>, ServerProcessError> {
         let seed = self.seed();
-        let mut answers = Vec::new();
+        let mut responses = Vec::new();
         for load in &self.study.file.loads {
             for request in &load.requests {
                 let asked = Probe::of_load(load, request, subject, process.address, seed);
-                if answers.is_empty() {
+                if responses.is_empty() {
                     let first = asked.clone().readiness(subject);
                     let stopper = &self.stopper;
                     process.wait_ready(&subject.source, &first, stopper, None, &unwatched)?;
                 }
                 if self.stopper.is_stopped() {
-                    return Ok(answers);
+                    return Ok(responses);
                 }
                 let patience = Patience {
                     timeout: load.timeout,
@@ -335,21 +338,21 @@ impl SubjectChecks<'_> {
                     on_wait: None,
                 };
                 match verify(&subject.name, process.address, &asked, patience) {
-                    Err(error) if error.is_stop() => return Ok(answers),
+                    Err(error) if error.is_stop() => return Ok(responses),
                     Err(error) => return Err(error.with_output(|| process.output()).into()),
-                    Ok(answer) => answers.push(answer),
+                    Ok(response) => responses.push(response),
                 }
             }
         }
-        Ok(answers)
+        Ok(responses)
     }
 
-    /// Holds its answers against those of the first subject that was ready.
-    fn compare(&self, spec: &SubjectSpec, answers: &[Verified]) -> Result<(), String> {
+    /// Holds its responses against those of the first subject that was ready.
+    fn compare(&self, spec: &SubjectSpec, responses: &[Verified]) -> Result<(), String> {
         let loads = self.study.file.loads.iter();
         let expected = loads.flat_map(|load| load.requests.iter().map(|_| &load.body));
-        for (place, (expect, answer)) in expected.zip(answers).enumerate() {
-            let mut named = vec![(spec.name.as_str(), answer)];
+        for (place, (expect, response)) in expected.zip(responses).enumerate() {
+            let mut named = vec![(spec.name.as_str(), response)];
             if let Some((name, first)) = &self.first
                 && let Some(other) = first.get(place)
             {

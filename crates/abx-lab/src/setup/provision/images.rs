@@ -5,7 +5,7 @@ use super::system::System;
 use crate::process::container::{ImagePresence, presence};
 use abx_study::container::ContainerEngine;
 
-/// An image that the engine does not have, or an engine that is not there or gives no answer.
+/// An image that the engine does not have, or an engine that is not there or gives no response.
 pub fn missing(subject: &str, image: &str, system: &System) -> Vec<Missing> {
     let found = ContainerEngine::find(system.path.as_ref(), system.engine.as_deref());
     let lacks = |what: String, remedy: Remedy| {

@@ -130,7 +130,9 @@ pub fn survey_images(subjects: &[Subject], cache: &Path) -> Vec<Provision> {
         Some((subject.name.clone(), server))
     };
     let system = System::here();
-    { subjects.iter().filter_map(server) }
+    subjects
+        .iter()
+        .filter_map(server)
         .map(|(name, server)| provision(&system, (&name, &server), Path::new("/"), cache))
         .collect()
 }

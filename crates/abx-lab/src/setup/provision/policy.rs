@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-/// The answer for the time being, and what a person reads who finds it.
+/// The response for the time being, and what a person reads who finds it.
 const NO: &str = "#!/bin/sh
 # Put here by abx while it installs packages, so that no service starts. When no
 # installation runs, it may be removed; a file that ends in .abx-saved is the one
@@ -18,7 +18,7 @@ const NO: &str = "#!/bin/sh
 exit 101
 ";
 
-/// The answer no, until it is dropped or [`Policy::restore`]d.
+/// The response no, until it is dropped or [`Policy::restore`]d.
 pub struct Policy {
     path: PathBuf,
     is_restored: bool,
@@ -27,7 +27,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// From now on the answer is no. What a killed abx left is put right first.
+    /// From now on the response is no. What a killed abx left is put right first.
     ///
     /// # Errors
     /// What the system says, `WouldBlock` while another installation has it; then
@@ -50,7 +50,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// The answer is again what it was before.
+    /// The response is again what it was before.
     ///
     /// # Errors
     /// What the system says.
@@ -69,7 +69,7 @@ impl Drop for Policy {
     }
 }
 
-/// Takes our answer away and puts the one back that was there before, if any.
+/// Takes our response away and puts the one back that was there before, if any.
 fn put_back(path: &Path) -> io::Result<()> {
     let saved = beside(path, "saved");
     if fs::symlink_metadata(&saved).is_ok() {
@@ -139,15 +139,15 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_no_until_it_is_restored() {
+    fn the_check_says_no_until_it_is_restored() {
         // Method: with and without a file before; the file itself is asked.
         for own in [None, Some("#!/bin/sh\nexit 104\n")] {
             let (_folder, path) = place(own);
             let policy = Policy::refuse(&path).unwrap();
             let mode = fs::metadata(&path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o755);
-            let answer = Command::new("sh").arg(&path).status().unwrap();
-            assert_eq!(answer.code(), Some(101));
+            let response = Command::new("sh").arg(&path).status().unwrap();
+            assert_eq!(response.code(), Some(101));
             policy.restore().unwrap();
             assert_as_before(&path, own);
         }

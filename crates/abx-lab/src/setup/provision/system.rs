@@ -56,11 +56,11 @@ impl System {
             return false;
         }
         let question = ["-W", "-f=${Status}\t${Version}\n", "--", name];
-        let answer = self.ask("dpkg-query", &question, &self.path);
-        answer.is_some_and(|text| is_installed(&text, version))
+        let response = self.ask("dpkg-query", &question, &self.path);
+        response.is_some_and(|text| is_installed(&text, version))
     }
 
-    /// The output of a program that only answers, `None` when it fails.
+    /// The output of a program that only responses, `None` when it fails.
     pub fn ask(&self, name: &str, arguments: &[&str], path: &str) -> Option<String> {
         let output = Command::new(find(name, path.as_ref(), Path::new("/"))?)
             .args(arguments)
@@ -75,8 +75,8 @@ impl System {
 }
 
 /// Reads lines of `status TAB version`; several when there are several architectures.
-fn is_installed(answer: &str, version: Option<&str>) -> bool {
-    answer.lines().any(|line| {
+fn is_installed(response: &str, version: Option<&str>) -> bool {
+    response.lines().any(|line| {
         let (status, found) = line.split_once('\t').unwrap_or((line, ""));
         status.ends_with(" ok installed") && version.is_none_or(|wanted| wanted == found)
     })

@@ -84,7 +84,7 @@ impl Machine {
         calls.lines().map(str::to_owned).collect()
     }
 
-    /// The machine's own answer is back, and nothing beside it.
+    /// The machine's own response is back, and nothing beside it.
     fn assert_policy_is_back(&self) {
         let policy = fs::read_to_string(self.at("policy-rc.d")).unwrap();
         assert_eq!(policy, "#!/bin/sh\nexit 104\n");

@@ -248,10 +248,14 @@ fn a_log_says_what_is_requested_and_when() {
         let Arrivals::Replay(replay) = &load.pacing.arrivals else {
             panic!("it is replayed");
         };
-        let due: Vec<_> = { replay.requests().iter() }
+        let due: Vec<_> = replay
+            .requests()
+            .iter()
             .map(|one| (one.due.0 / 1_000_000, one.request))
             .collect();
-        let paths: Vec<_> = { load.requests.iter() }
+        let paths: Vec<_> = load
+            .requests
+            .iter()
             .map(|one| (one.path.clone().unwrap(), one.status, one.headers.len()))
             .collect();
         (due, paths, load.log.clone().unwrap())

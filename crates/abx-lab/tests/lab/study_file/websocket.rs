@@ -58,7 +58,8 @@ fn lengths_and_connections_are_swept_together() {
         "shape = \"broadcast\"\nprotocol = \"websocket\"\nconnections = [2, 4]\n\
          message = { bytes = [100, 5000] }\n",
     );
-    let rows: Vec<_> = { all.iter() }
+    let rows: Vec<_> = all
+        .iter()
         .map(|load| (load.name.as_str(), load.connections, load.shape))
         .collect();
     assert_eq!(

@@ -86,12 +86,13 @@ fn line([from, to]: [f64; 2]) -> Element {
 /// A stop, or an arrow where the bar goes on.
 fn end(end: BarEnd, scale: Scale, arrow: &str) -> Element {
     let at = scale.place(end.at);
-    match end.is_open || !scale.holds(end.at) {
-        true => element("use")
+    if end.is_open || !scale.holds(end.at) {
+        element("use")
             .with("href", arrow)
             .with("x", share(at))
-            .with("y", BAR_AT),
-        false => vertical(at, [BAR_AT - 5.0, BAR_AT + 5.0]).class("interval"),
+            .with("y", BAR_AT)
+    } else {
+        vertical(at, [BAR_AT - 5.0, BAR_AT + 5.0]).class("interval")
     }
 }
 
@@ -104,9 +105,10 @@ pub(crate) fn axis(scale: Scale, show: impl Fn(f64) -> String) -> Element {
     let kept = one.unwrap_or_default() % 2;
     let ticks = ticks.iter().enumerate().flat_map(|(index, tick)| {
         let at = scale.place(*tick);
-        let minor = match is_dense && index % 2 != kept {
-            true => " minor",
-            false => "",
+        let minor = if is_dense && index % 2 != kept {
+            " minor"
+        } else {
+            ""
         };
         let text = element("text").class(format!("tick x{minor}"));
         let text = text.with("x", share(at)).with("y", 20).text(&show(*tick));

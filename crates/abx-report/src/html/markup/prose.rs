@@ -52,9 +52,10 @@ pub(crate) fn missing(all: impl Iterator<Item = (String, String)>) -> Markup {
             element("li").add(what).add(quoting(&why))
         })
         .collect();
-    match entries.is_empty() {
-        true => entries,
-        false => element("ul").add(entries).into(),
+    if entries.is_empty() {
+        entries
+    } else {
+        element("ul").add(entries).into()
     }
 }
 

@@ -20,7 +20,10 @@ pub(crate) fn is_alone(record: &StudyRecord) -> bool {
 pub(crate) fn sentences(record: &StudyRecord) -> Vec<String> {
     let found = &record.conclusions;
     let knees = found.sweeps.iter().flat_map(|sweep| &sweep.knees);
-    let rates = { found.sweeps.iter() }.filter_map(|sweep| ends_of_rates(record, sweep));
+    let rates = found
+        .sweeps
+        .iter()
+        .filter_map(|sweep| ends_of_rates(record, sweep));
     let capacities = found.capacities.iter().map(|one| capacity(record, one));
     capacities.chain(rates).chain(knees.map(knee)).collect()
 }
@@ -148,7 +151,11 @@ pub(crate) fn along_rates(record: &StudyRecord) -> Option<Vec<(f64, &Summary)>> 
 /// rates of a search for a capacity, which has a sentence of its own.
 pub(crate) fn ends_of_rates(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
     let along = along_rates(record)?;
-    let is_search = { record.measured.loads.iter() }.any(|load| load.settings.objective.is_some());
+    let is_search = record
+        .measured
+        .loads
+        .iter()
+        .any(|load| load.settings.objective.is_some());
     let (Some(first), Some(last)) = (along.first(), along.last()) else {
         return None;
     };

@@ -15,15 +15,19 @@ use crate::words::units::{GLUE, TimeUnit, count, plural, ratios, share};
 use crate::words::verdict::{more_blocks, more_flag, name, place, tint, word, would_settle};
 use crate::words::wrap::clean_name;
 
-/// What all answers together amount to, which heads every report of a study with
+/// What all responses together amount to, which heads every report of a study with
 /// expectations; `None` without any.
-pub(crate) fn headline(answers: &[ExpectationResult]) -> Option<String> {
-    let overall = capitalized(outcome(overall(answers)?));
-    if let [only] = answers {
+pub(crate) fn headline(responses: &[ExpectationResult]) -> Option<String> {
+    let overall = capitalized(outcome(overall(responses)?));
+    if let [only] = responses {
         return Some(format!("{overall}: {}", clean_name(&only.expected)));
     }
-    let number =
-        |is: fn(&Standing) -> bool| answers.iter().filter(|answer| is(&answer.standing)).count();
+    let number = |is: fn(&Standing) -> bool| {
+        responses
+            .iter()
+            .filter(|response| is(&response.standing))
+            .count()
+    };
     let kinds = [
         (number(|standing| *standing == Standing::Fails), "failed"),
         (
@@ -40,20 +44,20 @@ pub(crate) fn headline(answers: &[ExpectationResult]) -> Option<String> {
     let each: Vec<String> = there
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
-    let checks = plural(answers.len() as u64, "check");
+    let checks = plural(responses.len() as u64, "check");
     Some(format!("{overall}: {checks}, {}", each.join(", ")))
 }
 
-pub(crate) fn overall(answers: &[ExpectationResult]) -> Option<&Standing> {
+pub(crate) fn overall(responses: &[ExpectationResult]) -> Option<&Standing> {
     let badness = |standing: &&Standing| match standing {
         Standing::Holds => 0,
         Standing::Unsettled(_) => 1,
         Standing::Invalid(_) => 2,
         Standing::Fails => 3,
     };
-    answers
+    responses
         .iter()
-        .map(|answer| &answer.standing)
+        .map(|response| &response.standing)
         .max_by_key(badness)
 }
 
@@ -75,32 +79,34 @@ pub(crate) fn like(standing: &Standing) -> Verdict {
     }
 }
 
-/// One answer after its outcome: what was expected, where, and the figures.
-pub(crate) fn sentence(record: &StudyRecord, answer: &ExpectationResult) -> String {
-    let place = match answer.load.as_str() {
+/// One response after its outcome: what was expected, where, and the figures.
+pub(crate) fn sentence(record: &StudyRecord, response: &ExpectationResult) -> String {
+    let place = match response.load.as_str() {
         "" => String::new(),
         load => format!(" {}", place(record, load)),
     };
     // Of several subjects each has its own result.
-    let of = match (answer.goal, record.measured.subjects.len()) {
+    let of = match (response.goal, record.measured.subjects.len()) {
         (None, _) | (_, 1) => String::new(),
-        _ => format!(" of {}", clean_name(&answer.subject)),
+        _ => format!(" of {}", clean_name(&response.subject)),
     };
     format!(
         "{}{of}{place}; {}.",
-        clean_name(&answer.expected),
-        reason(record, answer)
+        clean_name(&response.expected),
+        reason(record, response)
     )
 }
 
 /// The flag with which a study like this one would settle what is open; `None` if nothing is
 /// open that more blocks settle, or no usual number of them does.
 #[must_use]
-pub fn settling_flag(record: &StudyRecord, answers: &[ExpectationResult]) -> Option<String> {
-    let more = answers.iter().filter_map(|answer| match answer.standing {
-        Standing::Unsettled(Doubt::FewBlocks(fewest)) => Some(missing(record, fewest)),
-        _ => answer.blocks_more,
-    });
+pub fn settling_flag(record: &StudyRecord, responses: &[ExpectationResult]) -> Option<String> {
+    let more = responses
+        .iter()
+        .filter_map(|response| match response.standing {
+            Standing::Unsettled(Doubt::FewBlocks(fewest)) => Some(missing(record, fewest)),
+            _ => response.blocks_more,
+        });
     more_flag(record, more.max()?)
 }
 
@@ -109,26 +115,27 @@ fn missing(record: &StudyRecord, fewest: usize) -> u32 {
     fewest.saturating_sub(done).max(1) as u32
 }
 
-/// The figures behind an answer, and what keeps them from settling it.
-pub(crate) fn reason(record: &StudyRecord, answer: &ExpectationResult) -> String {
-    let figures = figures(answer).or_else(|| Some(seen(answer.goal?)));
-    let doubt = match &answer.standing {
+/// The figures behind a response, and what keeps them from settling it.
+pub(crate) fn reason(record: &StudyRecord, response: &ExpectationResult) -> String {
+    let figures = figures(response).or_else(|| Some(seen(response.goal?)));
+    let doubt = match &response.standing {
         Standing::Holds | Standing::Fails => None,
-        Standing::Unsettled(doubt) => Some(doubting(record, *doubt, answer)),
+        Standing::Unsettled(doubt) => Some(doubting(record, *doubt, response)),
         Standing::Invalid(why) => Some(invalid(why)),
     };
     let parts: Vec<String> = figures.into_iter().chain(doubt).collect();
     parts.join("; ")
 }
 
-fn figures(answer: &ExpectationResult) -> Option<String> {
-    let bounds = answer.bounds?;
-    let metric = metric_name(answer.metric?);
-    let reading = match answer.is_speed_of_time {
-        true => format!("speed, by {metric},"),
-        false => metric.to_owned(),
+fn figures(response: &ExpectationResult) -> Option<String> {
+    let bounds = response.bounds?;
+    let metric = metric_name(response.metric?);
+    let reading = if response.is_speed_of_time {
+        format!("speed, by {metric},")
+    } else {
+        metric.to_owned()
     };
-    let [subject, other] = [&answer.subject, &answer.other].map(|text| name(text));
+    let [subject, other] = [&response.subject, &response.other].map(|text| name(text));
     let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
     Some(format!(
         "{subject}'s {reading} is {ratio} times {other}'s ({low} to {high})"
@@ -156,11 +163,11 @@ fn seen(reading: GoalReading) -> String {
     }
 }
 
-fn doubting(record: &StudyRecord, doubt: Doubt, answer: &ExpectationResult) -> String {
-    let factor = answer.wanted.map_or(1.0, |(_, factor)| factor);
+fn doubting(record: &StudyRecord, doubt: Doubt, response: &ExpectationResult) -> String {
+    let factor = response.wanted.map_or(1.0, |(_, factor)| factor);
     match doubt {
         Doubt::Straddles => {
-            let settling = answer.blocks_more.map_or_else(String::new, |more| {
+            let settling = response.blocks_more.map_or_else(String::new, |more| {
                 let flag = more_flag(record, more);
                 let flag = flag.map_or_else(String::new, |flag| format!(": use `{flag}`"));
                 format!(", {}{flag}", would_settle(record, more))
@@ -207,49 +214,50 @@ fn invalid(why: &str) -> String {
     }
 }
 
-/// The head of a report: a sentence for each answer, after their counts if there are several.
+/// The head of a report: a sentence for each response, after their counts if there are several.
 /// Empty when nothing was expected.
 #[must_use]
 pub fn expectations_text(
     record: &StudyRecord,
-    answers: &[ExpectationResult],
+    responses: &[ExpectationResult],
     extent: ReportExtent,
     style: &Style,
 ) -> String {
-    let is_passed = |answer: &&ExpectationResult| answer.standing == Standing::Holds;
-    let is_long = answers.len() > SENTENCES_MAX && extent != ReportExtent::Full;
-    let shown: Vec<&ExpectationResult> = { answers.iter() }
-        .filter(|answer| !(is_long && is_passed(answer)))
+    let is_passed = |response: &&ExpectationResult| response.standing == Standing::Holds;
+    let is_long = responses.len() > SENTENCES_MAX && extent != ReportExtent::Full;
+    let shown: Vec<&ExpectationResult> = responses
+        .iter()
+        .filter(|response| !(is_long && is_passed(response)))
         .collect();
-    let mut text = match (headline(answers), answers) {
+    let mut text = match (headline(responses), responses) {
         (None, _) | (_, [_]) => String::new(),
         (Some(headline), _) => style.paragraph(&format!("{headline}.")),
     };
-    for answer in &shown {
-        let outcome = capitalized(outcome(&answer.standing));
-        let outcome = style.paint(&outcome, tint(like(&answer.standing)));
-        text.push_str(&style.paragraph(&format!("{outcome}: {}", sentence(record, answer))));
+    for response in &shown {
+        let outcome = capitalized(outcome(&response.standing));
+        let outcome = style.paint(&outcome, tint(like(&response.standing)));
+        text.push_str(&style.paragraph(&format!("{outcome}: {}", sentence(record, response))));
     }
-    if shown.len() < answers.len() {
+    if shown.len() < responses.len() {
         text.push_str(&style.note("--full prints those that passed, too."));
     }
     style.finish(&text)
 }
 
-/// With more answers than this, those that passed are only counted.
+/// With more responses than this, those that passed are only counted.
 const SENTENCES_MAX: usize = 8;
 
-/// A card for each answer; nothing without any.
-pub(crate) fn expectations_html(record: &StudyRecord, answers: &[ExpectationResult]) -> Markup {
-    if answers.is_empty() {
+/// A card for each response; nothing without any.
+pub(crate) fn expectations_html(record: &StudyRecord, responses: &[ExpectationResult]) -> Markup {
+    if responses.is_empty() {
         return Markup::new();
     }
-    let cards = answers.iter().map(|answer| {
-        let like = like(&answer.standing);
+    let cards = responses.iter().map(|response| {
+        let like = like(&response.standing);
         let text = format!(
             "{}: {}",
-            capitalized(outcome(&answer.standing)),
-            sentence(record, answer)
+            capitalized(outcome(&response.standing)),
+            sentence(record, response)
         );
         element("li")
             .class(format!("verdict {}", word(like)))
@@ -262,10 +270,10 @@ pub(crate) fn expectations_html(record: &StudyRecord, answers: &[ExpectationResu
 /// The first finding that rules a claim out, or else the first expectation that the record
 /// does not settle.
 #[must_use]
-pub fn no_claim_line(findings: &[Finding], answers: &[ExpectationResult]) -> String {
+pub fn no_claim_line(findings: &[Finding], responses: &[ExpectationResult]) -> String {
     let mut voids = findings.iter().filter(|one| one.level == Level::Void);
     let settled = [Standing::Holds, Standing::Fails];
-    let mut open = answers
+    let mut open = responses
         .iter()
         .filter(|one| !settled.contains(&one.standing));
     let why = match (voids.next(), open.next()) {
@@ -273,15 +281,15 @@ pub fn no_claim_line(findings: &[Finding], answers: &[ExpectationResult]) -> Str
             let message = message(finding).replace('\n', " ");
             format!("{message}; {}", remedy(finding))
         }
-        (None, Some(answer)) => {
-            let expected = clean_name(&answer.expected);
-            let because = match &answer.standing {
+        (None, Some(response)) => {
+            let expected = clean_name(&response.expected);
+            let because = match &response.standing {
                 Standing::Invalid(why) => format!(": {}", prose(why, &[]).replace('\n', " ")),
                 _ => String::new(),
             };
             format!(
                 "expected {expected}, which is {}{because}",
-                answer.standing.word()
+                response.standing.word()
             )
         }
         (None, None) => "the report says why".to_owned(),
@@ -289,24 +297,27 @@ pub fn no_claim_line(findings: &[Finding], answers: &[ExpectationResult]) -> Str
     format!("no claim is possible (exit code 3): {why}")
 }
 
-pub(crate) fn expectations_markdown(record: &StudyRecord, answers: &[ExpectationResult]) -> String {
-    if answers.is_empty() {
+pub(crate) fn expectations_markdown(
+    record: &StudyRecord,
+    responses: &[ExpectationResult],
+) -> String {
+    if responses.is_empty() {
         return String::new();
     }
     let mut rows = vec![
         ["expected", "where", "", "measured"].map(str::to_owned),
         ["---"; 4].map(str::to_owned),
     ];
-    rows.extend(answers.iter().map(|answer| {
-        let place = match answer.load.as_str() {
+    rows.extend(responses.iter().map(|response| {
+        let place = match response.load.as_str() {
             "" => String::new(),
             load => place(record, load),
         };
         [
-            code(&answer.expected),
+            code(&response.expected),
             escape(&place),
-            format!("**{}**", outcome(&answer.standing)),
-            quoting(&reason(record, answer)),
+            format!("**{}**", outcome(&response.standing)),
+            quoting(&reason(record, response)),
         ]
     }));
     rows.iter().map(|cells| row(cells)).collect()
@@ -322,7 +333,7 @@ mod tests {
     fn a_finding_comes_before_what_is_not_settled() {
         // Method: notes only, an expectation that is open beside one that holds, and a finding
         // that voids.
-        let answer = |expected: &str, standing| ExpectationResult {
+        let response = |expected: &str, standing| ExpectationResult {
             expected: expected.to_owned(),
             is_demanded: true,
             metric: None,
@@ -336,22 +347,22 @@ mod tests {
             blocks_more: None,
             standing,
         };
-        let answers = [
-            answer("a >= b", Standing::Holds),
-            answer("a >= 2 * b", Standing::Unsettled(Doubt::Straddles)),
+        let responses = [
+            response("a >= b", Standing::Holds),
+            response("a >= 2 * b", Standing::Unsettled(Doubt::Straddles)),
         ];
         let note = Finding::new(FindingId::FailedRequests, "1 failed").at(Level::Note);
         let void = Finding::new(FindingId::FailedRequests, "90 of 100 failed").at(Level::Void);
-        let line = |findings: &[Finding], answers: &[ExpectationResult]| {
-            let line = no_claim_line(findings, answers);
+        let line = |findings: &[Finding], responses: &[ExpectationResult]| {
+            let line = no_claim_line(findings, responses);
             let why = line.strip_prefix("no claim is possible (exit code 3): ");
             why.expect("they all begin so").to_owned()
         };
         let unsettled = "expected a >= 2 * b, which is unsettled";
         let notes = std::slice::from_ref(&note);
-        assert_eq!(line(notes, &answers), unsettled);
-        assert_eq!(line(notes, &answers[..1]), "the report says why");
-        let said = line(&[note, void], &answers);
+        assert_eq!(line(notes, &responses), unsettled);
+        assert_eq!(line(notes, &responses[..1]), "the report says why");
+        let said = line(&[note, void], &responses);
         assert!(said.starts_with("90 of 100 failed; "), "{said}");
         assert!(!said.contains('\n'), "{said}");
     }

@@ -53,9 +53,10 @@ fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table {
     let rows = all.filter(|one| one.fault == fault.name).map(|one| {
         let subject = clean_name(&one.subject);
         if one.left_out.is_some() {
-            let word = match has_failed(fault, &one.subject) {
-                true => "failed",
-                false => "left out",
+            let word = if has_failed(fault, &one.subject) {
+                "failed"
+            } else {
+                "left out"
             };
             let [delayed, recovers, back] = [UNKNOWN; 3].map(str::to_owned);
             return [subject, word.to_owned(), delayed, recovers, back];
@@ -79,9 +80,10 @@ fn has_failed(fault: &FaultRecord, subject: &str) -> bool {
 fn fault_legend(record: &StudyRecord) -> String {
     let mut all = record.conclusions.faults.iter();
     let is_cut = all.any(|one| one.lost.and_then(|lost| lost.low) < Some(0.0));
-    let cut = match is_cut {
-        true => "; an end below 0 is given as 0",
-        false => "",
+    let cut = if is_cut {
+        "; an end below 0 is given as 0"
+    } else {
+        ""
     };
     format!(
         "lost: requests without a right response for each fault (mean, 95{GLUE}% interval{cut}). \
@@ -148,9 +150,10 @@ fn lost_sentence(one: &LostDifference, style: &Style) -> String {
              any of {blocks}: {verdict}."
         );
     }
-    let (word, ends) = match mean < 0.0 {
-        true => ("fewer", ends.map(|(low, high)| [-high, -low])),
-        false => ("more", ends.map(|(low, high)| [low, high])),
+    let (word, ends) = if mean < 0.0 {
+        ("fewer", ends.map(|(low, high)| [-high, -low]))
+    } else {
+        ("more", ends.map(|(low, high)| [low, high]))
     };
     let interval = match ends.map(|ends| ends.map(requests)) {
         Some([low, high]) => format!("({low} to {high})"),
@@ -167,9 +170,10 @@ fn lost_sentence(one: &LostDifference, style: &Style) -> String {
     let said = format!(
         "{subject} loses {size} requests {word} than {baseline} {interval} for each {place}"
     );
-    match is_open {
-        true => format!("Cannot tell whether {said}: {verdict}."),
-        false => format!("{said}: {verdict}."),
+    if is_open {
+        format!("Cannot tell whether {said}: {verdict}.")
+    } else {
+        format!("{said}: {verdict}.")
     }
 }
 
@@ -212,14 +216,14 @@ pub(crate) fn faults_html(record: &StudyRecord, subjects: &Subjects) -> Markup {
     out
 }
 
-/// The share of requests with a right answer in time around a fault.
+/// The share of requests with a correct response in time around a fault.
 fn picture(
     record: &StudyRecord,
     (number, fault): (usize, &FaultRecord),
     subjects: &Subjects,
 ) -> Option<CaptionedFigure> {
-    let stretch_ns = (fault.within_ns / STRETCHES).max(1);
-    let course = |subject| fault_course(&record.measured, fault, subject, stretch_ns);
+    let interval_ns = (fault.within_ns / INTERVALS).max(1);
+    let course = |subject| fault_course(&record.measured, fault, subject, interval_ns);
     let courses = subjects
         .iter()
         .map(|(place, subject)| (place, course(subject)));
@@ -283,7 +287,7 @@ fn picture(
     })
 }
 
-const STRETCHES: u64 = 120;
+const INTERVALS: u64 = 120;
 
 #[cfg(test)]
 mod tests {

@@ -19,12 +19,12 @@ pub(crate) enum LoadCount {
 
 /// A finding that is told, and under which other loads the same was seen, with
 /// other figures.
-pub(crate) struct Told<'a> {
+pub(crate) struct MergedFinding<'a> {
     pub(crate) finding: &'a Finding,
     pub(crate) others: Vec<&'a str>,
 }
 
-impl Told<'_> {
+impl MergedFinding<'_> {
     pub(crate) fn likewise(&self) -> String {
         let named = self.others.iter().take(NAMED);
         let names: Vec<String> = named.map(|one| shorten(&clean_name(one), 30)).collect();
@@ -39,8 +39,8 @@ impl Told<'_> {
 
 /// The findings in their order, each once. Of notes that were made of the same
 /// subject under many loads the first is told, and where the others were.
-pub(crate) fn told(all: &[Finding]) -> Vec<Told<'_>> {
-    let mut told: Vec<Told> = Vec::new();
+pub(crate) fn told(all: &[Finding]) -> Vec<MergedFinding<'_>> {
+    let mut told: Vec<MergedFinding> = Vec::new();
     for finding in all {
         let key = (&finding.load, &finding.message);
         if told
@@ -50,7 +50,7 @@ pub(crate) fn told(all: &[Finding]) -> Vec<Told<'_>> {
             continue;
         }
         match told.iter_mut().find(|one| is_like(one.finding, finding)) {
-            None => told.push(Told {
+            None => told.push(MergedFinding {
                 finding,
                 others: Vec::new(),
             }),
@@ -193,7 +193,7 @@ pub(crate) fn findings_text(all: &[Finding], loads: LoadCount, style: &Style) ->
         .collect()
 }
 
-fn finding_text(told: &Told, loads: LoadCount, style: &Style) -> String {
+fn finding_text(told: &MergedFinding, loads: LoadCount, style: &Style) -> String {
     let finding = told.finding;
     let message = message_under(finding, loads) + &told.likewise();
     entry_text(finding.level, &message, style) + &to_do(finding, style)
@@ -202,8 +202,9 @@ fn finding_text(told: &Told, loads: LoadCount, style: &Style) -> String {
 /// What limits the result, an entry per cause: the first message, and of what limits a claim
 /// what to do, which stands once; of many notes the first ones, and what the others are.
 pub(crate) fn by_cause(all: &[Finding], style: &Style) -> String {
-    let (mut notes, limits): (Vec<Cause>, Vec<Cause>) =
-        { causes(all).into_iter() }.partition(|cause| cause.level == Level::Note);
+    let (mut notes, limits): (Vec<Cause>, Vec<Cause>) = causes(all)
+        .into_iter()
+        .partition(|cause| cause.level == Level::Note);
     // That it was stopped is told whatever else there is.
     notes.sort_by_key(|cause| *cause.id != FindingId::Interrupted);
     let mut out = String::new();
@@ -234,13 +235,15 @@ pub(crate) fn by_cause(all: &[Finding], style: &Style) -> String {
 pub(crate) fn by_level(all: &[Finding], style: &Style) -> String {
     let causes = causes(all);
     let of = |level: Level, text: fn(&Cause) -> String, between: &str| {
-        let all: Vec<String> = { causes.iter() }
+        let all: Vec<String> = causes
+            .iter()
             .filter(|one| one.level == level)
             .map(text)
             .collect();
-        match all.is_empty() {
-            true => String::new(),
-            false => entry_text(level, &all.join(between), style),
+        if all.is_empty() {
+            String::new()
+        } else {
+            entry_text(level, &all.join(between), style)
         }
     };
     [
@@ -403,9 +406,10 @@ pub(crate) fn reasons(record: &StudyRecord, one: &Comparison) -> Option<Element>
 /// compares much it names only whom each cause concerns and where.
 pub(crate) fn findings_markdown(all: &[Finding], loads: LoadCount, is_counted: bool) -> String {
     let entry = |cause: &Cause| {
-        let seen = match is_counted {
-            true => vec![cause.text()],
-            false => cause.messages(loads),
+        let seen = if is_counted {
+            vec![cause.text()]
+        } else {
+            cause.messages(loads)
         };
         let seen: Vec<String> = seen.iter().map(|text| markdown::quoting(text)).collect();
         let remedies = cause.remedies();
@@ -521,7 +525,8 @@ mod tests {
                 "it was the limit",
             ),
         ];
-        let told: Vec<(&str, Vec<&str>)> = { told(&all).into_iter() }
+        let told: Vec<(&str, Vec<&str>)> = told(&all)
+            .into_iter()
             .map(|one| (one.finding.message.as_str(), one.others))
             .collect();
         let expected = [

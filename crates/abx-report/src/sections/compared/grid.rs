@@ -19,7 +19,7 @@ use crate::words::wrap::clean_name;
 
 const SENTENCES_MAX: usize = 4;
 
-/// Whether a study compares so much that sentences alone are no answer.
+/// Whether a study compares so much that sentences alone are no response.
 pub(crate) fn is_needed(record: &StudyRecord) -> bool {
     record.conclusions.primary().count() > SENTENCES_MAX
 }
@@ -96,11 +96,15 @@ pub(crate) fn rows(record: &StudyRecord) -> Vec<GridRow<'_>> {
         return pairs.into_iter().map(GridRow::Pair).collect();
     };
     let names = record.measured.subjects.iter().map(|one| one.name.as_str());
-    let row = |name: &'_ str| match name == baseline {
-        true => Some(GridRow::Baseline(baseline)),
-        false => { pairs.iter() }
-            .find(|pair| **pair == [name, baseline])
-            .map(|pair| GridRow::Subject(*pair)),
+    let row = |name: &'_ str| {
+        if name == baseline {
+            Some(GridRow::Baseline(baseline))
+        } else {
+            pairs
+                .iter()
+                .find(|pair| **pair == [name, baseline])
+                .map(|pair| GridRow::Subject(*pair))
+        }
     };
     names.filter_map(row).collect()
 }
@@ -162,10 +166,7 @@ pub(crate) fn cell_figures(one: &Comparison, style: &Style) -> Option<[String; 2
 
 /// Marks a ratio that is a bound without a decided direction.
 pub(crate) fn open_bound(one: &Comparison) -> &'static str {
-    match is_open_bound(one) {
-        true => OPEN_BOUND,
-        false => "",
-    }
+    if is_open_bound(one) { OPEN_BOUND } else { "" }
 }
 
 pub(crate) fn too_few(one: &Comparison) -> String {
@@ -188,7 +189,8 @@ pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
     let limit = foreign_limits(record).words();
     let marked = |verdict: Verdict, meaning: &str| format!("{} {meaning}", style.mark(verdict));
     let bounds = [Further::AtLeast, Further::AtMost];
-    let bounds: Vec<&str> = { bounds.into_iter() }
+    let bounds: Vec<&str> = bounds
+        .into_iter()
         .filter(|side| {
             has(&|one| {
                 let shown = ShownRatio::of_comparison(one);
@@ -244,15 +246,17 @@ pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
 /// that the second means nothing.
 fn short_ratios(found: [f64; 3]) -> [String; 3] {
     let [_, low, high] = found;
-    let decimals = match high > WIDE * low && low >= 0.1 {
-        true => 1,
-        false => 2,
+    let decimals = if high > WIDE * low && low >= 0.1 {
+        1
+    } else {
+        2
     };
     let shorter = found.map(|ratio| format!("{ratio:.decimals$}"));
     let whole = ratios(found);
-    match whole[0].len() > shorter[0].len() {
-        true => shorter,
-        false => whole,
+    if whole[0].len() > shorter[0].len() {
+        shorter
+    } else {
+        whole
     }
 }
 
@@ -378,13 +382,15 @@ fn table_markdown(record: &StudyRecord, rows: &[GridRow], columns: &[GridColumn]
     let headers: Vec<String> = std::iter::once(String::new()).chain(headers).collect();
     let line = vec!["---".to_owned(); headers.len()];
     let rows = rows.iter().map(|own| {
-        let cells = { columns.iter() }.map(|column| match cell(record, *own, *column) {
-            GridCell::One => "1".to_owned(),
-            GridCell::Found(one) => cell_markdown(one),
-            // It has a column of its own.
-            GridCell::Instead(_) => "not known".to_owned(),
-            GridCell::Nothing => String::new(),
-        });
+        let cells = columns
+            .iter()
+            .map(|column| match cell(record, *own, *column) {
+                GridCell::One => "1".to_owned(),
+                GridCell::Found(one) => cell_markdown(one),
+                // It has a column of its own.
+                GridCell::Instead(_) => "not known".to_owned(),
+                GridCell::Nothing => String::new(),
+            });
         let name = match own {
             GridRow::Baseline(name) | GridRow::Subject([name, _]) => code(name),
             GridRow::Pair([subject, baseline]) => format!("{} / {}", code(subject), code(baseline)),

@@ -160,12 +160,14 @@ pub(crate) fn overview_rest(style: &Style) -> String {
 
 pub(crate) fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
     let rows = grid::rows(record);
-    let columns: Vec<Column> = { grid::columns(record).into_iter() }
+    let columns: Vec<Column> = grid::columns(record)
+        .into_iter()
         .map(|column| Column::new(record, column, &rows, style))
         .collect();
     let names: Vec<String> = rows.iter().map(|row| row_name(*row)).collect();
     let name_width = name_width(&names, &columns, style.columns());
-    let lines: Vec<Vec<String>> = { names.iter() }
+    let lines: Vec<Vec<String>> = names
+        .iter()
         .map(|name| label_lines(name, name_width))
         .collect();
     let mut out = String::new();
@@ -197,7 +199,8 @@ impl Column {
             let lines = lines.map(|line| line.trim_start().to_owned());
             lines.collect::<Vec<String>>()
         });
-        let cells: Vec<Cell> = { rows.iter() }
+        let cells: Vec<Cell> = rows
+            .iter()
             .map(|row| match grid::cell(record, *row, column) {
                 GridCell::One => Cell::plain("1"),
                 GridCell::Found(one) => Cell::of(one, style),
@@ -336,9 +339,10 @@ fn headers(name_width: usize, columns: &[Column]) -> String {
         for Column { headers, width, .. } in columns {
             let [load, metric] = headers;
             let at = (line + load.len()).checked_sub(of_loads);
-            let text = match line < of_loads {
-                true => at.and_then(|at| load.get(at)),
-                false => metric.get(line - of_loads),
+            let text = if line < of_loads {
+                at.and_then(|at| load.get(at))
+            } else {
+                metric.get(line - of_loads)
             };
             let text = text.map_or("", String::as_str);
             out.push_str(&format!("{GAP}{text:>width$}"));

@@ -110,10 +110,7 @@ fn is_of_too_few_blocks(one: &Unpaired) -> bool {
 }
 
 fn shaky(one: &Unpaired) -> &'static str {
-    match one.fragile {
-        true => ", fragile",
-        false => "",
-    }
+    if one.fragile { ", fragile" } else { "" }
 }
 
 fn settling(record: &StudyRecord, one: &Unpaired) -> String {

@@ -19,10 +19,14 @@ pub(crate) const RANKING_LEGEND: &str = "ranks that each subject may have, by th
      and after them all others; no subject is certainly better than one that is tied for first";
 
 fn line(record: &StudyRecord, ranking: &Ranking, style: &Style) -> String {
-    let each: Vec<String> = { ranking.places.iter() }
+    let each: Vec<String> = ranking
+        .places
+        .iter()
         .map(|place| format!("{} {}", place.text(), name(&place.subject)))
         .collect();
-    let tied: Vec<&Place> = { ranking.places.iter() }
+    let tied: Vec<&Place> = ranking
+        .places
+        .iter()
         .filter(|place| place.tied_for_first)
         .collect();
     let first = match &tied[..] {
@@ -45,7 +49,10 @@ fn line(record: &StudyRecord, ranking: &Ranking, style: &Style) -> String {
 /// A table for each load, with every pair below it; nothing where there are but
 /// two subjects.
 pub(crate) fn rankings_html(record: &StudyRecord) -> Markup {
-    let tables: Vec<Element> = { record.conclusions.rankings.iter() }
+    let tables: Vec<Element> = record
+        .conclusions
+        .rankings
+        .iter()
         .map(|ranking| table(record, ranking))
         .collect();
     let mut out = Markup::new();
@@ -82,8 +89,9 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
         .of_words();
     let pairs = pairs(record, &format!("All pairs by {by}"), &ranking.pairs);
     let out = element("div").add(grid.markup());
-    match pairs.is_empty() {
-        true => out,
-        false => out.add(folded("All pairs", pairs)),
+    if pairs.is_empty() {
+        out
+    } else {
+        out.add(folded("All pairs", pairs))
     }
 }

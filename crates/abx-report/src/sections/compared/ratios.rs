@@ -1,4 +1,4 @@
-//! What else is compared beside what a study was made for: what an answer
+//! What else is compared beside what a study was made for: what a response
 //! costs, response times, starts.
 
 use abx_evidence::{Comparison, Metric, Role, StudyRecord};
@@ -32,7 +32,10 @@ pub(crate) fn also_compared_briefly(record: &StudyRecord, style: &Style) -> Stri
 }
 
 fn tables(record: &StudyRecord, intervals: &str, style: &Style) -> String {
-    let explored: Vec<&Comparison> = { record.conclusions.comparisons.iter() }
+    let explored: Vec<&Comparison> = record
+        .conclusions
+        .comparisons
+        .iter()
         .filter(|one| one.role == Role::Exploratory)
         .collect();
     if explored.is_empty() {
@@ -47,13 +50,17 @@ fn tables(record: &StudyRecord, intervals: &str, style: &Style) -> String {
     );
     let mut out = style.paragraph(&heading);
     for (under, loads) in headings(record) {
-        let these = { explored.iter().copied() }.filter(|one| loads.contains(&one.load.as_str()));
+        let these = explored
+            .iter()
+            .copied()
+            .filter(|one| loads.contains(&one.load.as_str()));
         let these: Vec<&Comparison> = these.collect();
         if these.is_empty() {
             continue;
         }
         let tables = tables_of(record, &these);
-        let tables: Vec<String> = { tables.iter() }
+        let tables: Vec<String> = tables
+            .iter()
             .map(|table| table.text(style.columns()))
             .collect();
         if let Some(under) = under {
@@ -73,9 +80,12 @@ fn tables_of(record: &StudyRecord, these: &[&Comparison]) -> Vec<Table> {
     let metric = |one: &Comparison| metric_of(record, one);
     let is_alone = record.measured.subjects.len() == 2;
     if is_alone || record.measured.only_baseline().is_some() {
-        let rows = these.iter().map(|one| match is_alone {
-            true => row(metric(one), one),
-            false => row(format!("{}: {}", who(record, one), metric(one)), one),
+        let rows = these.iter().map(|one| {
+            if is_alone {
+                row(metric(one), one)
+            } else {
+                row(format!("{}: {}", who(record, one), metric(one)), one)
+            }
         });
         return vec![table("metric", rows.collect())];
     }
@@ -118,14 +128,18 @@ fn row(what: String, one: &Comparison) -> [String; 4] {
 /// One bar for each primary comparison that has a ratio, with axis and legend
 /// for each metric; empty when none has.
 pub(crate) fn ratio_bars(record: &StudyRecord, style: &Style) -> String {
-    let each = { Metric::ALL.into_iter() }.map(|metric| bars_of(record, metric, style));
+    let each = Metric::ALL
+        .into_iter()
+        .map(|metric| bars_of(record, metric, style));
     each.filter(|bars| !bars.is_empty())
         .collect::<Vec<_>>()
         .join("\n")
 }
 
 fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
-    let found: Vec<(&Comparison, [f64; 3])> = { record.conclusions.primary() }
+    let found: Vec<(&Comparison, [f64; 3])> = record
+        .conclusions
+        .primary()
         .filter(|one| one.metric == metric)
         .filter_map(|one| Some((one, drawable(one)?)))
         .collect();
@@ -263,7 +277,9 @@ pub(crate) fn ratios_html(record: &StudyRecord) -> Markup {
 /// What the study was made to compare: each metric's name, and its comparisons.
 pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<RatioRow<'_>>)> {
     let of_metric = |metric: Metric| {
-        let rows: Vec<RatioRow> = { record.conclusions.primary() }
+        let rows: Vec<RatioRow> = record
+            .conclusions
+            .primary()
             .filter(|one| one.metric == metric)
             .map(|one| RatioRow::of_load(record, one))
             .collect();

@@ -126,7 +126,9 @@ pub(crate) fn figures_table(summaries: &[&Summary], shape: LoadShape, style: &St
 
 /// Attempts that are in neither of the last two columns.
 fn neither(summary: &Summary) -> Option<String> {
-    let others: Vec<String> = { summary.outcomes.iter() }
+    let others: Vec<String> = summary
+        .outcomes
+        .iter()
         .filter(|(outcome, _)| *outcome != Outcome::Ok && !outcome.is_failure())
         .map(|(outcome, times)| format!("{} {}", count(times), outcome.name()))
         .collect();
@@ -151,7 +153,9 @@ fn unsent(summary: &Summary) -> Option<String> {
 pub(crate) fn loaded(record: &StudyRecord) -> Document {
     let mut out = Document::default();
     for load in alone(record) {
-        let spans = { record.conclusions.under(&load.name) }
+        let spans = record
+            .conclusions
+            .under(&load.name)
             .map(|summary| summary.loaded_s)
             .filter(|loaded_s| *loaded_s > 0.0);
         let least = spans.clone().fold(f64::INFINITY, f64::min);
@@ -229,7 +233,11 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
     }
     let grid = table(caption.trim_end_matches(':'), "subject", load, &summaries);
     let mut out = Markup::from(grid.markup());
-    if let Some(ceiling) = { record.conclusions.ceilings.iter() }.find(|one| one.load == load.name)
+    if let Some(ceiling) = record
+        .conclusions
+        .ceilings
+        .iter()
+        .find(|one| one.load == load.name)
     {
         let text = format!(
             "The generator got {} requests/s from a server that does nothing, in the same blocks.",
@@ -261,7 +269,8 @@ fn table(caption: &str, names: &str, load: &LoadRecord, summaries: &[&Summary]) 
         None => quantile.name().to_owned(),
     }));
     headers.extend(COSTS.map(str::to_owned));
-    let mut rows: Vec<Vec<String>> = { summaries.iter() }
+    let mut rows: Vec<Vec<String>> = summaries
+        .iter()
         .map(|summary| cells(names, unit, summary))
         .collect();
     for column in (1..headers.len()).rev() {

@@ -209,11 +209,19 @@ fn row(one: &Capacity) -> [String; 6] {
 }
 
 pub(crate) fn sweeps_html(record: &StudyRecord, subjects: &Subjects) -> Markup {
-    let figures: Vec<CaptionedFigure> = { record.conclusions.sweeps.iter().enumerate() }
+    let figures: Vec<CaptionedFigure> = record
+        .conclusions
+        .sweeps
+        .iter()
+        .enumerate()
         .filter_map(|(number, sweep)| figure_of(record, subjects, number, sweep))
         .collect();
     let mut out = side_by_side(figures);
-    let laws = { record.conclusions.sweeps.iter() }.filter(|sweep| !sweep.scalability.is_empty());
+    let laws = record
+        .conclusions
+        .sweeps
+        .iter()
+        .filter(|sweep| !sweep.scalability.is_empty());
     laws.for_each(|sweep| out.push(law(record, sweep).markup()));
     out
 }
@@ -239,9 +247,10 @@ impl SweepNames {
     }
 
     fn show(&self, metric: Metric, value: f64) -> String {
-        match metric.is_response_time() {
-            true => time_text(value),
-            false => with_unit(&figure(value), self.rate),
+        if metric.is_response_time() {
+            time_text(value)
+        } else {
+            with_unit(&figure(value), self.rate)
         }
     }
 }
@@ -299,17 +308,16 @@ fn figure_of(
         .flat_map(|line| line.values.iter().flatten().copied());
     let metric = sweep.metric;
     let names = SweepNames::of(record, sweep);
-    let y = match metric.is_response_time() {
-        true => {
-            let label = format!("{}, log scale", names.metric);
-            PlotAxis::new(&label, Scale::log_around(values)?, 6, time_text)
-        }
-        false => PlotAxis::new(
+    let y = if metric.is_response_time() {
+        let label = format!("{}, log scale", names.metric);
+        PlotAxis::new(&label, Scale::log_around(values)?, 6, time_text)
+    } else {
+        PlotAxis::new(
             names.rate,
             Scale::from_zero(values.fold(0.0, f64::max)),
             6,
             rate,
-        ),
+        )
     };
     let over = &names.over;
     let x = PlotAxis {
@@ -413,14 +421,14 @@ fn mark(plot: &mut Plot, one: &Crossover, [first, last]: [f64; 2]) {
 }
 
 fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[SubjectLine]) -> Table {
-    let row = |(step, at): (usize, &f64)| {
-        let mut cells = vec![rate(*at)];
-        cells
-            .extend({ lines.iter() }.map(|line| {
+    let row =
+        |(step, at): (usize, &f64)| {
+            let mut cells = vec![rate(*at)];
+            cells.extend(lines.iter().map(|line| {
                 or_unknown(line.values[step], |value| names.show(sweep.metric, value))
             }));
-        cells
-    };
+            cells
+        };
     let mut headers = vec![names.over.clone()];
     headers.extend(lines.iter().map(|line| name(line.subject)));
     Table::new(headers, sweep.at.iter().enumerate().map(row)).captioned(caption)
@@ -428,7 +436,7 @@ fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[Subj
 
 /// A table for each objective and load, and how to read the pictures.
 pub(crate) fn capacities_html(record: &StudyRecord) -> Markup {
-    let mut out: Markup = { alike(&record.conclusions.capacities) }
+    let mut out: Markup = alike(&record.conclusions.capacities)
         .map(|all| capacity_table(record, all))
         .collect();
     if !out.is_empty() {

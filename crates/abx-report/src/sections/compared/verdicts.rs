@@ -83,9 +83,10 @@ pub(crate) fn verdicts_html(record: &StudyRecord) -> Markup {
     }
     let cards = record.conclusions.primary().map(|one| card(record, one));
     let cards = element("ul").class("verdicts").add_all(cards);
-    match record.conclusions.primary().count() > CARDS_MAX {
-        true => out.push(folded("Each verdict in words", cards)),
-        false => out.push(cards),
+    if record.conclusions.primary().count() > CARDS_MAX {
+        out.push(folded("Each verdict in words", cards))
+    } else {
+        out.push(cards)
     }
     let how = format!(
         "Ratios are subject over baseline, with the interval in which the true ratio lies in {} of \
@@ -158,8 +159,9 @@ fn sentences_markdown(record: &StudyRecord) -> String {
             .map(|text| format!("- **{}**\n", escape(&text)))
             .collect();
     }
-    match out.is_empty() && record.measured.past_baseline.is_none() {
-        true => "**Nothing was compared.**\n".to_owned(),
-        false => out,
+    if out.is_empty() && record.measured.past_baseline.is_none() {
+        "**Nothing was compared.**\n".to_owned()
+    } else {
+        out
     }
 }

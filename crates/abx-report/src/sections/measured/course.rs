@@ -1,6 +1,6 @@
-//! How a run went over time: throughput and response times of each stretch of it.
+//! How a run went over time: throughput and response times of each interval of it.
 
-use abx_evidence::{CourseStretch, RunRecord};
+use abx_evidence::{CourseInterval, RunRecord};
 
 use crate::document::Table;
 use crate::html::charts::{
@@ -16,15 +16,15 @@ pub(crate) fn course(record: &RunRecord) -> Markup {
     let Some(course) = record.course() else {
         return Markup::new();
     };
-    let stretches: Vec<CourseStretch> = course.stretches().collect();
-    let Some(last) = stretches.last().filter(|_| stretches.len() > 1) else {
+    let intervals: Vec<CourseInterval> = course.intervals().collect();
+    let Some(last) = intervals.last().filter(|_| intervals.len() > 1) else {
         return Markup::new();
     };
     let unit = rate_name(record.settings.exchange.shape);
-    let length = seconds(course.stretch_ns as f64 / 1e9);
+    let length = seconds(course.interval_ns as f64 / 1e9);
     let figures = [
-        Some(throughput(&stretches, last.to_s, (unit, &length))),
-        times(&stretches, last.to_s, &length),
+        Some(throughput(&intervals, last.to_s, (unit, &length))),
+        times(&intervals, last.to_s, &length),
     ];
     side_by_side(figures.into_iter().flatten().collect())
 }
@@ -34,49 +34,50 @@ fn time_axis(until_s: f64) -> PlotAxis {
     PlotAxis::new("time since the start, s", scale, 8, plain)
 }
 
-/// Where a stretch stands along the axis.
-fn middle(stretch: &CourseStretch) -> f64 {
-    f64::midpoint(stretch.from_s, stretch.to_s)
+/// Where an interval stands along the axis.
+fn middle(interval: &CourseInterval) -> f64 {
+    f64::midpoint(interval.from_s, interval.to_s)
 }
 
-fn when(stretch: &CourseStretch) -> String {
-    let [from, to] = [stretch.from_s, stretch.to_s].map(figure);
+fn when(interval: &CourseInterval) -> String {
+    let [from, to] = [interval.from_s, interval.to_s].map(figure);
     format!("{from} to {to} s")
 }
 
 fn throughput(
-    stretches: &[CourseStretch],
+    intervals: &[CourseInterval],
     until_s: f64,
     (unit, length): (&str, &str),
 ) -> CaptionedFigure {
-    let has_failed = stretches.iter().any(|one| one.failed_per_s > 0.0);
+    let has_failed = intervals.iter().any(|one| one.failed_per_s > 0.0);
     let shown = if has_failed { &RATES[..] } else { &RATES[..1] };
-    let of = |number: usize, one: &CourseStretch| [one.ok_per_s, one.failed_per_s][number];
-    let all = stretches.iter();
+    let of = |number: usize, one: &CourseInterval| [one.ok_per_s, one.failed_per_s][number];
+    let all = intervals.iter();
     let all = all.flat_map(|one| (0..shown.len()).map(move |number| of(number, one)));
     let y = PlotAxis::new(unit, Scale::from_zero(all.fold(0.0, f64::max)), 6, rate);
     let caption = PlotCaption {
         id: "course-throughput".to_owned(),
         title: "Throughput over time".to_owned(),
-        description: format!("{} stretches of {length}.", count(stretches.len() as u64)),
+        description: format!("{} stretches of {length}.", count(intervals.len() as u64)),
     };
-    let mut plot = plot(caption, [time_axis(until_s), y], stretches.len());
+    let mut plot = plot(caption, [time_axis(until_s), y], intervals.len());
     for (number, name) in shown.iter().enumerate() {
-        let places: Vec<PlotPoint> = { stretches.iter() }
+        let places: Vec<PlotPoint> = intervals
+            .iter()
             .map(|one| PlotPoint {
                 x: middle(one),
                 y: of(number, one),
             })
             .collect();
         plot.curve(number, Stroke::Solid, &places);
-        for (one, place) in stretches.iter().zip(&places) {
+        for (one, place) in intervals.iter().zip(&places) {
             let tip = format!("{}: {} {unit} {name}", when(one), figure(place.y));
             plot.point(number, *place, &tip);
         }
     }
     let headers = ["from s", "to s", "verified/s", "failed/s"];
     let row =
-        |one: &CourseStretch| [one.from_s, one.to_s, one.ok_per_s, one.failed_per_s].map(figure);
+        |one: &CourseInterval| [one.from_s, one.to_s, one.ok_per_s, one.failed_per_s].map(figure);
     CaptionedFigure {
         title: Some("Throughput over time".to_owned()),
         legend: key(shown),
@@ -86,14 +87,14 @@ fn throughput(
              fall to zero are stalls, a sloping line is a server that warms up or wears out."
         ),
         table: Some(
-            Table::new(headers, stretches.iter().map(row)).captioned("Throughput of each stretch"),
+            Table::new(headers, intervals.iter().map(row)).captioned("Throughput of each stretch"),
         ),
     }
 }
 
 /// `None` when no request ended.
-fn times(stretches: &[CourseStretch], until_s: f64, length: &str) -> Option<CaptionedFigure> {
-    let known = stretches.iter().flat_map(|one| one.quantiles_us).flatten();
+fn times(intervals: &[CourseInterval], until_s: f64, length: &str) -> Option<CaptionedFigure> {
+    let known = intervals.iter().flat_map(|one| one.quantiles_us).flatten();
     let scale = Scale::log_around(known.map(|us| us as f64))?;
     let y = PlotAxis::new("response time, log scale", scale, 6, time_text);
     let caption = PlotCaption {
@@ -101,17 +102,17 @@ fn times(stretches: &[CourseStretch], until_s: f64, length: &str) -> Option<Capt
         title: "Response times over time".to_owned(),
         description: format!("p50, p90 and p99 of each stretch of {length}."),
     };
-    let mut plot = plot(caption, [time_axis(until_s), y], stretches.len());
+    let mut plot = plot(caption, [time_axis(until_s), y], intervals.len());
     for (number, name) in QUANTILES.iter().enumerate() {
-        let place = |one: &CourseStretch| {
+        let place = |one: &CourseInterval| {
             let us = one.quantiles_us[number]?;
             Some(PlotPoint {
                 x: middle(one),
                 y: us as f64,
             })
         };
-        // A stretch without a request interrupts the line.
-        for part in stretches.split(|one| one.quantiles_us[number].is_none()) {
+        // An interval without a request interrupts the line.
+        for part in intervals.split(|one| one.quantiles_us[number].is_none()) {
             let places: Vec<PlotPoint> = part.iter().filter_map(place).collect();
             plot.curve(number, Stroke::Solid, &places);
             for (one, place) in part.iter().zip(&places) {
@@ -121,9 +122,10 @@ fn times(stretches: &[CourseStretch], until_s: f64, length: &str) -> Option<Capt
         }
     }
     let headers = ["from s", "to s", "p50 µs", "p90 µs", "p99 µs"];
-    let row = |one: &CourseStretch| {
-        let [p50, p90, p99] =
-            { one.quantiles_us }.map(|us| us.map_or_else(|| UNKNOWN.to_owned(), count));
+    let row = |one: &CourseInterval| {
+        let [p50, p90, p99] = one
+            .quantiles_us
+            .map(|us| us.map_or_else(|| UNKNOWN.to_owned(), count));
         [figure(one.from_s), figure(one.to_s), p50, p90, p99]
     };
     Some(CaptionedFigure {
@@ -136,7 +138,7 @@ fn times(stretches: &[CourseStretch], until_s: f64, length: &str) -> Option<Capt
              one part in a hundred."
         ),
         table: Some(
-            Table::new(headers, stretches.iter().map(row))
+            Table::new(headers, intervals.iter().map(row))
                 .captioned("Response times of each stretch"),
         ),
     })

@@ -120,16 +120,16 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     let Some(pilot) = &load.pilot else {
         return String::new();
     };
-    let stretch = match pilot.interleave {
+    let interval = match pilot.interleave {
         Interleave::Slices => "slices",
         Interleave::Trials => "trials",
     };
     let mut text = format!(
         "{} of {} (the first {} not counted), {} per block, warm-up {}",
         if record.measured.loads.len() > 1 {
-            format!("{}: {stretch}", name(&load.name))
+            format!("{}: {interval}", name(&load.name))
         } else {
-            format!("Interleaving: {stretch}")
+            format!("Interleaving: {interval}")
         },
         nanos(pilot.slice_ns),
         nanos(pilot.discard_ns),
@@ -138,7 +138,7 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     );
     if let Some(reason) = &pilot.interleave_reason {
         text.push_str(&format!(
-            "; {stretch} because {}",
+            "; {interval} because {}",
             prose(&clean_name(reason), &[])
         ));
     }
@@ -156,7 +156,9 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         (false, "still warming up when the pilot ended"),
         (true, "not seen to settle in the pilot's time"),
     ] {
-        let unsettled = { pilot.subjects.iter() }
+        let unsettled = pilot
+            .subjects
+            .iter()
             .filter(|(_, one)| !one.settled && one.cut_short == cut_short)
             .map(|(subject, _)| name(subject));
         let names: Vec<String> = unsettled.collect();
@@ -249,13 +251,15 @@ fn loads(record: &StudyRecord) -> Markup {
         offered.extend(exchange(&settings.exchange));
         offered.push(keep_alive(settings.keep_alive));
         let has_own = settings.requests.iter().any(|one| one.status.is_some());
-        let status = match has_own {
-            true => format!("status {} or the one of the request", settings.status),
-            false => format!("status {}", settings.status),
+        let status = if has_own {
+            format!("status {} or the one of the request", settings.status)
+        } else {
+            format!("status {}", settings.status)
         };
-        let compared = match settings.bodies_compared {
-            true => format!("{status} and body"),
-            false => status,
+        let compared = if settings.bodies_compared {
+            format!("{status} and body")
+        } else {
+            status
         };
         let right = format!(
             "{compared} within {}, {} bodies hashed",
@@ -287,7 +291,7 @@ fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Table> {
             count(one.throughput_per_s.round() as u64),
             seconds(one.warm_up_ns as f64 / 1e9),
             if one.settled { "yes" } else { "no" }.to_owned(),
-            or_unknown(one.lingering, percent),
+            or_unknown(one.background_cpu, percent),
         ])
     };
     let headers = [

@@ -92,9 +92,10 @@ pub(crate) fn came<'a>(all: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<O
 /// An outcome in words, with a sign when it speaks against the server.
 pub(crate) fn title(outcome: Outcome) -> String {
     let name = outcome.name().replace('_', " ");
-    match outcome.is_failure() {
-        true => format!("✕ {name}"),
-        false => name,
+    if outcome.is_failure() {
+        format!("✕ {name}")
+    } else {
+        name
     }
 }
 

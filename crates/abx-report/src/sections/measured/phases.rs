@@ -126,9 +126,10 @@ pub(crate) fn phases_html(record: &StudyRecord) -> Markup {
             .into_iter()
             .collect()
     });
-    match out.is_empty() && record.conclusions.any_sent() {
-        true => paragraphs(NOT_RECORDED),
-        false => out,
+    if out.is_empty() && record.conclusions.any_sent() {
+        paragraphs(NOT_RECORDED)
+    } else {
+        out
     }
 }
 
@@ -146,7 +147,7 @@ pub(crate) fn run_phases_html(record: &RunRecord) -> Markup {
 
 struct PhaseRow<'a> {
     who: String,
-    /// `None` when it gave no answer that was sampled.
+    /// `None` when it gave no response that was sampled.
     times: Option<&'a PhaseTimes>,
 }
 

@@ -15,9 +15,10 @@ pub(crate) fn not_varied(record: &StudyRecord) -> String {
     };
     let scope = line(&record.conclusions.scope, builds);
     // They run where the subjects do.
-    match measured.services.is_empty() {
-        true => scope,
-        false => scope.replacen("for the servers,", "for the servers and their services,", 1),
+    if measured.services.is_empty() {
+        scope
+    } else {
+        scope.replacen("for the servers,", "for the servers and their services,", 1)
     }
 }
 
@@ -55,9 +56,10 @@ fn line(scope: &Scope, builds: &str) -> String {
     });
     parts.push(builds);
     if scope.left_running > 0 {
-        parts.push(match scope.started == 0 {
-            true => "left running",
-            false => "those at an address left running",
+        parts.push(if scope.started == 0 {
+            "left running"
+        } else {
+            "those at an address left running"
         });
     }
     let caches = match (scope.warm_caches, scope.cold_files) {

@@ -114,9 +114,10 @@ fn of_load(
         ticks: layout.ticks(),
     };
     let unit = rate_name(load.settings.exchange.shape);
-    let label = match scale_is_log(record, load) {
-        true => format!("{unit}, log scale"),
-        false => unit.to_owned(),
+    let label = if scale_is_log(record, load) {
+        format!("{unit}, log scale")
+    } else {
+        unit.to_owned()
     };
     let y = PlotAxis::new(&label, scale(record, load, &all, most), 6, rate);
     let size = match shown.len() {
@@ -268,9 +269,10 @@ fn table(
                 .filter(|slice| slice.block == *block && slice.subject == subject);
             let rates = own.filter_map(|slice| slice.throughput_per_s);
             let (least, most) = extremes(rates);
-            cells.push(match least.is_finite() {
-                true => format!("{} to {}", figure(least), figure(most)),
-                false => "-".to_owned(),
+            cells.push(if least.is_finite() {
+                format!("{} to {}", figure(least), figure(most))
+            } else {
+                "-".to_owned()
             });
         }
         cells

@@ -48,10 +48,7 @@ impl Printed {
 
     /// In how many places each primary verdict stands at least.
     pub fn forms(&self, record: &StudyRecord) -> usize {
-        match has_grid(record) {
-            true => 8,
-            false => 5,
-        }
+        if has_grid(record) { 8 } else { 5 }
     }
 
     /// Every verdict in every output.
@@ -273,7 +270,7 @@ fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
                 .next()
                 .expect("what every output has here");
             let is_cpu = text.ends_with('c') || header.contains("CPU");
-            let load = { column_load(record, &header) }.expect("a load above each column");
+            let load = column_load(record, &header).expect("a load above each column");
             let one = find(record, [&pair[0], &pair[1]], load, is_cpu);
             all.push(Seen {
                 place: "grid",
@@ -477,7 +474,9 @@ fn ranking_table(section: &str) -> ShownRanking {
         .next()
         .expect("what every output has here");
     let rows = table.split("<tr>").skip(2).map(|row| {
-        let cells: Vec<&str> = { row.split("<bdi>").skip(1) }
+        let cells: Vec<&str> = row
+            .split("<bdi>")
+            .skip(1)
             .map(|cell| {
                 cell.split("</bdi>")
                     .next()

@@ -1,5 +1,5 @@
 //! The same over HTTP/2: frames are read, heads only as far as the protocol asks for it, and
-//! each request has the same answer.
+//! each request has the same response.
 
 use std::io;
 

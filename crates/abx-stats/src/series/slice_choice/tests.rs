@@ -40,7 +40,7 @@ fn rounds(in_time: impl Fn(usize) -> f64) -> Vec<ShortRound> {
 #[test]
 fn a_straight_drift_costs_the_cube_of_the_length() {
     // Method: by hand. A rise of h for each short slice, relative to the
-    // mean, makes a difference of k h between stretches of k slices: the
+    // mean, makes a difference of k h between intervals of k slices: the
     // variance of a round is (k h)², times the length.
     let rises = rounds(|slice| 1000.0 + slice as f64);
     let found = choose(&rises, 0).unwrap();
@@ -69,7 +69,7 @@ fn without_noise_only_switching_counts() {
 #[test]
 fn what_one_subject_has_of_its_own_does_not_ask_for_short_slices() {
     // Method: one subject gets faster in the middle, the other is constant, and
-    // orders are mixed. Neighbours of one subject and stretches of both differ
+    // orders are mixed. Neighbours of one subject and intervals of both differ
     // only where it changes.
     let own: Vec<ShortRound> = (0..160)
         .map(|round| ShortRound {
@@ -121,7 +121,8 @@ fn rates_that_tell_nothing_are_refused() {
             StatsError::BadRate { round: 7, .. }
         ));
     }
-    let silent: Vec<_> = { calm.iter() }
+    let silent: Vec<_> = calm
+        .iter()
         .map(|round| ShortRound {
             rates: [round.rates[0], 0.0],
             ..*round
@@ -131,7 +132,7 @@ fn rates_that_tell_nothing_are_refused() {
 }
 
 #[test]
-fn a_slice_without_answers_and_the_fewest_rounds_are_accepted() {
+fn a_slice_without_responses_and_the_fewest_rounds_are_accepted() {
     // Method: twenty rounds, in one of which nothing came.
     let mut few = rounds(|_| 500.0)[..ROUNDS_MIN].to_vec();
     assert_eq!(choose(&few, 0).unwrap().slice_ns, LENGTHS.usual_ns);
@@ -165,7 +166,7 @@ fn a_saving_of_more_than_five_percent_is_worth_another_length() {
 
 fn estimated(variance: f64, freedom: f64, pool: usize) -> Estimate {
     Estimate {
-        stretch: Stretch::One,
+        interval: Interval::One,
         variance,
         freedom,
         pool,
@@ -240,7 +241,7 @@ fn rounds_in_one_order_do_not_tell_of_the_shortest_length() {
 }
 
 #[test]
-fn stretches_differ_wherever_they_begin() {
+fn intervales_differ_wherever_they_begin() {
     // Method: by hand. Rounds of 0, 0.2 and 0.6 differ by 0.1 and by 0.2 for each slice.
     let three = Deviations {
         rounds: vec![
@@ -249,7 +250,7 @@ fn stretches_differ_wherever_they_begin() {
             [deviation(0, 0.4), deviation(1, 0.2)],
         ],
     };
-    assert!((three.stretches(1).0 - 0.025).abs() < 1e-12);
+    assert!((three.intervals(1).0 - 0.025).abs() < 1e-12);
 }
 
 #[test]
@@ -259,7 +260,7 @@ fn degrees_of_freedom_are_those_of_the_handbook() {
     let level = Deviations {
         rounds: vec![[deviation(0, 0.0), deviation(1, 0.0)]; 1_000],
     };
-    let degrees = level.stretches(10).1;
+    let degrees = level.intervals(10).1;
     assert!((degrees - 146.177).abs() < 5e-4, "{degrees}");
 }
 

@@ -128,8 +128,7 @@ fn has_all_parents(all: &[Relative]) -> bool {
 fn relatives(root: u32, all: &[Relative]) -> Vec<Relative> {
     let links = all.iter().map(|one| (one.process.pid, one.parent));
     let found = below(root, &links.collect::<Vec<_>>());
-    let by_number: HashMap<u32, Relative> =
-        { all.iter() }.map(|one| (one.process.pid, *one)).collect();
+    let by_number: HashMap<u32, Relative> = all.iter().map(|one| (one.process.pid, *one)).collect();
     let found = found.iter().filter_map(|pid| by_number.get(pid));
     found.copied().collect()
 }

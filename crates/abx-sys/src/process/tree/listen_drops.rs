@@ -18,7 +18,7 @@ use rustix::net::{
 use super::sockets::listeners_at;
 use crate::net::server_address::ServerAddress;
 
-/// `SOCK_DIAG_BY_FAMILY`, a request's type and that of its answers.
+/// `SOCK_DIAG_BY_FAMILY`, a request's type and that of its responses.
 const BY_FAMILY: u16 = 20;
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
 const DUMP: u16 = 0x301;
@@ -41,7 +41,7 @@ const INODE_AT: usize = HEAD_BYTES + 68;
 /// The kernel sends parts of at most that length.
 const PART_BYTES_MAX: usize = 32 * 1024;
 /// It answers at once.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+const RESPONDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// What each listener at one address has dropped so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,9 +76,10 @@ pub fn listen_drops(address: ServerAddress) -> io::Result<ListenDrops> {
             drops.extend(found.filter(|(inode, _)| own.contains(inode)));
         }
     }
-    match drops.len() == own.len() {
-        true => Ok(ListenDrops(drops)),
-        false => Err(io::Error::from(io::ErrorKind::NotFound)),
+    if drops.len() == own.len() {
+        Ok(ListenDrops(drops))
+    } else {
+        Err(io::Error::from(io::ErrorKind::NotFound))
     }
 }
 
@@ -91,7 +92,7 @@ fn dump(family: AddressFamily, port: u16) -> io::Result<Vec<(u64, u32)>> {
         flags,
         Some(netlink::SOCK_DIAG),
     )?;
-    set_socket_timeout(&kernel, Timeout::Recv, Some(ANSWERS_WITHIN))?;
+    set_socket_timeout(&kernel, Timeout::Recv, Some(RESPONDS_WITHIN))?;
     let everybody = SocketAddrNetlink::new(0, 0);
     sendto(
         &kernel,
@@ -104,7 +105,7 @@ fn dump(family: AddressFamily, port: u16) -> io::Result<Vec<(u64, u32)>> {
     Ok(found)
 }
 
-/// Receives one part of an answer; whether others follow.
+/// Receives one part of a response; whether others follow.
 fn take_part(kernel: &OwnedFd, found: &mut Vec<(u64, u32)>) -> io::Result<bool> {
     let mut buffer = vec![0; PART_BYTES_MAX];
     let (count, _) = recv(kernel, &mut buffer[..], RecvFlags::empty())?;
@@ -118,7 +119,7 @@ fn take_part(kernel: &OwnedFd, found: &mut Vec<(u64, u32)>) -> io::Result<bool> 
         }
         rest = next;
     }
-    // Nothing that can be read is no answer, of which nothing more will come.
+    // Nothing that can be read is no response, of which nothing more will come.
     match count {
         0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
         _ => Ok(true),
@@ -219,7 +220,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            // Method: any bytes, as an answer and as what is said of one socket.
+            // Method: any bytes, as a response and as what is said of one socket.
             let mut rest = &bytes[..];
             while let Some((_, message, next)) = first_message(rest) {
                 let _ = listener(message);

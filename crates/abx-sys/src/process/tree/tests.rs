@@ -470,7 +470,9 @@ fn one_port_on_two_addresses_is_two_servers_and_a_shared_port_is_one() {
     let (one, other) = (Script::holding(first), Script::holding(second.into()));
     within_a_minute("both children hold a listener", || {
         let tree = ProcTree::of_listener(shared.into()).unwrap();
-        let mut roots: Vec<u32> = { tree.iter().flat_map(ProcTree::roots) }
+        let mut roots: Vec<u32> = tree
+            .iter()
+            .flat_map(ProcTree::roots)
             .map(|root| root.pid)
             .collect();
         roots.sort_unstable();

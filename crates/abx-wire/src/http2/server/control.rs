@@ -79,7 +79,7 @@ impl Server {
         if !self.streams.end(head.stream, StreamEnd::Given) {
             return Ok(ServerStep::Next);
         }
-        self.note_unanswered()?;
+        self.note_unacknowledged()?;
         Ok(ServerStep::Gone(head.stream))
     }
 

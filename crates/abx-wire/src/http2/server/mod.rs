@@ -4,11 +4,11 @@
 //! DATA is passed over as it comes, all others are read whole. Those that are part of no request
 //! are in `control.rs`; `answers.rs` is the other way, answers and their bodies.
 
-mod answers;
 mod control;
 mod event;
 mod reader;
 mod request_head;
+mod responses;
 mod streams;
 
 use super::Fault;
@@ -17,18 +17,18 @@ use super::frame::{self, FrameHeader};
 use super::settings::{self, PREFACE, PeerSettings, WINDOW};
 use crate::http1::HEAD_BYTES_MAX;
 
-use answers::HeadWriter;
 use reader::{FramePart, FrameReader};
 use request_head::RequestReader;
+use responses::HeadWriter;
 use streams::{ServedStream, ServedStreams, StreamEnd};
 
-pub use answers::ResponseHead;
 pub use event::{RequestEvent, StreamRequest};
+pub use responses::ResponseHead;
 
 /// How many streams a client may have open at once.
 pub const STREAMS_MAX: usize = 1_000;
 /// So many streams may be begun and reset, or refused, beyond those that were answered.
-pub const UNANSWERED_MAX: u32 = 1_000;
+pub const UNACKNOWLEDGED_MAX: u32 = 1_000;
 
 /// The codes of errors that streams are reset with (RFC 9113, section 7).
 const PROTOCOL_ERROR: u32 = 0x1;
@@ -69,7 +69,7 @@ pub struct Server {
     /// Frames since the last one that was part of a request or answer.
     quiet: u32,
     /// Streams that were not answered, beyond those that were.
-    unanswered: u32,
+    unacknowledged: u32,
 }
 
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl Server {
             window: i64::from(settings::FIRST_WINDOW),
             taken: 0,
             quiet: 0,
-            unanswered: 0,
+            unacknowledged: 0,
         }
     }
 
@@ -179,9 +179,10 @@ impl Server {
         }
         *input = rest;
         self.matched += part.len();
-        match self.matched < PREFACE.len() {
-            true => Ok(ServerStep::More),
-            false => Ok(ServerStep::Next),
+        if self.matched < PREFACE.len() {
+            Ok(ServerStep::More)
+        } else {
+            Ok(ServerStep::Next)
         }
     }
 
@@ -214,9 +215,10 @@ impl Server {
 
     /// Whether the client has begun this stream.
     fn check_begun(&self, number: u32) -> Result<(), Fault> {
-        match number % 2 == 1 && number <= self.last {
-            true => Ok(()),
-            false => Err(Fault::Broken("a frame is on a stream that was never begun")),
+        if number % 2 == 1 && number <= self.last {
+            Ok(())
+        } else {
+            Err(Fault::Broken("a frame is on a stream that was never begun"))
         }
     }
 
@@ -265,9 +267,10 @@ impl Server {
         let is_too_long = stream
             .announced
             .is_some_and(|length| stream.body_bytes > length);
-        match is_too_long {
-            true => self.refuse(head.stream, PROTOCOL_ERROR, out),
-            false => Ok(ServerStep::Next),
+        if is_too_long {
+            self.refuse(head.stream, PROTOCOL_ERROR, out)
+        } else {
+            Ok(ServerStep::Next)
         }
     }
 
@@ -454,30 +457,32 @@ impl Server {
     ) -> Result<ServerStep, Fault> {
         frame::reset(out, number, code);
         self.streams.note(number, StreamEnd::Refused);
-        self.note_unanswered().map(|()| ServerStep::Next)
+        self.note_unacknowledged().map(|()| ServerStep::Next)
     }
 
     /// Gives up an open stream on which a rule is broken.
     fn refuse(&mut self, number: u32, code: u32, out: &mut Vec<u8>) -> Result<ServerStep, Fault> {
         frame::reset(out, number, code);
         self.streams.end(number, StreamEnd::Refused);
-        self.note_unanswered()?;
+        self.note_unacknowledged()?;
         Ok(ServerStep::Gone(number))
     }
 
     fn note_quiet(&mut self) -> Result<(), Fault> {
         self.quiet += 1;
-        match self.quiet > QUIET_FRAMES_MAX {
-            true => Err(Fault::Flood),
-            false => Ok(()),
+        if self.quiet > QUIET_FRAMES_MAX {
+            Err(Fault::Flood)
+        } else {
+            Ok(())
         }
     }
 
-    fn note_unanswered(&mut self) -> Result<(), Fault> {
-        self.unanswered += 1;
-        match self.unanswered > UNANSWERED_MAX {
-            true => Err(Fault::Flood),
-            false => Ok(()),
+    fn note_unacknowledged(&mut self) -> Result<(), Fault> {
+        self.unacknowledged += 1;
+        if self.unacknowledged > UNACKNOWLEDGED_MAX {
+            Err(Fault::Flood)
+        } else {
+            Ok(())
         }
     }
 }

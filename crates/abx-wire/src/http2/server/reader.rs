@@ -95,9 +95,10 @@ impl FrameReader {
                 head
             }
         };
-        match head.length > PAYLOAD_BYTES_MAX {
-            true => Err(Fault::FrameSize),
-            false => Ok(FramePart::Head(head)),
+        if head.length > PAYLOAD_BYTES_MAX {
+            Err(Fault::FrameSize)
+        } else {
+            Ok(FramePart::Head(head))
         }
     }
 

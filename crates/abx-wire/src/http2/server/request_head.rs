@@ -150,9 +150,10 @@ impl HeadFields {
             b":path" => self.target = path(value)?.to_owned(),
             _ => {}
         }
-        match is_again {
-            true => Err("a field that begins with a colon stands twice"),
-            false => Ok(()),
+        if is_again {
+            Err("a field that begins with a colon stands twice")
+        } else {
+            Ok(())
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// sends there is judged.
 const ENDED_KEPT: usize = 256;
 
-/// One request and the sending of its answer.
+/// One request and the sending of its response.
 #[derive(Debug)]
 pub(super) struct ServedStream {
     pub(super) number: u32,
@@ -19,15 +19,15 @@ pub(super) struct ServedStream {
     pub(super) body_bytes: u64,
     /// Bytes that came since room was last given back.
     pub(super) taken: u32,
-    /// How much of the answer's body the client has room for.
+    /// How much of the response's body the client has room for.
     pub(super) window: i64,
 }
 
 /// How a stream has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamEnd {
-    /// The answer was sent to its end.
-    Answered,
+    /// The response was sent to its end.
+    Responded,
     /// The client has reset it.
     Given,
     /// We have reset it; what was under way then may still come.

@@ -4,7 +4,7 @@
 //! be the same, bodies joined; all bytes must be taken, and every loop must end.
 
 use abx_wire::http1::{
-    AnswerKind, Client, Done, Event, Fault, HeadMemo, Method, Server, ServerEvent, Version,
+    Client, Done, Event, Fault, HeadMemo, Method, ResponseKind, Server, ServerEvent, Version,
     server_timings,
 };
 
@@ -15,22 +15,22 @@ use super::pieces::pieces;
 /// # Panics
 /// When a promise is broken.
 pub fn client(data: &[u8]) {
-    let [choice, seed, answers @ ..] = data else {
+    let [choice, seed, responses @ ..] = data else {
         return;
     };
     let kind = match choice % 4 {
-        0 => AnswerKind::HeadOnly,
-        _ => AnswerKind::WithBody,
+        0 => ResponseKind::HeadOnly,
+        _ => ResponseKind::WithBody,
     };
-    assert!(server_timings(answers).all(|one| !one.name.is_empty()));
+    assert!(server_timings(responses).all(|one| !one.name.is_empty()));
     let mut memo = HeadMemo::default();
-    let whole = client_steps(kind, &[answers], &mut memo);
+    let whole = client_steps(kind, &[responses], &mut memo);
     // The first pass has filled the memo, mostly with the last head.
-    let again = client_steps(kind, &[answers], &mut memo);
+    let again = client_steps(kind, &[responses], &mut memo);
     assert_eq!(whole, again, "a memo changes the answers");
-    let split = client_steps(kind, &pieces(answers, *seed), &mut HeadMemo::default());
+    let split = client_steps(kind, &pieces(responses, *seed), &mut HeadMemo::default());
     assert_eq!(whole, split, "pieces change the answers");
-    let at_once = client_steps_at_once(kind, answers, &mut memo);
+    let at_once = client_steps_at_once(kind, responses, &mut memo);
     let is_at_once = |step: &ClientStep| !matches!(step, ClientStep::Head(..));
     let expected: Vec<ClientStep> = whole.into_iter().filter(is_at_once).collect();
     assert_eq!(expected, at_once, "taking whole answers changes them");
@@ -40,24 +40,24 @@ pub fn client(data: &[u8]) {
 /// awaited, their kinds and the pieces.
 ///
 /// Awaiting all of them at once must give what awaiting each after the other
-/// gives, up to the answer that ends the connection.
+/// gives, up to the response that ends the connection.
 ///
 /// # Panics
 /// When a promise is broken.
 pub fn pipeline(data: &[u8]) {
-    let [count, choices, seed, answers @ ..] = data else {
+    let [count, choices, seed, responses @ ..] = data else {
         return;
     };
-    let kinds: Vec<AnswerKind> = (0..count % 9)
+    let kinds: Vec<ResponseKind> = (0..count % 9)
         .map(|place| match choices >> (place % 8) & 1 {
-            0 => AnswerKind::WithBody,
-            _ => AnswerKind::HeadOnly,
+            0 => ResponseKind::WithBody,
+            _ => ResponseKind::HeadOnly,
         })
         .collect();
-    let whole = pipelined_steps(&kinds, &[answers]);
-    let split = pipelined_steps(&kinds, &pieces(answers, *seed));
+    let whole = pipelined_steps(&kinds, &[responses]);
+    let split = pipelined_steps(&kinds, &pieces(responses, *seed));
     assert_eq!(whole, split, "pieces change the answers");
-    let one_by_one = one_by_one_steps(&kinds, answers);
+    let one_by_one = one_by_one_steps(&kinds, responses);
     assert_eq!(whole, one_by_one, "awaiting more changes the answers");
 }
 
@@ -82,7 +82,7 @@ enum ClientStep {
     Failed(Fault),
 }
 
-fn client_steps(kind: AnswerKind, pieces: &[&[u8]], memo: &mut HeadMemo) -> Vec<ClientStep> {
+fn client_steps(kind: ResponseKind, pieces: &[&[u8]], memo: &mut HeadMemo) -> Vec<ClientStep> {
     let mut client = Client::new();
     client.expect(kind);
     let mut steps = Vec::new();
@@ -102,9 +102,9 @@ fn client_steps(kind: AnswerKind, pieces: &[&[u8]], memo: &mut HeadMemo) -> Vec<
     steps
 }
 
-/// Answers are taken at once where that is possible, which tells nothing of their heads.
+/// Responses are taken at once where that is possible, which tells nothing of their heads.
 fn client_steps_at_once(
-    kind: AnswerKind,
+    kind: ResponseKind,
     mut input: &[u8],
     memo: &mut HeadMemo,
 ) -> Vec<ClientStep> {
@@ -134,8 +134,8 @@ fn client_steps_at_once(
     steps
 }
 
-/// All answers are awaited from the beginning; heads that repeat are recalled.
-fn pipelined_steps(kinds: &[AnswerKind], pieces: &[&[u8]]) -> Vec<ClientStep> {
+/// All responses are awaited from the beginning; heads that repeat are recalled.
+fn pipelined_steps(kinds: &[ResponseKind], pieces: &[&[u8]]) -> Vec<ClientStep> {
     let mut client = Client::new();
     let mut memo = HeadMemo::default();
     kinds.iter().for_each(|kind| client.expect(*kind));
@@ -156,8 +156,8 @@ fn pipelined_steps(kinds: &[AnswerKind], pieces: &[&[u8]]) -> Vec<ClientStep> {
     steps
 }
 
-/// Each answer is awaited when the one before it is done and leaves the connection open.
-fn one_by_one_steps(kinds: &[AnswerKind], mut input: &[u8]) -> Vec<ClientStep> {
+/// Each response is awaited when the one before it is done and leaves the connection open.
+fn one_by_one_steps(kinds: &[ResponseKind], mut input: &[u8]) -> Vec<ClientStep> {
     let mut client = Client::new();
     let mut steps = Vec::new();
     for kind in kinds {

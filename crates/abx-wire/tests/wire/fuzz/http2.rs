@@ -67,7 +67,7 @@ fn serve(body: &[u8], pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
                     assert!(open.len() <= STREAMS_MAX, "more streams than allowed");
                 }
                 RequestEvent::Done { stream } => {
-                    answer(&mut server, stream, body, &mut out);
+                    response(&mut server, stream, body, &mut out);
                     take_out(&mut open, stream);
                 }
                 RequestEvent::Gone { stream } => take_out(&mut open, stream),
@@ -79,7 +79,7 @@ fn serve(body: &[u8], pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     (notes, out)
 }
 
-fn answer(server: &mut Server, stream: u32, body: &[u8], out: &mut Vec<u8>) {
+fn response(server: &mut Server, stream: u32, body: &[u8], out: &mut Vec<u8>) {
     let head = ResponseHead {
         status: 200,
         content_length: body.len() as u64,

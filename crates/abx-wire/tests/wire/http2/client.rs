@@ -1,9 +1,9 @@
-//! Right answers in all their forms.
+//! Correct responses in all their forms.
 
 use super::*;
 
 #[test]
-fn answers_come_on_their_streams_in_any_order() {
+fn responses_come_on_their_streams_in_any_order() {
     // Method: three requests, answered from the last to the first, two of them in turns.
     let mut talk = Talk::begun(3);
     let bytes = [
@@ -23,7 +23,7 @@ fn answers_come_on_their_streams_in_any_order() {
 
 #[test]
 fn padding_priorities_and_cut_blocks_change_nothing() {
-    // Method: the same answer plain and with each of these.
+    // Method: the same response plain and with each of these.
     let plain = [head(1, 0, OK_5), data(1, END_STREAM, b"hello")].concat();
     let padded_block = [&[3, 0, 0, 0, 0, 9][..], OK_5, &[0; 3]].concat();
     let padded = [
@@ -45,8 +45,8 @@ fn padding_priorities_and_cut_blocks_change_nothing() {
 }
 
 #[test]
-fn interim_heads_and_trailers_are_no_answers() {
-    // Method: 100 and 103 before the head, and a trailer that ends the answer.
+fn interim_heads_and_trailers_are_no_responses() {
+    // Method: 100 and 103 before the head, and a trailer that ends the response.
     let mut talk = Talk::begun(1);
     let bytes = [
         head(1, 0, &field(":status", "100")),
@@ -68,7 +68,7 @@ fn interim_heads_and_trailers_are_no_answers() {
 }
 
 #[test]
-fn answers_without_a_body_may_tell_the_length_of_one() {
+fn responses_without_a_body_may_tell_the_length_of_one() {
     // Method: HEAD, and 304 and 204 to a GET, each with a length that nothing comes of.
     let mut talk = Talk::begun(0);
     for method in ["HEAD", "GET", "GET"] {
@@ -130,7 +130,7 @@ fn only_what_a_load_looks_at_is_kept_of_a_head() {
 }
 
 #[test]
-fn a_server_that_goes_away_answers_what_it_has_begun() {
+fn a_server_that_goes_away_finishes_what_it_has_begun() {
     // Method: three streams, of which it names the second as its last.
     let mut talk = Talk::begun(3);
     let last = [&3_u32.to_be_bytes()[..], &0_u32.to_be_bytes(), b"bye"].concat();
@@ -147,8 +147,8 @@ fn a_server_that_goes_away_answers_what_it_has_begun() {
 }
 
 #[test]
-fn settings_and_pings_are_answered_at_once() {
-    // Method: what is written behind each; their answers are answered by nothing.
+fn settings_and_pings_are_acknowledged_at_once() {
+    // Method: what is written behind each; their responses are answered by nothing.
     let mut talk = Talk::open();
     talk.out.clear();
     assert!(!talk.client.is_open());

@@ -106,8 +106,8 @@ fn wrong_bodies() -> Vec<Case> {
 }
 
 #[test]
-fn a_wrong_answer_fails_alone() {
-    // Method: each wrong answer on the first of two streams; its stream is reset where it was
+fn a_wrong_response_fails_alone() {
+    // Method: each wrong response on the first of two streams; its stream is reset where it was
     // not the server who did that, and the other is answered.
     for (bytes, why) in wrong_heads().iter().chain(&wrong_bodies()) {
         let mut talk = Talk::begun(2);
@@ -323,7 +323,7 @@ fn replies_that_the_peer_does_not_read_end_the_connection() {
 }
 
 #[test]
-fn answers_make_up_for_quiet_frames() {
+fn responses_make_up_for_quiet_frames() {
     // Method: 9,000 pings before each of five answers are no flood.
     let mut talk = Talk::begun(5);
     for stream in [1, 3, 5, 7, 9] {

@@ -187,7 +187,7 @@ impl Served {
         lines.join("\n")
     }
 
-    /// Answers with a head alone, or with the head of a body of so many bytes.
+    /// Responses with a head alone, or with the head of a body of so many bytes.
     pub fn respond(&mut self, stream: u32, status: u16, length: u64) {
         let head = ResponseHead {
             status,

@@ -120,7 +120,7 @@ struct Pair<'a> {
     /// From the client, and from the server.
     ways: [Vec<u8>; 2],
     begun: Vec<u32>,
-    /// What is left of answers: stream and bytes.
+    /// What is left of responses: stream and bytes.
     unsent: Vec<(u32, usize)>,
     done: Vec<(u32, u64)>,
 }
@@ -147,8 +147,8 @@ impl Pair<'_> {
         self.done.len() == self.asked.len()
     }
 
-    /// The body of the answer on this stream.
-    fn answer_bytes(&self, stream: u32) -> usize {
+    /// The body of the response on this stream.
+    fn response_bytes(&self, stream: u32) -> usize {
         let place = self.begun.iter().position(|one| *one == stream).unwrap();
         self.asked[place].2
     }
@@ -176,7 +176,7 @@ impl Pair<'_> {
         }
         for stream in whole {
             let place = self.begun.iter().position(|one| *one == stream).unwrap();
-            let length = self.answer_bytes(stream);
+            let length = self.response_bytes(stream);
             let ends = length == 0 || self.asked[place].0 == 1;
             let head = ResponseHead {
                 status: 200,
@@ -211,7 +211,7 @@ impl Pair<'_> {
         self.unsent.retain(|(_, left)| *left > 0);
     }
 
-    /// Each request has its answer.
+    /// Each request has its response.
     fn check(&self) -> Result<(), TestCaseError> {
         for (stream, bytes) in &self.done {
             let place = self.begun.iter().position(|one| one == stream).unwrap();

@@ -117,8 +117,8 @@ fn settings_change_the_room_of_streams_that_are_open() {
 }
 
 #[test]
-fn an_answer_that_comes_early_ends_the_request() {
-    // Method: half of a body is sent when the answer is whole: the stream is cancelled, once,
+fn a_response_that_comes_early_ends_the_request() {
+    // Method: half of a body is sent when the response is whole: the stream is cancelled, once,
     // and the next request has the whole room of its own.
     let mut talk = Talk::begun(0);
     talk.begin(&encoded("POST", &[b'x'; 100_000]));

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The block that a head of an answer has.
-fn answered(status: &[u8], length: &str) -> Vec<u8> {
+/// The block that a head of a response has.
+fn responded(status: &[u8], length: &str) -> Vec<u8> {
     let server = concat!("abx/", env!("CARGO_PKG_VERSION"));
     let known = |place: u8, value: &str| {
         let mut bytes = vec![0x0f, place - 15, u8::try_from(value.len()).unwrap()];
@@ -127,8 +127,8 @@ fn methods_and_targets_are_told() {
 }
 
 #[test]
-fn an_answer_is_written_by_the_common_table_and_keeps_nothing() {
-    // Method: the bytes of three answers; the first says that there is no table, and the last
+fn a_response_is_written_by_the_common_table_and_keeps_nothing() {
+    // Method: the bytes of three responses; the first says that there is no table, and the last
     // names the methods that are taken.
     let mut served = Served::open(&[]);
     served.said(&[get(1, &[]), get(3, &[]), get(5, &[]), head(7, 0, POST)].concat());
@@ -137,16 +137,16 @@ fn an_answer_is_written_by_the_common_table_and_keeps_nothing() {
     served.server.send(3, b"hello", true, &mut served.out);
     served.respond(1, 404, 0);
     served.respond(5, 405, 0);
-    let refused = [answered(&[0x08, 3, b'4', b'0', b'5'], "0"), {
+    let refused = [responded(&[0x08, 3, b'4', b'0', b'5'], "0"), {
         let mut allow = vec![0x0f, 22 - 15, 15];
         allow.extend(b"GET, HEAD, POST");
         allow
     }];
     let expected = [
         head(7, 0, &[0x20, 0x08, 3, b'1', b'0', b'0']),
-        head(3, 0, &answered(&[0x88], "5")),
+        head(3, 0, &responded(&[0x88], "5")),
         data(3, END_STREAM, b"hello"),
-        head(1, END_STREAM, &answered(&[0x8d], "0")),
+        head(1, END_STREAM, &responded(&[0x8d], "0")),
         head(5, END_STREAM, &refused.concat()),
     ];
     assert_eq!(served.out, expected.concat());
@@ -178,8 +178,8 @@ fn a_body_goes_out_as_far_as_there_is_room() {
 }
 
 #[test]
-fn settings_and_pings_are_answered_at_once_by_a_server() {
-    // Method: what is written behind each; their answers, priorities, a client that leaves, room
+fn settings_and_pings_are_acknowledged_at_once_by_a_server() {
+    // Method: what is written behind each; their responses, priorities, a client that leaves, room
     // on a stream that has ended and what nobody knows are answered by nothing.
     let mut served = Served::open(&[]);
     served.said(&get(1, &[]));
@@ -203,7 +203,7 @@ fn settings_and_pings_are_answered_at_once_by_a_server() {
 
 #[test]
 fn what_a_client_gives_up_is_told_and_gets_nothing_more() {
-    // Method: a reset in the middle of an answer; whatever is sent then is not written.
+    // Method: a reset in the middle of a response; whatever is sent then is not written.
     let mut served = Served::open(&[]);
     served.said(&get(1, &[]));
     served.respond(1, 200, 10);
@@ -221,7 +221,7 @@ fn what_a_client_gives_up_is_told_and_gets_nothing_more() {
 }
 
 #[test]
-fn a_server_that_leaves_answers_what_was_begun_and_nothing_more() {
+fn a_server_that_leaves_finishes_what_was_begun_and_nothing_more() {
     // Method: two streams, a GOAWAY that names the second, and a third that nobody looks at,
     // though what it adds to the table counts.
     let mut served = Served::open(&[]);

@@ -1,6 +1,6 @@
 //! Requests that break a rule, and connections that do, by the sections of RFC 9113.
 
-use abx_wire::http2::{STREAMS_MAX, UNANSWERED_MAX};
+use abx_wire::http2::{STREAMS_MAX, UNACKNOWLEDGED_MAX};
 
 use super::*;
 
@@ -248,8 +248,8 @@ fn a_connection_that_does_not_begin_right_is_refused() {
     // Method: no preface, one that goes wrong at its end, and no settings behind it.
     let wrong = [PREFACE[..23].to_vec(), b"X".to_vec()].concat();
     let mute = [&PREFACE[..], &get(1, &[])].concat();
-    let answer = [&PREFACE[..], &frame(SETTINGS, 1, 0, b"")].concat();
-    for bytes in [b"GET / HTTP/1.1\r\n".to_vec(), wrong, mute, answer] {
+    let response = [&PREFACE[..], &frame(SETTINGS, 1, 0, b"")].concat();
+    for bytes in [b"GET / HTTP/1.1\r\n".to_vec(), wrong, mute, response] {
         let mut served = Served::begun();
         let said = served.said(&bytes);
         assert!(said.starts_with("failed: "), "{said}");
@@ -258,8 +258,8 @@ fn a_connection_that_does_not_begin_right_is_refused() {
 }
 
 #[test]
-fn what_comes_behind_an_answer_is_judged_by_how_its_stream_ended() {
-    // Method: DATA behind an answer resets, once; a head there ends the connection.
+fn what_comes_behind_a_response_is_judged_by_how_its_stream_ended() {
+    // Method: DATA behind a response resets, once; a head there ends the connection.
     let mut served = Served::open(&[]);
     served.said(&get(1, &[]));
     served.respond(1, 200, 0);
@@ -279,7 +279,7 @@ fn what_comes_behind_an_answer_is_judged_by_how_its_stream_ended() {
 
 #[test]
 fn streams_above_their_limit_are_refused() {
-    // Method: one more than allowed; there is room again behind an answer.
+    // Method: one more than allowed; there is room again behind a response.
     let mut served = Served::open(&[]);
     let most = u32::try_from(STREAMS_MAX).unwrap();
     for place in 0..most {
@@ -301,15 +301,15 @@ fn floods_end_the_connection() {
     // end, and heads that are short only as long as they are compressed.
     let quiet = frame(PING, 1, 0, &[0; 8]).repeat(10_000);
     let empty = data(1, 0, b"").repeat(10_000);
-    let resets: Vec<u8> = (0..UNANSWERED_MAX)
+    let resets: Vec<u8> = (0..UNACKNOWLEDGED_MAX)
         .flat_map(|place| {
             let number = 2 * place + 3;
             [get(number, &[]), frame(RST_STREAM, 0, number, &[0; 4])].concat()
         })
         .collect();
-    let after = 2 * UNANSWERED_MAX + 3;
+    let after = 2 * UNACKNOWLEDGED_MAX + 3;
     let one_reset = [get(after, &[]), frame(RST_STREAM, 0, after, &[0; 4])].concat();
-    let wrong: Vec<u8> = (0..UNANSWERED_MAX)
+    let wrong: Vec<u8> = (0..UNACKNOWLEDGED_MAX)
         .flat_map(|place| get(2 * place + 3, &[field("A", "b")]))
         .collect();
     let endless = [
@@ -343,7 +343,7 @@ fn floods_end_the_connection() {
 fn who_gives_up_now_and_then_is_no_flood() {
     // Method: each second request is given up, far more often than the limit.
     let mut served = Served::open(&[]);
-    for place in 0..3 * UNANSWERED_MAX {
+    for place in 0..3 * UNACKNOWLEDGED_MAX {
         let number = 4 * place + 1;
         served.said(&[get(number, &[]), get(number + 2, &[])].concat());
         let said = served.said(&frame(RST_STREAM, 0, number, &[0; 4]));

@@ -8,10 +8,10 @@ use super::support::{
 };
 
 #[test]
-fn a_close_is_answered_with_its_code_and_ends_the_connection() {
+fn a_close_is_returned_with_its_code_and_ends_the_connection() {
     // Method: closes from the server with and without a code and a reason; what
     // comes behind is ignored, and the end of the connection is no fault.
-    for (payload, code, reason, answer) in [
+    for (payload, code, reason, response) in [
         (
             close_payload(1000, b"done"),
             Some(1000),
@@ -30,7 +30,7 @@ fn a_close_is_answered_with_its_code_and_ends_the_connection() {
         let mut client = open_client(SizeLimits::default());
         let (steps, out) = client_steps(&mut client, &bytes);
         assert_eq!(steps, [Step::Close(code, reason.to_owned())]);
-        assert_eq!(out, masked(FIN | CLOSE, &answer));
+        assert_eq!(out, masked(FIN | CLOSE, &response));
         assert!(client.is_closed() && !client.is_open());
         assert_eq!(
             client.send(MessageKind::Text, b"", &mut Vec::new()),
@@ -77,7 +77,7 @@ fn messages_still_come_until_the_other_side_has_closed_too() {
 
 #[test]
 fn both_sides_close_each_other() {
-    // Method: the server closes, the client answers, the server takes the answer.
+    // Method: the server closes, the client answers, the server takes the response.
     let mut server = open_server(SizeLimits::default());
     let mut client = open_client(SizeLimits::default());
     let mut out = Vec::new();
@@ -86,9 +86,9 @@ fn both_sides_close_each_other() {
         reason: "slow",
     };
     server.close(close, &mut out).unwrap();
-    let (steps, answer) = client_steps(&mut client, &out);
+    let (steps, response) = client_steps(&mut client, &out);
     assert_eq!(steps, [Step::Close(Some(1008), "slow".to_owned())]);
-    let (steps, out) = server_steps(&mut server, &answer);
+    let (steps, out) = server_steps(&mut server, &response);
     assert_eq!(steps, [Step::Close(Some(1008), String::new())]);
     assert!(out.is_empty() && server.is_closed() && client.is_closed());
 }

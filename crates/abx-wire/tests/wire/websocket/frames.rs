@@ -33,8 +33,8 @@ fn messages_of_every_length_form_are_written_and_read() {
             .unwrap();
         assert!(out == masked(FIN | BINARY, &payload), "{length}");
         let mut server = open_server(SizeLimits::default());
-        let (steps, answer) = server_steps(&mut server, &out);
-        assert!(steps == expected && answer.is_empty(), "{length}");
+        let (steps, response) = server_steps(&mut server, &out);
+        assert!(steps == expected && response.is_empty(), "{length}");
 
         let mut out = Vec::new();
         server
@@ -44,8 +44,8 @@ fn messages_of_every_length_form_are_written_and_read() {
         let mut shared = Vec::new();
         message_frame(MessageKind::Binary, &payload, &mut shared);
         assert!(shared == out, "{length}");
-        let (steps, answer) = client_steps(&mut client, &out);
-        assert!(steps == expected && answer.is_empty(), "{length}");
+        let (steps, response) = client_steps(&mut client, &out);
+        assert!(steps == expected && response.is_empty(), "{length}");
     }
 }
 

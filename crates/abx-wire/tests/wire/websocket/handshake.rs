@@ -9,8 +9,8 @@ use super::support::{
     ACCEPT, FIN, NONCE, Step, TEXT, agreement, client_steps, opening, options, plain,
 };
 
-/// A client that offers the subprotocols `a` and `b`, and what it makes of an answer.
-fn answered(answer: &str) -> (Client, Vec<Step>) {
+/// A client that offers the subprotocols `a` and `b`, and what it makes of a response.
+fn responded(response: &str) -> (Client, Vec<Step>) {
     let opening = opening(&["a", "b"]).encode().unwrap();
     let mut client = Client::open(
         options(SizeLimits::default()),
@@ -18,7 +18,7 @@ fn answered(answer: &str) -> (Client, Vec<Step>) {
         NONCE,
         &mut Vec::new(),
     );
-    let (steps, out) = client_steps(&mut client, answer.as_bytes());
+    let (steps, out) = client_steps(&mut client, response.as_bytes());
     assert_eq!(out, b"", "nothing may be sent before the handshake is done");
     (client, steps)
 }
@@ -91,7 +91,7 @@ fn an_agreement_opens_the_client_and_frames_may_follow_at_once() {
             None,
         ),
     ];
-    for (answer, protocol) in cases {
+    for (response, protocol) in cases {
         let opening = opening(&["a", "b"]).encode().unwrap();
         let mut client = Client::open(
             options(SizeLimits::default()),
@@ -103,13 +103,13 @@ fn an_agreement_opens_the_client_and_frames_may_follow_at_once() {
             client.send(MessageKind::Text, b"early", &mut Vec::new()),
             Err(NotOpen)
         );
-        let bytes = [answer.as_bytes(), &plain(FIN | TEXT, b"hi")].concat();
+        let bytes = [response.as_bytes(), &plain(FIN | TEXT, b"hi")].concat();
         let (steps, _) = client_steps(&mut client, &bytes);
         let message = Step::Message(MessageKind::Text, 2, 1, b"hi".to_vec());
         assert_eq!(
             steps,
             [Step::Open, Step::Data(b"hi".to_vec()), message],
-            "{answer}"
+            "{response}"
         );
         assert_eq!(client.protocol(), protocol);
         assert!(client.is_open());
@@ -122,14 +122,14 @@ fn more_than_32_interim_heads_refuse_the_handshake() {
     let early = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
     let most = INTERIM_MAX as usize;
     let steps_of =
-        |interim: usize| answered(&format!("{}{}", early.repeat(interim), agreement(""))).1;
+        |interim: usize| responded(&format!("{}{}", early.repeat(interim), agreement(""))).1;
     assert_eq!(steps_of(most), [Step::Open]);
     assert_eq!(steps_of(most + 1), [Step::Failed(Fault::TooManyInterim)]);
 }
 
 #[test]
-fn every_answer_that_does_not_agree_fails_with_its_fault() {
-    // Method: one answer for each way to be wrong.
+fn every_response_that_does_not_agree_fails_with_its_fault() {
+    // Method: one response for each way to be wrong.
     let usual = agreement("");
     let cases = [
         (
@@ -169,12 +169,12 @@ fn every_answer_that_does_not_agree_fails_with_its_fault() {
             Fault::HeadTooLarge,
         ),
     ];
-    for (answer, fault) in cases {
-        let (mut client, steps) = answered(&answer);
-        assert_eq!(steps, [Step::Failed(fault)], "{answer}");
+    for (response, fault) in cases {
+        let (mut client, steps) = responded(&response);
+        assert_eq!(steps, [Step::Failed(fault)], "{response}");
         assert!(!client.is_open() && client.eof().is_none());
     }
-    let (mut client, steps) = answered(&usual[..usual.len() - 2]);
+    let (mut client, steps) = responded(&usual[..usual.len() - 2]);
     assert_eq!(steps, []);
     assert_eq!(
         client.eof().map(Step::from),
@@ -229,7 +229,7 @@ fn a_server_tells_handshakes_from_other_requests_and_from_broken_ones() {
 
 #[test]
 fn a_server_accepts_and_refuses_in_the_standards_words() {
-    // Method: every byte of the three answers.
+    // Method: every byte of the three responses.
     let mut requests = http1::Server::new();
     let mut request = Vec::new();
     let opening = opening(&["a", "b"]).encode().unwrap();
@@ -251,7 +251,7 @@ fn a_server_accepts_and_refuses_in_the_standards_words() {
 
     let refusal = |fault: OfferFault| {
         let mut out = Vec::new();
-        fault.answer(&mut out);
+        fault.response(&mut out);
         String::from_utf8(out).unwrap()
     };
     assert_eq!(

@@ -13,9 +13,9 @@ use abx_classic::ab::{
 };
 use abx_engine::schedule::StageList;
 use abx_engine::{
-    Asked, EngineError, ExpectedAnswer, HttpVersion, LineList, LoadPlan, Pacing, PlaceholderKind,
+    EngineError, ExpectedResponse, HttpVersion, LineList, LoadPlan, Pacing, PlaceholderKind,
     PlaceholderPart, RequestPlaceholder, RequestPlan, SliceEnd, Stopper, TlsIdentity, TlsPlan,
-    TlsTrust, TlsVersion,
+    TlsTrust, TlsVersion, WeightedRequest,
 };
 use abx_evidence::{
     ExpectedStatus, Outcome, RequestCount, RequestLog, RequestLogPlan, Shape, SliceTally,
@@ -93,7 +93,7 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
     let SliceTally {
         tally,
         wall_ns,
-        stopped_answering,
+        stopped_responding,
         ..
     } = loaded.slice;
     let run = AbRun {
@@ -109,13 +109,13 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
     if options.proxy.is_some() && outcomes().any(|one| one == Outcome::TlsFailed) {
         tell(TLS_OF_PROXY);
     }
-    if let Some(abort) = abort(options, &run.log, stopped_answering) {
+    if let Some(abort) = abort(options, &run.log, stopped_responding) {
         tell(&abort.message);
         say(&completed_before(&run.log))?;
         return Ok(abort.exit_code);
     }
     report(options, &run, step.is_some())?;
-    if stopped_answering {
+    if stopped_responding {
         let ended = run.log.requests().len();
         tell(&format!(
             "abx: the server stopped answering: {ended} of {} requests were sent",
@@ -129,9 +129,10 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
 /// Prints the report, writes its files and says where it misleads.
 fn report(options: &AbOptions, run: &AbRun, is_watched: bool) -> Result<(), AbRefusal> {
     let figures = AbFigures::of(options, run);
-    match is_watched {
-        true => tell(&format!("Finished {} requests", figures.complete())),
-        false => say("..done\n")?,
+    if is_watched {
+        tell(&format!("Finished {} requests", figures.complete()))
+    } else {
+        say("..done\n")?
     }
     say(&match &options.markup {
         Some(markup) => figures.html(markup),
@@ -154,7 +155,9 @@ fn report(options: &AbOptions, run: &AbRun, is_watched: bool) -> Result<(), AbRe
 fn beginning(options: &AbOptions, request: &AbRequest, is_watched: bool) -> String {
     let mut text = banner(options.markup.is_some());
     if options.markup.is_none() {
-        let through = { options.proxy.as_ref() }
+        let through = options
+            .proxy
+            .as_ref()
             .map(|(host, port)| format!(" [through {host}:{port}]"))
             .unwrap_or_default();
         let host = &options.url.host;
@@ -232,7 +235,7 @@ fn plan(
     count: &Arc<RequestCount>,
 ) -> Result<LoadPlan, AbRefusal> {
     let (path, placeholders) = verbatim(&request.target);
-    let asked = Asked {
+    let asked = WeightedRequest {
         request: RequestPlan {
             version: HttpVersion::Http10,
             method: request.method.clone(),
@@ -243,7 +246,7 @@ fn plan(
             placeholders,
         },
         // Statuses and lengths are looked at in the log.
-        expect: ExpectedAnswer {
+        expect: ExpectedResponse {
             status: ExpectedStatus::any(),
             body: None,
         },
@@ -324,7 +327,10 @@ fn tls(options: &AbOptions) -> Result<Option<TlsPlan>, AbRefusal> {
     if !options.url.is_encrypted {
         return Ok(None);
     }
-    let identity = { options.tls.identity.as_deref() }
+    let identity = options
+        .tls
+        .identity
+        .as_deref()
         .map(|file| TlsIdentity::read(Path::new(file), Path::new(file)));
     let identity = identity.transpose().map_err(|error| AbRefusal {
         message: format!("abx ab: -E: {error}"),
@@ -472,12 +478,13 @@ const ENDING: [Outcome; 9] = [
 ];
 
 /// Why there is no report, as ab says it; `None` when there is one.
-fn abort(options: &AbOptions, log: &RequestLog, stopped_answering: bool) -> Option<AbRefusal> {
+fn abort(options: &AbOptions, log: &RequestLog, stopped_responding: bool) -> Option<AbRefusal> {
     let mut requests = log.requests().iter().map(|one| one.outcome);
-    let outcome = match options.goes_on {
-        false => requests.find(|outcome| ENDING.contains(outcome))?,
+    let outcome = if options.goes_on {
         // Then ab gives up in any case.
-        true => requests.find(|one| stopped_answering && *one == Outcome::Timeout)?,
+        requests.find(|one| stopped_responding && *one == Outcome::Timeout)?
+    } else {
+        requests.find(|outcome| ENDING.contains(outcome))?
     };
     let (message, exit_code) = match outcome {
         Outcome::Refused => ("apr_socket_recv: Connection refused (111)", 111),

@@ -10,8 +10,8 @@ use abx_classic::httperf::{
     HttperfTlsVersion, HttperfUris, notes, usage,
 };
 use abx_engine::{
-    SessionAnswer, SessionClient, SessionFailure, SessionListener, SessionPlan, SessionStep,
-    SessionTerms, Stopper, TlsIdentity, TlsPlan, TlsTrust, TlsVersion, VisitBurst, VisitCall,
+    SessionClient, SessionFailure, SessionListener, SessionOptions, SessionPlan, SessionResponse,
+    SessionStep, Stopper, TlsIdentity, TlsPlan, TlsTrust, TlsVersion, VisitBurst, VisitCall,
     VisitClient, VisitEnd, VisitPlan, run_sessions, run_visits,
 };
 use abx_lab::look_up;
@@ -183,14 +183,14 @@ fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
 }
 
 /// What holds for every connection.
-fn terms(options: &HttperfOptions, address: SocketAddr, tls: Option<TlsPlan>) -> SessionTerms {
+fn terms(options: &HttperfOptions, address: SocketAddr, tls: Option<TlsPlan>) -> SessionOptions {
     let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (send, receive) = options.buffers;
-    SessionTerms {
+    SessionOptions {
         address,
         tls,
         timeout: (options.timeout_s > 0.0).then(|| nanos(options.timeout_s)),
-        answer_timeout: nanos(options.think_timeout_s),
+        response_timeout: nanos(options.think_timeout_s),
         tick: Nanos(HttperfFigures::SAMPLE_NS),
         ends_after: options.runtime_s.map(nanos),
         tuning: SocketTuning {
@@ -208,7 +208,7 @@ fn begins(options: &HttperfOptions) -> Option<Box<dyn Iterator<Item = Nanos>>> {
 }
 
 /// The load of connections that the options describe.
-fn session_load(options: &HttperfOptions, terms: SessionTerms) -> SessionPlan {
+fn session_load(options: &HttperfOptions, terms: SessionOptions) -> SessionPlan {
     SessionPlan {
         terms,
         sessions: options.num_conns,
@@ -220,7 +220,7 @@ fn session_load(options: &HttperfOptions, terms: SessionTerms) -> SessionPlan {
 }
 
 /// The load of so many of httperf's sessions.
-fn visit_load(options: &HttperfOptions, visits: u64, terms: SessionTerms) -> VisitPlan {
+fn visit_load(options: &HttperfOptions, visits: u64, terms: SessionOptions) -> VisitPlan {
     let (connections, piped) = options.session.room(options.is_http10);
     VisitPlan {
         terms,
@@ -265,9 +265,10 @@ impl HttperfClient {
             sessions: sessions
                 .transpose()
                 .map_err(|refusal| refusal.to_string())?,
-            figures: match has_sessions {
-                true => HttperfFigures::of_sessions(),
-                false => HttperfFigures::default(),
+            figures: if has_sessions {
+                HttperfFigures::of_sessions()
+            } else {
+                HttperfFigures::default()
             },
             printer: HttperfPrinter::new(options),
             tells_rates: options.verbose || options.periodic_stats,
@@ -301,7 +302,9 @@ impl SessionClient for HttperfClient {
 impl VisitClient for HttperfClient {
     fn visits(&mut self) -> Vec<VisitBurst> {
         let bursts = self.sessions.as_mut().map(HttperfSessionRequests::begin);
-        { bursts.unwrap_or_default().into_iter() }
+        bursts
+            .unwrap_or_default()
+            .into_iter()
             .map(|burst| VisitBurst {
                 calls: burst.calls,
                 think: Nanos(burst.think_ns),
@@ -318,7 +321,7 @@ impl VisitClient for HttperfClient {
         self.figures.session_ends(HttperfSessionEnd {
             lasted_ns: end.lasted.0,
             connections: end.connections,
-            replies: end.answers,
+            replies: end.responses,
             is_whole: end.is_whole,
         });
         if let Some(sessions) = &mut self.sessions {
@@ -344,16 +347,16 @@ impl SessionListener for HttperfClient {
                 }
             }
             SessionStep::Body { call, bytes } => self.printer.body(call, bytes),
-            SessionStep::Answered { call, answer } => {
-                let reply = reply(&answer);
-                self.figures.answered(&reply);
-                self.printer.answered(call, &reply);
+            SessionStep::Responded { call, response } => {
+                let reply = reply(&response);
+                self.figures.responded(&reply);
+                self.printer.responded(call, &reply);
                 if let Some(sessions) = &mut self.sessions {
-                    sessions.answered(call);
+                    sessions.responded(call);
                 }
             }
             SessionStep::Fails(failure) => self.fails(failure),
-            SessionStep::Ends { lasted, answers } => self.figures.ends(lasted.0, answers),
+            SessionStep::Ends { lasted, responses } => self.figures.ends(lasted.0, responses),
             SessionStep::Ticks => {
                 let sample = self.figures.samples(at.0);
                 if self.tells_rates {
@@ -368,14 +371,14 @@ impl SessionListener for HttperfClient {
     }
 }
 
-fn reply(answer: &SessionAnswer) -> HttperfReply {
+fn reply(response: &SessionResponse) -> HttperfReply {
     HttperfReply {
-        status: answer.status,
-        header_bytes: answer.head_bytes,
-        content_bytes: answer.body_bytes,
-        footer_bytes: answer.footer_bytes,
-        response_ns: answer.first_byte.0,
-        transfer_ns: answer.rest.0,
-        is_cut: answer.is_cut,
+        status: response.status,
+        header_bytes: response.head_bytes,
+        content_bytes: response.body_bytes,
+        footer_bytes: response.footer_bytes,
+        response_ns: response.first_byte.0,
+        transfer_ns: response.rest.0,
+        is_cut: response.is_cut,
     }
 }

@@ -8,7 +8,7 @@ use abx_engine::TlsSuite;
 /// The first name that is none, with all that are.
 pub fn suites<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<TlsSuite>, String> {
     let named = |name: &str| {
-        let suite = { TlsSuite::ALL.into_iter() }.find(|suite| suite.name() == name);
+        let suite = TlsSuite::ALL.into_iter().find(|suite| suite.name() == name);
         suite.ok_or_else(|| {
             let all = TlsSuite::ALL.map(TlsSuite::name).join(":");
             format!("`{name}` is none of {all}")

@@ -33,9 +33,10 @@ pub use self::study::of_catalog;
 /// Conducts the study that the flags describe, and prints what came of it.
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
     let study = study::study(compare)?;
-    match compare.plan {
-        true => plan::plan(&study, compare),
-        false => perform(&study, compare),
+    if compare.plan {
+        plan::plan(&study, compare)
+    } else {
+        perform(&study, compare)
     }
 }
 
@@ -62,7 +63,9 @@ pub fn conduct(
 ) -> Result<End, Failure> {
     let expectations = expect.read(&expect::known_of_study(study))?;
     if !flags.quiet {
-        { study.subjects.iter() }
+        study
+            .subjects
+            .iter()
             .filter_map(choice)
             .chain(ExpectFlags::warning(&expectations, study.blocks))
             .for_each(|line| tell(&line));
@@ -90,8 +93,8 @@ pub fn conduct(
         // Nothing was measured, so there is nothing to report but why not.
         return Err(failure(study, error));
     }
-    let answers = expect::ask(&record, &expectations);
-    let printed = print(&record, &answers, outputs, flags);
+    let responses = expect::ask(&record, &expectations);
+    let printed = print(&record, &responses, outputs, flags);
     history::note(&store);
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
@@ -101,22 +104,22 @@ pub fn conduct(
         Some(StudyError::Abort(Abort::Interrupted)) => printed.map(|()| End::Interrupted),
         // What was asked could be done: a block was begun.
         Some(error) => printed.and(Err(Failure::no_claim(error))),
-        None => conclude(printed, ended(&record, &answers, flags)),
+        None => conclude(printed, ended(&record, &responses, flags)),
     }
 }
 
 /// How a command ends with this record and these answers; who wanted to see no more than
 /// errors is told why there is no claim.
-pub fn ended(record: &StudyRecord, answers: &[ExpectationResult], flags: &OutputFlags) -> End {
-    let without_answers = end(record);
-    let end = expect::end(answers, without_answers);
+pub fn ended(record: &StudyRecord, responses: &[ExpectationResult], flags: &OutputFlags) -> End {
+    let without_responses = end(record);
+    let end = expect::end(responses, without_responses);
     if end == End::NoClaim && flags.quiet {
         // Findings are the reason only if they end the command without any expectation.
-        let findings: &[Finding] = match without_answers {
+        let findings: &[Finding] = match without_responses {
             End::NoClaim => &record.conclusions.validity.findings,
             _ => &[],
         };
-        let why = abx_report::no_claim_line(findings, answers);
+        let why = abx_report::no_claim_line(findings, responses);
         tell(&format!("abx: {why}"));
     }
     end
@@ -151,20 +154,20 @@ fn choice(subject: &Subject) -> Option<String> {
 /// Prints a judged study with what it says to what was expected of it.
 pub fn print(
     record: &StudyRecord,
-    answers: &[ExpectationResult],
+    responses: &[ExpectationResult],
     outputs: &Outputs,
     flags: &OutputFlags,
 ) -> Result<(), Failure> {
     let style = output::style(flags);
     let extent = outputs.extent();
-    let mut report = abx_report::expectations_text(record, answers, extent, &style);
+    let mut report = abx_report::expectations_text(record, responses, extent, &style);
     if !report.is_empty() {
         report.push('\n');
     }
     report.push_str(&abx_report::study_text(record, extent, &style));
-    let printed = outputs.print_study(&report, record, answers);
+    let printed = outputs.print_study(&report, record, responses);
     // Without it a job that passes says nothing of what it could not settle.
-    if let Some(remark) = expect::remark(record, answers) {
+    if let Some(remark) = expect::remark(record, responses) {
         tell(&remark);
     }
     printed
@@ -205,11 +208,11 @@ fn failure(study: &Study, error: StudyError) -> Failure {
         StudyError::Prepare(_)
         | StudyError::Store(_)
         | StudyError::OlderRecord(_)
-        | StudyError::Abort(Abort::Answers(_)) => true,
+        | StudyError::Abort(Abort::Responses(_)) => true,
         StudyError::Abort(Abort::Subject { error, .. }) => matches!(
             **error,
             ServerProcessError::Start { .. }
-                | ServerProcessError::Answer(_)
+                | ServerProcessError::Response(_)
                 | ServerProcessError::Session { .. }
                 | ServerProcessError::Port { .. }
         ),
@@ -218,7 +221,7 @@ fn failure(study: &Study, error: StudyError) -> Failure {
             ServiceError::Seed { .. }
                 | ServiceError::Process(
                     ServerProcessError::Start { .. }
-                        | ServerProcessError::Answer(_)
+                        | ServerProcessError::Response(_)
                         | ServerProcessError::Port { .. }
                 )
         ),

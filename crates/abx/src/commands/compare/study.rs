@@ -202,13 +202,14 @@ fn alone(skipped: &[SkippedSubject]) -> String {
     let beside = "start it yourself and load it alone with `abx run URL`, or compare it with an \
                   older record using --against";
     let names: Vec<&str> = skipped.iter().map(|one| one.name.as_str()).collect();
-    match names.is_empty() {
-        true => format!("one subject alone cannot be compared: add a second [[subject]], {beside}"),
-        false => format!(
+    if names.is_empty() {
+        format!("one subject alone cannot be compared: add a second [[subject]], {beside}")
+    } else {
+        format!(
             "no other subject is left, and one alone cannot be compared: provide what {} needs \
              (above), {beside}",
             names.join(" or ")
-        ),
+        )
     }
 }
 
@@ -284,7 +285,8 @@ fn skip(
     // Without a service nobody can be measured, so that is missing and not skipped.
     let is_service = |name: &str| file.services.iter().any(|one| one.name == name);
     let subjects = needed.iter().filter(|one| !is_service(one.subject()));
-    let skipped: Vec<SkippedSubject> = { subjects.filter_map(Provision::brought) }
+    let skipped: Vec<SkippedSubject> = subjects
+        .filter_map(Provision::brought)
         .map(|one| SkippedSubject {
             name: one.subject.clone(),
             needs: one.what.clone(),

@@ -9,7 +9,7 @@ use abx_engine::schedule::PerSecond;
 use abx_engine::{EnginePlan, Stopper};
 use abx_evidence::Wait;
 use abx_fleet::{
-    AgentLimits, AgentNews, AgentPlan, AllowedTarget, Bus, BusError, FleetTiming, random_id,
+    AgentEvent, AgentLimits, AgentPlan, AllowedTarget, Bus, BusError, FleetTiming, random_id,
     run_agent,
 };
 use clap::Args;
@@ -83,8 +83,8 @@ pub fn agent(agent: &Agent) -> Result<End, Failure> {
         return Ok(End::Done);
     };
     tell(&format!("Agent {} waits for a controller", plan.name));
-    let mut on_news = |news| told(&news);
-    match run_agent(&*bus, &plan, &stopper.flag(), &mut on_news) {
+    let mut on_event = |event| told(&event);
+    match run_agent(&*bus, &plan, &stopper.flag(), &mut on_event) {
         Ok(()) => Ok(End::Done),
         Err(error) => Err(Failure::no_claim(error)),
     }
@@ -157,26 +157,26 @@ fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Fai
     Ok(None)
 }
 
-fn told(news: &AgentNews) {
-    tell(&match news {
-        AgentNews::Joined { slot, slots } => format!("Joined: {} of {slots}", slot + 1),
-        AgentNews::NotWanted { why } => format!("abx: a controller does not want it: {why}"),
-        AgentNews::Refuses { why } => format!("abx: refused: {why}"),
-        AgentNews::RunEnded => "The load is over".to_owned(),
-        AgentNews::ControllerLost => {
+fn told(event: &AgentEvent) {
+    tell(&match event {
+        AgentEvent::Joined { slot, slots } => format!("Joined: {} of {slots}", slot + 1),
+        AgentEvent::NotWanted { why } => format!("abx: a controller does not want it: {why}"),
+        AgentEvent::Refuses { why } => format!("abx: refused: {why}"),
+        AgentEvent::RunEnded => "The load is over".to_owned(),
+        AgentEvent::ControllerLost => {
             "abx: nothing is heard of the controller: the load was ended".to_owned()
         }
-        AgentNews::GivenUp => {
+        AgentEvent::GivenUp => {
             "abx: the controller had given this agent up: the load was ended".to_owned()
         }
-        AgentNews::NotSaved { why } => {
+        AgentEvent::NotSaved { why } => {
             format!("abx: what was counted cannot be kept here ({why}); the load goes on")
         }
-        AgentNews::Saved { file } => format!(
+        AgentEvent::Saved { file } => format!(
             "What was counted is kept: abx collect {}, with the files of the other agents",
             file.display()
         ),
-        AgentNews::Overdue => {
+        AgentEvent::Overdue => {
             "abx: a slice had not ended long after its time: it was ended".to_owned()
         }
     });

@@ -96,7 +96,9 @@ fn write(folder: &Path, files: &[SetupFile]) -> Result<(), Failure> {
         let path = folder.join(&file.name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(FILE_MODE);
-        let written = { options.open(&path) }.and_then(|mut it| it.write_all(file.text.as_bytes()));
+        let written = options
+            .open(&path)
+            .and_then(|mut it| it.write_all(file.text.as_bytes()));
         written.map_err(|why| cannot(&path, why))?;
     }
     Ok(())
@@ -105,9 +107,10 @@ fn write(folder: &Path, files: &[SetupFile]) -> Result<(), Failure> {
 /// What a person does next, on three kinds of machines.
 fn next_steps(init: &BusInit, files: usize) -> String {
     let host = init.hosts.first().map_or("localhost", String::as_str);
-    let address = match host.contains(':') {
-        true => format!("tls://[{host}]:{}", init.port),
-        false => format!("tls://{host}:{}", init.port),
+    let address = if host.contains(':') {
+        format!("tls://[{host}]:{}", init.port)
+    } else {
+        format!("tls://{host}:{}", init.port)
     };
     let quoted = |path: &Path| shell_words::quote(&path.display().to_string()).into_owned();
     let [authority, agent, controller] =

@@ -237,7 +237,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         return scenario::run(run.scenario(file, target));
     }
     let is_encrypted = target.is_encrypted;
-    let mut loads = { &run.load }.loads(target.scheme, target.is_encrypted, Some(&target))?;
+    let mut loads = (&run.load).loads(target.scheme, target.is_encrypted, Some(&target))?;
     if !run.output.quiet {
         run.load.hint(is_encrypted).into_iter().for_each(tell);
     }

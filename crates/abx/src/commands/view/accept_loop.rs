@@ -49,7 +49,10 @@ fn attend(site: &Site, stream: &TcpStream) {
             return;
         }
     };
-    let is_admitted = { request.host.as_deref() }.is_some_and(|host| site.names.admit(host));
+    let is_admitted = request
+        .host
+        .as_deref()
+        .is_some_and(|host| site.names.admit(host));
     let response = match (is_admitted, request.access) {
         (false, _) => Response::notice(
             ResponseStatus::Misdirected,
@@ -81,7 +84,9 @@ impl Slots {
     /// Waits for a free slot and takes it.
     fn take(all: &Arc<Slots>) -> TakenSlot {
         let taken = all.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = { all.left.wait_while(taken, |taken| *taken >= SLOTS) }
+        let mut taken = all
+            .left
+            .wait_while(taken, |taken| *taken >= SLOTS)
             .unwrap_or_else(PoisonError::into_inner);
         *taken += 1;
         TakenSlot(Arc::clone(all))

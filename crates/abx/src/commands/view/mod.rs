@@ -52,9 +52,10 @@ pub struct View {
 
 /// Shows records until a signal comes.
 pub fn view(view: &View) -> Result<End, Failure> {
-    let (index, what) = match view.records.is_empty() {
-        true => kept()?,
-        false => named(&view.records)?,
+    let (index, what) = if view.records.is_empty() {
+        kept()?
+    } else {
+        named(&view.records)?
     };
     // Before anyone can know the address: a signal must not meet the usual end.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])

@@ -38,7 +38,7 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> Response {
     let text = text.map(|(_, value)| value.trim());
     let text = text.filter(|text| !text.is_empty());
     let listed = match records {
-        RecordIndex::Folder(_) => Listed::Kept { text },
+        RecordIndex::Folder(_) => Listed::ObjectiveInput { text },
         RecordIndex::Files(_) => Listed::Named,
     };
     match records.list(text) {
@@ -97,7 +97,8 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
             Err(Unavailable { why, .. }) => not_shown.push(NotShown { id, why }),
         }
     }
-    let records: Vec<NamedRecord> = { opened.iter() }
+    let records: Vec<NamedRecord> = opened
+        .iter()
         .filter_map(|(id, kept)| {
             let record = match kept {
                 SavedRecord::Study(record) => AnyRecord::Study(record),
@@ -110,9 +111,10 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
         })
         .collect();
     let html = side_by_side_html(&records, &not_shown);
-    let status = match records.is_empty() {
-        true => ResponseStatus::NotFound,
-        false => ResponseStatus::Ok,
+    let status = if records.is_empty() {
+        ResponseStatus::NotFound
+    } else {
+        ResponseStatus::Ok
     };
     Response { status, html }
 }

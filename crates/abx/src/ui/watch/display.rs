@@ -33,7 +33,7 @@ pub enum Display {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
     /// Something new is known.
-    News,
+    LivenessEvent,
     /// It goes on.
     Movement,
 }
@@ -80,7 +80,7 @@ impl Display {
                 draw(bar, text);
             }
             Display::Lines { last } => {
-                if urgency == Urgency::News || last.elapsed() >= EVERY {
+                if urgency == Urgency::LivenessEvent || last.elapsed() >= EVERY {
                     tell(text);
                     *last = Instant::now();
                 }

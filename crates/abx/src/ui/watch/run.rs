@@ -1,11 +1,11 @@
 //! Shows a person how a run goes: one line on a terminal, and nothing anywhere else. What it
-//! shows, the workers of the generator tell at the end of each stretch.
+//! shows, the workers of the generator tell at the end of each interval.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use abx_engine::ToldStretch;
-use abx_evidence::{Outcomes, Stretch};
+use abx_engine::ReportedInterval;
+use abx_evidence::{Interval, Outcomes};
 use abx_lab::{Pending, RunEnd, RunProgress};
 use abx_report::{RunGoal, RunNow, opening_line, responses_line, run_line, verification_line};
 
@@ -22,12 +22,12 @@ const COLUMNS: usize = 24;
 pub struct RunWatch {
     display: Display,
     goal: RunGoal,
-    /// How long a stretch is.
-    stretch: Duration,
+    /// How long an interval is.
+    interval: Duration,
     /// What became of all requests of which it was told.
     came: Outcomes,
-    /// The last stretches, as far as workers have told of them, the newest last.
-    stretches: VecDeque<Stretch>,
+    /// The last intervals, as far as workers have told of them, the newest last.
+    intervals: VecDeque<Interval>,
     /// How many there were before those.
     before: usize,
 }
@@ -41,9 +41,9 @@ impl RunWatch {
                 RunEnd::After(span) => RunGoal::After(span),
                 RunEnd::AfterRequests(count) => RunGoal::AfterRequests(count),
             },
-            stretch: end.stretch(),
+            interval: end.interval(),
             came: Outcomes::default(),
-            stretches: VecDeque::new(),
+            intervals: VecDeque::new(),
             before: 0,
         })
     }
@@ -53,7 +53,7 @@ impl RunWatch {
         match progress {
             RunProgress::Pending(Pending::Over) => self.display.return_to_last(),
             RunProgress::Pending(pending) => self.display.interrupt(&waiting_for_server(&pending)),
-            RunProgress::Stretches(told) => {
+            RunProgress::Intervals(told) => {
                 told.iter().for_each(|one| self.count(one));
                 self.draw();
             }
@@ -65,44 +65,44 @@ impl RunWatch {
         self.display.clear();
     }
 
-    fn count(&mut self, told: &ToldStretch) {
-        self.came.merge(&told.stretch.outcomes);
+    fn count(&mut self, told: &ReportedInterval) {
+        self.came.merge(&told.interval.outcomes);
         // One that is long gone is shown in the sums only.
         let Some(place) = told.number.checked_sub(self.before) else {
             return;
         };
-        if self.stretches.len() <= place {
-            self.stretches.resize_with(place + 1, Stretch::default);
+        if self.intervals.len() <= place {
+            self.intervals.resize_with(place + 1, Interval::default);
         }
-        self.stretches[place].merge(&told.stretch);
+        self.intervals[place].merge(&told.interval);
         // In step with the columns, so that these keep their height as they move.
-        while self.stretches.len() > COLUMN * (COLUMNS + 1) {
-            self.stretches.drain(..COLUMN);
+        while self.intervals.len() > COLUMN * (COLUMNS + 1) {
+            self.intervals.drain(..COLUMN);
             self.before += COLUMN;
         }
     }
 
     fn draw(&mut self) {
         // Other workers may still have to tell of the newest one.
-        let whole = self.stretches.len().saturating_sub(1);
+        let whole = self.intervals.len().saturating_sub(1);
         if whole == 0 {
             return;
         }
-        let mut lately = Stretch::default();
-        let last = self.stretches.range(whole.saturating_sub(LATELY)..whole);
-        let seconds = self.stretch.as_secs_f64() * last.len() as f64;
+        let mut lately = Interval::default();
+        let last = self.intervals.range(whole.saturating_sub(LATELY)..whole);
+        let seconds = self.interval.as_secs_f64() * last.len() as f64;
         last.for_each(|one| lately.merge(one));
-        let stretches = self.stretches.make_contiguous();
-        let columns = stretches[..whole].chunks(COLUMN);
+        let intervals = self.intervals.make_contiguous();
+        let columns = intervals[..whole].chunks(COLUMN);
         let rates: Vec<f64> = columns
             .map(|column| {
                 let ok: u64 = column.iter().map(|one| one.outcomes.ok()).sum();
-                ok as f64 / (self.stretch.as_secs_f64() * column.len() as f64)
+                ok as f64 / (self.interval.as_secs_f64() * column.len() as f64)
             })
             .collect();
         let told = u32::try_from(self.before + whole).unwrap_or(u32::MAX);
         let line = run_line(&RunNow {
-            elapsed: self.stretch.saturating_mul(told),
+            elapsed: self.interval.saturating_mul(told),
             goal: self.goal,
             per_s: lately.outcomes.ok() as f64 / seconds,
             quantiles_us: [0.5, 0.99].map(|share| lately.response.quantile_us(share)),
@@ -143,23 +143,23 @@ mod tests {
 
     use super::*;
 
-    fn told(number: usize, ok: usize) -> ToldStretch {
-        let mut stretch = Stretch::default();
-        (0..ok).for_each(|_| stretch.outcomes.add(Outcome::Ok));
-        stretch.response.record_us(100, ok as u64);
-        ToldStretch { number, stretch }
+    fn told(number: usize, ok: usize) -> ReportedInterval {
+        let mut interval = Interval::default();
+        (0..ok).for_each(|_| interval.outcomes.add(Outcome::Ok));
+        interval.response.record_us(100, ok as u64);
+        ReportedInterval { number, interval }
     }
 
     #[test]
     fn hours_take_no_more_room_than_seconds() {
-        // Method: two workers tell of 10,000 stretches, one of them ten stretches late: few
+        // Method: two workers tell of 10,000 intervals, one of them ten intervals late: few
         // are kept, the sum is of all, and a column is as high as both together.
         let mut watch = RunWatch {
             display: Display::None,
             goal: RunGoal::AfterRequests(1),
-            stretch: Duration::from_millis(100),
+            interval: Duration::from_millis(100),
             came: Outcomes::default(),
-            stretches: VecDeque::new(),
+            intervals: VecDeque::new(),
             before: 0,
         };
         for number in 0..10_010 {
@@ -172,9 +172,9 @@ mod tests {
         }
         watch.draw();
         assert_eq!(watch.came.ok(), 50_000);
-        assert_eq!(watch.before + watch.stretches.len(), 10_000);
-        assert!(watch.stretches.len() <= COLUMN * (COLUMNS + 1));
-        let each = watch.stretches.iter().map(|one| one.outcomes.ok());
+        assert_eq!(watch.before + watch.intervals.len(), 10_000);
+        assert!(watch.intervals.len() <= COLUMN * (COLUMNS + 1));
+        let each = watch.intervals.iter().map(|one| one.outcomes.ok());
         assert_eq!(each.filter(|ok| *ok != 5).count(), 0);
     }
 }

@@ -70,24 +70,25 @@ impl Watch {
         match progress {
             StudyProgress::Pilot => {
                 let text = "pilot: finding the warm-up and the slice length";
-                self.display.show(text, Urgency::News);
+                self.display.show(text, Urgency::LivenessEvent);
             }
             StudyProgress::Capacities(found) => {
                 for alike in found.chunk_by(|one, next| one.load == next.load) {
-                    let rates: Vec<(&str, f64)> = { alike.iter() }
+                    let rates: Vec<(&str, f64)> = alike
+                        .iter()
                         .map(|one| (one.subject.as_str(), one.per_s))
                         .collect();
                     let objective = alike[0].objective.to_string();
                     let text = abx_report::capacities_line(&objective, &rates);
-                    self.display.show(&text, Urgency::News);
+                    self.display.show(&text, Urgency::LivenessEvent);
                 }
             }
             StudyProgress::Piloted { took, each_block } => {
                 let text = abx_report::piloted_line(*took, *each_block, self.ordered);
-                self.display.show(&text, Urgency::News);
+                self.display.show(&text, Urgency::LivenessEvent);
                 let left = self.budget.saturating_sub(self.started.elapsed());
                 if let Some(text) = self.too_short(left, *each_block) {
-                    self.display.show(&text, Urgency::News);
+                    self.display.show(&text, Urgency::LivenessEvent);
                 }
             }
             StudyProgress::Pending(Pending::Over) => self.display.return_to_last(),
@@ -114,11 +115,11 @@ impl Watch {
             }
             StudyProgress::ServiceDied { service, how } => {
                 let text = abx_report::service_died_line(service, how);
-                self.display.show(&text, Urgency::News);
+                self.display.show(&text, Urgency::LivenessEvent);
             }
             StudyProgress::LeftOut { subject, how } => {
                 let text = abx_report::left_out_line(subject, how);
-                self.display.show(&text, Urgency::News);
+                self.display.show(&text, Urgency::LivenessEvent);
             }
             StudyProgress::Slices(slices) => self.count(slices),
             StudyProgress::Block(record) => {
@@ -126,7 +127,7 @@ impl Watch {
                 let done = record.measured.complete_blocks().count() as u32;
                 let place = format!("{} done", self.block(done));
                 let text = self.text(&place, done.into());
-                self.display.show(&text, Urgency::News);
+                self.display.show(&text, Urgency::LivenessEvent);
             }
         }
     }
@@ -145,9 +146,7 @@ impl Watch {
             abx_report::failures_line(&self.came),
             self.so_far.clone(),
         ];
-        let said: Vec<String> = { parts.into_iter() }
-            .filter(|part| !part.is_empty())
-            .collect();
+        let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         said.join(" · ")
     }
 
@@ -227,7 +226,10 @@ impl Watch {
 fn blocks_until_verdicts(record: &StudyRecord) -> u32 {
     let conclusions = &record.conclusions;
     let primary = conclusions.primary().map(|one| one.blocks_more);
-    let beside = { conclusions.past_comparisons.iter() }.map(|one| one.blocks_more);
+    let beside = conclusions
+        .past_comparisons
+        .iter()
+        .map(|one| one.blocks_more);
     let precise = abx_evidence::blocks_until_precise(&record.measured);
     let each = primary.chain(beside).chain([precise]);
     each.flatten().max().unwrap_or(0)

@@ -10,14 +10,14 @@ use std::time::Duration;
 /// The server; it ends when dropped.
 pub struct AbPeer {
     address: SocketAddr,
-    told: Arc<Told>,
+    told: Arc<MergedFinding>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Told {
+struct MergedFinding {
     requests: Mutex<Vec<String>>,
-    answered: AtomicUsize,
+    responded: AtomicUsize,
     is_ending: AtomicBool,
 }
 
@@ -25,7 +25,7 @@ impl AbPeer {
     pub fn start() -> AbPeer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let told = Arc::new(Told::default());
+        let told = Arc::new(MergedFinding::default());
         let for_acceptor = Arc::clone(&told);
         let acceptor = thread::spawn(move || {
             for stream in listener.incoming() {
@@ -59,7 +59,7 @@ impl AbPeer {
 
     /// As if nothing had come.
     pub fn forget(&self) {
-        self.told.answered.store(0, Ordering::SeqCst);
+        self.told.responded.store(0, Ordering::SeqCst);
         self.told.requests.lock().unwrap().clear();
     }
 }
@@ -73,7 +73,7 @@ impl Drop for AbPeer {
 }
 
 /// Answers one connection's requests; `None` when there are no more.
-fn serve(stream: TcpStream, told: &Told) -> Option<()> {
+fn serve(stream: TcpStream, told: &MergedFinding) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let head = read_head(&mut reader)?;
@@ -84,9 +84,9 @@ fn serve(stream: TcpStream, told: &Told) -> Option<()> {
         reader.read_exact(&mut body).ok()?;
         let body = String::from_utf8(body).unwrap();
         told.requests.lock().unwrap().push(format!("{head}{body}"));
-        let number = told.answered.fetch_add(1, Ordering::SeqCst);
+        let number = told.responded.fetch_add(1, Ordering::SeqCst);
         let is_kept = head.contains("Connection: Keep-Alive");
-        answer(&stream, head.split(' ').nth(1)?, number, is_kept, told)?;
+        response(&stream, head.split(' ').nth(1)?, number, is_kept, told)?;
         if !is_kept {
             return None;
         }
@@ -104,12 +104,12 @@ fn read_head(reader: &mut BufReader<TcpStream>) -> Option<String> {
 }
 
 /// Answers the request of this number; `None` ends the connection.
-fn answer(
+fn response(
     mut stream: &TcpStream,
     path: &str,
     number: usize,
     is_kept: bool,
-    told: &Told,
+    told: &MergedFinding,
 ) -> Option<()> {
     let (mut status, mut body) = ("200 OK", "hello world\n");
     match path {

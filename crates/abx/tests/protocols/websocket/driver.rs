@@ -133,9 +133,10 @@ impl Peer {
     /// Sends a message in pieces, with a ping between each two.
     pub fn say_in_pieces(&mut self, kind: MessageKind, pieces: &[&[u8]]) {
         for (number, piece) in pieces.iter().enumerate() {
-            let place = match number + 1 == pieces.len() {
-                true => FragmentPlace::Last,
-                false => FragmentPlace::Inner,
+            let place = if number + 1 == pieces.len() {
+                FragmentPlace::Last
+            } else {
+                FragmentPlace::Inner
             };
             self.client
                 .send_fragment(kind, piece, place, &mut self.out)

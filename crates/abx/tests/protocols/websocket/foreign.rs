@@ -18,9 +18,10 @@ fn script(name: &str) -> Command {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/protocols/websocket/peers")
         .join(name);
-    let mut command = match name.ends_with(".py") {
-        true => Command::new(peers("venv/bin/python")),
-        false => Command::new("node"),
+    let mut command = if name.ends_with(".py") {
+        Command::new(peers("venv/bin/python"))
+    } else {
+        Command::new("node")
     };
     if !name.ends_with(".py") {
         command.env("NODE_PATH", peers("node_modules"));

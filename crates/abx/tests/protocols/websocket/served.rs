@@ -15,9 +15,9 @@ fn get(port: &str, path: &str, headers: &str) -> (String, String) {
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     (head.lines().next().unwrap().to_owned(), body.to_owned())
 }
 
@@ -214,11 +214,11 @@ fn frames_may_come_with_the_handshake() {
     stream
         .write_all(&[handshake.as_bytes(), frames].concat())
         .unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).unwrap();
     assert!(
-        answer.ends_with(b"\r\n\r\n\x81\x01a\x81\x01b\x88\0"),
-        "{answer:?}"
+        response.ends_with(b"\r\n\r\n\x81\x01a\x81\x01b\x88\0"),
+        "{response:?}"
     );
 }
 

@@ -1,21 +1,21 @@
-//! The head of an answer, from fields to bytes.
+//! The head of a response, from fields to bytes.
 
 use std::io::Write;
 
 use super::Version;
 
-/// What the head of an answer says.
+/// What the head of a response says.
 #[derive(Debug, Clone, Copy)]
-pub struct AnswerHead<'a> {
+pub struct ResponseHead<'a> {
     /// The status code.
     pub status: u16,
     /// Length of the body in bytes; for HEAD, of the body that GET would give.
     pub content_length: u64,
     /// The value of `Content-Type`.
     pub content_type: &'a str,
-    /// The version that the client speaks; the answer always says HTTP/1.1.
+    /// The version that the client speaks; the response always says HTTP/1.1.
     pub version: Version,
-    /// The connection stays open after the answer.
+    /// The connection stays open after the response.
     pub keep_alive: bool,
 }
 
@@ -23,7 +23,7 @@ pub struct AnswerHead<'a> {
 ///
 /// `Connection` is written only where the client could not know it. Allocates
 /// nothing but room in `out`.
-pub fn answer_head(head: &AnswerHead<'_>, out: &mut Vec<u8>) {
+pub fn response_head(head: &ResponseHead<'_>, out: &mut Vec<u8>) {
     let connection = match (head.version, head.keep_alive) {
         (Version::Http11, true) => "",
         (Version::Http10, true) => "Connection: keep-alive\r\n",

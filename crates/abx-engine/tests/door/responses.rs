@@ -1,4 +1,4 @@
-//! Every way to frame an answer, and every check of it.
+//! Every way to frame a response, and every check of it.
 
 use abx_evidence::{ExpectedStatus, Outcome};
 
@@ -7,7 +7,7 @@ use crate::{HELLO, identity, load, outcomes, requests, run};
 
 #[test]
 fn every_framing_is_counted_to_the_byte() {
-    // Method: the same answer ten times on one connection; bytes and body bytes
+    // Method: the same response ten times on one connection; bytes and body bytes
     // must be exact multiples of what the peer sent.
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
         2;x=y\r\nhe\r\n3\r\nllo\r\n0\r\nTrailer: 1\r\n\r\n";
@@ -24,8 +24,8 @@ fn every_framing_is_counted_to_the_byte() {
         ("GET", 304, unchanged, b""),
         ("HEAD", 200, head, b""),
     ];
-    for (method, status, answer, body) in cases {
-        let peer = Peer::answering(answer);
+    for (method, status, response, body) in cases {
+        let peer = Peer::responding(response);
         let mut plan = load(peer.address(), 1);
         plan.requests[0].request.method = method.to_owned();
         plan.requests[0].expect.status = ExpectedStatus::exactly(status);
@@ -33,7 +33,7 @@ fn every_framing_is_counted_to_the_byte() {
         let slice = run(1, &plan, &requests(10));
 
         assert_eq!(outcomes(&slice), [(Outcome::Ok, 10)], "{method} {status}");
-        assert_eq!(slice.tally.bytes, 10 * answer.len() as u64);
+        assert_eq!(slice.tally.bytes, 10 * response.len() as u64);
         assert_eq!(slice.tally.body_bytes, 10 * body.len() as u64);
         assert_eq!((slice.tally.hashed, slice.tally.connects), (10, 0));
         assert_eq!(peer.requests(), 10);
@@ -42,9 +42,9 @@ fn every_framing_is_counted_to_the_byte() {
 
 #[test]
 fn a_body_may_end_with_the_connection() {
-    // Method: no length, no chunks, and a close after each answer. The pool's
+    // Method: no length, no chunks, and a close after each response. The pool's
     // first connection is made before the slice, the other nine in it.
-    let answer = b"HTTP/1.1 200 OK\r\n\r\nhello";
+    let response = b"HTTP/1.1 200 OK\r\n\r\nhello";
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(b"HTTP/1.1 200 OK\r\n\r\nhello");
@@ -53,33 +53,33 @@ fn a_body_may_end_with_the_connection() {
     let slice = run(1, &load(peer.address(), 1), &requests(10));
 
     assert_eq!(outcomes(&slice), [(Outcome::Ok, 10)]);
-    assert_eq!(slice.tally.bytes, 10 * answer.len() as u64);
+    assert_eq!(slice.tally.bytes, 10 * response.len() as u64);
     assert_eq!(slice.tally.body_bytes, 50);
     assert_eq!(slice.tally.connects, 9);
 }
 
 #[test]
-fn an_answer_may_come_in_any_two_pieces() {
+fn a_response_may_come_in_any_two_pieces() {
     // Method: one request for every place where a chunked answer can be cut.
-    let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+    let response = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
     let peer = Peer::start(|mut connection| {
-        for place in 1..answer.len() {
+        for place in 1..response.len() {
             if connection.read_request() {
-                connection.send_split(answer, place);
+                connection.send_split(response, place);
             }
         }
         connection.hold();
     });
-    let count = answer.len() as u64 - 1;
+    let count = response.len() as u64 - 1;
     let slice = run(1, &load(peer.address(), 1), &requests(count));
 
     assert_eq!(outcomes(&slice), [(Outcome::Ok, count)]);
-    assert_eq!(slice.tally.bytes, count * answer.len() as u64);
+    assert_eq!(slice.tally.bytes, count * response.len() as u64);
     assert_eq!(slice.tally.body_bytes, count * 5);
 }
 
 #[test]
-fn an_answer_may_come_byte_by_byte() {
+fn a_response_may_come_byte_by_byte() {
     // Method: one system call for each byte, with and without a pause in between.
     let peer = Peer::start(|mut connection| {
         for pause in [0, 1, 0] {
@@ -106,23 +106,23 @@ fn a_large_body_is_hashed_to_its_last_byte() {
         .collect();
     let expected = identity(&body);
     for outcome in [Outcome::Ok, Outcome::WrongBody] {
-        let mut answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n".to_vec();
-        answer.extend_from_slice(&body);
-        let peer = Peer::answering(&answer);
+        let mut response = b"HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n".to_vec();
+        response.extend_from_slice(&body);
+        let peer = Peer::responding(&response);
         let mut plan = load(peer.address(), 1);
         plan.requests[0].expect.body = Some(expected);
         let slice = run(1, &plan, &requests(2));
 
         assert_eq!(outcomes(&slice), [(outcome, 2)]);
         assert_eq!(slice.tally.body_bytes, 10_000_000);
-        assert_eq!(slice.tally.bytes, 2 * answer.len() as u64);
+        assert_eq!(slice.tally.bytes, 2 * response.len() as u64);
         body[4_999_999] ^= 1;
     }
 }
 
 #[test]
 fn another_status_is_never_ok() {
-    // Method: every other answer is a 500 with the right body.
+    // Method: every other response is a 500 with the right body.
     let peer = Peer::start(|mut connection| {
         while connection.read_request() {
             connection.send(HELLO);
@@ -143,7 +143,7 @@ fn another_status_is_never_ok() {
 #[test]
 fn another_length_is_never_ok() {
     // Method: a body that is too short, with nothing hashed.
-    let peer = Peer::answering(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell");
+    let peer = Peer::responding(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell");
     let mut plan = load(peer.address(), 1);
     plan.verify_every = 0;
     let slice = run(1, &plan, &requests(10));
@@ -154,9 +154,9 @@ fn another_length_is_never_ok() {
 
 #[test]
 fn another_body_is_seen_as_often_as_bodies_are_hashed() {
-    // Method: always a wrong body of the right length, with every answer, a
+    // Method: always a wrong body of the right length, with every response, a
     // sample of one in a hundred, and none hashed.
-    let peer = Peer::answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo");
+    let peer = Peer::responding(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo");
     let mut plan = load(peer.address(), 2);
     let all = run(1, &plan, &requests(50));
     assert_eq!(outcomes(&all), [(Outcome::WrongBody, 50)]);
@@ -179,7 +179,7 @@ fn another_body_is_seen_as_often_as_bodies_are_hashed() {
 
 #[test]
 fn what_is_no_http_is_malformed() {
-    // Method: a right answer, then noise, on each connection.
+    // Method: a correct response, then noise, on each connection.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);

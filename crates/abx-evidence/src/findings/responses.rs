@@ -2,12 +2,12 @@
 
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
-use crate::record::{AnswerRecord, LoadRecord, Measured};
+use crate::record::{LoadRecord, Measured, ResponseRecord};
 
 /// Subjects that answer one request with bodies that differ from time to time.
 pub(super) fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
-    let varies = |answers: &[AnswerRecord]| answers.iter().any(|one| one.sha256.is_none());
-    let subjects = load.answers.iter().filter(move |one| varies(one.1));
+    let varies = |responses: &[ResponseRecord]| responses.iter().any(|one| one.sha256.is_none());
+    let subjects = load.responses.iter().filter(move |one| varies(one.1));
     subjects.map(|(subject, _)| {
         let message = format!(
             "{subject} answers the same request with different bodies: only the status was \
@@ -20,22 +20,23 @@ pub(super) fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
 }
 
 /// Subjects whose body is not the baseline's.
-pub(super) fn answers_differ(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
+pub(super) fn responses_differ(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
     let baseline = &record.settings.baseline;
-    let Some(expected) = load.answers.get(baseline) else {
+    let Some(expected) = load.responses.get(baseline) else {
         return Vec::new();
     };
-    let differs = |answers: &&AnswerRecord, expected: &AnswerRecord| {
-        let both = answers.sha256.as_ref().zip(expected.sha256.as_ref());
+    let differs = |responses: &&ResponseRecord, expected: &ResponseRecord| {
+        let both = responses.sha256.as_ref().zip(expected.sha256.as_ref());
         both.is_some_and(|(one, other)| one != other)
     };
-    let found = load.answers.iter().filter_map(|(subject, answers)| {
-        let pairs = answers.iter().zip(expected);
-        let (answer, expected) = { pairs }.find(|(answer, expected)| differs(answer, expected))?;
+    let found = load.responses.iter().filter_map(|(subject, responses)| {
+        let pairs = responses.iter().zip(expected);
+        let (response, expected) =
+            { pairs }.find(|(response, expected)| differs(response, expected))?;
         let message = format!(
             "the subjects answer with different bodies ({baseline}: {} bytes, {subject}: {} \
              bytes): the ratio includes that difference",
-            expected.body_bytes, answer.body_bytes
+            expected.body_bytes, response.body_bytes
         );
         let finding = Finding::new(FindingId::UnequalResponses, message);
         Some(finding.about(subject).under(&load.name))

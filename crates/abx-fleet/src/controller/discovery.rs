@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::line::RunBus;
 use super::member::Member;
-use super::plan::{FleetNews, FleetPlan, TellFleet};
+use super::plan::{FleetEvent, FleetPlan, TellFleet};
 use crate::bus::{BusError, BusMessage};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_AGENTS, join_subject};
 use crate::message::text::{is_address, printable};
-use crate::message::{BusyAgent, Control, Introduction, JoinAnswer, PROTOCOL, bytes, read};
+use crate::message::{BusyAgent, Control, Introduction, JoinResponse, PROTOCOL, bytes, read};
 
 /// How often a wait looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -18,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const QUIET: Duration = Duration::from_millis(20);
 
 /// Slots, and who has them.
-pub struct Gathering<'a> {
+pub struct Discovery<'a> {
     bus: &'a RunBus,
     plan: &'a FleetPlan,
     tell: &'a TellFleet,
@@ -28,7 +28,7 @@ pub struct Gathering<'a> {
     speaks_at: Instant,
 }
 
-impl Gathering<'_> {
+impl Discovery<'_> {
     /// Waits for as many agents as are wanted, and reads their clocks.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Gathering<'_> {
         is_stopped: &dyn Fn() -> bool,
         tell: &TellFleet,
     ) -> Result<Vec<Member>, FleetError> {
-        let mut gathering = Gathering {
+        let mut discovery = Discovery {
             bus,
             plan,
             tell,
@@ -51,16 +51,16 @@ impl Gathering<'_> {
         let _joins = bus.bus.subscribe(&join_subject(ALL_AGENTS), sender)?;
         let until = Instant::now() + plan.timing.join;
         loop {
-            gathering.speak();
-            let wait = if gathering.is_full() {
+            discovery.speak();
+            let wait = if discovery.is_full() {
                 QUIET
             } else {
                 LOOK_EVERY
             };
             match inbox.recv_timeout(wait) {
-                Ok(message) => gathering.hear(&message),
-                Err(RecvTimeoutError::Timeout) if gathering.is_full() => {
-                    if let Some(members) = gathering.try_all() {
+                Ok(message) => discovery.hear(&message),
+                Err(RecvTimeoutError::Timeout) if discovery.is_full() => {
+                    if let Some(members) = discovery.try_all() {
                         return Ok(members);
                     }
                 }
@@ -74,10 +74,10 @@ impl Gathering<'_> {
             }
             if Instant::now() >= until {
                 return Err(FleetError::TooFew {
-                    joined: gathering.slots.iter().flatten().count(),
+                    joined: discovery.slots.iter().flatten().count(),
                     wanted: plan.agents,
                     within: plan.timing.join,
-                    refused: gathering.refused,
+                    refused: discovery.refused,
                 });
             }
         }
@@ -86,7 +86,7 @@ impl Gathering<'_> {
     /// Those who have come wait for the others too.
     fn speak(&mut self) {
         if Instant::now() >= self.speaks_at {
-            self.bus.tell(Control::Gathering);
+            self.bus.tell(Control::Discovery);
             self.speaks_at = Instant::now() + self.plan.timing.beat;
         }
     }
@@ -101,20 +101,20 @@ impl Gathering<'_> {
             return;
         };
         // Older and newer versions say it in other words.
-        let answer = match read::<Introduction>(&message.payload) {
+        let response = match read::<Introduction>(&message.payload) {
             Some(other) if message.subject != join_subject(&other.id) || !is_address(&other.id) => {
-                JoinAnswer::Refused {
+                JoinResponse::Refused {
                     why: "it asks in the name of another agent, or its name is not valid"
                         .to_owned(),
                 }
             }
-            Some(introduction) => self.answer(introduction.printable()),
-            None => JoinAnswer::Refused {
+            Some(introduction) => self.response(introduction.printable()),
+            None => JoinResponse::Refused {
                 why: "it speaks another version of the protocol".to_owned(),
             },
         };
-        // Who gets no answer asks again.
-        let _ = self.bus.bus.publish(reply, bytes(&answer));
+        // Who gets no response asks again.
+        let _ = self.bus.bus.publish(reply, bytes(&response));
     }
 
     /// Tells of an agent that makes another load: it may be free in time.
@@ -129,11 +129,11 @@ impl Gathering<'_> {
         let line = busy_line(&agent);
         if !self.refused.contains(&line) {
             self.refused.push(line);
-            (self.tell)(FleetNews::Busy { agent });
+            (self.tell)(FleetEvent::Busy { agent });
         }
     }
 
-    fn answer(&mut self, one: Introduction) -> JoinAnswer {
+    fn response(&mut self, one: Introduction) -> JoinResponse {
         let mut slots = self.slots.iter();
         if let Some(slot) = slots.position(|had| had.as_ref().is_some_and(|it| it.id == one.id)) {
             return self.joined(slot);
@@ -142,29 +142,29 @@ impl Gathering<'_> {
             let line = format!("{} is not wanted: {why}", called(&one));
             if !self.refused.contains(&line) {
                 self.refused.push(line);
-                (self.tell)(FleetNews::NotWanted {
+                (self.tell)(FleetEvent::NotWanted {
                     agent: called(&one),
                     why: why.clone(),
                 });
             }
-            return JoinAnswer::Refused { why };
+            return JoinResponse::Refused { why };
         }
         let free = match one.slot {
             Some(slot) => Some(slot),
             None => self.slots.iter().position(Option::is_none),
         };
         let Some(slot) = free else {
-            return JoinAnswer::Full;
+            return JoinResponse::Full;
         };
         let agent = called(&one);
         self.refused.retain(|line| *line != busy_line(&agent));
-        (self.tell)(FleetNews::Joined { agent });
+        (self.tell)(FleetEvent::Joined { agent });
         self.slots[slot] = Some(one);
         self.joined(slot)
     }
 
-    fn joined(&self, slot: usize) -> JoinAnswer {
-        JoinAnswer::Joined {
+    fn joined(&self, slot: usize) -> JoinResponse {
+        JoinResponse::Joined {
             run: self.bus.run.clone(),
             slot,
             slots: self.slots.len(),
@@ -205,7 +205,7 @@ impl Gathering<'_> {
     }
 
     /// Reads the clocks of all who have a slot. Who is not there any more loses it, and who
-    /// gives no answer in time is asked again; `None` until all have answered.
+    /// gives no response in time is asked again; `None` until all have answered.
     fn try_all(&mut self) -> Option<Vec<Member>> {
         let mut members = Vec::with_capacity(self.slots.len());
         for slot in 0..self.slots.len() {

@@ -1,18 +1,18 @@
 //! The workers of one slice, each of which keeps up its part of the load until all of
-//! them know what they need, or none of them gets an answer any more.
+//! them know what they need, or none of them gets a response any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
-use abx_evidence::Stretch;
+use abx_evidence::Interval;
 use abx_sys::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Whom the end of a slice waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedResponses {
-    /// Connections with a request in flight that has no answer yet.
+    /// Connections with a request in flight that has no response yet.
     pub connections: u64,
     /// How long the first of them has waited, in ns.
     pub waited_ns: u64,
@@ -20,13 +20,14 @@ pub struct AwaitedResponses {
     pub at_most_ns: u64,
 }
 
-/// What one worker saw in a stretch of a slice.
+/// What one worker saw in an interval of a slice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToldStretch {
-    /// Which stretch, from zero.
+pub struct ReportedInterval {
+    /// Which interval, from zero.
     pub number: usize,
     /// What ended in it.
-    pub stretch: Stretch,
+    #[serde(rename = "stretch")]
+    pub interval: Interval,
 }
 
 /// What the workers of one slice know of each other.
@@ -35,12 +36,12 @@ pub(crate) struct SharedSlice {
     /// Workers that still need the load.
     unsettled: AtomicUsize,
     /// Workers with connections whose subject has not fallen silent.
-    answered: AtomicUsize,
+    responded: AtomicUsize,
     /// Connections that the end of the slice waits for, and since when.
     awaited: AtomicU64,
     awaited_since_ns: AtomicU64,
     timeout_ns: AtomicU64,
-    listener: Option<Sender<ToldStretch>>,
+    listener: Option<Sender<ReportedInterval>>,
 }
 
 impl SharedSlice {
@@ -49,16 +50,16 @@ impl SharedSlice {
         SharedSlice::told_to(None, workers, with_connections)
     }
 
-    /// The same, whose stretches somebody is told.
+    /// The same, whose intervals somebody is told.
     pub(crate) fn told_to(
-        listener: Option<Sender<ToldStretch>>,
+        listener: Option<Sender<ReportedInterval>>,
         workers: usize,
         with_connections: usize,
     ) -> Arc<SharedSlice> {
         Arc::new(SharedSlice {
             listener,
             unsettled: AtomicUsize::new(workers),
-            answered: AtomicUsize::new(with_connections),
+            responded: AtomicUsize::new(with_connections),
             awaited: AtomicU64::new(0),
             awaited_since_ns: AtomicU64::new(u64::MAX),
             timeout_ns: AtomicU64::new(0),
@@ -84,26 +85,26 @@ pub(crate) enum Part {
 }
 
 /// One worker's membership, which ends with the slice at the latest.
-pub(crate) struct Company {
+pub(crate) struct Participants {
     shared: Arc<SharedSlice>,
     has_left: bool,
     /// Whether it is one of those that get answers.
-    is_answered: bool,
+    has_response: bool,
     /// Connections that it said it waits for.
     awaited: u64,
 }
 
-impl Company {
-    pub(crate) fn alone() -> Company {
-        Company::of(&SharedSlice::new(1, 1), Part::Connections)
+impl Participants {
+    pub(crate) fn alone() -> Participants {
+        Participants::of(&SharedSlice::new(1, 1), Part::Connections)
     }
 
     /// One of those that are counted there.
-    pub(crate) fn of(shared: &Arc<SharedSlice>, part: Part) -> Company {
-        Company {
+    pub(crate) fn of(shared: &Arc<SharedSlice>, part: Part) -> Participants {
+        Participants {
             shared: Arc::clone(shared),
             has_left: false,
-            is_answered: part == Part::Connections,
+            has_response: part == Part::Connections,
             awaited: 0,
         }
     }
@@ -121,14 +122,15 @@ impl Company {
     }
 
     /// Whether this worker's connections get answers.
-    pub(crate) fn is_answered(&mut self, is_answered: bool) {
-        if std::mem::replace(&mut self.is_answered, is_answered) == is_answered {
+    pub(crate) fn has_response(&mut self, has_response: bool) {
+        if std::mem::replace(&mut self.has_response, has_response) == has_response {
             return;
         }
-        let answered = &self.shared.answered;
-        match is_answered {
-            true => answered.fetch_add(1, Ordering::Relaxed),
-            false => answered.fetch_sub(1, Ordering::Relaxed),
+        let responded = &self.shared.responded;
+        if has_response {
+            responded.fetch_add(1, Ordering::Relaxed)
+        } else {
+            responded.fetch_sub(1, Ordering::Relaxed)
         };
     }
 
@@ -145,26 +147,26 @@ impl Company {
         shared.awaited.fetch_add(more, Ordering::Relaxed);
     }
 
-    pub(super) fn tells_stretch(&self, number: usize, stretch: Stretch) {
+    pub(super) fn reports_interval(&self, number: usize, interval: Interval) {
         if let Some(listener) = &self.shared.listener {
             // Nobody may listen any more.
-            let _ = listener.send(ToldStretch { number, stretch });
+            let _ = listener.send(ReportedInterval { number, interval });
         }
     }
 
     /// Whether no worker's connections get any: those that have ended get none either.
     pub(crate) fn is_silent(&self) -> bool {
-        self.shared.answered.load(Ordering::Relaxed) == 0
+        self.shared.responded.load(Ordering::Relaxed) == 0
     }
 
     pub(crate) fn end(&mut self) {
         self.leave();
-        self.is_answered(false);
+        self.has_response(false);
         self.tells_awaited(0, Nanos::MAX, Nanos(0));
     }
 }
 
-impl Drop for Company {
+impl Drop for Participants {
     /// Nobody waits for a worker that has died.
     fn drop(&mut self) {
         self.end();

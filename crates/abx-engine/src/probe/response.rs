@@ -1,4 +1,4 @@
-//! A whole answer, and its body while it comes.
+//! A whole response, and its body while it comes.
 
 use abx_evidence::record::TlsSession;
 use abx_wire::http1::Done;
@@ -12,9 +12,9 @@ use crate::plan::BodyIdentity;
 /// The most bytes of a body that a probe keeps.
 pub const BODY_START_BYTES: usize = 4 * 1024;
 
-/// A whole answer, read to its end with every byte of its body hashed.
+/// A whole response, read to its end with every byte of its body hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The status.
     pub status: u16,
     /// What the load compares answers with.
@@ -29,16 +29,16 @@ pub struct Answer {
     pub tls: Option<TlsSession>,
 }
 
-/// The body of an answer, as far as it has come.
+/// The body of a response, as far as it has come.
 #[derive(Default)]
-pub(super) struct AnswerBody {
+pub(super) struct ResponseBody {
     sha256: Sha256,
     xxh3: Xxh3,
     /// At most [`BODY_START_BYTES`].
     start: Vec<u8>,
 }
 
-impl AnswerBody {
+impl ResponseBody {
     pub(super) fn add(&mut self, part: &[u8]) {
         self.sha256.update(part);
         self.xxh3.update(part);
@@ -46,10 +46,10 @@ impl AnswerBody {
         self.start.extend_from_slice(&part[..part.len().min(room)]);
     }
 
-    /// The answer that ended so, under this head.
-    pub(super) fn whole(self, done: Done, said: HeadFields, line: &ProbeConnection) -> Answer {
+    /// The response that ended so, under this head.
+    pub(super) fn whole(self, done: Done, said: HeadFields, line: &ProbeConnection) -> Response {
         let sha256 = self.sha256.finalize();
-        Answer {
+        Response {
             status: done.status,
             body: BodyIdentity {
                 bytes: done.body_bytes,

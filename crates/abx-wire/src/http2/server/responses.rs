@@ -11,7 +11,7 @@ const NO_TABLE: &[u8] = &[0x20];
 /// `:status: 100`.
 const CONTINUE: &[u8] = &[0x08, 0x03, b'1', b'0', b'0'];
 
-/// What the head of an answer says.
+/// What the head of a response says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseHead {
     /// The status code.
@@ -40,9 +40,10 @@ impl HeadWriter {
     }
 
     fn update(&mut self) -> &'static [u8] {
-        match std::mem::replace(&mut self.is_begun, true) {
-            true => &[],
-            false => NO_TABLE,
+        if std::mem::replace(&mut self.is_begun, true) {
+            &[]
+        } else {
+            NO_TABLE
         }
     }
 
@@ -62,7 +63,7 @@ impl HeadWriter {
 }
 
 impl Server {
-    /// Writes the head of the answer on a stream; `ends` where no body follows. A stream that
+    /// Writes the head of the response on a stream; `ends` where no body follows. A stream that
     /// is gone gets nothing.
     pub fn respond(&mut self, stream: u32, head: &ResponseHead, ends: bool, out: &mut Vec<u8>) {
         if self.streams.get(stream).is_none() {
@@ -126,7 +127,7 @@ impl Server {
         }
     }
 
-    /// Gives up a stream whose answer cannot be sent to its end.
+    /// Gives up a stream whose response cannot be sent to its end.
     pub fn give_up(&mut self, number: u32, out: &mut Vec<u8>) {
         if self.streams.end(number, StreamEnd::Refused) {
             frame::reset(out, number, CANCEL_UNSENT);
@@ -143,7 +144,7 @@ impl Server {
 
     fn finish(&mut self, number: u32) {
         self.quiet = 0;
-        self.unanswered = self.unanswered.saturating_sub(1);
-        self.streams.end(number, StreamEnd::Answered);
+        self.unacknowledged = self.unacknowledged.saturating_sub(1);
+        self.streams.end(number, StreamEnd::Responded);
     }
 }

@@ -5,14 +5,14 @@ use crate::connection::slot::SlotState;
 
 /// The connections of a pool by what they are doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Census {
+pub(super) struct ConnectionCounts {
     pub(super) connecting: usize,
     pub(super) standing: usize,
     /// All that ever stood.
     pub(super) made: u64,
 }
 
-impl Census {
+impl ConnectionCounts {
     pub(super) fn begins(&mut self) {
         self.connecting += 1;
     }

@@ -8,15 +8,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::EngineError;
 
-use super::plan::{FleetNews, TellFleet};
+use super::plan::{FleetEvent, TellFleet};
 use crate::bus::{Bus, BusMessage, Subscription};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_AGENTS, agent_subject, beat_subject, control_subject};
-use crate::message::{AgentOrder, Beat, Control, Wanted, bytes, read};
+use crate::message::{AgentCommand, AgentQuery, Beat, Control, bytes, read};
 use crate::timing::FleetTiming;
 
 /// Knows who is there.
-pub struct RollCall {
+pub struct Liveness {
     shared: Arc<SharedRoll>,
     thread: Option<JoinHandle<()>>,
     _beats: Subscription,
@@ -71,7 +71,7 @@ struct Watch {
 /// How often everybody is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-impl RollCall {
+impl Liveness {
     /// Watches the agents of a run, each with its id and name, by slot.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl RollCall {
         agents: Vec<(String, String)>,
         timing: FleetTiming,
         tell: &TellFleet,
-    ) -> Result<RollCall, FleetError> {
+    ) -> Result<Liveness, FleetError> {
         let (sender, beats) = channel();
         let subscription = bus.subscribe(&beat_subject(run, ALL_AGENTS), sender)?;
         let entry = |(id, name)| Entry {
@@ -107,7 +107,7 @@ impl RollCall {
         let thread = thread::Builder::new().name("abx-roll-call".to_owned());
         let thread = thread.spawn(move || watch.go_on());
         let thread = thread.map_err(EngineError::no_thread)?;
-        Ok(RollCall {
+        Ok(Liveness {
             shared,
             thread: Some(thread),
             _beats: subscription,
@@ -127,7 +127,7 @@ impl RollCall {
     }
 }
 
-impl Drop for RollCall {
+impl Drop for Liveness {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -159,17 +159,17 @@ impl Watch {
             // Who cannot hear knows nothing of others, nor who was held up itself.
             let is_deaf = !self.bus.is_connected() || looked.elapsed() > self.timing.suspect;
             looked = Instant::now();
-            for news in self.shared.look(is_deaf, &self.timing) {
-                (self.tell)(news);
+            for event in self.shared.look(is_deaf, &self.timing) {
+                (self.tell)(event);
             }
         }
     }
 
     /// Has an agent that was given up end its load.
     fn send_away(&self, id: &str) {
-        let order = AgentOrder {
+        let order = AgentCommand {
             run: self.run.clone(),
-            what: Wanted::Leave,
+            what: AgentQuery::Leave,
         };
         // It is told again at its next beat.
         let _ = self.bus.publish(&agent_subject(id), bytes(&order));
@@ -182,7 +182,7 @@ impl Watch {
             let left = until.saturating_duration_since(Instant::now());
             match self.beats.recv_timeout(left) {
                 Ok(message) => match self.shared.hear(&message, &self.run) {
-                    Heard::News(news) => (self.tell)(news),
+                    Heard::LivenessEvent(event) => (self.tell)(event),
                     Heard::Ghost(id) => self.send_away(&id),
                     Heard::Nothing => {}
                 },
@@ -199,7 +199,7 @@ impl Watch {
 /// What a beat is for a controller.
 enum Heard {
     /// Worth telling.
-    News(FleetNews),
+    LivenessEvent(FleetEvent),
     /// That of an agent that was given up, by its id: it must not go on loading.
     Ghost(String),
     /// As usual.
@@ -220,21 +220,23 @@ impl SharedRoll {
             return Heard::Nothing;
         }
         if entry.lost.is_some() {
-            return match beat.leaves {
-                true => Heard::Nothing,
-                false => Heard::Ghost(beat.id),
+            return if beat.leaves {
+                Heard::Nothing
+            } else {
+                Heard::Ghost(beat.id)
             };
         }
         entry.heard = Instant::now();
-        match beat.leaves {
-            true => Heard::News(entry.lose("it was stopped there".to_owned())),
-            false => Heard::Nothing,
+        if beat.leaves {
+            Heard::LivenessEvent(entry.lose("it was stopped there".to_owned()))
+        } else {
+            Heard::Nothing
         }
     }
 
     /// Takes note of who was silent for too long.
-    fn look(&self, is_deaf: bool, timing: &FleetTiming) -> Vec<FleetNews> {
-        let mut news = Vec::new();
+    fn look(&self, is_deaf: bool, timing: &FleetTiming) -> Vec<FleetEvent> {
+        let mut event = Vec::new();
         for entry in self.entries().iter_mut() {
             if entry.lost.is_some() {
                 continue;
@@ -248,23 +250,24 @@ impl SharedRoll {
             let agent = entry.name.clone();
             if silent > timing.lost {
                 let how = format!("nothing was heard of it for {:.1} s", silent.as_secs_f64());
-                news.push(entry.lose(how));
+                event.push(entry.lose(how));
             } else if is_silent != entry.is_silent {
                 entry.is_silent = is_silent;
-                news.push(match is_silent {
-                    true => FleetNews::Silent { agent },
-                    false => FleetNews::Back { agent },
+                event.push(if is_silent {
+                    FleetEvent::Silent { agent }
+                } else {
+                    FleetEvent::Back { agent }
                 });
             }
         }
-        news
+        event
     }
 }
 
 impl Entry {
-    fn lose(&mut self, how: String) -> FleetNews {
+    fn lose(&mut self, how: String) -> FleetEvent {
         self.lost = Some(Loss::new(how.clone(), self.heard.elapsed()));
-        FleetNews::Lost {
+        FleetEvent::Lost {
             agent: self.name.clone(),
             how,
         }

@@ -1,4 +1,0 @@
-//! Feeds chance to cookies and values of answers; see `abx_engine::scenario_fuzz`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| abx_engine::scenario_fuzz::any_answer(data));
