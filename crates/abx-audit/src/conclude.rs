@@ -24,9 +24,9 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
     if reports.is_empty() {
         return Vec::new();
     }
-    let own = runs(reports);
+    let tool_reports = runs(reports);
     let of = |wanted: Worth| -> Vec<&ToolReport> {
-        let each = own.iter().copied();
+        let each = tool_reports.iter().copied();
         each.filter(|report| worth(report, findings) == wanted)
             .collect()
     };
@@ -40,8 +40,8 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
     let some_wrong = |report: &&ToolReport| {
         let mut about = findings
             .iter()
-            .filter(|one| one.reports.contains(&report.name));
-        about.any(|one| wrong.contains(&one.id))
+            .filter(|audit_finding| audit_finding.reports.contains(&report.name));
+        about.any(|audit_finding| wrong.contains(&audit_finding.id))
     };
     let some_wrong: Vec<&ToolReport> = one_run.into_iter().filter(some_wrong).collect();
     if !some_wrong.is_empty() {
@@ -60,7 +60,7 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
             ));
         }
     }
-    for report in own
+    for report in tool_reports
         .iter()
         .filter(|report| worth(report, findings) == Worth::Capacity)
     {
@@ -82,7 +82,7 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
             names(&void)
         ));
     }
-    if own.is_empty() {
+    if tool_reports.is_empty() {
         out.push(
             "A table alone: nothing, since errors, connections, requests and duration are unknown."
                 .to_owned(),
@@ -101,8 +101,8 @@ fn late(reports: &[&ToolReport], findings: &[AuditFinding]) -> Option<String> {
     let is_late = |report: &&&ToolReport| {
         let mut about = findings
             .iter()
-            .filter(|one| one.reports.contains(&report.name));
-        about.any(|one| one.id == AuditFindingId::LateGenerator)
+            .filter(|audit_finding| audit_finding.reports.contains(&report.name));
+        about.any(|audit_finding| audit_finding.id == AuditFindingId::LateGenerator)
     };
     let late: Vec<&ToolReport> = reports.iter().filter(is_late).copied().collect();
     (!late.is_empty()).then(|| {
@@ -150,7 +150,7 @@ fn names(reports: &[&ToolReport]) -> String {
     let names: Vec<&str> = reports.iter().map(|report| report.name.as_str()).collect();
     match &names[..] {
         [] => String::new(),
-        [one] => (*one).to_owned(),
+        [text] => (*text).to_owned(),
         [before @ .., last] => format!("{} and {last}", before.join(", ")),
     }
 }
@@ -223,7 +223,7 @@ fn one_at_a_time(report: &ToolReport) -> String {
     let rate = report
         .rate()
         .map_or_else(|| "-".to_owned(), |rate| rate.printed);
-    let is_busy = in_flight(report).is_some_and(|all| all.mean.middle() > SEQUENTIAL);
+    let is_busy = in_flight(report).is_some_and(|in_flight| in_flight.mean.middle() > SEQUENTIAL);
     let mean = report.printed(FigureKey::Mean).filter(|_| is_busy);
     let time = match mean {
         Some(mean) if report.tool == LoadTool::Httperf => format!(", {mean} ms each in the mean"),

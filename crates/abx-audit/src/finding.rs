@@ -209,17 +209,21 @@ impl AuditFinding {
 pub(crate) fn merged(findings: Vec<AuditFinding>) -> Vec<AuditFinding> {
     let mut out: Vec<AuditFinding> = Vec::new();
     for finding in findings {
-        let same = |one: &&mut AuditFinding| {
-            (one.id, one.level, &one.message) == (finding.id, finding.level, &finding.message)
+        let same = |audit_finding: &&mut AuditFinding| {
+            (
+                audit_finding.id,
+                audit_finding.level,
+                &audit_finding.message,
+            ) == (finding.id, finding.level, &finding.message)
         };
         match out.iter_mut().find(same) {
-            Some(one) => {
-                one.reports.extend(finding.reports);
-                one.rests_on.extend(finding.rests_on);
+            Some(audit_finding) => {
+                audit_finding.reports.extend(finding.reports);
+                audit_finding.rests_on.extend(finding.rests_on);
             }
             None => out.push(finding),
         }
     }
-    out.sort_by_key(|one| (std::cmp::Reverse(one.level), one.id));
+    out.sort_by_key(|audit_finding| (std::cmp::Reverse(audit_finding.level), audit_finding.id));
     out
 }

@@ -79,7 +79,7 @@ pub fn audit(texts: &[ReportText]) -> Audit {
         let mut reading = text
             .text
             .as_deref()
-            .map(|own| reader.read(&text.file, own))
+            .map(|own_text| reader.read(&text.file, own_text))
             .unwrap_or_default();
         let room = REPORTS_MOST - reports.len();
         if let Some(first) = reading.reports.get(room) {

@@ -14,8 +14,12 @@ pub(crate) fn name(reports: &mut [ToolReport]) {
         .map(|(file, short)| ((*file).to_owned(), short))
         .collect();
     let of_file = |file: &str| {
-        let printed = reports.iter().filter(|one| one.tool != LoadTool::Table);
-        printed.filter(|one| one.file == file).count()
+        let printed = reports
+            .iter()
+            .filter(|tool_report| tool_report.tool != LoadTool::Table);
+        printed
+            .filter(|tool_report| tool_report.file == file)
+            .count()
     };
     let counts: BTreeMap<String, usize> = files
         .iter()
@@ -59,19 +63,20 @@ fn short(files: &BTreeSet<&str>) -> Vec<String> {
         let parts = stem.split_inclusive(['-', '_', '.']);
         parts.map(str::to_owned).collect()
     };
-    let all: Vec<Vec<String>> = stems.iter().map(|stem| parts(stem)).collect();
-    let Some(first) = all.first().filter(|_| all.len() > 1) else {
+    let texts: Vec<Vec<String>> = stems.iter().map(|stem| parts(stem)).collect();
+    let Some(first) = texts.first().filter(|_| texts.len() > 1) else {
         return stems;
     };
     let is_shared = |count: usize| {
-        all.iter()
-            .all(|one| one.len() > count && one[..count] == first[..count])
+        texts
+            .iter()
+            .all(|texts| texts.len() > count && texts[..count] == first[..count])
     };
     let shared = (0..first.len())
         .rev()
         .find(|count| is_shared(*count))
         .unwrap_or(0);
-    let shortened: Vec<String> = all.iter().map(|parts| parts[shared..].concat()).collect();
+    let shortened: Vec<String> = texts.iter().map(|parts| parts[shared..].concat()).collect();
     let distinct: BTreeSet<&String> = shortened.iter().collect();
     if distinct.len() == stems.len() {
         shortened

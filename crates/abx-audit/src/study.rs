@@ -8,15 +8,15 @@ use crate::report::{FigureKey, LoadTool, ToolReport};
 /// A call of `abx compare` under the load of these reports; what starts each server is for the
 /// person to fill in.
 pub(crate) fn command(reports: &[ToolReport]) -> Option<String> {
-    let own = runs(reports);
-    let all: Vec<&ToolReport> = if own.is_empty() {
+    let tool_reports = runs(reports);
+    let all_tool_reports: Vec<&ToolReport> = if tool_reports.is_empty() {
         reports.iter().collect()
     } else {
-        own
+        tool_reports
     };
-    let first = all.first()?;
+    let first = all_tool_reports.first()?;
     let mut seen = BTreeSet::new();
-    let names = all.iter().map(|report| started(&report.name));
+    let names = all_tool_reports.iter().map(|report| started(&report.name));
     let mut words: Vec<String> = names.filter(|word| seen.insert(word.clone())).collect();
     if words.len() == 1 {
         words.push(started("other"));
@@ -59,8 +59,10 @@ fn connections(report: &ToolReport) -> Option<u64> {
 /// A name that a subject may have.
 fn subject(name: &str) -> String {
     let name = name.strip_prefix("row ").unwrap_or(name);
-    let letter = |one: char| match one {
-        one if one.is_ascii_alphanumeric() || matches!(one, '.' | '-' | '_') => one,
+    let letter = |character: char| match character {
+        character if character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '_') => {
+            character
+        }
         _ => '-',
     };
     let name: String = name.chars().map(letter).collect();
@@ -70,7 +72,8 @@ fn subject(name: &str) -> String {
 
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
-    let is_plain = |one: char| one.is_ascii_alphanumeric() || "/._-~%=+,:@".contains(one);
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || "/._-~%=+,:@".contains(character);
     if word.chars().all(is_plain) {
         word.to_owned()
     } else {

@@ -30,7 +30,7 @@ impl<'a> ShortOptions<'a> {
     ) -> Result<ShortOptions<'a>, ShortOptionError> {
         let mut given = Vec::new();
         while let [word, behind @ ..] = words {
-            let Some(cluster) = word.strip_prefix('-').filter(|one| !one.is_empty()) else {
+            let Some(cluster) = word.strip_prefix('-').filter(|text| !text.is_empty()) else {
                 break;
             };
             words = behind;

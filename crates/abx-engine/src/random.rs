@@ -52,13 +52,13 @@ impl Chooser {
     }
 
     pub(crate) fn draw(&mut self) -> usize {
-        let [.., _, all] = self.until[..] else {
+        let [.., _, total] = self.until[..] else {
             return 0;
         };
         if let Some(place) = self.told.take() {
             return place;
         }
-        let drawn = self.random.below(all);
+        let drawn = self.random.below(total);
         self.until.partition_point(|until| *until <= drawn)
     }
 }
@@ -84,11 +84,11 @@ mod tests {
     fn a_place_that_is_told_is_the_next_one_and_draws_nothing() {
         // Method: two choosers of one seed, one of which is told a place between its draws.
         let mut plain = Chooser::new([1, 2, 7].into_iter(), 5);
-        let mut told = Chooser::new([1, 2, 7].into_iter(), 5);
+        let mut chooser = Chooser::new([1, 2, 7].into_iter(), 5);
         for place in [0, 2, 1].repeat(20) {
-            told.next_is(place);
-            assert_eq!(told.draw(), place);
-            assert_eq!(told.draw(), plain.draw());
+            chooser.next_is(place);
+            assert_eq!(chooser.draw(), place);
+            assert_eq!(chooser.draw(), plain.draw());
         }
     }
 }

@@ -100,14 +100,14 @@ pub fn pooled(records: &[(String, StudyRecord)]) -> Result<Pooled, PoolError> {
     others
         .iter()
         .try_for_each(|other| same_study(first, other))?;
-    for (place, one) in records.iter().enumerate() {
+    for (place, pair) in records.iter().enumerate() {
         let key = |record: &StudyRecord| (record.measured.seed, record.measured.started_unix_ms);
         let same = records[..place]
             .iter()
-            .find(|other| key(&other.1) == key(&one.1));
+            .find(|other| key(&other.1) == key(&pair.1));
         if let Some(other) = same {
             return Err(PoolError::Twice {
-                record: one.0.clone(),
+                record: pair.0.clone(),
                 first: other.0.clone(),
             });
         }
@@ -115,8 +115,10 @@ pub fn pooled(records: &[(String, StudyRecord)]) -> Result<Pooled, PoolError> {
     let asked = first.1.conclusions.primary();
     Ok(Pooled {
         schema: SCHEMA,
-        records: records.iter().map(|one| one.0.clone()).collect(),
-        comparisons: asked.map(|one| compared(one, records)).collect(),
+        records: records.iter().map(|record| record.0.clone()).collect(),
+        comparisons: asked
+            .map(|comparison| compared(comparison, records))
+            .collect(),
     })
 }
 
@@ -125,26 +127,26 @@ fn same_study(
     first: &(String, StudyRecord),
     other: &(String, StudyRecord),
 ) -> Result<(), PoolError> {
-    let refusal = |what, expected, found| PoolError::Other {
+    let refusal = |what, expected, text| PoolError::Other {
         what,
         record: other.0.clone(),
         first: first.0.clone(),
-        found,
+        found: text,
         expected,
     };
-    for ((what, expected), (_, found)) in identity(&first.1).into_iter().zip(identity(&other.1)) {
-        if expected != found {
-            return Err(refusal(what, expected, found));
+    for ((what, expected), (_, text)) in identity(&first.1).into_iter().zip(identity(&other.1)) {
+        if expected != text {
+            return Err(refusal(what, expected, text));
         }
     }
     let pairs = first.1.measured.loads.iter().zip(&other.1.measured.loads);
-    for (one, two) in pairs {
-        if as_asked(&one.settings) != as_asked(&two.settings) {
-            let [expected, found] = [one, two].map(|load| {
+    for (load_record, two) in pairs {
+        if as_asked(&load_record.settings) != as_asked(&two.settings) {
+            let [expected, text] = [load_record, two].map(|load| {
                 let connections = load.settings.connections;
                 format!("{} with {connections} connections", load.name)
             });
-            return Err(refusal("settings of a load", expected, found));
+            return Err(refusal("settings of a load", expected, text));
         }
     }
     Ok(())
@@ -156,10 +158,14 @@ fn identity(record: &StudyRecord) -> [(&'static str, String); 3] {
     let mut subjects: Vec<&str> = measured
         .subjects
         .iter()
-        .map(|one| one.name.as_str())
+        .map(|subject| subject.name.as_str())
         .collect();
     subjects.sort_unstable();
-    let loads: Vec<&str> = measured.loads.iter().map(|one| one.name.as_str()).collect();
+    let loads: Vec<&str> = measured
+        .loads
+        .iter()
+        .map(|load| load.name.as_str())
+        .collect();
     [
         ("subjects", subjects.join(", ")),
         ("baseline", measured.settings.baseline.clone()),
@@ -181,15 +187,21 @@ fn compared(asked: &Comparison, records: &[(String, StudyRecord)]) -> PooledComp
     let claims: Vec<Option<&Comparison>> = records
         .iter()
         .map(|(_, record)| {
-            let mut all = record.conclusions.primary();
-            all.find(|one| is_same(one, asked) && one.verdict != Verdict::Invalid)
+            let mut comparisons = record.conclusions.primary();
+            comparisons.find(|comparison| {
+                is_same(comparison, asked) && comparison.verdict != Verdict::Invalid
+            })
         })
         .collect();
-    let estimates: Vec<StudyEstimate> = claims.iter().flatten().filter_map(|one| of(one)).collect();
-    let found = RandomEffects::of(&estimates, Confidence::PRINTED);
+    let estimates: Vec<StudyEstimate> = claims
+        .iter()
+        .flatten()
+        .filter_map(|comparison| of(comparison))
+        .collect();
+    let random_effects = RandomEffects::of(&estimates, Confidence::PRINTED);
     let bounds = |interval: LogInterval| Bounds::from(interval.ratios(Confidence::PRINTED.share()));
-    let each = claims.iter().map(|one| {
-        let [ratio, low, high] = (*one)?.bounds()?;
+    let each = claims.iter().map(|comparison| {
+        let [ratio, low, high] = (*comparison)?.bounds()?;
         Some(Bounds { ratio, low, high })
     });
     PooledComparison {
@@ -198,23 +210,28 @@ fn compared(asked: &Comparison, records: &[(String, StudyRecord)]) -> PooledComp
         subject: asked.subject.clone(),
         baseline: asked.baseline.clone(),
         each: each.collect(),
-        mean: found.map(|one| bounds(one.mean)),
-        prediction: found.and_then(|one| one.prediction).map(bounds),
-        between: found.map(|one| one.between.exp_m1()),
+        mean: random_effects.map(|random_effects| bounds(random_effects.mean)),
+        prediction: random_effects
+            .and_then(|random_effects| random_effects.prediction)
+            .map(bounds),
+        between: random_effects.map(|random_effects| random_effects.between.exp_m1()),
         confidence: Confidence::PRINTED.share(),
-        at_least: claims.iter().flatten().any(|one| one.at_least),
+        at_least: claims
+            .iter()
+            .flatten()
+            .any(|comparison| comparison.at_least),
     }
 }
 
-fn is_same(one: &Comparison, other: &Comparison) -> bool {
-    one.metric == other.metric
-        && (&one.load, &one.subject, &one.baseline)
+fn is_same(comparison: &Comparison, other: &Comparison) -> bool {
+    comparison.metric == other.metric
+        && (&comparison.load, &comparison.subject, &comparison.baseline)
             == (&other.load, &other.subject, &other.baseline)
 }
 
 /// The mean of a comparison's blocks with its standard error.
-fn of(one: &Comparison) -> Option<StudyEstimate> {
-    let logs: Option<Vec<f64>> = one
+fn of(comparison: &Comparison) -> Option<StudyEstimate> {
+    let logs: Option<Vec<f64>> = comparison
         .per_block
         .iter()
         .map(|ratio| ratio.map(f64::ln))

@@ -378,11 +378,11 @@ mod tests {
             step.fail(failure, at_ns + 1, || "later".to_owned());
             tally
         };
-        let one = || part(StepFailure::MissingValue, 70, 1_000_000);
+        let item = || part(StepFailure::MissingValue, 70, 1_000_000);
         let other = || part(StepFailure::Request(Outcome::WrongStatus), 30, 2_000_000);
-        let [mut forth, mut back] = [one(), other()];
+        let [mut forth, mut back] = [item(), other()];
         forth.merge(other());
-        back.merge(one());
+        back.merge(item());
         for tally in [forth, back] {
             assert_eq!((tally.sessions.begun, tally.sessions.cut_off), (6, 2));
             let step = StepRecord::of("a", ("GET", "/"), 200_u16.into(), tally.steps[0].clone());

@@ -192,9 +192,10 @@ pub fn fault_course(
 ) -> Vec<FaultMoment> {
     let interval_ns = i64::try_from(interval_ns.max(1)).unwrap_or(i64::MAX);
     let slices = study.complete_blocks().flat_map(|block| &block.faults);
-    let own = slices.filter(|one| one.fault == fault.name && one.subject == subject);
+    let mine = slices
+        .filter(|fault_slice| fault_slice.fault == fault.name && fault_slice.subject == subject);
     let mut shares: BTreeMap<i64, [Vec<f64>; 2]> = BTreeMap::new();
-    for slice in own {
+    for slice in mine {
         let Some(struck_ns) = slice.struck_ns else {
             continue;
         };
@@ -212,9 +213,9 @@ pub fn fault_course(
         for (place, [due, failed, delayed]) in sums {
             let parts = [due - failed - delayed, failed].map(|part| share(part, due));
             if let [Some(in_time), Some(failed)] = parts {
-                let all = shares.entry(place).or_default();
-                all[0].push(in_time);
-                all[1].push(failed);
+                let values = shares.entry(place).or_default();
+                values[0].push(in_time);
+                values[1].push(failed);
             }
         }
     }
@@ -232,7 +233,7 @@ pub fn fault_course(
 /// order in which they ran.
 #[must_use]
 pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<SliceFigures<'a>> {
-    let mut all = Vec::new();
+    let mut slice_figures = Vec::new();
     for block in record.complete_blocks() {
         let mut before_ns = 0;
         let parts = block.loads.iter().filter(|part| part.load == load.name);
@@ -245,7 +246,7 @@ pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<Slic
                 if slice.subject == CEILING {
                     continue;
                 }
-                all.push(SliceFigures {
+                slice_figures.push(SliceFigures {
                     block: block.index,
                     round,
                     subject: &slice.subject,
@@ -258,7 +259,7 @@ pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<Slic
             }
         }
     }
-    all
+    slice_figures
 }
 
 impl SubjectView<'_> {
@@ -285,8 +286,8 @@ impl SubjectView<'_> {
     /// Its response times; `None` when none were counted.
     #[must_use]
     pub fn response_times(&self) -> Option<ResponseTimes> {
-        let times = self.times(|all| &all.response)?;
-        let at_least = self.times(|all| &all.response_at_least);
+        let times = self.times(|histograms| &histograms.response)?;
+        let at_least = self.times(|histograms| &histograms.response_at_least);
         Some(ResponseTimes::of(&times, at_least.as_ref()))
     }
 }
@@ -339,9 +340,9 @@ mod tests {
             // histograms as the oracle.
             let times = histogram(known.iter().chain(&bounds));
             let bounds = histogram(&bounds);
-            let all = ResponseTimes::of(&times, Some(&bounds));
-            prop_assert_eq!(all.count(), times.count());
-            prop_assert_eq!(all.quantile(q), Quantile::of(&times, Some(&bounds), q));
+            let response_times = ResponseTimes::of(&times, Some(&bounds));
+            prop_assert_eq!(response_times.count(), times.count());
+            prop_assert_eq!(response_times.quantile(q), Quantile::of(&times, Some(&bounds), q));
         }
 
         #[test]

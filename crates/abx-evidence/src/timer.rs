@@ -129,13 +129,13 @@ impl TimerRecord {
         let whole: Vec<f64> = whole.collect();
         let sum: f64 = whole.iter().sum();
         let (markers, rest, together) = {
-            let all = AllRuns::of(&measured.runs);
-            let each = all.order.iter();
-            let each = each.filter_map(|key| all.markers.get(key)?.marker(key.0, key.1, sum));
+            let all_runs = AllRuns::of(&measured.runs);
+            let each = all_runs.order.iter();
+            let each = each.filter_map(|key| all_runs.markers.get(key)?.marker(key.0, key.1, sum));
             (
                 each.collect(),
-                all.rest.marker("end", 1, sum)?,
-                all.together,
+                all_runs.rest.marker("end", 1, sum)?,
+                all_runs.together,
             )
         };
         Some(TimerRecord {
@@ -159,9 +159,9 @@ impl TimerRecord {
 
 impl<'a> AllRuns<'a> {
     fn of(runs: &'a [MarkedRun]) -> AllRuns<'a> {
-        let mut all = AllRuns::default();
-        runs.iter().for_each(|run| all.add(run));
-        all
+        let mut all_runs = AllRuns::default();
+        runs.iter().for_each(|run| all_runs.add(run));
+        all_runs
     }
 
     fn add(&mut self, run: &'a MarkedRun) {
@@ -171,7 +171,7 @@ impl<'a> AllRuns<'a> {
             let count = counts.entry(&marker.name).or_default();
             *count += 1;
             let key = (marker.name.as_str(), *count);
-            place = match self.order.iter().position(|one| *one == key) {
+            place = match self.order.iter().position(|pair| *pair == key) {
                 Some(known) => known + 1,
                 // What earlier runs did not have stands behind what came before it.
                 None => {
@@ -212,10 +212,10 @@ impl Gathered {
 /// The mean of times in ns with its interval, in µs. No time is below zero.
 fn interval(times_ns: &[f64]) -> Option<MeanInterval> {
     let us: Vec<f64> = times_ns.iter().map(|ns| ns / 1e3).collect();
-    let found = MeanInterval::of(&us)?;
+    let mean_interval = MeanInterval::of(&us)?;
     Some(MeanInterval {
-        low: found.low.map(|low| low.max(0.0)),
-        ..found
+        low: mean_interval.low.map(|low| low.max(0.0)),
+        ..mean_interval
     })
 }
 
@@ -261,14 +261,21 @@ mod tests {
     fn one_run_gives_the_classic_table() {
         // Method: one run with round times; shares add up to the whole.
         let record = of(vec![run(&[("connect", 200), ("get row", 800)], 1000)]);
-        let found: Vec<(&str, f64, f64, f64)> = record
+        let parts: Vec<(&str, f64, f64, f64)> = record
             .markers
             .iter()
             .chain([&record.rest])
-            .map(|one| (one.name.as_str(), one.index_us, one.us.mean, one.share))
+            .map(|marker_time| {
+                (
+                    marker_time.name.as_str(),
+                    marker_time.index_us,
+                    marker_time.us.mean,
+                    marker_time.share,
+                )
+            })
             .collect();
         assert_eq!(
-            found,
+            parts,
             [
                 ("connect", 200.0, 200.0, 0.2),
                 ("get row", 800.0, 600.0, 0.6),
@@ -287,14 +294,24 @@ mod tests {
             run(&[("a", 10), ("get", 20), ("get", 40)], 50),
             run(&[("a", 30), ("miss", 40), ("get", 40)], 70),
         ]);
-        let found: Vec<(&str, u32, usize)> = record
+        let parts: Vec<(&str, u32, usize)> = record
             .markers
             .iter()
-            .map(|one| (one.name.as_str(), one.occurrence, one.runs))
+            .map(|marker_time| {
+                (
+                    marker_time.name.as_str(),
+                    marker_time.occurrence,
+                    marker_time.runs,
+                )
+            })
             .collect();
         let expected = [("a", 1, 2), ("miss", 1, 1), ("get", 1, 2), ("get", 2, 1)];
-        assert_eq!(found, expected);
-        let shares: f64 = record.markers.iter().map(|one| one.share).sum();
+        assert_eq!(parts, expected);
+        let shares: f64 = record
+            .markers
+            .iter()
+            .map(|marker_time| marker_time.share)
+            .sum();
         assert!((shares + record.rest.share - 1.0).abs() < 1e-12);
         assert_eq!(record.together, 1);
         assert_eq!(record.markers[2].us.mean, 5.0);
@@ -322,9 +339,12 @@ mod tests {
             (50.0, None)
         );
         let many = of(runs(200));
-        let one = &many.markers[0];
-        assert_eq!((one.p50_us, one.p99_us), (100.0, Some(198.0)));
-        let (low, high) = (one.us.low.unwrap(), one.us.high.unwrap());
+        let marker_time = &many.markers[0];
+        assert_eq!(
+            (marker_time.p50_us, marker_time.p99_us),
+            (100.0, Some(198.0))
+        );
+        let (low, high) = (marker_time.us.low.unwrap(), marker_time.us.high.unwrap());
         assert!(low < 100.5 && 100.5 < high);
         assert_eq!(
             of(vec![run(&[("a", 1)], 2), run(&[("a", 900)], 901)]).markers[0]

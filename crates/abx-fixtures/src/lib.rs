@@ -76,7 +76,7 @@ pub fn pair() -> Measured {
 /// block.
 #[must_use]
 pub fn with_ceiling(mut record: Measured, times: f64) -> Measured {
-    for part in record.blocks.iter_mut().flat_map(|one| &mut one.loads) {
+    for part in record.blocks.iter_mut().flat_map(|block| &mut block.loads) {
         let slices = &mut part.rounds[0].slices;
         let mut ceiling = slices[0].clone();
         ceiling.subject = CEILING.to_owned();
@@ -194,17 +194,17 @@ pub fn run() -> Measured {
 
 /// The times of one subject in the first block.
 pub fn times<'a>(record: &'a mut Measured, subject: &str) -> &'a mut Histograms {
-    let all = &mut record.blocks[0].loads[0].histograms;
-    all.entry(subject.to_owned()).or_default()
+    let histograms = &mut record.blocks[0].loads[0].histograms;
+    histograms.entry(subject.to_owned()).or_default()
 }
 
 /// So many requests that took so long.
 pub fn histogram(counts: &[(u64, u64)]) -> Histogram {
-    let mut all = Histogram::new();
+    let mut histogram = Histogram::new();
     for (count, us) in counts {
-        (0..*count).for_each(|_| all.record_ns(us * 1_000));
+        (0..*count).for_each(|_| histogram.record_ns(us * 1_000));
     }
-    all
+    histogram
 }
 
 fn subject(name: &str) -> SubjectRecord {
@@ -220,7 +220,7 @@ fn subject(name: &str) -> SubjectRecord {
 }
 
 fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
-    let found = PilotSubject {
+    let pilot_subject = PilotSubject {
         throughput_per_s: 100_000.0,
         warm_up_ns: 200 * MS,
         settled: true,
@@ -266,7 +266,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             slice_choice: None,
             rounds: ROUNDS as u32,
             warm_up_ns: 300 * MS,
-            subjects: each.map(|name| (name, found.clone())).collect(),
+            subjects: each.map(|name| (name, pilot_subject.clone())).collect(),
         }),
     }
 }
@@ -376,7 +376,9 @@ pub fn response(slice: &mut SliceRecord, counts: &[(Outcome, u64)]) {
 
 /// Counters of outcomes, each as often as is said.
 pub fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
-    let named = counts.iter().map(|(one, count)| (one.name(), *count));
+    let named = counts
+        .iter()
+        .map(|(outcome, count)| (outcome.name(), *count));
     let object: BTreeMap<&str, u64> = named.collect();
     let json = serde_json::to_string(&object).expect("names and numbers are JSON");
     serde_json::from_str(&json).expect("the names are those of outcomes")
@@ -447,10 +449,10 @@ impl Deref for Compared {
 
 impl Compared {
     /// A comparison of this record.
-    pub fn of(record: &Conclusions, one: &Comparison) -> Compared {
+    pub fn of(record: &Conclusions, comparison: &Comparison) -> Compared {
         Compared {
-            one: one.clone(),
-            findings: one.limits(&record.validity).cloned().collect(),
+            one: comparison.clone(),
+            findings: comparison.limits(&record.validity).cloned().collect(),
         }
     }
 }
@@ -462,20 +464,24 @@ pub fn limits(record: &Conclusions, numbers: &[usize]) -> Vec<Finding> {
 
 /// The only primary comparison of a study.
 pub fn compared(record: Measured) -> Compared {
-    let mut all = primary(&judged(record));
-    assert_eq!(all.len(), 1);
-    all.remove(0)
+    let mut compareds = primary(&judged(record));
+    assert_eq!(compareds.len(), 1);
+    compareds.remove(0)
 }
 
 /// What a study was made for.
 pub fn primary(record: &Conclusions) -> Vec<Compared> {
-    let all = record.primary();
-    all.map(|one| Compared::of(record, one)).collect()
+    let comparisons = record.primary();
+    comparisons
+        .map(|comparison| Compared::of(record, comparison))
+        .collect()
 }
 
 /// Ids and levels of findings, in their order.
 pub fn ids(findings: &[Finding]) -> Vec<(FindingId, Level)> {
-    let each = findings.iter().map(|one| (one.id.clone(), one.level));
+    let each = findings
+        .iter()
+        .map(|finding| (finding.id.clone(), finding.level));
     each.collect()
 }
 
@@ -485,9 +491,9 @@ pub fn find(findings: &[Finding], id: impl Borrow<FindingId>) -> Option<&Finding
 }
 
 /// Fails when they differ by more than a billionth.
-pub fn assert_close(found: f64, expected: f64) {
+pub fn assert_close(result: f64, expected: f64) {
     assert!(
-        (found - expected).abs() <= 1e-9 * expected.abs(),
-        "{found} is not {expected}"
+        (result - expected).abs() <= 1e-9 * expected.abs(),
+        "{result} is not {expected}"
     );
 }

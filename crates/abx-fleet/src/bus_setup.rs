@@ -123,7 +123,7 @@ impl BusSetup {
         authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         let authority_key = KeyPair::generate()?;
-        let own = authority.self_signed(&authority_key)?;
+        let certificate = authority.self_signed(&authority_key)?;
         let mut server = CertificateParams::new(names)?;
         server
             .distinguished_name
@@ -133,7 +133,7 @@ impl BusSetup {
         let server_key = KeyPair::generate()?;
         let signed = server.signed_by(&server_key, &Issuer::new(authority, authority_key))?;
         Ok([
-            pem("CERTIFICATE", own.der()),
+            pem("CERTIFICATE", certificate.der()),
             pem("CERTIFICATE", signed.der()),
             pem("PRIVATE KEY", &server_key.serialize_der()),
         ])
@@ -171,12 +171,12 @@ impl User {
     /// Speaks for itself, and hears what controllers say to it and to all.
     fn agent(number: u16) -> io::Result<User> {
         let name = format!("agent-{number}");
-        let own = address(&name, "*");
+        let own_text = address(&name, "*");
         Ok(User {
             password: password()?,
-            publish: vec![join_subject(&own), beat_subject(ALL_RUNS, &own)],
+            publish: vec![join_subject(&own_text), beat_subject(ALL_RUNS, &own_text)],
             subscribe: vec![
-                agent_subject(&own),
+                agent_subject(&own_text),
                 control_subject(ALL_RUNS),
                 format!("{}.>", inbox(&name)),
             ],
@@ -198,7 +198,10 @@ impl User {
 }
 
 fn list(subjects: &[String]) -> String {
-    let quoted: Vec<String> = subjects.iter().map(|one| format!("\"{one}\"")).collect();
+    let quoted: Vec<String> = subjects
+        .iter()
+        .map(|subject| format!("\"{subject}\""))
+        .collect();
     format!("[{}]", quoted.join(", "))
 }
 
@@ -210,7 +213,8 @@ fn password() -> io::Result<String> {
 
 /// Whether a text may be the name or address of a machine.
 fn is_host(text: &str) -> bool {
-    let is_letter = |one: char| one.is_ascii_alphanumeric() || "-._".contains(one);
+    let is_letter =
+        |character: char| character.is_ascii_alphanumeric() || "-._".contains(character);
     let is_name = !text.is_empty() && !text.starts_with('-') && text.chars().all(is_letter);
     is_name || text.parse::<IpAddr>().is_ok()
 }
@@ -276,8 +280,10 @@ mod tests {
             let (user, password) = file.text.trim().split_once(':').unwrap();
             assert_eq!(file.name, format!("{user}.creds"));
             assert_eq!(password.len(), 2 * PASSWORD_BYTES);
-            let having = both.iter().filter(|one| one.text.contains(password));
-            let names: Vec<&str> = having.map(|one| one.name.as_str()).collect();
+            let having = both
+                .iter()
+                .filter(|setup_file| setup_file.text.contains(password));
+            let names: Vec<&str> = having.map(|setup_file| setup_file.name.as_str()).collect();
             assert_eq!(names, ["nats.conf", &file.name]);
         }
     }

@@ -32,7 +32,9 @@ impl ClockOffset {
     /// Reads the one with the shortest way there and back: their clock was read between
     /// both ends of it, so the middle is wrong by half of it at most. `None` of nothing.
     pub fn of(readings: impl IntoIterator<Item = ClockReading>) -> Option<ClockOffset> {
-        let way = |one: &ClockReading| one.came_ns.saturating_sub(one.asked_ns);
+        let way = |clock_reading: &ClockReading| {
+            clock_reading.came_ns.saturating_sub(clock_reading.asked_ns)
+        };
         let best = readings.into_iter().min_by_key(way)?;
         let middle_ns = best.asked_ns + way(&best) / 2;
         Some(ClockOffset {
@@ -71,11 +73,11 @@ mod tests {
                     came_ns: asked_ns + there + back,
                 }
             });
-            let found = ClockOffset::of(readings).unwrap();
-            prop_assert!(found.offset_ns.abs_diff(skew_ns) <= found.bound_ns);
+            let clock_offset = ClockOffset::of(readings).unwrap();
+            prop_assert!(clock_offset.offset_ns.abs_diff(skew_ns) <= clock_offset.bound_ns);
             let shortest = ways.iter().map(|(there, back)| there + back).min().unwrap();
-            prop_assert_eq!(found.bound_ns, shortest.unsigned_abs().div_ceil(2));
-            prop_assert_eq!(found.theirs(7), 7 + found.offset_ns);
+            prop_assert_eq!(clock_offset.bound_ns, shortest.unsigned_abs().div_ceil(2));
+            prop_assert_eq!(clock_offset.theirs(7), 7 + clock_offset.offset_ns);
         }
     }
 }

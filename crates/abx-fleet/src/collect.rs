@@ -73,20 +73,20 @@ pub struct MixedFinals {
 /// [`CollectError`].
 pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError> {
     let mut parts: Vec<(PathBuf, Final)> = Vec::new();
-    for (file, one) in finals {
+    for (file, item) in finals {
         if let Some((first, other)) = parts.first() {
-            check_alike((&file, &one), (first, other))?;
+            check_alike((&file, &item), (first, other))?;
         }
-        let slot = one.author.slot;
+        let slot = item.author.slot;
         match parts.iter().find(|(_, other)| other.author.slot == slot) {
-            None => parts.push((file, one)),
-            Some((_, other)) if other.author == one.author && other.counted == one.counted => {}
+            None => parts.push((file, item)),
+            Some((_, other)) if other.author == item.author && other.counted == item.counted => {}
             Some((first, _)) => {
                 return Err(CollectError::SamePart {
                     first: first.clone(),
                     file,
                     slot: slot + 1,
-                    slots: one.author.slots,
+                    slots: item.author.slots,
                 });
             }
         }
@@ -96,7 +96,7 @@ pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError>
     let fleet = measured.fleet.take();
     let fleet = fleet.filter(|fleet| fleet.agents.len() == first.author.slots);
     let fleet = fleet.ok_or_else(|| CollectError::NoFleet { file: file.clone() })?;
-    let is_cut = parts.iter().any(|(_, one)| one.counted.is_cut);
+    let is_cut = parts.iter().any(|(_, item)| item.counted.is_cut);
     let fleet = together(fleet, &measured, &parts);
     measured.fleet = Some(FleetRecord {
         partial: is_cut || fleet.partial,
@@ -107,10 +107,10 @@ pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError>
     } else {
         StudyEnd::Blocks
     };
-    let mut tallies = parts.into_iter().map(|(_, one)| *one.counted.tally);
+    let mut tallies = parts.into_iter().map(|(_, item)| *item.counted.tally);
     let first = tallies.next().ok_or(CollectError::Nothing)?;
-    let tally = tallies.fold(first, |mut sum, one| {
-        sum.merge(&one);
+    let tally = tallies.fold(first, |mut sum, slice_tally| {
+        sum.merge(&slice_tally);
         sum
     });
     Ok(Collected { measured, tally })
@@ -118,35 +118,45 @@ pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError>
 
 /// Whether both are parts of one run.
 fn check_alike(
-    (file, one): (&Path, &Final),
+    (file, item): (&Path, &Final),
     (first, other): (&Path, &Final),
 ) -> Result<(), CollectError> {
-    let (own, others): (&Author, &Author) = (&one.author, &other.author);
+    let (author, others): (&Author, &Author) = (&item.author, &other.author);
     let checks = [
-        ("of run", &own.run, &others.run, "collect one run at a time"),
+        (
+            "of run",
+            &author.run,
+            &others.run,
+            "collect one run at a time",
+        ),
         (
             "by the build",
-            &own.build,
+            &author.build,
             &others.build,
             "have the same program everywhere",
         ),
         (
             "of the plan",
-            &one.counted.plan_sha256,
+            &item.counted.plan_sha256,
             &other.counted.plan_sha256,
             "these are parts of different loads",
         ),
     ];
-    match checks.into_iter().find(|(_, own, others, _)| own != others) {
+    match checks
+        .into_iter()
+        .find(|(_, own_text, others, _)| own_text != others)
+    {
         None => Ok(()),
-        Some((what, own, others, remedy)) => Err(CollectError::Differ(Box::new(MixedFinals {
-            file: file.to_owned(),
-            first: first.to_owned(),
-            what,
-            own: own.clone(),
-            other: others.clone(),
-            remedy,
-        }))),
+        Some((what, own_text, others, remedy)) => {
+            Err(CollectError::Differ(Box::new(MixedFinals {
+                file: file.to_owned(),
+                first: first.to_owned(),
+                what,
+                own: own_text.clone(),
+                other: others.clone(),
+                remedy,
+            })))
+        }
     }
 }
 
@@ -158,11 +168,11 @@ fn together(fleet: FleetRecord, measured: &Measured, parts: &[(PathBuf, Final)])
     let timed = pilot.filter(|pilot| pilot.slice_requests.is_none());
     let length_ns = timed.map(|pilot| pilot.slice_ns);
     let agents = fleet.agents.into_iter().enumerate().map(|(slot, agent)| {
-        match parts.iter().find(|(_, one)| one.author.slot == slot) {
-            Some((_, one)) => {
+        match parts.iter().find(|(_, item)| item.author.slot == slot) {
+            Some((_, item)) => {
                 let mut pace = PaceSums::default();
-                pace.note(&one.counted.tally, is_open);
-                let late_ns = one.counted.late_ns;
+                pace.note(&item.counted.tally, is_open);
+                let late_ns = item.counted.late_ns;
                 let is_late = length_ns.is_some_and(|length| late_ns > length / LATE);
                 AgentRecord {
                     slices: 1,

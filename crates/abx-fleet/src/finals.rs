@@ -113,12 +113,12 @@ impl Final {
             file: file.to_owned(),
             why,
         };
-        let one: Final =
+        let item: Final =
             serde_json::from_slice(&bytes).map_err(|error| no_final(error.to_string()))?;
-        if one.schema == SCHEMA {
-            Ok(one)
+        if item.schema == SCHEMA {
+            Ok(item)
         } else {
-            Err(no_final(format!("its schema is {}", one.schema)))
+            Err(no_final(format!("its schema is {}", item.schema)))
         }
     }
 
@@ -132,11 +132,11 @@ impl Final {
 ///
 /// # Errors
 /// What the system says, above all that the disk is full.
-pub fn save(folder: &Path, one: &Final) -> io::Result<PathBuf> {
+pub fn save(folder: &Path, item: &Final) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
-    let path = folder.join(one.file_name());
-    let being_written = folder.join(format!(".{}.{}", one.file_name(), std::process::id()));
-    let written = write(&being_written, one).and_then(|()| fs::rename(&being_written, &path));
+    let path = folder.join(item.file_name());
+    let being_written = folder.join(format!(".{}.{}", item.file_name(), std::process::id()));
+    let written = write(&being_written, item).and_then(|()| fs::rename(&being_written, &path));
     if let Err(error) = written {
         // What is half written helps nobody.
         let _ = fs::remove_file(&being_written);
@@ -147,9 +147,9 @@ pub fn save(folder: &Path, one: &Final) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-fn write(path: &Path, one: &Final) -> io::Result<()> {
+fn write(path: &Path, item: &Final) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
-    serde_json::to_writer(&mut file, one)?;
+    serde_json::to_writer(&mut file, item)?;
     let file = file.into_inner().map_err(|error| error.into_error())?;
     (&file).write_all(b"\n")?;
     file.sync_all()
@@ -157,16 +157,16 @@ fn write(path: &Path, one: &Final) -> io::Result<()> {
 
 /// Removes all but those that were written last.
 fn prune(folder: &Path) -> io::Result<()> {
-    let mut all: Vec<(SystemTime, PathBuf)> = Vec::new();
+    let mut pairs: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().ends_with(SUFFIX) {
-            all.push((entry.metadata()?.modified()?, entry.path()));
+            pairs.push((entry.metadata()?.modified()?, entry.path()));
         }
     }
-    all.sort();
-    let surplus = all.len().saturating_sub(KEPT);
-    for (_, path) in &all[..surplus] {
+    pairs.sort();
+    let surplus = pairs.len().saturating_sub(KEPT);
+    for (_, path) in &pairs[..surplus] {
         fs::remove_file(path)?;
     }
     Ok(())

@@ -48,10 +48,10 @@ pub fn any_message(payload: &[u8]) {
 
 /// A message, if it is one of this kind.
 fn again<T: DeserializeOwned + Serialize + PartialEq + Debug>(payload: &[u8]) -> Option<T> {
-    let one: T = read(payload)?;
-    let again: Option<T> = read(&bytes(&one));
-    assert_eq!(again.as_ref(), Some(&one), "written out it is another");
-    Some(one)
+    let item: T = read(payload)?;
+    let again: Option<T> = read(&bytes(&item));
+    assert_eq!(again.as_ref(), Some(&item), "written out it is another");
+    Some(item)
 }
 
 /// Whom an agent may load at most, and how often, is not the message's to say.
@@ -176,17 +176,17 @@ mod tests {
     }
 
     /// Every place of a message, as one may put something else there.
-    fn places(value: &Value, path: &str, all: &mut Vec<String>) {
-        all.push(path.to_owned());
+    fn places(value: &Value, path: &str, texts: &mut Vec<String>) {
+        texts.push(path.to_owned());
         match value {
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    places(item, &format!("{path}/{index}"), all);
+                    places(item, &format!("{path}/{index}"), texts);
                 }
             }
             Value::Object(items) => {
                 for (key, item) in items {
-                    places(item, &format!("{path}/{key}"), all);
+                    places(item, &format!("{path}/{key}"), texts);
                 }
             }
             _ => {}
@@ -248,9 +248,9 @@ mod tests {
             // Method: the fuzz target's body, on messages in which other values stand.
             let mut message: Value = serde_json::from_slice(&messages()[which]).unwrap();
             for (at, value) in changes {
-                let mut all = Vec::new();
-                places(&message, "", &mut all);
-                *message.pointer_mut(at.get::<String>(&all)).unwrap() = value;
+                let mut texts = Vec::new();
+                places(&message, "", &mut texts);
+                *message.pointer_mut(at.get::<String>(&texts)).unwrap() = value;
             }
             any_message(message.to_string().as_bytes());
         }

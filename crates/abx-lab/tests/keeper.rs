@@ -201,22 +201,22 @@ fn within_a_minute(what: &str, mut is_so: impl FnMut() -> bool) {
 /// The living processes below a keeper, once there are so many and all of them
 /// have become the program that they are to be.
 fn family(keeper: u32, count: usize, program: &str) -> Vec<Process> {
-    let mut found = Vec::new();
+    let mut processes = Vec::new();
     within_a_minute(
         &format!("{count} processes, the last one {program}"),
         || {
-            found = descendants(keeper)
+            processes = descendants(keeper)
                 .unwrap()
                 .iter()
                 .map(|relative| relative.process)
                 .filter(|process| process.is_alive())
                 .collect();
-            let last = found.last().map_or(0, |process| process.pid);
+            let last = processes.last().map_or(0, |process| process.pid);
             let name = std::fs::read_to_string(format!("/proc/{last}/comm")).unwrap_or_default();
-            found.len() == count && name.trim() == program
+            processes.len() == count && name.trim() == program
         },
     );
-    found
+    processes
 }
 
 fn assert_gone(processes: &[Process]) {
@@ -524,20 +524,20 @@ fn whoever_is_killed_nothing_is_left() {
         let family = family(keeper, 4, "sleep");
         let guardian = ProcessStat::read(keeper).unwrap().unwrap().parent;
         let three = [abx.id(), guardian, keeper].map(|pid| Process::find(pid).unwrap().unwrap());
-        let names = three.map(|one| one.name().unwrap());
+        let names = three.map(|process| process.name().unwrap());
         assert_eq!(names[GUARDIAN..], ["guardian", "keeper"]);
         assert!(scratch.is_dir());
-        for one in way {
-            assert!(three[*one].signal(Signal::Kill).unwrap());
+        for number in way {
+            assert!(three[*number].signal(Signal::Kill).unwrap());
         }
         abx.wait().unwrap();
         within_a_minute(&format!("nothing is left: {way:?}"), || {
             all_gone(&three) && all_gone(&family) && !scratch.exists()
         });
-        let told = std::fs::read_to_string(directory.path().join("told")).unwrap();
+        let message = std::fs::read_to_string(directory.path().join("told")).unwrap();
         assert!(
-            told.ends_with("rm --force --volumes abx-1\n"),
-            "{way:?}: {told}"
+            message.ends_with("rm --force --volumes abx-1\n"),
+            "{way:?}: {message}"
         );
     }
 }

@@ -330,7 +330,7 @@ fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
             .measured
             .loads
             .iter()
-            .find(|one| one.name == load)
+            .find(|load_record| load_record.name == load)
             .unwrap();
         assert_eq!(settings.settings.cold_cache, is_cold);
         let discard_ns = settings.pilot.as_ref().unwrap().discard_ns;
@@ -391,12 +391,12 @@ fn work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others() {
             let slices = parts
                 .flat_map(|part| &part.rounds)
                 .flat_map(|round| &round.slices);
-            let own = slices.filter(|slice| slice.subject == subject);
-            own.map(|slice| slice.others_cpu_ns.unwrap()).collect()
+            let mine = slices.filter(|slice| slice.subject == subject);
+            mine.map(|slice| slice.others_cpu_ns.unwrap()).collect()
         };
         let (beside_busy, beside_quiet) = (others("one"), others("other"));
         assert_eq!(beside_busy.len(), rounds);
-        let sum = |all: Vec<u64>| all.iter().sum::<u64>();
+        let sum = |numbers: Vec<u64>| numbers.iter().sum::<u64>();
         assert!(sum(beside_busy) > sum(beside_quiet));
     }
 }
@@ -425,7 +425,11 @@ fn a_chosen_slice_is_noted_with_what_it_was_chosen_from() {
     // that were asked for does not.
     let (pilot, block) = with_a_choice(2, Some(3));
     let choice = pilot.slice_choice.unwrap();
-    let lengths: Vec<u64> = choice.lengths.iter().map(|one| one.slice_ns).collect();
+    let lengths: Vec<u64> = choice
+        .lengths
+        .iter()
+        .map(|length_record| length_record.slice_ns)
+        .collect();
     assert!(
         lengths.contains(&pilot.slice_ns),
         "{} {lengths:?}",
@@ -544,21 +548,21 @@ fn a_budget_that_is_used_up_starts_no_slice() {
 
 /// Answers every request with one page: begins once there is a file `after`, and makes one
 /// called `told` with its first response; `-` is no file.
-fn response_page(port: &str, after: &str, told: &str) -> ExitCode {
+fn response_page(port: &str, after: &str, message: &str) -> ExitCode {
     while after != "-" && !Path::new(after).exists() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let port: u16 = port.parse().unwrap();
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     for stream in listener.incoming().flatten() {
-        let told = told.to_owned();
+        let reported_message = message.to_owned();
         std::thread::spawn(move || {
             let mut stream = BufReader::new(stream);
             let mut line = String::new();
             while stream.read_line(&mut line).is_ok_and(|read| read > 0) {
                 if line == "\r\n" {
-                    if told != "-" {
-                        std::fs::write(&told, "").unwrap();
+                    if reported_message != "-" {
+                        std::fs::write(&reported_message, "").unwrap();
                     }
                     let page = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
                     if stream.get_mut().write_all(page).is_err() {
@@ -600,7 +604,12 @@ fn no_subject_s_start_holds_the_wait_for_another_one() {
         let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
         assert!(outcome.error.is_none(), "{late}: {:?}", outcome.error);
         let block = &outcome.record.measured.blocks[0];
-        assert!(block.subjects.values().all(|one| one.ready_s > Some(0.0)));
+        assert!(
+            block
+                .subjects
+                .values()
+                .all(|block_subject| block_subject.ready_s > Some(0.0))
+        );
     }
 }
 
@@ -643,15 +652,15 @@ fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
         assert_eq!(left_out, ["other"]);
         let failed: Vec<_> = measured
             .failed_starts()
-            .map(|one| (one.subject, one.block))
+            .map(|failed_start| (failed_start.subject, failed_start.block))
             .collect();
         assert_eq!(failed, [("other", 1)]);
         let slices = |subject: &str| {
             let parts = measured.block_loads("c4");
-            let all = parts
+            let everything = parts
                 .flat_map(|part| &part.rounds)
                 .flat_map(|round| &round.slices);
-            all.filter(|slice| slice.subject == subject).count()
+            everything.filter(|slice| slice.subject == subject).count()
         };
         assert_eq!(["one", "other", "more"].map(slices), [12, 4, 12]);
     }

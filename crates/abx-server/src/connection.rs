@@ -157,7 +157,10 @@ impl Connection {
             && self.tail.is_none()
             && self.due.is_none()
             && !self.owes_records()
-            && self.http2.as_ref().is_none_or(|one| one.is_at_rest())
+            && self
+                .http2
+                .as_ref()
+                .is_none_or(|http2_session| http2_session.is_at_rest())
     }
 
     /// Whether bytes are there that nobody has looked at.
@@ -301,8 +304,8 @@ impl Connection {
             FirstBytes::TooFew => bytes.len(),
             FirstBytes::Http1 { before: [] } => self.take_requests(bytes, number, context),
             FirstBytes::Http1 { before } => {
-                let all = [before, bytes].concat();
-                let used = self.take_requests(&all, number, context);
+                let all_bytes = [before, bytes].concat();
+                let used = self.take_requests(&all_bytes, number, context);
                 used.saturating_sub(before.len())
             }
             FirstBytes::Http2 { before } => {
@@ -352,7 +355,7 @@ impl Connection {
 
     /// Answers the messages in `bytes` as far as may be, and says how many bytes that took.
     fn take_messages(&mut self, bytes: &mut [u8], number: usize, context: &mut Context) -> usize {
-        let all = bytes.len();
+        let total = bytes.len();
         let mut input = bytes;
         while let Some(session) = &mut self.session {
             match session.hear(&mut input, &mut self.out) {
@@ -370,7 +373,7 @@ impl Connection {
                 SessionInput::End => self.leave(number, context),
             }
         }
-        all - input.len()
+        total - input.len()
     }
 
     /// Answers a whole request or message, or has its response wait.

@@ -69,8 +69,9 @@ impl ListeningSocket {
     /// What encrypts its connections, if anything does.
     pub(crate) fn tls(config: &ServerConfig) -> Result<Option<TlsAcceptor>, ServeError> {
         let certificate = config.certificate.as_ref();
-        let acceptor =
-            certificate.map(|one| TlsAcceptor::of(one, config.address.tcp().map(|tcp| tcp.ip())));
+        let acceptor = certificate.map(|server_certificate| {
+            TlsAcceptor::of(server_certificate, config.address.tcp().map(|tcp| tcp.ip()))
+        });
         Ok(acceptor.transpose()?)
     }
 

@@ -254,8 +254,8 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateFa
         why,
         what: "certificates",
     };
-    let all = CertificateDer::pem_file_iter(path).map_err(fault)?;
-    let chain: Vec<_> = all.collect::<Result<_, _>>().map_err(fault)?;
+    let read_iter = CertificateDer::pem_file_iter(path).map_err(fault)?;
+    let chain: Vec<_> = read_iter.collect::<Result<_, _>>().map_err(fault)?;
     if chain.is_empty() {
         Err(CertificateFault::Empty(path.to_owned()))
     } else {

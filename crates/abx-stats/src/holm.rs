@@ -70,7 +70,7 @@ pub fn holm(p_values: &[f64], budget: ErrorBudget) -> Vec<Adjusted> {
         }
     };
     let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|one, other| usable(p_values[*one]).total_cmp(&usable(p_values[*other])));
+    order.sort_by(|number, other| usable(p_values[*number]).total_cmp(&usable(p_values[*other])));
     let none = Adjusted {
         p_value: 1.0,
         error,
@@ -104,16 +104,16 @@ mod tests {
 
     fn p_adjusted(p_values: &[f64]) -> Vec<f64> {
         let adjusted = holm(p_values, ErrorBudget::whole(0.03)).into_iter();
-        adjusted.map(|one| one.p_value).collect()
+        adjusted.map(|adjusted| adjusted.p_value).collect()
     }
 
     #[test]
     fn the_smallest_is_multiplied_most() {
         // Method: four values by hand: 4 · 0.005, 3 · 0.01, then 2 · 0.03, and
         // 1 · 0.04, which may not be smaller than the one before.
-        let found = p_adjusted(&[0.01, 0.04, 0.03, 0.005]);
-        for (found, expected) in found.iter().zip([0.03, 0.06, 0.06, 0.02]) {
-            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        let values = p_adjusted(&[0.01, 0.04, 0.03, 0.005]);
+        for (result, expected) in values.iter().zip([0.03, 0.06, 0.06, 0.02]) {
+            assert!((result - expected).abs() < 1e-12, "{result} {expected}");
         }
     }
 
@@ -121,9 +121,9 @@ mod tests {
     fn all_behind_the_first_that_fails_are_held_to_its_error() {
         // Method: by hand at 4 %: 1 % and 1.3 % for the two that stand, 2 % for the
         // third, which fails, and 2 % for the last, which would stand at 4 %.
-        let found = holm(&[0.03, 0.001, 0.029, 0.002], ErrorBudget::whole(0.04));
-        for (found, expected) in found.iter().zip([0.02, 0.01, 0.02, 0.04 / 3.0]) {
-            assert!((found.error - expected).abs() < 1e-12, "{found:?}");
+        let adjusteds = holm(&[0.03, 0.001, 0.029, 0.002], ErrorBudget::whole(0.04));
+        for (adjusted, expected) in adjusteds.iter().zip([0.02, 0.01, 0.02, 0.04 / 3.0]) {
+            assert!((adjusted.error - expected).abs() < 1e-12, "{adjusted:?}");
         }
     }
 
@@ -135,11 +135,11 @@ mod tests {
             error: 0.06,
             handed_on: 0.5,
         };
-        let found = holm(&[0.001, 0.002, 0.05], budget);
-        for (found, expected) in found.iter().zip([0.02, 0.025, 0.04]) {
-            assert!((found.error - expected).abs() < 1e-12, "{found:?}");
+        let adjusteds = holm(&[0.001, 0.002, 0.05], budget);
+        for (adjusted, expected) in adjusteds.iter().zip([0.02, 0.025, 0.04]) {
+            assert!((adjusted.error - expected).abs() < 1e-12, "{adjusted:?}");
         }
-        assert!((found[2].p_value - 0.05 * 0.06 / 0.04).abs() < 1e-12);
+        assert!((adjusteds[2].p_value - 0.05 * 0.06 / 0.04).abs() < 1e-12);
         let behind = |standing| budget.behind(standing, 3);
         assert!((behind(2) - 0.02).abs() < 1e-12);
         assert_eq!((behind(0), behind(3)), (0.0, 0.06));
@@ -166,9 +166,9 @@ mod tests {
             for (p, q) in p_values.iter().zip(&adjusted) {
                 prop_assert!(q >= p && *q <= (p * p_values.len() as f64).min(1.0) + 1e-12);
             }
-            for (one, p) in p_values.iter().enumerate() {
+            for (number, p) in p_values.iter().enumerate() {
                 for (other, q) in p_values.iter().enumerate() {
-                    prop_assert!(p > q || adjusted[one] <= adjusted[other]);
+                    prop_assert!(p > q || adjusted[number] <= adjusted[other]);
                 }
             }
         }
@@ -178,8 +178,8 @@ mod tests {
             p_values in prop::collection::vec(0.0_f64..=0.2, 1..12)
         ) {
             // Method: both ways to decide, for small values, of which some stand.
-            for (p, one) in p_values.iter().zip(holm(&p_values, ErrorBudget::whole(0.1))) {
-                prop_assert_eq!(one.p_value < 0.1, *p < one.error);
+            for (p, adjusted) in p_values.iter().zip(holm(&p_values, ErrorBudget::whole(0.1))) {
+                prop_assert_eq!(adjusted.p_value < 0.1, *p < adjusted.error);
             }
         }
     }

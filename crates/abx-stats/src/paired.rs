@@ -109,10 +109,12 @@ impl PairedMean {
     /// "Few blocks of many subjects".
     #[must_use]
     pub fn with(self, prior: SpreadPrior) -> PairedMean {
-        let own = (self.blocks - 1) as f64;
-        let shared = prior.degrees * prior.variance + own * self.spread.powi(2);
+        let own_value = (self.blocks - 1) as f64;
+        let shared = prior.degrees * prior.variance + own_value * self.spread.powi(2);
         PairedMean {
-            spread: self.spread.max((shared / (prior.degrees + own)).sqrt()),
+            spread: self
+                .spread
+                .max((shared / (prior.degrees + own_value)).sqrt()),
             lent: prior.degrees,
             ..self
         }
@@ -219,13 +221,13 @@ mod tests {
         // Method: by hand for three blocks with a variance of 1e-4 and 2 degrees of
         // freedom, and 6 more: with 5e-4 they make 4e-4, with 0 the own one stays. t of 8
         // degrees of freedom at 95 % is 2.306004 in printed tables.
-        let own = PairedMean::of(&[0.01, 0.02, 0.03]).unwrap();
+        let paired_mean = PairedMean::of(&[0.01, 0.02, 0.03]).unwrap();
         for (variance, spread) in [(5e-4, 0.02), (0.0, 0.01)] {
             let prior = SpreadPrior {
                 variance,
                 degrees: 6.0,
             };
-            let both = own.with(prior);
+            let both = paired_mean.with(prior);
             assert!((both.spread() - spread).abs() < 1e-12, "{both:?}");
             let half_width = 2.306004 * spread / 3.0_f64.sqrt();
             assert!((both.half_width(Confidence::PRINTED) - half_width).abs() < 1e-7);

@@ -27,27 +27,35 @@ impl SpreadPrior {
     /// those of one (Satterthwaite 1946), and prior and own together get no more.
     /// Source: Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004).
     #[must_use]
-    pub fn of(all: &[&[f64]]) -> Option<SpreadPrior> {
-        let blocks = all.first()?.len();
-        if all.len() < 2 || blocks < 2 || all.iter().any(|one| one.len() != blocks) {
+    pub fn of(values: &[&[f64]]) -> Option<SpreadPrior> {
+        let blocks = values.first()?.len();
+        if values.len() < 2 || blocks < 2 || values.iter().any(|values| values.len() != blocks) {
             return None;
         }
-        let own = (blocks - 1) as f64;
-        let rests: Vec<Vec<f64>> = all.iter().map(|one| rests(one)).collect();
-        let covariance = |one: &[f64], other: &[f64]| {
-            one.iter().zip(other).map(|(a, b)| a * b).sum::<f64>() / own
+        let own_value = (blocks - 1) as f64;
+        let rests: Vec<Vec<f64>> = values.iter().map(|values| rests(values)).collect();
+        let covariance = |this_values: &[f64], other: &[f64]| {
+            this_values
+                .iter()
+                .zip(other)
+                .map(|(a, b)| a * b)
+                .sum::<f64>()
+                / own_value
         };
-        let variances: Vec<f64> = rests.iter().map(|one| covariance(one, one)).collect();
-        if !variances.iter().all(|one| one.is_normal()) {
+        let variances: Vec<f64> = rests
+            .iter()
+            .map(|values| covariance(values, values))
+            .collect();
+        if !variances.iter().all(|variance| variance.is_normal()) {
             return None;
         }
         let logs: Vec<f64> = variances
             .iter()
-            .map(|one| one.ln() - log_bias(own))
+            .map(|variance| variance.ln() - log_bias(own_value))
             .collect();
         let moments = Moments::of(&logs);
         // What the logarithms scatter beyond what so few blocks make of equal spreads.
-        let differ = moments.squares / (all.len() - 1) as f64 - trigamma(own / 2.0);
+        let differ = moments.squares / (values.len() - 1) as f64 - trigamma(own_value / 2.0);
         let alike = if differ > 0.0 {
             2.0 * trigamma_inverse(differ)
         } else {
@@ -55,11 +63,11 @@ impl SpreadPrior {
         };
         let squares: f64 = rests
             .iter()
-            .flat_map(|one| rests.iter().map(move |other| covariance(one, other)))
+            .flat_map(|values| rests.iter().map(move |other| covariance(values, other)))
             .map(|covariance| covariance * covariance)
             .sum();
-        let known = own * variances.iter().sum::<f64>().powi(2) / squares;
-        let degrees = alike.min(known - own);
+        let known = own_value * variances.iter().sum::<f64>().powi(2) / squares;
+        let degrees = alike.min(known - own_value);
         let bias = if alike.is_finite() {
             log_bias(alike)
         } else {
@@ -75,7 +83,7 @@ impl SpreadPrior {
 /// What is left of each block without their mean.
 fn rests(log_ratios: &[f64]) -> Vec<f64> {
     let mean = Moments::of(log_ratios).mean;
-    log_ratios.iter().map(|one| one - mean).collect()
+    log_ratios.iter().map(|ratio| ratio - mean).collect()
 }
 
 /// The mean of ln(χ² ÷ degrees).
@@ -131,15 +139,15 @@ mod tests {
         // Method: four comparisons whose blocks are orthogonal and equally far apart: each
         // has 7 degrees of freedom, so the other three tell 21 more of the variance they have.
         let rows = [0b0101_0101_u8, 0b0011_0011, 0b0000_1111, 0b0110_0110];
-        let all = rows.map(|row| -> Vec<f64> {
+        let values = rows.map(|row| -> Vec<f64> {
             (0..8)
                 .map(|bit| if row >> bit & 1 == 1 { 0.07 } else { -0.07 })
                 .collect()
         });
-        let prior = SpreadPrior::of(&all.each_ref().map(Vec::as_slice)).unwrap();
+        let prior = SpreadPrior::of(&values.each_ref().map(Vec::as_slice)).unwrap();
         assert!((prior.degrees - 21.0).abs() < 1e-9, "{prior:?}");
-        let own = 0.07_f64.powi(2) * 8.0 / 7.0;
-        let unbiased = own / log_bias(7.0).exp();
+        let own_value = 0.07_f64.powi(2) * 8.0 / 7.0;
+        let unbiased = own_value / log_bias(7.0).exp();
         assert!((prior.variance / unbiased - 1.0).abs() < 1e-9, "{prior:?}");
     }
 
@@ -147,12 +155,12 @@ mod tests {
     fn comparisons_that_are_all_noise_of_the_baseline_tell_nothing_more() {
         // Method: the same blocks four times over; then one alone, one without a spread
         // among others, and blocks that are not the same in number.
-        let one = [0.01, -0.03, 0.02, 0.05, 0.0, -0.01];
-        let prior = SpreadPrior::of(&[&one[..]; 4]);
+        let values = [0.01, -0.03, 0.02, 0.05, 0.0, -0.01];
+        let prior = SpreadPrior::of(&[&values[..]; 4]);
         assert!(prior.is_none_or(|prior| prior.degrees < 1e-9), "{prior:?}");
-        assert_eq!(SpreadPrior::of(&[&one]), None);
-        assert_eq!(SpreadPrior::of(&[&one, &[0.0; 6]]), None);
-        assert_eq!(SpreadPrior::of(&[&one, &one[..5]]), None);
+        assert_eq!(SpreadPrior::of(&[&values]), None);
+        assert_eq!(SpreadPrior::of(&[&values, &[0.0; 6]]), None);
+        assert_eq!(SpreadPrior::of(&[&values, &values[..5]]), None);
     }
 
     #[test]
@@ -163,9 +171,9 @@ mod tests {
             assert_eq!(SpreadPrior::of(&[blocks, blocks]), None);
         }
         assert_eq!(SpreadPrior::of(&[]), None);
-        let [one, other] = [[0.01, -0.01, 0.01, -0.01], [0.01, 0.01, -0.01, -0.01]];
-        assert!(SpreadPrior::of(&[&one, &other]).is_some());
-        assert_eq!(SpreadPrior::of(&[&one, &other, &[0.0; 4]]), None);
+        let [values, other] = [[0.01, -0.01, 0.01, -0.01], [0.01, 0.01, -0.01, -0.01]];
+        assert!(SpreadPrior::of(&[&values, &other]).is_some());
+        assert_eq!(SpreadPrior::of(&[&values, &other, &[0.0; 4]]), None);
     }
 
     #[test]
@@ -193,13 +201,13 @@ mod tests {
                 .collect()
         };
         let wide = 0.01 * (apart / 2.0).exp();
-        let all = [
+        let values = [
             row(0x55, 0.01),
             row(0x33, wide),
             row(0x0f, 0.01),
             row(0x66, wide),
         ];
-        let prior = SpreadPrior::of(&all.each_ref().map(Vec::as_slice)).unwrap();
+        let prior = SpreadPrior::of(&values.each_ref().map(Vec::as_slice)).unwrap();
         assert!((prior.degrees - 4.0).abs() < 1e-6, "{prior:?}");
         let mean = (0.01_f64.powi(2) * 8.0 / 7.0).ln() + apart / 2.0;
         let of_seven = 1.103_156_6 - 3.5_f64.ln();
@@ -216,13 +224,13 @@ mod tests {
                 .map(|bit| if bits >> bit & 1 == 1 { apart } else { -apart })
                 .collect()
         };
-        let all = [
+        let values = [
             row(0x55, 0.01),
             row(0x33, 0.01),
             row(0x0f, 0.01),
             row(0x66, 0.1),
         ];
-        let prior = SpreadPrior::of(&all.each_ref().map(Vec::as_slice)).unwrap();
+        let prior = SpreadPrior::of(&values.each_ref().map(Vec::as_slice)).unwrap();
         assert!(prior.degrees < 2.0, "{prior:?}");
     }
 }

@@ -51,12 +51,12 @@ pub fn detectable_among(spread: f64, blocks: usize, together: usize) -> Option<f
 pub fn blocks_to_end(spread: f64, margin: Margin, together: usize, most: usize) -> usize {
     let error = (1.0 - Confidence::COMPUTED.share()) / together.max(1) as f64;
     let confidence = Confidence::new(1.0 - error).unwrap_or(Confidence::CERTAIN);
-    let found = fewest(BLOCKS_FOR_VERDICT..most.saturating_add(1), |blocks| {
+    let count = fewest(BLOCKS_FOR_VERDICT..most.saturating_add(1), |blocks| {
         let degrees = (blocks - 1).min(DEGREES_MOST);
         let half_width = t_quantile(confidence, degrees) * spread / (blocks as f64).sqrt();
         half_width <= wanted_half_width(margin)
     });
-    found.unwrap_or(most)
+    count.unwrap_or(most)
 }
 
 impl PairedMean {
@@ -75,7 +75,8 @@ impl PairedMean {
     #[must_use]
     pub fn blocks_to_detect(&self, share: f64, most: usize) -> Option<usize> {
         fewest(2..most + 1, |blocks| {
-            self.detectable(blocks).is_some_and(|found| found <= share)
+            self.detectable(blocks)
+                .is_some_and(|result| result <= share)
         })
     }
 
@@ -88,7 +89,8 @@ impl PairedMean {
         let distance = self.mean().abs();
         fewest(2..most.saturating_add(1), |blocks| {
             let degrees = self.degrees(blocks).min(DEGREES_MOST as f64);
-            let both = [confidence, for_power].map(|one| t_quantile_between(one, degrees));
+            let both =
+                [confidence, for_power].map(|confidence| t_quantile_between(confidence, degrees));
             both.iter().sum::<f64>() * self.spread() / (blocks as f64).sqrt() <= distance
         })
     }
@@ -125,8 +127,8 @@ mod tests {
         // interval at 97 % and 0.8834 for the power, from the common tables.
         let paired = PairedMean::of(&[0.01, 0.02, 0.03]).unwrap();
         let by_hand = ((2.5738 + 0.8834) * 0.01 / 10.0_f64.sqrt()).exp_m1();
-        let found = paired.detectable(10).unwrap();
-        assert!((found / by_hand - 1.0).abs() < 1e-3, "{found} {by_hand}");
+        let result = paired.detectable(10).unwrap();
+        assert!((result / by_hand - 1.0).abs() < 1e-3, "{result} {by_hand}");
     }
 
     #[test]
@@ -163,8 +165,8 @@ mod tests {
         // Method: the half-width of the interval itself, and the spread.
         let paired = PairedMean::of(&[0.04, -0.02, 0.01, 0.03]).unwrap();
         let half_width = paired.interval(Confidence::COMPUTED).half_width();
-        let [one, other] = [detectable(half_width, 4), paired.detectable(4)].map(Option::unwrap);
-        assert!((one - other).abs() < 1e-12, "{one} {other}");
+        let [value, other] = [detectable(half_width, 4), paired.detectable(4)].map(Option::unwrap);
+        assert!((value - other).abs() < 1e-12, "{value} {other}");
     }
 
     #[test]

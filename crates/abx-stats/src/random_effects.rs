@@ -39,9 +39,9 @@ impl RandomEffects {
     /// give, the prediction with k − 2. Source: docs/statistics.md, "Several records".
     #[must_use]
     pub fn of(studies: &[StudyEstimate], confidence: Confidence) -> Option<RandomEffects> {
-        let is_sound = |one: &StudyEstimate| {
-            let variance = one.error * one.error;
-            one.center.is_finite() && one.error > 0.0 && variance.is_normal()
+        let is_sound = |study_estimate: &StudyEstimate| {
+            let variance = study_estimate.error * study_estimate.error;
+            study_estimate.center.is_finite() && study_estimate.error > 0.0 && variance.is_normal()
         };
         if studies.len() < STUDIES_MIN || !studies.iter().all(is_sound) {
             return None;
@@ -77,11 +77,18 @@ struct Weighted {
 
 impl Weighted {
     fn of(studies: &[StudyEstimate], between: f64) -> Weighted {
-        let weight = |one: &StudyEstimate| 1.0 / (one.error * one.error + between);
+        let weight = |study_estimate: &StudyEstimate| {
+            1.0 / (study_estimate.error * study_estimate.error + between)
+        };
         let weights: f64 = studies.iter().map(weight).sum();
-        let sum: f64 = studies.iter().map(|one| weight(one) * one.center).sum();
+        let sum: f64 = studies
+            .iter()
+            .map(|study_estimate| weight(study_estimate) * study_estimate.center)
+            .sum();
         let mean = sum / weights;
-        let square = |one: &StudyEstimate| weight(one) * (one.center - mean).powi(2);
+        let square = |study_estimate: &StudyEstimate| {
+            weight(study_estimate) * (study_estimate.center - mean).powi(2)
+        };
         Weighted {
             weights,
             mean,
@@ -99,7 +106,7 @@ fn between(studies: &[StudyEstimate]) -> f64 {
         return 0.0;
     }
     // With this much, no weight times its square can be above one.
-    let centers = || studies.iter().map(|one| one.center);
+    let centers = || studies.iter().map(|study_estimate| study_estimate.center);
     let range = centers().fold(f64::MIN, f64::max) - centers().fold(f64::MAX, f64::min);
     let (mut low, mut high) = (0.0, studies.len() as f64 * range * range);
     for _ in 0..HALVINGS {
@@ -127,8 +134,8 @@ mod tests {
             center: *center,
             error: *error,
         });
-        let all: Vec<StudyEstimate> = each.collect();
-        RandomEffects::of(&all, Confidence::PRINTED).expect("sound studies")
+        let study_estimates: Vec<StudyEstimate> = each.collect();
+        RandomEffects::of(&study_estimates, Confidence::PRINTED).expect("sound studies")
     }
 
     /// The thirteen trials of the BCG vaccine: ill and well with it, ill and well without.
@@ -153,16 +160,28 @@ mod tests {
         // Method: Colditz and others (1994) as risk ratios; the variance between trials by
         // Paule and Mandel is 0.318 in textbooks and packages, and the mean 0.49.
         let trials = VACCINE.map(|[ill, well, other_ill, other_well]| {
-            let (all, other_all) = (ill + well, other_ill + other_well);
-            let variance = 1.0 / ill - 1.0 / all + 1.0 / other_ill - 1.0 / other_all;
-            ((ill / all / (other_ill / other_all)).ln(), variance.sqrt())
+            let (total, other_all) = (ill + well, other_ill + other_well);
+            let variance = 1.0 / ill - 1.0 / total + 1.0 / other_ill - 1.0 / other_all;
+            (
+                (ill / total / (other_ill / other_all)).ln(),
+                variance.sqrt(),
+            )
         });
-        let found = pooled(&trials);
-        assert!((found.between.powi(2) - 0.3181).abs() < 1e-4, "{found:?}");
-        assert!((found.mean.center + 0.7150).abs() < 1e-4, "{found:?}");
+        let random_effects = pooled(&trials);
+        assert!(
+            (random_effects.between.powi(2) - 0.3181).abs() < 1e-4,
+            "{random_effects:?}"
+        );
+        assert!(
+            (random_effects.mean.center + 0.7150).abs() < 1e-4,
+            "{random_effects:?}"
+        );
         // 2.1788 · 0.18089 on 12, and 2.2010 · √(0.31807 + 0.18089²) on 11 degrees.
-        assert!((found.mean.half_width() - 0.3941).abs() < 1e-4, "{found:?}");
-        let next = found.prediction.expect("of thirteen");
+        assert!(
+            (random_effects.mean.half_width() - 0.3941).abs() < 1e-4,
+            "{random_effects:?}"
+        );
+        let next = random_effects.prediction.expect("of thirteen");
         assert!((next.half_width() - 1.3036).abs() < 1e-3, "{next:?}");
     }
 
@@ -170,21 +189,24 @@ mod tests {
     fn what_agrees_is_averaged_and_never_surer_than_its_parts() {
         // Method: three equal estimates by hand: the error is 0.01 / √3 on 2 degrees
         // (4.3027), where the weighted squares alone would say zero; 12.7062 on 1.
-        let found = pooled(&[(0.1, 0.01); 3]);
-        assert!(found.between < 1e-12);
+        let random_effects = pooled(&[(0.1, 0.01); 3]);
+        assert!(random_effects.between < 1e-12);
         let error = 0.01 / 3.0_f64.sqrt();
-        assert!((found.mean.half_width() - 4.302_653 * error).abs() < 1e-7);
-        let next = found.prediction.expect("of three");
+        assert!((random_effects.mean.half_width() - 4.302_653 * error).abs() < 1e-7);
+        let next = random_effects.prediction.expect("of three");
         assert!((next.half_width() - 12.706_205 * error).abs() < 1e-7);
         assert_eq!(pooled(&[(0.1, 0.01), (0.2, 0.01)]).prediction, None);
-        let one = [StudyEstimate {
+        let study_estimates = [StudyEstimate {
             center: 0.1,
             error: 0.01,
         }];
-        assert_eq!(RandomEffects::of(&one, Confidence::PRINTED), None);
+        assert_eq!(
+            RandomEffects::of(&study_estimates, Confidence::PRINTED),
+            None
+        );
         // The last two are sound themselves, but their squares are not.
         for error in [0.0, -0.01, f64::INFINITY, f64::NAN, 1e-200, 1e200] {
-            let bad = [one[0], StudyEstimate { center: 0.1, error }];
+            let bad = [study_estimates[0], StudyEstimate { center: 0.1, error }];
             assert_eq!(RandomEffects::of(&bad, Confidence::PRINTED), None);
         }
     }
@@ -195,12 +217,12 @@ mod tests {
         // degrees: no variance between them, and an error of 0.01 / √5 on 4 degrees (2.7764).
         let apart = 0.01 * 0.75_f64.sqrt();
         let centers = [0.1 - apart, 0.1 + apart, 0.1, 0.1 + apart, 0.1 - apart];
-        let found = pooled(&centers.map(|center| (center, 0.01)));
-        assert_eq!(found.between, 0.0);
+        let random_effects = pooled(&centers.map(|center| (center, 0.01)));
+        assert_eq!(random_effects.between, 0.0);
         let expected = 2.776_445 * 0.01 / 5.0_f64.sqrt();
         assert!(
-            (found.mean.half_width() - expected).abs() < 1e-7,
-            "{found:?}"
+            (random_effects.mean.half_width() - expected).abs() < 1e-7,
+            "{random_effects:?}"
         );
     }
 
@@ -212,16 +234,16 @@ mod tests {
         ) {
             // Method: between the smallest and the largest; all shifted by as much; their
             // order and sign have no say; a further one is never surer than the mean.
-            let found = pooled(&studies);
-            let centers = || studies.iter().map(|one| one.0);
-            prop_assert!(found.mean.center <= centers().fold(f64::MIN, f64::max) + 1e-9);
-            prop_assert!(found.mean.center >= centers().fold(f64::MAX, f64::min) - 1e-9);
-            let moved: Vec<_> = studies.iter().rev().map(|one| (one.0 + shift, one.1)).collect();
+            let random_effects = pooled(&studies);
+            let centers = || studies.iter().map(|study| study.0);
+            prop_assert!(random_effects.mean.center <= centers().fold(f64::MIN, f64::max) + 1e-9);
+            prop_assert!(random_effects.mean.center >= centers().fold(f64::MAX, f64::min) - 1e-9);
+            let moved: Vec<_> = studies.iter().rev().map(|study| (study.0 + shift, study.1)).collect();
             let moved = pooled(&moved);
-            prop_assert!((moved.mean.center - found.mean.center - shift).abs() < 1e-7);
-            prop_assert!((moved.between - found.between).abs() < 1e-6);
-            if let Some(next) = found.prediction {
-                prop_assert!(next.half_width() > found.mean.half_width());
+            prop_assert!((moved.mean.center - random_effects.mean.center - shift).abs() < 1e-7);
+            prop_assert!((moved.between - random_effects.between).abs() < 1e-6);
+            if let Some(next) = random_effects.prediction {
+                prop_assert!(next.half_width() > random_effects.mean.half_width());
             }
         }
     }

@@ -55,16 +55,16 @@ impl Shifts {
     #[must_use]
     pub fn interval(&self, confidence: Confidence) -> RankInterval {
         let (outside, coverage) = self.cut((1.0 - confidence.share()) / 2.0);
-        let all = &self.differences;
-        let last = all.len() - 1;
-        let center = f64::midpoint(all[last / 2], all[last.div_ceil(2)]);
+        let values = &self.differences;
+        let last = values.len() - 1;
+        let center = f64::midpoint(values[last / 2], values[last.div_ceil(2)]);
         let quantile = Normal::standard().inverse_cdf(0.5 + confidence.share() / 2.0);
         let reach = |end: f64| (end - center).hypot(quantile * self.between);
         RankInterval {
             interval: LogInterval {
                 center,
-                low: center - reach(all[outside]),
-                high: center + reach(all[last - outside]),
+                low: center - reach(values[outside]),
+                high: center + reach(values[last - outside]),
             },
             coverage,
         }
@@ -116,10 +116,10 @@ fn probabilities(now: usize, then: usize) -> Vec<f64> {
     };
     // Of one side no blocks, of the other 0 to `then`.
     let mut row: Vec<Vec<f64>> = (0..=then).map(|_| start()).collect();
-    for one in 1..=now {
+    for number in 1..=now {
         let mut next = vec![start()];
         for other in 1..=then {
-            let share = one as f64 / (one + other) as f64;
+            let share = number as f64 / (number + other) as f64;
             let without = &next[other - 1];
             let fewer = &row[other];
             let chance = (0..=pairs).map(|count| {
@@ -160,8 +160,8 @@ mod tests {
     fn the_approximation_is_the_same_within_one() {
         // Method: fifty blocks on each side, the most that are counted out, both ways.
         let blocks: Vec<f64> = (0..50).map(f64::from).collect();
-        let found = shifts(&blocks, &blocks, 0.0);
-        let (exact, approximate) = (found.cut(0.015), found.approximate_cut(0.015));
+        let found_shifts = shifts(&blocks, &blocks, 0.0);
+        let (exact, approximate) = (found_shifts.cut(0.015), found_shifts.approximate_cut(0.015));
         assert!(exact.0.abs_diff(approximate.0) <= 1);
         assert_ne!(exact, approximate);
     }
@@ -173,11 +173,11 @@ mod tests {
         // a pair above 1173 is missed by 2.5 % on each side. No more can be left out than all
         // for next to no confidence, nor less than none.
         let [now, then] = [60, 50].map(|count| (0..count).map(f64::from).collect::<Vec<_>>());
-        let found = shifts(&now, &then, 0.0);
-        let (outside, coverage) = found.cut(0.025);
+        let found_shifts = shifts(&now, &then, 0.0);
+        let (outside, coverage) = found_shifts.cut(0.025);
         assert_eq!(outside, 1_173);
         assert!((coverage - 0.950_002).abs() < 1e-6, "{coverage}");
-        assert_eq!(found.cut(1e-300).0, 0);
+        assert_eq!(found_shifts.cut(1e-300).0, 0);
     }
 
     #[test]
@@ -197,17 +197,17 @@ mod tests {
         // as many on each side as the cut says, and the median is between the middle two.
         let now = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
         let then = [0.0, 0.1, 0.21, 0.33, 0.46, 0.6];
-        let found = shifts(&now, &then, 0.0);
-        let mut all: Vec<f64> = Vec::new();
+        let found_shifts = shifts(&now, &then, 0.0);
+        let mut values: Vec<f64> = Vec::new();
         now.iter()
-            .for_each(|one| all.extend(then.iter().map(|other| one - other)));
-        all.sort_by(f64::total_cmp);
-        let outside = found.cut(0.015).0;
+            .for_each(|value| values.extend(then.iter().map(|other| value - other)));
+        values.sort_by(f64::total_cmp);
+        let outside = found_shifts.cut(0.015).0;
         assert!(outside > 0);
-        let interval = found.interval(Confidence::COMPUTED).interval;
-        assert!((interval.center - (all[17] + all[18]) / 2.0).abs() < 1e-12);
-        assert!((interval.low - all[outside]).abs() < 1e-12);
-        assert!((interval.high - all[35 - outside]).abs() < 1e-12);
+        let interval = found_shifts.interval(Confidence::COMPUTED).interval;
+        assert!((interval.center - (values[17] + values[18]) / 2.0).abs() < 1e-12);
+        assert!((interval.low - values[outside]).abs() < 1e-12);
+        assert!((interval.high - values[35 - outside]).abs() < 1e-12);
     }
 
     #[test]
@@ -215,8 +215,8 @@ mod tests {
         // Method: six blocks 0.2 apart from seven without spread, one of them wild; few
         // blocks have no opinion; what changed between is in the interval.
         let now = [0.3, 0.3, 0.3, 0.3, 0.3, -5.0];
-        let found = shifts(&now, &[0.1; 7], 0.0).interval(Confidence::COMPUTED);
-        assert!((found.interval.center - 0.2).abs() < 1e-12);
+        let rank_interval = shifts(&now, &[0.1; 7], 0.0).interval(Confidence::COMPUTED);
+        assert!((rank_interval.interval.center - 0.2).abs() < 1e-12);
         let equal = shifts(&[0.3; 6], &[0.1; 7], 0.01).interval(Confidence::COMPUTED);
         assert!((equal.interval.half_width() - 0.0217).abs() < 1e-5);
         let few = TwoSamples {

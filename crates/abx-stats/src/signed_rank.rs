@@ -148,7 +148,7 @@ mod tests {
 
     fn signed_rank(blocks: &[f64]) -> Result<Option<RankInterval>, StatsError> {
         let averages = WalshAverages::of(blocks)?;
-        Ok(averages.map(|one| one.interval(Confidence::PRINTED)))
+        Ok(averages.map(|walsh_averages| walsh_averages.interval(Confidence::PRINTED)))
     }
 
     #[test]
@@ -215,8 +215,11 @@ mod tests {
     #[test]
     fn a_cut_that_misses_just_as_much_as_may_be_is_taken() {
         // Method: two of the 64 ways to give six blocks signs, exactly: the rank sums 0 and 1.
-        let found = cut(6, 2.0 / 64.0);
-        assert_eq!((found.outside, found.coverage), (1, 1.0 - 4.0 / 64.0));
+        let found_cut = cut(6, 2.0 / 64.0);
+        assert_eq!(
+            (found_cut.outside, found_cut.coverage),
+            (1, 1.0 - 4.0 / 64.0)
+        );
     }
 
     #[test]
@@ -224,9 +227,9 @@ mod tests {
         // Method: sixty blocks: the rank sum has the mean 60 · 61 ÷ 4 = 915 and the spread
         // √(60 · 61 · 121 ÷ 24) = 135.84; 915 − 1.95996 · 135.84 − 0.5 = 648.3, and half a
         // rank above 648 lies 1.9619 spreads below the mean.
-        let found = cut(60, 0.025);
-        assert_eq!(found.outside, 648);
-        assert!((found.coverage - 0.950_222).abs() < 1e-6);
+        let found_cut = cut(60, 0.025);
+        assert_eq!(found_cut.outside, 648);
+        assert!((found_cut.coverage - 0.950_222).abs() < 1e-6);
     }
 
     #[test]

@@ -208,9 +208,9 @@ mod tests {
             (certain, Decision::Continue, Decision::Continue),
             (Decision::Continue, Decision::Continue, Decision::Continue),
         ];
-        for (one, other, both) in table {
-            assert_eq!(one.and(other), both, "{one:?} {other:?}");
-            assert_eq!(other.and(one), both, "{other:?} {one:?}");
+        for (decision, other, both) in table {
+            assert_eq!(decision.and(other), both, "{decision:?} {other:?}");
+            assert_eq!(other.and(decision), both, "{other:?} {decision:?}");
         }
     }
 

@@ -133,9 +133,9 @@ mod tests {
             (0.999, 60, 3.46020),
         ];
         for (share, degrees, printed) in table {
-            let found = t_quantile(Confidence(share), degrees);
-            let error = (found / printed - 1.0).abs();
-            assert!(error < 1e-4, "{share} {degrees}: {found} for {printed}");
+            let result = t_quantile(Confidence(share), degrees);
+            let error = (result / printed - 1.0).abs();
+            assert!(error < 1e-4, "{share} {degrees}: {result} for {printed}");
         }
     }
 

@@ -199,13 +199,13 @@ mod tests {
         assert_eq!(point.half_width(Confidence::COMPUTED), 0.0);
         // Nothing says whose the degrees are: those of the side with fewer.
         assert_eq!(point.degrees(), 5.0);
-        let one = Welch::of(TwoSamples {
+        let result = Welch::of(TwoSamples {
             now: &[0.2; 6],
             then: &[0.1, 0.2, 0.3],
             between: 0.0,
         });
         // All of the error is of the side of three blocks.
-        assert!((one.unwrap().degrees() - 2.0).abs() < 1e-9);
+        assert!((result.unwrap().degrees() - 2.0).abs() < 1e-9);
     }
 
     #[test]

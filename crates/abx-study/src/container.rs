@@ -68,10 +68,10 @@ impl ContainerEngine {
     pub fn find(path: &OsStr, named: Option<&str>) -> Result<ContainerEngine, NoEngine> {
         let named = named.filter(|name| !name.is_empty());
         let sought = named.map_or(ENGINES.to_vec(), |name| vec![name]);
-        let mut found = sought
+        let mut result = sought
             .iter()
             .filter_map(|name| program::find(name, path, Path::new("/")));
-        match found.next() {
+        match result.next() {
             Some(program) => Ok(ContainerEngine { program }),
             None => Err(NoEngine {
                 sought: sought.join(" or "),

@@ -71,7 +71,7 @@ pub fn bearer(token: &str) -> Result<Header, CredentialError> {
 /// # Errors
 /// [`CredentialError::Cookie`], [`CredentialError::Control`].
 pub fn cookies<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Header, CredentialError> {
-    let mut all = Vec::new();
+    let mut all_texts = Vec::new();
     for text in texts {
         if text.chars().any(char::is_control) {
             return Err(CredentialError::Control);
@@ -79,15 +79,15 @@ pub fn cookies<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Header, C
         let pairs = text.split(';').map(str::trim);
         for pair in pairs.filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
-                Some((name, _)) if !name.is_empty() => all.push(pair),
+                Some((name, _)) if !name.is_empty() => all_texts.push(pair),
                 _ => return Err(CredentialError::Cookie),
             }
         }
     }
-    if all.is_empty() {
+    if all_texts.is_empty() {
         Err(CredentialError::Cookie)
     } else {
-        Ok(("Cookie".to_owned(), all.join("; ")))
+        Ok(("Cookie".to_owned(), all_texts.join("; ")))
     }
 }
 

@@ -287,9 +287,9 @@ mod tests {
             (&["a={seq}", "f=<braces"], 1),
             (&["f=@braces", "g=@d/a.PNG"], 0),
         ] {
-            let (body, found) = after(words, false);
+            let (body, found_count) = after(words, false);
             assert!(body.contains("\r\n{seq} {n} {{uuid}} {x}\r\n"), "{body}");
-            assert_eq!(found, count, "{words:?}");
+            assert_eq!(found_count, count, "{words:?}");
         }
         let form = Form::of(["f=@braces"], read, true).unwrap();
         let request = RequestSpec {
@@ -335,13 +335,15 @@ mod tests {
     #[test]
     fn what_is_no_form_says_what_is_wrong() {
         // Method: one wrong field for each error; a value is not repeated.
-        let said = |word: &str| Form::of([word], read, false).unwrap_err().to_string();
+        let message = |word: &str| Form::of([word], read, false).unwrap_err().to_string();
         for word in ["hunter2", "=hunter2"] {
-            let said = said(word);
-            assert!(said.contains("NAME=VALUE") && !said.contains("hunter2"));
+            let reported_message = message(word);
+            assert!(
+                reported_message.contains("NAME=VALUE") && !reported_message.contains("hunter2")
+            );
         }
-        assert!(said("a=@gone").contains("`gone` of the field `a`"));
-        assert!(said("a=1;type=html").contains("not one such as text/html"));
-        assert!(said("a=1;type=a/b\r\nX: y").contains("not one such as text/html"));
+        assert!(message("a=@gone").contains("`gone` of the field `a`"));
+        assert!(message("a=1;type=html").contains("not one such as text/html"));
+        assert!(message("a=1;type=a/b\r\nX: y").contains("not one such as text/html"));
     }
 }

@@ -30,13 +30,13 @@ pub fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     };
     let zone = zone.strip_prefix(&ZONE[1..]).unwrap_or(zone);
     let scope = interface(zone)?;
-    let mut found = names::look_up(address, port)?;
-    for address in &mut found {
+    let mut socket_addrs = names::look_up(address, port)?;
+    for address in &mut socket_addrs {
         if let SocketAddr::V6(address) = address {
             address.set_scope_id(scope);
         }
     }
-    Ok(found)
+    Ok(socket_addrs)
 }
 
 /// The number of a network interface, by its name or as a number.
@@ -62,7 +62,7 @@ pub(crate) fn with_brackets(authority: &str) -> Option<String> {
     let is_six = |text: &str| {
         text.split('%')
             .next()
-            .is_some_and(|one| one.parse::<Ipv6Addr>().is_ok())
+            .is_some_and(|text| text.parse::<Ipv6Addr>().is_ok())
     };
     let (host, port) = authority.rsplit_once(':')?;
     if is_six(host) && port.parse::<u16>().is_ok() {
@@ -93,9 +93,9 @@ mod tests {
     fn a_zone_is_an_interface_of_this_machine() {
         // Method: the loopback interface by name and by number, and what is none.
         for host in ["::1%25lo", "::1%lo", "::1%1", "::1%251"] {
-            let found = look_up(host, 81).unwrap();
-            let SocketAddr::V6(address) = found[0] else {
-                panic!("{found:?}");
+            let socket_addrs = look_up(host, 81).unwrap();
+            let SocketAddr::V6(address) = socket_addrs[0] else {
+                panic!("{socket_addrs:?}");
             };
             assert_eq!(
                 (address.ip(), address.port()),

@@ -136,15 +136,18 @@ impl Launch {
     /// Its argument list as records have it: an image is the first word.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
-        let image = self.image.iter().map(|one| format!("{IMAGE}{}", one.name));
+        let image = self
+            .image
+            .iter()
+            .map(|container_image| format!("{IMAGE}{}", container_image.name));
         image.chain(self.command.iter().cloned()).collect()
     }
 
     /// The folder that it starts in, which `{study}` names.
     #[must_use]
     pub fn start_folder(&self) -> PathBuf {
-        let own = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-        self.folder.clone().unwrap_or_else(own)
+        let mine = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        self.folder.clone().unwrap_or_else(mine)
     }
 
     /// The program, where it is not there: of a container the one that runs it. One that is yet to be made in the
@@ -155,15 +158,15 @@ impl Launch {
             return ContainerEngine::here().err().map(|none| none.sought);
         }
         // Only a path that has these in it changes with them.
-        let one = self.fill(0, Path::new("/"), &[]).command.into_iter().next();
+        let text = self.fill(0, Path::new("/"), &[]).command.into_iter().next();
         let other = self
             .fill(1, Path::new("/x"), &[])
             .command
             .into_iter()
             .next();
-        let program = one.filter(|one| Some(one) == other.as_ref())?;
-        let own = self.environment.iter().rfind(|(name, _)| name == "PATH");
-        let path = match own {
+        let program = text.filter(|text| Some(text) == other.as_ref())?;
+        let pair = self.environment.iter().rfind(|(name, _)| name == "PATH");
+        let path = match pair {
             Some((_, path)) => path.into(),
             None => std::env::var_os("PATH").unwrap_or_default(),
         };
@@ -177,7 +180,7 @@ impl Launch {
         let environment = self.environment.iter().map(|(_, value)| value);
         let templates = self.templates.iter().map(|template| &template.text);
         let texts = self.command.iter().chain(environment).chain(templates);
-        texts.flat_map(|text| placeholders(text).map(|one| one.word))
+        texts.flat_map(|text| placeholders(text).map(|placeholder| placeholder.word))
     }
 
     /// Every placeholder with its value, for a start on `port` with `dir` as its folder;
@@ -203,9 +206,9 @@ impl Launch {
                 .map(|(name, value)| (name.clone(), fill(value)))
                 .collect(),
             templates: templates
-                .map(|one| Template {
-                    target: one.target.clone(),
-                    text: fill(&one.text),
+                .map(|template| Template {
+                    target: template.target.clone(),
+                    text: fill(&template.text),
                 })
                 .collect(),
         }

@@ -394,9 +394,12 @@ impl RequestSpec {
 
     /// Adds headers, but for those that it says itself.
     pub fn add_headers(&mut self, more: &[(String, String)]) {
-        let own: Vec<String> = self.headers.iter().map(|(name, _)| name.clone()).collect();
-        let is_new =
-            |(name, _): &&(String, String)| !own.iter().any(|own| own.eq_ignore_ascii_case(name));
+        let texts: Vec<String> = self.headers.iter().map(|(name, _)| name.clone()).collect();
+        let is_new = |(name, _): &&(String, String)| {
+            !texts
+                .iter()
+                .any(|own_text| own_text.eq_ignore_ascii_case(name))
+        };
         self.headers.extend(more.iter().filter(is_new).cloned());
     }
 

@@ -171,10 +171,10 @@ mod tests {
     fn a_number_is_filled_in_wherever_it_stands() {
         // Method: two requests with the number in each part, twice in the body, beside
         // braces of another meaning and such as say that it is none.
-        let all = request("/{n}{{n}}", "u{n}", b"{\"a\":{n},\"b\":\"{n}\",\"c\":{}}");
-        let all = all.numbered(Some(2)).unwrap();
+        let request_spec = request("/{n}{{n}}", "u{n}", b"{\"a\":{n},\"b\":\"{n}\",\"c\":{}}");
+        let requests = request_spec.numbered(Some(2)).unwrap();
         let second = request("/1{{n}}", "u1", b"{\"a\":1,\"b\":\"1\",\"c\":{}}");
-        assert_eq!((all.len(), &all[1]), (2, &second));
+        assert_eq!((requests.len(), &requests[1]), (2, &second));
         let verbatim = RequestSpec {
             is_verbatim: true,
             ..request("/{n}", "", b"{n}{{n}}")

@@ -52,7 +52,7 @@ impl Placeholder<'_> {
 
 /// The placeholders of a text in order, escaped ones left out.
 pub fn placeholders(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
-    words(text).filter(|one| !one.is_escaped)
+    words(text).filter(|placeholder| !placeholder.is_escaped)
 }
 
 /// Puts values in place of placeholders. Unknown words stay as they are; a
@@ -63,11 +63,11 @@ pub fn fill(text: &str, values: &PlaceholderValues) -> String {
     let abx = values.abx.map(|abx| abx.to_string_lossy());
     let mut filled = String::with_capacity(text.len());
     let mut copied = 0;
-    for one in words(text) {
-        filled.push_str(&text[copied..one.offset]);
-        copied = one.end();
-        match one.word {
-            word if one.is_escaped => filled.push_str(&format!("{{{word}}}")),
+    for placeholder in words(text) {
+        filled.push_str(&text[copied..placeholder.offset]);
+        copied = placeholder.end();
+        match placeholder.word {
+            word if placeholder.is_escaped => filled.push_str(&format!("{{{word}}}")),
             "port" => filled.push_str(&values.port.to_string()),
             "dir" => filled.push_str(&values.dir.to_string_lossy()),
             "study" => filled.push_str(&values.study.to_string_lossy()),
@@ -75,7 +75,7 @@ pub fn fill(text: &str, values: &PlaceholderValues) -> String {
             "build" if build.is_some() => filled.push_str(build.as_deref().unwrap_or_default()),
             word => {
                 let known = values.paths.iter().find(|(path, _)| path == word);
-                let as_it_is = &text[one.offset..copied];
+                let as_it_is = &text[placeholder.offset..copied];
                 filled.push_str(known.map_or(as_it_is, |(_, value)| value));
             }
         }
@@ -89,10 +89,11 @@ fn words(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
     std::iter::from_fn(move || {
         loop {
             let offset = from + text[from..].find('{')?;
-            let one = word_at(text, offset, "{{", "}}").or_else(|| word_at(text, offset, "{", "}"));
-            if let Some(one) = one {
-                from = one.end();
-                return Some(one);
+            let placeholder =
+                word_at(text, offset, "{{", "}}").or_else(|| word_at(text, offset, "{", "}"));
+            if let Some(this_placeholder) = placeholder {
+                from = this_placeholder.end();
+                return Some(this_placeholder);
             }
             from = offset + 1;
         }
@@ -156,9 +157,9 @@ mod tests {
     #[test]
     fn placeholders_are_found_where_they_stand() {
         // Method: one known, one unknown, one escaped.
-        let found: Vec<_> = placeholders("a{port}{{x}} {prot}")
-            .map(|one| (one.offset, one.word))
+        let pairs: Vec<_> = placeholders("a{port}{{x}} {prot}")
+            .map(|placeholder| (placeholder.offset, placeholder.word))
             .collect();
-        assert_eq!(found, [(1, "port"), (13, "prot")]);
+        assert_eq!(pairs, [(1, "port"), (13, "prot")]);
     }
 }

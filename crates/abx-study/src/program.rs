@@ -18,7 +18,8 @@ pub fn find(program: &str, path: &OsStr, folder: &Path) -> Option<PathBuf> {
 }
 
 fn is_executable(file: &Path) -> bool {
-    let mode = std::fs::metadata(file).map(|found| (found.is_file(), found.permissions().mode()));
+    let mode =
+        std::fs::metadata(file).map(|metadata| (metadata.is_file(), metadata.permissions().mode()));
     mode.is_ok_and(|(is_file, mode)| is_file && mode & 0o111 != 0)
 }
 
@@ -37,11 +38,11 @@ mod tests {
         }
         std::fs::create_dir(at("folder")).unwrap();
         let path = format!("/nowhere:{}", folder.path().display());
-        let found = |name| find(name, path.as_ref(), folder.path());
-        assert_eq!(found("script"), Some(at("script")));
-        assert!(found("./script").is_some());
+        let result = |name| find(name, path.as_ref(), folder.path());
+        assert_eq!(result("script"), Some(at("script")));
+        assert!(result("./script").is_some());
         for absent in ["text", "./text", "folder", "./folder", "other", "../script"] {
-            assert_eq!(found(absent), None, "{absent}");
+            assert_eq!(result(absent), None, "{absent}");
         }
     }
 }

@@ -143,10 +143,10 @@ pub fn requests_in(
 
 /// What the reader says, with the place in the line that it says.
 fn unread(error: &serde_json::Error) -> RequestLineError {
-    let said = error.to_string();
+    let message = error.to_string();
     // It counts lines of what it was given, which is one.
-    let said = said.replace(" at line 1 column ", " at column ");
-    RequestLineError::Json(on_one_line(&said))
+    let reported_message = message.replace(" at line 1 column ", " at column ");
+    RequestLineError::Json(on_one_line(&reported_message))
 }
 
 /// A text without control characters, for messages; none of them may be sent either.
@@ -209,7 +209,7 @@ fn headers(
             HeaderValues::Several(values) => values,
         };
         for value in values {
-            if value.chars().any(|one| one.is_control() && one != '\t') {
+            if value.chars().any(|char| char.is_control() && char != '\t') {
                 return Err(RequestLineError::HeaderValue(name));
             }
             headers.push((name.clone(), value));
@@ -258,7 +258,7 @@ mod tests {
     fn what_cannot_be_asked_for_is_named_by_its_line() {
         // Method: one file for each error.
         let server = Target::parse("http://127.0.0.1:81/").unwrap();
-        let said = |text: &str| requests_in(text, Some(&server)).unwrap_err().to_string();
+        let message = |text: &str| requests_in(text, Some(&server)).unwrap_err().to_string();
         for (text, part) in [
             ("{}\n/a", "line 2: expected value at column 1"),
             ("{\"pth\": \"/\"}", "line 1: unknown field `pth`, expected"),
@@ -289,7 +289,7 @@ mod tests {
             ("{\"expect_status\": \"any\"}", "`any` is not a status"),
             ("# none", "no request in it"),
         ] {
-            assert!(said(text).contains(part), "{text}: {}", said(text));
+            assert!(message(text).contains(part), "{text}: {}", message(text));
         }
         let many = "{}\n".repeat(REQUESTS_MAX as usize + 1);
         assert_eq!(requests_in(&many, None), Err(RequestFileError::TooMany));

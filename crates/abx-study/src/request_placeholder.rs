@@ -147,22 +147,37 @@ impl RequestSpec {
         mut self,
         files: &mut LineFiles,
     ) -> Result<RequestSpec, RequestPlaceholderError> {
-        let mut found = Vec::new();
+        let mut request_placeholders = Vec::new();
         if let Some(path) = &mut self.path {
-            find(path, PlaceholderPart::Path, files, &mut found)?;
+            find(
+                path,
+                PlaceholderPart::Path,
+                files,
+                &mut request_placeholders,
+            )?;
         }
         for (index, (_, value)) in self.headers.iter_mut().enumerate() {
-            find(value, PlaceholderPart::Header(index), files, &mut found)?;
+            find(
+                value,
+                PlaceholderPart::Header(index),
+                files,
+                &mut request_placeholders,
+            )?;
         }
         // A body that is no text is what it is.
         let text = std::str::from_utf8(&self.body).ok();
         let text = text.filter(|_| !self.is_verbatim);
         if let Some(text) = text.filter(|text| words(text).next().is_some()) {
             let mut text = text.to_owned();
-            find(&mut text, PlaceholderPart::Body, files, &mut found)?;
+            find(
+                &mut text,
+                PlaceholderPart::Body,
+                files,
+                &mut request_placeholders,
+            )?;
             self.body = text.into_bytes();
         }
-        self.placeholders = found;
+        self.placeholders = request_placeholders;
         Ok(self)
     }
 
@@ -192,18 +207,18 @@ fn find(
     text: &mut String,
     part: PlaceholderPart,
     files: &mut LineFiles,
-    found: &mut Vec<RequestPlaceholder>,
+    request_placeholders: &mut Vec<RequestPlaceholder>,
 ) -> Result<(), RequestPlaceholderError> {
-    let mut said = String::new();
+    let mut message = String::new();
     let mut copied = 0;
     for word in words(text) {
-        said.push_str(&text[copied..word.start]);
+        message.push_str(&text[copied..word.start]);
         copied = word.end;
-        let start = said.len();
-        said.extend(["{", word.inner, "}"]);
+        let start = message.len();
+        message.extend(["{", word.inner, "}"]);
         if let Some(kind) = kind(&word, part, files)? {
-            let end = said.len();
-            found.push(RequestPlaceholder {
+            let end = message.len();
+            request_placeholders.push(RequestPlaceholder {
                 part,
                 start,
                 end,
@@ -211,8 +226,8 @@ fn find(
             });
         }
     }
-    said.push_str(&text[copied..]);
-    *text = said;
+    message.push_str(&text[copied..]);
+    *text = message;
     Ok(())
 }
 
@@ -272,10 +287,10 @@ fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     std::iter::from_fn(move || {
         loop {
             let start = from + text[from..].find('{')?;
-            let one = word_at(text, start, true).or_else(|| word_at(text, start, false));
-            from = one.as_ref().map_or(start + 1, |word| word.end);
-            if one.is_some() {
-                return one;
+            let this_word = word_at(text, start, true).or_else(|| word_at(text, start, false));
+            from = this_word.as_ref().map_or(start + 1, |word| word.end);
+            if this_word.is_some() {
+                return this_word;
             }
         }
     })
@@ -344,14 +359,16 @@ mod tests {
         let filled: Vec<(&str, &PlaceholderKind)> = request
             .placeholders
             .iter()
-            .map(|one| {
-                let part = match one.part {
+            .map(|request_placeholder| {
+                let part = match request_placeholder.part {
                     PlaceholderPart::Path => request.path.as_ref().unwrap().as_bytes(),
                     PlaceholderPart::Header(index) => request.headers[index].1.as_bytes(),
                     PlaceholderPart::Body => &request.body,
                 };
-                let text = std::str::from_utf8(&part[one.start..one.end]).unwrap();
-                (text, &one.kind)
+                let text =
+                    std::str::from_utf8(&part[request_placeholder.start..request_placeholder.end])
+                        .unwrap();
+                (text, &request_placeholder.kind)
             })
             .collect();
         let lines = ["one", "a b#\u{e4}"].map(str::to_owned);

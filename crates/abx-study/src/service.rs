@@ -97,7 +97,7 @@ fn service_port(name: &str, further: Option<&str>) -> String {
 pub fn names(launch: &Launch, service: &str, ports: &[String]) -> bool {
     let leading = leading_words(service, ports);
     let mut words = launch.placeholders();
-    words.any(|word| leading.iter().any(|one| one == word))
+    words.any(|word| leading.iter().any(|text| text == word))
 }
 
 /// Which of these services, given with their launches in the order of the study, somebody
@@ -108,15 +108,18 @@ pub fn needed<'a, 'b>(
     by: impl Iterator<Item = &'b Launch>,
 ) -> BTreeSet<&'a str> {
     let by: Vec<&Launch> = by.collect();
-    let mut found: Vec<(&str, &Launch)> = Vec::new();
+    let mut pairs: Vec<(&str, &Launch)> = Vec::new();
     // A service uses only those before it.
-    for one in services.iter().rev() {
-        let mut users = by.iter().copied().chain(found.iter().map(|(_, own)| *own));
-        if users.any(|launch| names(launch, one.0, &one.1.ports)) {
-            found.push(*one);
+    for service in services.iter().rev() {
+        let mut users = by
+            .iter()
+            .copied()
+            .chain(pairs.iter().map(|(_, launch)| *launch));
+        if users.any(|launch| names(launch, service.0, &service.1.ports)) {
+            pairs.push(*service);
         }
     }
-    found.into_iter().map(|(name, _)| name).collect()
+    pairs.into_iter().map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]
@@ -136,8 +139,8 @@ mod tests {
         let services = [("db", &database), ("cache", &cache), ("lonely", &lonely)];
         let needed = |text: &str| {
             let subject = launch(text);
-            let found = needed(&services, [&subject].into_iter());
-            Vec::from_iter(found).join(" ")
+            let texts = needed(&services, [&subject].into_iter());
+            Vec::from_iter(texts).join(" ")
         };
         assert_eq!(needed("{service.cache.port.stats}"), "cache db");
         assert_eq!(needed("{service.db.port}"), "db");

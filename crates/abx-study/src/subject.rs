@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn an_image_is_named_behind_its_own_word() {
         // Method: with words and without, tags that look like ports, and what is no image.
-        let read = |text: &str| match Subject::parse(text).map(|one| one.source) {
+        let read = |text: &str| match Subject::parse(text).map(|subject| subject.source) {
             Ok(Source::Command(launch)) => launch.words().join("|"),
             Ok(Source::Address(target)) => target.url,
             Err(error) => error.to_string(),

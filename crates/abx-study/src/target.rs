@@ -272,9 +272,9 @@ impl Target {
     /// # Errors
     /// [`SubjectError::Scheme`], [`SubjectError::Url`].
     pub fn path_of(&self, url: &str) -> Result<Option<String>, SubjectError> {
-        let (own, other) = (UrlParts::of(&self.url)?, UrlParts::of(url)?);
-        let is_same = own.host.eq_ignore_ascii_case(other.host)
-            && (own.port, own.socket) == (other.port, other.socket);
+        let (url_parts, other) = (UrlParts::of(&self.url)?, UrlParts::of(url)?);
+        let is_same = url_parts.host.eq_ignore_ascii_case(other.host)
+            && (url_parts.port, url_parts.socket) == (other.port, other.socket);
         Ok(is_same.then_some(other.path))
     }
 
@@ -283,7 +283,7 @@ impl Target {
     pub fn choice(&self) -> Option<String> {
         let others = self.passed_over.iter();
         let others: Vec<String> = others
-            .map(|one| format!("{} {}", one.address.ip(), one.why))
+            .map(|passed_over| format!("{} {}", passed_over.address.ip(), passed_over.why))
             .collect();
         let name = split_port(&self.host).map_or(self.host.as_str(), |(name, _)| name);
         let address = self.address.tcp()?;
@@ -386,8 +386,11 @@ mod tests {
         assert_eq!(plain.scheme, Scheme::Http);
         assert_eq!(target("ws://127.0.0.1/echo").scheme, Scheme::WebSocket);
         let encrypted = ["https://127.0.0.1", "wss://127.0.0.1"].map(target);
-        for one in &encrypted {
-            assert_eq!((one.address.port(), one.is_encrypted), (443, true));
+        for this_target in &encrypted {
+            assert_eq!(
+                (this_target.address.port(), this_target.is_encrypted),
+                (443, true)
+            );
         }
         assert_eq!(encrypted[1].scheme, Scheme::WebSocket);
         assert!(!plain.is_encrypted);
@@ -427,8 +430,8 @@ mod tests {
         assert!(refused("http://unix:x.sock:/").contains("not an absolute path"));
         assert!(refused("http://unix:/x.sock:a").contains("does not begin with /"));
         assert!(Target::on_socket("http://unix:/x:/", "/y").is_err());
-        let own = target("http://unix:/run/x.sock:/");
-        assert_eq!(own.path_of("http://localhost/a"), Ok(None));
+        let own_target = target("http://unix:/run/x.sock:/");
+        assert_eq!(own_target.path_of("http://localhost/a"), Ok(None));
     }
 
     #[test]
@@ -436,7 +439,7 @@ mod tests {
         // Method: two addresses of which the first, the second, both or none answers; and
         // an only one, which is not asked.
         let [six, four]: [SocketAddr; 2] =
-            ["[::1]:80", "127.0.0.1:80"].map(|one| one.parse().unwrap());
+            ["[::1]:80", "127.0.0.1:80"].map(|text| text.parse().unwrap());
         let taken = |those: &[SocketAddr]| {
             choose(&[six, four], |address| {
                 if those.contains(&address) {
@@ -451,13 +454,13 @@ mod tests {
         assert_eq!(taken(&[six, four]), (six, vec![]));
         let (address, passed_over) = taken(&[four]);
         assert_eq!(address, four);
-        let found = Target {
+        let found_target = Target {
             host: "localhost:80".to_owned(),
             address: address.into(),
             passed_over,
             ..target("http://127.0.0.1/")
         };
-        let choice = found.choice();
+        let choice = found_target.choice();
         assert_eq!(choice.unwrap(), "127.0.0.1 of localhost: ::1 refused");
         assert_eq!(taken(&[]), (six, vec![]));
         let not_asked = |_| panic!("an only address is not asked");
@@ -490,14 +493,18 @@ mod tests {
     #[test]
     fn a_url_is_of_a_server_when_host_and_port_are_its_own() {
         // Method: the same origin written in three ways, and two others.
-        let own = target("http://127.0.0.1/start");
+        let own_target = target("http://127.0.0.1/start");
         for url in ["http://127.0.0.1/a?b", "HTTP://127.0.0.1:80/a?b#c"] {
-            assert_eq!(own.path_of(url), Ok(Some("/a?b".to_owned())), "{url}");
+            assert_eq!(
+                own_target.path_of(url),
+                Ok(Some("/a?b".to_owned())),
+                "{url}"
+            );
         }
         for url in ["http://127.0.0.1:81/a", "http://127.0.0.2/a"] {
-            assert_eq!(own.path_of(url), Ok(None), "{url}");
+            assert_eq!(own_target.path_of(url), Ok(None), "{url}");
         }
-        assert_eq!(own.path_of("https://127.0.0.1/a"), Ok(None));
-        assert!(own.path_of("ftp://127.0.0.1/").is_err());
+        assert_eq!(own_target.path_of("https://127.0.0.1/a"), Ok(None));
+        assert!(own_target.path_of("ftp://127.0.0.1/").is_err());
     }
 }

@@ -93,8 +93,8 @@ pub fn path_in_list(
         (true, _) => units::percent_encoded(text),
         (false, None) => url_path(text).map_err(|_| unknown())?,
         (false, Some(server)) => {
-            let own = server.path_of(text).map_err(|_| unknown())?;
-            own.ok_or_else(|| UrlListError::ForeignCpu {
+            let own_text = server.path_of(text).map_err(|_| unknown())?;
+            own_text.ok_or_else(|| UrlListError::ForeignCpu {
                 line,
                 text: shown(),
                 server: server.host.clone(),
@@ -147,7 +147,7 @@ mod tests {
     fn what_cannot_be_asked_for_is_named_by_its_line() {
         // Method: one list for each error, and as many paths as there may be.
         let server = Target::parse("http://127.0.0.1:81/").unwrap();
-        let said = |text: &str| listed_paths(text, Some(&server)).unwrap_err().to_string();
+        let message = |text: &str| listed_paths(text, Some(&server)).unwrap_err().to_string();
         for (text, part) in [
             ("/a\nb", "line 2: `b` is neither"),
             ("/a b", "line 1: `/a b` is neither"),
@@ -159,7 +159,7 @@ mod tests {
             ),
             ("# none", "no path in it"),
         ] {
-            assert!(said(text).contains(part), "{text}: {}", said(text));
+            assert!(message(text).contains(part), "{text}: {}", message(text));
         }
         let many: String = (0..=REQUESTS_MAX)
             .map(|number| format!("/{number}\n"))

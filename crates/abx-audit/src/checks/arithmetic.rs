@@ -28,13 +28,13 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
     };
     let wrong = equations
         .into_iter()
-        .filter_map(|one| contradiction(report, one));
-    let mut all: Vec<AuditFinding> = wrong.collect();
-    all.extend(orders(report));
-    all.extend(statuses(report));
-    all.extend(asked(report));
-    all.extend(crowd(report));
-    all
+        .filter_map(|equation| contradiction(report, equation));
+    let mut audit_findings: Vec<AuditFinding> = wrong.collect();
+    audit_findings.extend(orders(report));
+    audit_findings.extend(statuses(report));
+    audit_findings.extend(asked(report));
+    audit_findings.extend(crowd(report));
+    audit_findings
 }
 
 fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFinding {
@@ -152,8 +152,8 @@ fn of_ab(report: &ToolReport) -> Vec<Equation> {
             from: vec![ConnectMean, ProcessingMean],
         })
     };
-    let all = [computed(), per_request(), parts()];
-    all.into_iter().flatten().collect()
+    let equations = [computed(), per_request(), parts()];
+    equations.into_iter().flatten().collect()
 }
 
 fn bytes_of_ab(report: &ToolReport) -> Vec<Equation> {
@@ -188,8 +188,8 @@ fn bytes_of_ab(report: &ToolReport) -> Vec<Equation> {
             from: vec![BytesBodies, Completed],
         })
     };
-    let all = [transfer(), length()];
-    all.into_iter().flatten().collect()
+    let equations = [transfer(), length()];
+    equations.into_iter().flatten().collect()
 }
 
 fn of_httperf(report: &ToolReport) -> Vec<Equation> {
@@ -199,10 +199,10 @@ fn of_httperf(report: &ToolReport) -> Vec<Equation> {
     };
     let figure = |key| report.figure(key);
     let inverse = |rate: FigureKey, printed: FigureKey| {
-        let one = figure(rate).filter(|rate| rate.low > 0.0)?;
+        let printed_figure = figure(rate).filter(|rate| rate.low > 0.0)?;
         Some(Equation {
-            words: format!("1 ÷ {}/s in ms", one.printed),
-            computed: Reach::exact(1.0).over(one.reach()),
+            words: format!("1 ÷ {}/s in ms", printed_figure.printed),
+            computed: Reach::exact(1.0).over(printed_figure.reach()),
             printed,
             unit: 1e-3,
             from: vec![rate],
@@ -237,20 +237,20 @@ fn of_httperf(report: &ToolReport) -> Vec<Equation> {
             from: vec![CpuUser, Elapsed],
         })
     };
-    let all = [
+    let equations = [
         inverse(ConnectionRate, TimePerConnection),
         inverse(Rate, TimePerRequest),
         size(),
         cpu(),
     ];
-    all.into_iter().flatten().collect()
+    equations.into_iter().flatten().collect()
 }
 
 /// What must not be larger than what stands behind it.
 fn orders(report: &ToolReport) -> Vec<AuditFinding> {
     use FigureKey::{Completed, Failed, Max, Mean, Median, Min, Not2xx, Sent, Succeeded};
     let mut out = Vec::new();
-    let own = [
+    let parts = [
         (Min, Mean, "the shortest time", "the mean"),
         (Min, Median, "the shortest time", "the median"),
         (Mean, Max, "the mean time", "the longest"),
@@ -274,26 +274,29 @@ fn orders(report: &ToolReport) -> Vec<AuditFinding> {
             "that of responses",
         ),
     ];
-    for (less, more, what, than) in own {
+    for (less, more, what, than) in parts {
         // Siege counts hits, and successes apart from them.
         if report.tool == LoadTool::Siege && less == Succeeded {
             continue;
         }
-        if let (Some(one), Some(other)) = (report.figure(less), report.figure(more))
-            && other.reach().is_below(one.reach())
+        if let (Some(printed_figure), Some(other)) = (report.figure(less), report.figure(more))
+            && other.reach().is_below(printed_figure.reach())
         {
             let message = format!(
                 "{what} ({}) is above {than} ({})",
-                one.printed, other.printed
+                printed_figure.printed, other.printed
             );
             out.push(finding(report, message, &[less, more]));
         }
     }
     let failed = report.figure(Failed).zip(report.figure(Completed));
-    if let Some((failed, all)) = failed.filter(|_| report.tool == LoadTool::Ab)
-        && all.value < failed.value
+    if let Some((failed, printed_figure)) = failed.filter(|_| report.tool == LoadTool::Ab)
+        && printed_figure.value < failed.value
     {
-        let message = format!("{} of {} requests failed", failed.printed, all.printed);
+        let message = format!(
+            "{} of {} requests failed",
+            failed.printed, printed_figure.printed
+        );
         out.push(finding(report, message, &[Failed, Completed]));
     }
     out.extend(quantile_orders(report));
@@ -310,20 +313,25 @@ fn quantile_orders(report: &ToolReport) -> Vec<AuditFinding> {
     let max = report.figure(FigureKey::Max).filter(|_| !ends);
     times.extend(max.map(|max| ("the longest".to_owned(), max)));
     let falls = times.windows(2).filter_map(|two| {
-        let [(first, one), (second, other)] = two else {
+        let [(first, printed_figure), (second, other)] = two else {
             return None;
         };
         let message = format!(
             "{first} is {}, and {second} less: {}",
-            one.printed, other.printed
+            printed_figure.printed, other.printed
         );
         let id = AuditFindingId::Contradiction;
-        let lines = [one.line, other.line];
-        let falls = other.reach().is_below(one.reach());
+        let lines = [printed_figure.line, other.line];
+        let falls = other.reach().is_below(printed_figure.reach());
         falls.then(|| AuditFinding::at(report, id, Level::Void, message, lines))
     });
     let mut out: Vec<AuditFinding> = falls.collect();
-    let of = |percent: f64| report.quantiles.iter().find(|one| one.percent == percent);
+    let of = |percent: f64| {
+        report
+            .quantiles
+            .iter()
+            .find(|printed_quantile| printed_quantile.percent == percent)
+    };
     for (percent, key) in [(100.0, FigureKey::Max), (50.0, FigureKey::Median)] {
         if report.tool == LoadTool::Ab
             && let (Some(quantile), Some(figure)) = (of(percent), report.figure(key))
@@ -350,8 +358,13 @@ fn statuses(report: &ToolReport) -> Option<AuditFinding> {
     let keys = [Status1xx, Status2xx, Status3xx, Status4xx, Status5xx];
     let counts: Option<Vec<f64>> = keys.iter().map(|key| report.value(*key)).collect();
     let sum: f64 = counts?.iter().sum();
-    let all = report.figure(Completed).filter(|all| all.value != sum)?;
-    let message = format!("statuses of {sum} replies, and {} replies", all.printed);
+    let printed_figure = report
+        .figure(Completed)
+        .filter(|printed_figure| printed_figure.value != sum)?;
+    let message = format!(
+        "statuses of {sum} replies, and {} replies",
+        printed_figure.printed
+    );
     Some(finding(report, message, &[Status2xx, Completed]))
 }
 

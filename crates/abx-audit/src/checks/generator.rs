@@ -42,7 +42,7 @@ pub(crate) fn in_flight(report: &ToolReport) -> Option<InFlight> {
 }
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let all = [
+    let audit_findings = [
         idle_connections(report),
         one_at_a_time(report),
         asked_rate(report),
@@ -50,7 +50,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         late(report),
         corrected(report),
     ];
-    all.into_iter().flatten().collect()
+    audit_findings.into_iter().flatten().collect()
 }
 
 /// Whether it was told how many requests to send in a second.

@@ -8,13 +8,13 @@ use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let all = [
+    let audit_findings = [
         duration(report),
         longer_than_run(report),
         rate(report),
         above_asked(report),
     ];
-    all.into_iter().flatten().collect()
+    audit_findings.into_iter().flatten().collect()
 }
 
 fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFinding {
@@ -67,7 +67,7 @@ fn longer_than_run(report: &ToolReport) -> Option<AuditFinding> {
     let quantiles = report.quantiles.iter().map(|quantile| &quantile.time);
     let longest = figures
         .chain(quantiles)
-        .max_by(|one, next| one.low.total_cmp(&next.low))?;
+        .max_by(|printed_figure, next| printed_figure.low.total_cmp(&next.low))?;
     let is_table = report.tool == LoadTool::Table;
     if is_table || longest.low <= CLOCKS * elapsed.high + CLOCK_STEP_S {
         return None;

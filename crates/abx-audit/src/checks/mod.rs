@@ -29,7 +29,7 @@ pub(crate) fn findings(reports: &[ToolReport]) -> Vec<AuditFinding> {
         ];
         checks.into_iter().flatten()
     });
-    let mut all: Vec<AuditFinding> = alone.collect();
-    all.extend(pairs::check(reports));
-    merged(all)
+    let mut audit_findings: Vec<AuditFinding> = alone.collect();
+    audit_findings.extend(pairs::check(reports));
+    merged(audit_findings)
 }

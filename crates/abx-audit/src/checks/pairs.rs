@@ -29,17 +29,17 @@ type Setting = (&'static str, fn(&ToolReport) -> Said, Level);
 
 pub(super) fn check(reports: &[ToolReport]) -> Vec<AuditFinding> {
     let mut out = copies(reports);
-    let own = runs(reports);
+    let tool_reports = runs(reports);
     for (name, value, level) in SETTINGS {
         let id = AuditFindingId::DifferentRuns;
-        out.extend(differing(&own, name, value, id, *level));
+        out.extend(differing(&tool_reports, name, value, id, *level));
     }
     let (id, void) = (AuditFindingId::DifferentBodies, Level::Void);
-    out.extend(differing(&own, "bytes in a body", &BODY, id, void));
+    out.extend(differing(&tool_reports, "bytes in a body", &BODY, id, void));
     let (id, note) = (AuditFindingId::DifferentHeads, Level::Note);
-    out.extend(differing(&own, "bytes in a head", &HEAD, id, note));
-    out.extend(different_under_way(&own));
-    out.extend(small_differences(&own));
+    out.extend(differing(&tool_reports, "bytes in a head", &HEAD, id, note));
+    out.extend(different_under_way(&tool_reports));
+    out.extend(small_differences(&tool_reports));
     out
 }
 
@@ -124,10 +124,10 @@ fn head_length(report: &ToolReport) -> Said {
     if let Some(head) = report.figure(HeadSize) {
         return Some((head.value.to_string(), head.line));
     }
-    let (all, bodies) = (report.figure(BytesTotal)?, report.figure(BytesBodies)?);
+    let (printed_figure, bodies) = (report.figure(BytesTotal)?, report.figure(BytesBodies)?);
     let count = report.value(Completed).filter(|count| *count > 0.0)?;
-    let each = ((all.value - bodies.value) / count * 10.0).round() / 10.0;
-    (report.tool == LoadTool::Ab && each > 0.0).then(|| (each.to_string(), all.line))
+    let each = ((printed_figure.value - bodies.value) / count * 10.0).round() / 10.0;
+    (report.tool == LoadTool::Ab && each > 0.0).then(|| (each.to_string(), printed_figure.line))
 }
 
 /// Reports whose runs can be set beside each other: no rows of tables, nothing twice.
@@ -143,14 +143,14 @@ pub(crate) fn runs(reports: &[ToolReport]) -> Vec<&ToolReport> {
 }
 
 /// Whether both have the same figures, printed alike.
-pub(crate) fn is_copy(one: &ToolReport, other: &ToolReport) -> bool {
-    let printed = |(one, other): ((&FigureKey, &PrintedFigure), (&FigureKey, &PrintedFigure))| {
-        one.0 == other.0 && one.1.printed == other.1.printed
+pub(crate) fn is_copy(tool_report: &ToolReport, other: &ToolReport) -> bool {
+    let printed = |(pair, other): ((&FigureKey, &PrintedFigure), (&FigureKey, &PrintedFigure))| {
+        pair.0 == other.0 && pair.1.printed == other.1.printed
     };
-    let are_same = one.figures.len() == other.figures.len()
-        && one.figures.iter().zip(&other.figures).all(printed);
+    let are_same = tool_report.figures.len() == other.figures.len()
+        && tool_report.figures.iter().zip(&other.figures).all(printed);
     // A run has a duration to the millisecond; a few figures may be alike by chance.
-    one.tool == other.tool && one.figures.len() > 4 && are_same
+    tool_report.tool == other.tool && tool_report.figures.len() > 4 && are_same
 }
 
 /// A rate that two reports have may be one and the same measurement.
@@ -221,9 +221,9 @@ fn differing(
 }
 
 /// How many times the smaller rate the larger one is.
-pub(crate) fn ratio(one: &ToolReport, other: &ToolReport) -> Option<f64> {
-    let (one, other) = (one.rate()?.value, other.rate()?.value);
-    let (less, more) = (one.min(other), one.max(other));
+pub(crate) fn ratio(tool_report: &ToolReport, other: &ToolReport) -> Option<f64> {
+    let (value, other) = (tool_report.rate()?.value, other.rate()?.value);
+    let (less, more) = (value.min(other), value.max(other));
     (less > 0.0).then_some(more / less)
 }
 
@@ -234,10 +234,10 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
         .filter_map(|report| Some((*report, in_flight(report)?)))
         .filter(|(report, _)| report.figure(FigureKey::Mean).is_some())
         .collect();
-    let all: Vec<&ToolReport> = known.iter().map(|(report, _)| *report).collect();
+    let tool_reports: Vec<&ToolReport> = known.iter().map(|(report, _)| *report).collect();
     let id = AuditFindingId::DifferentUnderWay;
     if differing(
-        &all,
+        &tool_reports,
         "",
         &(connections as fn(&ToolReport) -> Said),
         id,
@@ -247,7 +247,9 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
     {
         return None;
     }
-    known.sort_by(|(_, one), (_, other)| other.mean.middle().total_cmp(&one.mean.middle()));
+    known.sort_by(|(_, in_flight), (_, other)| {
+        other.mean.middle().total_cmp(&in_flight.mean.middle())
+    });
     let ((_, most), (_, least)) = (known.first()?, known.last()?);
     if most.mean.low < MORE_UNDER_WAY * least.at_most {
         return None;
@@ -273,12 +275,15 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
     Some(AuditFinding {
         id,
         level: Level::Bound,
-        reports: all.iter().map(|report| report.name.clone()).collect(),
+        reports: tool_reports
+            .iter()
+            .map(|report| report.name.clone())
+            .collect(),
         message: format!(
             "requests under way in the mean, and the mean time of one: {}",
             words.join(", ")
         ),
-        rests_on: all.iter().map(line).collect(),
+        rests_on: tool_reports.iter().map(line).collect(),
     })
 }
 
@@ -289,9 +294,9 @@ fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
         .filter(|report| report.rate().is_some_and(|rate| rate.value > 0.0))
         .filter(|report| responses::serves(report))
         .collect();
-    rated.sort_by(|one, other| {
+    rated.sort_by(|tool_report, other| {
         let rate = |report: &ToolReport| report.rate().map_or(0.0, |rate| rate.value);
-        rate(other).total_cmp(&rate(one))
+        rate(other).total_cmp(&rate(tool_report))
     });
     let mut words = Vec::new();
     let mut involved: Vec<&ToolReport> = Vec::new();
@@ -307,7 +312,10 @@ fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
             share(ratio - 1.0)
         ));
         for report in two {
-            if !involved.iter().any(|one| one.name == report.name) {
+            if !involved
+                .iter()
+                .any(|tool_report| tool_report.name == report.name)
+            {
                 involved.push(report);
             }
         }

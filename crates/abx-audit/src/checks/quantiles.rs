@@ -7,8 +7,8 @@ use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, PrintedQuantile, ToolReport};
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let all = [few(report), maximum(report), coarse(report)];
-    all.into_iter().flatten().collect()
+    let audit_findings = [few(report), maximum(report), coarse(report)];
+    audit_findings.into_iter().flatten().collect()
 }
 
 /// The quantiles that leave requests above them.
@@ -58,7 +58,7 @@ fn maximum(report: &ToolReport) -> Option<AuditFinding> {
         .map(|quantile| &quantile.time)
         .or(report.figure(FigureKey::Max))?;
     let same: Vec<&PrintedQuantile> = inner(report)
-        .filter(|one| one.time.value == max.value)
+        .filter(|printed_quantile| printed_quantile.time.value == max.value)
         .collect();
     let first = same.first()?;
     let mut message = format!(

@@ -8,11 +8,13 @@ use crate::report::{FigureKey, LoadTool, ToolReport};
 
 /// Whether most of what came were right responses, as far as it is said.
 pub(super) fn serves(report: &ToolReport) -> bool {
-    check(report).iter().all(|one| one.level < Level::Void)
+    check(report)
+        .iter()
+        .all(|audit_finding| audit_finding.level < Level::Void)
 }
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let all = [
+    let audit_findings = [
         aborted(report),
         errors(report),
         unsuccessful(report),
@@ -20,7 +22,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         own_limit(report),
         unread(report),
     ];
-    all.into_iter().flatten().collect()
+    audit_findings.into_iter().flatten().collect()
 }
 
 /// Without the number of failures, a rate may be one of failures.
@@ -88,17 +90,19 @@ fn errors(report: &ToolReport) -> Option<AuditFinding> {
     if wrong <= 0.0 {
         return None;
     }
-    let all = responses(report);
-    let of_all = all.filter(|all| *all >= wrong);
+    let total = responses(report);
+    let of_all = total.filter(|total| *total >= wrong);
     let counted = match of_all {
-        Some(all) if all == wrong => format!("all {wrong} responses had a status {words}"),
-        Some(all) => format!(
-            "{wrong} of {all} responses ({}) had a status {words}",
-            share(wrong / all)
+        Some(all_total) if all_total == wrong => {
+            format!("all {wrong} responses had a status {words}")
+        }
+        Some(total) => format!(
+            "{wrong} of {total} responses ({}) had a status {words}",
+            share(wrong / total)
         ),
         None => format!("{wrong} responses had a status {words}"),
     };
-    let own = match report.tool {
+    let own_text = match report.tool {
         LoadTool::Ab => match report.printed(FigureKey::Failed) {
             Some(failed) => format!(
                 "; ab counts them as complete ({failed} failed), has them in its rate, and its exit \
@@ -116,28 +120,34 @@ fn errors(report: &ToolReport) -> Option<AuditFinding> {
             .map(|figure| figure.line),
     );
     let level = match of_all {
-        Some(all) if wrong / all < VOID_SHARE => Level::Bound,
+        Some(total) if wrong / total < VOID_SHARE => Level::Bound,
         _ => Level::Void,
     };
     let id = AuditFindingId::ErrorResponses;
-    Some(AuditFinding::at(report, id, level, counted + &own, lines))
+    Some(AuditFinding::at(
+        report,
+        id,
+        level,
+        counted + &own_text,
+        lines,
+    ))
 }
 
 /// Siege counts responses of 4xx and 5xx among its transactions.
 fn unsuccessful(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{Completed, Succeeded};
-    let (succeeded, all) = (report.figure(Succeeded)?, report.figure(Completed)?);
-    let wrong = all.value - succeeded.value;
+    let (succeeded, printed_figure) = (report.figure(Succeeded)?, report.figure(Completed)?);
+    let wrong = printed_figure.value - succeeded.value;
     if report.tool != LoadTool::Siege || wrong <= 0.0 {
         return None;
     }
     let message = format!(
         "only {} of {} transactions were successful; siege's rate and its availability count the \
          others, too",
-        succeeded.printed, all.printed
+        succeeded.printed, printed_figure.printed
     );
     let id = AuditFindingId::ErrorResponses;
-    let level = level(wrong, all.value);
+    let level = level(wrong, printed_figure.value);
     Some(AuditFinding::of(
         report,
         id,
@@ -157,8 +167,8 @@ fn own_failures(report: &ToolReport) -> f64 {
 
 fn own_limit(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{ConnectionsMade, Failed};
-    let own = own_failures(report);
-    if own <= 0.0 {
+    let own_value = own_failures(report);
+    if own_value <= 0.0 {
         return None;
     }
     let words = LIMITS.iter().filter_map(|(key, words)| {
@@ -174,15 +184,15 @@ fn own_limit(report: &ToolReport) -> Option<AuditFinding> {
     Some(AuditFinding::of(
         report,
         id,
-        level(own, own + made),
+        level(own_value, own_value + made),
         message,
         &keys,
     ))
 }
 
 /// Void from the share on that makes a rate one of failures.
-fn level(wrong: f64, all: f64) -> Level {
-    if all > 0.0 && wrong / all < VOID_SHARE {
+fn level(wrong: f64, total: f64) -> Level {
+    if total > 0.0 && wrong / total < VOID_SHARE {
         Level::Bound
     } else {
         Level::Void
@@ -213,12 +223,12 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let of = match report.printed(Completed) {
-        Some(all) => format!("{total} failed beside {all} complete"),
+        Some(text) => format!("{total} failed beside {text} complete"),
         None => format!("{total} failed"),
     };
     let of = match (report.tool, report.printed(Completed)) {
         // Their failures are among their complete requests.
-        (LoadTool::Ab | LoadTool::H2load, Some(all)) => format!("{total} of {all} failed"),
+        (LoadTool::Ab | LoadTool::H2load, Some(text)) => format!("{total} of {text} failed"),
         _ => of,
     };
     let mut message = if words.is_empty() {
@@ -240,8 +250,8 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
         message.push_str("; requests that timed out are in none of wrk's times");
     }
     let level = match (report.tool, responses(report)) {
-        (LoadTool::Ab | LoadTool::H2load, Some(all)) => level(total, all),
-        (_, all) => level(total, all.unwrap_or_default() + total),
+        (LoadTool::Ab | LoadTool::H2load, Some(all_total)) => level(total, all_total),
+        (_, all_total) => level(total, all_total.unwrap_or_default() + total),
     };
     let keys = [
         Failed,

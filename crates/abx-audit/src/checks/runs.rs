@@ -10,7 +10,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
     if report.tool == LoadTool::Table {
         return vec![bare(report)];
     }
-    let all = [
+    let audit_findings = [
         set_up(report),
         some_set_up(report),
         once(report),
@@ -21,7 +21,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         few_samples(report),
         incomplete(report),
     ];
-    all.into_iter().flatten().collect()
+    audit_findings.into_iter().flatten().collect()
 }
 
 fn bare(report: &ToolReport) -> AuditFinding {
@@ -84,15 +84,15 @@ fn set_up(report: &ToolReport) -> Option<AuditFinding> {
 /// ab speaks HTTP/1.0, and servers keep few of its connections.
 fn some_set_up(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{Completed, KeptAlive};
-    let (kept, all) = (report.figure(KeptAlive)?, report.figure(Completed)?);
-    if kept.value == 0.0 || kept.value >= KEPT_SHARE * all.value {
+    let (kept, printed_figure) = (report.figure(KeptAlive)?, report.figure(Completed)?);
+    if kept.value == 0.0 || kept.value >= KEPT_SHARE * printed_figure.value {
         return None;
     }
     let message = format!(
         "{} of {} requests used a connection again ({}), the others opened one",
         kept.printed,
-        all.printed,
-        share(kept.value / all.value)
+        printed_figure.printed,
+        share(kept.value / printed_figure.value)
     );
     let id = AuditFindingId::ConnectionSetUp;
     Some(AuditFinding::of(
@@ -229,7 +229,7 @@ fn incomplete(report: &ToolReport) -> Option<AuditFinding> {
     if report.figure(AbortedAfter).is_some() {
         return None;
     }
-    let own: &[(FigureKey, &str)] = match report.tool {
+    let pairs: &[(FigureKey, &str)] = match report.tool {
         LoadTool::Httperf => &[
             (Rate, "rate"),
             (Elapsed, "duration"),
@@ -259,7 +259,7 @@ fn incomplete(report: &ToolReport) -> Option<AuditFinding> {
             (Mean, "times"),
         ],
     };
-    let missing: Vec<&str> = own
+    let missing: Vec<&str> = pairs
         .iter()
         .filter(|(key, _)| report.figure(*key).is_none())
         .map(|(_, name)| *name)

@@ -94,10 +94,9 @@ fn figures(audit: &Audit, style: &Style) -> String {
 /// All findings, those of one kind together.
 fn findings(audit: &Audit, style: &Style) -> String {
     let mut out = String::new();
-    for of_a_kind in audit
-        .findings
-        .chunk_by(|one, next| (one.level, one.id) == (next.level, next.id))
-    {
+    for of_a_kind in audit.findings.chunk_by(|audit_finding, next| {
+        (audit_finding.level, audit_finding.id) == (next.level, next.id)
+    }) {
         let Some(first) = of_a_kind.first() else {
             continue;
         };

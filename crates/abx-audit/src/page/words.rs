@@ -93,7 +93,7 @@ fn told(finding: &AuditFinding, audit: &Audit) -> String {
     match finding.reports.len() {
         _ if names_them.contains(&finding.id) => finding.message.clone(),
         1 if audit.reports.len() == 1 => finding.message.clone(),
-        all if all == audit.reports.len() && all > 1 => format!("all: {}", finding.message),
+        total if total == audit.reports.len() && total > 1 => format!("all: {}", finding.message),
         _ => format!("{}: {}", finding.reports.join(", "), finding.message),
     }
 }
@@ -117,11 +117,13 @@ fn rests_on(finding: &AuditFinding, audit: &Audit) -> String {
         }
     };
     match &lists[..] {
-        [one] if audit.files.len() == 1 || finding.reports.len() == 1 => {
-            format!("{} {one}", noun(one))
+        [text] if audit.files.len() == 1 || finding.reports.len() == 1 => {
+            format!("{} {text}", noun(text))
         }
-        [one, rest @ ..] if !rest.is_empty() && rest.iter().all(|other| other == one) => {
-            format!("{} {one} of each", noun(one))
+        [this_text, rest @ ..]
+            if !rest.is_empty() && rest.iter().all(|other| other == this_text) =>
+        {
+            format!("{} {this_text} of each", noun(this_text))
         }
         _ => {
             let each = by_file
@@ -134,8 +136,8 @@ fn rests_on(finding: &AuditFinding, audit: &Audit) -> String {
 
 /// The name of a file's only report, else of the file.
 fn called<'a>(file: &'a str, audit: &'a Audit) -> &'a str {
-    let mut own = audit.reports.iter().filter(|report| report.file == file);
-    match (own.next(), own.next()) {
+    let mut mine = audit.reports.iter().filter(|report| report.file == file);
+    match (mine.next(), mine.next()) {
         (Some(only), None) => &only.name,
         _ => file,
     }

@@ -30,8 +30,8 @@ impl Divider {
     /// The dividers that a line may have, the clearest first.
     pub(super) fn of(text: &str) -> impl Iterator<Item = Divider> {
         let marks = ["||", "|", "\t", ";", ","].map(Divider::Mark);
-        let all = marks.into_iter().chain([Divider::Gap, Divider::Blank]);
-        all.filter(|divider| match divider {
+        let everything = marks.into_iter().chain([Divider::Gap, Divider::Blank]);
+        everything.filter(|divider| match divider {
             Divider::Mark(mark) => text.trim().contains(mark),
             Divider::Gap => text.trim().contains("  "),
             Divider::Blank => true,
@@ -42,7 +42,9 @@ impl Divider {
     pub(super) fn cells(self, text: &str) -> Vec<String> {
         let cells: Vec<String> = match self {
             Divider::Blank => text
-                .split(|one: char| one.is_whitespace() || one == '|' || one == ';')
+                .split(|character: char| {
+                    character.is_whitespace() || character == '|' || character == ';'
+                })
                 .map(str::to_owned)
                 .collect(),
             Divider::Gap => text.trim().split("  ").map(str::to_owned).collect(),
@@ -88,7 +90,7 @@ fn quoted_cells(text: &str) -> Vec<String> {
 
 /// A cell without the marks that make it bold or code.
 fn bare(cell: &str) -> &str {
-    cell.trim_matches(|one: char| one.is_whitespace() || "*_`\"!".contains(one))
+    cell.trim_matches(|character: char| character.is_whitespace() || "*_`\"!".contains(character))
 }
 
 /// What a heading says of its column.
@@ -100,7 +102,7 @@ pub(super) fn column(heading: &str) -> Column {
     };
     let plain = |text: &str| -> String {
         text.chars()
-            .filter(|one| !one.is_whitespace() && !"*_:,#".contains(*one))
+            .filter(|char| !char.is_whitespace() && !"*_:,#".contains(*char))
             .collect()
     };
     let (words, inner_words) = (plain(words), plain(inner));
@@ -185,12 +187,12 @@ impl Notation {
         let is_decimal = |cell: &String| {
             let number: String = number_letters(cell)
                 .chars()
-                .filter(|one| *one != ' ')
+                .filter(|char| *char != ' ')
                 .collect();
             let Some((before, fraction)) = number.rsplit_once(',') else {
                 return false;
             };
-            let is_last = fraction.chars().all(|one| one.is_ascii_digit());
+            let is_last = fraction.chars().all(|char| char.is_ascii_digit());
             let is_number = before.starts_with(|first: char| first.is_ascii_digit());
             is_number && is_last && (fraction.len() != 3 || before == "0")
         };
@@ -202,8 +204,11 @@ impl Notation {
 
 /// The letters of a cell that can be a number.
 fn number_letters(cell: &str) -> &str {
-    let is_part = |one: char| one.is_ascii_digit() || matches!(one, '.' | ',' | '\'' | ' ');
-    let end = cell.find(|one: char| !is_part(one)).unwrap_or(cell.len());
+    let is_part =
+        |character: char| character.is_ascii_digit() || matches!(character, '.' | ',' | '\'' | ' ');
+    let end = cell
+        .find(|character: char| !is_part(character))
+        .unwrap_or(cell.len());
     cell[..end].trim_end()
 }
 

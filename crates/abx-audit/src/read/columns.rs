@@ -22,10 +22,10 @@ pub(super) fn apart(lines: &[TextLine], templates: &LineTemplates) -> Vec<Vec<Te
         .iter()
         .enumerate()
         .filter_map(|(index, line)| repeated(index, line, &words))
-        .filter(|one| {
-            let mut starts = one.starts[1..].iter();
-            let line = &expanded[one.index];
-            has_mark(&lines[one.index].text) || starts.all(|start| is_apart(line, *start))
+        .filter(|repeated| {
+            let mut starts = repeated.starts[1..].iter();
+            let line = &expanded[repeated.index];
+            has_mark(&lines[repeated.index].text) || starts.all(|start| is_apart(line, *start))
         })
         .collect();
     let mut passages = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn apart(lines: &[TextLine], templates: &LineTemplates) -> Vec<Vec<Te
         };
         let used: Vec<&Repeated> = region
             .iter()
-            .filter(|one| one.starts.len() == count)
+            .filter(|repeated| repeated.starts.len() == count)
             .collect();
         let (Some(first), Some(last)) = (used.first(), used.last()) else {
             continue;
@@ -60,11 +60,11 @@ pub(super) fn apart(lines: &[TextLine], templates: &LineTemplates) -> Vec<Vec<Te
         passages.push(closed(lines[next..from].to_vec(), lines[from].number));
         let mut columns = vec![Vec::new(); count];
         for index in from..end {
-            let place = used.binary_search_by_key(&index, |one| one.index);
-            let own = place.ok().map(|place| used[place]);
-            let cuts = match (&borders, own) {
+            let place = used.binary_search_by_key(&index, |repeated| repeated.index);
+            let repeated = place.ok().map(|place| used[place]);
+            let cuts = match (&borders, repeated) {
                 (Some(borders), _) => near(&expanded[index], borders),
-                (None, Some(own)) => own.starts[1..].to_vec(),
+                (None, Some(repeated)) => repeated.starts[1..].to_vec(),
                 (None, None) => at_marks(&lines[index].text, count),
             };
             for (column, text) in cut(&expanded[index], &cuts, count).into_iter().enumerate() {
@@ -108,10 +108,10 @@ fn starts(line: &[char], words: &BTreeSet<String>) -> Vec<usize> {
         let before = text[..*start].chars().next_back();
         before.is_none_or(|before| before.is_whitespace() || before == '|')
     };
-    let all = words
+    let everything = words
         .iter()
         .flat_map(|words| text.match_indices(words.as_str()));
-    let starts = all.map(|(start, _)| start).filter(is_first);
+    let starts = everything.map(|(start, _)| start).filter(is_first);
     starts.map(|start| text[..start].chars().count()).collect()
 }
 
@@ -119,7 +119,7 @@ fn starts(line: &[char], words: &BTreeSet<String>) -> Vec<usize> {
 fn repeated(index: usize, line: &[char], words: &BTreeSet<String>) -> Option<Repeated> {
     let text: String = line.iter().map(char::to_ascii_lowercase).collect();
     let mut seen = BTreeSet::new();
-    let mut parts = text.split(|one: char| one.is_whitespace() || one == '|');
+    let mut parts = text.split(|character: char| character.is_whitespace() || character == '|');
     if !parts.any(|part| !part.is_empty() && !seen.insert(part)) {
         return None;
     }
@@ -155,17 +155,17 @@ fn repeated(index: usize, line: &[char], words: &BTreeSet<String>) -> Option<Rep
 
 /// Lines that belong together: no more than a few others lie between them.
 fn regions(repeated: &[Repeated]) -> impl Iterator<Item = &[Repeated]> {
-    repeated.chunk_by(|one, next| next.index - one.index <= FAR)
+    repeated.chunk_by(|repeated, next| next.index - repeated.index <= FAR)
 }
 
 /// How many columns there are: as many as several different lines have.
 fn count(region: &[Repeated]) -> Option<usize> {
     let mut words: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
-    for one in region {
+    for repeated in region {
         words
-            .entry(one.starts.len())
+            .entry(repeated.starts.len())
             .or_default()
-            .insert(&one.words);
+            .insert(&repeated.words);
     }
     let mut counts = words.iter().rev();
     let (count, _) = counts.find(|(_, words)| words.len() >= LINES_MIN)?;
@@ -175,7 +175,7 @@ fn count(region: &[Repeated]) -> Option<usize> {
 /// Where the second and further columns begin, when that is the same in all lines.
 fn borders(used: &[&Repeated], count: usize) -> Option<Vec<usize>> {
     let border = |column: usize| {
-        let starts = || used.iter().map(|one| one.starts[column]);
+        let starts = || used.iter().map(|repeated| repeated.starts[column]);
         let (least, most) = (starts().min()?, starts().max()?);
         (most - least <= INDENT).then_some(least)
     };
@@ -215,7 +215,7 @@ fn is_apart(line: &[char], start: usize) -> bool {
     let blanks = before
         .iter()
         .rev()
-        .take_while(|one| one.is_whitespace())
+        .take_while(|character| character.is_whitespace())
         .count();
     blanks > 1 || before.ends_with(&['|', ' ']) || before.ends_with(&['|'])
 }

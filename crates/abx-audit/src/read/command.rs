@@ -156,18 +156,18 @@ fn command(line: &TextLine) -> Option<Command> {
     if flags.tool == LoadTool::Wrk && rest.iter().any(|word| word.starts_with("-R")) {
         command.tool = LoadTool::Wrk2;
     }
-    let all = ALL.iter().find(|flags| flags.tool == command.tool)?;
+    let all_flags = ALL.iter().find(|flags| flags.tool == command.tool)?;
     let lower = text.to_ascii_lowercase();
     if lower.contains("connection: close") || lower.contains("-disable-keepalive") {
         command.keep_alive = false;
     }
     let mut rest = rest.iter();
     while let Some(word) = rest.next() {
-        let (name, attached) = split(word, all.with_value);
-        if command.tool == LoadTool::Ab && is_keep_alive(word, all.with_value) {
+        let (name, attached) = split(word, all_flags.with_value);
+        if command.tool == LoadTool::Ab && is_keep_alive(word, all_flags.with_value) {
             command.keep_alive = true;
         }
-        let Some((_, key)) = all.values.iter().find(|(flag, _)| *flag == name) else {
+        let Some((_, key)) = all_flags.values.iter().find(|(flag, _)| *flag == name) else {
             continue;
         };
         let value = attached.or_else(|| rest.next().copied());
@@ -206,10 +206,10 @@ fn is_keep_alive(word: &str, with_value: &str) -> bool {
     let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
         return false;
     };
-    let mut own = letters
+    let mut take_while = letters
         .chars()
         .take_while(|letter| !with_value.contains(*letter));
-    own.any(|letter| letter == 'k')
+    take_while.any(|letter| letter == 'k')
 }
 
 fn exact(value: &str, line: usize) -> Option<PrintedFigure> {
@@ -235,17 +235,25 @@ mod tests {
 
     fn read(text: &str) -> Option<(LoadTool, bool, Vec<String>)> {
         let text = text.to_owned();
-        let found = command(&TextLine { number: 1, text })?;
-        let values = found.values.into_iter().map(|(_, value)| value.printed);
-        Some((found.tool, found.keep_alive, values.collect()))
+        let found_command = command(&TextLine { number: 1, text })?;
+        let values = found_command
+            .values
+            .into_iter()
+            .map(|(_, value)| value.printed);
+        Some((
+            found_command.tool,
+            found_command.keep_alive,
+            values.collect(),
+        ))
     }
 
     #[test]
     fn flags_are_read_as_their_tool_reads_them() {
         // Method: prompts, attached values, letters in a bunch, and sentences.
         use LoadTool::{Ab, Hey, Wrk, Wrk2};
-        let values =
-            |all: &[&str]| -> Vec<String> { all.iter().map(|one| (*one).to_owned()).collect() };
+        let values = |texts: &[&str]| -> Vec<String> {
+            texts.iter().map(|text| (*text).to_owned()).collect()
+        };
         let table = [
             (
                 "$ ab -n 5000 -c 500 http://x/",

@@ -60,8 +60,8 @@ impl LineTemplates {
 
     /// The words that lines begin with, in small letters.
     pub(super) fn words(&self) -> impl Iterator<Item = String> {
-        let all = self.by_first_letter.values().flatten();
-        all.map(|template| words_of(template).to_ascii_lowercase())
+        let flatten = self.by_first_letter.values().flatten();
+        flatten.map(|template| words_of(template).to_ascii_lowercase())
     }
 
     /// Every line of any tool, in the order of the text.
@@ -96,18 +96,18 @@ impl LineTemplates {
                 continue;
             };
             match template.read(stream, at, behind) {
-                Ok(found) if found.end >= end => {
+                Ok(result) if result.end >= end => {
                     // What says more counts.
-                    if found.end > end {
+                    if result.end > end {
                         seen.clear();
                     }
-                    end = found.end;
+                    end = result.end;
                     seen.push(Seen {
                         tool: template.tool,
                         order: template.row.order,
                         is_weak: template.row.is_weak,
                         repeats: template.row.repeats,
-                        found,
+                        found: result,
                     });
                 }
                 Ok(_) => {}

@@ -82,7 +82,9 @@ fn unreadable(line: usize) -> Unread {
 
 /// A line that only divides others.
 fn is_rule(text: &str) -> bool {
-    let is_mark = |one: char| "-:=+|_ \t".contains(one) || ('\u{2500}'..='\u{257f}').contains(&one);
+    let is_mark = |character: char| {
+        "-:=+|_ \t".contains(character) || ('\u{2500}'..='\u{257f}').contains(&character)
+    };
     !text.trim().is_empty() && text.chars().all(is_mark)
 }
 

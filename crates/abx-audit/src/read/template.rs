@@ -142,38 +142,38 @@ impl LineTemplate {
         start: usize,
         at: usize,
     ) -> Result<Found, Misfit> {
-        let mut found = Found {
+        let mut result = Found {
             end: at,
             ..Found::default()
         };
         if let Some(hole) = self.leads {
             let from = number_before(stream, start).ok_or(Misfit::Words)?;
-            let end = found.fill(stream, from, hole)?;
+            let end = result.fill(stream, from, hole)?;
             if end != start {
                 return Err(Misfit::Words);
             }
-            found.end = at;
+            result.end = at;
         }
         for (number, piece) in self.pieces.iter().enumerate() {
-            let at = found.end;
+            let at = result.end;
             match piece {
                 Piece::Text(text) => match stream.after(at, text) {
-                    Some(end) => found.end = end,
+                    Some(end) => result.end = end,
                     // What stands behind the label is another line's, or the text is damaged.
                     None if number == 0 => return Err(Misfit::Words),
                     None => return Err(Misfit::Unit),
                 },
                 Piece::Hole(hole) => {
-                    let end = found.fill(stream, at, *hole)?;
+                    let end = result.fill(stream, at, *hole)?;
                     let is_last = number + 1 == self.pieces.len();
                     if is_last && hole.is_bare() && goes_on(stream, end) {
                         return Err(Misfit::Unit);
                     }
-                    found.end = end;
+                    result.end = end;
                 }
             }
         }
-        Ok(found)
+        Ok(result)
     }
 }
 
@@ -352,7 +352,10 @@ fn pieces(text: &str) -> Vec<Piece> {
     let mut rest = text;
     while !rest.is_empty() {
         let (before, inner) = rest.split_once('{').unwrap_or((rest, ""));
-        let plain: String = before.chars().filter(|one| !one.is_whitespace()).collect();
+        let plain: String = before
+            .chars()
+            .filter(|char| !char.is_whitespace())
+            .collect();
         if !plain.is_empty() {
             out.push(Piece::Text(plain.to_ascii_lowercase()));
         }

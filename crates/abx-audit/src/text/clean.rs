@@ -42,7 +42,7 @@ fn unescaped(line: &str) -> Vec<Cow<'_, str>> {
 fn clean(line: &str) -> String {
     let plain = encoding::repaired(&without_escapes(line.trim_end_matches('\r')));
     let plain = without_markup(&plain);
-    let letters: Vec<char> = plain.chars().filter(|one| !is_unseen(*one)).collect();
+    let letters: Vec<char> = plain.chars().filter(|char| !is_unseen(*char)).collect();
     let mut out = String::with_capacity(plain.len());
     for (place, letter) in letters.iter().enumerate() {
         match letter {
@@ -86,10 +86,10 @@ fn without_escapes(line: &str) -> String {
         }
         match letters.next() {
             Some('[') => {
-                letters.find(|one| ('@'..='~').contains(one));
+                letters.find(|letter| ('@'..='~').contains(letter));
             }
             Some(']') => {
-                letters.find(|one| *one == '\x07' || *one == '\\');
+                letters.find(|letter| *letter == '\x07' || *letter == '\\');
             }
             _ => {}
         }

@@ -91,7 +91,7 @@ fn plain(printed: &str, digits: Digits) -> Option<String> {
     let groups: Vec<&str> = printed.split(['.', ',', '\'']).collect();
     let separators: Vec<char> = printed
         .chars()
-        .filter(|one| !one.is_ascii_digit())
+        .filter(|char| !char.is_ascii_digit())
         .collect();
     if groups.iter().any(|group| group.is_empty()) {
         return None;
@@ -99,11 +99,11 @@ fn plain(printed: &str, digits: Digits) -> Option<String> {
     let (Some(last), Some(separator)) = (groups.last(), separators.last()) else {
         return Some(printed.to_owned());
     };
-    let are_alike = |all: &[char]| all.windows(2).all(|two| two[0] == two[1]);
-    let are_thousands = |all: &[&str]| {
-        let first = all[0];
+    let are_alike = |characters: &[char]| characters.windows(2).all(|two| two[0] == two[1]);
+    let are_thousands = |texts: &[&str]| {
+        let first = texts[0];
         let begins = (1..=3).contains(&first.len()) && !first.starts_with('0');
-        begins && all[1..].iter().all(|group| group.len() == 3)
+        begins && texts[1..].iter().all(|group| group.len() == 3)
     };
     let whole = || (are_alike(&separators) && are_thousands(&groups)).then(|| groups.concat());
     let has_fraction = || {
@@ -141,7 +141,7 @@ mod tests {
 
     fn read(text: &str, digits: Digits) -> Result<(f64, f64), NumberTrouble> {
         let stream = LetterStream::new(&lines(&format!("{text} ")));
-        numeral(&stream, 0, digits).map(|found| (found.value, found.step))
+        numeral(&stream, 0, digits).map(|numeral| (numeral.value, numeral.step))
     }
 
     #[test]

@@ -12,7 +12,7 @@ fn a_text_that_ends_early_gives_no_wrong_figure() {
     // report, or it is not there.
     for name in [AB, "app-server.httperf.txt", "wrk.txt", "siege.txt"] {
         let whole = text(name);
-        let all = &of(&whole).reports[0];
+        let tool_report = &of(&whole).reports[0];
         for end in (0..whole.len()).step_by(2) {
             let Some(part) = whole.get(..end) else {
                 continue;
@@ -21,12 +21,15 @@ fn a_text_that_ends_early_gives_no_wrong_figure() {
                 for (key, figure) in &report.figures {
                     assert_eq!(
                         figure.printed,
-                        printed(all, *key),
+                        printed(tool_report, *key),
                         "{name} cut at {end}: {key:?}"
                     );
                 }
                 for quantile in &report.quantiles {
-                    assert!(all.quantiles.contains(quantile), "{name} cut at {end}");
+                    assert!(
+                        tool_report.quantiles.contains(quantile),
+                        "{name} cut at {end}"
+                    );
                 }
             }
         }

@@ -34,10 +34,12 @@ fn every_figure_that_contradicts_others_is_found() {
         let wrong = right.replacen(from, to, 1);
         assert_ne!(wrong, right);
         let audit = of(&wrong);
-        let all = found(&audit, Id::Contradiction);
+        let audit_findings = found(&audit, Id::Contradiction);
         assert!(
-            all.iter().any(|one| one.message.contains(about)),
-            "{to}: {all:#?}"
+            audit_findings
+                .iter()
+                .any(|audit_finding| audit_finding.message.contains(about)),
+            "{to}: {audit_findings:#?}"
         );
         assert!(
             audit.conclusions[0].contains("nothing"),
@@ -65,10 +67,12 @@ fn every_figure_that_contradicts_others_is_found() {
     ] {
         let wrong = text("app-server.httperf.txt").replacen(from, to, 1);
         let audit = of(&wrong);
-        let all = found(&audit, Id::Contradiction);
+        let audit_findings = found(&audit, Id::Contradiction);
         assert!(
-            all.iter().any(|one| one.message.contains(about)),
-            "{to}: {all:#?}"
+            audit_findings
+                .iter()
+                .any(|audit_finding| audit_finding.message.contains(about)),
+            "{to}: {audit_findings:#?}"
         );
     }
 }
@@ -86,7 +90,7 @@ fn what_rounding_allows_is_no_contradiction() {
 #[test]
 fn runs_that_differ_in_more_than_the_server_are_not_compared() {
     // Method: a right report beside one of other connections, path and body.
-    let one = text(AB);
+    let this_text = text(AB);
     let cases = [
         (
             "Concurrency Level:      500",
@@ -120,11 +124,13 @@ fn runs_that_differ_in_more_than_the_server_are_not_compared() {
         ),
     ];
     for (from, to, id, about) in cases {
-        let other = one.replace(from, to).replace("5555.34", "5555.35");
-        let audit = of_texts(&[("a.txt", &one), ("b.txt", &other)]);
-        let all = found(&audit, id);
+        let other = this_text.replace(from, to).replace("5555.34", "5555.35");
+        let audit = of_texts(&[("a.txt", &this_text), ("b.txt", &other)]);
+        let audit_findings = found(&audit, id);
         assert!(
-            all.iter().any(|one| one.message.starts_with(about)),
+            audit_findings
+                .iter()
+                .any(|audit_finding| audit_finding.message.starts_with(about)),
             "{to}: {:#?}",
             audit.findings
         );
@@ -134,8 +140,8 @@ fn runs_that_differ_in_more_than_the_server_are_not_compared() {
 #[test]
 fn a_large_difference_is_probable_and_not_certain() {
     // Method: two runs that nothing else limits, one of three times the rate.
-    let one = text(AB);
-    let slow = one
+    let this_text = text(AB);
+    let slow = this_text
         .replace("0.900 seconds", "2.700 seconds")
         .replace("5555.34", "1851.85")
         .replace("90.004", "270.000")
@@ -153,7 +159,7 @@ fn a_large_difference_is_probable_and_not_certain() {
         .replace("  98%     92", "  98%    270")
         .replace("  99%     92", "  99%    271")
         .replace("100%    125", "100%    925");
-    let audit = of_texts(&[("fast.txt", &one), ("slow.txt", &slow)]);
+    let audit = of_texts(&[("fast.txt", &this_text), ("slow.txt", &slow)]);
     assert!(
         found(&audit, Id::Contradiction).is_empty(),
         "{:#?}",
@@ -198,8 +204,8 @@ fn only_connections_within_a_machine_show_a_late_generator() {
 #[test]
 fn one_run_told_twice_is_one_run() {
     // Method: a report in two files.
-    let one = text(AB);
-    let audit = of_texts(&[("a.txt", &one), ("b.txt", &one)]);
+    let this_text = text(AB);
+    let audit = of_texts(&[("a.txt", &this_text), ("b.txt", &this_text)]);
     let same = found(&audit, Id::SameFigures);
     assert_eq!(same.len(), 1);
     assert_eq!(

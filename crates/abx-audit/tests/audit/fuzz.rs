@@ -8,11 +8,11 @@ use abx_audit::{Audit, ReportText, audit};
 /// # Panics
 /// When a promise is broken.
 pub fn any_text(text: &str) {
-    let found = of(text);
+    let found_audit = of(text);
     let lines = text
         .split(if text.contains('\n') { '\n' } else { '\r' })
         .count();
-    for report in &found.reports {
+    for report in &found_audit.reports {
         assert!(report.line >= 1 && report.last_line <= lines, "{report:?}");
         let times = report.quantiles.iter().map(|quantile| &quantile.time);
         for figure in report.figures.values().chain(times) {
@@ -21,12 +21,12 @@ pub fn any_text(text: &str) {
             assert!(figure.value <= figure.high, "{figure:?}");
         }
     }
-    let names: Vec<&str> = found
+    let names: Vec<&str> = found_audit
         .reports
         .iter()
         .map(|report| report.name.as_str())
         .collect();
-    for finding in &found.findings {
+    for finding in &found_audit.findings {
         assert!(!finding.reports.is_empty(), "{finding:?}");
         assert!(!finding.rests_on.is_empty(), "{finding:?}");
         for place in &finding.rests_on {
@@ -36,14 +36,14 @@ pub fn any_text(text: &str) {
             assert!(names.contains(&name.as_str()), "{finding:?}");
         }
     }
-    let unread = found.files.iter().flat_map(|file| &file.unread);
+    let unread = found_audit.files.iter().flat_map(|file| &file.unread);
     for unread in unread {
         assert!((1..=lines).contains(&unread.line), "{unread:?}");
     }
-    assert_eq!(found.study.is_some(), !found.reports.is_empty());
+    assert_eq!(found_audit.study.is_some(), !found_audit.reports.is_empty());
     // Files are independent: a second, empty one changes nothing.
     let again = audit(&[source("text", text), source("empty", "")]);
-    assert_eq!(again.findings, found.findings);
+    assert_eq!(again.findings, found_audit.findings);
 }
 
 /// The audit of one text.

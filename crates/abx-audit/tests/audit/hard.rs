@@ -7,10 +7,12 @@ use crate::{found, of, of_files, printed, text};
 
 #[track_caller]
 fn is_void(audit: &Audit, about: &str) {
-    let all = found(audit, Id::Contradiction);
+    let audit_findings = found(audit, Id::Contradiction);
     assert!(
-        all.iter().any(|one| one.message.contains(about)),
-        "{about}: {all:#?}"
+        audit_findings
+            .iter()
+            .any(|audit_finding| audit_finding.message.contains(about)),
+        "{about}: {audit_findings:#?}"
     );
     assert!(audit.conclusions[0].contains("nothing"), "{audit:#?}");
 }
@@ -63,11 +65,12 @@ fn a_request_of_httperf_is_shorter_than_its_connection() {
     ] {
         assert_eq!(printed(report, key), expected, "{key:?}");
     }
-    let own = found(&audit, Id::ToolsOwnWay);
+    let audit_findings = found(&audit, Id::ToolsOwnWay);
     assert!(
-        own.iter()
-            .any(|one| one.message.contains("response 30.5 + transfer 14.0")),
-        "{own:#?}"
+        audit_findings.iter().any(|audit_finding| audit_finding
+            .message
+            .contains("response 30.5 + transfer 14.0")),
+        "{audit_findings:#?}"
     );
     assert_eq!(found(&audit, Id::Contradiction), Vec::<&_>::new());
     assert_eq!(found(&audit, Id::ConnectionSetUp), Vec::<&_>::new());
@@ -77,11 +80,13 @@ fn a_request_of_httperf_is_shorter_than_its_connection() {
 fn limits_of_the_generator_are_not_failures_of_the_server() {
     // Method: 39,000 connections without a descriptor and 6,000 that timed out.
     let audit = of_files(&["httperf-no-descriptors.txt"]);
-    let own = found(&audit, Id::GeneratorLimit);
-    assert_eq!(own[0].level, Level::Void);
+    let audit_findings = found(&audit, Id::GeneratorLimit);
+    assert_eq!(audit_findings[0].level, Level::Void);
     assert!(
-        own[0].message.contains("39000 had no file descriptor"),
-        "{own:#?}"
+        audit_findings[0]
+            .message
+            .contains("39000 had no file descriptor"),
+        "{audit_findings:#?}"
     );
     let server = found(&audit, Id::FailedRequests);
     assert!(server[0].message.starts_with("6000 failed"), "{server:#?}");
@@ -154,7 +159,7 @@ fn lines_that_are_missing_contradict_nothing() {
     assert!(
         wrk.conclusions
             .iter()
-            .any(|one| one.contains("15050.00 requests/s")),
+            .any(|conclusion| conclusion.contains("15050.00 requests/s")),
         "{:?}",
         wrk.conclusions
     );

@@ -12,13 +12,13 @@ fn is_the_same(layout: impl Fn(&str) -> String) {
     for name in [AB, HTTPERF] {
         let plain = text(name);
         let laid_out = layout(&plain);
-        let found = of(&laid_out);
+        let audit = of(&laid_out);
         assert_eq!(
-            figures(&found),
+            figures(&audit),
             figures(&of(&plain)),
             "{name} in\n{laid_out}"
         );
-        assert_eq!(found.files[0].unread, [], "{name}");
+        assert_eq!(audit.files[0].unread, [], "{name}");
     }
 }
 
@@ -78,11 +78,11 @@ fn prose_of_any_language_is_no_report() {
         "Die Ergebnisse auf meinem Rechner (Anfragen pro Sekunde: siehe unten) mit 50% Last:\n\n",
         "Wyniki: średnio 1,5 raza szybciej. 結果：毎秒のリクエスト数。\n\n",
     ];
-    let all = format!(
+    let all_text = format!(
         "{}{}{}{}{}",
         between[0], reports[0], between[1], reports[1], between[2]
     );
-    let audit = of(&all);
+    let audit = of(&all_text);
     let tools: Vec<LoadTool> = audit.reports.iter().map(|report| report.tool).collect();
     assert_eq!(tools, [LoadTool::Ab, LoadTool::Httperf]);
     let alone = [of(&reports[0]), of(&reports[1])];
@@ -134,11 +134,11 @@ fn reports_side_by_side_are_several() {
             of(&beside(some, |cells| cells.join("\t"))),
         ];
         for (number, audit) in layouts.iter().enumerate() {
-            let mut found = figures(audit);
+            let mut pairs = figures(audit);
             let mut expected = plain.clone();
-            found.sort();
+            pairs.sort();
             expected.sort();
-            assert_eq!(found, expected, "{count} in layout {number}");
+            assert_eq!(pairs, expected, "{count} in layout {number}");
         }
     }
 }
@@ -213,7 +213,11 @@ fn tables_of_rates_are_read() {
         ]
     );
     assert_eq!(audit.reports[0].quantiles[0].percent, 99.0);
-    let unread: Vec<usize> = audit.files[0].unread.iter().map(|one| one.line).collect();
+    let unread: Vec<usize> = audit.files[0]
+        .unread
+        .iter()
+        .map(|unread| unread.line)
+        .collect();
     assert_eq!(unread, [5]);
 }
 

@@ -68,7 +68,11 @@ fn of_files(names: &[&str]) -> Audit {
 
 /// The findings of this kind.
 fn found(audit: &Audit, id: AuditFindingId) -> Vec<&AuditFinding> {
-    audit.findings.iter().filter(|one| one.id == id).collect()
+    audit
+        .findings
+        .iter()
+        .filter(|audit_finding| audit_finding.id == id)
+        .collect()
 }
 
 /// A figure as it was printed.

@@ -15,9 +15,10 @@ fn pieces() -> impl Strategy<Value = String> {
         },
     );
     let between = prop::sample::select(vec!["", "\n", " ", "\r\n", "\t", "9", ",", "\x1b[1m", "|"]);
-    let all = prop::collection::vec((piece, between), 0..8);
-    all.prop_map(|all| {
-        all.into_iter()
+    let vec_strategy = prop::collection::vec((piece, between), 0..8);
+    vec_strategy.prop_map(|pairs| {
+        pairs
+            .into_iter()
             .map(|(piece, between)| piece + between)
             .collect()
     })

@@ -55,7 +55,11 @@ fn every_figure_of_an_ab_report_is_read() {
             "{key:?}"
         );
     }
-    let quantiles: Vec<f64> = report.quantiles.iter().map(|one| one.percent).collect();
+    let quantiles: Vec<f64> = report
+        .quantiles
+        .iter()
+        .map(|printed_quantile| printed_quantile.percent)
+        .collect();
     assert_eq!(
         quantiles,
         [50.0, 66.0, 75.0, 80.0, 90.0, 95.0, 98.0, 99.0, 100.0]
@@ -81,7 +85,7 @@ fn errors_are_no_responses_of_the_page() {
     let last = audit
         .conclusions
         .iter()
-        .find(|one| one.starts_with("nginx: nothing"));
+        .find(|conclusion| conclusion.starts_with("nginx: nothing"));
     assert!(last.is_some(), "{:?}", audit.conclusions);
 }
 
@@ -93,7 +97,7 @@ fn connections_without_requests_are_counted() {
     let idle = found(&audit, Id::IdleConnections);
     let names: Vec<&str> = idle
         .iter()
-        .flat_map(|one| &one.reports)
+        .flat_map(|audit_finding| &audit_finding.reports)
         .map(String::as_str)
         .collect();
     assert_eq!(names, ["nginx", "node", "shortfin"]);
@@ -103,7 +107,7 @@ fn connections_without_requests_are_counted() {
     let at_least = audit
         .conclusions
         .iter()
-        .filter(|one| one.contains("how many more it could"));
+        .filter(|conclusion| conclusion.contains("how many more it could"));
     assert_eq!(at_least.count(), 2, "{:?}", audit.conclusions);
 }
 
@@ -115,7 +119,7 @@ fn a_generator_that_is_late_is_told_by_its_connections() {
     let late = found(&audit, Id::LateGenerator);
     let mut names: Vec<&str> = late
         .iter()
-        .flat_map(|one| &one.reports)
+        .flat_map(|audit_finding| &audit_finding.reports)
         .map(String::as_str)
         .collect();
     names.sort_unstable();
@@ -127,10 +131,16 @@ fn a_generator_that_is_late_is_told_by_its_connections() {
         "shortfin",
     ];
     assert_eq!(names, expected);
-    assert!(late.iter().all(|one| one.level == Level::Bound));
+    assert!(
+        late.iter()
+            .all(|audit_finding| audit_finding.level == Level::Bound)
+    );
     let about = "libevent1, libevent2 and libevent2-php: the generator was late";
-    let said = audit.conclusions.iter().any(|one| one.starts_with(about));
-    assert!(said, "{:?}", audit.conclusions);
+    let holds = audit
+        .conclusions
+        .iter()
+        .any(|conclusion| conclusion.starts_with(about));
+    assert!(holds, "{:?}", audit.conclusions);
 }
 
 #[test]
@@ -169,7 +179,12 @@ fn runs_that_identical_servers_could_have_made_are_not_told_apart() {
         first.contains("libevent1 over libevent2-php: 11 %"),
         "{first}"
     );
-    assert!(!audit.conclusions.iter().any(|one| one.contains("faster")));
+    assert!(
+        !audit
+            .conclusions
+            .iter()
+            .any(|conclusion| conclusion.contains("faster"))
+    );
     let study = audit.study.unwrap();
     assert!(
         study.contains("'shortfin=COMMAND {port}' -c 500 --no-keepalive"),
@@ -186,8 +201,8 @@ fn a_table_is_held_against_the_reports_it_was_made_of() {
     let rows = audit
         .reports
         .iter()
-        .filter(|one| one.tool == LoadTool::Table);
-    let rows: Vec<&str> = rows.map(|one| one.name.as_str()).collect();
+        .filter(|tool_report| tool_report.tool == LoadTool::Table);
+    let rows: Vec<&str> = rows.map(|tool_report| tool_report.name.as_str()).collect();
     assert_eq!(
         rows,
         [
@@ -203,7 +218,8 @@ fn a_table_is_held_against_the_reports_it_was_made_of() {
     assert_eq!(same.len(), 6);
     assert!(
         same.iter()
-            .any(|one| one.reports == ["row JavaScript"] && one.message.contains("node"))
+            .any(|audit_finding| audit_finding.reports == ["row JavaScript"]
+                && audit_finding.message.contains("node"))
     );
     let alone = of_files(&["event-servers-summary.txt"]);
     assert!(alone.conclusions[0].starts_with("A table alone: nothing"));
@@ -265,7 +281,9 @@ fn reports_of_different_tools_are_not_compared() {
     let audit = of_files(&["event-servers-libevent1.ab.txt", "app-server.httperf.txt"]);
     let tools = found(&audit, Id::DifferentRuns);
     assert!(
-        tools.iter().any(|one| one.message.starts_with("tool: ")),
+        tools
+            .iter()
+            .any(|audit_finding| audit_finding.message.starts_with("tool: ")),
         "{tools:?}"
     );
 }

@@ -22,18 +22,24 @@ fn is_printed(audit: &Audit, figures: &[(FigureKey, &str)]) {
 }
 
 fn quantiles(audit: &Audit) -> Vec<(f64, f64)> {
-    let all = audit.reports[0].quantiles.iter();
-    all.map(|one| (one.percent, (one.time.value * 1e7).round() / 1e4))
+    let printed_quantiles = audit.reports[0].quantiles.iter();
+    printed_quantiles
+        .map(|printed_quantile| {
+            (
+                printed_quantile.percent,
+                (printed_quantile.time.value * 1e7).round() / 1e4,
+            )
+        })
         .collect()
 }
 
 fn has(audit: &Audit, expected: &[(Id, Level)]) {
-    let found: Vec<(Id, Level)> = audit
+    let pairs: Vec<(Id, Level)> = audit
         .findings
         .iter()
-        .map(|one| (one.id, one.level))
+        .map(|audit_finding| (audit_finding.id, audit_finding.level))
         .collect();
-    assert_eq!(found, expected, "{:#?}", audit.findings);
+    assert_eq!(pairs, expected, "{:#?}", audit.findings);
 }
 
 #[test]
@@ -225,8 +231,11 @@ fn a_rate_that_httperf_was_told_is_no_capacity() {
         ),
         (Id::GeneratorCpu, "99.8 %"),
     ] {
-        let one = found(&audit, id);
-        assert!(one[0].message.contains(about), "{one:?}");
+        let audit_findings = found(&audit, id);
+        assert!(
+            audit_findings[0].message.contains(about),
+            "{audit_findings:?}"
+        );
     }
     assert!(found(&audit, Id::OneAtATime).is_empty());
 }

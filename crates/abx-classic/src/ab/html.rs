@@ -91,9 +91,9 @@ impl HtmlRows<'_> {
             return;
         };
         let sent = figures.kib_per_s(sent_bytes);
-        let all = figures.kib_per_s(sent_bytes + figures.received_bytes);
+        let total = figures.kib_per_s(sent_bytes + figures.received_bytes);
         let AbMarkup { row, cell, .. } = self.markup;
-        for (rate, what) in [(sent, "sent"), (all, "total")] {
+        for (rate, what) in [(sent, "sent"), (total, "total")] {
             let _ = writeln!(
                 self.text,
                 "<tr {row}><td colspan=2 {cell}>&nbsp;</td><td colspan=2 {cell}>{rate:.2} kb/s \
@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn the_table_is_abs_to_the_character() {
         // Method: what ab 2.4.71 was seen to print, with these figures.
-        let all = [(200, 12, Outcome::Ok), (0, 0, Outcome::Reset)];
+        let parts = [(200, 12, Outcome::Ok), (0, 0, Outcome::Reset)];
         let options = options("-n 2 -c 2 -k -p f -y class=r -w http://127.0.0.1:8977/a?<b>&c");
-        let found = AbFigures::of(&options, &run(&all)).html(options.markup.as_ref().unwrap());
+        let text = AbFigures::of(&options, &run(&parts)).html(options.markup.as_ref().unwrap());
         let row = |label: &str, value: &str| {
             format!(
                 "<tr class=r><th colspan=2 bgcolor=white>{label}:</th><td colspan=2 \
@@ -196,6 +196,6 @@ mod tests {
             times("Total", ["10", "11", "11"]),
             "</table>\n".to_owned(),
         ];
-        assert_eq!(found, expected.concat());
+        assert_eq!(text, expected.concat());
     }
 }

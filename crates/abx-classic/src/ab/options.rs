@@ -182,7 +182,9 @@ impl AbCommand {
             return Err(AbRefusal::usage("wrong number of arguments"));
         };
         let url = AbUrl::read(url).ok_or_else(|| AbRefusal::usage("invalid URL"))?;
-        reader.finish(url).map(|all| AbCommand::Load(Box::new(all)))
+        reader
+            .finish(url)
+            .map(|ab_options| AbCommand::Load(Box::new(ab_options)))
     }
 }
 
@@ -447,44 +449,57 @@ mod tests {
     #[test]
     fn every_flag_is_read() {
         // Method: all that go together, with a value of their own each.
-        let all = load(
+        let ab_options = load(
             "-n 100 -c7 -s 5 -B 127.0.0.2 -p body -T a/b -v 3 -y r -z d -x t -C a=1 -C b=2 -H X:1 \
              -A u:p -P x:y -X proxy:99 -kdSqlr -g g -e e -m PATCH -I -f tls1.2 -Z A:B -E id -W 2 -R 5 \
              -b 9000 http://a/",
         );
-        assert_eq!((all.requests, all.concurrency, all.verbosity), (100, 7, 3));
-        assert_eq!(all.timeout, Duration::from_secs(5));
-        assert_eq!(all.local_address, Some("127.0.0.2".parse().unwrap()));
         assert_eq!(
-            (&*all.method, all.body_file.as_deref()),
+            (
+                ab_options.requests,
+                ab_options.concurrency,
+                ab_options.verbosity
+            ),
+            (100, 7, 3)
+        );
+        assert_eq!(ab_options.timeout, Duration::from_secs(5));
+        assert_eq!(ab_options.local_address, Some("127.0.0.2".parse().unwrap()));
+        assert_eq!(
+            (&*ab_options.method, ab_options.body_file.as_deref()),
             ("PATCH", Some("body"))
         );
-        assert_eq!(all.content_type, "a/b");
-        let markup = all.markup.unwrap();
+        assert_eq!(ab_options.content_type, "a/b");
+        let markup = ab_options.markup.unwrap();
         assert_eq!([markup.table, markup.row, markup.cell], ["t", "r", "d"]);
-        assert_eq!(all.cookies, ["a=1", "b=2"]);
-        assert_eq!(all.headers, [("X".to_owned(), "1".to_owned())]);
-        assert_eq!(all.authorization.as_deref(), Some("Basic dTpw"));
-        assert_eq!(all.proxy_authorization.as_deref(), Some("Basic eDp5"));
-        assert_eq!(all.proxy, Some(("proxy".to_owned(), 99)));
+        assert_eq!(ab_options.cookies, ["a=1", "b=2"]);
+        assert_eq!(ab_options.headers, [("X".to_owned(), "1".to_owned())]);
+        assert_eq!(ab_options.authorization.as_deref(), Some("Basic dTpw"));
+        assert_eq!(
+            ab_options.proxy_authorization.as_deref(),
+            Some("Basic eDp5")
+        );
+        assert_eq!(ab_options.proxy, Some(("proxy".to_owned(), 99)));
         let switches = [
-            all.keep_alive,
-            all.hides_percentages,
-            all.hides_confidence,
-            all.is_quiet,
-            all.accepts_any_length,
-            all.goes_on,
-            all.tls.hides_name,
+            ab_options.keep_alive,
+            ab_options.hides_percentages,
+            ab_options.hides_confidence,
+            ab_options.is_quiet,
+            ab_options.accepts_any_length,
+            ab_options.goes_on,
+            ab_options.tls.hides_name,
         ];
         assert_eq!(switches, [true; 7]);
-        assert_eq!(all.gnuplot.as_deref(), Some("g"));
-        assert_eq!(all.csv.as_deref(), Some("e"));
-        assert_eq!(all.tls.version, Some(AbTlsVersion::Tls12));
-        assert_eq!(all.tls.suites, ["A", "B"]);
-        assert_eq!(all.tls.identity.as_deref(), Some("id"));
-        assert_eq!((all.threads, all.ramp), (Some(2), Duration::from_millis(5)));
+        assert_eq!(ab_options.gnuplot.as_deref(), Some("g"));
+        assert_eq!(ab_options.csv.as_deref(), Some("e"));
+        assert_eq!(ab_options.tls.version, Some(AbTlsVersion::Tls12));
+        assert_eq!(ab_options.tls.suites, ["A", "B"]);
+        assert_eq!(ab_options.tls.identity.as_deref(), Some("id"));
         assert_eq!(
-            (all.buffer_bytes, load("-b 0 a/").buffer_bytes),
+            (ab_options.threads, ab_options.ramp),
+            (Some(2), Duration::from_millis(5))
+        );
+        assert_eq!(
+            (ab_options.buffer_bytes, load("-b 0 a/").buffer_bytes),
             (Some(9_000), None)
         );
         assert_eq!(load("-i a/").method, "HEAD");

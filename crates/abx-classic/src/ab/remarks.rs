@@ -44,9 +44,9 @@ impl AbFigures {
     /// Whether a row shows something else than its median.
     fn misses_median(&self) -> bool {
         let rows = &self.rows;
-        let all = [rows.connect, rows.processing, rows.waiting, rows.total];
-        let differs = |one: &Spread| ms(one.middle_us) != ms(one.median_us);
-        all.iter().any(differs)
+        let spreads = [rows.connect, rows.processing, rows.waiting, rows.total];
+        let differs = |spread: &Spread| ms(spread.middle_us) != ms(spread.median_us);
+        spreads.iter().any(differs)
     }
 }
 
@@ -66,12 +66,12 @@ mod tests {
         assert!(
             remarks
                 .iter()
-                .all(|one| one.contains("abx run") && !one.contains('\n'))
+                .all(|remark| remark.contains("abx run") && !remark.contains('\n'))
         );
         let words = ["-t behind -n", "requests failed", "not 2xx", "medians"];
         let kinds = remarks
             .iter()
-            .map(|one| words.into_iter().find(|word| one.contains(word)));
+            .map(|remark| words.into_iter().find(|word| remark.contains(word)));
         kinds.map(|kind| kind.expect("a known one")).collect()
     }
 

@@ -48,8 +48,8 @@ impl AbOptions {
             ("User-Agent", USER_AGENT),
             ("Accept", "*/*"),
         ] {
-            let mut own = self.headers.iter();
-            if !own.any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+            let mut pairs = self.headers.iter();
+            if !pairs.any(|(given, _)| given.eq_ignore_ascii_case(name)) {
                 add(name, value);
             }
         }
@@ -108,7 +108,7 @@ mod tests {
             head(&["-p", "body", "-T", "text/x", url], b"a=b\n"),
             format!("POST /a HTTP/1.0\r\nContent-length: 4\r\nContent-type: text/x\r\n{plain}")
         );
-        let own = [
+        let texts = [
             "-H",
             "Host: other",
             "-H",
@@ -126,7 +126,7 @@ mod tests {
             url,
         ];
         assert_eq!(
-            head(&own, b""),
+            head(&texts, b""),
             "GET /a HTTP/1.0\r\nCookie: b=2\r\nAuthorization: Basic dTpw\r\nProxy-Authorization: \
              Basic cHU6cHA=\r\nHost: other\r\nAccept: x/y\r\nUser-Agent: me\r\nX-A: 1\r\n\r\n"
         );

@@ -30,7 +30,7 @@ impl Spread {
         let mean_us = sum / count as u64;
         let squares = times_us
             .iter()
-            .map(|one| (*one as f64 - mean_us as f64).powi(2));
+            .map(|number| (*number as f64 - mean_us as f64).powi(2));
         let half = count / 2;
         let (upper, lower) = (times_us[half], times_us[(count - 1) / 2]);
         Spread {

@@ -27,16 +27,16 @@ impl AbFigures {
     pub fn gnuplot(&self, calendar: impl Fn(u64) -> String) -> String {
         let mut text = "starttime\tseconds\tctime\tdtime\tttime\twait\n".to_owned();
         let mut last = (u64::MAX, String::new());
-        for one in &self.times {
-            let second = one.began_us / 1_000_000;
+        for ab_time in &self.times {
+            let second = ab_time.began_us / 1_000_000;
             if last.0 != second {
                 last = (second, calendar(second));
             }
             let times = [
-                one.connect_us,
-                one.processing_us(),
-                one.total_us,
-                one.wait_us,
+                ab_time.connect_us,
+                ab_time.processing_us(),
+                ab_time.total_us,
+                ab_time.wait_us,
             ];
             let [connect, processing, total, wait] = times.map(ms);
             let date = &last.1;

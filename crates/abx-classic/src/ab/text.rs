@@ -125,9 +125,9 @@ impl AbFigures {
         );
         if let Some(sent_bytes) = self.sent_bytes {
             let sent = self.kib_per_s(sent_bytes);
-            let all = self.kib_per_s(sent_bytes + self.received_bytes);
+            let total = self.kib_per_s(sent_bytes + self.received_bytes);
             line(text, "", format!("{sent:.2} kb/s sent"));
-            line(text, "", format!("{all:.2} kb/s total"));
+            line(text, "", format!("{total:.2} kb/s total"));
         }
     }
 
@@ -229,8 +229,8 @@ mod tests {
     #[test]
     fn the_report_is_abs_to_the_character() {
         // Method: three requests of known times, by hand, with all lines that depend on flags.
-        let all = [OK, (404, 12, Outcome::Ok), (0, 0, Outcome::Reset)];
-        let found = report("-n 3 -c 2 -k -r -p f http://127.0.0.1:8977/a", &run(&all));
+        let parts = [OK, (404, 12, Outcome::Ok), (0, 0, Outcome::Reset)];
+        let text = report("-n 3 -c 2 -k -r -p f http://127.0.0.1:8977/a", &run(&parts));
         let expected = "
 
 Server Software:        nginx/1.22
@@ -275,14 +275,14 @@ Percentage of the requests served within a certain time (ms)
   99%     12
  100%     12 (longest request)
 ";
-        assert_eq!(found, expected);
+        assert_eq!(text, expected);
     }
 
     #[test]
     fn flags_leave_out_parts() {
         // Method: one request, and four with -d, -S and -l.
-        let one = report("a/", &run(&[OK]));
-        assert!(one.contains("Connection Times") && !one.contains("Percentage"));
+        let text = report("a/", &run(&[OK]));
+        assert!(text.contains("Connection Times") && !text.contains("Percentage"));
         let short = report("-n 4 -S -d -l a/", &run(&[OK; 4]));
         let rows = "\nConnection Times (ms)\n              min   avg   max\nConnect:        2     2    2\n\
                     Processing:     8    10   11\nWaiting:        3     3    3\nTotal:         10    12   13\n";
@@ -298,7 +298,7 @@ Percentage of the requests served within a certain time (ms)
         // makes a warning and an error.
         let options = options("-n 2 a/");
         let mut figures = AbFigures::of(&options, &run(&[OK, OK]));
-        let mut said = |deviation_us: f64| {
+        let mut message = |deviation_us: f64| {
             figures.rows.total = Spread {
                 mean_us: 10_400,
                 middle_us: 11_500,
@@ -310,15 +310,15 @@ Percentage of the requests served within a certain time (ms)
             let lines: Vec<String> = lines.skip(1).take(2).map(str::to_owned).collect();
             lines.join("\n")
         };
-        assert!(said(2_000.0).starts_with("\nPercentage"));
+        assert!(message(2_000.0).starts_with("\nPercentage"));
         assert_eq!(
-            said(1_999.0),
+            message(1_999.0),
             "WARNING: The median and mean for the total time are not within a normal deviation\n        \
              These results are probably not that reliable."
         );
-        assert!(said(1_000.0).starts_with("WARNING"));
+        assert!(message(1_000.0).starts_with("WARNING"));
         assert_eq!(
-            said(999.0),
+            message(999.0),
             "ERROR: The median and mean for the total time are more than twice the standard\n       \
              deviation apart. These results are NOT reliable."
         );

@@ -72,7 +72,7 @@ fn scheme(text: &str) -> Option<(&'static str, &str)> {
         .split_once("://")
         .filter(|(word, _)| !word.contains('/'))?;
     let mut known = ["http", "https"].into_iter();
-    let known = known.find(|one| one.eq_ignore_ascii_case(word));
+    let known = known.find(|text| text.eq_ignore_ascii_case(word));
     Some((known.unwrap_or(""), rest))
 }
 

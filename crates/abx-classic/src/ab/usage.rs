@@ -120,7 +120,7 @@ mod tests {
         // Method: the letters that are read, one by one.
         for letter in super::super::options::LETTERS
             .chars()
-            .filter(|one| *one != ':')
+            .filter(|char| *char != ':')
         {
             let is_there = usage().contains(&format!("\n    -{letter}"));
             assert!(is_there, "{letter}");

@@ -174,17 +174,17 @@ const OPTIONS: &[LongOption] = &[
 pub fn usage() -> String {
     let mut text = String::from("Usage: httperf [-hvV]");
     let mut line = text.len();
-    for one in OPTIONS {
-        if matches!(one.flag, HttperfFlag::Refused(_)) {
+    for long_option in OPTIONS {
+        if matches!(long_option.flag, HttperfFlag::Refused(_)) {
             continue;
         }
-        let value = match one.takes {
+        let value = match long_option.takes {
             Takes::Nothing => String::new(),
-            Takes::Value => format!(" {}", value_of(one.flag)),
-            Takes::Maybe if one.flag == HttperfFlag::SslVerify => "[=yes|no]".to_owned(),
+            Takes::Value => format!(" {}", value_of(long_option.flag)),
+            Takes::Maybe if long_option.flag == HttperfFlag::SslVerify => "[=yes|no]".to_owned(),
             Takes::Maybe => "[=header|body]".to_owned(),
         };
-        let word = format!(" [--{}{value}]", one.name);
+        let word = format!(" [--{}{value}]", long_option.name);
         if line + word.len() > 78 {
             text.push_str("\n\t");
             text.push_str(word.trim_start());
@@ -236,11 +236,11 @@ pub(super) struct GivenOption {
 /// behind an equals sign or in the next word. Words that are no options are refused: httperf
 /// passes over them, and with them over an option whose hyphens a web page has made into dashes.
 pub(super) fn given(words: &[String]) -> Result<Vec<GivenOption>, HttperfRefusal> {
-    let mut all = Vec::new();
+    let mut given_options = Vec::new();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some(long) = word.strip_prefix("--").filter(|name| !name.is_empty()) else {
-            short(word, &mut rest, &mut all)?;
+            short(word, &mut rest, &mut given_options)?;
             continue;
         };
         let (name, value) = match long.split_once('=') {
@@ -261,20 +261,20 @@ pub(super) fn given(words: &[String]) -> Result<Vec<GivenOption>, HttperfRefusal
             }
             (_, value) => value,
         };
-        all.push(checked(full, option.flag, value)?);
+        given_options.push(checked(full, option.flag, value)?);
     }
-    Ok(all)
+    Ok(given_options)
 }
 
 /// Reads a word of short options.
 fn short<'a>(
     word: &str,
     rest: &mut impl Iterator<Item = &'a String>,
-    all: &mut Vec<GivenOption>,
+    given_options: &mut Vec<GivenOption>,
 ) -> Result<(), HttperfRefusal> {
     let Some(letters) = word
         .strip_prefix('-')
-        .filter(|one| !one.is_empty() && *one != "-")
+        .filter(|text| !text.is_empty() && *text != "-")
     else {
         let dashes = ['\u{2013}', '\u{2014}', '\u{2212}'];
         return Err(HttperfRefusal(if word.starts_with(dashes) {
@@ -295,12 +295,12 @@ fn short<'a>(
                 } else {
                     behind.to_owned()
                 };
-                all.push(checked("-d".to_owned(), find("debug")?.flag, Some(value))?);
+                given_options.push(checked("-d".to_owned(), find("debug")?.flag, Some(value))?);
                 return Ok(());
             }
             other => return Err(HttperfRefusal(format!("invalid option -- '{other}'"))),
         };
-        all.push(checked(format!("-{letter}"), flag, None)?);
+        given_options.push(checked(format!("-{letter}"), flag, None)?);
     }
     Ok(())
 }
@@ -326,16 +326,20 @@ fn checked(
 /// The option of this name, or the only one that begins so.
 fn find(name: &str) -> Result<&'static LongOption, HttperfRefusal> {
     let mut same = OPTIONS.iter();
-    if let Some(whole) = same.find(|one| one.name == name) {
+    if let Some(whole) = same.find(|long_option| long_option.name == name) {
         return Ok(whole);
     }
-    let begins = OPTIONS.iter().filter(|one| one.name.starts_with(name));
+    let begins = OPTIONS
+        .iter()
+        .filter(|long_option| long_option.name.starts_with(name));
     let begins: Vec<&LongOption> = begins.collect();
     match begins[..] {
         [] => Err(HttperfRefusal(format!("unrecognized option '--{name}'"))),
         [only] => Ok(only),
         _ => {
-            let names = begins.iter().map(|one| format!(" '--{}'", one.name));
+            let names = begins
+                .iter()
+                .map(|long_option| format!(" '--{}'", long_option.name));
             Err(HttperfRefusal(format!(
                 "option '--{name}' is ambiguous; possibilities:{}",
                 names.collect::<String>()
@@ -351,7 +355,10 @@ mod tests {
     fn names(words: &[&str]) -> Result<Vec<(String, Option<String>)>, String> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         let given = given(&words).map_err(|refusal| refusal.to_string())?;
-        Ok(given.into_iter().map(|one| (one.name, one.value)).collect())
+        Ok(given
+            .into_iter()
+            .map(|given_option| (given_option.name, given_option.value))
+            .collect())
     }
 
     #[test]
@@ -386,7 +393,7 @@ mod tests {
     #[test]
     fn what_is_no_option_is_refused_by_name() {
         // Method: one word for each message; those of wrong names and values are httperf's own.
-        for (words, said) in [
+        for (words, message) in [
             (&["--nonsense"][..], "unrecognized option '--nonsense'"),
             (
                 &["--num", "3"],
@@ -406,7 +413,7 @@ mod tests {
                 "`\u{2013}server=a` begins with a dash: options begin with two hyphens, --",
             ),
         ] {
-            assert_eq!(names(words).unwrap_err(), said);
+            assert_eq!(names(words).unwrap_err(), message);
         }
     }
 
@@ -414,15 +421,19 @@ mod tests {
     fn what_abx_does_not_do_is_refused_with_what_to_do() {
         // Method: each such option with a value, where it takes one.
         let mut refused = 0;
-        for one in OPTIONS {
-            let HttperfFlag::Refused(instead) = one.flag else {
+        for long_option in OPTIONS {
+            let HttperfFlag::Refused(instead) = long_option.flag else {
                 continue;
             };
-            let value = if one.takes == Takes::Value { "=1" } else { "" };
-            let word = format!("--{}{value}", one.name);
-            let said = names(&[&word]).unwrap_err();
-            let expected = format!("abx does not do --{}: {instead}", one.name);
-            assert_eq!(said, expected);
+            let value = if long_option.takes == Takes::Value {
+                "=1"
+            } else {
+                ""
+            };
+            let word = format!("--{}{value}", long_option.name);
+            let message = names(&[&word]).unwrap_err();
+            let expected = format!("abx does not do --{}: {instead}", long_option.name);
+            assert_eq!(message, expected);
             refused += 1;
         }
         assert!(refused > 5);

@@ -110,7 +110,9 @@ fn busy(figures: &HttperfFigures) -> f64 {
 }
 
 fn unbegun(figures: &HttperfFigures) -> u64 {
-    let each = UNBEGUN.iter().map(|one| figures.count_of(*one));
+    let each = UNBEGUN
+        .iter()
+        .map(|httperf_failure| figures.count_of(*httperf_failure));
     each.sum()
 }
 
@@ -278,12 +280,12 @@ mod tests {
             ),
         ];
         let options = options("--server a --port 8080 --rate 100 --num-conns 10 --num-calls 2");
-        for (change, said) in causes {
+        for (change, message) in causes {
             let mut figures = figures(10_000_000);
             change(&mut figures);
             let notes = notes(&options, &figures);
             assert_eq!(notes.len(), 2, "{notes:?}");
-            assert!(notes[0].contains(said), "{notes:?}");
+            assert!(notes[0].contains(message), "{notes:?}");
             assert!(notes[1].ends_with("abx run http://a:8080/ --calls 2 -c 10 -r 100 -n 20"));
         }
         let mut short = HttperfFigures::default();
@@ -299,12 +301,12 @@ mod tests {
         let expected = r"abx run 'https://[::1]:443/a?b='\''c'\''' --calls 1 -c 10 -r 10000 -n 1 \
             --http1.0 -m PUT -H 'A:b'\''c' -H 'Host: x.org' --insecure";
         let expected = expected.replace("\\\n            ", "");
-        let said = same_load(&options(line), &HttperfFigures::default());
-        assert_eq!(said, expected);
+        let message = same_load(&options(line), &HttperfFigures::default());
+        assert_eq!(message, expected);
         let line =
             "--server a --ssl --ssl-verify --ssl-ca-file c --ssl-protocol TLSv1.2 --runtime 0.5";
-        let said = same_load(&options(line), &HttperfFigures::default());
+        let message = same_load(&options(line), &HttperfFigures::default());
         let expected = "abx run https://a:443/ --calls 1 -c 1 -d 500ms --ca c --tls-version 1.2";
-        assert_eq!(said, expected);
+        assert_eq!(message, expected);
     }
 }

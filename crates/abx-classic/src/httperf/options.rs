@@ -152,7 +152,7 @@ impl HttperfCommand {
     /// [`HttperfRefusal`] for the first word that is wrong, or that abx does not do.
     pub fn parse(words: &[String]) -> Result<HttperfCommand, HttperfRefusal> {
         let given = given(words)?;
-        let has = |flag| given.iter().any(|one| one.flag == flag);
+        let has = |flag| given.iter().any(|given_option| given_option.flag == flag);
         if has(HttperfFlag::Help) {
             return Ok(HttperfCommand::Help);
         }
@@ -175,8 +175,8 @@ impl HttperfCommand {
                 "--wsesslog has all URIs: leave out --wlog and --wset",
             ));
         }
-        for one in &given {
-            options.take(one)?;
+        for given_option in &given {
+            options.take(given_option)?;
         }
         options.check_sessions()?;
         options.tls.check()?;
@@ -324,8 +324,8 @@ impl HttperfOptions {
         ] {
             add(value > 0.0, format!("--{name}={}", short_number(value)));
         }
-        let (own, all) = self.client;
-        add(true, format!("--client={own}/{all}"));
+        let (own_count, total) = self.client;
+        add(true, format!("--client={own_count}/{total}"));
         add(true, format!("--server={}", self.server));
         let name = self.server_name.as_deref().unwrap_or_default();
         add(self.server_name.is_some(), format!("--server_name={name}"));
@@ -459,9 +459,9 @@ fn is_http10(value: &str) -> Result<bool, HttperfRefusal> {
 }
 
 fn client(value: &str) -> Result<(u32, u32), HttperfRefusal> {
-    let parsed = value.split_once('/').and_then(|(own, all)| {
-        let (own, all): (u32, u32) = (own.parse().ok()?, all.parse().ok()?);
-        (own < all).then_some((own, all))
+    let parsed = value.split_once('/').and_then(|(own_text, text)| {
+        let (own_count, total): (u32, u32) = (own_text.parse().ok()?, text.parse().ok()?);
+        (own_count < total).then_some((own_count, total))
     });
     parsed.ok_or_else(|| illegal("client (I/N, I below N)", value))
 }
@@ -516,7 +516,7 @@ mod tests {
     #[test]
     fn the_line_above_the_report_is_httperfs() {
         // Method: command lines beside what httperf 0.9.0 printed for them.
-        for (line, said) in [
+        for (line, message) in [
             (
                 "",
                 "httperf --client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 \
@@ -570,15 +570,15 @@ mod tests {
                  --ssl-no-reuse --num-conns=1 --num-calls=1",
             ),
         ] {
-            assert_eq!(options(line).echo(), said, "{line}");
+            assert_eq!(options(line).echo(), message, "{line}");
         }
         let newer = "--ssl --ssl-protocol tlsv1_3 --ssl-verify=yes --ssl-ca-file=a --ssl-key k \
                      --ssl-certificate c --runtime 2.5 --period v1,2 --tls-server-name n --timeout 1";
-        let said = "httperf --timeout=1 --runtime=2.5 --client=0/1 --server=localhost --port=443 \
+        let message = "httperf --timeout=1 --runtime=2.5 --client=0/1 --server=localhost --port=443 \
                     --uri=/ --period=v --send-buffer=4096 --recv-buffer=16384 --ssl \
                     --tls-server-name=n --ssl-cert=c --ssl-key=k --ssl-ca-file=a --ssl-verify \
                     --ssl-protocol=TLSv1.3 --num-conns=1 --num-calls=1";
-        assert_eq!(options(newer).echo(), said);
+        assert_eq!(options(newer).echo(), message);
         assert_eq!(options("--ssl").port, 443);
         assert_eq!(options("--ssl --port 8443").port, 8443);
     }
@@ -586,7 +586,7 @@ mod tests {
     #[test]
     fn values_that_mean_nothing_are_refused() {
         // Method: one for each option that has a value; most messages are httperf's.
-        for (line, said) in [
+        for (line, message) in [
             ("--num-conns x", "illegal number of connections x"),
             ("--num-conns 0", "illegal number of connections 0"),
             ("--num-calls x", "illegal number of calls x"),
@@ -633,7 +633,7 @@ mod tests {
                 "--ssl-ca-file is for --ssl-verify, without which every certificate is believed",
             ),
         ] {
-            assert_eq!(parsed(line).unwrap_err(), said, "{line}");
+            assert_eq!(parsed(line).unwrap_err(), message, "{line}");
         }
         for line in [
             "--add-header X:y",

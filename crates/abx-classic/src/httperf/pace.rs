@@ -184,11 +184,14 @@ mod tests {
         ] {
             let gaps = gaps(&pace, 0);
             let sum: f64 = gaps.iter().sum();
-            let found = sum / gaps.len() as f64;
-            assert!((found / mean - 1.0).abs() < 0.03, "{pace:?}: {found}");
+            let result = sum / gaps.len() as f64;
+            assert!((result / mean - 1.0).abs() < 0.03, "{pace:?}: {result}");
             let below = gaps.iter().filter(|&&gap| gap < mean * 1.000_001).count();
-            let found = below as f64 / gaps.len() as f64;
-            assert!((found - share).abs() < 0.02, "{pace:?}: {found}");
+            let found_result = below as f64 / gaps.len() as f64;
+            assert!(
+                (found_result - share).abs() < 0.02,
+                "{pace:?}: {found_result}"
+            );
             let rate = pace.rate().unwrap();
             assert!((rate * mean - 1.0).abs() < 1e-9);
         }

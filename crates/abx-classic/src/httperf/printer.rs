@@ -63,11 +63,11 @@ impl HttperfPrinter {
         if !self.reply.is_some_and(|parts| parts.head) {
             return;
         }
-        let mut all = self.parts.remove(&call).unwrap_or_default();
-        all.extend_from_slice(bytes);
-        let whole = all.iter().rposition(|byte| *byte == b'\n');
-        let rest = all.split_off(whole.map_or(0, |end| end + 1));
-        for line in lines(&all) {
+        let mut all_bytes = self.parts.remove(&call).unwrap_or_default();
+        all_bytes.extend_from_slice(bytes);
+        let whole = all_bytes.iter().rposition(|byte| *byte == b'\n');
+        let rest = all_bytes.split_off(whole.map_or(0, |end| end + 1));
+        for line in lines(&all_bytes) {
             self.line("RH", call, line);
         }
         if !rest.is_empty() {

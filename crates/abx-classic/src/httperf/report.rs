@@ -86,16 +86,16 @@ impl HttperfFigures {
         );
         let parts = [self.header_bytes, self.content_bytes, self.footer_bytes];
         let [header, content, footer] = parts.map(|bytes| mean(bytes, self.replies));
-        let all = mean(parts.iter().sum(), self.replies);
+        let total = mean(parts.iter().sum(), self.replies);
         let _ = writeln!(
             text,
             "Reply size [B]: header {header:.1} content {content:.1} footer {footer:.1} (total \
-             {all:.1})"
+             {total:.1})"
         );
-        let [one, two, three, four, five] = self.statuses;
+        let [number, two, three, four, five] = self.statuses;
         let _ = writeln!(
             text,
-            "Reply status: 1xx={one} 2xx={two} 3xx={three} 4xx={four} 5xx={five}"
+            "Reply status: 1xx={number} 2xx={two} 3xx={three} 4xx={four} 5xx={five}"
         );
         text
     }
@@ -104,7 +104,7 @@ impl HttperfFigures {
         let (user, system) = (self.cpu.user_ns, self.cpu.system_ns);
         let percent = |ns: u64| match self.duration_ns {
             0 => 0.0,
-            all => 100.0 * ns as f64 / all as f64,
+            total => 100.0 * ns as f64 / total as f64,
         };
         // What came, without the framing and the footers of chunked bodies.
         let bytes = self.request_bytes + self.header_bytes + self.content_bytes;

@@ -117,12 +117,12 @@ impl UriSequence {
                 files,
                 step_millionths,
             } => {
-                let (own, all) = options.client;
+                let (own_count, total) = options.client;
                 UriSequence::Set {
                     prefix: options.uri.trim_end_matches('/').to_owned(),
                     files: *files,
-                    first: u128::from(own) * MILLION,
-                    step: u128::from(*step_millionths) * u128::from(all),
+                    first: u128::from(own_count) * MILLION,
+                    step: u128::from(*step_millionths) * u128::from(total),
                 }
             }
             HttperfUris::Log { repeats, .. } => UriSequence::Log {
@@ -191,7 +191,7 @@ mod tests {
     /// The URIs of so many calls at most.
     fn uris(line: &str, calls: usize, log: &[u8]) -> Vec<String> {
         let mut requests = HttperfRequests::new(&options(line), log);
-        let mut all = Vec::new();
+        let mut texts = Vec::new();
         for _ in 0..calls {
             let mut bytes = Vec::new();
             if !requests.write(&mut bytes) {
@@ -199,9 +199,9 @@ mod tests {
                 break;
             }
             let text = String::from_utf8(bytes).unwrap();
-            all.push(text.split(' ').nth(1).unwrap().to_owned());
+            texts.push(text.split(' ').nth(1).unwrap().to_owned());
         }
-        all
+        texts
     }
 
     #[test]

@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(scripts.len(), 2);
         assert_eq!(bursts(&scripts[0]), [(3, 600_000_000), (1, 5)]);
         assert_eq!(bursts(&scripts[1]), [(1, 5), (1, 5), (1, 1_000_000_000)]);
-        let said: Vec<(&str, &str, Option<&str>)> = scripts
+        let parts: Vec<(&str, &str, Option<&str>)> = scripts
             .iter()
             .flat_map(|script| &script.calls)
             .map(|call| {
@@ -216,13 +216,13 @@ mod tests {
             ("POST", "/f", Some("word")),
             ("GET", "/g", Some("a\nb\nc")),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(parts, expected);
     }
 
     #[test]
     fn what_is_not_understood_is_named() {
         // Method: one for each message; those of arguments and methods are httperf's.
-        for (log, said) in [
+        for (log, message) in [
             ("/a think=x\n", "did not recognize arg 'think=x' in f"),
             ("/a foo=1\n", "did not recognize arg 'foo=1' in f"),
             ("/a method=get\n", "did not recognize method 'get' in f"),
@@ -232,7 +232,7 @@ mod tests {
             ),
             ("# nothing\n\n", "no session in f"),
         ] {
-            assert_eq!(of_log(log).unwrap_err(), said);
+            assert_eq!(of_log(log).unwrap_err(), message);
         }
     }
 

@@ -59,10 +59,10 @@ impl SessionFigures {
 
     /// What is to be known of sessions that failed.
     pub(super) fn failed(&self) -> Option<String> {
-        let all = self.whole + self.failed;
+        let total = self.whole + self.failed;
         (self.failed > 0).then(|| {
             format!(
-                "sessions that failed: {} of {all}; what they were answered is in rates and times \
+                "sessions that failed: {} of {total}; what they were answered is in rates and times \
                  of replies, and their own length is in no session lifetime",
                 self.failed
             )
@@ -126,7 +126,7 @@ mod tests {
         figures.session_ends(end(false, 2, 150));
         figures.finish(10_000_000_000, super::super::HttperfCpu::default());
         let report = figures.report();
-        let (_, said) = report.split_once("other 0\n\n").unwrap();
+        let (_, message) = report.split_once("other 0\n\n").unwrap();
         let expected = "\
 Session rate [sess/s]: min 0.20 avg 0.10 max 0.20 stddev 0.00 (1/3)
 Session: avg 1.00 connections/session
@@ -134,7 +134,7 @@ Session lifetime [s]: 0.0
 Session failtime [s]: 0.1
 Session length histogram: 0 1 2
 ";
-        assert_eq!(said, expected);
+        assert_eq!(message, expected);
         let failed = figures.sessions.unwrap().failed().unwrap();
         assert!(failed.starts_with("sessions that failed: 2 of 3;"));
 

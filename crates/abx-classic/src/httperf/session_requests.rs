@@ -185,12 +185,12 @@ mod tests {
         let line = "--wsess=1,2,0.05 --hog --retry-on-failure --failure-status=404 \
             --max-connections=4 --max-piped-calls=3 --session-cookies --timeout 3 \
             --think-timeout 2 --method=GET --burst-length=2 --rate=5 --wset 10,1";
-        let said = "httperf --hog --think-timeout=2 --timeout=3 --client=0/1 \
+        let message = "httperf --hog --think-timeout=2 --timeout=3 --client=0/1 \
             --server=localhost --port=80 --uri=/ --failure-status=404 --max-connections=4 \
             --max-piped-calls=3 --rate=5 --send-buffer=4096 --retry-on-failure \
             --recv-buffer=16384 --session-cookies --method=GET --wsess=1,2,0.050 \
             --burst-length=2 --wset=10,1.000";
-        assert_eq!(parsed(line).unwrap().echo(), said);
+        assert_eq!(parsed(line).unwrap().echo(), message);
         let log = parsed("--wsesslog=3,0.25,file --num-conns 8").unwrap();
         assert!(log.echo().ends_with("--wsesslog=3,0.250,file"));
     }
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn values_that_mean_nothing_are_refused() {
         // Method: one for each part; the messages are httperf's, as far as it has one.
-        for (line, said) in [
+        for (line, message) in [
             (
                 "--wsess=x",
                 "bad number of sessions (1st param) in --wsess arg (rest: `x')",
@@ -260,7 +260,7 @@ mod tests {
             ),
         ] {
             let refused = parsed(line).unwrap_err();
-            assert!(refused.contains(said), "{line}: {refused}");
+            assert!(refused.contains(message), "{line}: {refused}");
         }
         parsed("--wsess=1,9,1 --burst-length=5 --max-piped-calls=1").unwrap();
     }

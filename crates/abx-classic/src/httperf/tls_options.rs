@@ -91,18 +91,18 @@ impl HttperfTlsOptions {
     /// The same as options, in httperf's order and by the names that it gives them there.
     pub(super) fn echo(&self) -> Vec<String> {
         let with = |name: &str, value: Option<&str>| value.map(|value| format!("--{name}={value}"));
-        let said = |name: &str, is_said: bool| is_said.then(|| format!("--{name}"));
+        let message = |name: &str, is_said: bool| is_said.then(|| format!("--{name}"));
         let version = self.version.map(HttperfTlsVersion::name);
-        let all = [
+        let texts = [
             with("ssl-ciphers", self.ciphers.as_deref()),
             with("tls-server-name", self.server_name.as_deref()),
-            said("ssl-no-reuse", self.no_reuse),
+            message("ssl-no-reuse", self.no_reuse),
             with("ssl-cert", self.certificate.as_deref()),
             with("ssl-key", self.key.as_deref()),
             with("ssl-ca-file", self.ca_file.as_deref()),
-            said("ssl-verify", self.verifies),
+            message("ssl-verify", self.verifies),
             with("ssl-protocol", version),
         ];
-        all.into_iter().flatten().collect()
+        texts.into_iter().flatten().collect()
     }
 }

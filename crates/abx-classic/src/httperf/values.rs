@@ -87,7 +87,7 @@ pub(super) fn header(value: &str) -> Result<Vec<u8>, HttperfRefusal> {
             Some(digit @ b'0'..=b'7') => {
                 let mut code = u32::from(digit - b'0');
                 for _ in 0..2 {
-                    let Some(next) = rest.next_if(|one| (b'0'..=b'7').contains(one)) else {
+                    let Some(next) = rest.next_if(|byte| (b'0'..=b'7').contains(byte)) else {
                         break;
                     };
                     code = code * 8 + u32::from(next - b'0');
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn numbers_are_printed_as_c_prints_them() {
         // Method: values beside what printf("%g") gives.
-        for (value, said) in [
+        for (value, message) in [
             (0.0, "0"),
             (100.0, "100"),
             (1000.5, "1000.5"),
@@ -126,7 +126,7 @@ mod tests {
             (1_234_567.25, "1.23457e+06"),
             (1.0 / 3.0, "0.333333"),
         ] {
-            assert_eq!(short_number(value), said);
+            assert_eq!(short_number(value), message);
         }
     }
 

@@ -316,16 +316,16 @@ mod tests {
     fn counted(basis: Basis, ends: &[u64]) -> (Vec<u64>, Option<u64>, bool) {
         let mut counting = Counting::new(basis, [FROM, END], 1, 1);
         let mut clock = Clock::new(&counting);
-        let mut found = Vec::new();
+        let mut numbers = Vec::new();
         for end in ends {
             let intended = Nanos(end.saturating_sub(30));
             if clock.ends(&mut counting, intended, Outcome::Ok, Nanos(*end)) {
-                found.push(*end);
+                numbers.push(*end);
             }
         }
         let is_settled = counting.is_settled();
         clock.stops(&mut counting, Nanos(300));
-        (found, clock.span(basis).map(|span| span.0), is_settled)
+        (numbers, clock.span(basis).map(|span| span.0), is_settled)
     }
 
     #[test]

@@ -119,8 +119,8 @@ impl Flights {
     #[inline]
     pub(crate) fn advance(&mut self, place: usize) {
         if let Some(place) = place.checked_sub(1)
-            && let Some(one) = self.behind.remove(place)
-            && let Some(first) = self.first.replace(one)
+            && let Some(flight) = self.behind.remove(place)
+            && let Some(first) = self.first.replace(flight)
         {
             self.behind.push_front(first);
         }
@@ -173,8 +173,11 @@ pub(crate) mod tests {
             flights.advance(place);
             let mut expected: Vec<usize> = (0..5).collect();
             let advanced = expected.remove(place);
-            assert_eq!(flights.complete().map(|one| one.request), Some(advanced));
-            let left: Vec<usize> = flights.iter().map(|one| one.request).collect();
+            assert_eq!(
+                flights.complete().map(|flight| flight.request),
+                Some(advanced)
+            );
+            let left: Vec<usize> = flights.iter().map(|flight| flight.request).collect();
             assert_eq!(left, expected);
         }
     }
@@ -190,20 +193,20 @@ pub(crate) mod tests {
                     flights.push(flight(number));
                     expected.push_back(number);
                 } else {
-                    let landed = flights.complete().map(|one| one.request);
+                    let landed = flights.complete().map(|flight| flight.request);
                     prop_assert_eq!(landed, expected.pop_front());
                 }
                 prop_assert_eq!(flights.len(), expected.len());
                 prop_assert_eq!(flights.is_empty(), expected.is_empty());
-                prop_assert_eq!(flights.first().map(|one| one.request), expected.front().copied());
+                prop_assert_eq!(flights.first().map(|flight| flight.request), expected.front().copied());
                 for place in 0..=expected.len() {
-                    let at = flights.at_mut(place).map(|one| one.request);
+                    let at = flights.at_mut(place).map(|flight| flight.request);
                     prop_assert_eq!(at, expected.get(place).copied());
                 }
-                let all: Vec<usize> = flights.iter().map(|one| one.request).collect();
-                prop_assert!(expected.iter().eq(&all));
-                let all: Vec<usize> = flights.iter_mut().map(|one| one.request).collect();
-                prop_assert!(expected.iter().eq(&all));
+                let numbers: Vec<usize> = flights.iter().map(|flight| flight.request).collect();
+                prop_assert!(expected.iter().eq(&numbers));
+                let numbers: Vec<usize> = flights.iter_mut().map(|flight| flight.request).collect();
+                prop_assert!(expected.iter().eq(&numbers));
             }
         }
     }

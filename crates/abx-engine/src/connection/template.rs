@@ -77,8 +77,8 @@ impl ValuesToFill {
     }
 
     fn place_of(&mut self, list: &LineList) -> usize {
-        let found = self.lists.iter().position(|(name, _)| name == list.name());
-        found.unwrap_or_else(|| {
+        let count = self.lists.iter().position(|(name, _)| name == list.name());
+        count.unwrap_or_else(|| {
             self.lists.push((list.name().to_owned(), 0));
             self.lists.len() - 1
         })
@@ -117,13 +117,16 @@ impl RequestTemplate {
     ) -> Result<RequestTemplate, http1::RequestError> {
         let parts = request.written(keep_alive).encode_parts()?;
         let mut cuts: Vec<(Range<usize>, Piece)> = Vec::new();
-        for one in &request.placeholders {
-            let begin = match one.part {
+        for request_placeholder in &request.placeholders {
+            let begin = match request_placeholder.part {
                 PlaceholderPart::Path => parts.target,
                 PlaceholderPart::Header(index) => parts.headers[index],
                 PlaceholderPart::Body => parts.body,
             };
-            cuts.push((begin + one.start..begin + one.end, piece(&one.kind, values)));
+            cuts.push((
+                begin + request_placeholder.start..begin + request_placeholder.end,
+                piece(&request_placeholder.kind, values),
+            ));
         }
         let is_in_body = |cut: &(Range<usize>, Piece)| cut.0.start >= parts.body;
         if cuts.iter().any(is_in_body) {
@@ -148,10 +151,14 @@ impl RequestTemplate {
         values: &mut ValuesToFill,
     ) -> Result<RequestTemplate, http1::RequestError> {
         let mut cuts_of = |part: PlaceholderPart, left_out: usize| -> Vec<(Range<usize>, Piece)> {
-            let ours = request.placeholders.iter().filter(|one| one.part == part);
-            let cut = |one: &RequestPlaceholder| {
-                let place = one.start - left_out..one.end - left_out;
-                (place, piece(&one.kind, values))
+            let ours = request
+                .placeholders
+                .iter()
+                .filter(|request_placeholder| request_placeholder.part == part);
+            let cut = |request_placeholder: &RequestPlaceholder| {
+                let place =
+                    request_placeholder.start - left_out..request_placeholder.end - left_out;
+                (place, piece(&request_placeholder.kind, values))
             };
             ours.map(cut).collect()
         };
@@ -189,8 +196,8 @@ impl RequestTemplate {
             has_sequence: false,
             lists: Vec::new(),
         };
-        for one in &request.placeholders {
-            match &one.kind {
+        for request_placeholder in &request.placeholders {
+            match &request_placeholder.kind {
                 PlaceholderKind::Sequence => template.has_sequence = true,
                 PlaceholderKind::Line(list) => {
                     let place = values.place_of(list);
@@ -419,9 +426,9 @@ mod tests {
             let asked = request(&path, &header, &body);
             for text in sent(&asked, seed, ScheduleShare::WHOLE, 5) {
                 let (_, read_body) = read(&text).unwrap();
-                let told = text.lines().find_map(|line| line.strip_prefix("Content-Length: "));
-                let told: Option<usize> = told.and_then(|told| told.parse().ok());
-                prop_assert_eq!(told, Some(read_body.len()));
+                let message = text.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+                let figure: Option<usize> = message.and_then(|message| message.parse().ok());
+                prop_assert_eq!(figure, Some(read_body.len()));
             }
             let only = request("/R", "", "");
             for text in sent(&only, seed, ScheduleShare::WHOLE, 5) {

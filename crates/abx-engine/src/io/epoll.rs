@@ -229,7 +229,9 @@ impl Io for EpollIo {
             };
             // A closed socket leaves its set, but only once its last copy is gone:
             // a child that is being started has one for a moment.
-            let is_current = |one: &&mut EpollConnection| one.generation == token.generation;
+            let is_current = |epoll_connection: &&mut EpollConnection| {
+                epoll_connection.generation == token.generation
+            };
             let Some(connection) = place.as_mut().filter(is_current) else {
                 continue;
             };

@@ -49,8 +49,8 @@ impl Extraction {
                 }
             }
             ValueSource::Header(name) => {
-                let all = response_headers(head, name);
-                all.iter().find_map(|text| self.cut(text))
+                let texts = response_headers(head, name);
+                texts.iter().find_map(|text| self.cut(text))
             }
             ValueSource::Body => self.cut(std::str::from_utf8(body).ok()?),
         }
@@ -118,8 +118,8 @@ mod tests {
             ("/data/other", None),
             ("/l/7", None),
         ] {
-            let found = taken(ValueSource::Json(pointer.to_owned()), ("", ""), body);
-            assert_eq!(found.as_deref(), expected, "{pointer}");
+            let text = taken(ValueSource::Json(pointer.to_owned()), ("", ""), body);
+            assert_eq!(text.as_deref(), expected, "{pointer}");
         }
         let pointer = || ValueSource::Json("/a".to_owned());
         assert_eq!(taken(pointer(), ("", ""), "<html>"), None);

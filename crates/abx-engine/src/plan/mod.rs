@@ -308,8 +308,8 @@ impl LoadPart {
 
 /// The part of `all` that falls to the first `number` of `count`; each one's
 /// share differs from another's by at most one.
-pub(crate) fn share_before(all: u64, number: u64, count: u64) -> u64 {
-    all / count * number + number.min(all % count)
+pub(crate) fn share_before(total: u64, number: u64, count: u64) -> u64 {
+    total / count * number + number.min(total % count)
 }
 
 /// When a connection that is free sends its next request.

@@ -83,8 +83,8 @@ impl LineList {
 
     /// The line of this number, which begins again behind the last one.
     pub(crate) fn line(&self, number: u64) -> &str {
-        let all = self.lines.len() as u64;
-        let place = number.checked_rem(all).map(|place| place as usize);
+        let total = self.lines.len() as u64;
+        let place = number.checked_rem(total).map(|place| place as usize);
         place.map_or("", |place| &self.lines[place])
     }
 }
@@ -137,10 +137,10 @@ impl RequestPlan {
         let mut plan = self.clone();
         let mut random = Random::new(!seed.wrapping_add(number));
         // From the last on, so that what stands before keeps its place.
-        for one in std::mem::take(&mut plan.placeholders).iter().rev() {
-            let text = one.kind.example(number, &mut random);
-            let place = one.start..one.end;
-            match one.part {
+        for request_placeholder in std::mem::take(&mut plan.placeholders).iter().rev() {
+            let text = request_placeholder.kind.example(number, &mut random);
+            let place = request_placeholder.start..request_placeholder.end;
+            match request_placeholder.part {
                 PlaceholderPart::Path => plan.path.replace_range(place, &text),
                 PlaceholderPart::Header(index) => {
                     plan.headers[index].1.replace_range(place, &text);

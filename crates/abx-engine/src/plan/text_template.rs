@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn names_in_braces_become_values_and_other_braces_stay() {
         // Method: JSON with a value in it, values side by side, and braces of every other kind.
-        let number = |name: &str| ["user", "token"].iter().position(|one| *one == name);
+        let number = |name: &str| ["user", "token"].iter().position(|text| *text == name);
         let values = [Some("7".to_owned()), Some("a{user}".to_owned())];
         for (text, expected) in [
             (

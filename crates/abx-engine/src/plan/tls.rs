@@ -108,11 +108,11 @@ impl TlsTrust {
     /// Believes the certificates of a text in PEM; `None` when it has none, or is none.
     #[must_use]
     pub fn parse(text: &str) -> Option<TlsTrust> {
-        let all = CertificateDer::pem_slice_iter(text.as_bytes());
-        let all: Vec<Vec<u8>> = all
-            .map(|one| one.map(|one| one.to_vec()).ok())
+        let slice_iter = CertificateDer::pem_slice_iter(text.as_bytes());
+        let bytes: Vec<Vec<u8>> = slice_iter
+            .map(|result| result.map(|certificate_der| certificate_der.to_vec()).ok())
             .collect::<Option<_>>()?;
-        (!all.is_empty()).then_some(TlsTrust::Given(all))
+        (!bytes.is_empty()).then_some(TlsTrust::Given(bytes))
     }
 }
 
@@ -141,14 +141,14 @@ fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, TlsFileError> {
         why,
         what: "certificates",
     };
-    let mut all = Vec::new();
-    for one in CertificateDer::pem_file_iter(path).map_err(broken)? {
-        all.push(one.map_err(broken)?.to_vec());
+    let mut bytes = Vec::new();
+    for result in CertificateDer::pem_file_iter(path).map_err(broken)? {
+        bytes.push(result.map_err(broken)?.to_vec());
     }
-    if all.is_empty() {
+    if bytes.is_empty() {
         Err(TlsFileError::Empty(path.to_owned()))
     } else {
-        Ok(all)
+        Ok(bytes)
     }
 }
 

@@ -105,7 +105,7 @@ impl Audience {
         *next = (*next).max(number + 1);
         tally.out_of_order += u64::from(is_late);
         let place = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        let all = self.next.len();
+        let total = self.next.len();
         let round = self.rounds.get_mut(place)?.as_mut()?;
         if round.flight.counted {
             tally.bytes += received.received;
@@ -124,10 +124,10 @@ impl Audience {
         if round.received == 1 {
             round.first = now;
         }
-        if round.received == all.div_ceil(2) {
+        if round.received == total.div_ceil(2) {
             round.median = now;
         }
-        (round.received == all).then(|| self.complete(place, tally))
+        (round.received == total).then(|| self.complete(place, tally))
     }
 
     /// A listener has another connection, which is told what is said from now on.
@@ -145,8 +145,11 @@ impl Audience {
     ) -> Option<Ended> {
         self.joins(listener);
         let mut rounds = self.rounds.iter();
-        let misses =
-            |round: &Option<BroadcastRound>| round.as_ref().is_some_and(|one| !one.has(listener));
+        let misses = |round: &Option<BroadcastRound>| {
+            round
+                .as_ref()
+                .is_some_and(|broadcast_round| !broadcast_round.has(listener))
+        };
         let place = rounds.position(misses)?;
         Some(self.give_up(place, outcome, tally))
     }

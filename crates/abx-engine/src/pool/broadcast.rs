@@ -345,8 +345,11 @@ impl<I: Io> Broadcast<I> {
 
     fn hear(&mut self, now: Nanos) {
         let mut received = std::mem::take(&mut self.pool.protocol.received);
-        for one in received.drain(..) {
-            if let Some(ended) = self.audience.hears(&one, now, &mut self.pool.tally) {
+        for received_message in received.drain(..) {
+            if let Some(ended) = self
+                .audience
+                .hears(&received_message, now, &mut self.pool.tally)
+            {
                 self.ended(&ended, now);
             }
         }

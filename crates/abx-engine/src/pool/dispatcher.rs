@@ -175,7 +175,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     fn next(&mut self, index: usize, now: Nanos) -> Next {
         let pacing = &self.plan.pacing;
         let slot = &mut self.slots[index];
-        if slot.calls > 0 && pacing.session_calls.is_none_or(|all| slot.calls < all) {
+        if slot.calls > 0 && pacing.session_calls.is_none_or(|total| slot.calls < total) {
             match pacing.think_ns {
                 0 => {}
                 think => return Next::Thinks(now.plus(Nanos(think))),
@@ -263,12 +263,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// How many of this worker's slots the plan lets send at a moment: their
     /// shares add up to the whole number of it.
     fn allowed(&self, stages: &StageList, now: Nanos) -> usize {
-        let all = u64::from(self.plan.connections);
+        let total = u64::from(self.plan.connections);
         let last = Nanos(self.dispatcher.counted_until.0.saturating_sub(1));
         let value = stages.value_at(now.min(last).since(self.dispatcher.start));
         // A slice that is longer than its stages ends with nobody.
-        let value = value.map_or(0, crate::schedule::Amount::rounded).min(all);
-        let before = |connection: usize| value * connection as u64 / all;
+        let value = value.map_or(0, crate::schedule::Amount::rounded).min(total);
+        let before = |connection: usize| value * connection as u64 / total;
         let share = before(self.first + self.slots.len()) - before(self.first);
         usize::try_from(share).expect("a share of the slots")
     }

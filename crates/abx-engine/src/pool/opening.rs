@@ -201,7 +201,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// them, where a request must not be sent twice: one that meets such an end has failed,
     /// though it was we who let the connection idle.
     fn close_rested(&mut self) {
-        if self.encoded.iter().all(|one| one.is_idempotent) {
+        if self.encoded.iter().all(|encoded| encoded.is_idempotent) {
             return;
         }
         let now = self.io.now();
@@ -311,6 +311,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
 /// How often this machine had nothing to connect with.
 fn lacks(failures: &Outcomes) -> u64 {
-    let own = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
-    own.map(|one| failures.count(one)).iter().sum()
+    let outcomes = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
+    outcomes.map(|outcome| failures.count(outcome)).iter().sum()
 }

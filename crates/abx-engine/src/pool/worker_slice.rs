@@ -380,8 +380,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         // Between the requests of a schedule, connections rest.
         let is_scheduled = self.plan.pacing.arrivals != Arrivals::Closed;
         for slot in &self.slots {
-            let own = slot.clock.time(basis, window);
-            let time = if is_scheduled { Some(window) } else { own };
+            let own_time = slot.clock.time(basis, window);
+            let time = if is_scheduled { Some(window) } else { own_time };
             self.tally.silent += u64::from(slot.clock.span(basis).is_none());
             self.tally.clocks += u64::from(time.is_some());
             self.tally.connection_ns += time.unwrap_or_default().0;

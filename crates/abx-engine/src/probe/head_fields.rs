@@ -58,12 +58,12 @@ mod tests {
     fn each_field_is_found_by_its_name_in_any_case() {
         // Method: a response with all of them, and one with none.
         let start = b"HTTP/1.1 405 No\r\nserver: s/1\r\nLOCATION: /a\r\nAllow: GET, HEAD\r\n\r\n";
-        let found = HeadFields {
+        let head_fields = HeadFields {
             server: Some("s/1".to_owned()),
             location: Some("/a".to_owned()),
             allow: Some("GET, HEAD".to_owned()),
         };
-        assert_eq!(HeadFields::of(start), found);
+        assert_eq!(HeadFields::of(start), head_fields);
         let none = HeadFields::of(b"HTTP/1.1 200 OK\r\n\r\n");
         assert_eq!(none, HeadFields::default());
     }

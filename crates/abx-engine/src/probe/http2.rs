@@ -26,7 +26,7 @@ pub(super) fn probe_http2(
     let mut line = ProbeConnection::connect(address, tls, patience)?;
     let mut body = ResponseBody::default();
     let mut buffer = Vec::new();
-    let mut said = HeadFields::default();
+    let mut head_fields = HeadFields::default();
     loop {
         line.send(&out)?;
         out.clear();
@@ -46,9 +46,9 @@ pub(super) fn probe_http2(
                         return Err(ProbeError::NoStream);
                     }
                 }
-                Event::Head { .. } => said = HeadFields::of(client.head_text()),
+                Event::Head { .. } => head_fields = HeadFields::of(client.head_text()),
                 Event::Body { bytes, .. } => body.add(bytes),
-                Event::Done { done, .. } => return Ok(body.whole(done, said, &line)),
+                Event::Done { done, .. } => return Ok(body.whole(done, head_fields, &line)),
                 // What it says of other streams is of no matter; ours may still be answered.
                 Event::GoAway { .. } => {}
                 Event::StreamFailed { fault, .. } => return Err(ProbeError::Stream(fault)),

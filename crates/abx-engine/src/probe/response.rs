@@ -47,7 +47,12 @@ impl ResponseBody {
     }
 
     /// The response that ended so, under this head.
-    pub(super) fn whole(self, done: Done, said: HeadFields, line: &ProbeConnection) -> Response {
+    pub(super) fn whole(
+        self,
+        done: Done,
+        head_fields: HeadFields,
+        line: &ProbeConnection,
+    ) -> Response {
         let sha256 = self.sha256.finalize();
         Response {
             status: done.status,
@@ -55,7 +60,7 @@ impl ResponseBody {
                 bytes: done.body_bytes,
                 xxh3: self.xxh3.digest(),
             },
-            said,
+            said: head_fields,
             sha256: sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
             body_start: self.start,
             tls: line.tls_session(),

@@ -160,7 +160,7 @@ mod tests {
         let first_gap = chosen[1] - chosen[0];
         assert!(chosen.windows(2).any(|two| two[1] - two[0] != first_gap));
         assert_eq!((0..1000).filter(|_| Sampler::new(0, 7).draw()).count(), 0);
-        let mut all = Sampler::new(1, 7);
-        assert!((0..1000).all(|_| all.draw()));
+        let mut sampler = Sampler::new(1, 7);
+        assert!((0..1000).all(|_| sampler.draw()));
     }
 }

@@ -202,18 +202,25 @@ impl Intake<'_, Http2> {
     #[inline(always)]
     fn hash(&mut self, stream: u32, bytes: &[u8]) {
         let mut sampled = self.slot.client.sampled.iter_mut();
-        if let Some(one) = sampled.find(|one| one.number == stream) {
-            check::hash(one.is_hashed, &mut one.hasher, self.hashers, bytes);
+        if let Some(sampled_stream) =
+            sampled.find(|this_sampled_stream| this_sampled_stream.number == stream)
+        {
+            check::hash(
+                sampled_stream.is_hashed,
+                &mut sampled_stream.hasher,
+                self.hashers,
+                bytes,
+            );
         }
     }
 
     /// Ends the first flight, which this stream carries, with its whole response.
     fn responded(&mut self, stream: u32, done: &Done) {
         if self.slot.is_sampled()
-            && let Some(one) = self.take_sampled(stream)
+            && let Some(sampled_stream) = self.take_sampled(stream)
         {
-            self.slot.timing.receives(one.first_byte);
-            self.slot.hasher = one.hasher;
+            self.slot.timing.receives(sampled_stream.first_byte);
+            self.slot.hasher = sampled_stream.hasher;
         }
         self.whole(done.body_bytes, &[], |expect, hash, tally| {
             check::outcome(expect, done, hash, tally)
@@ -221,7 +228,9 @@ impl Intake<'_, Http2> {
     }
 
     fn drop_sampled(&mut self, stream: u32) {
-        let hasher = self.take_sampled(stream).and_then(|one| one.hasher);
+        let hasher = self
+            .take_sampled(stream)
+            .and_then(|sampled_stream| sampled_stream.hasher);
         if let Some(hasher) = hasher {
             self.hashers.give_back(hasher);
         }
@@ -229,7 +238,9 @@ impl Intake<'_, Http2> {
 
     fn take_sampled(&mut self, stream: u32) -> Option<SampledStream> {
         let sampled = &mut self.slot.client.sampled;
-        let place = sampled.iter().position(|one| one.number == stream)?;
+        let place = sampled
+            .iter()
+            .position(|sampled_stream| sampled_stream.number == stream)?;
         Some(sampled.swap_remove(place))
     }
 }

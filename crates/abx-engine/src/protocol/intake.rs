@@ -173,7 +173,9 @@ fn note_beginning(tally: &mut Tally, received: &[u8]) {
 /// Counts what a server says of its own time, where its head begins these bytes.
 #[cold]
 pub(crate) fn note_server_times(tally: &mut Tally, received: &[u8]) {
-    for one in server_timings(received) {
-        tally.server_times.record(one.name, one.span_ns);
+    for server_timing in server_timings(received) {
+        tally
+            .server_times
+            .record(server_timing.name, server_timing.span_ns);
     }
 }

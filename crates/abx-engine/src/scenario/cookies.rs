@@ -46,7 +46,7 @@ impl CookieJar {
             }
         }
         self.0
-            .retain(|one| (one.name.as_str(), one.path.as_str()) != (name, path.as_str()));
+            .retain(|cookie| (cookie.name.as_str(), cookie.path.as_str()) != (name, path.as_str()));
         if !is_taken_back {
             self.0.push(Cookie {
                 name: name.to_owned(),
@@ -62,10 +62,12 @@ impl CookieJar {
         let mut fit: Vec<&Cookie> = self
             .0
             .iter()
-            .filter(|one| is_below(path_of(request), &one.path))
+            .filter(|cookie| is_below(path_of(request), &cookie.path))
             .collect();
-        fit.sort_by_key(|one| std::cmp::Reverse(one.path.len()));
-        let pairs = fit.iter().map(|one| format!("{}={}", one.name, one.value));
+        fit.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
+        let pairs = fit
+            .iter()
+            .map(|cookie| format!("{}={}", cookie.name, cookie.value));
         let pairs: Vec<String> = pairs.collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }

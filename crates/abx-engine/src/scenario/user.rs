@@ -140,7 +140,10 @@ impl ScenarioUser {
     pub(super) fn prepare(&mut self, plan: &ScenarioPlan, due: Nanos) -> Result<(), String> {
         let step = &plan.steps[self.step];
         (self.due, self.is_second_try) = (due, false);
-        self.is_body_kept = step.extract.iter().any(|one| one.needs_body());
+        self.is_body_kept = step
+            .extract
+            .iter()
+            .any(|extraction| extraction.needs_body());
         self.target = target(&step.path.fill(&self.values));
         let headers = step.headers.iter();
         let headers = headers.map(|(name, value)| (name.clone(), value.fill(&self.values)));
@@ -259,13 +262,13 @@ impl ScenarioUser {
             let failure = StepFailure::BodyTooLarge;
             return Err(StepFault { failure, why });
         }
-        for one in &step.extract {
-            let Some(value) = one.take(&self.head, &self.body) else {
-                let why = format!("no value for `{}`: {}", one.name, one.place());
+        for extraction in &step.extract {
+            let Some(value) = extraction.take(&self.head, &self.body) else {
+                let why = format!("no value for `{}`: {}", extraction.name, extraction.place());
                 let failure = StepFailure::MissingValue;
                 return Err(StepFault { failure, why });
             };
-            self.values[one.value] = Some(value);
+            self.values[extraction.value] = Some(value);
         }
         Ok(())
     }
@@ -357,13 +360,13 @@ mod tests {
             "a".repeat(1024)
         );
         let last = "HTTP/1.1 200 OK\r\nSet-Cookie: b=c\r\n\r\n";
-        let all = format!("{}{last}", early.repeat(32));
-        for piece in [all.len(), 1] {
+        let text = format!("{}{last}", early.repeat(32));
+        for piece in [text.len(), 1] {
             let plan = plan(1, ScenarioEnd::AfterSessions(1));
             let mut user = ScenarioUser::new(0, &plan);
             user.connects();
             user.sends(1, Nanos(0), ResponseKind::WithBody);
-            for bytes in all.as_bytes().chunks(piece) {
+            for bytes in text.as_bytes().chunks(piece) {
                 let outcome = user.take(bytes, &plan);
                 assert!(matches!(outcome, ConnectionEvent::More));
                 assert!(user.head.len() <= early.len(), "{}", user.head.len());

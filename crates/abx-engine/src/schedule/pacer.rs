@@ -67,10 +67,10 @@ impl ScheduleShare {
     /// As [`ScheduleShare::of`].
     #[must_use]
     pub fn part(self, worker: usize, workers: usize) -> ScheduleShare {
-        let own = ScheduleShare::of(worker, workers);
+        let schedule_share = ScheduleShare::of(worker, workers);
         ScheduleShare {
-            worker: self.worker + self.workers * own.worker,
-            workers: self.workers * own.workers,
+            worker: self.worker + self.workers * schedule_share.worker,
+            workers: self.workers * schedule_share.workers,
         }
     }
 

@@ -66,7 +66,8 @@ impl Replay {
     /// [`ReplayError`].
     pub fn new(requests: Vec<ReplayedRequest>, lasts: Nanos) -> Result<Replay, ReplayError> {
         let last = requests.last().ok_or(ReplayError::Empty)?;
-        if !requests.is_sorted_by_key(|one| one.due) || last.due >= lasts {
+        if !requests.is_sorted_by_key(|replayed_request| replayed_request.due) || last.due >= lasts
+        {
             return Err(ReplayError::Unordered);
         }
         Ok(Replay {
@@ -81,10 +82,13 @@ impl Replay {
     pub fn at_speed(&self, speed: ReplaySpeed) -> Replay {
         let thousandths = |time: Nanos| u128::from(time.0) * 1_000;
         let within = |time: u128| Nanos(u64::try_from(time).unwrap_or(u64::MAX));
-        let requests = self.requests.iter().map(|one| ReplayedRequest {
-            due: within(thousandths(one.due) / speed.thousandths()),
-            ..*one
-        });
+        let requests = self
+            .requests
+            .iter()
+            .map(|replayed_request| ReplayedRequest {
+                due: within(thousandths(replayed_request.due) / speed.thousandths()),
+                ..*replayed_request
+            });
         Replay {
             requests: requests.collect(),
             // Rounded up, so that it stays behind the last request.
@@ -109,7 +113,8 @@ impl Replay {
     }
 
     pub(super) fn count_before(&self, end: Nanos) -> usize {
-        self.requests.partition_point(|one| one.due < end)
+        self.requests
+            .partition_point(|replayed_request| replayed_request.due < end)
     }
 }
 
@@ -172,8 +177,14 @@ impl From<Replay> for ReplayParts {
     fn from(replay: Replay) -> ReplayParts {
         let requests = replay.requests();
         ReplayParts {
-            due_ns: requests.iter().map(|one| one.due.0).collect(),
-            requests: requests.iter().map(|one| one.request).collect(),
+            due_ns: requests
+                .iter()
+                .map(|replayed_request| replayed_request.due.0)
+                .collect(),
+            requests: requests
+                .iter()
+                .map(|replayed_request| replayed_request.request)
+                .collect(),
             lasts_ns: replay.lasts.0,
         }
     }

@@ -192,18 +192,18 @@ impl Session {
     ) {
         let until = self.taken + bytes;
         let mut begins = self.sent_until;
-        for one in &self.waiting {
+        for unsent in &self.waiting {
             // The first byte of this one is among what was taken now.
             if (self.taken..until).contains(&begins) {
                 self.flights.push_back(Call {
-                    number: one.call,
+                    number: unsent.call,
                     sent: at,
                 });
                 if is_heard {
-                    self.http.expect(one.kind);
+                    self.http.expect(unsent.kind);
                 }
             }
-            begins = one.end;
+            begins = unsent.end;
         }
         self.taken = until;
         while let Some(Unsent { call, end, .. }) = self.waiting.front()

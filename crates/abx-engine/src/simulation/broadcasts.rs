@@ -66,9 +66,9 @@ fn who_misses_a_message_is_told_while_it_is_waited_for() {
     // when 2 s of the timeout are over.
     let mut plan = broadcast_plan(5);
     plan.timeout = Duration::from_nanos(3 * SECOND);
-    let hub = Hub::new(|said| {
-        let open = said.open.iter().filter(|to| **to < 3);
-        open.map(|to| Act::Send(*to, frame(&said), Nanos(0)))
+    let hub = Hub::new(|hub_message| {
+        let open = hub_message.open.iter().filter(|to| **to < 3);
+        open.map(|to| Act::Send(*to, frame(&hub_message), Nanos(0)))
             .collect()
     });
     let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
@@ -77,20 +77,26 @@ fn who_misses_a_message_is_told_while_it_is_waited_for() {
     broadcast.pool_mut().joins(participants);
     let start = broadcast.pool_mut().now();
     run(&mut broadcast, u64::MAX, 100 * MS);
-    let told = shared.awaited(start.plus(Nanos(2 * SECOND)));
-    let told = told.expect("it was waited for seconds");
-    assert_eq!((told.connections, told.waited_ns), (2, 2 * SECOND));
-    assert_eq!(told.at_most_ns, 3 * SECOND);
+    let awaited_responses = shared.awaited(start.plus(Nanos(2 * SECOND)));
+    let reported_awaited_responses = awaited_responses.expect("it was waited for seconds");
+    assert_eq!(
+        (
+            reported_awaited_responses.connections,
+            reported_awaited_responses.waited_ns
+        ),
+        (2, 2 * SECOND)
+    );
+    assert_eq!(reported_awaited_responses.at_most_ns, 3 * SECOND);
 }
 
 #[test]
 fn a_broadcast_is_done_when_the_last_listener_has_it() {
     // Method: five listeners, the k-th told k ms late. The first one has it at once,
     // the median one 2 ms later, the last one 4 ms later, and only then comes the next.
-    let tally = tally_of(5, 10, |said| {
+    let tally = tally_of(5, 10, |hub_message| {
         let late = |to: usize| Nanos(to as u64 * MS);
-        let open = said.open.iter();
-        open.map(|to| Act::Send(*to, frame(&said), late(*to)))
+        let open = hub_message.open.iter();
+        open.map(|to| Act::Send(*to, frame(&hub_message), late(*to)))
             .collect()
     });
     assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (10, 10));
@@ -113,9 +119,9 @@ fn a_broadcast_is_done_when_the_last_listener_has_it() {
 fn a_listener_that_gets_nothing_costs_the_broadcast() {
     // Method: the third message never reaches the last listener. It is out of time,
     // and all others are right.
-    let tally = tally_of(4, 10, |said| {
-        let mut acts = to_all(&said);
-        if said.number == 2 {
+    let tally = tally_of(4, 10, |hub_message| {
+        let mut acts = to_all(&hub_message);
+        if hub_message.number == 2 {
             acts.pop();
         }
         acts
@@ -135,16 +141,16 @@ fn what_comes_twice_late_or_changed_is_not_right() {
     // three listeners. It says it behind the sixth, when two may be in flight; twice,
     // while another listener still waits; a byte longer; as binary.
     type Wrong = fn(&HubMessage) -> Vec<Act>;
-    let late: Wrong = |said| vec![Act::Send(1, frame(said), Nanos(MS))];
-    let twice: Wrong = |said| vec![Act::Send(1, frame(said).repeat(2), Nanos(0))];
-    let longer: Wrong = |said| {
-        let mut frame = frame(said);
+    let late: Wrong = |hub_message| vec![Act::Send(1, frame(hub_message), Nanos(MS))];
+    let twice: Wrong = |hub_message| vec![Act::Send(1, frame(hub_message).repeat(2), Nanos(0))];
+    let longer: Wrong = |hub_message| {
+        let mut frame = frame(hub_message);
         frame[1] += 1;
         frame.push(b'x');
         vec![Act::Send(1, frame, Nanos(0))]
     };
-    let binary: Wrong = |said| {
-        let mut frame = frame(said);
+    let binary: Wrong = |hub_message| {
+        let mut frame = frame(hub_message);
         frame[0] = 0x82;
         vec![Act::Send(1, frame, Nanos(0))]
     };
@@ -154,14 +160,14 @@ fn what_comes_twice_late_or_changed_is_not_right() {
         (longer, 1, Outcome::WrongLength, 0),
         (binary, 1, Outcome::WrongBody, 0),
     ] {
-        let hub = Hub::new(move |said| match said.number {
+        let hub = Hub::new(move |hub_message| match hub_message.number {
             4 => {
-                let mut acts = wrong(&said);
-                acts.push(Act::Send(0, frame(&said), Nanos(0)));
-                acts.push(Act::Send(2, frame(&said), Nanos(2 - window)));
+                let mut acts = wrong(&hub_message);
+                acts.push(Act::Send(0, frame(&hub_message), Nanos(0)));
+                acts.push(Act::Send(2, frame(&hub_message), Nanos(2 - window)));
                 acts
             }
-            _ => to_all(&said),
+            _ => to_all(&hub_message),
         });
         let mut plan = broadcast_plan(3);
         plan.pipeline = u32::try_from(window).unwrap();
@@ -178,9 +184,9 @@ fn what_comes_twice_late_or_changed_is_not_right() {
 fn a_lost_listener_is_called_in_before_the_next_broadcast() {
     // Method: the server closes one listener in place of telling it the fifth
     // message, without a word. That one fails, and the next waits for four to stand.
-    let tally = tally_of(4, 10, |said| {
-        let mut acts = to_all(&said);
-        if said.number == 4 {
+    let tally = tally_of(4, 10, |hub_message| {
+        let mut acts = to_all(&hub_message);
+        if hub_message.number == 4 {
             acts.pop();
             acts.push(Act::Close(3, Nanos(0)));
         }
@@ -245,10 +251,10 @@ fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
         let mut broadcast = broadcast(network, &plan, Hub::telling_all());
         let ran = run(&mut broadcast, 100, 3_600 * SECOND);
         let tally = broadcast.pool().tally();
-        let all = tally.outcomes.sent();
+        let total = tally.outcomes.sent();
         assert!(
-            all == 100 || (ran.stopped_responding && all < 100),
-            "seed {seed}: {all} {:?}",
+            total == 100 || (ran.stopped_responding && total < 100),
+            "seed {seed}: {total} {:?}",
             tally.outcomes
         );
         assert_eq!(tally.first_listener.count(), tally.outcomes.ok());
@@ -287,9 +293,9 @@ fn messages_that_are_not_sent_yet_are_not_the_peer_s_doing() {
     let tally = talks(network, Hub::telling_all());
     assert_eq!(tally.outcomes.ok(), 40, "{:?}", tally.outcomes);
 
-    let pinging = Hub::new(|said| {
+    let pinging = Hub::new(|hub_message| {
         let ping = [&[0x89, 125][..], &[b'p'; 125]].concat();
-        let mut acts = to_all(&said);
+        let mut acts = to_all(&hub_message);
         acts.push(Act::Send(0, ping.repeat(3_000), Nanos(0)));
         acts
     });
@@ -318,12 +324,12 @@ fn what_is_late_by_a_slice_is_not_taken_for_another() {
     // which has messages of its own.
     let mut plan = broadcast_plan(2);
     plan.timeout = Duration::from_nanos(10 * MS);
-    let hub = Hub::new(|said| match said.number {
+    let hub = Hub::new(|hub_message| match hub_message.number {
         4 => vec![
-            Act::Send(0, frame(&said), Nanos(0)),
-            Act::Send(1, frame(&said), Nanos(10 * MS + 100_000)),
+            Act::Send(0, frame(&hub_message), Nanos(0)),
+            Act::Send(1, frame(&hub_message), Nanos(10 * MS + 100_000)),
         ],
-        _ => to_all(&said),
+        _ => to_all(&hub_message),
     });
     let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
     run(&mut broadcast, 5, SECOND);

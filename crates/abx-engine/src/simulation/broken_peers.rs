@@ -212,13 +212,19 @@ fn who_is_waited_for_is_told_while_it_lasts_and_not_before() {
         pool.joins(Participants::of(&shared, Part::Connections));
         let start = pool.now();
         let ran = run(&mut pool, SLICE, 0);
-        let told = shared.awaited(start.plus(Nanos(2 * SECOND)));
-        (ran, told)
+        let awaited_responses = shared.awaited(start.plus(Nanos(2 * SECOND)));
+        (ran, awaited_responses)
     };
-    let (_, told) = waits(3 * SECOND);
-    let told = told.expect("it was waited for seconds");
-    assert_eq!(told.connections, u64::from(CONNECTIONS / 2));
-    assert_eq!(told.at_most_ns, 3 * SECOND);
-    assert!((SECOND..2 * SECOND).contains(&told.waited_ns), "{told:?}");
+    let (_, awaited_responses) = waits(3 * SECOND);
+    let reported_awaited_responses = awaited_responses.expect("it was waited for seconds");
+    assert_eq!(
+        reported_awaited_responses.connections,
+        u64::from(CONNECTIONS / 2)
+    );
+    assert_eq!(reported_awaited_responses.at_most_ns, 3 * SECOND);
+    assert!(
+        (SECOND..2 * SECOND).contains(&reported_awaited_responses.waited_ns),
+        "{reported_awaited_responses:?}"
+    );
     assert_eq!(waits(SECOND / 4).1, None);
 }

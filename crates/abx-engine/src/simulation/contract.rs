@@ -182,10 +182,10 @@ impl<I: Io> User<I> {
 
     /// All bytes until the end.
     fn read(&mut self, token: Token, enough: usize) -> (Vec<u8>, PullEnd) {
-        let mut all = Vec::new();
-        let (count, end) = self.pull(token, enough, |bytes| all.extend_from_slice(bytes));
-        assert_eq!(count, all.len());
-        (all, end)
+        let mut all_bytes = Vec::new();
+        let (count, end) = self.pull(token, enough, |bytes| all_bytes.extend_from_slice(bytes));
+        assert_eq!(count, all_bytes.len());
+        (all_bytes, end)
     }
 }
 
@@ -209,18 +209,18 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
     // peer. A reset may overtake bytes that the kernel still had to hand over. A Unix socket
     // is only reset by a peer that leaves bytes unread, as this one does.
     for bytes in [1, 300, 70_000, 3_000_000] {
-        let all = pattern(bytes);
-        let sent = Arc::clone(&all);
+        let all_bytes = pattern(bytes);
+        let sent = Arc::clone(&all_bytes);
         let mut user = User::new(maker, move |_| {
             vec![PeerStep::Send(Arc::clone(&sent)), PeerStep::Close]
         });
         user.connect(token(3, 9));
         let (got, end) = user.read(token(3, 9), usize::MAX);
-        assert!(*got == *all, "{bytes} bytes, {} came", got.len());
+        assert!(*got == *all_bytes, "{bytes} bytes, {} came", got.len());
         assert_eq!(end, PullEnd::Ended);
     }
-    let all = pattern(200);
-    let sent = Arc::clone(&all);
+    let bytes = pattern(200);
+    let sent = Arc::clone(&bytes);
     let mut user = User::new(maker, move |_| {
         vec![
             PeerStep::Send(Arc::clone(&sent)),
@@ -229,7 +229,10 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
         ]
     });
     user.connect(token(0, 0));
-    assert_eq!(user.read(token(0, 0), 200), (all.to_vec(), PullEnd::Enough));
+    assert_eq!(
+        user.read(token(0, 0), 200),
+        (bytes.to_vec(), PullEnd::Enough)
+    );
     user.send(token(0, 0), b"xy");
     assert_eq!(
         user.read(token(0, 0), usize::MAX),
@@ -270,20 +273,20 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
             PeerStep::Echo(sizes[0]),
         ]
     });
-    let all = sizes.map(pattern);
+    let bytes = sizes.map(pattern);
     user.connect(token(1, 0));
-    user.send(token(1, 0), &all[1]);
+    user.send(token(1, 0), &bytes[1]);
     let (got, _) = user.read(token(1, 0), 100);
-    assert!(*got == all[1][sizes[1] - 100..]);
-    user.send(token(1, 0), &all[0]);
-    assert_eq!(user.read(token(1, 0), sizes[0]).0, *all[0]);
+    assert!(*got == bytes[1][sizes[1] - 100..]);
+    user.send(token(1, 0), &bytes[0]);
+    assert_eq!(user.read(token(1, 0), sizes[0]).0, *bytes[0]);
 }
 
 fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
     // Method: an interval between two requests, without a wait between them that could hand
     // any of it over; small, and larger than every buffer. All of it comes back in its order.
     for bytes in [5, 16_000_000] {
-        let said = pattern(bytes);
+        let reported_bytes = pattern(bytes);
         let mut user = User::new(maker, move |_| {
             vec![
                 PeerStep::Echo(7),
@@ -292,10 +295,10 @@ fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
             ]
         });
         user.connect(token(0, 0));
-        for part in [b"request", &*said, b"request"] {
+        for part in [b"request", &*reported_bytes, b"request"] {
             user.send(token(0, 0), part);
         }
-        let expected = [b"request", &said[bytes - 5..], b"request"].concat();
+        let expected = [b"request", &reported_bytes[bytes - 5..], b"request"].concat();
         assert_eq!(user.read(token(0, 0), 19).0, expected);
     }
 }
@@ -304,9 +307,9 @@ fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
     // Method: random skips between random reads of a known stream; every byte
     // that is not skipped must be the one of its place, at any size of a pull.
     const BYTES: usize = 2_000_000;
-    let all = pattern(BYTES);
+    let all_bytes = pattern(BYTES);
     for seed in 0..6 {
-        let sent = Arc::clone(&all);
+        let sent = Arc::clone(&all_bytes);
         let mut user = User::new(maker, move |_| {
             vec![PeerStep::Send(Arc::clone(&sent)), PeerStep::Close]
         });
@@ -318,7 +321,10 @@ fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
             match user.io.receive(token(0, 0)) {
                 Received::Bytes(bytes) => {
                     assert_eq!(to_skip, 0, "bytes came before all was skipped");
-                    assert!(*bytes == all[place..place + bytes.len()], "at {place}");
+                    assert!(
+                        *bytes == all_bytes[place..place + bytes.len()],
+                        "at {place}"
+                    );
                     place += bytes.len();
                     to_skip = random.below(150_000).min((BYTES - place) as u64);
                     if to_skip > 0 {
@@ -425,9 +431,9 @@ fn a_turn_ends_and_the_rest_is_listed_again<I: Io>(maker: Maker<I>) {
     let mut came = [0; 2];
     let mut ready: Vec<Ready> = tokens.map(Ready::Receivable).into();
     while came != [BYTES; 2] {
-        for one in ready {
-            let Ready::Receivable(which) = one else {
-                panic!("{one:?}");
+        for this_ready in ready {
+            let Ready::Receivable(which) = this_ready else {
+                panic!("{this_ready:?}");
             };
             let (before, place) = (came[which.slot as usize], which.slot as usize);
             while let Received::Bytes(bytes) = user.io.receive(which) {

@@ -48,11 +48,11 @@ impl Sum {
     }
 }
 
-fn assert_near(found: f64, truth: f64, what: &str) {
-    let off = found / truth - 1.0;
+fn assert_near(result: f64, truth: f64, what: &str) {
+    let off = result / truth - 1.0;
     assert!(
         off.abs() <= OFF_MAX,
-        "{what}: {found:.1}/s, in truth {truth:.1}/s"
+        "{what}: {result:.1}/s, in truth {truth:.1}/s"
     );
 }
 
@@ -81,21 +81,21 @@ fn exponential() -> Vec<Nanos> {
 
 /// One request of ten takes eleven times as much as the others.
 fn bimodal() -> Vec<Nanos> {
-    let work = |one| Nanos(WORK.0 / 2 * if one == 0 { 11 } else { 1 });
+    let work = |number| Nanos(WORK.0 / 2 * if number == 0 { 11 } else { 1 });
     (0..10).map(work).collect()
 }
 
 /// One request of a hundred finds the server at rest for 10 ms.
 fn stalling() -> Vec<Nanos> {
-    let work = |one| Nanos(WORK.0 * if one == 0 { 10 } else { 1 });
+    let work = |number| Nanos(WORK.0 * if number == 0 { 10 } else { 1 });
     (0..100).map(work).collect()
 }
 
 /// What so many workers can serve in a second.
 fn capacity(work: fn() -> Vec<Nanos>, workers: usize) -> f64 {
-    let all = work();
-    let ns: u64 = all.iter().map(|one| one.0).sum();
-    workers as f64 * all.len() as f64 * 1e9 / ns as f64
+    let times = work();
+    let ns: u64 = times.iter().map(|time| time.0).sum();
+    workers as f64 * times.len() as f64 * 1e9 / ns as f64
 }
 
 /// A pool on it; it answers all connections but those from `mute` on.
@@ -285,9 +285,9 @@ fn an_overloaded_server_gets_what_it_serves_and_not_more() {
             for (turns, slices) in LENGTHS {
                 let span = [(2 + turns) * 50 * MS, 100 * MS];
                 let served = server(discipline, exponential, 1);
-                let found = per_s(rate(per), served, slices, span);
+                let result = per_s(rate(per), served, slices, span);
                 assert_near(
-                    found,
+                    result,
                     capacity(exponential, 1),
                     &format!("{per}/s, {turns} turns"),
                 );
@@ -295,8 +295,8 @@ fn an_overloaded_server_gets_what_it_serves_and_not_more() {
         }
     }
     let served = server(Discipline::Fifo, exponential, 1);
-    let found = per_s(rate("5000"), served, 40, [300 * MS, 0]);
-    assert_near(found, capacity(exponential, 1), "300 ms");
+    let result = per_s(rate("5000"), served, 40, [300 * MS, 0]);
+    assert_near(result, capacity(exponential, 1), "300 ms");
 }
 
 #[test]
@@ -309,8 +309,8 @@ fn an_overloaded_server_whose_responses_come_in_step_is_counted_wherever_the_edg
             let uncounted = 100 * MS + lead_in;
             let span = [uncounted + turns * 50 * MS + counted, uncounted];
             let served = server(Discipline::Sharing, constant, 1);
-            let found = per_s(rate("12000"), served, 2, span);
-            assert_near(found, 1_000.0, &format!("{turns} turns, {edges:?}"));
+            let result = per_s(rate("12000"), served, 2, span);
+            assert_near(result, 1_000.0, &format!("{turns} turns, {edges:?}"));
         }
     }
 }
@@ -324,15 +324,15 @@ fn stages_are_counted_over_their_time() {
         ..Pacing::default()
     };
     let served = || server(Discipline::Fifo, exponential, 1);
-    let found = per_s(pacing, served(), 10, [4 * SECOND, 0]);
-    assert_near(found, 0.5 * (400.0 + capacity(exponential, 1)), "rates");
+    let result = per_s(pacing, served(), 10, [4 * SECOND, 0]);
+    assert_near(result, 0.5 * (400.0 + capacity(exponential, 1)), "rates");
     let pacing = Pacing {
         connections_over_time: Some("0:50@10s".parse().unwrap()),
         ..Pacing::default()
     };
-    let found = per_s(pacing, served(), 4, [10 * SECOND, 0]);
+    let result = per_s(pacing, served(), 4, [10 * SECOND, 0]);
     // The first connection comes after a hundredth of the time.
-    assert_near(found, 0.99 * capacity(exponential, 1), "connections");
+    assert_near(result, 0.99 * capacity(exponential, 1), "connections");
 }
 
 #[test]
@@ -341,11 +341,11 @@ fn websocket_echoes_and_broadcasts_are_counted_as_they_are_served() {
     // echoes and 4 broadcasts in flight.
     let served = |to_everybody: bool| {
         let mut free = Nanos(0);
-        Hub::new(move |said| {
-            free = free.max(said.at).plus(WORK);
-            let wait = free.since(said.at);
+        Hub::new(move |hub_message| {
+            free = free.max(hub_message.at).plus(WORK);
+            let wait = free.since(hub_message.at);
             if to_everybody {
-                to_all(&said)
+                to_all(&hub_message)
                     .into_iter()
                     .map(|act| match act {
                         Act::Send(to, bytes, _) => Act::Send(to, bytes, wait),
@@ -353,7 +353,7 @@ fn websocket_echoes_and_broadcasts_are_counted_as_they_are_served() {
                     })
                     .collect()
             } else {
-                vec![Act::Send(said.from, frame(&said), wait)]
+                vec![Act::Send(hub_message.from, frame(&hub_message), wait)]
             }
         })
     };

@@ -66,18 +66,27 @@ fn each_interval_has_what_ended_in_it() {
     pool.io.goes_away(at(300), at(500));
     let slice = slice(&mut pool, Nanos(SECOND), u64::MAX);
     pool.run(slice, &AtomicBool::new(false));
-    let found = course(&pool);
-    assert_eq!((found.interval_ns, found.until_ns), (100 * MS, SECOND));
-    assert_eq!((found.ok.len(), found.failed.len()), (10, 10));
-    for (place, (ok, failed)) in found.ok.iter().zip(&found.failed).enumerate() {
+    let found_course = course(&pool);
+    assert_eq!(
+        (found_course.interval_ns, found_course.until_ns),
+        (100 * MS, SECOND)
+    );
+    assert_eq!((found_course.ok.len(), found_course.failed.len()), (10, 10));
+    for (place, (ok, failed)) in found_course.ok.iter().zip(&found_course.failed).enumerate() {
         let is_away = (3..5).contains(&place);
         let [most, none] = if is_away { [failed, ok] } else { [ok, failed] };
-        assert!((98..=102).contains(most) && *none <= 1, "{found:?}");
+        assert!((98..=102).contains(most) && *none <= 1, "{found_course:?}");
     }
-    let all: u64 = found.ok.iter().sum();
-    assert!(all.abs_diff(pool.tally().outcomes.ok()) <= 1, "{found:?}");
-    assert!((100..200).contains(&found.p50_us[0].unwrap()), "{found:?}");
-    assert_eq!(found.p50_us[4], None);
+    let total: u64 = found_course.ok.iter().sum();
+    assert!(
+        total.abs_diff(pool.tally().outcomes.ok()) <= 1,
+        "{found_course:?}"
+    );
+    assert!(
+        (100..200).contains(&found_course.p50_us[0].unwrap()),
+        "{found_course:?}"
+    );
+    assert_eq!(found_course.p50_us[4], None);
 }
 
 #[test]
@@ -86,9 +95,15 @@ fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
     let mut pool = paced("1000");
     let slice = slice(&mut pool, Nanos::MAX, 250);
     pool.run(slice, &AtomicBool::new(false));
-    let found = course(&pool);
-    assert_eq!((found.ok.len(), found.ok.iter().sum::<u64>()), (3, 250));
-    assert!((249 * MS..260 * MS).contains(&found.until_ns), "{found:?}");
+    let found_course = course(&pool);
+    assert_eq!(
+        (found_course.ok.len(), found_course.ok.iter().sum::<u64>()),
+        (3, 250)
+    );
+    assert!(
+        (249 * MS..260 * MS).contains(&found_course.until_ns),
+        "{found_course:?}"
+    );
 }
 
 #[test]
@@ -100,10 +115,16 @@ fn whoever_listens_is_told_each_interval_once() {
     pool.joins(Participants::of(&shared, Part::Connections));
     let kept = slice(&mut pool, Nanos(350 * MS), u64::MAX);
     pool.run(kept, &AtomicBool::new(false));
-    let told: Vec<_> = intervals.try_iter().collect();
-    let numbers: Vec<usize> = told.iter().map(|one| one.number).collect();
+    let reported_intervals: Vec<_> = intervals.try_iter().collect();
+    let numbers: Vec<usize> = reported_intervals
+        .iter()
+        .map(|reported_interval| reported_interval.number)
+        .collect();
     assert_eq!(numbers, [0, 1, 2, 3]);
-    let ok: Vec<u64> = told.iter().map(|one| one.interval.outcomes.ok()).collect();
+    let ok: Vec<u64> = reported_intervals
+        .iter()
+        .map(|reported_interval| reported_interval.interval.outcomes.ok())
+        .collect();
     assert_eq!(ok, course(&pool).ok);
     let bare = WorkerSlice {
         course: None,

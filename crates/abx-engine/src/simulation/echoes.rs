@@ -48,8 +48,8 @@ pub(super) fn talking(network: Network, plan: &LoadPlan, hub: Hub) -> Pool<Sim, 
 
 pub(super) fn connected(network: Network, plan: &LoadPlan, hub: Hub) -> Pool<Sim, WebSocket> {
     let mut pool = talking(network, plan, hub);
-    let all = plan.connections as usize;
-    assert_eq!(pool.connect_all(&AtomicBool::new(false)), (all, all));
+    let total = plan.connections as usize;
+    assert_eq!(pool.connect_all(&AtomicBool::new(false)), (total, total));
     pool
 }
 
@@ -80,10 +80,10 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
         pool.connect_all(&AtomicBool::new(false));
         let ran = run_requests(&mut pool, 400);
         let tally = pool.tally();
-        let all = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
+        let total = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
         assert!(
-            all == 400 || (ran.stopped_responding && all < 400),
-            "seed {seed}: {all}"
+            total == 400 || (ran.stopped_responding && total < 400),
+            "seed {seed}: {total}"
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
         assert_eq!(
@@ -114,10 +114,14 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
 #[test]
 fn a_wrong_echo_is_known_for_what_it_is() {
     // Method: each echo changed in one way: another kind, a byte more, another byte.
-    let longer = |said: &mut crate::simulation::network::hub::HubMessage| said.payload.push(b'x');
-    let other = |said: &mut crate::simulation::network::hub::HubMessage| said.payload[50] ^= 1;
-    let kind = |said: &mut crate::simulation::network::hub::HubMessage| {
-        said.kind = abx_wire::websocket::MessageKind::Binary;
+    let longer = |hub_message: &mut crate::simulation::network::hub::HubMessage| {
+        hub_message.payload.push(b'x')
+    };
+    let other = |hub_message: &mut crate::simulation::network::hub::HubMessage| {
+        hub_message.payload[50] ^= 1
+    };
+    let kind = |hub_message: &mut crate::simulation::network::hub::HubMessage| {
+        hub_message.kind = abx_wire::websocket::MessageKind::Binary;
     };
     type Change = fn(&mut crate::simulation::network::hub::HubMessage);
     let cases: [(Change, Outcome); 3] = [
@@ -128,9 +132,9 @@ fn a_wrong_echo_is_known_for_what_it_is() {
     for (change, outcome) in cases {
         let mut plan = echo_plan(2, true, 100, 5);
         plan.verify_every = 1;
-        let hub = Hub::new(move |mut said| {
-            change(&mut said);
-            vec![Act::Send(said.from, frame(&said), Nanos(0))]
+        let hub = Hub::new(move |mut hub_message| {
+            change(&mut hub_message);
+            vec![Act::Send(hub_message.from, frame(&hub_message), Nanos(0))]
         });
         let mut pool = connected(Network::faultless(1), &plan, hub);
         run_requests(&mut pool, 20);
@@ -160,15 +164,15 @@ fn pings_between_frames_are_acknowledged_and_change_nothing() {
     // Method: each echo comes in two fragments with a ping between them, while sends
     // are cut short anywhere. All echoes are right and every ping has its pong; the
     // server would panic at a pong inside a message.
-    let hub = Hub::new(|said| {
-        let whole = frame(&said);
-        let (first, second) = said.payload.split_at(40);
+    let hub = Hub::new(|hub_message| {
+        let whole = frame(&hub_message);
+        let (first, second) = hub_message.payload.split_at(40);
         let mut bytes = vec![0x02, 40];
         bytes.extend_from_slice(first);
         bytes.extend_from_slice(&[0x89, 2, b'h', b'i', 0x80, 60]);
         bytes.extend_from_slice(second);
         assert_eq!(whole.len() + 6, bytes.len());
-        vec![Act::Send(said.from, bytes, Nanos(0))]
+        vec![Act::Send(hub_message.from, bytes, Nanos(0))]
     });
     let mut network = Network::faultless(3);
     network.faults.short_send = 500;
@@ -211,9 +215,13 @@ fn a_schedule_of_messages_keeps_its_times() {
 fn a_server_that_closes_has_the_message_sent_again() {
     // Method: every fifth message is answered by a close frame. The connection had
     // given whole responses, or it was fresh: one close is idle, the other early.
-    let hub = Hub::new(|said| match said.number % 5 {
-        4 => vec![Act::Send(said.from, vec![0x88, 2, 3, 0xE8], Nanos(0))],
-        _ => vec![Act::Send(said.from, frame(&said), Nanos(0))],
+    let hub = Hub::new(|hub_message| match hub_message.number % 5 {
+        4 => vec![Act::Send(
+            hub_message.from,
+            vec![0x88, 2, 3, 0xE8],
+            Nanos(0),
+        )],
+        _ => vec![Act::Send(hub_message.from, frame(&hub_message), Nanos(0))],
     });
     let plan = echo_plan(1, false, 30, 2);
     let mut pool = connected(Network::faultless(3), &plan, hub);
@@ -229,14 +237,14 @@ fn a_server_that_closes_has_the_message_sent_again() {
 fn a_server_that_closes_inside_an_echo_has_failed() {
     // Method: half of the fifth echo, then an end: the echo had begun, so nothing is
     // sent again.
-    let hub = Hub::new(|said| {
-        let mut bytes = frame(&said);
-        if said.number != 4 {
-            return vec![Act::Send(said.from, bytes, Nanos(0))];
+    let hub = Hub::new(|hub_message| {
+        let mut bytes = frame(&hub_message);
+        if hub_message.number != 4 {
+            return vec![Act::Send(hub_message.from, bytes, Nanos(0))];
         }
         bytes.truncate(20);
-        let half = Act::Send(said.from, bytes, Nanos(0));
-        vec![half, Act::Close(said.from, Nanos(1))]
+        let half = Act::Send(hub_message.from, bytes, Nanos(0));
+        vec![half, Act::Close(hub_message.from, Nanos(1))]
     });
     let plan = echo_plan(1, false, 30, 2);
     let mut pool = connected(Network::faultless(3), &plan, hub);
@@ -249,7 +257,13 @@ fn a_server_that_closes_inside_an_echo_has_failed() {
 #[test]
 fn an_echo_of_nothing_that_was_sent_costs_the_connection() {
     // Method: each echo comes twice at once, and one message is sent.
-    let hub = Hub::new(|said| vec![Act::Send(said.from, frame(&said).repeat(2), Nanos(0))]);
+    let hub = Hub::new(|hub_message| {
+        vec![Act::Send(
+            hub_message.from,
+            frame(&hub_message).repeat(2),
+            Nanos(0),
+        )]
+    });
     let mut plan = echo_plan(1, false, 30, 2);
     plan.verify_every = 1;
     let mut pool = connected(Network::faultless(3), &plan, hub);
@@ -270,13 +284,13 @@ fn an_echo_that_breaks_the_rules_is_sent_again_by_nobody() {
     type Break = fn(Vec<u8>) -> Vec<u8>;
     let breaks: [(u32, Break); 3] = [(30, reserved), (0, reserved), (0, twice)];
     for (bytes, wrong) in breaks {
-        let hub = Hub::new(move |said| {
-            let echo = frame(&said);
-            let response = match said.number % 5 {
+        let hub = Hub::new(move |hub_message| {
+            let echo = frame(&hub_message);
+            let response = match hub_message.number % 5 {
                 4 => wrong(echo),
                 _ => echo,
             };
-            vec![Act::Send(said.from, response, Nanos(0))]
+            vec![Act::Send(hub_message.from, response, Nanos(0))]
         });
         let mut pool = connected(Network::faultless(3), &echo_plan(1, false, bytes, 2), hub);
         run_requests(&mut pool, 100);

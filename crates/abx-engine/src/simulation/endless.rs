@@ -212,12 +212,12 @@ fn endless_frames_of_websocket_end_in_time() {
         let pool = || {
             let mut plan = echo_plan(CONNECTIONS, false, 20, 1);
             plan.timeout = Duration::from_nanos(TIMEOUT);
-            let hub = Hub::new(move |said| match said.number {
+            let hub = Hub::new(move |hub_message| match hub_message.number {
                 0 => vec![
-                    Act::Send(said.from, begins.to_vec(), Nanos(0)),
-                    Act::Flood(said.from, piece),
+                    Act::Send(hub_message.from, begins.to_vec(), Nanos(0)),
+                    Act::Flood(hub_message.from, piece),
                 ],
-                _ => vec![Act::Send(said.from, echo(&said), Nanos(MS))],
+                _ => vec![Act::Send(hub_message.from, echo(&hub_message), Nanos(MS))],
             });
             connected(network(), &plan, hub)
         };
@@ -260,9 +260,9 @@ fn flooded_broadcast(piece: &'static [u8]) -> Tally {
     let mut plan: LoadPlan = broadcast_plan(3);
     let message = Message::text(60);
     plan.shape = Shape::Broadcast(message);
-    let hub = Hub::new(move |said| {
-        let mut acts = to_all(&said);
-        if said.number == 0 {
+    let hub = Hub::new(move |hub_message| {
+        let mut acts = to_all(&hub_message);
+        if hub_message.number == 0 {
             acts.push(Act::Flood(1, piece));
         }
         acts

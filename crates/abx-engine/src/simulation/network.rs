@@ -392,11 +392,11 @@ impl Sim {
     /// One list says each thing once; connections may stand in any order, but
     /// each one's own connect comes first.
     fn arrange(&mut self, ready: &mut Vec<Ready>) {
-        let mut told = Vec::new();
-        ready.retain(|one| match one {
-            Ready::Receivable(token) if told.contains(token) => false,
+        let mut tokens = Vec::new();
+        ready.retain(|ready| match ready {
+            Ready::Receivable(token) if tokens.contains(token) => false,
             Ready::Receivable(token) => {
-                told.push(*token);
+                tokens.push(*token);
                 true
             }
             _ => true,
@@ -406,7 +406,7 @@ impl Sim {
                 let other = usize::try_from(self.random.below(place as u64 + 1)).expect("small");
                 ready.swap(place, other);
             }
-            ready.sort_by_key(|one| matches!(one, Ready::Receivable(_) | Ready::MaySend(_)));
+            ready.sort_by_key(|ready| matches!(ready, Ready::Receivable(_) | Ready::MaySend(_)));
         }
     }
 }
@@ -532,7 +532,7 @@ impl Io for Sim {
         self.arrange(ready);
         // What was refused or closed since it was noted must not be told.
         let connections = &mut self.connections;
-        ready.retain(|one| match one {
+        ready.retain(|ready| match ready {
             Ready::Unconnected(..) => true,
             Ready::Connected(token) | Ready::MaySend(token) | Ready::Receivable(token) => {
                 alive(connections, *token).is_some()

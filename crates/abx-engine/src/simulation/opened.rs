@@ -148,16 +148,19 @@ fn a_machine_without_ports_says_so_and_tries_no_more() {
         let opened = open(&mut pool(network, plan, BODY));
         assert_eq!(opened.standing, 200);
         let lacked = [Outcome::NoPort, Outcome::Unopened].map(|outcome| {
-            let count = opened.failures.iter().find(|one| one.0 == outcome);
+            let count = opened.failures.iter().find(|failure| failure.0 == outcome);
             count.unwrap_or_else(|| panic!("{opened:?}")).1
         });
         assert_eq!((opened.failures.len(), lacked.iter().sum()), (2, 800));
         // A success between two of them begins anew; then there are few under way.
         assert!((tries..=tries * 128).contains(&lacked[0]), "{opened:?}");
-        assert!(
-            Outcome::ALL.iter().all(|one| !one.is_failure()
-                || opened.failures.iter().all(|(outcome, _)| outcome != one))
-        );
+        assert!(Outcome::ALL.iter().all(|this_outcome| {
+            !this_outcome.is_failure()
+                || opened
+                    .failures
+                    .iter()
+                    .all(|(outcome, _)| outcome != this_outcome)
+        }));
     }
 }
 
@@ -176,7 +179,7 @@ fn connections_are_opened_at_exactly_the_rate() {
     );
 
     plan.connections = 200;
-    let mut all: Vec<u64> = Vec::new();
+    let mut numbers: Vec<u64> = Vec::new();
     for worker in 0..2 {
         let network = accepting(Accepting {
             each: Nanos(2 * MS),
@@ -185,10 +188,10 @@ fn connections_are_opened_at_exactly_the_rate() {
         let half = pool(network, plan.clone(), BODY);
         let opened = open(&mut half.with_share(ScheduleShare::of(worker, 2)));
         assert_eq!((opened.standing, &opened.failures[..]), (200, &[][..]));
-        all.extend(opened.connects);
+        numbers.extend(opened.connects);
     }
-    all.sort_unstable();
-    assert!(all.into_iter().eq((0..400).map(due)));
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq((0..400).map(due)));
 }
 
 #[test]

@@ -28,9 +28,9 @@ fn a_pause_of_the_generator_is_counted_however_fast_the_subject_is() {
     // Method: a pause of 3 s within a slice of 1 s, with responses after 100 us, 40 ms and 20 s.
     // A wait is in progress when it begins, and ends 50 ms later at the latest.
     for service_us in [100, 40_000, 20_000_000] {
-        let found = paused_ns(Nanos(1_000 * service_us), [500, 3_500]);
-        let off = found.abs_diff(3_000 * MS);
-        assert!(off <= 50 * MS, "{service_us}: {found}");
+        let count = paused_ns(Nanos(1_000 * service_us), [500, 3_500]);
+        let off = count.abs_diff(3_000 * MS);
+        assert!(off <= 50 * MS, "{service_us}: {count}");
     }
 }
 

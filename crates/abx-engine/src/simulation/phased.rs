@@ -200,8 +200,8 @@ fn whatever_goes_wrong_phases_add_up_to_the_response_times() {
         let tally = pool.tally();
         let sums = tally.phases.sums();
         assert_eq!(sums.requests, tally.outcomes.completed(), "seed {seed}");
-        let all: u64 = Phase::ALL.iter().map(|phase| sums.of(*phase)).sum();
-        assert_eq!(all, tally.response_ns_sum, "seed {seed}");
+        let total: u64 = Phase::ALL.iter().map(|phase| sums.of(*phase)).sum();
+        assert_eq!(total, tally.response_ns_sum, "seed {seed}");
         responses += sums.requests;
     }
     assert!(responses > 10_000, "{responses}");
@@ -254,8 +254,8 @@ fn what_servers_say_of_their_own_time_is_counted_once() {
         };
         let mut pool = scripted(plan, steps);
         run_requests(&mut pool, 20);
-        let said = &pool.tally().server_times;
-        let sums: Vec<_> = said
+        let server_times = &pool.tally().server_times;
+        let sums: Vec<_> = server_times
             .sums()
             .map(|(name, sum)| (name, sum.count, sum.sum_ns))
             .collect();

@@ -91,10 +91,10 @@ fn nothing_is_lost_or_counted_twice_at_any_depth() {
         let ran = run_requests(&mut pool, 1_000);
 
         let tally = pool.tally();
-        let all = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
+        let total = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
         assert!(
-            all == 1_000 || (ran.stopped_responding && all < 1_000),
-            "seed {seed}: {all}"
+            total == 1_000 || (ran.stopped_responding && total < 1_000),
+            "seed {seed}: {total}"
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
         assert!(
@@ -269,11 +269,11 @@ fn responses_are_never_taken_for_each_other_s() {
             xxh3: xxh3_64(bodies[1]),
         });
         plan.requests.push(second);
-        let [one, other] = [0, 1].map(|which| {
+        let [pair, other] = [0, 1].map(|which| {
             let request = plan.requests[which].request.encode(true).unwrap();
             (request, response("", bodies[which]))
         });
-        let steps = vec![PeerStep::Choose(Arc::new([one, other])), PeerStep::Again];
+        let steps = vec![PeerStep::Choose(Arc::new([pair, other])), PeerStep::Again];
         let mut network = Network::faultless(7);
         network.faults.split = 300;
         network.faults.short_send = 300;

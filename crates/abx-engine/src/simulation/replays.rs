@@ -97,7 +97,7 @@ fn requests_that_wait_for_a_connection_keep_their_times_and_their_order() {
 fn workers_have_each_request_once_together() {
     // Method: three pools as three workers would have them; together they send what one
     // would.
-    let mut all = [0, 0];
+    let mut numbers = [0, 0];
     for worker in 0..3 {
         let mut pool = opened(Network::faultless(1), recorded(2));
         let start = pool.now();
@@ -110,9 +110,9 @@ fn workers_have_each_request_once_together() {
             course: None,
         };
         pool.run(slice, &AtomicBool::new(false));
-        all = [0, 1].map(|kind| all[kind] + sent(&pool)[kind]);
+        numbers = [0, 1].map(|kind| numbers[kind] + sent(&pool)[kind]);
     }
-    assert_eq!(all, [3, 3]);
+    assert_eq!(numbers, [3, 3]);
 }
 
 #[test]

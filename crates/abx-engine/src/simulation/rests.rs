@@ -40,18 +40,18 @@ fn a_connection_that_is_ended_after_a_rest_is_no_failure() {
     // timeout, or is not, or is shorter than any that counts as a rest. The server ends
     // each connection when the first request has come and does not read it. A window of
     // four is lost as a whole.
-    let all = u64::from(CONNECTIONS);
+    let total = u64::from(CONNECTIONS);
     for (idle_max_ms, rest_ms, method, pipeline, expected) in [
-        (5_000, 6_000, "GET", 1, (all, 0)),
-        (5_000, 6_000, "GET", 4, (4 * all, 0)),
+        (5_000, 6_000, "GET", 1, (total, 0)),
+        (5_000, 6_000, "GET", 4, (4 * total, 0)),
         (5_000, 4_000, "GET", 1, (0, 0)),
-        (300, 1_000, "GET", 1, (all, 0)),
-        (300, 900, "GET", 1, (0, all)),
+        (300, 1_000, "GET", 1, (total, 0)),
+        (300, 900, "GET", 1, (0, total)),
         // What must not be sent twice gets connections that have not rested, unless the
         // rest was shorter than any for which a server ends one.
         (5_000, 6_000, "POST", 1, (0, 0)),
         (300, 900, "POST", 4, (0, 0)),
-        (300, 700, "POST", 1, (0, all)),
+        (300, 700, "POST", 1, (0, total)),
     ] {
         let mut plan = plan(CONNECTIONS, b"hello", 1);
         plan.requests[0].request.method = method.to_owned();
@@ -62,8 +62,8 @@ fn a_connection_that_is_ended_after_a_rest_is_no_failure() {
         assert_eq!(rest(&mut pool, rest_ms), 0, "nothing shows that they died");
         run_requests(&mut pool, 200);
         let tally = pool.tally();
-        let told = (count(tally, Outcome::RestClose), tally.outcomes.failed());
-        assert_eq!(told, expected, "{method} {idle_max_ms} {rest_ms}");
+        let pair = (count(tally, Outcome::RestClose), tally.outcomes.failed());
+        assert_eq!(pair, expected, "{method} {idle_max_ms} {rest_ms}");
         assert_eq!(tally.outcomes.requests(), 200);
         assert_eq!(tally.outcomes.ok(), 200 - expected.1);
         assert_eq!(count(tally, Outcome::IdleClose), 0);
@@ -88,8 +88,8 @@ fn an_end_that_came_during_the_rest_is_noticed_before_the_slice() {
     // slice, so that no end crosses with a request.
     let plan = plan(CONNECTIONS, b"hello", 1);
     let bytes = plan.requests[0].request.encode(true).unwrap().len();
-    let one = [PeerStep::Await(bytes), PeerStep::Send(Arc::from(HELLO))];
-    let mut steps = vec![one; 10].concat();
+    let peer_steps = [PeerStep::Await(bytes), PeerStep::Send(Arc::from(HELLO))];
+    let mut steps = vec![peer_steps; 10].concat();
     steps.push(PeerStep::Close);
     let script = Box::new(move |_| steps.clone());
     let mut pool = pool_of_steps(Network::faultless(1), plan, script);
@@ -156,8 +156,8 @@ fn connections_that_a_rest_has_cost_cost_no_throughput() {
             run(&mut pool, 100 * MS, discard);
             let tally = pool.tally();
             let rested = count(tally, Outcome::RestClose);
-            let all = rested + tally.discarded.count(Outcome::RestClose);
-            assert_eq!(all, if idle_max_ms == 5_000 { 10 } else { 0 });
+            let total = rested + tally.discarded.count(Outcome::RestClose);
+            assert_eq!(total, if idle_max_ms == 5_000 { 10 } else { 0 });
             assert_eq!(tally.outcomes.failed() + tally.discarded.failed(), 0);
             per_s(tally)
         });

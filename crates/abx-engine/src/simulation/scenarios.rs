@@ -29,7 +29,7 @@ fn text(text: &str) -> TextTemplate {
     let number = |name: &str| {
         ["user", "session", "token"]
             .iter()
-            .position(|one| *one == name)
+            .position(|text| *text == name)
     };
     TextTemplate::parse(text, number).unwrap()
 }
@@ -122,11 +122,11 @@ fn choices(token: &str) -> PeerStep {
         "",
     );
     let given = response(200, &format!("{{\"data\":{{\"token\":\"{token}\"}}}}"));
-    let mut all: Vec<_> = (0..5)
+    let mut pairs: Vec<_> = (0..5)
         .map(|user| (login(user), Arc::clone(&given)))
         .collect();
-    all.push((items, response(200, "[]")));
-    PeerStep::Choose(Arc::from(all))
+    pairs.push((items, response(200, "[]")));
+    PeerStep::Choose(Arc::from(pairs))
 }
 
 /// What was counted over a peer whose connection of each number does these steps, and how long
@@ -244,8 +244,11 @@ fn a_failed_step_ends_its_session_and_says_why() {
         assert_eq!((tally.sessions.failed, tally.connections), (3, 3));
         let failed = &tally.steps[step];
         assert_eq!(failed.failed.get(name), Some(&3), "{failed:?}");
-        let said = failed.first_failure.as_ref().map(|(_, said)| said.as_str());
-        assert_eq!(said, Some(sentence));
+        let message = failed
+            .first_failure
+            .as_ref()
+            .map(|(_, message)| message.as_str());
+        assert_eq!(message, Some(sentence));
         // A whole response's time counts, right or wrong.
         assert_eq!(failed.response.count(), 3);
     }

@@ -93,8 +93,8 @@ impl<I: Io> Sealed<I> {
     }
 
     /// What an event below is to the engine.
-    fn passed_on(&mut self, one: Ready, ready: &mut Vec<Ready>) {
-        match one {
+    fn passed_on(&mut self, this_ready: Ready, ready: &mut Vec<Ready>) {
+        match this_ready {
             Ready::Connected(token) => {
                 if self.seal(token, &HELLO).is_err() {
                     self.fail(token, ready);
@@ -189,8 +189,8 @@ impl<I: Io> Io for Sealed<I> {
         let mut below = Vec::new();
         let now = self.under.wait(until, awaits, &mut below);
         ready.clear();
-        for one in below {
-            self.passed_on(one, ready);
+        for this_ready in below {
+            self.passed_on(this_ready, ready);
         }
         now
     }
@@ -229,8 +229,8 @@ pub(crate) fn sealed(script: PeerScript) -> PeerScript {
         };
         let hello = [PeerStep::Await(HELLO.len()), PeerStep::Send(seal(&HELLO))];
         let one_round = || steps.iter().filter_map(sealed_step);
-        let all = std::iter::repeat_with(one_round).take(rounds).flatten();
-        hello.into_iter().chain(all).collect()
+        let flatten = std::iter::repeat_with(one_round).take(rounds).flatten();
+        hello.into_iter().chain(flatten).collect()
     })
 }
 

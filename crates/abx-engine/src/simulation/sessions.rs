@@ -199,8 +199,11 @@ fn who_is_left_with_calls_to_make_has_failed() {
             let steps = [READ, send(response), PeerStep::Close];
             let heard = heard(load(2, calls), &steps);
             assert_eq!(heard.responses.len(), 2, "{response}");
-            let all = heard.responses.iter();
-            assert!({ all }.all(|one| one.is_cut == is_cut && one.body_bytes == 5));
+            let session_responses = heard.responses.iter();
+            assert!(
+                { session_responses }.all(|session_response| session_response.is_cut == is_cut
+                    && session_response.body_bytes == 5)
+            );
             assert_eq!(heard.sent, 2 + failures, "{response} of {calls}");
             let expected = vec![SessionFailure::Reset; failures as usize];
             let failed = heard.failures.into_iter().map(|(_, failure)| failure);

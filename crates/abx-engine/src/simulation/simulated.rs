@@ -170,10 +170,10 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
 
         let tally = pool.tally();
         let twice = count(tally, Outcome::IdleClose);
-        let all = tally.outcomes.sent() - twice;
+        let total = tally.outcomes.sent() - twice;
         assert!(
-            all == 400 || (ran.stopped_responding && all < 400),
-            "seed {seed}: {all}"
+            total == 400 || (ran.stopped_responding && total < 400),
+            "seed {seed}: {total}"
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
         assert!(pool.are_connection_counts_right(), "seed {seed}");

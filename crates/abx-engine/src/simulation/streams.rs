@@ -234,10 +234,10 @@ fn no_stream_is_lost_or_counted_twice() {
         let ran = run_requests(&mut pool, 1_000);
 
         let tally = pool.tally();
-        let all = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
+        let total = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
         assert!(
-            all == 1_000 || (ran.stopped_responding && all < 1_000),
-            "seed {seed}: {all}"
+            total == 1_000 || (ran.stopped_responding && total < 1_000),
+            "seed {seed}: {total}"
         );
         assert_eq!(pool.progress.in_flight, 0, "seed {seed}");
         assert!(

@@ -235,13 +235,13 @@ impl Engine {
             next: first.and_then(|span| Instant::now().checked_add(span)),
             every,
         };
-        let told = || {
-            let told: Vec<ReportedInterval> = intervals.try_iter().collect();
-            (!told.is_empty()).then_some(SliceEvent::Intervals(told))
+        let report = || {
+            let reported_intervals: Vec<ReportedInterval> = intervals.try_iter().collect();
+            (!reported_intervals.is_empty()).then_some(SliceEvent::Intervals(reported_intervals))
         };
         let mut look = || {
             let awaited = shared.awaited(Nanos::now()).map(SliceEvent::Awaits);
-            told().into_iter().chain(awaited).for_each(&mut *on_event);
+            report().into_iter().chain(awaited).for_each(&mut *on_event);
         };
         let mut sum: Option<SliceTally> = None;
         for worker in &self.workers {
@@ -254,7 +254,7 @@ impl Engine {
                 Some(sum) => sum.merge(&part),
             }
         }
-        told().into_iter().for_each(on_event);
+        report().into_iter().for_each(on_event);
         Ok(sum.expect("there is at least one worker"))
     }
 
@@ -271,10 +271,10 @@ impl Engine {
         for (number, worker) in self.workers.iter().enumerate() {
             let (length_ns, requests_max) = match plan.end {
                 SliceEnd::AfterNs(span) => (span, u64::MAX),
-                SliceEnd::AfterRequests(all) => {
+                SliceEnd::AfterRequests(total) => {
                     // By connections: a worker without any would send nothing of its part.
                     let (first, next) = self.connections_of(number, pool);
-                    let before = |connection| share_before(all, connection, pool.connections);
+                    let before = |connection| share_before(total, connection, pool.connections);
                     (u64::MAX, before(next) - before(first))
                 }
             };
@@ -321,8 +321,8 @@ impl Engine {
         let most = usize::try_from(pool.size()).unwrap_or(usize::MAX);
         let workers = usize::try_from(pool.workers).unwrap_or(most).min(most);
         let LoadPart { number, of } = pool.part;
-        let own = schedule::ScheduleShare::of(number as usize, of as usize);
-        own.part(worker.min(workers - 1), workers)
+        let schedule_share = schedule::ScheduleShare::of(number as usize, of as usize);
+        schedule_share.part(worker.min(workers - 1), workers)
     }
 
     fn connected(
@@ -456,18 +456,18 @@ mod tests {
             let schedule = Schedule::new(&arrivals, 7).unwrap();
             for (of, workers) in [(1, 1), (1, 3), (3, 1), (3, 2), (4, 5)] {
                 let each = (0..of).flat_map(|number| {
-                    let own = ScheduleShare::of(number, of);
-                    (0..workers).map(move |worker| own.part(worker, workers))
+                    let schedule_share = ScheduleShare::of(number, of);
+                    (0..workers).map(move |worker| schedule_share.part(worker, workers))
                 });
                 let count = of * workers;
-                let mut all: Vec<Nanos> = each
+                let mut times: Vec<Nanos> = each
                     .flat_map(|share| schedule.pacer(share).take(60 / count))
                     .collect();
-                all.sort_unstable();
+                times.sort_unstable();
                 let whole = schedule
                     .pacer(ScheduleShare::WHOLE)
                     .take(60 / count * count);
-                assert_eq!(all, whole.collect::<Vec<_>>(), "{of} of {workers}");
+                assert_eq!(times, whole.collect::<Vec<_>>(), "{of} of {workers}");
             }
         }
     }
@@ -475,13 +475,13 @@ mod tests {
     #[test]
     fn shares_add_up_and_differ_by_at_most_one() {
         // Method: every split of small numbers; nothing may be dropped, as `c % t` is elsewhere.
-        for all in (0..40_u64).chain([1_000, 10_007]) {
+        for total in (0..40_u64).chain([1_000, 10_007]) {
             for count in (1..9).chain([16, 63, 64, 128]) {
-                let before = |number| share_before(all, number, count);
+                let before = |number| share_before(total, number, count);
                 let shares: Vec<u64> = (0..count)
                     .map(|number| before(number + 1) - before(number))
                     .collect();
-                assert_eq!(shares.iter().sum::<u64>(), all);
+                assert_eq!(shares.iter().sum::<u64>(), total);
                 let most = shares.iter().max().unwrap();
                 assert!(most - shares.iter().min().unwrap() <= 1);
             }

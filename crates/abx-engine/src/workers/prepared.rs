@@ -83,7 +83,7 @@ fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
             "requests alone, which nobody thinks about",
         ));
     }
-    if requests.all(|one| (one.request as usize) < plan.requests.len()) {
+    if requests.all(|replayed_request| (replayed_request.request as usize) < plan.requests.len()) {
         Ok(())
     } else {
         Err(EngineError::Replay("all the requests that it names"))
@@ -92,7 +92,10 @@ fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
 
 fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     let requests = plan.requests.iter().map(|asked| &asked.request);
-    for request in requests.clone().filter(|one| !one.placeholders.is_empty()) {
+    for request in requests
+        .clone()
+        .filter(|request_plan| !request_plan.placeholders.is_empty())
+    {
         let values = &mut ValuesToFill::new(0);
         if plan.is_http2() {
             RequestTemplate::of_stream(request, plan.tls.is_some(), values)?
@@ -170,7 +173,9 @@ impl RequestPlan {
             target: self.path.clone(),
             host: self.host.clone(),
             headers: headers.into_iter().cloned().collect(),
-            protocols: protocols.map(|one| one.trim().to_owned()).collect(),
+            protocols: protocols
+                .map(|protocol| protocol.trim().to_owned())
+                .collect(),
         }
     }
 }

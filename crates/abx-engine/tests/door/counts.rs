@@ -83,9 +83,9 @@ fn what_is_sent_in_the_discarded_part_is_not_counted() {
     // Method: discard more than the slice; then discard a part, which holds at
     // least the first request of each connection.
     let peer = Peer::responding(HELLO);
-    let mut all = requests(20);
-    all.discard_ns = 3_600_000_000_000;
-    let slice = run(1, &load(peer.address(), 2), &all);
+    let mut slice_plan = requests(20);
+    slice_plan.discard_ns = 3_600_000_000_000;
+    let slice = run(1, &load(peer.address(), 2), &slice_plan);
     assert_eq!(peer.requests(), 20);
     assert_eq!(outcomes(&slice), []);
     assert_eq!(slice.tally.bytes + slice.tally.connection_ns, 0);
@@ -139,7 +139,7 @@ fn connections_come_from_the_given_addresses_in_turn() {
     let counts: Vec<usize> = plan
         .sources
         .iter()
-        .map(|source| seen.iter().filter(|one| *one == source).count())
+        .map(|source| seen.iter().filter(|ip_addr| *ip_addr == source).count())
         .collect();
     assert_eq!(counts, [3, 2, 2]);
 }

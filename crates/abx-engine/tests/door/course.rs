@@ -29,21 +29,22 @@ fn what_is_told_is_what_is_kept_of_all_workers() {
         course: Some(plan(is_told)),
         ..requests(2_000)
     };
-    let mut told = CourseTally::new(plan(true));
+    let mut course_tally = CourseTally::new(plan(true));
     let mut on_event = |event| {
-        if let SliceEvent::Intervals(all) = event {
-            all.iter()
-                .for_each(|one| told.add(one.number, 0, &one.interval));
+        if let SliceEvent::Intervals(reported_intervals) = event {
+            reported_intervals.iter().for_each(|reported_interval| {
+                course_tally.add(reported_interval.number, 0, &reported_interval.interval)
+            });
         }
     };
-    let found = engine.slice_watched(pool, &slice(true), &mut on_event);
-    let kept = found.unwrap().tally.course.unwrap().finish();
+    let result = engine.slice_watched(pool, &slice(true), &mut on_event);
+    let kept = result.unwrap().tally.course.unwrap().finish();
     assert_eq!(kept.ok.iter().sum::<u64>(), 2_000);
-    let told = told.finish();
-    assert_eq!((told.ok, told.p99_us), (kept.ok, kept.p99_us));
+    let course = course_tally.finish();
+    assert_eq!((course.ok, course.p99_us), (kept.ok, kept.p99_us));
 
     let mut heard = 0;
-    let found = engine.slice_watched(pool, &slice(false), &mut |_| heard += 1);
-    let kept = found.unwrap().tally.course.unwrap().finish();
+    let result = engine.slice_watched(pool, &slice(false), &mut |_| heard += 1);
+    let kept = result.unwrap().tally.course.unwrap().finish();
     assert_eq!((kept.ok.iter().sum::<u64>(), heard), (2_000, 0));
 }

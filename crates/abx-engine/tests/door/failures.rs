@@ -105,12 +105,12 @@ fn a_slice_ends_early_when_no_connection_gets_a_response() {
     let slice = run(2, &plan, &span_ms(3_600_000, 0));
 
     assert!(slice.stopped_responding);
-    let all = slice.tally.outcomes.sent();
+    let total = slice.tally.outcomes.sent();
     let timeouts = slice.tally.outcomes.count(Outcome::Timeout);
     let given_up = slice.tally.outcomes.count(Outcome::Unfinished);
-    assert_eq!(timeouts + given_up, all);
-    assert!(timeouts >= 4 && all <= 8, "{:?}", outcomes(&slice));
-    assert_eq!(slice.tally.response.count(), all);
+    assert_eq!(timeouts + given_up, total);
+    assert!(timeouts >= 4 && total <= 8, "{:?}", outcomes(&slice));
+    assert_eq!(slice.tally.response.count(), total);
     assert_eq!(slice.tally.response_ns_sum, 0);
 }
 

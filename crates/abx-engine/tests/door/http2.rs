@@ -72,7 +72,7 @@ fn a_server_that_goes_away_is_asked_again_over_a_new_connection() {
         if asked.before + asked.streams.len() >= 10 {
             bytes.extend(go_away(last));
         }
-        bytes.extend(asked.streams.iter().flat_map(|one| hello(*one)));
+        bytes.extend(asked.streams.iter().flat_map(|stream| hello(*stream)));
         Some(bytes)
     });
     let slice = run(1, &streams(&peer, 2, 4), &requests(200));
@@ -101,7 +101,13 @@ fn no_more_streams_are_open_than_the_server_allows() {
     let seen = Arc::clone(&most);
     let peer = streaming(TWO, move |asked| {
         seen.fetch_max(asked.streams.len(), Ordering::SeqCst);
-        Some(asked.streams.iter().flat_map(|one| hello(*one)).collect())
+        Some(
+            asked
+                .streams
+                .iter()
+                .flat_map(|stream| hello(*stream))
+                .collect(),
+        )
     });
     let slice = run(1, &streams(&peer, 1, 8), &requests(100));
     assert_eq!(outcomes(&slice), [(Outcome::Ok, 100)]);
@@ -136,14 +142,14 @@ fn every_wrong_response_has_its_outcome() {
                 asked
                     .streams
                     .iter()
-                    .flat_map(|one| response(*one))
+                    .flat_map(|stream| response(*stream))
                     .collect(),
             )
         });
         let slice = run(1, &streams(&peer, 1, 1), &requests(2));
         let came = outcomes(&slice);
         assert!(
-            matches!(came[..], [(one, 1 | 2)] if one == outcome),
+            matches!(came[..], [(outcome, 1 | 2)] if outcome == outcome),
             "{outcome:?}: {came:?}"
         );
     }
@@ -157,10 +163,22 @@ fn what_had_begun_fails_with_its_connection_and_the_rest_is_sent_again() {
     let broken = Arc::clone(&is_broken);
     let peer = streaming(SETTINGS, move |asked| {
         let [first, second, ..] = asked.streams[..] else {
-            return Some(asked.streams.iter().flat_map(|one| hello(*one)).collect());
+            return Some(
+                asked
+                    .streams
+                    .iter()
+                    .flat_map(|stream| hello(*stream))
+                    .collect(),
+            );
         };
         if asked.before == 0 || broken.fetch_add(1, Ordering::SeqCst) > 0 {
-            return Some(asked.streams.iter().flat_map(|one| hello(*one)).collect());
+            return Some(
+                asked
+                    .streams
+                    .iter()
+                    .flat_map(|stream| hello(*stream))
+                    .collect(),
+            );
         }
         let long = [0, 0xff, 0, 0, 0, 0, 0, 0, 0];
         Some([&head(second)[..], &head(first), &long].concat())
@@ -181,7 +199,13 @@ fn bodies_of_requests_go_out_as_there_is_room() {
     let peer = streaming(SETTINGS, move |asked| {
         counter.fetch_add(asked.streams.len(), Ordering::SeqCst);
         taken.fetch_add(asked.body_bytes, Ordering::SeqCst);
-        Some(asked.streams.iter().flat_map(|one| hello(*one)).collect())
+        Some(
+            asked
+                .streams
+                .iter()
+                .flat_map(|stream| hello(*stream))
+                .collect(),
+        )
     });
     let mut plan = streams(&peer, 2, 4);
     plan.requests[0].request.method = "POST".to_owned();
@@ -196,7 +220,13 @@ fn bodies_of_requests_go_out_as_there_is_room() {
 fn without_keep_alive_each_request_has_its_connection() {
     // Method: ten requests over connections of their own.
     let peer = streaming(SETTINGS, |asked| {
-        Some(asked.streams.iter().flat_map(|one| hello(*one)).collect())
+        Some(
+            asked
+                .streams
+                .iter()
+                .flat_map(|stream| hello(*stream))
+                .collect(),
+        )
     });
     let mut plan = streams(&peer, 2, 8);
     plan.keep_alive = false;

@@ -40,13 +40,19 @@ fn each_request_is_logged_with_its_times() {
         let slice = run(2, &plan, &requests(20));
         let log = slice.tally.log.unwrap();
         assert_eq!((log.requests().len(), count.all()), (20, 20));
-        for one in log.requests() {
-            assert_eq!((one.status, one.body_bytes), (200, 5));
-            assert_eq!(one.outcome, Outcome::Ok);
-            assert!(one.connect_ns + one.wait_ns <= one.total_ns, "{one:?}");
-            assert!(one.wait_ns > 0, "{one:?}");
+        for logged_request in log.requests() {
+            assert_eq!((logged_request.status, logged_request.body_bytes), (200, 5));
+            assert_eq!(logged_request.outcome, Outcome::Ok);
+            assert!(
+                logged_request.connect_ns + logged_request.wait_ns <= logged_request.total_ns,
+                "{logged_request:?}"
+            );
+            assert!(logged_request.wait_ns > 0, "{logged_request:?}");
         }
-        let made = log.requests().iter().filter(|one| one.connect_ns > 0);
+        let made = log
+            .requests()
+            .iter()
+            .filter(|logged_request| logged_request.connect_ns > 0);
         assert_eq!(made.count(), if keep_alive { 4 } else { 20 });
         assert_eq!(log.heads(), [HELLO, HELLO], "one of each worker");
         assert!(log.tls().is_none());
@@ -60,8 +66,16 @@ fn failures_are_logged_and_counted_while_they_happen() {
     let plan = logged(load(NOBODY, 1), &count);
     let slice = run(1, &plan, &requests(2));
     let log = slice.tally.log.unwrap();
-    let outcomes: Vec<Outcome> = log.requests().iter().map(|one| one.outcome).collect();
+    let outcomes: Vec<Outcome> = log
+        .requests()
+        .iter()
+        .map(|logged_request| logged_request.outcome)
+        .collect();
     assert_eq!(outcomes, [Outcome::Refused; 2]);
     assert_eq!(count.of(Outcome::Refused), 2);
-    assert!(log.requests().iter().all(|one| one.status == 0));
+    assert!(
+        log.requests()
+            .iter()
+            .all(|logged_request| logged_request.status == 0)
+    );
 }

@@ -90,12 +90,14 @@ fn how_far_an_opening_is_is_told_while_it_lasts() {
     let listener = Socket::listen("127.0.0.1:0".parse().unwrap(), options).unwrap();
     let mut plan = load(listener.local_address().unwrap(), 100);
     plan.timeout = Duration::from_nanos(4_000_000_000);
-    let mut told = Vec::new();
+    let mut awaited_connections = Vec::new();
     let mut engine = engine(2);
     let (pool, report) = engine
-        .open_watched(&plan, &mut |one| told.push(one))
+        .open_watched(&plan, &mut |this_awaited_connections| {
+            awaited_connections.push(this_awaited_connections)
+        })
         .unwrap();
-    let last = told.last().expect("it took seconds");
+    let last = awaited_connections.last().expect("it took seconds");
     assert_eq!((last.open, last.asked), (report.standing as u64, 100));
     assert_eq!(last.at_most.as_secs(), 4);
     assert!(last.open > 0 && !last.silent.is_zero(), "{last:?}");

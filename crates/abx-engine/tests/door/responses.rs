@@ -158,8 +158,8 @@ fn another_body_is_seen_as_often_as_bodies_are_hashed() {
     // sample of one in a hundred, and none hashed.
     let peer = Peer::responding(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo");
     let mut plan = load(peer.address(), 2);
-    let all = run(1, &plan, &requests(50));
-    assert_eq!(outcomes(&all), [(Outcome::WrongBody, 50)]);
+    let slice_tally = run(1, &plan, &requests(50));
+    assert_eq!(outcomes(&slice_tally), [(Outcome::WrongBody, 50)]);
 
     plan.verify_every = 100;
     let some = run(1, &plan, &requests(2000));

@@ -24,8 +24,8 @@ pub trait Reply: Fn(&mut Server, Said, &mut Vec<u8>) -> bool {}
 impl<F: Fn(&mut Server, Said, &mut Vec<u8>) -> bool> Reply for F {}
 
 /// Sends each message back.
-pub fn echo(server: &mut Server, said: Said, out: &mut Vec<u8>) -> bool {
-    server.send(said.kind, &said.payload, out).is_ok()
+pub fn echo(server: &mut Server, message: Said, out: &mut Vec<u8>) -> bool {
+    server.send(message.kind, &message.payload, out).is_ok()
 }
 
 /// Accepts every WebSocket and replies to each message.
@@ -42,18 +42,18 @@ pub fn room() -> Peer {
     let members: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
     Peer::start(move |mut connection| {
         // Under the lock, so that whoever is accepted is a member before anyone speaks.
-        let mut all = members.lock().unwrap();
+        let mut tcp_streams = members.lock().unwrap();
         let Some(server) = accept(&mut connection) else {
             return;
         };
-        all.push(connection.sender());
-        drop(all);
+        tcp_streams.push(connection.sender());
+        drop(tcp_streams);
         talk(
             &mut connection,
             server,
-            &|_: &mut Server, said: Said, _: &mut Vec<u8>| {
+            &|_: &mut Server, message: Said, _: &mut Vec<u8>| {
                 let mut frame = Vec::new();
-                message_frame(said.kind, &said.payload, &mut frame);
+                message_frame(message.kind, &message.payload, &mut frame);
                 // Under the lock, so that all have the messages in one order.
                 let members = members.lock().unwrap();
                 // One that has gone hears nothing.
@@ -92,13 +92,13 @@ pub fn talk(connection: &mut Connection, mut server: Server, reply: &dyn Reply) 
             match event {
                 Event::Data { bytes, .. } => payload.extend_from_slice(bytes),
                 Event::Message(message) => {
-                    let said = Said {
+                    let statement = Said {
                         kind: message.kind,
                         payload: std::mem::take(&mut payload),
                         number,
                     };
                     number += 1;
-                    goes_on = reply(&mut server, said, &mut out);
+                    goes_on = reply(&mut server, statement, &mut out);
                 }
                 Event::Close(_) | Event::Failed(_) => goes_on = false,
                 Event::Open | Event::Ping(_) | Event::Pong(_) => {}

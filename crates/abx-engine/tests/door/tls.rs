@@ -224,8 +224,12 @@ fn each_request_may_bring_its_own_connection() {
             let connects = slice.tally.phases.times(Phase::Connect).unwrap();
             assert_eq!([times.count(), connects.count()], [50, 50]);
             for quantile in [0.0, 0.5, 1.0] {
-                let [own, whole] = [times, connects].map(|all| all.quantile_us(quantile).unwrap());
-                assert!(0 < own && own <= whole, "{own} of {whole} µs");
+                let [own_count, whole] =
+                    [times, connects].map(|histogram| histogram.quantile_us(quantile).unwrap());
+                assert!(
+                    0 < own_count && own_count <= whole,
+                    "{own_count} of {whole} µs"
+                );
             }
             let [full, resumed] = peer.handshakes();
             assert_eq!(full + resumed, 50);
@@ -501,7 +505,11 @@ fn a_log_has_what_was_agreed_on() {
                 terms.group.is_some() && terms.cipher.starts_with("TLS"),
                 "{terms:?}"
             );
-            assert!(log.requests().iter().all(|one| one.connect_ns > 0));
+            assert!(
+                log.requests()
+                    .iter()
+                    .all(|logged_request| logged_request.connect_ns > 0)
+            );
             let named = peer.seen.named.load(Ordering::SeqCst);
             assert_eq!(named, if hides_name { 0 } else { 6 });
         }

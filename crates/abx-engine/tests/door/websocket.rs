@@ -62,11 +62,11 @@ fn every_message_that_comes_back_is_counted_to_the_byte() {
 #[test]
 fn fragments_and_pings_between_them_make_one_echo() {
     // Method: each echo in two fragments with a ping between them, in time.
-    let peer = talking(|server: &mut Server, said: Said, out: &mut Vec<u8>| {
-        let (first, second) = said.payload.split_at(said.number % 300);
-        let sent = server.send_fragment(said.kind, first, FragmentPlace::Inner, out);
+    let peer = talking(|server: &mut Server, message: Said, out: &mut Vec<u8>| {
+        let (first, second) = message.payload.split_at(message.number % 300);
+        let sent = server.send_fragment(message.kind, first, FragmentPlace::Inner, out);
         sent.and_then(|()| server.ping(b"there?", out))
-            .and_then(|()| server.send_fragment(said.kind, second, FragmentPlace::Last, out))
+            .and_then(|()| server.send_fragment(message.kind, second, FragmentPlace::Last, out))
             .is_ok()
     });
     let mut plan = websockets(peer.address(), Shape::Echo(TEXT));
@@ -78,13 +78,13 @@ fn fragments_and_pings_between_them_make_one_echo() {
 #[test]
 fn a_wrong_echo_is_no_right_response() {
     // Method: one byte changed in each, and one left out.
-    let other = |server: &mut Server, mut said: Said, out: &mut Vec<u8>| {
-        said.payload[7] ^= 1;
-        echo(server, said, out)
+    let other = |server: &mut Server, mut message: Said, out: &mut Vec<u8>| {
+        message.payload[7] ^= 1;
+        echo(server, message, out)
     };
-    let shorter = |server: &mut Server, mut said: Said, out: &mut Vec<u8>| {
-        said.payload.pop();
-        echo(server, said, out)
+    let shorter = |server: &mut Server, mut message: Said, out: &mut Vec<u8>| {
+        message.payload.pop();
+        echo(server, message, out)
     };
     for (peer, outcome) in [
         (talking(other), Outcome::WrongBody),
@@ -176,13 +176,13 @@ fn all_connections_hear_each_broadcast() {
 fn held_connections_that_are_lost_are_told() {
     // Method: when all stand, the server closes every second one.
     let is_time = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&is_time);
+    let flag = Arc::clone(&is_time);
     let peer = Peer::start(move |mut connection| {
         let is_lost = connection.number() < 8 && connection.number() % 2 == 0;
         if accept(&mut connection).is_none() || !is_lost {
             return connection.hold();
         }
-        crate::until("all of them stand", || told.load(Ordering::SeqCst));
+        crate::until("all of them stand", || flag.load(Ordering::SeqCst));
     });
     let mut plan = websockets(peer.address(), Shape::Connections { hold_ns: 0 });
     plan.connections = 8;

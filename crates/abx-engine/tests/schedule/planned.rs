@@ -33,11 +33,11 @@ fn rates_below_one_and_with_decimals_are_exact() {
 #[test]
 fn what_lies_behind_the_end_of_time_is_never_due() {
     // Method: the last moment that fits, by hand, and the one behind it.
-    let one = schedule(&constant("1"));
+    let this_schedule = schedule(&constant("1"));
     let last = u64::MAX / SECOND;
-    assert_eq!(one.intended(last), Some(Nanos(last * SECOND)));
-    assert_eq!(one.intended(last + 1), None);
-    assert_eq!(one.end(), None);
+    assert_eq!(this_schedule.intended(last), Some(Nanos(last * SECOND)));
+    assert_eq!(this_schedule.intended(last + 1), None);
+    assert_eq!(this_schedule.end(), None);
 }
 
 #[test]
@@ -205,8 +205,8 @@ proptest! {
         let moments: Vec<_> = schedule.pacer(ScheduleShare::WHOLE).take(3_000).collect();
         prop_assert!(moments.is_sorted());
         prop_assert!(moments.iter().all(|due| *due < list.lasts()));
-        let all = schedule.count_before(list.lasts());
-        prop_assert_eq!(moments.len() as u64, all.min(3_000));
-        prop_assert_eq!(schedule.intended(all), None);
+        let total = schedule.count_before(list.lasts());
+        prop_assert_eq!(moments.len() as u64, total.min(3_000));
+        prop_assert_eq!(schedule.intended(total), None);
     }
 }

@@ -55,7 +55,11 @@ fn twice_the_speed_is_half_the_span() {
     let replay = recorded(&[(0, 0), (1_001, 0), (4_000, 0)], 5_001).unwrap();
     let at = |text: &str| {
         let replay = replay.at_speed(speed(text));
-        let due: Vec<u64> = replay.requests().iter().map(|one| one.due.0).collect();
+        let due: Vec<u64> = replay
+            .requests()
+            .iter()
+            .map(|replayed_request| replayed_request.due.0)
+            .collect();
         (due, replay.lasts().0)
     };
     assert_eq!(at("1"), (vec![0, 1_001, 4_000], 5_001));

@@ -25,7 +25,11 @@ pub(super) fn checks(record: &DoctorRecord) -> Vec<Check> {
     }
     match &record.ceilings[..] {
         [] => checks.push(not_measured("ceiling", "what one generator thread reaches")),
-        all => checks.extend(all.iter().map(|one| ceiling(one, &others))),
+        generator_ceilings => checks.extend(
+            generator_ceilings
+                .iter()
+                .map(|generator_ceiling| ceiling(generator_ceiling, &others)),
+        ),
     }
     checks.extend([foreign(record.elsewhere, &others), steal(record.elsewhere)]);
     checks
@@ -142,7 +146,7 @@ fn wait(noise: &Noise, others: &Others) -> Check {
 /// Processors that other programs had.
 fn foreign(elsewhere: Option<ForeignCpu>, others: &Others) -> Check {
     let id = "foreign_cpu";
-    let Some(foreign) = elsewhere.and_then(|one| one.foreign) else {
+    let Some(foreign) = elsewhere.and_then(|foreign_cpu| foreign_cpu.foreign) else {
         let message = "the CPU time that other programs used meanwhile cannot be read";
         return Check::new(id, CheckStatus::NotChecked, message)
             .remedy("run where /proc is mounted");
@@ -164,7 +168,7 @@ fn at_most(id: &str, is_little: bool, message: String, others: &Others) -> Check
 /// Processors that other machines had.
 fn steal(elsewhere: Option<ForeignCpu>) -> Check {
     let id = "steal";
-    let Some(steal) = elsewhere.and_then(|one| one.steal) else {
+    let Some(steal) = elsewhere.and_then(|foreign_cpu| foreign_cpu.steal) else {
         let message = "the CPU time that this machine's host took (steal) cannot be read";
         return Check::new(id, CheckStatus::NotChecked, message)
             .remedy("run where /proc/stat can be read");
@@ -183,18 +187,18 @@ fn steal(elsewhere: Option<ForeignCpu>) -> Check {
 }
 
 /// What one generator thread reaches, and who held it back.
-fn ceiling(one: &GeneratorCeiling, others: &Others) -> Check {
-    let id = if one.keep_alive {
+fn ceiling(generator_ceiling: &GeneratorCeiling, others: &Others) -> Check {
+    let id = if generator_ceiling.keep_alive {
         "ceiling"
     } else {
         "ceiling_without_keep_alive"
     };
-    let how = if one.keep_alive {
+    let how = if generator_ceiling.keep_alive {
         "kept alive"
     } else {
         "for one request each"
     };
-    let Some(rate) = one.throughput_per_s else {
+    let Some(rate) = generator_ceiling.throughput_per_s else {
         let message = format!("no request over connections {how} was answered");
         return Check::new(id, CheckStatus::Stops, message)
             .remedy("find out why: start `abx serve --model null` and load it with `abx run`");
@@ -202,24 +206,26 @@ fn ceiling(one: &GeneratorCeiling, others: &Others) -> Check {
     let used = |share: Option<f64>| share.map_or("not checked".to_owned(), percent);
     let reaches = |share: Option<f64>, most: f64| share.is_some_and(|share| share >= most);
     let limit = match () {
-        () if reaches(one.server_busy, SUBJECT_BUSY) => ": the server was the limit",
-        () if reaches(one.generator_busy, GENERATOR_BUSY) => ": the thread was the limit",
+        () if reaches(generator_ceiling.server_busy, SUBJECT_BUSY) => ": the server was the limit",
+        () if reaches(generator_ceiling.generator_busy, GENERATOR_BUSY) => {
+            ": the thread was the limit"
+        }
         () => ": neither was at its limit, so it may reach more",
     };
     let message = format!(
         "one generator thread reaches {rate:.0} requests/s over {} connections {how}; it used {} \
          of its processor, the server {}{limit}",
-        one.connections,
-        used(one.generator_busy),
-        used(one.server_busy),
+        generator_ceiling.connections,
+        used(generator_ceiling.generator_busy),
+        used(generator_ceiling.server_busy),
     );
-    if one.failed > 0 {
-        let message = format!("{message}; {} requests failed", one.failed);
+    if generator_ceiling.failed > 0 {
+        let message = format!("{message}; {} requests failed", generator_ceiling.failed);
         return Check::new(id, CheckStatus::Limits, message)
             .remedy("find out why: start `abx serve --model null` and load it with `abx run`");
     }
-    let is_reached =
-        reaches(one.server_busy, SUBJECT_BUSY) || reaches(one.generator_busy, GENERATOR_BUSY);
+    let is_reached = reaches(generator_ceiling.server_busy, SUBJECT_BUSY)
+        || reaches(generator_ceiling.generator_busy, GENERATOR_BUSY);
     if !is_reached {
         let check = Check::new(id, CheckStatus::NotChecked, message);
         return others.closed(check, ", and try again");

@@ -256,24 +256,25 @@ impl Noise {
             let interval = paired.interval(Confidence::COMPUTED);
             interval.ratios(Confidence::PRINTED.share())
         });
-        let interval = interval.filter(|one| one.low > 0.0 && one.high.is_finite());
+        let interval = interval
+            .filter(|ratio_interval| ratio_interval.low > 0.0 && ratio_interval.high.is_finite());
         let pilot = load.pilot.as_ref();
-        let all = view.sums();
+        let sums = view.sums();
         let threads = record.settings.threads.max(1) as u64;
         Noise {
             blocks: ratios.len(),
             connections: load.settings.connections,
-            block_load_s: pilot.map(|one| one.slice_ns as f64 * f64::from(one.rounds) / 1e9),
-            ratio: interval.map(|one| one.ratio),
-            low: interval.map(|one| one.low),
-            high: interval.map(|one| one.high),
+            block_load_s: pilot.map(|pilot| pilot.slice_ns as f64 * f64::from(pilot.rounds) / 1e9),
+            ratio: interval.map(|ratio_interval| ratio_interval.ratio),
+            low: interval.map(|ratio_interval| ratio_interval.low),
+            high: interval.map(|ratio_interval| ratio_interval.high),
             spread: paired.map(|paired| paired.spread()),
             detectable: paired.and_then(|paired| paired.detectable(BLOCKS_USUAL)),
             blocks_for_margin: paired
                 .and_then(|paired| paired.blocks_to_detect(Margin::DEFAULT.share(), BLOCKS_MOST)),
-            generator_wait: all
+            generator_wait: sums
                 .generator_wait_ns
-                .and_then(|wait| share(wait, all.wall_ns * threads)),
+                .and_then(|wait| share(wait, sums.wall_ns * threads)),
         }
     }
 }

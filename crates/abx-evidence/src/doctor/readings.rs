@@ -269,14 +269,14 @@ fn queues(readings: &Readings) -> Check {
 
 fn memory(readings: &Readings) -> Check {
     let id = "memory";
-    let (Some(all), Some(available)) = (readings.memory_bytes, readings.memory_available_bytes)
+    let (Some(total), Some(available)) = (readings.memory_bytes, readings.memory_available_bytes)
     else {
         return not_checked(id, "memory cannot be read: is /proc mounted?");
     };
     let giga = |bytes: u64| bytes as f64 / 1e9;
     let message = format!(
         "{:.1} GB of memory, of which {:.1} GB are available",
-        giga(all),
+        giga(total),
         giga(available)
     );
     let remedy = "close the programs that use most of it; the largest come first:";
@@ -300,7 +300,7 @@ fn governor(readings: &Readings) -> Check {
         );
     };
     let message = format!("the frequency governor is {}", governors.join(", "));
-    if governors.iter().all(|one| one == "performance") {
+    if governors.iter().all(|governor| governor == "performance") {
         ok(id, message)
     } else {
         limits(
@@ -330,7 +330,7 @@ fn clock(readings: &Readings) -> Check {
     let others = readings.clocksources.as_deref().unwrap_or_default();
     let better = others
         .iter()
-        .find(|one| one.as_str() == "tsc" && source != Some("tsc"));
+        .find(|other| other.as_str() == "tsc" && source != Some("tsc"));
     match better {
         Some(_) => check
             .remedy("use the processor's own clock (as root)")

@@ -13,9 +13,13 @@ pub fn any_text(text: &str) {
         loads: ["small", "c50"].map(str::to_owned).into(),
     };
     match Expectation::parse(text, &known) {
-        Ok(one) => {
-            let again = Expectation::parse(&one.to_string(), &known);
-            assert_eq!(again.as_ref(), Ok(&one), "written out it is another");
+        Ok(expectation) => {
+            let again = Expectation::parse(&expectation.to_string(), &known);
+            assert_eq!(
+                again.as_ref(),
+                Ok(&expectation),
+                "written out it is another"
+            );
         }
         Err(error) => {
             let marked = text.get(error.place.clone());

@@ -301,22 +301,22 @@ fn ratio_results(
             other: wanted.other.clone(),
             ..nothing_compared()
         };
-        let Some((one, way)) = find(record, load, wanted) else {
+        let Some((comparison, way)) = find(record, load, wanted) else {
             return blank;
         };
         // How fast they are was asked, and of a time less is faster.
-        let is_speed_of_time = wanted.metric.is_none() && one.metric.sense() == Sense::Time;
+        let is_speed_of_time = wanted.metric.is_none() && comparison.metric.sense() == Sense::Time;
         let reading = match (way, is_speed_of_time) {
             (Orientation::Straight, false) | (Orientation::Mirrored, true) => Orientation::Straight,
             _ => Orientation::Mirrored,
         };
-        let figures = Reading::of(Figures::of(one, record, confidence), reading);
+        let figures = Reading::of(Figures::of(comparison, record, confidence), reading);
         ExpectationResult {
-            metric: Some(one.metric),
+            metric: Some(comparison.metric),
             bounds: figures.bounds(),
             is_speed_of_time,
             wanted: Some((wanted.sign, wanted.factor)),
-            standing: if is_of_speed(one.metric) || wanted.metric.is_some() {
+            standing: if is_of_speed(comparison.metric) || wanted.metric.is_some() {
                 figures.standing(wanted.sign, wanted.factor)
             } else {
                 Standing::Unsettled(Doubt::GeneratorBound)
@@ -353,20 +353,26 @@ fn not_slower_results(
         .with_blocks(&figures)
     };
     let straight = |figures| Reading::of(figures, Orientation::Straight);
-    let now = record.conclusions.primary().map(|one| ExpectationResult {
-        load: one.load.clone(),
-        subject: one.subject.clone(),
-        other: one.baseline.clone(),
-        ..expectation_result(one.metric, straight(Figures::of(one, record, confidence)))
-    });
+    let now = record
+        .conclusions
+        .primary()
+        .map(|comparison| ExpectationResult {
+            load: comparison.load.clone(),
+            subject: comparison.subject.clone(),
+            other: comparison.baseline.clone(),
+            ..expectation_result(
+                comparison.metric,
+                straight(Figures::of(comparison, record, confidence)),
+            )
+        });
     let beside = &record.conclusions.past_comparisons;
-    let then = beside.iter().map(|one| ExpectationResult {
-        load: one.load.clone(),
-        subject: one.subject.clone(),
-        other: format!("{} of then", one.baseline),
+    let then = beside.iter().map(|unpaired| ExpectationResult {
+        load: unpaired.load.clone(),
+        subject: unpaired.subject.clone(),
+        other: format!("{} of then", unpaired.baseline),
         ..expectation_result(
-            one.metric,
-            straight(Figures::of_unpaired(one, record, confidence)),
+            unpaired.metric,
+            straight(Figures::of_unpaired(unpaired, record, confidence)),
         )
     });
     let expectation_results: Vec<ExpectationResult> = now.chain(then).collect();
@@ -411,18 +417,18 @@ fn find<'a>(
         .rankings
         .iter()
         .flat_map(|ranking| &ranking.pairs);
-    let mut all = record.conclusions.comparisons.iter().chain(ranked);
-    all.find_map(|one| {
+    let mut everything = record.conclusions.comparisons.iter().chain(ranked);
+    everything.find_map(|comparison| {
         let is_asked = match wanted.metric {
-            Some(metric) => one.metric == metric,
-            None => one.role == Role::Primary,
+            Some(metric) => comparison.metric == metric,
+            None => comparison.role == Role::Primary,
         };
-        let names = [one.subject.as_str(), one.baseline.as_str()];
+        let names = [comparison.subject.as_str(), comparison.baseline.as_str()];
         let way = match names {
             names if names == [&wanted.subject, &wanted.other] => Orientation::Straight,
             names if names == [&wanted.other, &wanted.subject] => Orientation::Mirrored,
             _ => return None,
         };
-        (is_asked && one.load == load).then_some((one, way))
+        (is_asked && comparison.load == load).then_some((comparison, way))
     })
 }

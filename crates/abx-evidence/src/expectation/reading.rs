@@ -26,43 +26,43 @@ pub(super) struct Figures<'a> {
 }
 
 fn first_void<'a>(mut findings: impl Iterator<Item = &'a Finding>) -> Option<&'a Finding> {
-    findings.find(|one| one.level == Level::Void)
+    findings.find(|finding| finding.level == Level::Void)
 }
 
 impl<'a> Figures<'a> {
     pub(super) fn of(
-        one: &'a Comparison,
+        comparison: &'a Comparison,
         record: &'a StudyRecord,
         confidence: Confidence,
     ) -> Figures<'a> {
-        let degrees = one.blocks.saturating_sub(1) as f64;
+        let degrees = comparison.blocks.saturating_sub(1) as f64;
         Figures {
-            bounds: bounds(one.ratio, one.low, one.high)
+            bounds: bounds(comparison.ratio, comparison.low, comparison.high)
                 .map(|bounds| recomputed(bounds, degrees, confidence)),
-            verdict: one.verdict,
-            at_least: one.at_least,
-            blocks: one.blocks,
+            verdict: comparison.verdict,
+            at_least: comparison.at_least,
+            blocks: comparison.blocks,
             fewest: blocks_for_verdict(record.measured.is_ordered()),
             is_comparable: true,
-            void: first_void(one.limits(&record.conclusions.validity)),
+            void: first_void(comparison.limits(&record.conclusions.validity)),
         }
     }
 
     pub(super) fn of_unpaired(
-        one: &'a Unpaired,
+        unpaired: &'a Unpaired,
         record: &'a StudyRecord,
         confidence: Confidence,
     ) -> Figures<'a> {
-        let degrees = one.degrees.unwrap_or_default();
+        let degrees = unpaired.degrees.unwrap_or_default();
         Figures {
-            bounds: bounds(one.ratio, one.low, one.high)
+            bounds: bounds(unpaired.ratio, unpaired.low, unpaired.high)
                 .map(|bounds| recomputed(bounds, degrees, confidence)),
-            verdict: one.verdict,
-            at_least: one.at_least,
-            blocks: one.blocks.min(one.blocks_then),
+            verdict: unpaired.verdict,
+            at_least: unpaired.at_least,
+            blocks: unpaired.blocks.min(unpaired.blocks_then),
             fewest: BLOCKS_ORDERED,
-            is_comparable: one.reference.is_some(),
-            void: first_void(record.conclusions.validity.numbered(&one.findings)),
+            is_comparable: unpaired.reference.is_some(),
+            void: first_void(record.conclusions.validity.numbered(&unpaired.findings)),
         }
     }
 }

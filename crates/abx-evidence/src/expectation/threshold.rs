@@ -146,5 +146,7 @@ fn standing(
 fn void<'a>(record: &'a StudyRecord, summary: &Summary) -> Option<&'a Finding> {
     let subject = summary.subject.as_str();
     let mut findings = record.conclusions.validity.findings.iter();
-    findings.find(|one| one.level == Level::Void && one.touches(&summary.load, [subject, subject]))
+    findings.find(|finding| {
+        finding.level == Level::Void && finding.touches(&summary.load, [subject, subject])
+    })
 }

@@ -149,8 +149,8 @@ impl Words<'_> {
         let id = &self.text[word.clone()];
         let metric = askable().find(|metric| metric.id() == id);
         if metric.is_none() && self.is_subject(&self.text[rest.clone()]) {
-            let all = askable().map(Metric::id).collect::<Vec<_>>().join(", ");
-            let what = format!("`{}` is not a metric: choose from {all}", harmless(id));
+            let text = askable().map(Metric::id).collect::<Vec<_>>().join(", ");
+            let what = format!("`{}` is not a metric: choose from {text}", harmless(id));
             return Err(self.wrong(word, what));
         }
         match metric {
@@ -195,7 +195,7 @@ impl Words<'_> {
         };
         let word = self.trimmed(place.start + at + 1..place.end);
         let load = &self.text[word.clone()];
-        if !self.known.loads.iter().any(|one| one == load) {
+        if !self.known.loads.iter().any(|text| text == load) {
             let what = unknown("load", load, &self.known.loads);
             return Err(self.wrong(word, what));
         }
@@ -213,7 +213,7 @@ impl Words<'_> {
     }
 
     fn is_subject(&self, name: &str) -> bool {
-        self.known.subjects.iter().any(|one| one == name)
+        self.known.subjects.iter().any(|subject| subject == name)
     }
 
     /// The same without blanks at its ends.
@@ -264,8 +264,8 @@ const FORM: &str = "write `SUBJECT >= FACTOR * SUBJECT`, with `METRIC:` before i
 
 /// Metrics that can be asked for: a single step of a scenario has no name here.
 fn askable() -> impl Iterator<Item = Metric> {
-    let all = Metric::ALL.into_iter();
-    all.filter(|metric| !metric.is_of_a_step())
+    let metrics = Metric::ALL.into_iter();
+    metrics.filter(|metric| !metric.is_of_a_step())
 }
 
 #[cfg(test)]
@@ -283,7 +283,7 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<String, ExpectationError> {
-        Expectation::parse(text, &known()).map(|one| one.to_string())
+        Expectation::parse(text, &known()).map(|expectation| expectation.to_string())
     }
 
     #[test]
@@ -354,10 +354,10 @@ mod tests {
                 "does not depend on a load",
             ),
         ];
-        for (text, place, said) in table {
+        for (text, place, message) in table {
             let error = read(text).unwrap_err();
             assert_eq!(&text[error.place.clone()], place, "{error}");
-            assert!(error.to_string().contains(said), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
         }
         let error = read("nöw\n>= 0.97 * old").unwrap_err().to_string();
         let lines: Vec<&str> = error.lines().collect();

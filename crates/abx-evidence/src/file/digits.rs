@@ -40,12 +40,12 @@ mod tests {
     #[test]
     fn numbers_have_nine_digits_and_everything_else_is_as_it_was() {
         // Method: large, small, short and whole numbers, an absent one, and one in a text.
-        let said = |value: f64| serde_json::to_string(&Rounded(value)).unwrap();
-        assert_eq!(said(0.904_587_484_186_603_6), "0.904587484");
-        assert_eq!(said(-97_686.126_559_681_5), "-97686.1266");
-        assert_eq!(said(1.234_567_894_9e-12), "1.23456789e-12");
-        assert_eq!(said(0.03), "0.03");
-        assert_eq!(said(1.0), "1.0");
+        let message = |value: f64| serde_json::to_string(&Rounded(value)).unwrap();
+        assert_eq!(message(0.904_587_484_186_603_6), "0.904587484");
+        assert_eq!(message(-97_686.126_559_681_5), "-97686.1266");
+        assert_eq!(message(1.234_567_894_9e-12), "1.23456789e-12");
+        assert_eq!(message(0.03), "0.03");
+        assert_eq!(message(1.0), "1.0");
         let other = (u64::MAX, None::<f64>, "0.904587484186603", f64::NAN);
         let whole = serde_json::to_string(&Rounded(&other)).unwrap();
         assert_eq!(whole, serde_json::to_string(&other).unwrap());

@@ -56,20 +56,29 @@ impl StudyRecord {
     #[must_use]
     pub fn is_without_claim(&self) -> bool {
         let past = self.conclusions.past_comparisons.iter();
-        let primary = self.conclusions.primary().map(|one| one.verdict);
-        let verdicts: Vec<Verdict> = primary.chain(past.map(|one| one.verdict)).collect();
+        let primary = self
+            .conclusions
+            .primary()
+            .map(|comparison| comparison.verdict);
+        let verdicts: Vec<Verdict> = primary
+            .chain(past.map(|unpaired| unpaired.verdict))
+            .collect();
         if self.measured.is_comparison() {
             return verdicts.contains(&Verdict::Invalid)
                 && !verdicts.iter().any(|verdict| verdict.is_decided());
         }
         let findings = &self.conclusions.validity.findings;
         let is_void = |load: &LoadRecord| {
-            let names = self.measured.subjects.iter().map(|one| one.name.as_str());
+            let names = self
+                .measured
+                .subjects
+                .iter()
+                .map(|subject| subject.name.as_str());
             names.into_iter().all(|name| {
                 let mut touching = findings
                     .iter()
-                    .filter(|one| one.touches(&load.name, [name; 2]));
-                touching.any(|one| one.level == Level::Void)
+                    .filter(|finding| finding.touches(&load.name, [name; 2]));
+                touching.any(|finding| finding.level == Level::Void)
             })
         };
         let mut loads = self.measured.loads.iter();

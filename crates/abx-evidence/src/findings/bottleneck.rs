@@ -71,28 +71,28 @@ impl Bottleneck {
     pub(crate) fn of(view: &OfferView) -> Bottleneck {
         let settings = &view.study.settings;
         let cpus = settings.subject_cpus.len().max(1) as u64;
-        let subjects = view.subjects.iter().map(|own| {
-            let sums = &own.sums;
+        let subjects = view.subjects.iter().map(|subject| {
+            let sums = &subject.sums;
             let given = Given::of(settings, sums);
             let of_given = |cpu: u64| share(cpu, given.subject_ns).map(|part| part.min(1.0));
-            let all = sums.server_cpu_ns.and_then(|cpu| of_given(cpu / cpus));
-            let blocks = own.blocks.iter();
+            let total = sums.server_cpu_ns.and_then(|cpu| of_given(cpu / cpus));
+            let blocks = subject.blocks.iter();
             let thread_ns: Option<u64> = blocks
                 .map(|block| block.readings()?.busiest_thread_ns)
                 .sum();
             let thread = thread_ns.and_then(of_given);
             let busy = Busy {
-                subject: all.into_iter().chain(thread).reduce(f64::max),
+                subject: total.into_iter().chain(thread).reduce(f64::max),
                 generator: share(generator_ns(sums, settings.threads), given.generator_ns)
                     .map(|part| part.min(1.0)),
                 services: ServicesBusy::of(sums, given.subject_ns, cpus),
             };
-            (own.subject.to_owned(), busy)
+            (subject.subject.to_owned(), busy)
         });
         let services = view.study.services.iter();
         Bottleneck {
             subjects: subjects.collect(),
-            services: services.map(|one| one.name.clone()).collect(),
+            services: services.map(|service| service.name.clone()).collect(),
         }
     }
 
@@ -110,7 +110,7 @@ impl Bottleneck {
         };
         let of_service = self.service_finding(faster, slower);
         match of_service {
-            Some(found) if found.level > Level::Note => Some(found),
+            Some(finding) if finding.level > Level::Note => Some(finding),
             other => self.generator_finding(faster, slower).or(other),
         }
     }
@@ -118,35 +118,35 @@ impl Bottleneck {
     /// What it means that a service was the limit of one of these, or of both.
     fn service_finding(&self, faster: &str, slower: &str) -> Option<Finding> {
         let bound = |name: &str| self.busy(name).bound_service();
-        let told = |(place, busy): (usize, f64)| {
+        let report = |(place, busy): (usize, f64)| {
             let name = self.services.get(place).map_or("", String::as_str);
             format!("the service {name} ({:.0} % busy)", 100.0 * busy)
         };
         let new = |message: String| Finding::new(FindingId::ServiceBound, message);
         match [bound(faster), bound(slower)] {
             [None, None] => None,
-            [Some(own), None] => Some(
+            [Some(pair), None] => Some(
                 new(format!(
                     "{} was the limit for {faster}: {faster} could have done more with a faster \
                      one",
-                    told(own)
+                    report(pair)
                 ))
                 .at(Level::Bound)
                 .about(faster),
             ),
-            [None, Some(own)] => Some(
+            [None, Some(pair)] => Some(
                 new(format!(
                     "{} was the limit for {slower}: the ratio includes what {slower} asks of it",
-                    told(own)
+                    report(pair)
                 ))
                 .about(slower),
             ),
-            [Some(one), Some(other)] => Some(
+            [Some(pair), Some(other)] => Some(
                 new(format!(
                     "{} was the limit for {faster}, and {} for {slower}: their throughput is that \
                      of what they need",
-                    told(one),
-                    told(other)
+                    report(pair),
+                    report(other)
                 ))
                 .at(Level::Void),
             ),
@@ -255,13 +255,13 @@ impl Bottleneck {
                     self.services.get(place)?,
                     100.0 * part
                 )),
-                None => busy.services.most_of_full(busy.subject).map(|[all, part]| {
+                None => busy.services.most_of_full(busy.subject).map(|[total, part]| {
                     format!(
                         "services used {:.0} % of the servers' CPUs while {subject} was loaded, \
                          which were {:.0} % busy: its throughput is that of both together; CPU \
                          per response is its own",
                         100.0 * part,
-                        100.0 * all
+                        100.0 * total
                     )
                 }),
             };
@@ -289,26 +289,26 @@ impl ServicesBusy {
         let threads = sums.services_thread_ns.iter();
         let each = sums.services_cpu_ns.iter().zip(threads).enumerate();
         let busy = each.filter_map(|(place, (cpu, thread))| {
-            let all = cpu.and_then(of_all);
+            let total = cpu.and_then(of_all);
             let thread = thread.and_then(of_one);
-            Some((place, all.into_iter().chain(thread).reduce(f64::max)?))
+            Some((place, total.into_iter().chain(thread).reduce(f64::max)?))
         });
         let services = sums.all_services_cpu_ns();
         let services = services.filter(|_| !sums.services_cpu_ns.is_empty());
         let both = services.zip(sums.server_cpu_ns);
         ServicesBusy {
-            busiest: busy.reduce(|one, other| if other.1 > one.1 { other } else { one }),
+            busiest: busy.reduce(|pair, other| if other.1 > pair.1 { other } else { pair }),
             all: services.and_then(of_all),
-            with_subject: both.and_then(|(services, own)| of_all(services + own)),
+            with_subject: both.and_then(|(services, own_count)| of_all(services + own_count)),
         }
     }
 
     /// How busy the processors were and the services' part of that, where they were full,
     /// and not by the subject alone, and the services used more than it.
     fn most_of_full(self, subject: Option<f64>) -> Option<[f64; 2]> {
-        let (all, part) = (self.with_subject?, self.all?);
+        let (total, part) = (self.with_subject?, self.all?);
         let is_own = subject.is_some_and(|busy| busy >= SUBJECT_BUSY);
-        (all >= SUBJECT_BUSY && !is_own && 2.0 * part > all).then_some([all, part])
+        (total >= SUBJECT_BUSY && !is_own && 2.0 * part > total).then_some([total, part])
     }
 }
 
@@ -330,15 +330,15 @@ impl Given {
     /// All of the time where it was not read whose processors were stolen.
     fn of(settings: &Settings, sums: &Sums) -> Given {
         let stolen = sums.steal_ns.zip(sums.generator_steal_ns);
-        let (all, generator) = stolen.unwrap_or_default();
+        let (total, generator) = stolen.unwrap_or_default();
         let are_shared = settings
             .subject_cpus
             .iter()
             .any(|cpu| settings.generator_cpus.contains(cpu));
         let subject = if are_shared {
-            all
+            total
         } else {
-            all.saturating_sub(generator)
+            total.saturating_sub(generator)
         };
         let left = |stolen_ns: u64, cpus: &[usize]| {
             let each = stolen_ns / cpus.len().max(1) as u64;

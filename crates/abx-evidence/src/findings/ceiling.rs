@@ -17,10 +17,10 @@ pub(crate) fn near_ceiling(
     summaries: &[Summary],
     ceilings: &[Ceiling],
 ) -> Vec<Finding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     for summary in summaries {
         let mut ceilings = ceilings.iter();
-        let ceiling = ceilings.find(|one| one.load == summary.load);
+        let ceiling = ceilings.find(|ceiling| ceiling.load == summary.load);
         let Some((throughput, ceiling)) = summary.throughput_per_s.zip(ceiling) else {
             continue;
         };
@@ -36,9 +36,9 @@ pub(crate) fn near_ceiling(
             ceiling.throughput_per_s
         );
         let finding = Finding::new(FindingId::NearCeiling, message);
-        found.push(finding.about(&summary.subject).under(&summary.load));
+        findings.push(finding.about(&summary.subject).under(&summary.load));
     }
-    found
+    findings
 }
 
 /// Whether a ceiling tells nothing of the generator: a server that encrypts does something, and

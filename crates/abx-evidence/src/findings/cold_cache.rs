@@ -9,12 +9,12 @@ use crate::view::SubjectView;
 const RESIDENT_MAX: f64 = 0.05;
 
 /// What one subject's cold load found in memory.
-pub(super) fn cold_cache(own: &SubjectView) -> Option<Finding> {
-    if !own.load.settings.cold_cache {
+pub(super) fn cold_cache(subject: &SubjectView) -> Option<Finding> {
+    if !subject.load.settings.cold_cache {
         return None;
     }
-    let found = own.readings().filter_map(|side| side.resident_pages);
-    let most = found.reduce(InUse::nearer);
+    let result = subject.readings().filter_map(|side| side.resident_pages);
+    let most = result.reduce(InUse::nearer);
     let message = match most {
         None => "whether the files had left memory before each slice was not checked".to_owned(),
         Some(most) => {
@@ -25,5 +25,5 @@ pub(super) fn cold_cache(own: &SubjectView) -> Option<Finding> {
             )
         }
     };
-    Some(Finding::new(FindingId::NotCold, message).about(own.subject))
+    Some(Finding::new(FindingId::NotCold, message).about(subject.subject))
 }

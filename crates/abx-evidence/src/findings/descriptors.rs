@@ -12,12 +12,15 @@ const DESCRIPTORS_MAX: f64 = 0.90;
 const DESCRIPTORS_OWN: u64 = 64;
 
 /// Descriptors of one subject, and of the generator while it was loaded.
-pub(super) fn descriptors(own: &SubjectView) -> Vec<Finding> {
+pub(super) fn descriptors(subject_view: &SubjectView) -> Vec<Finding> {
     let nearest = |pick: fn(&SubjectReadings) -> Option<InUse>| {
-        own.readings().filter_map(pick).reduce(InUse::nearer)
+        subject_view
+            .readings()
+            .filter_map(pick)
+            .reduce(InUse::nearer)
     };
-    let subject = own.subject;
-    let connections = u64::from(own.load.settings.connections);
+    let subject = subject_view.subject;
+    let connections = u64::from(subject_view.load.settings.connections);
     let of_subject = nearest(|side| side.descriptors).and_then(|in_use| {
         let needed = connections.max(in_use.count) + DESCRIPTORS_OWN;
         let remedy = format!(
@@ -38,8 +41,8 @@ pub(super) fn descriptors(own: &SubjectView) -> Vec<Finding> {
             remedy,
         )
     });
-    let found = of_subject.into_iter().chain(of_generator);
-    found.map(|finding| finding.about(subject)).collect()
+    let result = of_subject.into_iter().chain(of_generator);
+    result.map(|finding| finding.about(subject)).collect()
 }
 
 fn low(id: FindingId, who: &str, in_use: InUse, remedy: String) -> Option<Finding> {

@@ -196,16 +196,16 @@ mod tests {
     #[test]
     fn who_responds_on_some_connections_has_not_stopped() {
         // Method: no slice of that kind, five of fifty connections, and all of them.
-        let said = |slices, requests| {
-            let found = stopped_responding("a", slices, requests);
-            found.map(|finding| finding.message)
+        let message = |slices, requests| {
+            let found_finding = stopped_responding("a", slices, requests);
+            found_finding.map(|finding| finding.message)
         };
-        assert_eq!(said([0, 2], [5, 50]), None);
-        let some = said([1, 2], [5, 50]).unwrap();
+        assert_eq!(message([0, 2], [5, 50]), None);
+        let some = message([1, 2], [5, 50]).unwrap();
         assert!(some.starts_with("a left 5 requests unanswered"), "{some}");
-        let all = said([1, 2], [50, 50]).unwrap();
-        assert_eq!(all, "a stopped answering in 1 of 2 slices");
-        let run = said([1, 1], [50, 50]).unwrap();
+        let text = message([1, 2], [50, 50]).unwrap();
+        assert_eq!(text, "a stopped answering in 1 of 2 slices");
+        let run = message([1, 1], [50, 50]).unwrap();
         assert_eq!(run, "a stopped answering");
     }
 
@@ -229,11 +229,11 @@ mod tests {
         [404, 503, 503]
             .into_iter()
             .for_each(|status| statuses.add(status));
-        let said = |statuses: &Statuses| failed(&came, statuses, 0).unwrap().message;
+        let message = |statuses: &Statuses| failed(&came, statuses, 0).unwrap().message;
         let named = "4 of 11 requests to a failed: wrong_status 3 (503, 404), reset 1";
-        assert_eq!(said(&statuses), named);
+        assert_eq!(message(&statuses), named);
         let bare = "4 of 11 requests to a failed: wrong_status 3, reset 1";
-        assert_eq!(said(&Statuses::default()), bare);
+        assert_eq!(message(&Statuses::default()), bare);
     }
 
     #[test]
@@ -302,8 +302,8 @@ mod tests {
     #[test]
     fn wrong_bodies_weigh_by_the_bodies_that_were_looked_at() {
         // Method: 1 wrong of 50 looked at is 2 %, though 1 of 5,001 sent.
-        let one = [(Outcome::Ok, 5000), (Outcome::WrongBody, 1)];
-        assert_eq!(level(&one, 50), Some(Level::Void));
+        let pairs = [(Outcome::Ok, 5000), (Outcome::WrongBody, 1)];
+        assert_eq!(level(&pairs, 50), Some(Level::Void));
     }
 
     #[test]
@@ -311,8 +311,8 @@ mod tests {
         // Method: only ports missing; then the message names the count.
         let ports = outcomes(&[(Outcome::Ok, 10), (Outcome::NoPort, 3)]);
         assert_eq!(failed(&ports, &Statuses::default(), 1), None);
-        let found: Vec<Finding> = exhausted(&ports).collect();
-        assert_eq!(found.len(), 1);
-        assert!(found[0].message.contains("local ports 3"));
+        let findings: Vec<Finding> = exhausted(&ports).collect();
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].message.contains("local ports 3"));
     }
 }

@@ -9,15 +9,15 @@ use crate::view::faults::{FaultToll, FaultView, Recovery};
 pub(super) fn of_faults(study: &Measured) -> Vec<Finding> {
     let each = FaultView::all(study).flat_map(|view| {
         let subjects = study.subjects.iter();
-        let all = subjects.flat_map(|subject| of_subject(&view, &subject.name));
-        all.collect::<Vec<_>>()
+        let everything = subjects.flat_map(|subject| of_subject(&view, &subject.name));
+        everything.collect::<Vec<_>>()
     });
     each.collect()
 }
 
 fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
     let fault = &view.fault.name;
-    let found = |id, message: String| Finding::new(id, message).about(subject).under(fault);
+    let result = |id, message: String| Finding::new(id, message).about(subject).under(fault);
     if let Some(LeftOut { why, failed, .. }) = view.left_out(subject) {
         let message = format!("{subject} is left out of {fault}: it {why}");
         let id = if *failed {
@@ -25,13 +25,18 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
         } else {
             FindingId::FaultLeftOut
         };
-        return vec![found(id, message)];
+        return vec![result(id, message)];
     }
-    let all = view.tolls(subject);
-    let of = |count: usize| format!("in {count} of {} blocks", all.len());
-    let count =
-        |is_so: fn(&FaultToll) -> bool| all.iter().flatten().filter(|one| is_so(one)).count();
-    let missed = all.iter().filter(|toll| toll.is_none()).count();
+    let fault_tolls = view.tolls(subject);
+    let of = |count: usize| format!("in {count} of {} blocks", fault_tolls.len());
+    let count = |is_so: fn(&FaultToll) -> bool| {
+        fault_tolls
+            .iter()
+            .flatten()
+            .filter(|fault_toll| is_so(fault_toll))
+            .count()
+    };
+    let missed = fault_tolls.iter().filter(|toll| toll.is_none()).count();
     let beyond = count(|toll| toll.recovery == Recovery::NotWithin);
     let gone = count(|toll| !toll.is_back);
     let unfelt = count(|toll| !toll.is_felt());
@@ -75,7 +80,7 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
         ),
     ];
     let each = each.into_iter().filter(|(count, ..)| *count > 0);
-    each.map(|(_, id, message)| found(id, message)).collect()
+    each.map(|(_, id, message)| result(id, message)).collect()
 }
 
 /// Who did not come back, in words, and of which kind that is.

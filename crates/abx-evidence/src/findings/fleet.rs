@@ -14,14 +14,19 @@ const LATE_ONE_IN: u64 = 10;
 pub(super) fn of_fleet(record: &Measured) -> impl Iterator<Item = Finding> {
     let fleets = record.fleet.iter();
     fleets.flat_map(move |fleet| {
-        let one = |agent| OneAgent {
+        let item = |agent| OneAgent {
             agent,
             fleet,
             record,
         };
-        let each = fleet.agents.iter().map(one).flat_map(|own| {
-            let found = [own.lost(), own.late(), own.busy(), own.late_sends()];
-            found.into_iter().flatten()
+        let each = fleet.agents.iter().map(item).flat_map(|one_agent| {
+            let findings = [
+                one_agent.lost(),
+                one_agent.late(),
+                one_agent.busy(),
+                one_agent.late_sends(),
+            ];
+            findings.into_iter().flatten()
         });
         each.chain(collected(fleet)).collect::<Vec<_>>()
     })
@@ -123,7 +128,8 @@ impl OneAgent<'_> {
     fn part_of(&self, load: &LoadRecord, of: u64) -> String {
         let number = u64::from(self.agent.slot.saturating_sub(1));
         // As the engine parts them: shares differ by one at most.
-        let before = |all: u64, number: u64, of: u64| all / of * number + number.min(all % of);
+        let before =
+            |total: u64, number: u64, of: u64| total / of * number + number.min(total % of);
         let settings = &load.settings;
         let connections = u64::from(settings.connections);
         let [first, next] = [number, number + 1].map(|number| before(connections, number, of));
@@ -135,10 +141,11 @@ impl OneAgent<'_> {
             ));
         }
         let pilot = load.pilot.as_ref();
-        if let Some(all) = pilot.and_then(|pilot| pilot.slice_requests) {
+        if let Some(all_total) = pilot.and_then(|pilot| pilot.slice_requests) {
             // By connections, since each of them has its share.
-            let [first, next] = [first, next].map(|one| before(all, one, connections.max(1)));
-            text.push_str(&format!(" and {} of {all} requests", next - first));
+            let [first, next] =
+                [first, next].map(|number| before(all_total, number, connections.max(1)));
+            text.push_str(&format!(" and {} of {all_total} requests", next - first));
         }
         text
     }

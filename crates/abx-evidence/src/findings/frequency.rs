@@ -19,7 +19,9 @@ pub(super) fn is_checked(record: &Measured) -> bool {
     record.complete_blocks().all(|block| {
         let mut looks = block.canaries.iter();
         !block.canaries.is_empty()
-            && looks.all(|one| one.before_ns.is_some() && one.after_ns.is_some())
+            && looks.all(|calibration| {
+                calibration.before_ns.is_some() && calibration.after_ns.is_some()
+            })
     })
 }
 
@@ -39,7 +41,7 @@ fn speed_changed(record: &Measured) -> Option<Finding> {
     let worst = ranges
         .into_iter()
         .map(|(cpu, range)| (spread(range), cpu, range));
-    let (spread, cpu, (least, most)) = worst.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let (spread, cpu, (least, most)) = worst.max_by(|parts, other| parts.0.total_cmp(&other.0))?;
     (spread > SPREAD_MAX).then(|| {
         Finding::new(
             FindingId::SpeedChanged,

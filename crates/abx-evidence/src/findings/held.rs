@@ -12,19 +12,21 @@ use crate::view::SubjectView;
 const MISSING_MAX: f64 = 0.01;
 
 /// One subject's connections in all blocks of a load.
-pub(super) fn of_subject(own: &SubjectView) -> Option<Finding> {
-    let held = own.readings().filter_map(|side| {
+pub(super) fn of_subject(subject: &SubjectView) -> Option<Finding> {
+    let held = subject.readings().filter_map(|side| {
         let opening = side.opening.as_ref();
         Some((side.held?, opening.map_or(0, ConnectionOpening::lacked)))
     });
-    not_held(own.subject, held).map(|finding| finding.about(own.subject))
+    not_held(subject.subject, held).map(|finding| finding.about(subject.subject))
 }
 
 /// Connections to `who` that did not stand when they had been held, and how
 /// many of them had stood before; beside each block's figures those that this machine
 /// could not make. The block with the most of them counts.
 pub(crate) fn not_held(who: &str, held: impl Iterator<Item = (Held, u64)>) -> Option<Finding> {
-    let missing = |(one, lacked): &(Held, u64)| one.asked.saturating_sub(one.standing + lacked);
+    let missing = |(this_held, lacked): &(Held, u64)| {
+        this_held.asked.saturating_sub(this_held.standing + lacked)
+    };
     let worst = held.max_by_key(missing)?;
     let count = missing(&worst);
     let (worst, _) = worst;

@@ -58,12 +58,12 @@ const PROGRAM_CPU_MIN_S: f64 = 0.01;
 
 /// What else ran on the machine, under one load.
 pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
-    let (record, load, all) = (view.study, view.load, view.sums());
+    let (record, load, sums) = (view.study, view.load, view.sums());
     let cpus = processors(record) as u64;
-    let capacity = all.window_ns * cpus;
+    let capacity = sums.window_ns * cpus;
     let of_all = |ns: u64| share(ns, capacity).map(|part| part.min(1.0));
-    let foreign_min = TICK_ERRORS * TICK_ERROR_NS * (cpus as f64 * all.slices as f64).sqrt();
-    let mut found = Vec::from_iter(paused(view));
+    let foreign_min = TICK_ERRORS * TICK_ERROR_NS * (cpus as f64 * sums.slices as f64).sqrt();
+    let mut findings = Vec::from_iter(paused(view));
     let mut look = |id: FindingId, part: Option<f64>, bar: Thresholds, what: [&str; 2]| {
         if let Some(part) = part.filter(|part| *part > bar.note) {
             let [before, after] = what;
@@ -73,12 +73,12 @@ pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
             } else {
                 Level::Note
             };
-            found.push(Finding::new(id, message).at(level).under(&load.name));
+            findings.push(Finding::new(id, message).at(level).under(&load.name));
         }
     };
     look(
         FindingId::Steal,
-        all.steal_ns
+        sums.steal_ns
             .filter(|ns| *ns >= STEAL_MIN_NS)
             .and_then(of_all),
         STEAL,
@@ -88,13 +88,13 @@ pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
         ],
     );
     let servers = [
-        all.server_cpu_ns,
-        all.others_cpu_ns,
-        all.all_services_cpu_ns(),
+        sums.server_cpu_ns,
+        sums.others_cpu_ns,
+        sums.all_services_cpu_ns(),
     ];
     let servers: Option<u64> = servers.into_iter().sum();
-    let known = servers.map(|servers| servers + all.generator_cpu_ns + all.waiting_awake_ns);
-    let foreign = all
+    let known = servers.map(|servers| servers + sums.generator_cpu_ns + sums.waiting_awake_ns);
+    let foreign = sums
         .busy_ns
         .zip(known)
         .map(|(busy, known)| busy.saturating_sub(known))
@@ -111,8 +111,8 @@ pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
     let threads = record.settings.threads.max(1) as u64;
     look(
         FindingId::GeneratorWait,
-        all.generator_wait_ns
-            .and_then(|wait| share(wait, all.wall_ns * threads)),
+        sums.generator_wait_ns
+            .and_then(|wait| share(wait, sums.wall_ns * threads)),
         WAIT,
         [
             "the generator was ready to run and had to wait for a CPU",
@@ -121,12 +121,12 @@ pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
     );
     look(
         FindingId::BackgroundWork,
-        all.others_cpu_ns
-            .and_then(|others| share(others, all.window_ns)),
+        sums.others_cpu_ns
+            .and_then(|others| share(others, sums.window_ns)),
         BACKGROUND,
         ["subjects that should have been idle used one CPU for", ""],
     );
-    found
+    findings
 }
 
 /// That abx itself stood still: what it then measured is its own pause.
@@ -137,7 +137,7 @@ fn paused(view: &OfferView) -> Option<Finding> {
     let place = match (rounds().filter(is_paused).count(), rounds().count()) {
         (0, _) => return None,
         (_, 1) => String::new(),
-        (paused, all) => format!(", in {paused} of {all} rounds"),
+        (paused, total) => format!(", in {paused} of {total} rounds"),
     };
     let message = format!(
         "abx itself was paused for {paused_s:.1} s{place}: the throughput and the response times \
@@ -162,7 +162,7 @@ pub(crate) fn named<'a>(programs: impl Iterator<Item = &'a OtherProgram>) -> Opt
     }
     let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
     sums.retain(|(_, cpu_s)| *cpu_s >= PROGRAM_CPU_MIN_S);
-    sums.sort_by(|one, other| other.1.total_cmp(&one.1));
+    sums.sort_by(|sum, other| other.1.total_cmp(&sum.1));
     let names: Vec<String> = sums
         .iter()
         .take(PROGRAMS)
@@ -183,7 +183,7 @@ fn listed(words: &[impl AsRef<str>]) -> String {
 /// Rounds that something from outside disturbed; they are marked and stay in. With too few
 /// blocks beside them, no verdict without them could contradict the one with them.
 pub(super) fn disturbed(view: &OfferView) -> Option<Finding> {
-    let (disturbed, all) = view.disturbed_rounds();
+    let (disturbed, total) = view.disturbed_rounds();
     (disturbed > 0).then(|| {
         let (clean, blocks) = view.clean_blocks();
         let fewest = blocks_for_verdict(view.study.is_ordered());
@@ -210,7 +210,7 @@ pub(super) fn disturbed(view: &OfferView) -> Option<Finding> {
         Finding::new(
             FindingId::DisturbedRounds,
             format!(
-                "{disturbed} of {all} rounds were disturbed from outside, by {}; they still \
+                "{disturbed} of {total} rounds were disturbed from outside, by {}; they still \
                  count{unchecked}",
                 listed(&causes)
             ),

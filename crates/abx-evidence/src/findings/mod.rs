@@ -73,17 +73,17 @@ pub(crate) fn findings(
             LoadShape::Connections => of_connections(view),
             _ => of_load(view, summaries),
         });
-    let mut found: Vec<Finding> = each.collect();
-    found.extend(frequency(record));
-    found.extend(near_ceiling(record, summaries, ceilings));
-    found.extend(of_faults(record));
+    let mut findings: Vec<Finding> = each.collect();
+    findings.extend(frequency(record));
+    findings.extend(near_ceiling(record, summaries, ceilings));
+    findings.extend(of_faults(record));
     if record.is_comparison() {
-        found.extend(record.subjects.iter().flat_map(subject_findings));
-        found.extend(failures::failed_starts(record));
-        found.extend(compared(record));
+        findings.extend(record.subjects.iter().flat_map(subject_findings));
+        findings.extend(failures::failed_starts(record));
+        findings.extend(compared(record));
     }
-    found.extend(whole(record));
-    found
+    findings.extend(whole(record));
+    findings
 }
 
 /// What limits figures of one load.
@@ -92,80 +92,84 @@ fn of_load(view: &OfferView, summaries: &[Summary]) -> Vec<Finding> {
     let limit = Bottleneck::of(view);
     let is_saturating = load.settings.arrivals.is_saturating();
     let each = view.by_name().into_iter();
-    let mut found: Vec<Finding> = each
-        .flat_map(|own| match own.sums.slices {
-            0 => Vec::from_iter(stopped_responding(own).map(|one| one.under(&load.name))),
-            _ => of_subject(own, &limit, summary(summaries, own)),
+    let mut findings: Vec<Finding> = each
+        .flat_map(|subject| match subject.sums.slices {
+            0 => {
+                Vec::from_iter(stopped_responding(subject).map(|finding| finding.under(&load.name)))
+            }
+            _ => of_subject(subject, &limit, summary(summaries, subject)),
         })
         .collect();
     let disturbances = machine(view);
     if is_saturating {
-        found.extend(limit.beside_services(load, view.study.is_comparison()));
+        findings.extend(limit.beside_services(load, view.study.is_comparison()));
     }
     if is_saturating && disturbances.is_empty() {
         // Else a subject that wanted to run and could not would be taken for idle.
-        found.extend(limit.notes(load));
+        findings.extend(limit.notes(load));
     }
-    found.extend(disturbances);
-    found.extend(unread(view));
+    findings.extend(disturbances);
+    findings.extend(unread(view));
     if view.study.is_comparison() {
-        found.extend(disturbed(view));
+        findings.extend(disturbed(view));
     } else if is_saturating {
-        found.extend(limit.alone(load));
+        findings.extend(limit.alone(load));
     }
-    found.extend(varying(load));
-    found.extend(responses_differ(view.study, load));
-    found.extend(unsettled(view));
-    found.extend(turns(load));
-    found
+    findings.extend(varying(load));
+    findings.extend(responses_differ(view.study, load));
+    findings.extend(unsettled(view));
+    findings.extend(turns(load));
+    findings
 }
 
 /// What limits figures of one subject under one load.
-fn of_subject(own: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<Finding> {
-    let load = own.load;
-    let mut found = outcomes(own);
-    found.extend(stopped_responding(own));
+fn of_subject(subject: &SubjectView, limit: &Bottleneck, summary: &Summary) -> Vec<Finding> {
+    let load = subject.load;
+    let mut findings = outcomes(subject);
+    findings.extend(stopped_responding(subject));
     if load.settings.arrivals.is_saturating() {
-        found.extend(little(own));
-        found.extend(silent(own));
-        found.extend(uneven(own));
-        found.extend(never_steady(own));
+        findings.extend(little(subject));
+        findings.extend(silent(subject));
+        findings.extend(uneven(subject));
+        findings.extend(never_steady(subject));
     }
-    if !own.study.is_comparison() {
-        found.extend(warm_up_counted(own));
-        found.extend(few_times(own, summary));
+    if !subject.study.is_comparison() {
+        findings.extend(warm_up_counted(subject));
+        findings.extend(few_times(subject, summary));
     }
-    found.extend(not_opened(own));
-    found.extend(lacked(own));
-    found.extend(ConnectionReadings::of(own).findings());
-    found.extend(descriptors(own));
-    found.extend(cold_cache(own));
-    let saturation = if limit.busy(own.subject).is_subject_bound() {
+    findings.extend(not_opened(subject));
+    findings.extend(lacked(subject));
+    findings.extend(ConnectionReadings::of(subject).findings());
+    findings.extend(descriptors(subject));
+    findings.extend(cold_cache(subject));
+    let saturation = if limit.busy(subject.subject).is_subject_bound() {
         Saturation::Saturated
     } else {
         Saturation::HadTime
     };
-    found.extend(strain(own, saturation));
-    found.extend(not_resumed(summary, load));
-    found.extend(delayed(summary, load));
-    found.extend(missed(summary));
-    found.extend(pace(summary, pace_limits(own, limit)));
+    findings.extend(strain(subject, saturation));
+    findings.extend(not_resumed(summary, load));
+    findings.extend(delayed(summary, load));
+    findings.extend(missed(summary));
+    findings.extend(pace(summary, pace_limits(subject, limit)));
     if load.settings.objective.is_some() {
-        found.retain(|finding| !is_of_overload(finding));
+        findings.retain(|finding| !is_of_overload(finding));
     }
-    let under = found.into_iter().map(|finding| finding.under(&load.name));
+    let under = findings
+        .into_iter()
+        .map(|finding| finding.under(&load.name));
     under.collect()
 }
 
 /// What limits figures of connections that say nothing: there are no slices.
 fn of_connections(view: &OfferView) -> Vec<Finding> {
-    let each = view.subjects.iter().flat_map(|own| {
-        let mut found = Vec::from_iter(held::of_subject(own));
-        found.extend(not_opened(own));
-        found.extend(lacked(own));
-        found.extend(ConnectionReadings::of(own).findings());
-        found.extend(descriptors(own));
-        found
+    let each = view.subjects.iter().flat_map(|subject| {
+        let mut findings = Vec::from_iter(held::of_subject(subject));
+        findings.extend(not_opened(subject));
+        findings.extend(lacked(subject));
+        findings.extend(ConnectionReadings::of(subject).findings());
+        findings.extend(descriptors(subject));
+        findings
     });
     each.map(|finding| finding.under(&view.load.name)).collect()
 }
@@ -185,28 +189,29 @@ fn delayed(summary: &Summary, load: &LoadRecord) -> Option<Finding> {
         phases: summary.phases.as_ref(),
         server_busy: summary.server_busy,
     };
-    let found = echoes.delayed().or_else(|| parts.delayed());
-    found.map(|finding| finding.about(&summary.subject))
+    let found_finding = echoes.delayed().or_else(|| parts.delayed());
+    found_finding.map(|finding| finding.about(&summary.subject))
 }
 
 /// Whether one subject's sessions were not resumed, as they should have been.
 fn not_resumed(summary: &Summary, load: &LoadRecord) -> Option<Finding> {
     let tls = load.settings.tls.as_ref();
     tls.filter(|tls| tls.resumption)?;
-    let found = closes::not_resumed(&summary.subject, summary.handshakes_resumed?);
-    found.map(|finding| finding.about(&summary.subject))
+    let found_finding = closes::not_resumed(&summary.subject, summary.handshakes_resumed?);
+    found_finding.map(|finding| finding.about(&summary.subject))
 }
 
 /// Whether listeners of one subject miss broadcasts.
 fn missed(summary: &Summary) -> Option<Finding> {
-    let found = listeners::missed(&summary.subject, summary.broadcasts.as_ref());
-    found.map(|finding| finding.about(&summary.subject))
+    let found_finding = listeners::missed(&summary.subject, summary.broadcasts.as_ref());
+    found_finding.map(|finding| finding.about(&summary.subject))
 }
 
-fn summary<'a>(summaries: &'a [Summary], own: &SubjectView) -> &'a Summary {
+fn summary<'a>(summaries: &'a [Summary], subject: &SubjectView) -> &'a Summary {
     let mut summaries = summaries.iter();
-    let own = summaries.find(|one| one.load == own.load.name && one.subject == own.subject);
-    own.expect("each subject is described under each load")
+    let summary = summaries
+        .find(|summary| summary.load == subject.load.name && summary.subject == subject.subject);
+    summary.expect("each subject is described under each load")
 }
 
 /// What a rate above a subject's capacity is there to bring about. The
@@ -239,12 +244,12 @@ fn pace(summary: &Summary, limits: PaceLimits) -> Vec<Finding> {
         .collect()
 }
 
-fn pace_limits(own: &SubjectView, limit: &Bottleneck) -> PaceLimits {
-    let sums = &own.sums;
-    let threads = own.study.settings.threads.max(1) as u64;
-    let capacity = sums.window_ns * processors(own.study) as u64;
+fn pace_limits(subject: &SubjectView, limit: &Bottleneck) -> PaceLimits {
+    let sums = &subject.sums;
+    let threads = subject.study.settings.threads.max(1) as u64;
+    let capacity = sums.window_ns * processors(subject.study) as u64;
     PaceLimits {
-        is_subject_bound: limit.busy(own.subject).is_subject_bound(),
+        is_subject_bound: limit.busy(subject.subject).is_subject_bound(),
         generator: share(sums.busiest_worker_ns, sums.wall_ns),
         wait: sums
             .generator_wait_ns
@@ -263,42 +268,49 @@ fn processors(record: &Measured) -> usize {
     cpus.len()
 }
 
-fn outcomes(own: &SubjectView) -> Vec<Finding> {
-    let (subject, sums) = (own.subject, &own.sums);
-    let shape = own.load.settings.exchange.shape;
+fn outcomes(subject_view: &SubjectView) -> Vec<Finding> {
+    let (subject, sums) = (subject_view.subject, &subject_view.sums);
+    let shape = subject_view.load.settings.exchange.shape;
     // A failure counts wherever in the slice its request began.
-    let mut all = sums.outcomes.clone();
-    all.merge(&sums.discarded);
-    let statuses = own.wrong_statuses();
-    let failed = failures::failed_requests(subject, shape, &all, &statuses, sums.hashed);
-    failures::exhausted(&all)
+    let mut outcomes = sums.outcomes.clone();
+    outcomes.merge(&sums.discarded);
+    let statuses = subject_view.wrong_statuses();
+    let failed = failures::failed_requests(subject, shape, &outcomes, &statuses, sums.hashed);
+    failures::exhausted(&outcomes)
         .chain(failed)
-        .chain(closes::not_kept(subject, sums.closing, all.completed()))
-        .chain(closes::resent(subject, &all))
+        .chain(closes::not_kept(
+            subject,
+            sums.closing,
+            outcomes.completed(),
+        ))
+        .chain(closes::resent(subject, &outcomes))
         .map(|finding| finding.about(subject))
         .collect()
 }
 
 /// Whether a subject left so much unanswered that it was not loaded any further, in the
 /// pilot or in blocks.
-fn stopped_responding(own: &SubjectView) -> Option<Finding> {
-    let subject = own.subject;
-    let finding = match own.load.failure_in_pilot(subject) {
+fn stopped_responding(subject_view: &SubjectView) -> Option<Finding> {
+    let subject = subject_view.subject;
+    let finding = match subject_view.load.failure_in_pilot(subject) {
         Some(how) => {
             let message = format!("{subject} {how}; it was not measured");
             Some(Finding::new(FindingId::StoppedResponding, message))
         }
         None => {
             let stopped = |slice: &&SliceRecord| slice.stopped_responding;
-            let warm_ups = own.warm_ups().filter(stopped).count() as u64;
-            let count = own.sums.stopped_responding + warm_ups;
-            let without_response = own.warm_ups().map(timeouts).sum::<u64>()
-                + own.sums.outcomes.count(Outcome::Timeout)
-                + own.sums.discarded.count(Outcome::Timeout);
+            let warm_ups = subject_view.warm_ups().filter(stopped).count() as u64;
+            let count = subject_view.sums.stopped_responding + warm_ups;
+            let without_response = subject_view.warm_ups().map(timeouts).sum::<u64>()
+                + subject_view.sums.outcomes.count(Outcome::Timeout)
+                + subject_view.sums.discarded.count(Outcome::Timeout);
             failures::stopped_responding(
                 subject,
-                [count, own.sums.slices + warm_ups],
-                [without_response, own.load.settings.connections.into()],
+                [count, subject_view.sums.slices + warm_ups],
+                [
+                    without_response,
+                    subject_view.load.settings.connections.into(),
+                ],
             )
         }
     };
@@ -308,7 +320,9 @@ fn stopped_responding(own: &SubjectView) -> Option<Finding> {
 /// Requests of a slice that had no response in time, its uncounted part included.
 fn timeouts(slice: &SliceRecord) -> u64 {
     let both = [&slice.outcomes, &slice.discarded];
-    both.map(|one| one.count(Outcome::Timeout)).iter().sum()
+    both.map(|outcomes| outcomes.count(Outcome::Timeout))
+        .iter()
+        .sum()
 }
 
 /// How subjects took turns, when not as asked.
@@ -325,9 +339,9 @@ fn turns(load: &LoadRecord) -> Option<Finding> {
 }
 
 fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     if !subject.is_kept() {
-        found.push(
+        findings.push(
             Finding::new(
                 FindingId::NotRestarted,
                 format!(
@@ -341,7 +355,7 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
     }
     if runs_container(&subject.command) {
         let name = &subject.name;
-        found.push(
+        findings.push(
             Finding::new(
                 FindingId::UnkeptContainer,
                 format!(
@@ -354,7 +368,7 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
     }
     if let Some(meant) = &subject.stand_in_for {
         let name = &subject.name;
-        found.push(
+        findings.push(
             Finding::new(
                 FindingId::StandIn,
                 format!("{name} stands in for {meant}: results hold for {name} only"),
@@ -362,19 +376,19 @@ fn subject_findings(subject: &SubjectRecord) -> Vec<Finding> {
             .about(name),
         );
     }
-    found
+    findings
 }
 
 /// Findings about what comparisons rest on.
 fn compared(record: &Measured) -> Vec<Finding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let settings = &record.settings;
     let are_shared = settings
         .subject_cpus
         .iter()
         .any(|cpu| settings.generator_cpus.contains(cpu));
     if are_shared {
-        found.push(Finding::new(
+        findings.push(Finding::new(
             FindingId::SharedCpus,
             "subjects and generator shared CPUs: each took time from the other",
         ));
@@ -382,50 +396,50 @@ fn compared(record: &Measured) -> Vec<Finding> {
     let blocks = record.complete_blocks().count();
     let fewest = blocks_for_verdict(record.is_ordered());
     if blocks < fewest {
-        found.push(Finding::new(
+        findings.push(Finding::new(
             FindingId::FewBlocks,
             format!("{blocks} blocks were measured, and a verdict needs {fewest}"),
         ));
     }
-    found
+    findings
 }
 
 /// Findings about the study as a whole.
 fn whole(record: &Measured) -> Vec<Finding> {
-    let mut found = Vec::new();
-    found.extend(record.skipped.iter().map(|one| {
+    let mut findings = Vec::new();
+    findings.extend(record.skipped.iter().map(|skipped_subject| {
         Finding::new(
             FindingId::Skipped,
             format!(
                 "{} was not measured: it needs {}; results hold for the others only",
-                one.name, one.needs
+                skipped_subject.name, skipped_subject.needs
             ),
         )
-        .with_remedy(&one.how)
+        .with_remedy(&skipped_subject.how)
     }));
-    found.extend(services::died(record));
-    found.extend(of_fleet(record));
+    findings.extend(services::died(record));
+    findings.extend(of_fleet(record));
     match &record.end {
-        StudyEnd::SubjectFailed { subject, how } => found.push(
+        StudyEnd::SubjectFailed { subject, how } => findings.push(
             Finding::new(
                 FindingId::SubjectFailed,
                 format!("{subject} could not go on: {how}"),
             )
             .about(subject),
         ),
-        StudyEnd::ServiceFailed { how, .. } => found.push(Finding::new(
+        StudyEnd::ServiceFailed { how, .. } => findings.push(Finding::new(
             FindingId::ServiceFailed,
             format!("the study ended early: {how}"),
         )),
-        StudyEnd::Failed { why } => found.push(Finding::new(
+        StudyEnd::Failed { why } => findings.push(Finding::new(
             FindingId::StudyFailed,
             format!("the study ended early: {why}"),
         )),
-        StudyEnd::Interrupted => found.push(Finding::new(
+        StudyEnd::Interrupted => findings.push(Finding::new(
             FindingId::Interrupted,
             "the measurement was stopped before it was complete",
         )),
         _ => {}
     }
-    found
+    findings
 }

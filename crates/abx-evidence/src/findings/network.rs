@@ -34,26 +34,26 @@ pub(super) fn lacks_losses(counted: &HostCounters) -> bool {
 }
 
 impl<'a> ConnectionReadings<'a> {
-    pub(super) fn of(own: &'a SubjectView<'a>) -> ConnectionReadings<'a> {
+    pub(super) fn of(subject: &'a SubjectView<'a>) -> ConnectionReadings<'a> {
         ConnectionReadings {
-            machine: &own.study.machine,
-            load: own.load,
-            subject: own.subject,
-            sums: &own.sums,
-            sides: own.readings().collect(),
+            machine: &subject.study.machine,
+            load: subject.load,
+            subject: subject.subject,
+            sums: &subject.sums,
+            sides: subject.readings().collect(),
         }
     }
 
     /// All findings, in the order of a connection's life.
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
-        let found = [
+        let findings = [
             self.listen_overflows(),
             self.loss(),
             self.packets_dropped(),
             self.ports(),
         ];
         let about = |finding: Finding| finding.about(self.subject);
-        found.into_iter().flatten().map(about)
+        findings.into_iter().flatten().map(about)
     }
 
     /// One counter, added up over blocks; what was not read adds nothing here.
@@ -67,30 +67,34 @@ impl<'a> ConnectionReadings<'a> {
         let drops = self.sum(|side| side.strain?.listen_drops);
         let half_open = self.sum(|side| side.strain?.half_open_drops);
         // Drops hold the overflows, and those of queues of half open ones.
-        let all = overflows.max(drops).max(half_open);
-        let own: Option<u64> = self.sides.iter().map(|side| side.own_listen_drops).sum();
-        if let Some(own) = own.filter(|_| !self.sides.is_empty()) {
+        let total = overflows.max(drops).max(half_open);
+        let own_count: Option<u64> = self.sides.iter().map(|side| side.own_listen_drops).sum();
+        if let Some(mine) = own_count.filter(|_| !self.sides.is_empty()) {
             // A listener's socket also counts late packets of connections that are gone; what
             // is no connection is in none of the machine's counters.
-            let own = if self.knows_turned_away() {
-                own.min(all)
+            let own_count = if self.knows_turned_away() {
+                mine.min(total)
             } else {
-                own
+                mine
             };
-            return (own, "its listen queue was full".to_owned());
+            return (own_count, "its listen queue was full".to_owned());
         }
         let why = format!(
             "a listen queue of this machine was full ({overflows} when complete, {half_open} when \
              half open)"
         );
         let usual = u64::from(self.load.settings.connections);
-        let asked = |side: &&SubjectReadings| side.opening.as_ref().map_or(usual, |one| one.asked);
+        let asked = |side: &&SubjectReadings| {
+            side.opening
+                .as_ref()
+                .map_or(usual, |connection_opening| connection_opening.asked)
+        };
         let tries = self.sides.iter().map(asked).sum::<u64>() + self.sums.connects;
         // More than the load's own tries can bring about are another program's.
-        if all > TURNED_AWAY_OF_TRY * tries {
+        if total > TURNED_AWAY_OF_TRY * tries {
             (0, why)
         } else {
-            (all, why)
+            (total, why)
         }
     }
 

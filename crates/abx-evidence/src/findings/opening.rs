@@ -8,10 +8,10 @@ use crate::record::finding_id::FindingId;
 use crate::view::SubjectView;
 
 /// One subject's connections that were not there when the load began.
-pub(super) fn not_opened(own: &SubjectView) -> Option<Finding> {
-    let missing: u64 = own.readings().map(|side| side.not_connected).sum();
-    let subject = own.subject;
-    let message = match opening(own) {
+pub(super) fn not_opened(subject_view: &SubjectView) -> Option<Finding> {
+    let missing: u64 = subject_view.readings().map(|side| side.not_connected).sum();
+    let subject = subject_view.subject;
+    let message = match opening(subject_view) {
         // A record that says no more.
         None => {
             (missing > 0).then(|| format!("{missing} connections to {subject} could not be opened"))
@@ -23,15 +23,15 @@ pub(super) fn not_opened(own: &SubjectView) -> Option<Finding> {
 }
 
 /// What this machine lacked for one subject's connections.
-pub(super) fn lacked(own: &SubjectView) -> Option<Finding> {
-    let opening = opening(own)?;
+pub(super) fn lacked(subject: &SubjectView) -> Option<Finding> {
+    let opening = opening(subject)?;
     let kinds = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
     let kind = kinds
         .into_iter()
         .find(|kind| opening.failures.count(*kind) > 0)?;
     let (what, remedy) = match kind {
         Outcome::NoPort => (
-            match own.study.machine.local_ports {
+            match subject.study.machine.local_ports {
                 Some((first, last)) => format!(
                     "local ports (`net.ipv4.ip_local_port_range` has {} for each local address)",
                     u32::from(last).saturating_sub(first.into()) + 1
@@ -42,7 +42,7 @@ pub(super) fn lacked(own: &SubjectView) -> Option<Finding> {
              (`--local-address`), or use fewer connections",
         ),
         Outcome::NoDescriptor => (
-            match own.study.machine.descriptors_max {
+            match subject.study.machine.descriptors_max {
                 Some(most) => {
                     format!("file descriptors (`ulimit -n` is {most} for each worker thread)")
                 }
@@ -64,15 +64,16 @@ pub(super) fn lacked(own: &SubjectView) -> Option<Finding> {
     };
     let message = format!(
         "opened {standing} of {asked} connections to {}: this machine ran out of {what}{untried}",
-        own.subject
+        subject.subject
     );
     let finding = Finding::new(FindingId::GeneratorExhausted, message);
-    Some(finding.with_remedy(remedy).about(own.subject))
+    Some(finding.with_remedy(remedy).about(subject.subject))
 }
 
-fn opening(own: &SubjectView) -> Option<ConnectionOpening> {
-    let each = own.readings().filter_map(|side| side.opening.as_ref());
-    each.cloned().reduce(|sum, one| sum.plus(&one))
+fn opening(subject: &SubjectView) -> Option<ConnectionOpening> {
+    let each = subject.readings().filter_map(|side| side.opening.as_ref());
+    each.cloned()
+        .reduce(|sum, connection_opening| sum.plus(&connection_opening))
 }
 
 /// What the subject did not take.

@@ -56,14 +56,14 @@ pub(crate) struct PaceLimits {
 impl Pace<'_> {
     /// All findings, in the order of their weight.
     pub(crate) fn findings(&self) -> impl Iterator<Item = Finding> {
-        let found = [
+        let findings = [
             self.not_reached(),
             self.queued(),
             self.late(),
             self.times_at_least(),
             self.loop_lag(),
         ];
-        found.into_iter().flatten()
+        findings.into_iter().flatten()
     }
 
     /// The load was less than what was asked for.
@@ -243,8 +243,9 @@ impl Cause {
 /// so that their throughput is the load's and not theirs, and is not compared.
 pub(crate) fn both_kept_up(view: &OfferView, [subject, baseline]: [&str; 2]) -> Option<Finding> {
     let load = view.load;
-    let [one, other] = [subject, baseline].map(|name| view.subject(name).and_then(kept_up));
-    let offered = one.zip(other)?.0;
+    let [this_offered, other] =
+        [subject, baseline].map(|name| view.subject(name).and_then(kept_up));
+    let offered = this_offered.zip(other)?.0;
     let rate = match load.settings.arrivals.rate_per_s {
         Some(rate) => format!("{rate}/s"),
         None => format!("all {} requests that were due", offered.planned),
@@ -341,15 +342,15 @@ mod tests {
                 unknown.remedied(Finding::new(FindingId::TimesAtLeast, unknown.text("a")));
             (finding.message, finding.remedy.contains("--timeout"))
         };
-        let said = |text: &str, is_timeout| (text.to_owned(), is_timeout);
-        assert_eq!(of(1, 1), said("abx never sent 1 request to a", false));
+        let message = |text: &str, is_timeout| (text.to_owned(), is_timeout);
+        assert_eq!(of(1, 1), message("abx never sent 1 request to a", false));
         assert_eq!(
             of(14_400, 0),
-            said("14400 requests to a had no response", true)
+            message("14400 requests to a had no response", true)
         );
         let more_unsent = "abx never sent 1000 requests to a, and 26 had no response";
-        assert_eq!(of(1_026, 1_000), said(more_unsent, false));
+        assert_eq!(of(1_026, 1_000), message(more_unsent, false));
         let fewer_unsent = "abx never sent 2 requests to a, and 1000000 had no response";
-        assert_eq!(of(1_000_002, 2), said(fewer_unsent, true));
+        assert_eq!(of(1_000_002, 2), message(fewer_unsent, true));
     }
 }

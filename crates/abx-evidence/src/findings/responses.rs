@@ -6,8 +6,9 @@ use crate::record::{LoadRecord, Measured, ResponseRecord};
 
 /// Subjects that answer one request with bodies that differ from time to time.
 pub(super) fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
-    let varies = |responses: &[ResponseRecord]| responses.iter().any(|one| one.sha256.is_none());
-    let subjects = load.responses.iter().filter(move |one| varies(one.1));
+    let varies =
+        |responses: &[ResponseRecord]| responses.iter().any(|response| response.sha256.is_none());
+    let subjects = load.responses.iter().filter(move |pair| varies(pair.1));
     subjects.map(|(subject, _)| {
         let message = format!(
             "{subject} answers the same request with different bodies: only the status was \
@@ -27,9 +28,9 @@ pub(super) fn responses_differ(record: &Measured, load: &LoadRecord) -> Vec<Find
     };
     let differs = |responses: &&ResponseRecord, expected: &ResponseRecord| {
         let both = responses.sha256.as_ref().zip(expected.sha256.as_ref());
-        both.is_some_and(|(one, other)| one != other)
+        both.is_some_and(|(text, other)| text != other)
     };
-    let found = load.responses.iter().filter_map(|(subject, responses)| {
+    let result = load.responses.iter().filter_map(|(subject, responses)| {
         let pairs = responses.iter().zip(expected);
         let (response, expected) =
             { pairs }.find(|(response, expected)| differs(response, expected))?;
@@ -41,5 +42,5 @@ pub(super) fn responses_differ(record: &Measured, load: &LoadRecord) -> Vec<Find
         let finding = Finding::new(FindingId::UnequalResponses, message);
         Some(finding.about(subject).under(&load.name))
     });
-    found.collect()
+    result.collect()
 }

@@ -27,13 +27,13 @@ const LEFT_OUT_TURNS_MIN: f64 = 10.0;
 
 /// Little's law: the requests that were in flight on average, by response times
 /// and rate, against those that were asked for.
-pub(super) fn little(own: &SubjectView) -> Option<Finding> {
-    let (load, subject, sums) = (own.load, own.subject, &own.sums);
+pub(super) fn little(subject_view: &SubjectView) -> Option<Finding> {
+    let (load, subject, sums) = (subject_view.load, subject_view.subject, &subject_view.sums);
     if ends_by_number(load) {
         return None;
     }
     let asked = load.settings.exchange.in_flight(load.settings.connections) as f64;
-    if turns(own) < TURNS_MIN || sums.outcomes.completed() < sums.outcomes.sent() {
+    if turns(subject_view) < TURNS_MIN || sums.outcomes.completed() < sums.outcomes.sent() {
         return None;
     }
     // All requests that were sent within the window, over the window: what was
@@ -73,14 +73,17 @@ pub(super) fn little(own: &SubjectView) -> Option<Finding> {
 ///
 /// Method: the absolute difference of the two logarithms, a mean over blocks. Source:
 /// docs/statistics.md, "The completion clock".
-pub(super) fn uneven(own: &SubjectView) -> Option<Finding> {
-    let (load, subject) = (own.load, own.subject);
+pub(super) fn uneven(subject_view: &SubjectView) -> Option<Finding> {
+    let (load, subject) = (subject_view.load, subject_view.subject);
     let is_of_users = load.settings.exchange.shape == LoadShape::Scenario;
-    if is_of_users || ends_by_number(load) || turns(own) < TURNS_MIN {
+    if is_of_users || ends_by_number(load) || turns(subject_view) < TURNS_MIN {
         return None;
     }
     // A pause of abx itself delays every response, which is none of the subject's doing.
-    let blocks = own.blocks.iter().filter(|block| block.sums.paused_ns == 0);
+    let blocks = subject_view
+        .blocks
+        .iter()
+        .filter(|block| block.sums.paused_ns == 0);
     let each = blocks.map(|block| {
         let counted = share(block.sums.outcomes.ok(), block.sums.measured_ns)? * 1e9;
         let differs = (block.throughput()? / counted).ln().abs();
@@ -90,7 +93,9 @@ pub(super) fn uneven(own: &SubjectView) -> Option<Finding> {
     });
     let each: Vec<(f64, f64, f64)> = each.collect::<Option<_>>()?;
     let sum: f64 = each.iter().map(|(differs, ..)| differs).sum();
-    let (_, counted, clocked) = each.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let (_, counted, clocked) = each
+        .iter()
+        .max_by(|parts, other| parts.0.total_cmp(&other.0))?;
     let message = format!(
         "what {subject} serves depends on how it is counted: in one block {counted:.0} {}/s came \
          in the counted time, and the connections' own time gives {clocked:.0}/s, as where a \
@@ -103,8 +108,8 @@ pub(super) fn uneven(own: &SubjectView) -> Option<Finding> {
 
 /// Quantiles of a run's response times that are the time of its slowest request, since fewer
 /// than one in so many requests may exceed them.
-pub(super) fn few_times(own: &SubjectView, summary: &Summary) -> Option<Finding> {
-    let requests = own.sums.outcomes.sent();
+pub(super) fn few_times(subject: &SubjectView, summary: &Summary) -> Option<Finding> {
+    let requests = subject.sums.outcomes.sent();
     if requests >= TIMES_MIN {
         return None;
     }
@@ -115,16 +120,16 @@ pub(super) fn few_times(own: &SubjectView, summary: &Summary) -> Option<Finding>
     let message = format!(
         "the response times from {} upwards are the slowest of only {requests} {}",
         lowest.name(),
-        own.load.settings.exchange.shape.units()
+        subject.load.settings.exchange.shape.units()
     );
     let finding = Finding::new(FindingId::FewTimes, message).of_times();
-    Some(finding.about(own.subject))
+    Some(finding.about(subject.subject))
 }
 
 /// Connections on which no request ended in a slice. Where the others had many, the
 /// subject left them out; where nobody had, the slice was too short to tell.
-pub(super) fn silent(own: &SubjectView) -> Option<Finding> {
-    let (load, subject, sums) = (own.load, own.subject, &own.sums);
+pub(super) fn silent(subject_view: &SubjectView) -> Option<Finding> {
+    let (load, subject, sums) = (subject_view.load, subject_view.subject, &subject_view.sums);
     let connections = load.settings.connections;
     if load.settings.exchange.senders(connections) < connections || ends_by_number(load) {
         return None;
@@ -165,10 +170,10 @@ pub(super) fn silent(own: &SubjectView) -> Option<Finding> {
 }
 
 /// How many response times a slice holds: responses for each that may be in flight.
-fn turns(own: &SubjectView) -> f64 {
-    let settings = &own.load.settings;
+fn turns(subject: &SubjectView) -> f64 {
+    let settings = &subject.load.settings;
     let asked = settings.exchange.in_flight(settings.connections) as f64;
-    own.sums.outcomes.completed() as f64 / (asked * own.sums.slices.max(1) as f64)
+    subject.sums.outcomes.completed() as f64 / (asked * subject.sums.slices.max(1) as f64)
 }
 
 /// Whether its end comes when connections have nothing more to send, each at its own time.

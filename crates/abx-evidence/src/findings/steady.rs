@@ -20,17 +20,18 @@ const WARM_UP_EFFECT_MIN: f64 = 0.01;
 ///
 /// Method: PELT on the log rates of a block's slices, and a t interval over the
 /// blocks' rises. Source: docs/statistics.md, "Steadiness".
-pub(super) fn never_steady(own: &SubjectView) -> Option<Finding> {
-    let (load, subject) = (own.load, own.subject);
+pub(super) fn never_steady(subject_view: &SubjectView) -> Option<Finding> {
+    let (load, subject) = (subject_view.load, subject_view.subject);
     let pilot = load.pilot.as_ref()?;
     if pilot.interleave != Interleave::Slices {
         return None;
     }
-    let series: Vec<Vec<f64>> = own.blocks.iter().map(rates).collect();
+    let series: Vec<Vec<f64>> = subject_view.blocks.iter().map(rates).collect();
     if series.len() < BLOCKS_ORDERED {
         return None;
     }
-    let is_restless = |rates: &Vec<f64>| Segments::of(rates).is_ok_and(|all| !all.is_steady());
+    let is_restless =
+        |rates: &Vec<f64>| Segments::of(rates).is_ok_and(|segments| !segments.is_steady());
     let restless = series.iter().filter(|rates| is_restless(rates)).count();
     let rises: Result<Vec<f64>, _> = series.iter().map(|rates| rise(rates)).collect();
     let mean = PairedMean::of(&rises.ok()?).ok()?;
@@ -59,15 +60,15 @@ pub(super) fn never_steady(own: &SubjectView) -> Option<Finding> {
 /// Method: MSER-5 over the intervals of the run's course: of verified responses, or of median
 /// response times if a rate sets the throughput. A throughput that rises by less than 1 %
 /// without the start is left as it is. Source: docs/statistics.md, "Steadiness".
-pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
-    let (load, sums) = (own.load, &own.sums);
+pub(super) fn warm_up_counted(subject: &SubjectView) -> Option<Finding> {
+    let (load, sums) = (subject.load, &subject.sums);
     let is_saturating = load.settings.arrivals.is_saturating();
     let has_rate = load.settings.arrivals.rate_per_s.is_some();
     // A load that changes by itself has no level to settle at.
     if !(is_saturating || has_rate) || sums.paused_ns > 0 {
         return None;
     }
-    let [block] = &own.blocks[..] else {
+    let [block] = &subject.blocks[..] else {
         return None;
     };
     let course = block.course()?;
@@ -110,17 +111,17 @@ pub(super) fn warm_up_counted(own: &SubjectView) -> Option<Finding> {
         seconds.ceil()
     );
     let finding = Finding::new(FindingId::WarmUpCounted, message).with_remedy(remedy);
-    (ratio.is_finite() && is_worse).then(|| finding.about(own.subject))
+    (ratio.is_finite() && is_worse).then(|| finding.about(subject.subject))
 }
 
 /// Subjects that had not settled when their warm-up was measured, with what changed in
 /// the rounds that count.
 pub(super) fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
     let subjects = view.load.pilot.iter().flat_map(|pilot| &pilot.subjects);
-    let unsettled = subjects.filter(|(_, found)| !found.settled);
-    unsettled.map(|(subject, found)| {
+    let unsettled = subjects.filter(|(_, pilot_subject)| !pilot_subject.settled);
+    unsettled.map(|(subject, pilot_subject)| {
         let change = view.subject(subject).and_then(change).unwrap_or_default();
-        let seen = if found.cut_short {
+        let seen = if pilot_subject.cut_short {
             "the pilot had no time to see {subject} settle, which may warm up"
         } else {
             "{subject} was still warming up when the pilot ended, and may do so"
@@ -137,11 +138,11 @@ pub(super) fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding
 ///
 /// Method: the log ratio of their throughputs in each block, which starts afresh, and a t
 /// interval over the blocks. Source: docs/statistics.md, "Steadiness".
-fn change(own: &SubjectView) -> Option<String> {
-    if !own.load.settings.arrivals.is_saturating() {
+fn change(subject: &SubjectView) -> Option<String> {
+    if !subject.load.settings.arrivals.is_saturating() {
         return None;
     }
-    let changes: Option<Vec<f64>> = own.blocks.iter().map(late_over_early).collect();
+    let changes: Option<Vec<f64>> = subject.blocks.iter().map(late_over_early).collect();
     let interval = PairedMean::of(&changes?)
         .ok()?
         .interval(Confidence::COMPUTED);

@@ -22,19 +22,23 @@ pub(super) enum Saturation {
 }
 
 /// What the machine wanted for while one subject was loaded.
-pub(super) fn strain(own: &SubjectView, saturation: Saturation) -> Vec<Finding> {
-    let subject = own.subject;
-    let counted = own.readings().filter_map(|side| side.strain);
-    let Some(all) = counted.reduce(HostCounters::plus) else {
+pub(super) fn strain(subject_view: &SubjectView, saturation: Saturation) -> Vec<Finding> {
+    let subject = subject_view.subject;
+    let counted = subject_view.readings().filter_map(|side| side.strain);
+    let Some(host_counters) = counted.reduce(HostCounters::plus) else {
         return Vec::new();
     };
-    let part = |time_us: Option<u64>| share(time_us?, all.over_us);
-    let mut found = Vec::new();
-    found.extend(throttled(subject, &all, part(all.throttled_us)));
+    let part = |time_us: Option<u64>| share(time_us?, host_counters.over_us);
+    let mut findings = Vec::new();
+    findings.extend(throttled(
+        subject,
+        &host_counters,
+        part(host_counters.throttled_us),
+    ));
     // A subject that uses all it may has threads that wait, by its own doing.
     if saturation == Saturation::HadTime {
-        let pressure = part(all.cpu_pressure_us).filter(|part| *part > CPU_PRESSURE_MAX);
-        found.extend(pressure.map(|part| {
+        let pressure = part(host_counters.cpu_pressure_us).filter(|part| *part > CPU_PRESSURE_MAX);
+        findings.extend(pressure.map(|part| {
             Finding::new(
                 FindingId::CpuPressure,
                 format!(
@@ -46,12 +50,20 @@ pub(super) fn strain(own: &SubjectView, saturation: Saturation) -> Vec<Finding> 
         }));
     }
     let kinds = [
-        (FindingId::MemoryPressure, all.memory_pressure_us, "memory"),
-        (FindingId::IoPressure, all.io_pressure_us, "a disk"),
+        (
+            FindingId::MemoryPressure,
+            host_counters.memory_pressure_us,
+            "memory",
+        ),
+        (
+            FindingId::IoPressure,
+            host_counters.io_pressure_us,
+            "a disk",
+        ),
     ];
     for (id, time_us, what) in kinds {
         let stood = part(time_us).filter(|part| *part > FULL_PRESSURE_MAX);
-        found.extend(stood.map(|part| {
+        findings.extend(stood.map(|part| {
             let message = format!(
                 "everything that could run waited for {what} {:.1} % of the time while {subject} \
                  was loaded",
@@ -61,12 +73,12 @@ pub(super) fn strain(own: &SubjectView, saturation: Saturation) -> Vec<Finding> 
         }));
     }
     let about = |finding: Finding| finding.about(subject);
-    found.into_iter().map(about).collect()
+    findings.into_iter().map(about).collect()
 }
 
 /// A limit of a control group kept abx and its subjects from their processors.
-fn throttled(subject: &str, all: &HostCounters, part: Option<f64>) -> Option<Finding> {
-    let periods = all.throttled.filter(|periods| *periods > 0)?;
+fn throttled(subject: &str, host_counters: &HostCounters, part: Option<f64>) -> Option<Finding> {
+    let periods = host_counters.throttled.filter(|periods| *periods > 0)?;
     let (level, time) = match part {
         Some(part) if part > THROTTLED_BOUND => (Level::Bound, 100.0 * part),
         other => (Level::Note, 100.0 * other.unwrap_or_default()),

@@ -25,11 +25,11 @@ pub(super) fn unread(view: &OfferView) -> Option<Finding> {
         .into_iter()
         .flatten()
         .collect();
-    let texts: Vec<&str> = unread.iter().map(|one| one.what).collect();
+    let texts: Vec<&str> = unread.iter().map(|unread| unread.what).collect();
     let mut remedies: Vec<&str> = Vec::new();
-    for one in &unread {
-        if !remedies.contains(&one.remedy) {
-            remedies.push(one.remedy);
+    for this_unread in &unread {
+        if !remedies.contains(&this_unread.remedy) {
+            remedies.push(this_unread.remedy);
         }
     }
     let message = format!(
@@ -46,26 +46,26 @@ pub(super) fn unread(view: &OfferView) -> Option<Finding> {
 
 /// What slices and blocks lack.
 fn of_slices(view: &OfferView) -> Vec<Unread> {
-    let all = view.sums();
+    let sums = view.sums();
     let looks = [
         (
-            all.busy_ns.is_none() || all.steal_ns.is_none(),
+            sums.busy_ns.is_none() || sums.steal_ns.is_none(),
             "steal and foreign CPU time (/proc/stat)",
             MOUNTED,
         ),
         (
-            all.server_cpu_ns.is_none() || all.others_cpu_ns.is_none(),
+            sums.server_cpu_ns.is_none() || sums.others_cpu_ns.is_none(),
             "the CPU time of at least one subject, and with it the bottleneck, foreign and \
              background work",
             KEPT,
         ),
         (
-            all.all_services_cpu_ns().is_none(),
+            sums.all_services_cpu_ns().is_none(),
             "the CPU time of at least one service, and with it whether it was the limit",
             KEPT,
         ),
         (
-            all.generator_wait_ns.is_none(),
+            sums.generator_wait_ns.is_none(),
             "whether the generator had to wait for a CPU (/proc/thread-self/schedstat)",
             "run on a kernel with scheduler statistics",
         ),
@@ -82,8 +82,8 @@ fn of_slices(view: &OfferView) -> Vec<Unread> {
 fn of_sides(view: &OfferView) -> Vec<Unread> {
     let lacks = |is_absent: fn(&SubjectReadings) -> bool| {
         // Who has failed was not loaded.
-        let loaded = view.subjects.iter().filter(|own| !own.has_failed());
-        let mut sides = loaded.flat_map(|own| own.readings());
+        let loaded = view.subjects.iter().filter(|subject| !subject.has_failed());
+        let mut sides = loaded.flat_map(|subject| subject.readings());
         sides.any(is_absent)
     };
     let looks = [

@@ -82,7 +82,7 @@ pub(crate) fn grids<'a>(study: &'a StudyView<'a>) -> Vec<RateGrid<'a>> {
     }
     let sorted = grids.into_iter().map(|(_, mut grid)| {
         grid.loads
-            .sort_by(|one, other| rate(one).total_cmp(&rate(other)));
+            .sort_by(|offer, other| rate(offer).total_cmp(&rate(other)));
         grid
     });
     sorted.collect()
@@ -140,8 +140,14 @@ impl<'a> RateGrid<'a> {
             Ok(estimate) => of_blocks(estimate),
         };
         let brackets: Vec<RateBracket> = usage.iter().map(|rates| bracket(rates)).collect();
-        let held: Option<Vec<f64>> = brackets.iter().map(|one| one.held).collect();
-        let missed: Option<Vec<f64>> = brackets.iter().map(|one| one.missed).collect();
+        let held: Option<Vec<f64>> = brackets
+            .iter()
+            .map(|rate_bracket| rate_bracket.held)
+            .collect();
+        let missed: Option<Vec<f64>> = brackets
+            .iter()
+            .map(|rate_bracket| rate_bracket.missed)
+            .collect();
         Some(Capacity {
             subject: subject.to_owned(),
             objective: self.objective.clone(),
@@ -166,9 +172,9 @@ impl<'a> RateGrid<'a> {
     /// [`RateGrid::beyond`].
     pub(crate) fn values(&self) -> Values<'a> {
         Values::each(self.subjects().map(|subject| {
-            let found = self.in_blocks(subject).unwrap_or_default();
-            let value = |one: &BlockCapacity| Some(exact(one.rate()));
-            (subject, found.iter().map(value).collect())
+            let block_capacities = self.in_blocks(subject).unwrap_or_default();
+            let value = |block_capacity: &BlockCapacity| Some(exact(block_capacity.rate()));
+            (subject, block_capacities.iter().map(value).collect())
         }))
     }
 
@@ -202,10 +208,16 @@ impl<'a> RateGrid<'a> {
     /// one below, the direction stands.
     pub(crate) fn beyond(&self, [smaller, larger]: [&str; 2]) -> Option<Finding> {
         let ends = |subject: &str| {
-            let found = self.in_blocks(subject).unwrap_or_default();
-            let is_above = |one: &BlockCapacity| matches!(one, BlockCapacity::AtLeast(_));
-            let is_below = |one: &BlockCapacity| matches!(one, BlockCapacity::AtMost(_));
-            (found.iter().any(is_above), found.iter().any(is_below))
+            let block_capacities = self.in_blocks(subject).unwrap_or_default();
+            let is_above = |block_capacity: &BlockCapacity| {
+                matches!(block_capacity, BlockCapacity::AtLeast(_))
+            };
+            let is_below =
+                |block_capacity: &BlockCapacity| matches!(block_capacity, BlockCapacity::AtMost(_));
+            (
+                block_capacities.iter().any(is_above),
+                block_capacities.iter().any(is_below),
+            )
         };
         let (smaller_above, smaller_below) = ends(smaller);
         let (larger_above, larger_below) = ends(larger);
@@ -225,7 +237,7 @@ impl<'a> RateGrid<'a> {
         .into_iter()
         .filter_map(|(is_so, who, side)| is_so.then_some((who, side)))
         .collect();
-        let said: Vec<String> = beyond
+        let texts: Vec<String> = beyond
             .iter()
             .map(|(who, side)| format!("that of {who} lies {side} them in some blocks"))
             .collect();
@@ -233,7 +245,7 @@ impl<'a> RateGrid<'a> {
         let message = format!(
             "the capacity by {} was looked for at {first:.0} to {last:.0} requests/s, and {}{}",
             self.objective,
-            said.join(", and "),
+            texts.join(", and "),
             match level {
                 Level::Bound => {
                     "; the ratio is bounded, and its interval is that of the rates that were \
@@ -306,13 +318,13 @@ struct RateUsage {
 }
 
 fn block_capacity(rates: &[RateUsage]) -> Option<BlockCapacity> {
-    let found = block_capacities(&positions(rates), 1.0).ok()?;
-    found.into_iter().next()
+    let found_block_capacities = block_capacities(&positions(rates), 1.0).ok()?;
+    found_block_capacities.into_iter().next()
 }
 
 fn bracket(rates: &[RateUsage]) -> RateBracket {
-    let found = block_brackets(&positions(rates), 1.0).unwrap_or_default();
-    found.into_iter().next().unwrap_or_default()
+    let rate_brackets = block_brackets(&positions(rates), 1.0).unwrap_or_default();
+    rate_brackets.into_iter().next().unwrap_or_default()
 }
 
 fn positions(rates: &[RateUsage]) -> Vec<Position<'_>> {
@@ -336,7 +348,7 @@ pub fn rate_bracket(
         Some(RateUsage { at: *at, usage })
     });
     let mut rates: Vec<RateUsage> = each.collect();
-    rates.sort_by(|one, other| one.at.total_cmp(&other.at));
+    rates.sort_by(|rate_usage, other| rate_usage.at.total_cmp(&other.at));
     bracket(&rates)
 }
 
@@ -346,8 +358,8 @@ pub fn rate_bracket(
 #[must_use]
 pub fn median_capacities(study: &Measured, name_of_grid: &str) -> Vec<f64> {
     let view = StudyView::of(study);
-    let all = grids(&view);
-    let Some(grid) = all.iter().find(|grid| grid.name == name_of_grid) else {
+    let rate_grids = grids(&view);
+    let Some(grid) = rate_grids.iter().find(|grid| grid.name == name_of_grid) else {
         return Vec::new();
     };
     let within = |block| match block {

@@ -252,13 +252,13 @@ impl<'a> ComparisonFamily<'a> {
             let of = match draft.comparison.verdict {
                 Verdict::Invalid => draft.comparison,
                 _ => {
-                    let one = assessed.next().expect("one for each claim");
-                    self.settle(&mut findings, &draft.comparison, one.as_ref().ok());
+                    let result = assessed.next().expect("one for each claim");
+                    self.settle(&mut findings, &draft.comparison, result.as_ref().ok());
                     let draft = Comparison {
                         together: count,
                         ..draft.comparison
                     };
-                    self.finish(draft, one, &findings)
+                    self.finish(draft, result, &findings)
                 }
             };
             Limited { of, findings }
@@ -290,8 +290,8 @@ impl<'a> ComparisonFamily<'a> {
         let [subject, baseline] = pair;
         let log_ratios = self.values.log_ratios(pair);
         let findings = self.findings(pair, &log_ratios);
-        let is_void = findings.iter().any(|one| one.level == Level::Void);
-        let ratio = |log: &f64| Some(log.exp()).filter(|one| one.is_finite() && *one > 0.0);
+        let is_void = findings.iter().any(|finding| finding.level == Level::Void);
+        let ratio = |log: &f64| Some(log.exp()).filter(|value| value.is_finite() && *value > 0.0);
         let comparison = Comparison {
             metric: self.metric,
             role,
@@ -392,8 +392,8 @@ impl<'a> ComparisonFamily<'a> {
         assessed: Result<Assessment, StatsError>,
         findings: &[Finding],
     ) -> Comparison {
-        let mut one = match assessed {
-            Ok(one) => one,
+        let mut assessment = match assessed {
+            Ok(assessment) => assessment,
             Err(error) => {
                 // Fewer than two blocks have no spread, so there is no interval at all.
                 let fewest = blocks_for_verdict(self.study.is_ordered());
@@ -406,25 +406,26 @@ impl<'a> ComparisonFamily<'a> {
             }
         };
         let sense = self.metric.sense();
-        one.verdict = one.verdict.in_sense(sense);
-        one.second_verdict = one.second_verdict.map(|it| it.in_sense(sense));
-        let undisturbed = self.undisturbed(&draft, one.required);
-        let is_bound =
-            |one: &Finding| one.level == Level::Bound && one.limits != Limits::Throughput;
+        assessment.verdict = assessment.verdict.in_sense(sense);
+        assessment.second_verdict = assessment.second_verdict.map(|it| it.in_sense(sense));
+        let undisturbed = self.undisturbed(&draft, assessment.required);
+        let is_bound = |finding: &Finding| {
+            finding.level == Level::Bound && finding.limits != Limits::Throughput
+        };
         let draft = Comparison {
             at_least: findings.iter().any(is_bound) && !self.metric.is_counted(),
             ..draft
         };
-        fill(draft, &one, undisturbed)
+        fill(draft, &assessment, undisturbed)
     }
 
     /// The same without disturbed rounds, held to the same evidence. Only throughput is
     /// read by rounds, and what stands in for it.
-    fn undisturbed(&self, one: &Comparison, required: Required) -> Option<Undisturbed> {
-        let pair = [one.subject.as_str(), one.baseline.as_str()];
+    fn undisturbed(&self, comparison: &Comparison, required: Required) -> Option<Undisturbed> {
+        let pair = [comparison.subject.as_str(), comparison.baseline.as_str()];
         let is_read = match self.metric {
             Metric::Throughput => true,
-            Metric::ServerCpu => one.role == Role::Primary,
+            Metric::ServerCpu => comparison.role == Role::Primary,
             _ => false,
         };
         let view = self.load().filter(|_| is_read)?;
@@ -439,10 +440,10 @@ impl<'a> ComparisonFamily<'a> {
             // Too few for a verdict, so none that could contradict the other.
             return None;
         }
-        let one = assess_as(&kept, required, self.margin()).ok()?;
+        let assessment = assess_as(&kept, required, self.margin()).ok()?;
         Some(Undisturbed {
-            bounds: bounds(&one)?,
-            verdict: one.verdict.in_sense(self.metric.sense()),
+            bounds: bounds(&assessment)?,
+            verdict: assessment.verdict.in_sense(self.metric.sense()),
             rounds_left_out,
         })
     }
@@ -450,10 +451,14 @@ impl<'a> ComparisonFamily<'a> {
     /// Blocks in which a subject gave no verified response: they have no ratio. That one
     /// has failed which is not loaded any more is said already.
     fn no_responses(&self, view: &OfferView, subject: &str) -> Option<Finding> {
-        let own = view.subject(subject).filter(|own| !own.has_failed())?;
-        let all = &own.blocks;
-        let is_silent = |number: &Option<BlockValue>| !number.is_some_and(|one| one.amount > 0.0);
-        let blocks: Vec<u32> = all
+        let subject_view = view
+            .subject(subject)
+            .filter(|subject| !subject.has_failed())?;
+        let block_views = &subject_view.blocks;
+        let is_silent = |number: &Option<BlockValue>| {
+            !number.is_some_and(|block_value| block_value.amount > 0.0)
+        };
+        let blocks: Vec<u32> = block_views
             .iter()
             .zip(self.values.of(subject))
             .filter(|(_, number)| is_silent(number))
@@ -464,7 +469,7 @@ impl<'a> ComparisonFamily<'a> {
             "{subject} gave no verified answer in {} of {} blocks, first in the one with index \
              {first}",
             blocks.len(),
-            all.len()
+            block_views.len()
         );
         let finding = Finding::new(FindingId::NoResponses, message);
         Some(finding.about(subject).under(&view.load.name))
@@ -518,36 +523,40 @@ fn held_by_rate(
     Some(finding.about(faster).under(&view.load.name))
 }
 
-fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -> Comparison {
+fn fill(
+    empty: Comparison,
+    assessment: &Assessment,
+    undisturbed: Option<Undisturbed>,
+) -> Comparison {
     let shown = |verdict| match verdict {
         // The truth may lie further out, so nothing bounds it from that side.
         Verdict::Equivalent if empty.at_least => Verdict::Inconclusive,
         verdict => verdict,
     };
-    let verdict = shown(one.verdict);
+    let verdict = shown(assessment.verdict);
     let others = [
         undisturbed.as_ref().map(|other| other.verdict),
-        one.second_verdict,
+        assessment.second_verdict,
     ];
     let mut others = others.into_iter().flatten().map(shown);
-    let fragile = one.is_pulled || others.any(|other| other != verdict);
-    let bounds = bounds(one);
+    let fragile = assessment.is_pulled || others.any(|other| other != verdict);
+    let bounds = bounds(assessment);
     Comparison {
         ratio: bounds.map(|bounds| bounds.ratio),
         low: bounds.map(|bounds| bounds.low),
         high: bounds.map(|bounds| bounds.high),
-        p_adjusted: Some(one.p_adjusted),
+        p_adjusted: Some(assessment.p_adjusted),
         verdict,
         fragile,
         // What is a bound is never called equivalent, so only a direction settles it.
         blocks_more: if empty.at_least {
-            one.blocks_to_direction
+            assessment.blocks_to_direction
         } else {
-            one.blocks_more
+            assessment.blocks_more
         },
-        too_few_blocks: one.blocks < one.required.blocks,
-        detectable: detectable(one),
-        hodges_lehmann: one.hodges_lehmann.map(Bounds::from),
+        too_few_blocks: assessment.blocks < assessment.required.blocks,
+        detectable: detectable(assessment),
+        hodges_lehmann: assessment.hodges_lehmann.map(Bounds::from),
         undisturbed,
         ..empty
     }
@@ -555,17 +564,20 @@ fn fill(empty: Comparison, one: &Assessment, undisturbed: Option<Undisturbed>) -
 
 /// The interval, when both its ends are numbers: a few blocks that are far apart
 /// reach from nothing to infinity.
-fn bounds(one: &Assessment) -> Option<Bounds> {
-    (one.low > 0.0 && one.high.is_finite()).then_some(Bounds {
-        ratio: one.ratio,
-        low: one.low,
-        high: one.high,
+fn bounds(assessment: &Assessment) -> Option<Bounds> {
+    (assessment.low > 0.0 && assessment.high.is_finite()).then_some(Bounds {
+        ratio: assessment.ratio,
+        low: assessment.low,
+        high: assessment.high,
     })
 }
 
 /// The difference that as many blocks of the same spread show in 4 of 5 studies.
-fn detectable(one: &Assessment) -> Option<f64> {
-    power::detectable((one.high / one.low).ln() / 2.0, one.blocks)
+fn detectable(assessment: &Assessment) -> Option<f64> {
+    power::detectable(
+        (assessment.high / assessment.low).ln() / 2.0,
+        assessment.blocks,
+    )
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ pub(crate) struct ComparisonPlan<'a> {
 impl<'a> ComparisonPlan<'a> {
     /// The pairs that were asked for, by what each load is primary in. `found` tells which
     /// of them are void: a comparison that is void says why, and is not passed over.
-    pub(crate) fn of(study: &'a StudyView<'a>, found: &[Finding]) -> ComparisonPlan<'a> {
+    pub(crate) fn of(study: &'a StudyView<'a>, findings: &[Finding]) -> ComparisonPlan<'a> {
         let measured = study.study;
         let mut questions = ComparisonPlan {
             asked: Vec::new(),
@@ -84,7 +84,7 @@ impl<'a> ComparisonPlan<'a> {
             let pairs = measured.pairs_under(view.load);
             match view.load.settings.exchange.shape {
                 LoadShape::Connections => questions.ask_of_connections(view, &pairs),
-                _ => questions.ask_under(view, &pairs, found),
+                _ => questions.ask_under(view, &pairs, findings),
             }
         }
         for grid in grids(study) {
@@ -113,7 +113,7 @@ impl<'a> ComparisonPlan<'a> {
         questions
     }
 
-    fn ask_under(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]], found: &[Finding]) {
+    fn ask_under(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]], findings: &[Finding]) {
         let load = view.load;
         let under = |metric| Values::under(view, metric, Rounds::All);
         let speed = under(Metric::Throughput);
@@ -124,7 +124,7 @@ impl<'a> ComparisonPlan<'a> {
             by_time,
             by_cpu,
             void,
-        } = self.sort(view, pairs, found, (&speed, &fallback));
+        } = self.sort(view, pairs, findings, (&speed, &fallback));
         // Whoever answers nothing in a block has no cost of a response either.
         let responding = whole(&speed, pairs.iter());
         self.ask(
@@ -195,13 +195,15 @@ impl<'a> ComparisonPlan<'a> {
         &mut self,
         view: &'a OfferView<'a>,
         pairs: &[[&'a str; 2]],
-        found: &[Finding],
+        findings: &[Finding],
         (speed, fallback): (&Values<'a>, &CpuFallback<'a>),
     ) -> Sorted<'a> {
         let load = view.load;
         let is_void = |pair| {
-            let mut touching = found.iter().filter(|one| one.touches(&load.name, pair));
-            touching.any(|one| one.level == Level::Void)
+            let mut touching = findings
+                .iter()
+                .filter(|finding| finding.touches(&load.name, pair));
+            touching.any(|finding| finding.level == Level::Void)
         };
         let mut sorted = Sorted::default();
         for pair in pairs {
@@ -342,13 +344,16 @@ const COSTS: [Metric; 5] = [
 /// Gives each question of a load its share of the load's primary pairs. Those that are void
 /// claim nothing, and take nothing from the others.
 fn share_among(asked: &mut [Question], void: &[[&str; 2]]) {
-    let primary = |one: &Question| {
-        let primary = one.pairs.iter().filter(|(_, role)| *role == Role::Primary);
+    let primary = |question: &Question| {
+        let primary = question
+            .pairs
+            .iter()
+            .filter(|(_, role)| *role == Role::Primary);
         primary.filter(|(pair, _)| !void.contains(pair)).count()
     };
-    let all: usize = asked.iter().map(primary).sum();
-    for one in asked {
-        one.share = primary(one) as f64 / all.max(1) as f64;
+    let total: usize = asked.iter().map(primary).sum();
+    for question in asked {
+        question.share = primary(question) as f64 / total.max(1) as f64;
     }
 }
 

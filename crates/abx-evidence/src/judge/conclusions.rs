@@ -53,17 +53,19 @@ impl Conclusions {
     /// The comparisons that the study was made for.
     pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
         let comparisons = self.comparisons.iter();
-        comparisons.filter(|one| one.role == Role::Primary)
+        comparisons.filter(|comparison| comparison.role == Role::Primary)
     }
 
     /// What was measured of each subject under one load.
     pub fn under<'a>(&'a self, load: &'a str) -> impl Iterator<Item = &'a Summary> + Clone {
-        self.summaries.iter().filter(move |one| one.load == load)
+        self.summaries
+            .iter()
+            .filter(move |summary| summary.load == load)
     }
 
     /// Whether anything was sent.
     #[must_use]
     pub fn any_sent(&self) -> bool {
-        self.summaries.iter().any(|one| one.sent > 0)
+        self.summaries.iter().any(|summary| summary.sent > 0)
     }
 }

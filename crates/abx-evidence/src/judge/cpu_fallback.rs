@@ -28,7 +28,7 @@ impl<'a> CpuFallback<'a> {
     /// in some block.
     pub(crate) fn is_void(&self, pair: [&str; 2], speed: &Values) -> bool {
         let limit = self.limit_of(pair, speed);
-        !speed.are_whole(pair) || limit.is_some_and(|found| found.level == Level::Void)
+        !speed.are_whole(pair) || limit.is_some_and(|finding| finding.level == Level::Void)
     }
 
     /// Who held this pair back; `None` where nobody did, or where one has no throughput in
@@ -42,19 +42,19 @@ impl<'a> CpuFallback<'a> {
     /// Why this pair is compared by processor time; `None` where its throughput is, or
     /// where that time is not known of both in every block.
     pub(crate) fn reason(&self, pair: [&str; 2], speed: &Values) -> Option<Finding> {
-        let found = self.limit_of(pair, speed)?;
-        if found.level != Level::Void || !self.cpu.are_whole(pair) {
+        let finding = self.limit_of(pair, speed)?;
+        if finding.level != Level::Void || !self.cpu.are_whole(pair) {
             return None;
         }
         let message = format!(
             "{}; CPU per response is compared instead, and nothing is claimed of throughput: {}",
-            found.message,
+            finding.message,
             pair.map(|name| self.room(name)).join(", and ")
         );
         let reason = Finding {
             message,
             limits: Limits::Throughput,
-            ..found
+            ..finding
         };
         let reason = reason.at(Level::Bound).about(pair[0]);
         Some(reason.under(&self.view.load.name))
@@ -67,7 +67,10 @@ impl<'a> CpuFallback<'a> {
 
     /// Between which rates a subject's own limit lies, as far as its processor time tells.
     fn room(&self, name: &str) -> String {
-        let measured = self.view.subject(name).and_then(|own| own.throughput());
+        let measured = self
+            .view
+            .subject(name)
+            .and_then(|subject| subject.throughput());
         let Some(measured) = measured else {
             return format!("{name} has no throughput");
         };

@@ -34,12 +34,17 @@ impl Families {
         rankings: &[Ranking],
         lost: &[LostDifference],
     ) -> Families {
-        let primary = comparisons.iter().filter(|one| one.role == Role::Primary);
+        let primary = comparisons
+            .iter()
+            .filter(|comparison| comparison.role == Role::Primary);
         let ranked = rankings.iter().flat_map(|ranking| &ranking.pairs);
         let claims = primary.chain(ranked);
-        let claims = claims.filter(|one| one.verdict != Verdict::Invalid);
-        let loads: BTreeSet<&str> = claims.map(|one| one.load.as_str()).collect();
-        let faults: BTreeSet<&str> = lost.iter().map(|one| one.fault.as_str()).collect();
+        let claims = claims.filter(|comparison| comparison.verdict != Verdict::Invalid);
+        let loads: BTreeSet<&str> = claims.map(|comparison| comparison.load.as_str()).collect();
+        let faults: BTreeSet<&str> = lost
+            .iter()
+            .map(|lost_difference| lost_difference.fault.as_str())
+            .collect();
         Families::with(loads.len() + faults.len())
     }
 

@@ -95,8 +95,8 @@ impl MeanInterval {
 pub(crate) fn fault_summaries(study: &Measured) -> Vec<FaultSummary> {
     let each = FaultView::all(study).flat_map(|view| {
         let subjects = study.subjects.iter();
-        let all = subjects.map(|subject| summary(&view, &subject.name));
-        all.collect::<Vec<_>>()
+        let everything = subjects.map(|subject| summary(&view, &subject.name));
+        everything.collect::<Vec<_>>()
     });
     each.collect()
 }
@@ -113,7 +113,7 @@ fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
     FaultSummary {
         fault: view.fault.name.clone(),
         subject: subject.to_owned(),
-        left_out: view.left_out(subject).map(|one| one.why.clone()),
+        left_out: view.left_out(subject).map(|left_out| left_out.why.clone()),
         times,
         lost: MeanInterval::of(&lost),
         delayed: mean(delayed),
@@ -135,7 +135,11 @@ pub(crate) fn seen<'a>(values: &Values, pairs: Vec<[&'a str; 2]>) -> Vec<[&'a st
 /// How long each subject took to recover, in seconds: a number for each block, `None` where
 /// it did not.
 pub(crate) fn recoveries<'a>(view: &FaultView<'a>) -> Values<'a> {
-    let subjects = view.study.subjects.iter().map(|one| one.name.as_str());
+    let subjects = view
+        .study
+        .subjects
+        .iter()
+        .map(|subject| subject.name.as_str());
     Values::each(subjects.map(|subject| {
         let value = |toll: FaultToll| {
             Some(BlockValue {

@@ -53,21 +53,26 @@ pub fn judge(study: &Measured) -> Conclusions {
 fn conclude(study: &StudyView) -> Conclusions {
     let summaries = summaries(study);
     let ceilings = ceilings(study);
-    let mut found = findings(study, &summaries, &ceilings);
-    let questions = ComparisonPlan::of(study, &found);
-    found.extend(questions.fallbacks);
-    let comparisons = responses(study, questions.asked, &found);
-    found.extend(questions.findings);
-    let mut all = found.clone();
-    add(&mut all, comparisons.iter().flat_map(|one| &one.findings));
+    let mut found_findings = findings(study, &summaries, &ceilings);
+    let questions = ComparisonPlan::of(study, &found_findings);
+    found_findings.extend(questions.fallbacks);
+    let comparisons = responses(study, questions.asked, &found_findings);
+    found_findings.extend(questions.findings);
+    let mut findings = found_findings.clone();
+    add(
+        &mut findings,
+        comparisons.iter().flat_map(|limited| &limited.findings),
+    );
     // What limits the older comparison is told in the order of a reader, the worst first.
-    let mut all = Validity::of(all).findings;
-    let beside_past = BesidePast::of(study, &all);
-    add(&mut all, &beside_past.findings);
-    let validity = Validity::of(all);
-    let numbered = comparisons.into_iter().map(|one| one.numbered(&validity));
+    let mut all_findings = Validity::of(findings).findings;
+    let beside_past = BesidePast::of(study, &all_findings);
+    add(&mut all_findings, &beside_past.findings);
+    let validity = Validity::of(all_findings);
+    let numbered = comparisons
+        .into_iter()
+        .map(|limited| limited.numbered(&validity));
     let comparisons: Vec<Comparison> = numbered.collect();
-    let rankings = rankings(study, &comparisons, &found, &validity);
+    let rankings = rankings(study, &comparisons, &found_findings, &validity);
     let lost_to_faults = lost_differences(study.study);
     Conclusions {
         scope: Scope::of(study.study),
@@ -88,10 +93,10 @@ fn conclude(study: &StudyView) -> Conclusions {
 }
 
 /// Adds those findings that are not there yet.
-fn add<'a>(all: &mut Vec<Finding>, more: impl IntoIterator<Item = &'a Finding>) {
+fn add<'a>(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = &'a Finding>) {
     for finding in more {
-        if !all.contains(finding) {
-            all.push(finding.clone());
+        if !findings.contains(finding) {
+            findings.push(finding.clone());
         }
     }
 }
@@ -123,7 +128,7 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
     let validity = &conclusions.validity;
     let mut primary = conclusions.primary().peekable();
     let is_asked = primary.peek().is_some() && conclusions.past_comparisons.is_empty();
-    is_asked && primary.all(|one| one.limits(validity).any(has_failed))
+    is_asked && primary.all(|comparison| comparison.limits(validity).any(has_failed))
 }
 
 /// How many blocks more it takes, about, until every primary comparison is as precise as
@@ -145,7 +150,10 @@ pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
         })
     };
     let plan = ComparisonPlan::of(study, &[]);
-    let logs = plan.primary(study).into_iter().flat_map(|(all, _)| all);
+    let logs = plan
+        .primary(study)
+        .into_iter()
+        .flat_map(|(values, _)| values);
     let each: Option<Vec<u32>> = logs.map(more).collect();
     each?.into_iter().max()
 }
@@ -157,9 +165,9 @@ fn margin(study: &StudyView) -> Margin {
 fn may_stop_side_by_side(study: &StudyView) -> Decision {
     let margin = margin(study);
     let plan = ComparisonPlan::of(study, &[]);
-    let decisions = plan.primary(study).into_iter().map(|(all, family)| {
-        let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
-        decide_together(&all, margin, family)
+    let decisions = plan.primary(study).into_iter().map(|(values, family)| {
+        let all_values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+        decide_together(&all_values, margin, family)
     });
     Decision::of_parts(decisions)
 }
@@ -168,7 +176,7 @@ fn may_stop_side_by_side(study: &StudyView) -> Decision {
 fn responses(
     study: &StudyView,
     asked: Vec<Question>,
-    found: &[Finding],
+    findings: &[Finding],
 ) -> Vec<Limited<Comparison>> {
     let limits: BTreeMap<&str, Bottleneck> = study
         .loads
@@ -191,11 +199,11 @@ fn responses(
                 step: question.step,
                 values: question.values,
                 limit: limit.unwrap_or(&none),
-                found,
+                found: findings,
             };
             family.compare(&question.pairs, together)
         })
         .collect();
-    comparisons.sort_by_key(|one| one.of.role != Role::Primary);
+    comparisons.sort_by_key(|limited| limited.of.role != Role::Primary);
     comparisons
 }

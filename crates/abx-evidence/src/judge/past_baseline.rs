@@ -140,7 +140,7 @@ pub fn past_baseline(now: &Measured, past: PastSubject) -> Result<PastBaseline, 
         });
     }
     let view = StudyView::of(then);
-    let found = conclude(&view).validity.findings;
+    let findings = conclude(&view).validity.findings;
     let loads = now.loads.iter().map(|load| {
         let same =
             offer::same(load, &then.loads).map_err(|difference| PastBaselineError::Load {
@@ -148,14 +148,14 @@ pub fn past_baseline(now: &Measured, past: PastSubject) -> Result<PastBaseline, 
                 load: load.name.clone(),
                 difference,
             })?;
-        let limiting = limiting(&found, &same.name, &subject.name);
+        let limiting = limiting(&findings, &same.name, &subject.name);
         let under = view.load(&same.name);
-        let own = under.and_then(|load| Some((load, load.subject(&subject.name)?)));
-        let (under, own) = own.expect("both are of that study");
-        let mut one = past_load(past.record, under, own, limiting)?;
-        one.load.clone_from(&load.name);
-        one.beside = reference::candidates(under, &subject.name, &now.subjects);
-        Ok(one)
+        let pair = under.and_then(|load| Some((load, load.subject(&subject.name)?)));
+        let (under, subject_view) = pair.expect("both are of that study");
+        let mut past_measurement = past_load(past.record, under, subject_view, limiting)?;
+        past_measurement.load.clone_from(&load.name);
+        past_measurement.beside = reference::candidates(under, &subject.name, &now.subjects);
+        Ok(past_measurement)
     });
     Ok(PastBaseline {
         record: past.record.to_owned(),
@@ -169,14 +169,18 @@ pub fn past_baseline(now: &Measured, past: PastSubject) -> Result<PastBaseline, 
 /// The subject that was asked for.
 fn subject_of(past: PastSubject<'_>) -> Result<&SubjectRecord, PastBaselineError> {
     let then = past.study;
-    let found = match (past.name, &then.subjects[..]) {
+    let subject = match (past.name, &then.subjects[..]) {
         (Some(name), _) => then.subject(name),
         (None, [only]) => Some(only),
         (None, _) => None,
     };
-    found.ok_or_else(|| PastBaselineError::Subject {
+    subject.ok_or_else(|| PastBaselineError::Subject {
         record: past.record.to_owned(),
-        has: then.subjects.iter().map(|one| one.name.clone()).collect(),
+        has: then
+            .subjects
+            .iter()
+            .map(|subject| subject.name.clone())
+            .collect(),
     })
 }
 
@@ -185,20 +189,20 @@ fn subject_of(past: PastSubject<'_>) -> Result<&SubjectRecord, PastBaselineError
 fn past_load(
     record: &str,
     load: &OfferView,
-    own: &SubjectView,
+    subject: &SubjectView,
     mut findings: Vec<Finding>,
 ) -> Result<PastMeasurement, PastBaselineError> {
-    let name = own.subject;
-    if let Some(void) = findings.iter().find(|one| one.level == Level::Void) {
+    let name = subject.subject;
+    if let Some(void) = findings.iter().find(|finding| finding.level == Level::Void) {
         return Err(no_claim(record, name, &void.message));
     }
-    findings.retain(|one| one.level == Level::Bound || is_one_sided(one));
-    let throughputs_per_s = own.block_throughputs();
+    findings.retain(|finding| finding.level == Level::Bound || is_one_sided(finding));
+    let throughputs_per_s = subject.block_throughputs();
     if throughputs_per_s.len() < BLOCKS_ORDERED {
         return Err(PastBaselineError::FewBlocks {
             record: record.to_owned(),
             subject: name.to_owned(),
-            load: own.load.name.clone(),
+            load: subject.load.name.clone(),
             got: throughputs_per_s.len(),
         });
     }
@@ -208,22 +212,27 @@ fn past_load(
         return Err(no_claim(record, name, &message));
     }
     Ok(PastMeasurement {
-        load: own.load.name.clone(),
+        load: subject.load.name.clone(),
         throughputs_per_s,
         is_generator_bound: Bottleneck::of(load).is_generator_bound(name),
-        kept_up_with: kept_up(own).map(|offered| offered.planned),
-        responses: own.load.responses.get(name).cloned().unwrap_or_default(),
+        kept_up_with: kept_up(subject).map(|offered| offered.planned),
+        responses: subject
+            .load
+            .responses
+            .get(name)
+            .cloned()
+            .unwrap_or_default(),
         findings,
         beside: Vec::new(),
     })
 }
 
 /// The findings that limit what is said of one subject under one load.
-fn limiting(all: &[Finding], load: &str, subject: &str) -> Vec<Finding> {
-    let touching = all.iter().filter(|one| {
-        one.limits == Limits::All
-            && one.touches(load, [subject, subject])
-            && !OF_PAIRS.contains(&one.id)
+fn limiting(findings: &[Finding], load: &str, subject: &str) -> Vec<Finding> {
+    let touching = findings.iter().filter(|finding| {
+        finding.limits == Limits::All
+            && finding.touches(load, [subject, subject])
+            && !OF_PAIRS.contains(&finding.id)
     });
     touching.cloned().collect()
 }

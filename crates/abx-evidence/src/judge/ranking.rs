@@ -132,14 +132,14 @@ impl Place {
 pub(crate) fn rankings(
     study: &StudyView,
     asked: &[Comparison],
-    found: &[Finding],
+    findings: &[Finding],
     validity: &Validity,
 ) -> Vec<Ranking> {
     let each = study
         .loads
         .iter()
         .filter(|view| view.load.settings.objective.is_none());
-    each.filter_map(|view| rank(view, asked, found, validity))
+    each.filter_map(|view| rank(view, asked, findings, validity))
         .collect()
 }
 
@@ -148,20 +148,20 @@ pub(crate) fn rankings(
 fn rank(
     view: &OfferView,
     asked: &[Comparison],
-    found: &[Finding],
+    findings: &[Finding],
     validity: &Validity,
 ) -> Option<Ranking> {
     let load = view.load;
     let is_void = |name: &str| {
-        let own = found
+        let mine = findings
             .iter()
-            .filter(|one| one.subject.as_deref() == Some(name));
-        let mut own = own.filter(|one| one.touches(&load.name, [name; 2]));
-        own.any(|one| one.level == Level::Void && one.limits == Limits::All)
+            .filter(|finding| finding.subject.as_deref() == Some(name));
+        let mut own_part = mine.filter(|finding| finding.touches(&load.name, [name; 2]));
+        own_part.any(|finding| finding.level == Level::Void && finding.limits == Limits::All)
     };
-    let ranked = view.subjects.iter().filter(|own| !own.has_failed());
+    let ranked = view.subjects.iter().filter(|subject| !subject.has_failed());
     let names: Vec<&str> = ranked
-        .map(|own| own.subject)
+        .map(|subject| subject.subject)
         .filter(|name| !is_void(name))
         .collect();
     if names.len() < 3 {
@@ -170,17 +170,20 @@ fn rank(
     let is_ranked = |name: &str| names.contains(&name);
     let asked: Vec<&Comparison> = asked
         .iter()
-        .filter(|one| one.load == load.name && one.role == Role::Primary)
-        .filter(|one| is_ranked(&one.subject) && is_ranked(&one.baseline))
+        .filter(|comparison| comparison.load == load.name && comparison.role == Role::Primary)
+        .filter(|comparison| is_ranked(&comparison.subject) && is_ranked(&comparison.baseline))
         .collect();
     let have_kept_up = view
         .subjects
         .iter()
-        .filter(|own| is_ranked(own.subject))
-        .all(|own| kept_up(own).is_some());
+        .filter(|subject| is_ranked(subject.subject))
+        .all(|subject| kept_up(subject).is_some());
     // Throughput tells nothing of those that kept up; a pair that is void has it all the same.
-    let is_told_by_time = have_kept_up && asked.iter().all(|one| one.metric != Metric::Throughput);
-    let is_by_cpu = |one: &&Comparison| one.metric == Metric::ServerCpu;
+    let is_told_by_time = have_kept_up
+        && asked
+            .iter()
+            .all(|comparison| comparison.metric != Metric::Throughput);
+    let is_by_cpu = |comparison: &&Comparison| comparison.metric == Metric::ServerCpu;
     let metric = match is_told_by_time {
         _ if load.settings.exchange.shape == LoadShape::Connections => Metric::MemoryPerConnection,
         _ if is_by_session_time(load) => primary_time(load),
@@ -195,21 +198,29 @@ fn rank(
         step: None,
         values: Values::under(view, metric, Rounds::All),
         limit: &Bottleneck::of(view),
-        found,
+        found: findings,
     };
-    let by_metric = asked.iter().filter(|one| one.metric == metric);
-    let mut compared: Vec<Comparison> = by_metric.map(|one| (*one).clone()).collect();
+    let by_metric = asked
+        .iter()
+        .filter(|comparison| comparison.metric == metric);
+    let mut compared: Vec<Comparison> = by_metric.map(|comparison| (*comparison).clone()).collect();
     let behind = behind(&names, &compared);
     // Those asked for by other metrics have their share of what may be wrong.
-    let sound = |one: &Comparison| one.verdict != Verdict::Invalid;
-    let share = match asked.iter().filter(|one| sound(one)).count() {
+    let sound = |comparison: &Comparison| comparison.verdict != Verdict::Invalid;
+    let share = match asked.iter().filter(|comparison| sound(comparison)).count() {
         0 => 1.0,
-        all => compared.iter().filter(|one| sound(one)).count() as f64 / all as f64,
+        total => {
+            compared
+                .iter()
+                .filter(|comparison| sound(comparison))
+                .count() as f64
+                / total as f64
+        }
     };
     let gate = ClaimFamily::gate(names.len() - 1).part(share);
     let together = behind_gate(&compared, gate.ordered(view.study.is_ordered()));
     let others = family.compare(&behind, together).into_iter();
-    compared.extend(others.map(|one| one.numbered(validity)));
+    compared.extend(others.map(|limited| limited.numbered(validity)));
     Some(Ranking {
         metric,
         load: load.name.clone(),
@@ -221,9 +232,11 @@ fn rank(
 /// The pairs that nobody asked for, the later named beside the earlier.
 fn behind<'a>(names: &[&'a str], asked: &[Comparison]) -> Vec<([&'a str; 2], Role)> {
     let is_asked = |pair: &[&str; 2]| {
-        let is_of = |one: &Comparison, name| [&*one.subject, &*one.baseline].contains(name);
+        let is_of = |comparison: &Comparison, name| {
+            [&*comparison.subject, &*comparison.baseline].contains(name)
+        };
         let mut asked = asked.iter();
-        asked.any(|one| pair.iter().all(|name| is_of(one, name)))
+        asked.any(|comparison| pair.iter().all(|name| is_of(comparison, name)))
     };
     let mut pairs = Vec::new();
     for (later, subject) in names.iter().enumerate() {
@@ -236,8 +249,12 @@ fn behind<'a>(names: &[&'a str], asked: &[Comparison]) -> Vec<([&'a str; 2], Rol
 
 /// How those are judged that stand behind the pairs asked for.
 fn behind_gate(asked: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
-    let claims = asked.iter().filter(|one| one.verdict != Verdict::Invalid);
-    let claims: Vec<f64> = claims.filter_map(|one| one.p_adjusted).collect();
+    let claims = asked
+        .iter()
+        .filter(|comparison| comparison.verdict != Verdict::Invalid);
+    let claims: Vec<f64> = claims
+        .filter_map(|comparison| comparison.p_adjusted)
+        .collect();
     let standing = claims.iter().filter(|p| **p < ERROR).count();
     gate.behind(standing, claims.len())
 }
@@ -248,7 +265,8 @@ fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
     let place = |name: &str| {
         // All have as many blocks, so that sums stand in the order of averages.
         let numbers = family.values.of(name).iter();
-        let logs = numbers.map(|number| number.map_or(f64::NEG_INFINITY, |one| one.amount.ln()));
+        let logs = numbers
+            .map(|number| number.map_or(f64::NEG_INFINITY, |block_value| block_value.amount.ln()));
         let sum: f64 = logs.sum();
         match family.metric {
             Metric::Throughput => -sum,
@@ -256,7 +274,7 @@ fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
         }
     };
     let mut order = names.to_vec();
-    order.sort_by(|one, other| place(one).total_cmp(&place(other)));
+    order.sort_by(|text, other| place(text).total_cmp(&place(other)));
     order
 }
 
@@ -275,8 +293,8 @@ fn places(order: &[&str], pairs: &[Comparison]) -> Vec<Place> {
     for middle in order {
         let above = certain.iter().filter(|(_, worse)| worse == middle);
         let below = || certain.iter().filter(|(better, _)| better == middle);
-        let follows = above.flat_map(|(one, _)| below().map(|(_, other)| (*one, *other)));
-        let new = follows.filter(|(one, other)| one != other);
+        let follows = above.flat_map(|(text, _)| below().map(|(_, other)| (*text, *other)));
+        let new = follows.filter(|(text, other)| text != other);
         let new: Vec<_> = new.filter(|pair| !certain.contains(pair)).collect();
         certain.extend(new);
     }

@@ -73,7 +73,11 @@ impl Scope {
                 routes.push(route);
             }
         }
-        let started = study.subjects.iter().filter(|one| one.is_kept()).count();
+        let started = study
+            .subjects
+            .iter()
+            .filter(|subject| subject.is_kept())
+            .count();
         let are_all_started = started == study.subjects.len();
         let is_cold = |is_cold: bool| {
             let mut loads = study.loads.iter();

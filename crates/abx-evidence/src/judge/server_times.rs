@@ -68,24 +68,31 @@ pub(crate) fn server_time_differences(
     study: &StudyView,
     comparisons: &[Comparison],
 ) -> Vec<ServerTimeDifference> {
-    let primary = comparisons.iter().filter(|one| one.role == Role::Primary);
+    let primary = comparisons
+        .iter()
+        .filter(|comparison| comparison.role == Role::Primary);
     let mut seen = BTreeSet::new();
     // By several metrics it is one pair.
-    let pairs = primary.filter(|one| seen.insert((&one.load, &one.subject, &one.baseline)));
-    let each = pairs.filter_map(|one| {
-        let load = study.load(&one.load)?;
-        Some((load.subject(&one.subject)?, load.subject(&one.baseline)?))
+    let pairs = primary.filter(|comparison| {
+        seen.insert((&comparison.load, &comparison.subject, &comparison.baseline))
+    });
+    let each = pairs.filter_map(|comparison| {
+        let load = study.load(&comparison.load)?;
+        Some((
+            load.subject(&comparison.subject)?,
+            load.subject(&comparison.baseline)?,
+        ))
     });
     each.flat_map(|(subject, baseline)| between(subject, baseline))
         .collect()
 }
 
 fn between(subject: &SubjectView, baseline: &SubjectView) -> Vec<ServerTimeDifference> {
-    let [own, other] = [subject, baseline].map(names);
-    let each = own.intersection(&other).filter_map(|name| {
+    let [texts, other] = [subject, baseline].map(names);
+    let each = texts.intersection(&other).filter_map(|name| {
         let pairs = means(subject, name).into_iter().zip(means(baseline, name));
         let less: Vec<f64> = pairs
-            .filter_map(|(own, other)| Some(own? - other?))
+            .filter_map(|(own_value, other)| Some(own_value? - other?))
             .collect();
         Some(ServerTimeDifference {
             load: subject.load.name.clone(),
@@ -101,7 +108,7 @@ fn between(subject: &SubjectView, baseline: &SubjectView) -> Vec<ServerTimeDiffe
 /// What it said in each block.
 fn said<'a>(view: &SubjectView<'a>) -> impl Iterator<Item = Option<&'a ServerTimes>> {
     let each = view.blocks.iter().map(BlockView::histograms);
-    each.map(|own| own.map(|own| &own.server_times))
+    each.map(|histograms| histograms.map(|histograms| &histograms.server_times))
 }
 
 fn names<'a>(view: &SubjectView<'a>) -> BTreeSet<&'a str> {

@@ -160,7 +160,7 @@ fn sweep(
     axis: Axis,
     mut loads: Vec<&OfferView>,
 ) -> Option<Sweep> {
-    loads.sort_by(|one, other| number(axis, one).total_cmp(&number(axis, other)));
+    loads.sort_by(|offer, other| number(axis, offer).total_cmp(&number(axis, other)));
     let at: Vec<f64> = loads.iter().map(|load| number(axis, load)).collect();
     if at.windows(2).any(|pair| pair[0] >= pair[1]) {
         return None;
@@ -224,17 +224,22 @@ impl Path<'_> {
             .iter()
             .map(|(at, blocks)| Position { at: *at, blocks })
             .collect();
-        let found = crossings(&positions, Confidence::COMPUTED).unwrap_or_default();
-        found.iter().filter_map(|one| self.crossover(one)).collect()
+        let found_crossings = crossings(&positions, Confidence::COMPUTED).unwrap_or_default();
+        found_crossings
+            .iter()
+            .filter_map(|crossing| self.crossover(crossing))
+            .collect()
     }
 
     fn is_void(&self, load: &LoadRecord, comparisons: &[Comparison]) -> bool {
-        let mut about = comparisons.iter().filter(|one| {
-            let pair = [one.subject.as_str(), one.baseline.as_str()];
-            one.role == Role::Primary && one.load == load.name && pair == self.pair
+        let mut about = comparisons.iter().filter(|comparison| {
+            let pair = [comparison.subject.as_str(), comparison.baseline.as_str()];
+            comparison.role == Role::Primary && comparison.load == load.name && pair == self.pair
         });
         // Where processor time stands in for throughput, that is void too.
-        about.any(|one| one.verdict == Verdict::Invalid || one.metric == Metric::ServerCpu)
+        about.any(|comparison| {
+            comparison.verdict == Verdict::Invalid || comparison.metric == Metric::ServerCpu
+        })
     }
 
     fn crossover(&self, crossing: &Crossing) -> Option<Crossover> {
@@ -262,7 +267,9 @@ fn knees(loads: &[&OfferView], summaries: &[Summary]) -> Vec<Knee> {
     let subjects = loads.iter().take(1).flat_map(|view| &view.subjects);
     let knee = |subject: &str| {
         let under = |view: &&OfferView| {
-            let of_load = |one: &&Summary| (&*one.subject, &one.load) == (subject, &view.load.name);
+            let of_load = |summary: &&Summary| {
+                (&*summary.subject, &summary.load) == (subject, &view.load.name)
+            };
             let throughput = summaries.iter().find(of_load)?.throughput_per_s?;
             Some((f64::from(view.load.settings.connections), throughput))
         };
@@ -271,15 +278,17 @@ fn knees(loads: &[&OfferView], summaries: &[Summary]) -> Vec<Knee> {
             &loads.iter().map(under).collect::<Option<Vec<_>>>()?,
         )
     };
-    subjects.filter_map(|one| knee(one.subject)).collect()
+    subjects
+        .filter_map(|subject| knee(subject.subject))
+        .collect()
 }
 
 /// The knee of throughputs over connections upwards.
 fn knee(subject: &str, throughputs: &[(f64, f64)]) -> Option<Knee> {
-    let all = throughputs.iter().map(|(_, throughput)| *throughput);
-    let highest_per_s = all.reduce(f64::max)?;
+    let everything = throughputs.iter().map(|(_, throughput)| *throughput);
+    let highest_per_s = everything.reduce(f64::max)?;
     let mut near = throughputs.iter();
-    let (connections, _) = near.find(|(_, one)| *one >= KNEE_SHARE * highest_per_s)?;
+    let (connections, _) = near.find(|(_, value)| *value >= KNEE_SHARE * highest_per_s)?;
     let (most, _) = throughputs.last()?;
     Some(Knee {
         subject: subject.to_owned(),
@@ -301,7 +310,7 @@ fn scalability(loads: &[&OfferView]) -> Vec<Scalability> {
         .collect();
     let subjects = loads.iter().take(1).flat_map(|view| &view.subjects);
     subjects
-        .filter_map(|one| law(one.subject, &numbers))
+        .filter_map(|subject| law(subject.subject, &numbers))
         .collect()
 }
 
@@ -348,17 +357,20 @@ mod tests {
     fn the_knee_is_where_throughput_is_nearly_the_highest() {
         // Method: a server that has all it can at ten connections, one that still grows, one
         // that gets worse, and nothing.
-        let found = |throughputs: &[f64]| {
+        let result = |throughputs: &[f64]| {
             let places: Vec<(f64, f64)> = [1.0, 10.0, 100.0]
                 .into_iter()
                 .zip(throughputs.iter().copied())
                 .collect();
-            let one = knee("a", &places)?;
-            Some((one.connections, one.highest_per_s))
+            let this_knee = knee("a", &places)?;
+            Some((this_knee.connections, this_knee.highest_per_s))
         };
-        assert_eq!(found(&[100.0, 960.0, 1_000.0]), Some((Some(10.0), 1_000.0)));
-        assert_eq!(found(&[100.0, 940.0, 1_000.0]), Some((None, 1_000.0)));
-        assert_eq!(found(&[100.0, 50.0, 20.0]), Some((Some(1.0), 100.0)));
-        assert_eq!(found(&[]), None);
+        assert_eq!(
+            result(&[100.0, 960.0, 1_000.0]),
+            Some((Some(10.0), 1_000.0))
+        );
+        assert_eq!(result(&[100.0, 940.0, 1_000.0]), Some((None, 1_000.0)));
+        assert_eq!(result(&[100.0, 50.0, 20.0]), Some((Some(1.0), 100.0)));
+        assert_eq!(result(&[]), None);
     }
 }

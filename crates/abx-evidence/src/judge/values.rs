@@ -86,7 +86,9 @@ impl<'a> Values<'a> {
 
     /// Whether both of a pair have a number above zero in every block.
     pub(crate) fn are_whole(&self, pair: [&str; 2]) -> bool {
-        let is_there = |number: &Option<BlockValue>| number.is_some_and(|one| one.amount > 0.0);
+        let is_there = |number: &Option<BlockValue>| {
+            number.is_some_and(|block_value| block_value.amount > 0.0)
+        };
         let is_whole = |name| {
             let numbers = self.of(name);
             !numbers.is_empty() && numbers.iter().all(is_there)
@@ -119,27 +121,33 @@ impl<'a> Values<'a> {
     /// The logarithm of the first over the second in each block; infinite or
     /// not a number where one of them has none.
     pub(crate) fn log_ratios(&self, pair: [&str; 2]) -> Vec<f64> {
-        self.logs_of(pair, |one, other| one.amount / other.amount)
+        self.logs_of(pair, |block_value, other| block_value.amount / other.amount)
     }
 
     /// The same at both ends of what the numbers may be: the lowest ratio in each block, and
     /// the highest. A number without an end counts as it is.
     pub(crate) fn log_ratio_ends(&self, pair: [&str; 2]) -> [Vec<f64>; 2] {
         [
-            self.logs_of(pair, |one, other| one.amount / other.highest()),
-            self.logs_of(pair, |one, other| one.highest() / other.amount),
+            self.logs_of(pair, |block_value, other| {
+                block_value.amount / other.highest()
+            }),
+            self.logs_of(pair, |block_value, other| {
+                block_value.highest() / other.amount
+            }),
         ]
     }
 
     fn logs_of(
         &self,
-        [one, other]: [&str; 2],
+        [text, other]: [&str; 2],
         ratio: impl Fn(BlockValue, BlockValue) -> f64,
     ) -> Vec<f64> {
-        let pairs = self.of(one).iter().zip(self.of(other));
-        let log = |(one, other): (&Option<BlockValue>, &Option<BlockValue>)| {
-            let both = one.zip(*other);
-            both.map_or(f64::NAN, |(one, other)| ratio(one, other).ln())
+        let pairs = self.of(text).iter().zip(self.of(other));
+        let log = |(block_value, other): (&Option<BlockValue>, &Option<BlockValue>)| {
+            let both = block_value.zip(*other);
+            both.map_or(f64::NAN, |(block_value, other)| {
+                ratio(block_value, other).ln()
+            })
         };
         pairs.map(log).collect()
     }
@@ -200,8 +208,8 @@ fn half(block: &BlockView, pick: Pick) -> Option<f64> {
     if times.count() < Metric::ResponseP50.requests_min() {
         return None;
     }
-    let found = Quantile::of(times, None, 0.5)?;
-    Some(found.us.max(1) as f64)
+    let quantile = Quantile::of(times, None, 0.5)?;
+    Some(quantile.us.max(1) as f64)
 }
 
 /// Times are kept for a block as a whole, so disturbed rounds are in them.
@@ -222,10 +230,10 @@ fn of_times([times, at_least]: [&Histogram; 2], metric: Metric) -> Option<BlockV
         return None;
     }
     let bounds = (!at_least.is_empty()).then_some(at_least);
-    let found = QuantileBracket::of(times, bounds, metric.quantile()?)?;
+    let quantile_bracket = QuantileBracket::of(times, bounds, metric.quantile()?)?;
     // Below the resolution of the histogram all is one.
-    let amount = found.low_us.max(1) as f64;
-    let highest = found.high_us.map(|us| us.max(1) as f64);
+    let amount = quantile_bracket.low_us.max(1) as f64;
+    let highest = quantile_bracket.high_us.map(|us| us.max(1) as f64);
     let known = match highest {
         None => Known::AtLeast,
         Some(highest) if highest > amount => Known::UpTo(highest),
@@ -280,11 +288,11 @@ mod tests {
             .into_iter(),
         );
         let ratios = |logs: Vec<f64>| -> Vec<f64> { logs.into_iter().map(f64::exp).collect() };
-        let is_near = |found: Vec<f64>, wanted: [f64; 3]| {
-            found
+        let is_near = |found_values: Vec<f64>, wanted: [f64; 3]| {
+            found_values
                 .iter()
                 .zip(wanted)
-                .all(|(one, other)| (one / other - 1.0).abs() < 1e-9)
+                .all(|(value, other)| (value / other - 1.0).abs() < 1e-9)
         };
         let [low, high] = values.log_ratio_ends(["a", "b"]);
         assert!(is_near(ratios(low), [1.25, 1.5, 5.0]));
@@ -304,8 +312,13 @@ mod tests {
         // Method: two blocks of a subject, in the second of which it has a number, zero, or
         // none; and no block.
         let are_whole = |numbers: &[Option<f64>]| {
-            let own = |name| (name, numbers.iter().map(|one| one.map(exact)).collect());
-            Values::each(["a", "b"].map(own).into_iter()).are_whole(["a", "b"])
+            let mine = |name| {
+                (
+                    name,
+                    numbers.iter().map(|number| number.map(exact)).collect(),
+                )
+            };
+            Values::each(["a", "b"].map(mine).into_iter()).are_whole(["a", "b"])
         };
         assert!(are_whole(&[Some(1.0), Some(0.5)]));
         assert!(!are_whole(&[Some(1.0), Some(0.0)]));

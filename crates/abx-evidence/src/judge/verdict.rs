@@ -64,15 +64,16 @@ impl Assessment {
     #[must_use]
     pub fn between(self, ends: [Assessment; 2]) -> Assessment {
         let [low, high] = ends;
-        let agreed = |one: Verdict, other: Verdict| {
-            if one == other {
-                one
+        let agreed = |this_verdict: Verdict, other: Verdict| {
+            if this_verdict == other {
+                this_verdict
             } else {
                 Verdict::Inconclusive
             }
         };
         let verdict = agreed(low.verdict, high.verdict);
-        let second = |one: Assessment| one.second_verdict.unwrap_or(one.verdict);
+        let second =
+            |assessment: Assessment| assessment.second_verdict.unwrap_or(assessment.verdict);
         let has_second = low.second_verdict.or(high.second_verdict).is_some();
         let hodges_lehmann = low.hodges_lehmann.zip(high.hodges_lehmann);
         Assessment {
@@ -87,14 +88,13 @@ impl Assessment {
             verdict,
             second_verdict: has_second.then(|| agreed(second(low), second(high))),
             is_pulled: low.is_pulled || high.is_pulled,
-            hodges_lehmann: self
-                .hodges_lehmann
-                .zip(hodges_lehmann)
-                .map(|(own, (low, high))| RatioInterval {
+            hodges_lehmann: self.hodges_lehmann.zip(hodges_lehmann).map(
+                |(ratio_interval, (low, high))| RatioInterval {
                     low: low.low,
                     high: high.high,
-                    ..own
-                }),
+                    ..ratio_interval
+                },
+            ),
             blocks_more: low.blocks_more.max(high.blocks_more),
             blocks_to_direction: low.blocks_to_direction.max(high.blocks_to_direction),
             ..self
@@ -240,8 +240,8 @@ impl Required {
 /// - [`StatsError::NoLogRatio`] for a number that is not finite.
 /// - [`StatsError::TooFewBlocks`] below 2 blocks.
 pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsError> {
-    let mut all = assess_together(&[log_ratios], margin, ClaimFamily::alone(1));
-    all.pop().expect("as many answers as questions")
+    let mut results = assess_together(&[log_ratios], margin, ClaimFamily::alone(1));
+    results.pop().expect("as many answers as questions")
 }
 
 /// Judges comparisons that are claimed together, so that all their directions
@@ -255,23 +255,25 @@ pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsErr
 /// Source: docs/statistics.md, "Several subjects"; Lauzon and Caffo (2009).
 #[must_use]
 pub fn assess_together(
-    all: &[&[f64]],
+    values: &[&[f64]],
     margin: Margin,
     family: ClaimFamily,
 ) -> Vec<Result<Assessment, StatsError>> {
-    let prior = SpreadPrior::of(all).filter(|_| family.is_spread_shared);
-    let means: Vec<_> = all.iter().map(|one| mean_of(one, prior)).collect();
+    let prior = SpreadPrior::of(values).filter(|_| family.is_spread_shared);
+    let means: Vec<_> = values.iter().map(|values| mean_of(values, prior)).collect();
     // What has no mean claims nothing, and makes nothing harder for the others.
     let claims = means.iter().filter_map(|mean| mean.as_ref().ok());
     let p_values: Vec<f64> = claims.map(PairedMean::p_value).collect();
     let mut held_to = family.held_to(&p_values).into_iter();
-    let mut assessed = Vec::with_capacity(all.len());
-    for (log_ratios, mean) in all.iter().zip(means) {
+    let mut assessed = Vec::with_capacity(values.len());
+    for (log_ratios, mean) in values.iter().zip(means) {
         assessed.push(mean.and_then(|mean| {
             let (required, p_adjusted) = held_to.next().expect("one for each mean");
             let required = Required { prior, ..required };
-            describe(log_ratios, &mean, required, margin)
-                .map(|one| Assessment { p_adjusted, ..one })
+            describe(log_ratios, &mean, required, margin).map(|assessment| Assessment {
+                p_adjusted,
+                ..assessment
+            })
         }));
     }
     assessed
@@ -281,16 +283,16 @@ pub fn assess_together(
 /// has a verdict among them, and its own interval would end the study; see [`decide`].
 /// With no comparison at all there is nothing to be sure of, so it goes on.
 #[must_use]
-pub fn decide_together(all: &[&[f64]], margin: Margin, family: ClaimFamily) -> Decision {
+pub fn decide_together(values: &[&[f64]], margin: Margin, family: ClaimFamily) -> Decision {
     // A block without a verified response has no ratio: nothing is settled by it.
-    let alone = all
+    let alone = values
         .iter()
-        .map(|one| decide(one, margin).unwrap_or(Decision::Continue));
+        .map(|values| decide(values, margin).unwrap_or(Decision::Continue));
     let is_open = |assessed: Result<Assessment, _>| {
         assessed.map_or(true, |it: Assessment| it.verdict == Verdict::Inconclusive)
     };
     Decision::together(alone, || {
-        let mut assessed = assess_together(all, margin, family).into_iter();
+        let mut assessed = assess_together(values, margin, family).into_iter();
         assessed.any(is_open)
     })
 }
@@ -310,8 +312,8 @@ pub fn assess_as(
 }
 
 fn mean_of(log_ratios: &[f64], prior: Option<SpreadPrior>) -> Result<PairedMean, StatsError> {
-    let own = PairedMean::of(log_ratios)?;
-    Ok(prior.map_or(own, |prior| own.with(prior)))
+    let paired_mean = PairedMean::of(log_ratios)?;
+    Ok(prior.map_or(paired_mean, |prior| paired_mean.with(prior)))
 }
 
 /// What all directions of a family together may be wrong in.
@@ -397,8 +399,8 @@ fn blocks_to_direction(mean: &PairedMean, required: Required) -> Option<u32> {
         // Too few for a spread to go by.
         return Some(required.blocks.saturating_sub(blocks) as u32);
     }
-    let found = mean.blocks_to_direction(required.direction?, BLOCKS_MOST)?;
-    Some(found.saturating_sub(blocks).max(1) as u32)
+    let count = mean.blocks_to_direction(required.direction?, BLOCKS_MOST)?;
+    Some(count.saturating_sub(blocks).max(1) as u32)
 }
 
 /// Blocks that nobody waits for: at a minute each they take two years.

@@ -165,13 +165,13 @@ impl Outline {
     #[must_use]
     pub fn verdicts(&self) -> Vec<(Verdict, usize)> {
         let mut counts: Vec<(Verdict, usize)> = Vec::new();
-        for one in &self.comparisons {
+        for outline_comparison in &self.comparisons {
             match counts
                 .iter_mut()
-                .find(|(verdict, _)| *verdict == one.verdict)
+                .find(|(verdict, _)| *verdict == outline_comparison.verdict)
             {
                 Some((_, count)) => *count += 1,
-                None => counts.push((one.verdict, 1)),
+                None => counts.push((outline_comparison.verdict, 1)),
             }
         }
         counts
@@ -231,14 +231,17 @@ struct BlockOutline {
 
 impl StudyOutline {
     fn outline(self) -> Outline {
-        let all = self.comparisons.into_iter();
-        let primary = all.filter(|one| one.role == Role::Primary);
-        let mut comparisons: Vec<OutlineComparison> = primary.map(|one| one.outline).collect();
+        let comparison_keys = self.comparisons.into_iter();
+        let primary =
+            comparison_keys.filter(|comparison_keys| comparison_keys.role == Role::Primary);
+        let mut comparisons: Vec<OutlineComparison> = primary
+            .map(|comparison_keys| comparison_keys.outline)
+            .collect();
         if let Some(past) = self.past_baseline {
             let beside = self.conclusions.past_comparisons.into_iter();
-            comparisons.extend(beside.map(|mut one| {
-                one.against = Some(past.record.clone());
-                one
+            comparisons.extend(beside.map(|mut outline_comparison| {
+                outline_comparison.against = Some(past.record.clone());
+                outline_comparison
             }));
         }
         Outline {

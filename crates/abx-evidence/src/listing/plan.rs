@@ -113,11 +113,17 @@ impl PastStudy {
             return Ok(None);
         };
         let asked = comparisons.into_iter();
-        let asked =
-            asked.filter(|one| one.role == Role::Primary && one.metric == Metric::Throughput);
+        let asked = asked.filter(|comparison_keys| {
+            comparison_keys.role == Role::Primary && comparison_keys.metric == Metric::Throughput
+        });
         let (mut squares, mut degrees) = (0.0, 0);
-        for one in asked {
-            let logs: Vec<f64> = one.per_block.iter().flatten().map(|it| it.ln()).collect();
+        for comparison_keys in asked {
+            let logs: Vec<f64> = comparison_keys
+                .per_block
+                .iter()
+                .flatten()
+                .map(|it| it.ln())
+                .collect();
             let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
             squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
             degrees += logs.len().saturating_sub(1);
@@ -135,13 +141,18 @@ impl PastStudy {
         if !self.outline.machine.is_same_machine(&planned.machine) {
             return None;
         }
-        let is_here = |one: &OutlineSubject| {
-            let told =
-                |one: &OutlineSubject| (one.name.clone(), one.command.clone(), one.address.clone());
+        let is_here = |outline_subject: &OutlineSubject| {
+            let report = |this_outline_subject: &OutlineSubject| {
+                (
+                    this_outline_subject.name.clone(),
+                    this_outline_subject.command.clone(),
+                    this_outline_subject.address.clone(),
+                )
+            };
             self.outline
                 .subjects
                 .iter()
-                .any(|had| told(had) == told(one))
+                .any(|had| report(had) == report(outline_subject))
         };
         Some(match planned.subjects.iter().all(is_here) {
             true => SpreadSource::SameSubjects,
@@ -172,7 +183,7 @@ impl StudyPlan {
         let known = each.find_map(|source| {
             let of = past
                 .iter()
-                .filter(|one| one.says_of(&study) == Some(source));
+                .filter(|past_study| past_study.says_of(&study) == Some(source));
             spread(&of.collect::<Vec<_>>(), source)
         });
         let seconds = known.map_or(SECONDS_USUAL, |known| known.seconds);
@@ -215,15 +226,15 @@ impl StudyPlan {
     #[must_use]
     pub fn detectable(&self, spread: f64) -> Option<f64> {
         let blocks = self.blocks(spread);
-        let found = detectable_among(spread, blocks, self.study.together);
-        found.filter(|_| blocks >= self.fewest())
+        let result = detectable_among(spread, blocks, self.study.together);
+        result.filter(|_| blocks >= self.fewest())
     }
 }
 
 fn spread(past: &[&PastStudy], source: SpreadSource) -> Option<KnownSpread> {
-    let degrees: usize = past.iter().map(|one| one.degrees).sum();
-    let squares: f64 = past.iter().map(|one| one.squares).sum();
-    let seconds: f64 = past.iter().map(|one| one.seconds()).sum();
+    let degrees: usize = past.iter().map(|past_study| past_study.degrees).sum();
+    let squares: f64 = past.iter().map(|past_study| past_study.squares).sum();
+    let seconds: f64 = past.iter().map(|past_study| past_study.seconds()).sum();
     (degrees > 0).then(|| KnownSpread {
         spread: (squares / degrees as f64).sqrt(),
         source,

@@ -177,7 +177,9 @@ mod tests {
             Outcome::Ok,
             Outcome::Unfinished,
         ];
-        outcomes.into_iter().for_each(|one| tally.outcomes.add(one));
+        outcomes
+            .into_iter()
+            .for_each(|outcome| tally.outcomes.add(outcome));
         (0..2).for_each(|_| tally.record_unsent(0, 5_000));
         tally.queued = 1;
         let open = ArrivalSettings {

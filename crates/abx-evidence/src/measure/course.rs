@@ -73,13 +73,13 @@ const JOINED_MAX: usize = 1 << 32;
 impl TryFrom<SaidCourse> for CourseTally {
     type Error = NoCourse;
 
-    fn try_from(said: SaidCourse) -> Result<CourseTally, NoCourse> {
+    fn try_from(said_course: SaidCourse) -> Result<CourseTally, NoCourse> {
         let SaidCourse {
             plan_ns,
             joined,
             intervals,
             until_ns,
-        } = said;
+        } = said_course;
         let is_one = plan_ns > 0
             && joined.is_power_of_two()
             && joined <= JOINED_MAX
@@ -268,19 +268,19 @@ mod tests {
         tally.add(0, 100 * MS, &interval(30, 200, 0));
         tally.add(1, 200 * MS, &Interval::default());
         tally.add(2, 250 * MS, &interval(20, 100, 5));
-        let found = tally.finish();
-        assert_eq!((found.interval_ns, found.until_ns), (100 * MS, 250 * MS));
+        let course = tally.finish();
+        assert_eq!((course.interval_ns, course.until_ns), (100 * MS, 250 * MS));
         assert_eq!(
-            (&found.ok[..], &found.failed[..]),
+            (&course.ok[..], &course.failed[..]),
             (&[30, 0, 20][..], &[0, 0, 5][..])
         );
-        assert_eq!(found.p99_us, [Some(200), None, Some(100)]);
-        let per_s: Vec<_> = found
+        assert_eq!(course.p99_us, [Some(200), None, Some(100)]);
+        let per_s: Vec<_> = course
             .intervals()
-            .map(|one| (one.ok_per_s, one.failed_per_s))
+            .map(|course_interval| (course_interval.ok_per_s, course_interval.failed_per_s))
             .collect();
         assert_eq!(per_s, [(300.0, 0.0), (0.0, 0.0), (400.0, 100.0)]);
-        let last = found.intervals().last().unwrap();
+        let last = course.intervals().last().unwrap();
         assert_eq!((last.from_s, last.to_s), (0.2, 0.25));
         assert_eq!(last.quantiles_us, [Some(100); 3]);
     }
@@ -292,16 +292,19 @@ mod tests {
         for number in 0..36_000 {
             tally.add(number, (number as u64 + 1) * 100 * MS, &interval(10, 50, 0));
         }
-        let found = tally.finish();
+        let course = tally.finish();
         assert!(
-            (100..=INTERVALS_MAX).contains(&found.ok.len()),
+            (100..=INTERVALS_MAX).contains(&course.ok.len()),
             "{}",
-            found.ok.len()
+            course.ok.len()
         );
-        assert_eq!(found.ok.iter().sum::<u64>(), 360_000);
-        assert_eq!(found.until_ns, 3_600_000 * MS);
-        for one in found.intervals() {
-            assert!((one.ok_per_s - 100.0).abs() < 1e-6, "{one:?}");
+        assert_eq!(course.ok.iter().sum::<u64>(), 360_000);
+        assert_eq!(course.until_ns, 3_600_000 * MS);
+        for course_interval in course.intervals() {
+            assert!(
+                (course_interval.ok_per_s - 100.0).abs() < 1e-6,
+                "{course_interval:?}"
+            );
         }
     }
 
@@ -310,16 +313,16 @@ mod tests {
 
         #[test]
         fn the_order_of_merging_does_not_matter(
-            one in prop::collection::vec((0_usize..1_000, 0_u64..9), 0..12),
+            pairs in prop::collection::vec((0_usize..1_000, 0_u64..9), 0..12),
             other in prop::collection::vec((0_usize..1_000, 0_u64..9), 0..12),
         ) {
             // Method: two workers that joined differently often, both ways, and as one.
-            let mut left = course(&one);
+            let mut left = course(&pairs);
             left.merge(&course(&other));
             let mut right = course(&other);
-            right.merge(&course(&one));
+            right.merge(&course(&pairs));
             prop_assert_eq!(&left, &right);
-            prop_assert_eq!(left, course(&[one, other].concat()));
+            prop_assert_eq!(left, course(&[pairs, other].concat()));
         }
     }
 }

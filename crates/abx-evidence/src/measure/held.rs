@@ -65,9 +65,9 @@ impl HeldFigures {
         let sum = |of: fn(&Held) -> u64| blocks.iter().map(of).sum();
         let middle = |of: fn(&Held) -> Option<f64>| median(blocks.iter().filter_map(of));
         (!blocks.is_empty()).then(|| HeldFigures {
-            asked: sum(|one| one.asked),
-            standing: sum(|one| one.standing),
-            lost: sum(|one| one.lost),
+            asked: sum(|held| held.asked),
+            standing: sum(|held| held.standing),
+            lost: sum(|held| held.lost),
             connect_rate_per_s: middle(Held::connect_rate_per_s),
             memory_per_connection: middle(Held::memory_per_connection),
         })

@@ -219,8 +219,8 @@ impl Histogram {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }
-        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
-            *own += more;
+        for (own_count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *own_count += more;
         }
         self.total += other.total;
     }
@@ -356,22 +356,22 @@ mod tests {
         ) {
             // Method: times in parts; after each, what is told makes a histogram of that part
             // alone, and what is kept is the whole.
-            let [mut all, mut before] = [Histogram::new(), Histogram::new()];
+            let [mut histogram, mut before] = [Histogram::new(), Histogram::new()];
             for part in parts {
                 let mut expected = Histogram::new();
                 for time in part {
-                    all.record_ns(time);
+                    histogram.record_ns(time);
                     expected.record_ns(time);
                 }
-                let mut told = Histogram::new();
+                let mut reported_histogram = Histogram::new();
                 let mut last = 0;
-                all.tell_new(&mut before, |micros, times| {
+                histogram.tell_new(&mut before, |micros, times| {
                     assert!(micros > last, "{micros} after {last}");
                     last = micros;
-                    told.record_us(micros, times);
+                    reported_histogram.record_us(micros, times);
                 });
-                prop_assert_eq!(&told, &expected);
-                prop_assert_eq!(&before, &all);
+                prop_assert_eq!(&reported_histogram, &expected);
+                prop_assert_eq!(&before, &histogram);
             }
         }
     }

@@ -33,8 +33,12 @@ impl ConnectionOpening {
     /// more after that: the subject has no part in it.
     #[must_use]
     pub(crate) fn lacked(&self) -> u64 {
-        let own = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
-        match own.map(|one| self.failures.count(one)).iter().sum() {
+        let outcomes = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
+        match outcomes
+            .map(|outcome| self.failures.count(outcome))
+            .iter()
+            .sum()
+        {
             0 => 0,
             lacked => lacked + self.failures.count(Outcome::Unopened),
         }
@@ -73,7 +77,13 @@ mod tests {
                 failures,
             }
         };
-        let figures = |one: ConnectionOpening| (one.lacked(), one.failed(), one.closed_again());
+        let figures = |connection_opening: ConnectionOpening| {
+            (
+                connection_opening.lacked(),
+                connection_opening.failed(),
+                connection_opening.closed_again(),
+            )
+        };
         assert_eq!(figures(opening(Outcome::Timeout)), (0, 10, 5));
         assert_eq!(figures(opening(Outcome::NoPort)), (605, 5, 5));
         assert_eq!(figures(opening(Outcome::Unfinished)), (0, 5, 5));

@@ -174,7 +174,9 @@ impl Outcome {
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Outcome> {
-        Outcome::ALL.into_iter().find(|one| one.name() == name)
+        Outcome::ALL
+            .into_iter()
+            .find(|outcome| outcome.name() == name)
     }
 }
 
@@ -312,7 +314,8 @@ impl JsonSchema for Outcomes {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let count = generator.subschema_for::<u64>();
-        let each = Outcome::ALL.map(|one| (one.name().to_owned(), count.clone().to_value()));
+        let each =
+            Outcome::ALL.map(|outcome| (outcome.name().to_owned(), count.clone().to_value()));
         json_schema!({
             "description": "How often each outcome came; those that did not are left out.",
             "type": "object",
@@ -339,7 +342,9 @@ mod tests {
     fn a_wrong_response_is_completed_but_never_ok() {
         // Method: one of each; the classes must not overlap in what matters.
         let mut outcomes = Outcomes::default();
-        Outcome::ALL.into_iter().for_each(|one| outcomes.add(one));
+        Outcome::ALL
+            .into_iter()
+            .for_each(|outcome| outcomes.add(outcome));
         assert_eq!((outcomes.sent(), outcomes.requests()), (23, 19));
         assert_eq!(outcomes.completed(), 4);
         assert_eq!(outcomes.ok(), 1);

@@ -66,7 +66,10 @@ impl PhaseTimes {
     /// The mean response time of the sample in µs.
     #[must_use]
     pub fn response_us(&self) -> f64 {
-        Phase::ALL.iter().map(|one| self.phase(*one).mean_us).sum()
+        Phase::ALL
+            .iter()
+            .map(|phase| self.phase(*phase).mean_us)
+            .sum()
     }
 
     /// The part of the mean response time that a phase is, from 0 to 1.
@@ -85,7 +88,7 @@ impl PhaseTimes {
     #[must_use]
     pub fn is_telling(&self) -> bool {
         let others = [Phase::Waiting, Phase::Connect, Phase::Body];
-        others.into_iter().any(|one| self.share(one) > TELLING)
+        others.into_iter().any(|phase| self.share(phase) > TELLING)
     }
 }
 
@@ -134,18 +137,18 @@ mod tests {
     #[test]
     fn means_add_up_and_quantiles_are_of_those_that_had_the_phase() {
         // Method: 200 requests, a quarter of which made a connection.
-        let found = sample(200, 50, 30);
-        assert_eq!(found.requests, 200);
+        let phase_times = sample(200, 50, 30);
+        assert_eq!(phase_times.requests, 200);
         assert_eq!(
-            Phase::ALL.map(|one| found.phase(one).mean_us),
+            Phase::ALL.map(|phase| phase_times.phase(phase).mean_us),
             [10.0, 10.0, 100.0, 30.0]
         );
-        assert!((found.response_us() - 150.0).abs() < 1e-9);
-        assert!((found.share(Phase::Body) - 0.2).abs() < 1e-9);
-        let medians = Phase::ALL.map(|one| found.phase(one).p50_us);
+        assert!((phase_times.response_us() - 150.0).abs() < 1e-9);
+        assert!((phase_times.share(Phase::Body) - 0.2).abs() < 1e-9);
+        let medians = Phase::ALL.map(|phase| phase_times.phase(phase).p50_us);
         assert_eq!(medians, [10, 40, 100, 30].map(Some));
         // 50 connections are too few for their p99.
-        let p99 = Phase::ALL.map(|one| found.phase(one).p99_us);
+        let p99 = Phase::ALL.map(|phase| phase_times.phase(phase).p99_us);
         assert_eq!(p99, [Some(10), None, Some(100), Some(30)]);
         assert_eq!(sample(200, 0, 30).connect.p50_us, None);
     }

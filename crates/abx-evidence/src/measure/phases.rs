@@ -164,20 +164,20 @@ struct Sampled {
 impl Phases {
     /// Counts one request.
     pub fn record(&mut self, split: &PhaseSplit) {
-        let own = self.0.get_or_insert_default();
-        own.sums.merge(&PhaseSums {
+        let sampled = self.0.get_or_insert_default();
+        sampled.sums.merge(&PhaseSums {
             requests: 1,
             waiting_ns: split.waiting_ns,
             connect_ns: split.connect_ns.unwrap_or_default(),
             first_byte_ns: split.first_byte_ns,
             body_ns: split.body_ns,
         });
-        own.waiting.record_ns(split.waiting_ns);
+        sampled.waiting.record_ns(split.waiting_ns);
         if let Some(span_ns) = split.connect_ns {
-            own.connect.record_ns(span_ns);
+            sampled.connect.record_ns(span_ns);
         }
-        own.first_byte.record_ns(split.first_byte_ns);
-        own.body.record_ns(split.body_ns);
+        sampled.first_byte.record_ns(split.first_byte_ns);
+        sampled.body.record_ns(split.body_ns);
     }
 
     /// Whether nothing was sampled.
@@ -189,19 +189,21 @@ impl Phases {
     /// The sums of all requests.
     #[must_use]
     pub fn sums(&self) -> PhaseSums {
-        self.sampled().map(|own| own.sums).unwrap_or_default()
+        self.sampled()
+            .map(|sampled| sampled.sums)
+            .unwrap_or_default()
     }
 
     /// The times of one phase; `None` when nothing was sampled. Those of
     /// [`Phase::Connect`] are of the requests that brought a connection along.
     #[must_use]
     pub fn times(&self, phase: Phase) -> Option<&Histogram> {
-        let own = self.sampled()?;
+        let sampled = self.sampled()?;
         Some(match phase {
-            Phase::Waiting => &own.waiting,
-            Phase::Connect => &own.connect,
-            Phase::FirstByte => &own.first_byte,
-            Phase::Body => &own.body,
+            Phase::Waiting => &sampled.waiting,
+            Phase::Connect => &sampled.connect,
+            Phase::FirstByte => &sampled.first_byte,
+            Phase::Body => &sampled.body,
         })
     }
 
@@ -210,28 +212,28 @@ impl Phases {
         let Some(other) = other.sampled() else {
             return;
         };
-        let own = self.0.get_or_insert_default();
-        own.sums.merge(&other.sums);
-        own.waiting.merge(&other.waiting);
-        own.connect.merge(&other.connect);
-        own.first_byte.merge(&other.first_byte);
-        own.body.merge(&other.body);
+        let sampled = self.0.get_or_insert_default();
+        sampled.sums.merge(&other.sums);
+        sampled.waiting.merge(&other.waiting);
+        sampled.connect.merge(&other.connect);
+        sampled.first_byte.merge(&other.first_byte);
+        sampled.body.merge(&other.body);
     }
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        if let Some(own) = &mut self.0 {
-            own.sums = PhaseSums::default();
-            own.waiting.clear();
-            own.connect.clear();
-            own.first_byte.clear();
-            own.body.clear();
+        if let Some(sampled) = &mut self.0 {
+            sampled.sums = PhaseSums::default();
+            sampled.waiting.clear();
+            sampled.connect.clear();
+            sampled.first_byte.clear();
+            sampled.body.clear();
         }
     }
 
     /// What it holds, when that is anything.
     fn sampled(&self) -> Option<&Sampled> {
-        self.0.as_deref().filter(|own| !own.sums.is_empty())
+        self.0.as_deref().filter(|sampled| !sampled.sums.is_empty())
     }
 }
 
@@ -261,8 +263,8 @@ mod tests {
     fn moments() -> impl Strategy<Value = Timestamps> {
         let moment = || 0_u64..1 << 34;
         let connect = prop::option::of(moment());
-        let all = (moment(), connect, moment(), moment(), moment());
-        all.prop_map(
+        let parts = (moment(), connect, moment(), moment(), moment());
+        parts.prop_map(
             |(intended_ns, connect_ns, turn_ns, first_byte_ns, done_ns)| Timestamps {
                 intended_ns,
                 connect_ns,
@@ -273,10 +275,11 @@ mod tests {
         )
     }
 
-    fn phases(all: &[Timestamps]) -> Phases {
+    fn phases(timestamps: &[Timestamps]) -> Phases {
         let mut phases = Phases::default();
-        all.iter()
-            .for_each(|one| phases.record(&PhaseSplit::of(one)));
+        timestamps
+            .iter()
+            .for_each(|timestamps| phases.record(&PhaseSplit::of(timestamps)));
         phases
     }
 
@@ -287,18 +290,18 @@ mod tests {
     #[test]
     fn each_phase_has_its_own_part() {
         // Method: moments in their order, with spans that no two phases share.
-        let mut one = Timestamps {
+        let mut timestamps = Timestamps {
             intended_ns: 1_000,
             connect_ns: Some(20_000),
             turn_ns: 24_000,
             first_byte_ns: 424_000,
             done_ns: 5_424_000,
         };
-        let with = phases(&[one]);
+        let with = phases(&[timestamps]);
         let parts = |phases: &Phases| Phase::ALL.map(|phase| phases.sums().of(phase));
         assert_eq!(parts(&with), [3_000, 20_000, 400_000, 5_000_000]);
-        one.connect_ns = None;
-        let without = phases(&[one]);
+        timestamps.connect_ns = None;
+        let without = phases(&[timestamps]);
         assert_eq!(parts(&without), [23_000, 0, 400_000, 5_000_000]);
         let counted =
             |phases: &Phases| Phase::ALL.map(|phase| phases.times(phase).unwrap().count());
@@ -311,10 +314,10 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn phases_add_up_to_the_response_time(one in moments()) {
+        fn phases_add_up_to_the_response_time(timestamps in moments()) {
             // Method: any moments, those in no order among them.
-            let response_ns = one.done_ns.saturating_sub(one.intended_ns);
-            prop_assert_eq!(sum(&phases(&[one]).sums()), response_ns);
+            let response_ns = timestamps.done_ns.saturating_sub(timestamps.intended_ns);
+            prop_assert_eq!(sum(&phases(&[timestamps]).sums()), response_ns);
         }
 
         #[test]
@@ -336,9 +339,9 @@ mod tests {
         }
 
         #[test]
-        fn json_reads_back_the_same(all in prop::collection::vec(moments(), 1..6)) {
+        fn json_reads_back_the_same(timestamps in prop::collection::vec(moments(), 1..6)) {
             // Method: there and back.
-            let before = phases(&all);
+            let before = phases(&timestamps);
             let text = serde_json::to_string(&before).unwrap();
             prop_assert_eq!(serde_json::from_str::<Phases>(&text).unwrap(), before);
         }
@@ -348,14 +351,14 @@ mod tests {
     fn what_holds_nothing_is_nothing() {
         // Method: memory taken, and memory filled and cleared, beside none.
         let reserved = Phases(Some(Box::default()));
-        let one = Timestamps {
+        let timestamps = Timestamps {
             intended_ns: 0,
             connect_ns: Some(1),
             turn_ns: 1,
             first_byte_ns: 2,
             done_ns: 3,
         };
-        let mut cleared = phases(&[one]);
+        let mut cleared = phases(&[timestamps]);
         assert!(!cleared.is_empty());
         cleared.clear();
         for phases in [reserved, cleared] {

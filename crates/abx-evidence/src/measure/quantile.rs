@@ -117,10 +117,10 @@ mod tests {
 
     /// The same from sorted lists: the time of this rank in all of them.
     fn sorted(known: &[u64], others: impl Iterator<Item = u64>, q: f64) -> u64 {
-        let mut all: Vec<u64> = known.iter().copied().chain(others).collect();
-        all.sort_unstable();
-        let rank = (q * all.len() as f64).ceil() as usize;
-        all[rank.clamp(1, all.len()) - 1]
+        let mut numbers: Vec<u64> = known.iter().copied().chain(others).collect();
+        numbers.sort_unstable();
+        let rank = (q * numbers.len() as f64).ceil() as usize;
+        numbers[rank.clamp(1, numbers.len()) - 1]
     }
 
     proptest! {
@@ -135,26 +135,26 @@ mod tests {
             // Method: sorted lists with the bounds as they are, at infinity,
             // and at any truth behind them, which must lie between.
             prop_assume!(!(known.is_empty() && bounds.is_empty()));
-            let found = quantile(&known, &bounds, q).unwrap();
+            let found_quantile = quantile(&known, &bounds, q).unwrap();
             let low = sorted(&known, bounds.iter().copied(), q);
             let high = sorted(&known, bounds.iter().map(|_| u64::MAX), q);
-            let truth = sorted(&known, bounds.iter().zip(&more).map(|(one, more)| one + more), q);
-            prop_assert_eq!(found, Quantile { us: low, at_least: low != high });
-            let all = histogram(known.iter().chain(&bounds));
-            let bracket = QuantileBracket::of(&all, Some(&histogram(&bounds)), q).unwrap();
+            let truth = sorted(&known, bounds.iter().zip(&more).map(|(number, more)| number + more), q);
+            prop_assert_eq!(found_quantile, Quantile { us: low, at_least: low != high });
+            let all_histogram = histogram(known.iter().chain(&bounds));
+            let bracket = QuantileBracket::of(&all_histogram, Some(&histogram(&bounds)), q).unwrap();
             prop_assert_eq!(bracket.low_us, low);
             prop_assert_eq!(bracket.high_us.unwrap_or(u64::MAX), high);
             prop_assert!(low <= truth && truth <= high);
-            prop_assert!(found.at_least || truth == low);
+            prop_assert!(found_quantile.at_least || truth == low);
         }
 
         #[test]
         fn without_bounds_they_are_plain_quantiles(known in times(), q in 0.0_f64..=1.0) {
             // Method: against the histogram's own.
             let plain = histogram(&known).quantile_us(q);
-            let found = Quantile::of(&histogram(&known), None, q);
-            prop_assert_eq!(found.map(|one| one.us), plain);
-            prop_assert!(!found.is_some_and(|one| one.at_least));
+            let quantile = Quantile::of(&histogram(&known), None, q);
+            prop_assert_eq!(quantile.map(|quantile| quantile.us), plain);
+            prop_assert!(!quantile.is_some_and(|quantile| quantile.at_least));
         }
     }
 

@@ -297,7 +297,11 @@ mod tests {
         ] {
             log.ends(100, 900, outcome);
         }
-        let kept: Vec<Outcome> = log.requests().iter().map(|one| one.outcome).collect();
+        let kept: Vec<Outcome> = log
+            .requests()
+            .iter()
+            .map(|logged_request| logged_request.outcome)
+            .collect();
         assert_eq!(kept, [Outcome::Ok, Outcome::Timeout]);
         assert_eq!((log.left_out(), log.count.all()), (2, 4));
     }
@@ -316,16 +320,16 @@ mod tests {
             for received in [&b"ab"[..], &long, b"c"] {
                 log.begins(received);
             }
-            let found: Vec<usize> = log.heads().iter().map(Vec::len).collect();
-            assert_eq!(found, lengths);
+            let numbers: Vec<usize> = log.heads().iter().map(Vec::len).collect();
+            assert_eq!(numbers, lengths);
         }
     }
 
     #[test]
     fn workers_stand_one_behind_the_other() {
         // Method: two of them, merged.
-        let (mut one, mut other) = (log(3), log(3));
-        one.ends(100, 900, Outcome::Ok);
+        let (mut request_log, mut other) = (log(3), log(3));
+        request_log.ends(100, 900, Outcome::Ok);
         other.ends(100, 900, Outcome::Refused);
         other.begins(b"HTTP/1.1 200 OK");
         let terms = TlsOptions {
@@ -336,9 +340,16 @@ mod tests {
         };
         other.agrees(|| Some(terms.clone()));
         other.agrees(|| panic!("only the first connection is asked"));
-        one.merge(&other);
-        let kept: Vec<Outcome> = one.requests().iter().map(|one| one.outcome).collect();
+        request_log.merge(&other);
+        let kept: Vec<Outcome> = request_log
+            .requests()
+            .iter()
+            .map(|logged_request| logged_request.outcome)
+            .collect();
         assert_eq!(kept, [Outcome::Ok, Outcome::Refused]);
-        assert_eq!((one.heads().len(), one.tls()), (1, Some(&terms)));
+        assert_eq!(
+            (request_log.heads().len(), request_log.tls()),
+            (1, Some(&terms))
+        );
     }
 }

@@ -40,11 +40,11 @@ impl ServerTimeSum {
 impl ServerTimes {
     /// Counts one duration.
     pub fn record(&mut self, name: &str, span_ns: u64) {
-        let one = ServerTimeSum {
+        let time_sum = ServerTimeSum {
             count: 1,
             sum_ns: span_ns,
         };
-        self.add(name, &one);
+        self.add(name, &time_sum);
     }
 
     /// Whether nothing was said.
@@ -75,8 +75,8 @@ impl ServerTimes {
     }
 
     fn add(&mut self, name: &str, sum: &ServerTimeSum) {
-        if let Some(own) = self.0.get_mut(name) {
-            own.merge(sum);
+        if let Some(time_sum) = self.0.get_mut(name) {
+            time_sum.merge(sum);
             return;
         }
         let is_last = self
@@ -99,9 +99,10 @@ mod tests {
 
     use super::*;
 
-    fn times(all: &[(u8, u64)]) -> ServerTimes {
+    fn times(pairs: &[(u8, u64)]) -> ServerTimes {
         let mut times = ServerTimes::default();
-        all.iter()
+        pairs
+            .iter()
             .for_each(|(name, span_ns)| times.record(&format!("n{name:03}"), *span_ns));
         times
     }
@@ -109,13 +110,13 @@ mod tests {
     #[test]
     fn means_are_of_those_that_said_something() {
         // Method: two names, one of them said twice.
-        let found = times(&[(1, 1_000), (2, 7_000), (1, 4_000)]);
-        let means: Vec<_> = found
+        let server_times = times(&[(1, 1_000), (2, 7_000), (1, 4_000)]);
+        let means: Vec<_> = server_times
             .sums()
             .map(|(name, sum)| (name, sum.mean_us()))
             .collect();
         assert_eq!(means, [("n001", 2.5), ("n002", 7.0)]);
-        assert_eq!(found.sum("n003"), None);
+        assert_eq!(server_times.sum("n003"), None);
     }
 
     proptest! {
@@ -128,13 +129,13 @@ mod tests {
         ) {
             // Method: a+b, b+a and all in one, with more names than are kept, and sums
             // beyond what a number holds.
-            let mut one = times(&a);
-            one.merge(&times(&b));
+            let mut server_times = times(&a);
+            server_times.merge(&times(&b));
             let mut other = times(&b);
             other.merge(&times(&a));
-            prop_assert_eq!(&one, &other);
-            prop_assert_eq!(&one, &times(&[a, b].concat()));
-            prop_assert!(one.sums().count() <= NAMES_MAX);
+            prop_assert_eq!(&server_times, &other);
+            prop_assert_eq!(&server_times, &times(&[a, b].concat()));
+            prop_assert!(server_times.sums().count() <= NAMES_MAX);
         }
     }
 }

@@ -44,9 +44,10 @@ impl Statuses {
     /// So many of the statuses that came, the most frequent first.
     #[must_use]
     pub fn most_frequent(&self, most: usize) -> Vec<u16> {
-        let mut all: Vec<(u16, u64)> = self.iter().collect();
-        all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        all.into_iter()
+        let mut pairs: Vec<(u16, u64)> = self.iter().collect();
+        pairs.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        pairs
+            .into_iter()
             .map(|(status, _)| status)
             .take(most)
             .collect()

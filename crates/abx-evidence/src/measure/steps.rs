@@ -47,8 +47,8 @@ impl StepTimes {
         if steps.len() < others.len() {
             steps.resize_with(others.len(), StepTimes::default);
         }
-        for (own, other) in steps.iter_mut().zip(others) {
-            own.merge(other);
+        for (step_times, other) in steps.iter_mut().zip(others) {
+            step_times.merge(other);
         }
     }
 }

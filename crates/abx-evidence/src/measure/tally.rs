@@ -220,18 +220,18 @@ impl Tally {
         self.wrong_statuses.merge(&other.wrong_statuses);
         StepTimes::merge_all(&mut self.steps, &other.steps);
         match (&mut self.course, &other.course) {
-            (Some(own), Some(other)) => own.merge(other),
-            (own @ None, other) => own.clone_from(other),
+            (Some(course_tally), Some(other)) => course_tally.merge(other),
+            (course_tally @ None, other) => course_tally.clone_from(other),
             (Some(_), None) => {}
         }
         match (&mut self.timeline, &other.timeline) {
-            (Some(own), Some(other)) => own.merge(other),
-            (own @ None, other) => own.clone_from(other),
+            (Some(timeline_tally), Some(other)) => timeline_tally.merge(other),
+            (timeline_tally @ None, other) => timeline_tally.clone_from(other),
             (Some(_), None) => {}
         }
         match (&mut self.log, &other.log) {
-            (Some(own), Some(other)) => own.merge(other),
-            (own @ None, other) => own.clone_from(other),
+            (Some(request_log), Some(other)) => request_log.merge(other),
+            (request_log @ None, other) => request_log.clone_from(other),
             (Some(_), None) => {}
         }
     }
@@ -346,7 +346,7 @@ impl SliceTally {
         self.generator_cpu_ns += other.generator_cpu_ns;
         self.waiting_awake_ns += other.waiting_awake_ns;
         let waits = self.generator_wait_ns.zip(other.generator_wait_ns);
-        self.generator_wait_ns = waits.map(|(one, other)| one + other);
+        self.generator_wait_ns = waits.map(|(number, other)| number + other);
         self.busiest_worker_ns = self.busiest_worker_ns.max(other.busiest_worker_ns);
         self.stopped_responding |= other.stopped_responding;
         // Workers without a connection have nothing to tell of any.
@@ -470,15 +470,15 @@ mod tests {
         ) {
             // Method: (a+b)+c against a+(c+b), with and without what cannot be told.
             let [a, b, c] = [a, b, c].map(|(samples, edges)| slice(&samples, edges));
-            let merged = |one: &SliceTally, other: &SliceTally| {
-                let mut sum = one.clone();
+            let merged = |slice_tally: &SliceTally, other: &SliceTally| {
+                let mut sum = slice_tally.clone();
                 sum.merge(other);
                 sum
             };
             let left = merged(&merged(&a, &b), &c);
             prop_assert_eq!(&left, &merged(&a, &merged(&c, &b)));
             prop_assert_eq!(left.wall_ns, a.wall_ns.max(b.wall_ns).max(c.wall_ns));
-            let all_told = [&a, &b, &c].iter().all(|one| one.generator_wait_ns.is_some());
+            let all_told = [&a, &b, &c].iter().all(|slice_tally| slice_tally.generator_wait_ns.is_some());
             prop_assert_eq!(left.generator_wait_ns.is_some(), all_told);
         }
     }

@@ -66,13 +66,13 @@ struct NoTimeline;
 impl TryFrom<SaidTimeline> for TimelineTally {
     type Error = NoTimeline;
 
-    fn try_from(said: SaidTimeline) -> Result<TimelineTally, NoTimeline> {
+    fn try_from(said_timeline: SaidTimeline) -> Result<TimelineTally, NoTimeline> {
         let SaidTimeline {
             start_ns,
             delayed_after_ns,
             responded,
             timeline,
-        } = said;
+        } = said_timeline;
         let lists = [&timeline.due, &timeline.failed, &timeline.delayed];
         let is_one = timeline.bucket_ns > 0
             && responded.len() <= BUCKETS_MAX
@@ -180,19 +180,20 @@ impl TimelineTally {
             timeline,
             ..
         } = other;
-        let (own, other) = (&mut self.timeline, timeline);
+        let (own_timeline, other) = (&mut self.timeline, timeline);
         for (sum, more) in [
             (&mut self.responded, responded),
-            (&mut own.due, &other.due),
-            (&mut own.failed, &other.failed),
-            (&mut own.delayed, &other.delayed),
+            (&mut own_timeline.due, &other.due),
+            (&mut own_timeline.failed, &other.failed),
+            (&mut own_timeline.delayed, &other.delayed),
         ] {
             sum.resize(sum.len().max(more.len()), 0);
             sum.iter_mut()
                 .zip(more)
                 .for_each(|(sum, more)| *sum += more);
         }
-        own.last_disturbed_ns = own.last_disturbed_ns.max(other.last_disturbed_ns);
+        own_timeline.last_disturbed_ns =
+            own_timeline.last_disturbed_ns.max(other.last_disturbed_ns);
     }
 }
 
@@ -204,7 +205,7 @@ impl Timeline {
         pick(self)
             .iter()
             .skip(first)
-            .map(|one| u64::from(*one))
+            .map(|number| u64::from(*number))
             .sum()
     }
 }

@@ -122,13 +122,13 @@ impl Times {
         let read = Figure::QUANTILES.map(|(_, share)| Quantile::of(times, at_least, share));
         let named = Figure::QUANTILES.iter().zip(read);
         let mut bounded: Vec<Figure> = named
-            .filter(|(_, one)| one.is_some_and(|one| one.at_least))
+            .filter(|(_, quantile)| quantile.is_some_and(|quantile| quantile.at_least))
             .map(|((figure, _), _)| *figure)
             .collect();
         if at_least.is_some() {
             bounded.extend([Figure::Max, Figure::Mean]);
         }
-        let [p50, p90, p95, p99, p99_9] = read.map(|one| one.map(|one| one.us));
+        let [p50, p90, p95, p99, p99_9] = read.map(|quantile| quantile.map(|quantile| quantile.us));
         Times {
             p50,
             p90,

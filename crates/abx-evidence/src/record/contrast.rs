@@ -30,7 +30,7 @@ impl Contrast {
     }
 
     fn is_of(&self, name: &str) -> bool {
-        self.loads.is_empty() || self.loads.iter().any(|one| one == name)
+        self.loads.is_empty() || self.loads.iter().any(|load| load == name)
     }
 }
 
@@ -44,13 +44,13 @@ impl Measured {
     /// The pairs that were asked for under a load.
     #[must_use]
     pub fn pairs_under(&self, load: &LoadRecord) -> Vec<[&str; 2]> {
-        self.asked(|one| one.is_under(load))
+        self.asked(|contrast| contrast.is_under(load))
     }
 
     /// The pairs that were asked for under a fault.
     #[must_use]
     pub fn pairs_of_fault(&self, fault: &str) -> Vec<[&str; 2]> {
-        self.asked(|one| one.is_of(fault))
+        self.asked(|contrast| contrast.is_of(fault))
     }
 
     /// The subject that all others of these pairs are compared with, where it is the same
@@ -58,9 +58,11 @@ impl Measured {
     #[must_use]
     pub fn only_baseline(&self) -> Option<&str> {
         let declared = &self.settings.contrasts;
-        let baseline = declared.first().map(|one| one.baseline.as_str());
+        let baseline = declared.first().map(|contrast| contrast.baseline.as_str());
         let baseline = baseline.unwrap_or(&self.settings.baseline);
-        let is_shared = declared.iter().all(|one| one.baseline == baseline);
+        let is_shared = declared
+            .iter()
+            .all(|contrast| contrast.baseline == baseline);
         is_shared.then_some(baseline)
     }
 
@@ -68,11 +70,11 @@ impl Measured {
         let declared = &self.settings.contrasts;
         if declared.is_empty() {
             let baseline = self.settings.baseline.as_str();
-            let names = self.subjects.iter().map(|one| one.name.as_str());
+            let names = self.subjects.iter().map(|subject| subject.name.as_str());
             let others = names.filter(|name| *name != baseline);
             return others.map(|name| [name, baseline]).collect();
         }
-        let asked = declared.iter().filter(|one| is_asked(one));
+        let asked = declared.iter().filter(|contrast| is_asked(contrast));
         let is_known = |pair: &[&str; 2]| pair.iter().all(|name| self.subject(name).is_some());
         asked.map(Contrast::pair).filter(is_known).collect()
     }

@@ -160,7 +160,11 @@ impl Validity {
         let mut numbers = Vec::new();
         let mut others = Vec::new();
         for finding in findings {
-            match self.findings.iter().position(|one| *one == finding) {
+            match self
+                .findings
+                .iter()
+                .position(|this_finding| *this_finding == finding)
+            {
                 Some(number) => numbers.push(number),
                 None => others.push(finding),
             }
@@ -184,12 +188,12 @@ mod tests {
         );
         let mixed = vec![finding(Level::Note), finding(Level::Bound)];
         assert_eq!(Validity::of(mixed).status, Status::Bound);
-        let all = vec![
+        let findings = vec![
             finding(Level::Note),
             finding(Level::Void),
             finding(Level::Bound),
         ];
-        let validity = Validity::of(all);
+        let validity = Validity::of(findings);
         assert_eq!(validity.status, Status::Invalid);
         assert_eq!(validity.findings[0].level, Level::Void);
     }

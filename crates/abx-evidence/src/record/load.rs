@@ -40,8 +40,8 @@ impl LoadRecord {
     /// How a subject failed in this load's pilot, in words that follow its name.
     #[must_use]
     pub fn failure_in_pilot(&self, subject: &str) -> Option<&str> {
-        let found = self.pilot.as_ref()?.subjects.get(subject)?;
-        found.failed.as_deref()
+        let pilot_subject = self.pilot.as_ref()?.subjects.get(subject)?;
+        pilot_subject.failed.as_deref()
     }
 }
 

@@ -99,9 +99,9 @@ impl Objective {
         let implied = (!has_errors).then_some(ERRORS);
         let goals = self.goals.iter().chain(&implied);
         let each: Option<Vec<LimitUsage>> = goals.map(|goal| goal.burden(kept)).collect();
-        let larger = |one: LimitUsage, other: LimitUsage| {
-            if one.amount >= other.amount {
-                one
+        let larger = |limit_usage: LimitUsage, other: LimitUsage| {
+            if limit_usage.amount >= other.amount {
+                limit_usage
             } else {
                 other
             }
@@ -142,10 +142,10 @@ impl Goal {
             } => {
                 let bounds = &kept.times.response_at_least;
                 let bounds = (!bounds.is_empty()).then_some(bounds);
-                let found = Quantile::of(&kept.times.response, bounds, share)?;
+                let quantile = Quantile::of(&kept.times.response, bounds, share)?;
                 Some(LimitUsage {
-                    amount: (found.us as f64 / limit_us).max(LEAST),
-                    at_least: found.at_least,
+                    amount: (quantile.us as f64 / limit_us).max(LEAST),
+                    at_least: quantile.at_least,
                 })
             }
         }
@@ -260,7 +260,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<String, ObjectiveError> {
-        text.parse::<Objective>().map(|one| one.to_string())
+        text.parse::<Objective>()
+            .map(|objective| objective.to_string())
     }
 
     #[test]

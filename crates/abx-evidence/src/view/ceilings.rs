@@ -28,5 +28,6 @@ pub(crate) fn ceilings(study: &StudyView) -> Vec<Ceiling> {
             generator_busy: share(view.sums.busiest_worker_ns, view.sums.wall_ns),
         })
     });
-    each.filter(|one| one.throughput_per_s > 0.0).collect()
+    each.filter(|ceiling| ceiling.throughput_per_s > 0.0)
+        .collect()
 }

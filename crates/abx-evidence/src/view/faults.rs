@@ -70,8 +70,8 @@ impl<'a> FaultView<'a> {
 
     /// Why a subject is left out of it.
     pub(crate) fn left_out(&self, subject: &str) -> Option<&'a LeftOut> {
-        let mut all = self.fault.left_out.iter();
-        all.find(|one| one.subject == subject)
+        let mut left_outs = self.fault.left_out.iter();
+        left_outs.find(|left_out| left_out.subject == subject)
     }
 
     /// What was measured of a subject: one for each complete block.
@@ -82,7 +82,7 @@ impl<'a> FaultView<'a> {
         let name = self.fault.name.as_str();
         self.study.complete_blocks().map(move |block| {
             let mut slices = block.faults.iter();
-            slices.find(|one| one.fault == name && one.subject == subject)
+            slices.find(|fault_slice| fault_slice.fault == name && fault_slice.subject == subject)
         })
     }
 
@@ -104,8 +104,8 @@ impl<'a> FaultView<'a> {
             line.from(from_ns, |line| &line.failed),
             line.from(from_ns, |line| &line.delayed),
         ];
-        let all = line.from(0, |line| &line.failed) + line.from(0, |line| &line.delayed);
-        let before = all - lost - delayed;
+        let total = line.from(0, |line| &line.failed) + line.from(0, |line| &line.delayed);
+        let before = total - lost - delayed;
         Some(FaultToll {
             lost,
             delayed,

@@ -110,7 +110,9 @@ impl<'a> OfferView<'a> {
     /// Those of all slices, whoever was loaded.
     pub(crate) fn sums(&self) -> Sums {
         let subjects = self.subjects.iter();
-        subjects.fold(self.ceiling.sums.clone(), |all, view| all.plus(&view.sums))
+        subjects.fold(self.ceiling.sums.clone(), |sums, view| {
+            sums.plus(&view.sums)
+        })
     }
 
     /// What each block has of it.
@@ -121,23 +123,28 @@ impl<'a> OfferView<'a> {
     /// How many of its rounds were disturbed, and how many there are.
     pub(crate) fn disturbed_rounds(&self) -> (u64, u64) {
         let rounds = self.parts().flat_map(|part| &part.rounds);
-        rounds.fold((0, 0), |(disturbed, all), round| {
-            (disturbed + u64::from(!round.disturbed.is_empty()), all + 1)
+        rounds.fold((0, 0), |(disturbed, total), round| {
+            (
+                disturbed + u64::from(!round.disturbed.is_empty()),
+                total + 1,
+            )
         })
     }
 
     /// In how many blocks each subject has a slice that nothing disturbed, and how many
     /// there are.
     pub(crate) fn clean_blocks(&self) -> (usize, usize) {
-        let all = self.parts().count();
+        let total = self.parts().count();
         let is_clean = |block: &usize| {
             let of_block = self
                 .subjects
                 .iter()
-                .filter_map(|own| own.blocks.get(*block));
-            of_block.into_iter().all(|one| one.undisturbed.slices > 0)
+                .filter_map(|subject| subject.blocks.get(*block));
+            of_block
+                .into_iter()
+                .all(|block| block.undisturbed.slices > 0)
         };
-        ((0..all).filter(is_clean).count(), all)
+        ((0..total).filter(is_clean).count(), total)
     }
 }
 
@@ -153,7 +160,9 @@ impl<'a> SubjectView<'a> {
             .map(|(block, part)| BlockView::of(study, load, block, part, subject))
             .collect();
         let none = Sums::none();
-        let sums = blocks.iter().fold(none, |all, block| all.plus(&block.sums));
+        let sums = blocks
+            .iter()
+            .fold(none, |sums, block| sums.plus(&block.sums));
         SubjectView {
             study,
             load,
@@ -190,7 +199,8 @@ impl<'a> SubjectView<'a> {
 
     /// Its warm-up in each block that has one.
     pub(crate) fn warm_ups(&self) -> impl Iterator<Item = &'a SliceRecord> {
-        self.readings().filter_map(|own| own.warm_up.as_ref())
+        self.readings()
+            .filter_map(|subject_readings| subject_readings.warm_up.as_ref())
     }
 
     /// Whether it left so much unanswered, in the pilot or in a block, that it is not
@@ -202,7 +212,7 @@ impl<'a> SubjectView<'a> {
         let at_start = self
             .study
             .failed_starts()
-            .any(|one| one.subject == self.subject);
+            .any(|failed_start| failed_start.subject == self.subject);
         in_pilot || in_blocks || at_start || self.warm_ups().any(|slice| slice.stopped_responding)
     }
 
@@ -210,28 +220,28 @@ impl<'a> SubjectView<'a> {
     #[must_use]
     pub fn times(&self, pick: Pick) -> Option<Histogram> {
         let each = self.blocks.iter().filter_map(BlockView::histograms);
-        let each = each.map(pick).filter(|one| !one.is_empty());
-        each.fold(None, |sum, one| {
+        let each = each.map(pick).filter(|histogram| !histogram.is_empty());
+        each.fold(None, |sum, histogram| {
             let mut sum = sum.unwrap_or_else(Histogram::new);
-            sum.merge(one);
+            sum.merge(histogram);
             Some(sum)
         })
     }
 
     /// Where the time went in all blocks together.
     fn phases(&self) -> Phases {
-        let mut all = Phases::default();
+        let mut phases = Phases::default();
         let each = self.blocks.iter().filter_map(BlockView::histograms);
-        each.for_each(|own| all.merge(&own.phases));
-        all
+        each.for_each(|histograms| phases.merge(&histograms.phases));
+        phases
     }
 
     /// Which statuses came, in all blocks together, where another one was expected.
     pub(crate) fn wrong_statuses(&self) -> Statuses {
-        let mut all = Statuses::default();
+        let mut statuses = Statuses::default();
         let each = self.blocks.iter().filter_map(BlockView::histograms);
-        each.for_each(|own| all.merge(&own.wrong_statuses));
-        all
+        each.for_each(|histograms| statuses.merge(&histograms.wrong_statuses));
+        statuses
     }
 }
 
@@ -248,7 +258,7 @@ impl<'a> BlockView<'a> {
             let rounds = part.rounds.iter();
             let slices = rounds.flat_map(|round| {
                 let slices = round.slices.iter();
-                slices.filter(move |one| round.is_disturbed_in(one, threads) == are_disturbed)
+                slices.filter(move |slice| round.is_disturbed_in(slice, threads) == are_disturbed)
             });
             own(slices, subject).collect()
         };

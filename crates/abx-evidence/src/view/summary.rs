@@ -148,23 +148,23 @@ fn summary(view: &SubjectView) -> Summary {
     let cpu = sums.server_cpu_ns.filter(|_| sums.slices > 0);
     let completed = sums.outcomes.completed();
     let all_completed = sums.all_completed();
-    let handshakes = view.times(|all| &all.handshake);
+    let handshakes = view.times(|histograms| &histograms.handshake);
     let held: Vec<Held> = view.readings().filter_map(|side| side.held).collect();
     Summary {
         subject: (*subject).to_owned(),
         load: load.name.clone(),
         throughput_per_s: view.throughput(),
         response_time_us: bounded((
-            view.times(|all| &all.response),
-            view.times(|all| &all.response_at_least),
+            view.times(|histograms| &histograms.response),
+            view.times(|histograms| &histograms.response_at_least),
         )),
         service_time_us: bounded((
-            view.times(|all| &all.service),
-            view.times(|all| &all.service_at_least),
+            view.times(|histograms| &histograms.service),
+            view.times(|histograms| &histograms.service_at_least),
         )),
         phases: PhaseTimes::of(&view.phases()),
         handshakes_resumed: { sums.resumed.zip(handshakes.as_ref()) }
-            .and_then(|(resumed, all)| share(resumed, all.count())),
+            .and_then(|(resumed, histogram)| share(resumed, histogram.count())),
         handshake_us: handshakes.as_ref().map(Times::of),
         server_cpu_us_per_request: cpu
             .and_then(|cpu| share(cpu, all_completed))
@@ -181,8 +181,8 @@ fn summary(view: &SubjectView) -> Summary {
         loaded_s: sums.wall_ns as f64 / 1e9,
         sent: sums.outcomes.sent(),
         offered: view.offered(),
-        lateness_us: plain(|all| &all.lateness),
-        loop_lag_us: plain(|all| &all.loop_lag),
+        lateness_us: plain(|histograms| &histograms.lateness),
+        loop_lag_us: plain(|histograms| &histograms.loop_lag),
         ok: sums.outcomes.ok(),
         outcomes: sums.outcomes.clone(),
         wrong_statuses: view.wrong_statuses(),
@@ -221,8 +221,10 @@ fn steps(view: &SubjectView) -> Vec<StepSummary> {
     };
     let mut sums = vec![StepTimes::default(); scenario.steps.len()];
     for block in &view.blocks {
-        let own = block.histograms().map_or(&[][..], |own| &own.steps);
-        StepTimes::merge_all(&mut sums, own);
+        let step_times = block
+            .histograms()
+            .map_or(&[][..], |histograms| &histograms.steps);
+        StepTimes::merge_all(&mut sums, step_times);
     }
     let each = scenario.steps.iter().zip(sums);
     each.map(|(name, step)| StepSummary {
@@ -240,8 +242,12 @@ fn broadcasts(view: &SubjectView) -> Option<Broadcasts> {
     if view.load.settings.exchange.shape != LoadShape::Broadcast {
         return None;
     }
-    let first = view.times(|all| &all.first_listener).unwrap_or_default();
-    let median = view.times(|all| &all.median_listener).unwrap_or_default();
+    let first = view
+        .times(|histograms| &histograms.first_listener)
+        .unwrap_or_default();
+    let median = view
+        .times(|histograms| &histograms.median_listener)
+        .unwrap_or_default();
     let missed = [view.sums.lost, view.sums.out_of_order];
     Some(Broadcasts::over(&first, &median, missed))
 }

@@ -91,7 +91,7 @@ impl From<&SliceRecord> for Sums {
 impl<'a> FromIterator<&'a SliceRecord> for Sums {
     fn from_iter<I: IntoIterator<Item = &'a SliceRecord>>(slices: I) -> Sums {
         let each = slices.into_iter().map(Sums::from);
-        each.fold(Sums::none(), |all, one| all.plus(&one))
+        each.fold(Sums::none(), |sums, this_sums| sums.plus(&this_sums))
     }
 }
 
@@ -114,7 +114,7 @@ impl Sums {
     /// These and others together. A sum of readings is known only when every
     /// reading is.
     pub(crate) fn plus(mut self, other: &Sums) -> Sums {
-        let both = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+        let both = |number: Option<u64>, other: Option<u64>| Some(number? + other?);
         self.outcomes.merge(&other.outcomes);
         self.discarded.merge(&other.discarded);
         Sums {
@@ -138,7 +138,7 @@ impl Sums {
             connects: self.connects + other.connects,
             resumed: { self.resumed.iter().chain(&other.resumed) }
                 .copied()
-                .reduce(|one, other| one + other),
+                .reduce(|number, other| number + other),
             closing: self.closing + other.closing,
             server_cpu_ns: both(self.server_cpu_ns, other.server_cpu_ns),
             server_switches: both(self.server_switches, other.server_switches),
@@ -190,13 +190,15 @@ impl Sums {
 }
 
 /// Sums of several readings; those of no slice are empty.
-fn each(one: Vec<Option<u64>>, other: &[Option<u64>]) -> Vec<Option<u64>> {
-    if one.is_empty() {
+fn each(numbers: Vec<Option<u64>>, other: &[Option<u64>]) -> Vec<Option<u64>> {
+    if numbers.is_empty() {
         return other.to_vec();
     }
     if other.is_empty() {
-        return one;
+        return numbers;
     }
-    let pairs = one.into_iter().zip(other);
-    pairs.map(|(one, other)| Some(one? + (*other)?)).collect()
+    let pairs = numbers.into_iter().zip(other);
+    pairs
+        .map(|(number, other)| Some(number? + (*other)?))
+        .collect()
 }

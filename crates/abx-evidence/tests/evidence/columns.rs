@@ -28,10 +28,11 @@ fn reading() -> impl Strategy<Value = Option<u64>> {
 
 fn outcomes() -> BoxedStrategy<Outcomes> {
     vec(0_usize..Outcome::ALL.len(), 0..6)
-        .prop_map(|all| {
+        .prop_map(|numbers| {
             let mut outcomes = Outcomes::default();
-            all.into_iter()
-                .for_each(|one| outcomes.add(Outcome::ALL[one]));
+            numbers
+                .into_iter()
+                .for_each(|number| outcomes.add(Outcome::ALL[number]));
             outcomes
         })
         .boxed()
@@ -360,13 +361,16 @@ fn a_column_that_is_not_one_of_its_rows_is_refused_by_its_name() {
             "sides.readings.held`: its rows are not rising numbers below 1",
         ),
     ];
-    for (place, wrong, said) in cases {
+    for (place, wrong, message) in cases {
         let mut json = serde_json::to_value(two_slices()).unwrap();
         let load = &mut json["loads"][0];
         let (outer, key) = place.rsplit_once('/').unwrap();
         load.pointer_mut(outer).unwrap()[key] = wrong;
         let error = serde_json::from_value::<BlockRecord>(json).unwrap_err();
-        let said = format!("block 3, load `small`, column `{said}");
-        assert!(error.to_string().contains(&said), "{error}\n{said}");
+        let reported_message = format!("block 3, load `small`, column `{message}");
+        assert!(
+            error.to_string().contains(&reported_message),
+            "{error}\n{reported_message}"
+        );
     }
 }

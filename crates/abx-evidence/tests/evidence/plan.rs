@@ -44,7 +44,7 @@ fn the_spread_is_of_the_same_subjects_else_of_others_else_of_the_doctor() {
     let same = past(scattered("new", 90), false).unwrap();
     let other = past(scattered("x", 360), false).unwrap();
     let doctor = past(scattered("y", 810), true).unwrap();
-    let all = [doctor, other, same];
+    let past_studies = [doctor, other, same];
     let sources = [
         (3, Some(SpreadSource::SameSubjects), 0.0054),
         (2, Some(SpreadSource::OtherSubjects), 0.0215),
@@ -52,10 +52,10 @@ fn the_spread_is_of_the_same_subjects_else_of_others_else_of_the_doctor() {
         (0, None, 0.0),
     ];
     for (count, source, spread) in sources {
-        let plan = StudyPlan::of(planned(&["old", "new"]), &all[..count]);
+        let plan = StudyPlan::of(planned(&["old", "new"]), &past_studies[..count]);
         assert_eq!(plan.known.map(|known| known.source), source);
-        let found = plan.known.map_or(0.0, |known| known.spread);
-        assert!((found - spread).abs() < 2e-4, "{source:?}: {found}");
+        let result = plan.known.map_or(0.0, |known| known.spread);
+        assert!((result - spread).abs() < 2e-4, "{source:?}: {result}");
     }
     let elsewhere = PlannedStudy {
         machine: Fingerprint::of_machine(
@@ -67,7 +67,7 @@ fn the_spread_is_of_the_same_subjects_else_of_others_else_of_the_doctor() {
         ),
         ..planned(&["old", "new"])
     };
-    assert_eq!(StudyPlan::of(elsewhere, &all).known, None);
+    assert_eq!(StudyPlan::of(elsewhere, &past_studies).known, None);
 }
 
 #[test]
@@ -75,12 +75,12 @@ fn blocks_are_as_many_as_the_budget_has_room_for() {
     // Method: a study of two subjects took 38.2 s for six blocks, which is 3.18 s for each
     // subject; two and four subjects in two minutes, a number that was ordered, and a budget
     // that is too short for a verdict.
-    let one = [past(pair(), false).unwrap()];
-    let blocks = |study: PlannedStudy| StudyPlan::of(study, &one).blocks_most;
+    let past_studies = [past(pair(), false).unwrap()];
+    let blocks = |study: PlannedStudy| StudyPlan::of(study, &past_studies).blocks_most;
     assert_eq!(blocks(planned(&["old", "new"])), 18);
     assert_eq!(blocks(planned(&["old", "new", "c", "d"])), 9);
     // It ends by itself before, unless blocks scatter.
-    let plan = StudyPlan::of(planned(&["old", "new"]), &one);
+    let plan = StudyPlan::of(planned(&["old", "new"]), &past_studies);
     assert_eq!(
         [0.001, 0.02, 0.05].map(|spread| plan.blocks(spread)),
         [7, 12, 18]
@@ -94,7 +94,7 @@ fn blocks_are_as_many_as_the_budget_has_room_for() {
         budget_s: 20.0,
         ..planned(&["old", "new"])
     };
-    let short = StudyPlan::of(short, &one);
+    let short = StudyPlan::of(short, &past_studies);
     assert_eq!((short.blocks(0.02), short.detectable(0.02)), (3, None));
     // Where their number is ordered six carry a verdict, else seven.
     let six = |blocks, budget_s| {
@@ -103,7 +103,9 @@ fn blocks_are_as_many_as_the_budget_has_room_for() {
             budget_s,
             ..planned(&["old", "new"])
         };
-        StudyPlan::of(study, &one).detectable(0.02).is_some()
+        StudyPlan::of(study, &past_studies)
+            .detectable(0.02)
+            .is_some()
     };
     assert_eq!(
         (six(Some(6), 120.0), six(None, 6.5 * 38.2 / 6.0)),

@@ -23,12 +23,12 @@ impl AllowedTarget {
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.network, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                let differ = own.to_bits() ^ other.to_bits();
+            (IpAddr::V4(ipv4_addr), IpAddr::V4(other)) => {
+                let differ = ipv4_addr.to_bits() ^ other.to_bits();
                 differ.leading_zeros() >= u32::from(self.prefix)
             }
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
-                let differ = own.to_bits() ^ other.to_bits();
+            (IpAddr::V6(ipv6_addr), IpAddr::V6(other)) => {
+                let differ = ipv6_addr.to_bits() ^ other.to_bits();
                 differ.leading_zeros() >= u32::from(self.prefix)
             }
             _ => false,
@@ -85,8 +85,8 @@ mod tests {
             assert!(network.contains(inside.parse().unwrap()), "{network}");
             assert!(!network.contains(outside.parse().unwrap()), "{network}");
         }
-        let all: AllowedTarget = "0.0.0.0/0".parse().unwrap();
-        assert!(all.contains("203.0.113.9".parse().unwrap()));
+        let allowed_target: AllowedTarget = "0.0.0.0/0".parse().unwrap();
+        assert!(allowed_target.contains("203.0.113.9".parse().unwrap()));
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Driver {
 
     /// What became of the last order; waits for it for a moment. So many intervals were told
     /// already.
-    pub fn state(&self, within: Duration, told: u64) -> OrderState {
+    pub fn state(&self, within: Duration, figure: u64) -> OrderState {
         let state = self.desk.state();
         let is_working = |state: &mut DeskState| state.result.is_none();
         let waited = self
@@ -157,7 +157,7 @@ impl Driver {
         if let Some(result) = &state.result {
             return OrderState::Done(Arc::clone(result));
         }
-        while state.told_before < told && state.intervals.pop_front().is_some() {
+        while state.told_before < figure && state.intervals.pop_front().is_some() {
             state.told_before += 1;
         }
         OrderState::Working(Working {
@@ -199,8 +199,8 @@ impl Drop for Driver {
 
 impl DeskState {
     /// Keeps intervals until they are asked for; who asks too late misses the oldest.
-    fn tell(&mut self, told: Vec<ReportedInterval>) {
-        self.intervals.extend(told);
+    fn tell(&mut self, reported_intervals: Vec<ReportedInterval>) {
+        self.intervals.extend(reported_intervals);
         while self.intervals.len() > TOLD_KEPT {
             self.intervals.pop_front();
             self.told_before += 1;
@@ -312,7 +312,9 @@ impl Work {
                 let late_ns = Nanos::now().since(starts).0;
                 let mut on_event = |event| match event {
                     SliceEvent::Awaits(awaited) => tell(responses(&awaited)),
-                    SliceEvent::Intervals(told) => desk.state().tell(told),
+                    SliceEvent::Intervals(reported_intervals) => {
+                        desk.state().tell(reported_intervals)
+                    }
                 };
                 let tally = self.engine.slice_watched(id, &plan, &mut on_event)?;
                 self.keep(pool, &tally, late_ns);

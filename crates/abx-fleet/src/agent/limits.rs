@@ -52,7 +52,11 @@ impl AgentLimits {
                 plan.address
             ));
         };
-        if !self.targets.iter().any(|one| one.contains(target)) {
+        if !self
+            .targets
+            .iter()
+            .any(|allowed_target| allowed_target.contains(target))
+        {
             let each = self.targets.iter().map(ToString::to_string);
             let allowed = each.collect::<Vec<_>>().join(", ");
             return Some(format!(
@@ -89,12 +93,12 @@ impl AgentLimits {
                  a rate (-r)"
             )),
             Some(rate) => {
-                let own = rate.div_ceil(u64::from(part.of));
-                (own > max.amount().thousandths()).then(|| {
+                let own_count = rate.div_ceil(u64::from(part.of));
+                (own_count > max.amount().thousandths()).then(|| {
                     format!(
                         "its part of {}/s is {}/s, and {max}/s are allowed there (--max-rate)",
                         rate as f64 / 1e3,
-                        own as f64 / 1e3
+                        own_count as f64 / 1e3
                     )
                 })
             }

@@ -238,7 +238,11 @@ impl<'a> Membership<'a> {
                 self.is_given_up = true;
                 AgentResponse::Accepted
             }
-            AgentQuery::Result { number, from, told } => self.result(number, from, told),
+            AgentQuery::Result {
+                number,
+                from,
+                told: figure,
+            } => self.result(number, from, figure),
         }
     }
 
@@ -338,13 +342,13 @@ impl<'a> Membership<'a> {
         Some(starts.plus(most).plus(OVERDUE_AFTER))
     }
 
-    fn result(&self, number: u64, from: usize, told: u64) -> AgentResponse {
+    fn result(&self, number: u64, from: usize, figure: u64) -> AgentResponse {
         if number != self.driver.number() {
             let last = self.driver.number();
             let why = format!("order {number} is not known; the last one was {last}");
             return AgentResponse::Refused { why };
         }
-        match self.driver.state(RESULT_WITHIN, told) {
+        match self.driver.state(RESULT_WITHIN, figure) {
             OrderState::Working(working) => AgentResponse::Working(working),
             OrderState::Done(text) => AgentResponse::Part {
                 all: text.len(),

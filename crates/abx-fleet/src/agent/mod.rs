@@ -154,7 +154,7 @@ fn join(
 ) -> Result<Option<GivenSlot>, BusError> {
     let [first, longest] = PAUSE;
     let mut pause = first;
-    let mut told = None;
+    let mut reported_message = None;
     while !stop.load(Ordering::Relaxed) {
         // Orders of a run that it is no part of, or not any more.
         for message in inbox.try_iter() {
@@ -173,9 +173,11 @@ fn join(
                 return Ok(Some(GivenSlot { run, slot, slots }));
             }
             Some(JoinResponse::Joined { .. }) => {
-                tell_once(INVALID_SLOT.to_owned(), &mut told, tell);
+                tell_once(INVALID_SLOT.to_owned(), &mut reported_message, tell);
             }
-            Some(JoinResponse::Refused { why }) => tell_once(printable(&why), &mut told, tell),
+            Some(JoinResponse::Refused { why }) => {
+                tell_once(printable(&why), &mut reported_message, tell)
+            }
             // Nobody was there, it had enough others, or the bus was away.
             Some(JoinResponse::Full) | None => {}
         }
@@ -186,10 +188,10 @@ fn join(
 }
 
 /// Reports why a controller does not want the agent, unless that was the last reason too.
-fn tell_once(why: String, told: &mut Option<String>, tell: &mut dyn FnMut(AgentEvent)) {
-    if told.as_ref() != Some(&why) {
+fn tell_once(why: String, message: &mut Option<String>, tell: &mut dyn FnMut(AgentEvent)) {
+    if message.as_ref() != Some(&why) {
         tell(AgentEvent::NotWanted { why: why.clone() });
-        *told = Some(why);
+        *message = Some(why);
     }
 }
 
@@ -230,7 +232,7 @@ fn reply(bus: &dyn Bus, message: &BusMessage, response: &AgentResponse) {
 impl AgentPlan {
     /// What its clock says.
     fn now_ns(&self) -> i64 {
-        let own = i64::try_from(Nanos::now().0).unwrap_or(i64::MAX);
-        own.saturating_add(self.skew_ns)
+        let own_count = i64::try_from(Nanos::now().0).unwrap_or(i64::MAX);
+        own_count.saturating_add(self.skew_ns)
     }
 }

@@ -53,9 +53,11 @@ impl LocalBus {
     /// Gives a message to whom it is for; how many they are.
     fn deliver(&self, message: &BusMessage) -> usize {
         let subscribers = self.subscribers();
-        let heard = subscribers.iter().filter(|one| {
-            let is_meant = matches(&one.subject, &message.subject);
-            is_meant && !one.is_cut.load(Ordering::Relaxed) && one.to.send(message.clone()).is_ok()
+        let heard = subscribers.iter().filter(|subscriber| {
+            let is_meant = matches(&subscriber.subject, &message.subject);
+            is_meant
+                && !subscriber.is_cut.load(Ordering::Relaxed)
+                && subscriber.to.send(message.clone()).is_ok()
         });
         heard.count()
     }
@@ -89,7 +91,8 @@ impl Bus for LocalConnection {
         });
         let bus = self.bus.clone();
         Ok(Subscription::new(move || {
-            bus.subscribers().retain(|one| one.number != number);
+            bus.subscribers()
+                .retain(|subscriber| subscriber.number != number);
         }))
     }
 
@@ -162,7 +165,7 @@ fn matches(subscribed: &str, subject: &str) -> bool {
         match (wanted.next(), words.next()) {
             (None, None) => return true,
             (Some("*"), Some(_)) => {}
-            (Some(one), Some(other)) if one == other => {}
+            (Some(text), Some(other)) if text == other => {}
             _ => return false,
         }
     }

@@ -287,10 +287,11 @@ fn own_credentials(address: &ServerAddr) -> Option<(String, String)> {
 
 /// A user as one word of subjects.
 fn word(user: &str) -> String {
-    let is_plain = |one: char| one.is_ascii_alphanumeric() || one == '-' || one == '_';
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || character == '-' || character == '_';
     let letters = user.chars();
     letters
-        .map(|one| if is_plain(one) { one } else { '-' })
+        .map(|letter| if is_plain(letter) { letter } else { '-' })
         .collect()
 }
 
@@ -340,9 +341,9 @@ mod tests {
             match (read_credentials(&file), read) {
                 (Ok((user, password)), Some(both)) => assert_eq!((&*user, &*password), both),
                 (Err(error), None) => {
-                    let said = error.to_string();
-                    assert!(said.contains("some.creds"), "{said}");
-                    assert!(!said.contains("secret"), "{said}");
+                    let message = error.to_string();
+                    assert!(message.contains("some.creds"), "{message}");
+                    assert!(!message.contains("secret"), "{message}");
                 }
                 (read, _) => panic!("{text}: {read:?}"),
             }
@@ -352,8 +353,8 @@ mod tests {
     #[test]
     fn a_user_is_one_word_of_subjects() {
         // Method: names with letters that mean something in subjects.
-        for (user, said) in [("agent-1", "agent-1"), ("a.b *>", "a-b---")] {
-            assert_eq!(word(user), said);
+        for (user, message) in [("agent-1", "agent-1"), ("a.b *>", "a-b---")] {
+            assert_eq!(word(user), message);
         }
     }
 }

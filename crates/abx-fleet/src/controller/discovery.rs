@@ -119,13 +119,13 @@ impl Discovery<'_> {
 
     /// Tells of an agent that makes another load: it may be free in time.
     fn hear_busy(&mut self, message: &BusMessage) {
-        let Some(one) = read::<BusyAgent>(&message.payload) else {
+        let Some(busy_agent) = read::<BusyAgent>(&message.payload) else {
             return;
         };
-        if message.subject != join_subject(&one.id) || one.busy_with == self.bus.run {
+        if message.subject != join_subject(&busy_agent.id) || busy_agent.busy_with == self.bus.run {
             return;
         }
-        let agent = format!("agent {}", printable(&one.name));
+        let agent = format!("agent {}", printable(&busy_agent.name));
         let line = busy_line(&agent);
         if !self.refused.contains(&line) {
             self.refused.push(line);
@@ -133,33 +133,35 @@ impl Discovery<'_> {
         }
     }
 
-    fn response(&mut self, one: Introduction) -> JoinResponse {
+    fn response(&mut self, introduction: Introduction) -> JoinResponse {
         let mut slots = self.slots.iter();
-        if let Some(slot) = slots.position(|had| had.as_ref().is_some_and(|it| it.id == one.id)) {
+        if let Some(slot) =
+            slots.position(|had| had.as_ref().is_some_and(|it| it.id == introduction.id))
+        {
             return self.joined(slot);
         }
-        if let Some(why) = self.refusal(&one) {
-            let line = format!("{} is not wanted: {why}", called(&one));
+        if let Some(why) = self.refusal(&introduction) {
+            let line = format!("{} is not wanted: {why}", called(&introduction));
             if !self.refused.contains(&line) {
                 self.refused.push(line);
                 (self.tell)(FleetEvent::NotWanted {
-                    agent: called(&one),
+                    agent: called(&introduction),
                     why: why.clone(),
                 });
             }
             return JoinResponse::Refused { why };
         }
-        let free = match one.slot {
+        let free = match introduction.slot {
             Some(slot) => Some(slot),
             None => self.slots.iter().position(Option::is_none),
         };
         let Some(slot) = free else {
             return JoinResponse::Full;
         };
-        let agent = called(&one);
+        let agent = called(&introduction);
         self.refused.retain(|line| *line != busy_line(&agent));
         (self.tell)(FleetEvent::Joined { agent });
-        self.slots[slot] = Some(one);
+        self.slots[slot] = Some(introduction);
         self.joined(slot)
     }
 
@@ -172,23 +174,23 @@ impl Discovery<'_> {
     }
 
     /// Why an agent cannot take part.
-    fn refusal(&self, one: &Introduction) -> Option<String> {
-        if one.protocol != PROTOCOL {
+    fn refusal(&self, introduction: &Introduction) -> Option<String> {
+        if introduction.protocol != PROTOCOL {
             return Some(format!(
                 "it speaks protocol {}, and the controller speaks protocol {PROTOCOL}: have the \
                  same version of abx everywhere",
-                one.protocol
+                introduction.protocol
             ));
         }
-        if one.build != self.plan.build {
+        if introduction.build != self.plan.build {
             return Some(format!(
                 "it is another build of abx ({}; the controller is {}): have the same program \
                  everywhere",
-                short(&one.build),
+                short(&introduction.build),
                 short(&self.plan.build)
             ));
         }
-        let slot = one.slot?;
+        let slot = introduction.slot?;
         match self.slots.get(slot) {
             None => Some(format!(
                 "it must have slot {}, and there are {}",
@@ -210,9 +212,9 @@ impl Discovery<'_> {
         let mut members = Vec::with_capacity(self.slots.len());
         for slot in 0..self.slots.len() {
             self.speak();
-            let one = self.slots[slot].clone()?;
-            match self.bus.clock_offset(&one.id) {
-                Ok(clock) => members.push(Member::new(one, clock)),
+            let introduction = self.slots[slot].clone()?;
+            match self.bus.clock_offset(&introduction.id) {
+                Ok(clock) => members.push(Member::new(introduction, clock)),
                 Err(BusError::NoResponders) => self.slots[slot] = None,
                 Err(_) => return None,
             }
@@ -226,8 +228,8 @@ fn busy_line(agent: &str) -> String {
 }
 
 /// What an agent is called in messages before it has a slot.
-fn called(one: &Introduction) -> String {
-    format!("agent {}", one.name)
+fn called(introduction: &Introduction) -> String {
+    format!("agent {}", introduction.name)
 }
 
 fn short(build: &str) -> &str {

@@ -112,9 +112,9 @@ impl Fleet {
         let agents = members
             .iter()
             .enumerate()
-            .map(|(slot, one)| (one.introduction.id.clone(), called(one, slot, count)));
+            .map(|(slot, member)| (member.introduction.id.clone(), called(member, slot, count)));
         let roll = Liveness::begin(&bus.bus, run, agents.collect(), plan.timing, tell)?;
-        let bounds = members.iter().map(|one| one.clock.bound_ns);
+        let bounds = members.iter().map(|member| member.clock.bound_ns);
         let slowest = Duration::from_nanos(bounds.max().unwrap_or_default() * 2);
         let [shortest, longest] = LEAD;
         Ok(Fleet {
@@ -165,9 +165,9 @@ impl Fleet {
             drop(reports);
             for report in heard {
                 match report {
-                    Report::Working(slot, one) => {
-                        progress[slot] = one.progress;
-                        on_progress(&progress, one.intervals);
+                    Report::Working(slot, working) => {
+                        progress[slot] = working.progress;
+                        on_progress(&progress, working.intervals);
                     }
                     Report::Ended(slot, result) => {
                         let is_lost = matches!(&result, Err(FleetError::Lost { .. }));
@@ -189,8 +189,9 @@ impl Fleet {
 
     /// The slots of those that are not lost.
     fn present(&self) -> impl Iterator<Item = usize> {
-        let all = self.members.iter().enumerate();
-        all.filter(|(_, one)| one.lost.is_none())
+        let everything = self.members.iter().enumerate();
+        everything
+            .filter(|(_, member)| member.lost.is_none())
             .map(|(slot, _)| slot)
     }
 
@@ -207,11 +208,11 @@ impl Fleet {
 
     /// What all of them gave, by slot, or the first error that ends all load.
     fn all<T>(&mut self, results: Results<T>) -> Result<Vec<(usize, T)>, EngineError> {
-        let mut all = Vec::with_capacity(results.len());
+        let mut pairs = Vec::with_capacity(results.len());
         let mut first = None;
         for (slot, result) in results {
             match result {
-                Ok(one) => all.push((slot, one)),
+                Ok(item) => pairs.push((slot, item)),
                 Err(error) if self.ends_load(slot, &error) => {
                     first.get_or_insert(error);
                 }
@@ -220,15 +221,15 @@ impl Fleet {
         }
         match first {
             Some(error) => Err(elsewhere(error)),
-            None => Ok(all),
+            None => Ok(pairs),
         }
     }
 
     /// Takes note of an error; whether it ends all load.
     fn ends_load(&mut self, slot: usize, error: &FleetError) -> bool {
         if let FleetError::Lost { how, .. } = error {
-            let told = self.roll.lost(slot);
-            let loss = told.unwrap_or_else(|| Loss::new(how.clone(), Duration::ZERO));
+            let reported_loss = self.roll.lost(slot);
+            let loss = reported_loss.unwrap_or_else(|| Loss::new(how.clone(), Duration::ZERO));
             self.members[slot].lost.get_or_insert(loss);
             if self.on_loss == OnLoss::Continue && self.present().next().is_some() {
                 return false;
@@ -286,8 +287,10 @@ impl Fleet {
                 _ => Err(line.nonsense()),
             }
         };
-        let results = self.each(ask, &mut |all, _| {
-            awaited_connections(all).into_iter().for_each(&mut *on_wait);
+        let results = self.each(ask, &mut |task_progresses, _| {
+            awaited_connections(task_progresses)
+                .into_iter()
+                .for_each(&mut *on_wait);
         });
         let mut sum = OpenReport::default();
         for (_, part) in self.all(results)? {
@@ -300,7 +303,8 @@ impl Fleet {
 
     /// Reads the clocks that were read long ago: between slices, when nothing is measured.
     fn read_clocks(&mut self) -> Result<(), EngineError> {
-        let is_old = |one: &Member| one.lost.is_none() && one.clock.at.elapsed() > CLOCKS_KEEP;
+        let is_old =
+            |member: &Member| member.lost.is_none() && member.clock.at.elapsed() > CLOCKS_KEEP;
         if !self.members.iter().any(is_old) {
             return Ok(());
         }
@@ -319,7 +323,7 @@ impl Fleet {
             return Ok(());
         };
         let mut members = self.members.iter();
-        let elsewhere = members.position(|one| !one.is_here());
+        let elsewhere = members.position(|member| !member.is_here());
         match elsewhere.filter(|_| address.is_loopback()) {
             Some(slot) => Err(FleetError::Loopback {
                 agent: self.line(slot).agent,
@@ -338,7 +342,7 @@ impl LoadGenerator for Fleet {
     fn threads(&self) -> usize {
         self.members
             .iter()
-            .map(|one| one.introduction.threads)
+            .map(|member| member.introduction.threads)
             .sum()
     }
 
@@ -454,8 +458,8 @@ impl LoadGenerator for Fleet {
             TaskResult::Tally { tally, late_ns } => Ok((tally, late_ns)),
             _ => Err(line.nonsense()),
         };
-        let results = self.each(ask, &mut |all, intervals| {
-            let awaited = awaited_responses(all).map(SliceEvent::Awaits);
+        let results = self.each(ask, &mut |task_progresses, intervals| {
+            let awaited = awaited_responses(task_progresses).map(SliceEvent::Awaits);
             awaited.into_iter().for_each(&mut *on_event);
             if !intervals.is_empty() {
                 on_event(SliceEvent::Intervals(intervals));
@@ -538,17 +542,17 @@ impl LoadGenerator for Fleet {
 
     fn missing(&self) -> Vec<u32> {
         let lost = self.members.iter().enumerate();
-        lost.filter(|(_, one)| one.lost.is_some())
+        lost.filter(|(_, member)| member.lost.is_some())
             .map(|(slot, _)| u32::try_from(slot + 1).unwrap_or(u32::MAX))
             .collect()
     }
 
     fn fleet(&self) -> Option<FleetRecord> {
         let agents = self.members.iter().enumerate();
-        let agents = agents.map(|(slot, one)| one.record(slot));
+        let agents = agents.map(|(slot, member)| member.record(slot));
         Some(FleetRecord {
             on_loss: self.on_loss,
-            partial: self.members.iter().any(|one| one.lost.is_some()),
+            partial: self.members.iter().any(|member| member.lost.is_some()),
             collected: false,
             bus: self.bus.bus.kind().to_owned(),
             bus_version: self.bus.bus.version(),

@@ -164,29 +164,33 @@ impl Line<'_> {
     ) -> Result<TaskResult, FleetError> {
         let mut deadline = OrderDeadline::begin(allowance);
         let mut whole = String::new();
-        let mut told = 0;
+        let mut figure = 0;
         loop {
             if allowance.stopper.is_stopped() {
                 self.bus.tell(Control::Stop);
                 deadline.note_stop();
             }
             let from = whole.len();
-            match self.ask(&AgentQuery::Result { number, from, told })? {
+            match self.ask(&AgentQuery::Result {
+                number,
+                from,
+                told: figure,
+            })? {
                 AgentResponse::Working(_) if deadline.has_passed() => {
                     return Err(self.lost(STILL_WORKING.to_owned()));
                 }
                 AgentResponse::Working(working) => {
                     deadline.note_progress(&working.progress);
                     // Those that it had to forget are gone.
-                    told = working.first + working.intervals.len() as u64;
+                    figure = working.first + working.intervals.len() as u64;
                     on_progress(working);
                 }
-                AgentResponse::Part { all, text } => {
-                    if !is_next_part(whole.len(), all, text.len()) {
+                AgentResponse::Part { all: total, text } => {
+                    if !is_next_part(whole.len(), total, text.len()) {
                         return Err(self.nonsense());
                     }
                     whole.push_str(&text);
-                    if whole.len() == all {
+                    if whole.len() == total {
                         break;
                     }
                 }
@@ -227,10 +231,10 @@ impl Line<'_> {
 }
 
 /// Whether so many bytes, behind those that are there, bring a result nearer to its end.
-fn is_next_part(there: usize, all: usize, bytes: usize) -> bool {
+fn is_next_part(there: usize, total: usize, bytes: usize) -> bool {
     let with_it = there.saturating_add(bytes);
-    let is_progress = bytes > 0 || there == all;
-    is_progress && with_it <= all && all <= RESULT_MOST
+    let is_progress = bytes > 0 || there == total;
+    is_progress && with_it <= total && total <= RESULT_MOST
 }
 
 /// What our clock says.
@@ -257,9 +261,9 @@ mod tests {
             ((0, RESULT_MOST + 1, 1), false),
             ((1, usize::MAX, usize::MAX), false),
         ];
-        for ((there, all, bytes), expected) in table {
-            let found = is_next_part(there, all, bytes);
-            assert_eq!(found, expected, "{there} {all} {bytes}");
+        for ((there, total, bytes), expected) in table {
+            let is_found = is_next_part(there, total, bytes);
+            assert_eq!(is_found, expected, "{there} {total} {bytes}");
         }
     }
 }

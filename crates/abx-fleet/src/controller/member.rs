@@ -59,8 +59,8 @@ impl Member {
 
     /// Whether it shares this machine's loopback addresses.
     pub fn is_here(&self) -> bool {
-        let own = loopback();
-        own.is_some() && own == self.introduction.loopback
+        let own_text = loopback();
+        own_text.is_some() && own_text == self.introduction.loopback
     }
 
     /// Its clock was read again.
@@ -82,15 +82,15 @@ impl Member {
 
     /// What a record says of it.
     pub fn record(&self, slot: usize) -> AgentRecord {
-        let one = &self.introduction;
+        let introduction = &self.introduction;
         AgentRecord {
             slot: u32::try_from(slot + 1).unwrap_or(u32::MAX),
-            name: one.name.clone(),
-            build: one.build.clone(),
-            kernel: one.kernel.clone(),
-            cpu_model: one.cpu_model.clone(),
+            name: introduction.name.clone(),
+            build: introduction.build.clone(),
+            kernel: introduction.kernel.clone(),
+            cpu_model: introduction.cpu_model.clone(),
             is_here: self.is_here(),
-            threads: one.threads,
+            threads: introduction.threads,
             clock_offset_ns: self.clock.offset_ns,
             clock_bound_ns: self.bound_ns_max,
             slices: self.slices,

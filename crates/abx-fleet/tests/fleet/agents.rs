@@ -53,9 +53,9 @@ impl Agent {
         let (connection, cut) = bus.connect();
         let event: Arc<Mutex<Vec<AgentEvent>>> = Arc::default();
         let stop: Arc<AtomicBool> = Arc::default();
-        let (told, stopped) = (Arc::clone(&event), Arc::clone(&stop));
+        let (agent_events, stopped) = (Arc::clone(&event), Arc::clone(&stop));
         let thread = thread::spawn(move || {
-            let mut tell = |one| told.lock().unwrap().push(one);
+            let mut tell = |agent_event| agent_events.lock().unwrap().push(agent_event);
             run_agent(&*connection, &plan, &stopped, &mut tell).unwrap();
         });
         Agent {
@@ -76,7 +76,7 @@ impl Agent {
         let event = self.event.lock().unwrap();
         event
             .iter()
-            .any(|one| matches!(one, AgentEvent::NotWanted { .. }))
+            .any(|agent_event| matches!(agent_event, AgentEvent::NotWanted { .. }))
     }
 
     /// Waits until it has told something.
@@ -125,14 +125,15 @@ pub(crate) fn gather_so(
 ) -> Result<Gathered, FleetError> {
     let (connection, cut) = bus.connect();
     let event: Arc<Mutex<Vec<FleetEvent>>> = Arc::default();
-    let told = Arc::clone(&event);
+    let fleet_events = Arc::clone(&event);
     let plan = FleetPlan {
         agents,
         build: BUILD.to_owned(),
         timing,
         on_loss,
     };
-    let tell: TellFleet = Arc::new(move |one| told.lock().unwrap().push(one));
+    let tell: TellFleet =
+        Arc::new(move |fleet_event| fleet_events.lock().unwrap().push(fleet_event));
     let run = random_id().unwrap();
     let fleet = Fleet::assemble(connection, &run, &plan, &|| false, &tell)?;
     Ok(Gathered { fleet, cut, event })

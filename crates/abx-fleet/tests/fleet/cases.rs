@@ -80,10 +80,10 @@ pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestB
     let server = Server::start();
     let skews = [0, 3_700_000_000, -191_250_000_000_i64];
     let _agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, place)| {
-        let mut own = plan(name);
-        own.skew_ns = skews[place];
-        own.slot = Some(place);
-        Agent::start(bus, own)
+        let mut agent_plan = plan(name);
+        agent_plan.skew_ns = skews[place];
+        agent_plan.slot = Some(place);
+        Agent::start(bus, agent_plan)
     });
     let Gathered { mut fleet, .. } = gather(bus, 3);
     assert_eq!(fleet.threads(), 6);
@@ -98,7 +98,11 @@ pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestB
     let lines: BTreeSet<_> = server.take_lines().into_iter().collect();
     assert_eq!((ok(&numbered), lines.len()), (600, 600));
     let record = fleet.fleet().unwrap();
-    let names: Vec<_> = record.agents.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<_> = record
+        .agents
+        .iter()
+        .map(|agent| agent.name.as_str())
+        .collect();
     assert_eq!(names, ["a", "b", "c"]);
     for (agent, skew_ns) in record.agents.iter().zip(skews) {
         // Machines of tests share a clock, so the difference is known.
@@ -200,18 +204,21 @@ pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: 
     let lost: Vec<_> = record
         .agents
         .iter()
-        .filter(|one| one.lost.is_some())
+        .filter(|agent| agent.lost.is_some())
         .collect();
-    assert_eq!(lost.iter().map(|one| &one.name).collect::<Vec<_>>(), ["b"]);
+    assert_eq!(
+        lost.iter().map(|agent| &agent.name).collect::<Vec<_>>(),
+        ["b"]
+    );
     let place = lost[0].slot;
     let error = fleet.refresh(pool, &mut |_| {}).unwrap_err().to_string();
     assert!(
         error.contains(&format!("agent b ({place} of 3)")),
         "{error}"
     );
-    let told = event.lock().unwrap();
-    let is_told = |one: &FleetEvent| matches!(one, FleetEvent::Lost { agent, .. } if agent.contains("agent b"));
-    assert!(told.iter().any(is_told), "{told:?}");
+    let fleet_events = event.lock().unwrap();
+    let is_told = |fleet_event: &FleetEvent| matches!(fleet_event, FleetEvent::Lost { agent, .. } if agent.contains("agent b"));
+    assert!(fleet_events.iter().any(is_told), "{fleet_events:?}");
 }
 
 pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
@@ -230,7 +237,7 @@ pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
     let plan = requests(20_000);
     fleet.arm(pool, &plan).unwrap();
     agents[0].cut.cut(true);
-    let is_silent = |one: &FleetEvent| matches!(one, FleetEvent::Silent { .. });
+    let is_silent = |fleet_event: &FleetEvent| matches!(fleet_event, FleetEvent::Silent { .. });
     let tally = thread::scope(|scope| {
         scope.spawn(|| {
             until("silence", || event.lock().unwrap().iter().any(is_silent));
@@ -245,7 +252,7 @@ pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
             .unwrap()
             .agents
             .iter()
-            .all(|one| one.lost.is_none())
+            .all(|agent| agent.lost.is_none())
     );
 }
 
@@ -253,9 +260,9 @@ pub(crate) fn agents_without_a_controller_end_their_load(bus: &impl TestBus) {
     // Method: cut the controller off in the middle of a slice of five minutes, for good.
     let server = Server::start();
     let agents = ["a", "b"].map(|name| {
-        let mut own = plan(name);
-        own.timing = SHORT;
-        Agent::start(bus, own)
+        let mut agent_plan = plan(name);
+        agent_plan.timing = SHORT;
+        Agent::start(bus, agent_plan)
     });
     let Gathered { mut fleet, cut, .. } = gather(bus, 2);
     let (pool, _) = fleet.open(&server.load(4), &mut |_| {}).unwrap();
@@ -263,7 +270,9 @@ pub(crate) fn agents_without_a_controller_end_their_load(bus: &impl TestBus) {
     until("load", || server.requests() > 50);
     cut.cut(true);
     for agent in &agents {
-        agent.tells("the dead man", |one| *one == AgentEvent::ControllerLost);
+        agent.tells("the dead man", |agent_event| {
+            *agent_event == AgentEvent::ControllerLost
+        });
     }
     // An agent that tells of it has ended its engine, and the server soon hears of that.
     until("an idle server", || server.connections() == 0);
@@ -284,7 +293,7 @@ pub(crate) fn a_stop_ends_a_slice_everywhere_and_keeps_what_was_counted(bus: &im
             .unwrap()
             .agents
             .iter()
-            .all(|one| one.lost.is_none())
+            .all(|agent| agent.lost.is_none())
     );
 }
 
@@ -381,25 +390,25 @@ pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {
     ] {
         assert!(error.contains(part), "{error}");
     }
-    agents[1].tells("a refusal", |one| {
-        matches!(one, AgentEvent::NotWanted { .. })
+    agents[1].tells("a refusal", |agent_event| {
+        matches!(agent_event, AgentEvent::NotWanted { .. })
     });
 }
 
 pub(crate) fn a_slot_is_given_once(bus: &impl TestBus) {
     // Method: two agents that must have the first slot, and then one for the second.
     let first = |name| {
-        let mut own = plan(name);
-        own.slot = Some(0);
-        Agent::start(bus, own)
+        let mut agent_plan = plan(name);
+        agent_plan.slot = Some(0);
+        Agent::start(bus, agent_plan)
     };
     let both = [first("a"), first("b")];
     let gathered = thread::scope(|scope| {
         let two = scope.spawn(|| gather(bus, 2));
         until("a refusal", || both.iter().any(Agent::is_not_wanted));
-        let mut own = plan("c");
-        own.slot = Some(1);
-        let third = Agent::start(bus, own);
+        let mut agent_plan = plan("c");
+        agent_plan.slot = Some(1);
+        let third = Agent::start(bus, agent_plan);
         (two.join().unwrap(), third)
     });
     let record = gathered.0.fleet.fleet().unwrap();

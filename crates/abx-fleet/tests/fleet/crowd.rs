@@ -25,10 +25,10 @@ pub(crate) fn agents_that_wait_come_all_at_once(bus: &impl TestBus) {
     };
     let agents: Vec<Agent> = (0..AGENTS)
         .map(|number| {
-            let mut own = plan(&format!("a{number}"));
-            own.engine.threads = 1;
-            own.timing = timing;
-            Agent::start(bus, own)
+            let mut agent_plan = plan(&format!("a{number}"));
+            agent_plan.engine.threads = 1;
+            agent_plan.timing = timing;
+            Agent::start(bus, agent_plan)
         })
         .collect();
     for (wanted, requests) in [(3, 100), (AGENTS, 1_000)] {
@@ -48,7 +48,11 @@ pub(crate) fn agents_that_wait_come_all_at_once(bus: &impl TestBus) {
         assert_eq!(tally.tally.outcomes.count(Outcome::Ok), requests);
         assert_eq!(server.requests() - before, requests);
         let fleet = gathered.fleet.fleet().unwrap();
-        let mut names: Vec<&str> = fleet.agents.iter().map(|one| one.name.as_str()).collect();
+        let mut names: Vec<&str> = fleet
+            .agents
+            .iter()
+            .map(|agent| agent.name.as_str())
+            .collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), wanted);
@@ -56,10 +60,12 @@ pub(crate) fn agents_that_wait_come_all_at_once(bus: &impl TestBus) {
             fleet
                 .agents
                 .iter()
-                .all(|one| one.slices == 1 && one.lost.is_none())
+                .all(|agent| agent.slices == 1 && agent.lost.is_none())
         );
     }
     for agent in &agents {
-        agent.tells("the end of a run", |one| *one == AgentEvent::RunEnded);
+        agent.tells("the end of a run", |agent_event| {
+            *agent_event == AgentEvent::RunEnded
+        });
     }
 }

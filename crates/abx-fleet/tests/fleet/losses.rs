@@ -20,11 +20,11 @@ pub(crate) fn the_others_go_on_with_their_own_parts_where_that_is_wanted(bus: &i
     // two thirds, then and in another slice; the lost one is sent away once it is heard again.
     let server = Server::start();
     let agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, place)| {
-        let mut own = plan(name);
-        own.slot = Some(place);
+        let mut agent_plan = plan(name);
+        agent_plan.slot = Some(place);
         // It must not end before it is sent away.
-        own.timing.dead_man = Duration::from_secs(60);
-        Agent::start(bus, own)
+        agent_plan.timing.dead_man = Duration::from_secs(60);
+        Agent::start(bus, agent_plan)
     });
     let mut gathered = gather_so(bus, 3, SHORT, OnLoss::Continue).unwrap();
     let fleet = &mut gathered.fleet;
@@ -45,12 +45,16 @@ pub(crate) fn the_others_go_on_with_their_own_parts_where_that_is_wanted(bus: &i
     assert_eq!(fleet.missing(), [2]);
     let record = fleet.fleet().unwrap();
     assert!(record.partial && record.on_loss == OnLoss::Continue);
-    let lost: Vec<bool> = record.agents.iter().map(|one| one.lost.is_some()).collect();
+    let lost: Vec<bool> = record
+        .agents
+        .iter()
+        .map(|agent| agent.lost.is_some())
+        .collect();
     assert_eq!(lost, [false, true, false]);
     assert!(record.agents[1].lost_unix_ms.is_some());
     fleet.close(pool);
     agents[1].cut.cut(false);
-    agents[1].tells("the end", |one| *one == AgentEvent::GivenUp);
+    agents[1].tells("the end", |agent_event| *agent_event == AgentEvent::GivenUp);
     let before = server.requests();
     let (pool, report) = fleet.open(&server.load(6), &mut |_| {}).unwrap();
     assert_eq!(report.standing, 4);
@@ -113,7 +117,7 @@ pub(crate) fn a_busy_agent_says_so_to_another_controller(bus: &impl TestBus) {
         drop(first);
         second.join().unwrap()
     });
-    let is_joined = |one: &FleetEvent| matches!(one, FleetEvent::Joined { .. });
+    let is_joined = |fleet_event: &FleetEvent| matches!(fleet_event, FleetEvent::Joined { .. });
     assert!(second.event.lock().unwrap().iter().any(is_joined));
     assert_eq!(
         ok(&slice(&mut second.fleet, &server.load(2), &requests(100))),
@@ -127,13 +131,13 @@ pub(crate) fn each_agents_own_pace_is_told(bus: &impl TestBus) {
     let _agents = Agent::several(bus, ["a", "b"]);
     let mut fleet = gather(bus, 2).fleet;
     slice(&mut fleet, &server.load(2), &requests(500));
-    for one in fleet.fleet().unwrap().agents {
+    for agent in fleet.fleet().unwrap().agents {
         assert!(
-            one.pace.wall_ns > 0 && one.pace.busiest_worker_ns > 0,
-            "{one:?}"
+            agent.pace.wall_ns > 0 && agent.pace.busiest_worker_ns > 0,
+            "{agent:?}"
         );
-        assert_eq!(one.pace.lateness_us_p99, None);
-        assert!(one.pace.loop_lag_us_p99.is_some());
+        assert_eq!(agent.pace.lateness_us_p99, None);
+        assert!(agent.pace.loop_lag_us_p99.is_some());
     }
     let mut load = server.load(2);
     load.pacing.arrivals = abx_engine::schedule::Arrivals::Constant {
@@ -141,7 +145,11 @@ pub(crate) fn each_agents_own_pace_is_told(bus: &impl TestBus) {
     };
     slice(&mut fleet, &load, &span(SECOND / 5));
     let agents = fleet.fleet().unwrap().agents;
-    assert!(agents.iter().all(|one| one.pace.lateness_us_p99.is_some()));
+    assert!(
+        agents
+            .iter()
+            .all(|agent| agent.pace.lateness_us_p99.is_some())
+    );
 }
 
 pub(crate) fn a_run_is_told_while_agents_make_it(bus: &impl TestBus) {
@@ -156,17 +164,21 @@ pub(crate) fn a_run_is_told_while_agents_make_it(bus: &impl TestBus) {
         interval_ns: SECOND / 20,
         is_told: true,
     });
-    let (mut numbers, mut told) = (BTreeSet::new(), 0);
+    let (mut numbers, mut figure) = (BTreeSet::new(), 0);
     fleet.arm(pool, &plan).unwrap();
     agents[0].cut.cut(true);
     let tally = fleet.slice(pool, &plan, &mut |event| {
         if let SliceEvent::Intervals(intervals) = event {
             // Those of the other one.
             agents[0].cut.cut(false);
-            numbers.extend(intervals.iter().map(|one| one.number));
-            told += intervals
+            numbers.extend(
+                intervals
+                    .iter()
+                    .map(|reported_interval| reported_interval.number),
+            );
+            figure += intervals
                 .iter()
-                .map(|one| one.interval.outcomes.ok())
+                .map(|reported_interval| reported_interval.interval.outcomes.ok())
                 .sum::<u64>();
         }
     });
@@ -174,5 +186,5 @@ pub(crate) fn a_run_is_told_while_agents_make_it(bus: &impl TestBus) {
     let last = numbers.last().copied().unwrap();
     assert_eq!(numbers.len(), last + 1, "{numbers:?}");
     assert!(last > 0 && last < 40, "{last}");
-    assert!(told > 0 && told <= counted, "{told} {counted}");
+    assert!(figure > 0 && figure <= counted, "{figure} {counted}");
 }

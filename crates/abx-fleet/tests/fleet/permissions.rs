@@ -32,9 +32,9 @@ fn who_speaks_in_the_place_of_another_is_refused() {
     // of the subject. Whoever may hear it hears nothing: a message that may be sent comes first.
     let server = NatsServer::secured();
     let desk = server.connect_as(CONTROLLER);
-    let heard = ["abx.v1.join.*.*", "abx.v1.run.r.beat.*.*"].map(|one| hears(&desk, one));
+    let heard = ["abx.v1.join.*.*", "abx.v1.run.r.beat.*.*"].map(|text| hears(&desk, text));
     let agent = server.connect_as(SECOND);
-    let told = ["abx.v1.agent.agent-2.x", "abx.v1.run.r.control"].map(|one| hears(&agent, one));
+    let pairs = ["abx.v1.agent.agent-2.x", "abx.v1.run.r.control"].map(|text| hears(&agent, text));
     // Subscriptions are there when questions of the same connection are answered.
     let asked = |bus: &dyn Bus, subject: &str| bus.request(subject, Vec::new(), WITHIN);
     assert!(asked(&desk, "abx.v1.agent.agent-2.nobody").is_err());
@@ -51,9 +51,9 @@ fn who_speaks_in_the_place_of_another_is_refused() {
     ] {
         let bus = server.connect_as(user);
         bus.publish(subject, b"false".to_vec()).unwrap();
-        let said = refusal(&bus);
+        let message = refusal(&bus);
         for part in [user, subject, "Publish", "controller.creds"] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(message.contains(part), "{part}: {message}");
         }
     }
     desk.publish("abx.v1.run.r.control", b"true".to_vec())
@@ -66,7 +66,7 @@ fn who_speaks_in_the_place_of_another_is_refused() {
     agent
         .publish("abx.v1.run.r.beat.agent-2.x", b"true".to_vec())
         .unwrap();
-    for (_, inbox) in heard.iter().chain(&told) {
+    for (_, inbox) in heard.iter().chain(&pairs) {
         let first = inbox.recv_timeout(WITHIN).unwrap();
         assert_eq!(first.payload, b"true", "{}", first.subject);
     }
@@ -89,9 +89,9 @@ fn who_listens_to_others_is_refused() {
     ] {
         let bus = server.connect_as(user);
         let _subscription = hears(&bus, subject);
-        let said = refusal(&bus);
+        let message = refusal(&bus);
         for part in [user, subject, "Subscription"] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(message.contains(part), "{part}: {message}");
         }
     }
 }

@@ -19,7 +19,7 @@ const WARM_UP_NS: u64 = 200_000_000;
 /// Measures with and without keep-alive; what was measured stays in `found`.
 pub(super) fn measure(
     examination: &mut Examination,
-    found: &mut Vec<GeneratorCeiling>,
+    generator_ceilings: &mut Vec<GeneratorCeiling>,
 ) -> Result<(), EndedEarly> {
     let subject = null(&examination.program, examination.null_arguments, "null");
     let loads = [true, false].map(load);
@@ -41,7 +41,7 @@ pub(super) fn measure(
         let settings = load.settings(started.bodies_compared);
         let ns = Nanos::from(examination.ceiling_for).0;
         match slice(&mut running, started, ns) {
-            Ok(record) => found.push(GeneratorCeiling::of(&settings, &record)),
+            Ok(record) => generator_ceilings.push(GeneratorCeiling::of(&settings, &record)),
             Err(abort) => {
                 ended = Err(halted(abort));
                 break;

@@ -30,12 +30,12 @@ impl Counters {
             let ticks = cpus.iter().map(|cpu| machine.cpus.get(cpu).copied());
             ticks.collect()
         };
-        let all = machine.as_ref().and_then(each);
+        let cpu_ticks = machine.as_ref().and_then(each);
         Counters {
             at: Nanos::now(),
-            cpus: all.map(|all| Ticks {
-                busy: all.iter().map(|one| one.busy()).sum(),
-                steal: all.iter().map(|one| one.steal).sum(),
+            cpus: cpu_ticks.map(|cpu_ticks| Ticks {
+                busy: cpu_ticks.iter().map(|cpu_ticks| cpu_ticks.busy()).sum(),
+                steal: cpu_ticks.iter().map(|cpu_ticks| cpu_ticks.steal).sum(),
             }),
             count: cpus.len(),
             own: own(),
@@ -53,13 +53,13 @@ impl Counters {
             let (now, then) = (self.cpus?, earlier.cpus?);
             Some(what(now).saturating_sub(what(then)) * tick_ns)
         };
-        let own = self.own.zip(earlier.own).map(|(now, then)| now.since(then));
+        let time = self.own.zip(earlier.own).map(|(now, then)| now.since(then));
         let busy_ns = grown(|ticks| ticks.busy);
-        let foreign = busy_ns.zip(own);
+        let foreign = busy_ns.zip(time);
         ForeignCpu {
             span_s: span.as_secs_f64(),
             steal: grown(|ticks| ticks.steal).map(share),
-            foreign: foreign.map(|(busy, own)| share(busy.saturating_sub(own.0))),
+            foreign: foreign.map(|(busy, time)| share(busy.saturating_sub(time.0))),
         }
     }
 }
@@ -90,10 +90,10 @@ mod tests {
     fn what_is_neither_ours_nor_idle_is_foreign() {
         // Method: ten seconds of two processors: eight busy, five of them ours, one stolen.
         let earlier = counters(5, 100, 7, 50);
-        let found = counters(15, 108, 8, 55).since(&earlier);
-        assert_eq!(found.span_s, 10.0);
-        assert_eq!(found.foreign, Some(0.15));
-        assert_eq!(found.steal, Some(0.05));
+        let foreign_cpu = counters(15, 108, 8, 55).since(&earlier);
+        assert_eq!(foreign_cpu.span_s, 10.0);
+        assert_eq!(foreign_cpu.foreign, Some(0.15));
+        assert_eq!(foreign_cpu.steal, Some(0.05));
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
             own: None,
             ..counters(0, 0, 0, 0)
         };
-        let found = counters(1, 1, 0, 1).since(&earlier);
-        assert_eq!((found.foreign, found.steal), (None, Some(0.0)));
+        let foreign_cpu = counters(1, 1, 0, 1).since(&earlier);
+        assert_eq!((foreign_cpu.foreign, foreign_cpu.steal), (None, Some(0.0)));
     }
 }

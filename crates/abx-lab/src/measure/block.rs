@@ -344,12 +344,12 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
 
     fn note_time_wait(&mut self, subject: usize) {
         let addresses = self.plans[subject].sources.len();
-        let found = self.running.meter.generator.time_wait(addresses);
+        let in_use = self.running.meter.generator.time_wait(addresses);
         let side = self.side(subject);
         side.time_wait = side
             .time_wait
             .into_iter()
-            .chain(found)
+            .chain(in_use)
             .reduce(InUse::nearer);
     }
 
@@ -358,7 +358,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
     fn note_holdings(&mut self, subject: usize) {
         let memory = self.running.meter.subjects.proportional_memory(subject);
         let descriptors = self.running.meter.subjects.descriptors(subject);
-        let own = self.running.meter.generator.descriptors();
+        let in_use = self.running.meter.generator.descriptors();
         let dropped = self.dropped_since_opened(subject);
         let side = self.side(subject);
         if let Some(more) = dropped {
@@ -366,9 +366,11 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         }
         side.pss_bytes = memory.map(|memory| memory.all_bytes);
         side.pss_anon_bytes = memory.map(|memory| memory.anonymous_bytes);
-        let nearer = |one: Option<InUse>, other| one.into_iter().chain(other).reduce(InUse::nearer);
+        let nearer = |this_in_use: Option<InUse>, other| {
+            this_in_use.into_iter().chain(other).reduce(InUse::nearer)
+        };
         side.descriptors = nearer(side.descriptors, descriptors);
-        side.generator_descriptors = nearer(side.generator_descriptors, own);
+        side.generator_descriptors = nearer(side.generator_descriptors, in_use);
     }
 
     /// What a subject's listeners dropped since its connections were opened, when that can
@@ -440,17 +442,17 @@ fn disturbances(slices: &[SliceRecord], threads: usize) -> Vec<Disturbance> {
         .iter()
         .filter_map(|slice| slice.generator_wait_ns)
         .sum();
-    let mut found = Vec::new();
+    let mut disturbances = Vec::new();
     if steal_ns >= STEAL_TICKS_MIN * tick_ns && share(steal_ns, window_ns) >= STEAL_SHARE_MIN {
-        found.push(Disturbance::Steal);
+        disturbances.push(Disturbance::Steal);
     }
     if share(wait_ns, window_ns * threads as u64) >= WAIT_SHARE_MIN {
-        found.push(Disturbance::Wait);
+        disturbances.push(Disturbance::Wait);
     }
     if slices.iter().any(|slice| slice.paused_ns > 0) {
-        found.push(Disturbance::Paused);
+        disturbances.push(Disturbance::Paused);
     }
-    found
+    disturbances
 }
 
 #[cfg(test)]

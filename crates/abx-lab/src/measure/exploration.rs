@@ -99,13 +99,13 @@ pub fn explore(
         until,
         switches_ns: Vec::new(),
     };
-    let found = exploration.run(effort);
+    let result = exploration.run(effort);
     running.lead_in = LeadIn::USUAL;
     running.generator.close(opened.pool);
-    match found {
-        Ok(found) => Ok(PilotSubject {
+    match result {
+        Ok(pilot_subject) => Ok(PilotSubject {
             opening_ns: opened.opening.open_ns,
-            ..found
+            ..pilot_subject
         }),
         Err(abort) => failed(abort),
     }
@@ -167,7 +167,7 @@ impl Exploration<'_, '_> {
             Cache::Left => self.series(&effort)?,
             Cache::Cold => self.series_of_slices(&effort)?,
         };
-        let found = warm_up(&series.rates).ok();
+        let found_warm_up = warm_up(&series.rates).ok();
         let connections = self.plan.senders();
         let turn_ns = self.turn_ns(&series.last);
         // A slice would say no more than the series, and take far longer than it is.
@@ -190,9 +190,9 @@ impl Exploration<'_, '_> {
         let background_cpu: Option<Vec<f64>> = background_cpu.into_iter().collect();
         Ok(PilotSubject {
             throughput_per_s: throughput(&slices, connections),
-            warm_up_ns: found.map_or(0, |found| found.bins as u64 * series.bin_ns),
-            settled: found.is_some_and(|found| found.is_settled),
-            background_cpu: background_cpu.map(|all| mean(&all)),
+            warm_up_ns: found_warm_up.map_or(0, |warm_up| warm_up.bins as u64 * series.bin_ns),
+            settled: found_warm_up.is_some_and(|warm_up| warm_up.is_settled),
+            background_cpu: background_cpu.map(|values| mean(&values)),
             failed: None,
             cut_short: is_unseen || series.cut_short,
             opening_ns: 0,
@@ -341,6 +341,6 @@ fn rates(buckets: &[u32], ramp: usize, bin_ns: u64) -> Vec<f64> {
     behind.chunks_exact(each.max(1)).map(rate).collect()
 }
 
-fn mean(all: &[f64]) -> f64 {
-    all.iter().sum::<f64>() / all.len().max(1) as f64
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }

@@ -25,13 +25,13 @@ pub fn pilot(
         let opened = running.open(plan)?;
         let held = hold(running, subject, plan, &opened, hold_ns);
         running.generator.close(opened.pool);
-        let found = PilotSubject {
+        let pilot_subject = PilotSubject {
             throughput_per_s: held?.connect_rate_per_s().unwrap_or_default(),
             warm_up_ns: 0,
             settled: true,
             ..PilotSubject::default()
         };
-        subjects.insert(running.names[subject].clone(), found);
+        subjects.insert(running.names[subject].clone(), pilot_subject);
     }
     Ok(PilotRecord {
         interleave: Interleave::Slices,

@@ -114,9 +114,9 @@ impl Meter {
     #[must_use]
     pub fn window(&self, before: &MeterReading, after: &MeterReading) -> MeterWindow {
         let machine = before.machine.as_ref().zip(after.machine.as_ref());
-        let (one, two) = (&before.subject, &after.subject);
-        let used = one.cpu.zip(two.cpu);
-        let switches = one.switches.as_ref().zip(two.switches.as_ref());
+        let (subject_reading, two) = (&before.subject, &after.subject);
+        let used = subject_reading.cpu.zip(two.cpu);
+        let switches = subject_reading.switches.as_ref().zip(two.switches.as_ref());
         let services = after.services.iter().zip(&before.services);
         MeterWindow {
             window_ns: after.at.since(before.at).0,
@@ -124,10 +124,14 @@ impl Meter {
             server_switches: switches.and_then(|(before, after)| after.since(before)),
             others_cpu_ns: self.subjects.has_one().then_some(0),
             services: services.map(|(now, then)| now.since(then)).collect(),
-            steal_ns: machine.and_then(|(one, two)| self.processors.steal_ns(one, two)),
-            generator_steal_ns: machine.and_then(|(one, two)| self.generator.steal_ns(one, two)),
-            busy_ns: machine.and_then(|(one, two)| self.processors.busy_ns(one, two)),
-            strain: two.strain.since(one.strain),
+            steal_ns: machine.and_then(|(machine_counters, two)| {
+                self.processors.steal_ns(machine_counters, two)
+            }),
+            generator_steal_ns: machine
+                .and_then(|(machine_counters, two)| self.generator.steal_ns(machine_counters, two)),
+            busy_ns: machine
+                .and_then(|(machine_counters, two)| self.processors.busy_ns(machine_counters, two)),
+            strain: two.strain.since(subject_reading.strain),
         }
     }
 }

@@ -99,7 +99,10 @@ impl RunningSubjects<'_> {
 
     /// The name of the subject at an address.
     fn name_at(&self, address: ServerAddress) -> String {
-        let place = self.processes.iter().position(|one| one.address == address);
+        let place = self
+            .processes
+            .iter()
+            .position(|server_process| server_process.address == address);
         let name = place.and_then(|place| self.names.get(place));
         name.cloned().unwrap_or_else(|| address.to_string())
     }

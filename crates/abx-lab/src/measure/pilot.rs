@@ -78,8 +78,8 @@ pub fn pilot(
         // What one leaves of its part is for those behind it.
         let part = |ends: Nanos| Nanos(ends.since(now).0 / (plans.len() - subject) as u64);
         let until = ends.map(|ends| now.plus(part(ends)));
-        let found = explore(running, subject, plan, terms.effort, until)?;
-        subjects.insert(running.names[subject].clone(), found);
+        let pilot_subject = explore(running, subject, plan, terms.effort, until)?;
+        subjects.insert(running.names[subject].clone(), pilot_subject);
     }
     let is_closed = plans
         .iter()
@@ -118,8 +118,10 @@ pub fn pilot(
 
 /// The shortest slice that holds enough answers of the slowest subject.
 pub fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
-    let responding = subjects.values().filter(|one| one.failed.is_none());
-    let turns = responding.map(|one| turn_ns(one.throughput_per_s, in_flight));
+    let responding = subjects
+        .values()
+        .filter(|pilot_subject| pilot_subject.failed.is_none());
+    let turns = responding.map(|pilot_subject| turn_ns(pilot_subject.throughput_per_s, in_flight));
     (TURNS * turns.fold(0.0, f64::max)) as u64
 }
 
@@ -192,9 +194,9 @@ fn set(
 ) -> PilotRecord {
     let longest_turn = subjects
         .iter()
-        .filter(|(_, one)| one.failed.is_none())
-        .map(|(name, one)| (turn_ns(one.throughput_per_s, in_flight), name))
-        .max_by(|one, other| one.0.total_cmp(&other.0));
+        .filter(|(_, pilot_subject)| pilot_subject.failed.is_none())
+        .map(|(name, pilot_subject)| (turn_ns(pilot_subject.throughput_per_s, in_flight), name))
+        .max_by(|pair, other| pair.0.total_cmp(&other.0));
     let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
     let needed_ns = needed_ns(&subjects, in_flight);
     let needed_ns = match least.users {
@@ -203,8 +205,9 @@ fn set(
         }
         _ => needed_ns,
     };
-    let lingers = subjects.iter().find(|(_, one)| {
-        one.background_cpu
+    let lingers = subjects.iter().find(|(_, pilot_subject)| {
+        pilot_subject
+            .background_cpu
             .is_some_and(|share| share > BACKGROUND_CPU_MAX)
     });
 
@@ -242,7 +245,10 @@ fn set(
         Interleave::Slices => study.rounds.unwrap_or(rounds(slice_ns, ROUNDS_MAX)),
         Interleave::Trials => 1,
     };
-    let longest_warm_up = subjects.values().map(|one| one.warm_up_ns).max();
+    let longest_warm_up = subjects
+        .values()
+        .map(|pilot_subject| pilot_subject.warm_up_ns)
+        .max();
     // What users who pause do at first cannot be read from how many sessions end.
     let warm_up_ns = match least.is_replay {
         true => slice_ns.min(REPLAYED_WARM_UP_NS),
@@ -273,7 +279,7 @@ mod tests {
     use crate::measure::simulation::scripted::study;
 
     fn found(rate: f64, background_cpu: f64, slice: SliceLength) -> PilotRecord {
-        let one = |rate, warm_up_ns, background_cpu| PilotSubject {
+        let item = |rate, warm_up_ns, background_cpu| PilotSubject {
             throughput_per_s: rate,
             warm_up_ns,
             settled: true,
@@ -281,10 +287,10 @@ mod tests {
             ..PilotSubject::default()
         };
         let subjects = BTreeMap::from([
-            ("quick".to_owned(), one(1e5, 0, None)),
+            ("quick".to_owned(), item(1e5, 0, None)),
             (
                 "slow".to_owned(),
-                one(rate, 200_000_000, Some(background_cpu)),
+                item(rate, 200_000_000, Some(background_cpu)),
             ),
         ]);
         set(&study(slice), 50, ShortestSlice::CLOSED, subjects, None)
@@ -337,15 +343,15 @@ mod tests {
                 is_replay: true,
                 users: None,
             };
-            let one = PilotSubject {
+            let pilot_subject = PilotSubject {
                 throughput_per_s: 2.0,
                 ..PilotSubject::default()
             };
-            let subjects = BTreeMap::from([("one".to_owned(), one)]);
-            let found = set(&study(slice), 50, least, subjects, None);
-            assert_eq!((found.interleave, found.rounds), (Interleave::Trials, 1));
-            assert!(found.interleave_reason.unwrap().contains("replays the log"));
-            (found.slice_ns, found.warm_up_ns)
+            let subjects = BTreeMap::from([("one".to_owned(), pilot_subject)]);
+            let pilot = set(&study(slice), 50, least, subjects, None);
+            assert_eq!((pilot.interleave, pilot.rounds), (Interleave::Trials, 1));
+            assert!(pilot.interleave_reason.unwrap().contains("replays the log"));
+            (pilot.slice_ns, pilot.warm_up_ns)
         };
         let second = 1_000_000_000;
         assert_eq!(set(3, SliceLength::Usual), (3 * second, 2 * second));

@@ -76,11 +76,11 @@ impl RateSearch {
             RateSpec::AsPaced | RateSpec::Found { .. } => Ok(vec![load.clone()]),
             RateSpec::Share { share, spacing } => {
                 let slowest = self.slowest(running, load, plans)?;
-                let found = RateSpec::Found {
+                let rate = RateSpec::Found {
                     share: Some(*share),
                     objective: None,
                 };
-                let at = at_rate(load, *spacing, share * slowest, found);
+                let at = at_rate(load, *spacing, share * slowest, rate);
                 at.map(|load| vec![load]).ok_or_else(|| no_rate(load))
             }
             RateSpec::Objective { objective, spacing } => {
@@ -107,9 +107,9 @@ impl RateSearch {
                 subject,
                 plan,
             };
-            let found = search.run(running, ceiling);
+            let result = search.run(running, ceiling);
             (running.on_pending)(Pending::Over);
-            capacities.push(found?);
+            capacities.push(result?);
         }
         let each = running.names.iter().zip(&capacities);
         self.capacities
@@ -119,12 +119,12 @@ impl RateSearch {
                 load: load.name.clone(),
                 per_s: *per_s,
             }));
-        let found = RateSpec::Found {
+        let rate_spec = RateSpec::Found {
             share: None,
             objective: Some(objective.clone()),
         };
         let rates = grid(&capacities).into_iter();
-        let loads = rates.filter_map(|rate| at_rate(load, spacing, rate, found.clone()));
+        let loads = rates.filter_map(|rate| at_rate(load, spacing, rate, rate_spec.clone()));
         let loads: Vec<Load> = loads.collect();
         match loads.len() {
             0 => Err(no_rate(load)),
@@ -175,12 +175,12 @@ pub fn of_grid(name: &str, like: &Load, rate: f64) -> Option<Load> {
 }
 
 /// The same load at a rate of its own; a load of several gets it into its name.
-fn at_rate(load: &Load, spacing: Spacing, rate: f64, found: RateSpec) -> Option<Load> {
+fn at_rate(load: &Load, spacing: Spacing, rate: f64, rate_spec: RateSpec) -> Option<Load> {
     let arrivals = spacing.at(rate)?;
     let (Arrivals::Constant { per_s } | Arrivals::Poisson { per_s }) = &arrivals else {
         return None;
     };
-    let name = match &found {
+    let name = match &rate_spec {
         RateSpec::Found { objective, .. } if objective.is_some() => {
             format!("{}-r{}", load.name, per_s.amount())
         }
@@ -188,7 +188,7 @@ fn at_rate(load: &Load, spacing: Spacing, rate: f64, found: RateSpec) -> Option<
     };
     let mut at_rate = Load {
         name,
-        rate: found,
+        rate: rate_spec,
         ..load.clone()
     };
     at_rate.pacing.arrivals = arrivals;
@@ -330,11 +330,11 @@ mod tests {
         // Method: a capacity of 900, of which the first try is missed by a stall; and one
         // that is always missed at first.
         let mut tries = 0;
-        let found = halve(1_100.0, |rate| {
+        let result = halve(1_100.0, |rate| {
             tries += 1;
             Ok::<bool, ()>(rate <= 900.0 && tries > 1)
         });
-        assert!((found.unwrap() / 900.0 - 1.0).abs() < 0.01);
+        assert!((result.unwrap() / 900.0 - 1.0).abs() < 0.01);
         let none = halve(1_100.0, |_| Ok::<bool, ()>(false)).unwrap();
         assert!(none < 10.0);
     }
@@ -344,8 +344,8 @@ mod tests {
         // Method: one capacity, two that are a factor of three apart, two that
         // are nearly the same, and none.
         let ends = |rates: &[f64]| (rates[0], *rates.last().unwrap());
-        let one = grid(&[1_000.0]);
-        assert_eq!((one.len(), ends(&one)), (7, (850.0, 1_150.0)));
+        let values = grid(&[1_000.0]);
+        assert_eq!((values.len(), ends(&values)), (7, (850.0, 1_150.0)));
         let two = grid(&[3_000.0, 1_000.0]);
         assert_eq!(
             (two.len(), ends(&two)),

@@ -82,7 +82,7 @@ mod tests {
         let mut steps = RateSteps::default();
         loop {
             let each = capacities.iter();
-            let brackets: Vec<RateBracket> = each.map(|one| bracket(&offered, *one)).collect();
+            let brackets: Vec<RateBracket> = each.map(|value| bracket(&offered, *value)).collect();
             match steps.next(&offered, &brackets) {
                 Some((_, rate)) => offered.push(rate),
                 None => return brackets,

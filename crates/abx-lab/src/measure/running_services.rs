@@ -74,8 +74,8 @@ impl RunningServices {
     /// Counts a death, and stops what is left of the service.
     pub fn clear_away(&mut self, service: &str) {
         self.deaths += 1;
-        let found = self.slots.iter_mut().find(|slot| slot.name == service);
-        if let Some(process) = found.and_then(|slot| slot.process.take()) {
+        let service_slot = self.slots.iter_mut().find(|slot| slot.name == service);
+        if let Some(process) = service_slot.and_then(|slot| slot.process.take()) {
             process.stop();
         }
     }

@@ -247,7 +247,9 @@ impl<'a> RunningSubjects<'a> {
         }
         self.check_load()?;
         self.check(subject)?;
-        Ok(slice.connections.map_or(0, |found| found.standing))
+        Ok(slice
+            .connections
+            .map_or(0, |connections| connections.standing))
     }
 
     /// Memory of a subject that nobody has loaded in this block yet, without
@@ -352,9 +354,9 @@ impl<'a> RunningSubjects<'a> {
                     waited: Duration::from_nanos(awaited.waited_ns),
                     at_most: Duration::from_nanos(awaited.at_most_ns),
                 }),
-                SliceEvent::Intervals(told) => {
+                SliceEvent::Intervals(reported_intervals) => {
                     if let Some(tell) = on_intervals {
-                        tell(&told);
+                        tell(&reported_intervals);
                     }
                 }
             })
@@ -384,7 +386,7 @@ impl<'a> RunningSubjects<'a> {
         window.note(&mut record);
         Ok(MeasuredSlice {
             record,
-            standing: slice.connections.map(|found| found.standing),
+            standing: slice.connections.map(|connections| connections.standing),
             timeline: slice.tally.timeline.clone().map(|kept| *kept),
             course: slice.tally.course.as_ref().map(|kept| kept.finish()),
             times: Histograms::of(slice.tally),

@@ -67,12 +67,12 @@ pub fn choose(
     bounds: LengthBounds,
 ) -> Result<Option<ChosenLength>, Abort> {
     let responding = |subject: usize| {
-        let found = subjects.get(&running.names[subject])?;
-        (found.failed.is_none()).then_some((found.throughput_per_s, subject))
+        let pilot_subject = subjects.get(&running.names[subject])?;
+        (pilot_subject.failed.is_none()).then_some((pilot_subject.throughput_per_s, subject))
     };
     let mut slowest: Vec<(f64, usize)> = (0..plans.len()).filter_map(responding).collect();
-    slowest.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let [(_, one), (_, other), ..] = slowest[..] else {
+    slowest.sort_by(|pair, other| pair.0.total_cmp(&other.0));
+    let [(_, number), (_, other), ..] = slowest[..] else {
         return Ok(None);
     };
     let slice_ns = SHORT_NS.max(bounds.least_ns);
@@ -83,7 +83,7 @@ pub fn choose(
     random.set_stream(STREAM);
     let mut pair = SubjectPair {
         slice_ns,
-        sides: [side(running, one, plans)?, side(running, other, plans)?],
+        sides: [side(running, number, plans)?, side(running, other, plans)?],
     };
     let measured = pair.rounds(running, &mut random);
     for side in pair.sides {
@@ -184,21 +184,24 @@ impl ChosenLength {
     pub fn note(&self, record: &mut PilotRecord) {
         let block_s = self.bounds.block_ns as f64 / 1e9;
         let mut lengths = Vec::new();
-        record.slice_reason = Some(match &self.choice {
-            Ok(choice) => {
-                // The usual length stays what it is, whatever short slices make of it.
-                if choice.slice_ns != choice.usual_ns {
-                    record.slice_ns = choice.slice_ns;
+        record.slice_reason =
+            Some(match &self.choice {
+                Ok(choice) => {
+                    // The usual length stays what it is, whatever short slices make of it.
+                    if choice.slice_ns != choice.usual_ns {
+                        record.slice_ns = choice.slice_ns;
+                    }
+                    lengths.extend(choice.promises.iter().map(|length_promise| {
+                        SliceLengthRecord {
+                            slice_ns: length_promise.slice_ns,
+                            spread: (length_promise.variance / block_s).sqrt(),
+                            time_share: length_promise.time_share,
+                        }
+                    }));
+                    self.reason(choice)
                 }
-                lengths.extend(choice.promises.iter().map(|one| SliceLengthRecord {
-                    slice_ns: one.slice_ns,
-                    spread: (one.variance / block_s).sqrt(),
-                    time_share: one.time_share,
-                }));
-                self.reason(choice)
-            }
-            Err(error) => format!("too little could be read for another length: {error}"),
-        });
+                Err(error) => format!("too little could be read for another length: {error}"),
+            });
         record.slice_choice = Some(SliceChoiceRecord {
             usual_ns: self.bounds.usual_ns,
             switch_ns: self.switch_ns,

@@ -83,9 +83,9 @@ pub fn mostly_wrong(outcomes: &Outcomes) -> String {
         0 => "no".to_owned(),
         right => right.to_string(),
     };
-    let all = outcomes.ok() + outcomes.failed();
+    let total = outcomes.ok() + outcomes.failed();
     let list = list(outcomes);
-    format!("gave {right} right answers to {all} requests under load ({list})")
+    format!("gave {right} right answers to {total} requests under load ({list})")
 }
 
 fn list(outcomes: &Outcomes) -> String {
@@ -97,7 +97,9 @@ fn list(outcomes: &Outcomes) -> String {
 /// Requests of a slice that had no response in time, its uncounted part included.
 fn timeouts(slice: &SliceRecord) -> u64 {
     let both = [&slice.outcomes, &slice.discarded];
-    both.map(|one| one.count(Outcome::Timeout)).iter().sum()
+    both.map(|outcomes| outcomes.count(Outcome::Timeout))
+        .iter()
+        .sum()
 }
 
 #[cfg(test)]

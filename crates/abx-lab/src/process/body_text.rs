@@ -26,11 +26,11 @@ pub fn reason(body: &[u8]) -> String {
 }
 
 /// Where two bodies differ first, with what stands there in each.
-pub fn first_difference(one: &[u8], other: &[u8]) -> String {
-    let mut pairs = one.iter().zip(other);
-    let shorter = one.len().min(other.len());
+pub fn first_difference(bytes: &[u8], other: &[u8]) -> String {
+    let mut pairs = bytes.iter().zip(other);
+    let shorter = bytes.len().min(other.len());
     let place = pairs
-        .position(|(one, other)| one != other)
+        .position(|(byte, other)| byte != other)
         .unwrap_or(shorter);
     if place == BODY_START_BYTES {
         return format!("the first {BODY_START_BYTES} bytes are the same");
@@ -46,7 +46,7 @@ pub fn first_difference(one: &[u8], other: &[u8]) -> String {
     let byte = place + 1;
     format!(
         "they differ first at byte {byte}: {} and {}",
-        around(one),
+        around(bytes),
         around(other)
     )
 }
@@ -97,7 +97,8 @@ mod tests {
     fn a_difference_is_shown_with_what_is_around_it() {
         // Method: another letter, a body that goes on, one that is empty, and two that are the
         // same as far as they were kept.
-        let place = |one: &str, other: &str| first_difference(one.as_bytes(), other.as_bytes());
+        let place =
+            |this_text: &str, other: &str| first_difference(this_text.as_bytes(), other.as_bytes());
         assert_eq!(
             place("{\"price\": 10, \"a\": 1}", "{\"price\": 12, \"a\": 1}"),
             "they differ first at byte 12: `{\"price\": 10, \"a\": 1}` and `{\"price\": 12, \"a\": 1}`"

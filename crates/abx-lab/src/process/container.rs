@@ -44,18 +44,18 @@ pub fn first_process(container: &KeptContainer) -> Result<u32, String> {
 /// What is wrong, and what helps.
 pub fn look_into(container: &KeptContainer, cpus: &[usize]) -> Result<u32, String> {
     let first = first_process(container)?;
-    let Ok(own) = abx_sys::cpus::allowed_to(first) else {
+    let Ok(numbers) = abx_sys::cpus::allowed_to(first) else {
         return Err(format!(
             "the processes of its container cannot be seen here, as where its engine runs on \
              another machine: run abx where {} runs them",
             container.engine
         ));
     };
-    if own.iter().all(|cpu| cpus.contains(cpu)) {
+    if numbers.iter().all(|cpu| cpus.contains(cpu)) {
         return Ok(first);
     }
     Err(format!(
-        "its container runs on the CPUs {own:?} and was to run on {cpus:?}: without root podman \
+        "its container runs on the CPUs {numbers:?} and was to run on {cpus:?}: without root podman \
          may bind it only where its user has the controller cpuset (systemd: Delegate=cpuset); \
          run abx as root, or with --pin shared"
     ))
@@ -66,7 +66,7 @@ pub fn port_advice(ports: &[u16]) -> String {
     let numbers: Vec<String> = ports.iter().map(u16::to_string).collect();
     let instead = match numbers.as_slice() {
         [] => String::new(),
-        [one] => format!(" It listens on port {one}."),
+        [text] => format!(" It listens on port {text}."),
         several => format!(" It listens on the ports {}.", several.join(", ")),
     };
     format!(

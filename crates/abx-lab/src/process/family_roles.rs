@@ -54,8 +54,8 @@ impl FamilyRoles {
     }
 
     fn below(keeper: u32, mut relatives: Vec<Relative>, worker: Option<&str>) -> FamilyRoles {
-        relatives.retain(|one| one.state == RelativeState::Runs);
-        let names = relatives.iter().map(|one| one.process.name());
+        relatives.retain(|relative| relative.state == RelativeState::Runs);
+        let names = relatives.iter().map(|relative| relative.process.name());
         let names: Vec<String> = names.map(Option::unwrap_or_default).collect();
         FamilyRoles::among(keeper, &relatives, &names, worker)
     }
@@ -68,29 +68,31 @@ impl FamilyRoles {
     ) -> FamilyRoles {
         let main = relatives
             .iter()
-            .filter(|one| one.parent == keeper)
-            .min_by_key(|one| one.process.start_ticks)
-            .map(|one| one.process);
+            .filter(|relative| relative.parent == keeper)
+            .min_by_key(|relative| relative.process.start_ticks)
+            .map(|relative| relative.process);
         let cut = |name: &str| name.bytes().take(NAME_BYTES).collect::<Vec<u8>>();
         let is_of_kind = |name: &String| worker.is_none_or(|worker| cut(worker) == name.as_bytes());
         let of_kind = || {
             let each = relatives.iter().zip(names);
             each.filter(|(_, name)| is_of_kind(name))
-                .map(|(one, _)| one)
+                .map(|(relative, _)| relative)
         };
-        let parents: HashSet<u32> = of_kind().map(|one| one.parent).collect();
-        let is_worker = |one: &&Relative| {
-            let is_main = worker.is_none() && Some(one.process) == main;
-            !is_main && !parents.contains(&one.process.pid)
+        let parents: HashSet<u32> = of_kind().map(|relative| relative.parent).collect();
+        let is_worker = |relative: &&Relative| {
+            let is_main = worker.is_none() && Some(relative.process) == main;
+            !is_main && !parents.contains(&relative.process.pid)
         };
         let workers: Vec<&Relative> = of_kind().filter(is_worker).collect();
-        let parent = workers.first().map(|one| one.parent);
-        let mut all = relatives.iter().map(|one| one.process);
+        let parent = workers.first().map(|relative| relative.parent);
+        let mut everything = relatives.iter().map(|relative| relative.process);
         FamilyRoles {
-            supervisor: all.clone().find(|one| Some(one.pid) == parent),
+            supervisor: everything
+                .clone()
+                .find(|process| Some(process.pid) == parent),
             main,
-            workers: workers.iter().map(|one| one.process).collect(),
-            all: all.by_ref().collect(),
+            workers: workers.iter().map(|relative| relative.process).collect(),
+            all: everything.by_ref().collect(),
         }
     }
 }
@@ -112,10 +114,13 @@ mod tests {
             reaped_cpu: Nanos(0),
         };
         let relatives: Vec<Relative> = family.iter().map(relative).collect();
-        let names: Vec<String> = family.iter().map(|one| one.2.to_owned()).collect();
-        let found = FamilyRoles::among(1, &relatives, &names, worker);
-        let workers = found.workers.iter().map(|one| one.pid);
-        (workers.collect(), found.supervisor.map(|one| one.pid))
+        let names: Vec<String> = family.iter().map(|parts| parts.2.to_owned()).collect();
+        let family_roles = FamilyRoles::among(1, &relatives, &names, worker);
+        let workers = family_roles.workers.iter().map(|process| process.pid);
+        (
+            workers.collect(),
+            family_roles.supervisor.map(|process| process.pid),
+        )
     }
 
     #[test]

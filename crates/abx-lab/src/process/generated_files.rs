@@ -71,14 +71,14 @@ mod tests {
         for name in ["a", "b"] {
             std::fs::write(folder.path().join(name), vec![1; 10_000]).unwrap();
         }
-        let one = made(folder.path(), &["a"]).drop_from_memory();
-        let each = one.unwrap().unwrap().limit.unwrap();
+        let result = made(folder.path(), &["a"]).drop_from_memory();
+        let each = result.unwrap().unwrap().limit.unwrap();
         assert!(each > 0);
         let mut both = made(folder.path(), &["a", "b"]);
         for _ in 0..2 {
-            let found = both.drop_from_memory().unwrap().unwrap();
-            assert_eq!(found.limit, Some(2 * each));
-            assert!(found.count <= 2 * each);
+            let in_use = both.drop_from_memory().unwrap().unwrap();
+            assert_eq!(in_use.limit, Some(2 * each));
+            assert!(in_use.count <= 2 * each);
         }
         assert_eq!(made(folder.path(), &[]).drop_from_memory().unwrap(), None);
         assert!(made(folder.path(), &["a", "c"]).drop_from_memory().is_err());

@@ -139,7 +139,7 @@ const DESCRIPTORS_MAX: u64 = 1 << 20;
 
 /// The folders and files that its placeholders name, each under the same path inside.
 fn mounts(launch: &Launch, around: &StartDetails) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut texts = Vec::new();
     for word in launch.placeholders() {
         let (path, mode) = match word {
             "dir" => (around.directory.to_string_lossy().into_owned(), ""),
@@ -159,11 +159,11 @@ fn mounts(launch: &Launch, around: &StartDetails) -> Vec<String> {
             _ => continue,
         };
         let mount = format!("--volume={path}:{path}{mode}");
-        if !found.contains(&mount) {
-            found.push(mount);
+        if !texts.contains(&mount) {
+            texts.push(mount);
         }
     }
-    found
+    texts
 }
 
 /// Whether an engine may say on which processors a container runs. Podman without root may
@@ -177,7 +177,7 @@ fn can_bind(engine: &ContainerEngine) -> bool {
     let user = user.as_raw();
     let group = format!("/sys/fs/cgroup/user.slice/user-{user}.slice/user@{user}.service");
     let controllers = std::fs::read_to_string(format!("{group}/cgroup.controllers"));
-    controllers.is_ok_and(|all| all.split_whitespace().any(|one| one == "cpuset"))
+    controllers.is_ok_and(|controller| controller.split_whitespace().any(|text| text == "cpuset"))
 }
 
 #[cfg(test)]
@@ -228,7 +228,7 @@ mod tests {
             words: &words,
             ..around(Path::new("/d"))
         };
-        let expected = ["/d:/d", "/s:/s:ro", "/db:/db"].map(|one| format!("--volume={one}"));
+        let expected = ["/d:/d", "/s:/s:ro", "/db:/db"].map(|text| format!("--volume={text}"));
         assert_eq!(mounts(&launch, &around), expected);
     }
 
@@ -240,14 +240,17 @@ mod tests {
             stop_signal: Some(abx_sys::process::Signal::Quit),
         };
         let around = around(Path::new("/d"));
-        let told = options(&image, "abx-1", &around, true);
+        let texts = options(&image, "abx-1", &around, true);
         for option in [
             "--name=abx-1",
             "--network=host",
             "--cpuset-cpus=1,3",
             "--stop-signal=SIGQUIT",
         ] {
-            assert!(told.iter().any(|one| one == option), "{option}: {told:?}");
+            assert!(
+                texts.iter().any(|text| text == option),
+                "{option}: {texts:?}"
+            );
         }
         let engine = |name: &str| ContainerEngine {
             program: Path::new("/usr/bin").join(name),
@@ -256,9 +259,9 @@ mod tests {
             limit(&engine("podman"), around.descriptors),
             "--ulimit=host"
         );
-        let told = limit(&engine("docker"), around.descriptors);
-        assert_eq!(told, "--ulimit=nofile=1000:1048576");
+        let message = limit(&engine("docker"), around.descriptors);
+        assert_eq!(message, "--ulimit=nofile=1000:1048576");
         let free = options(&image, "abx-1", &around, false);
-        assert!(!free.iter().any(|one| one.starts_with("--cpuset")));
+        assert!(!free.iter().any(|text| text.starts_with("--cpuset")));
     }
 }

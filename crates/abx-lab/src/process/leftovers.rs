@@ -21,8 +21,8 @@ pub fn lock_of_nobody(path: &Path) -> Option<File> {
         .custom_flags(i32::try_from(flags.bits()).ok()?)
         .open(path)
         .ok()?;
-    let found = file.metadata().ok()?;
-    let is_ours = found.is_file() && found.uid() == rustix::process::geteuid().as_raw();
+    let metadata = file.metadata().ok()?;
+    let is_ours = metadata.is_file() && metadata.uid() == rustix::process::geteuid().as_raw();
     let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
     (is_ours && rustix::fs::flock(&file, lock).is_ok()).then_some(file)
 }

@@ -29,8 +29,8 @@ pub fn log_tail(path: &Path, start: u64, lines: usize) -> io::Result<String> {
 
 fn last_lines(text: &str, lines: usize) -> String {
     let has_text = |line: &&str| !line.trim().is_empty();
-    let all: Vec<&str> = text.lines().filter(has_text).collect();
-    let last: Vec<String> = all[all.len().saturating_sub(lines)..]
+    let texts: Vec<&str> = text.lines().filter(has_text).collect();
+    let last: Vec<String> = texts[texts.len().saturating_sub(lines)..]
         .iter()
         .map(|line| harmless(line))
         .collect();

@@ -126,7 +126,7 @@ mod tests {
             lines.take(Nanos(at), piece, &mut other).unwrap();
         }
         let markers = lines.finish(&mut other).unwrap().into_iter();
-        let names = markers.map(|one| (one.name, one.at_ns)).collect();
+        let names = markers.map(|marker| (marker.name, marker.at_ns)).collect();
         (names, String::from_utf8_lossy(&rest).into_owned())
     }
 
@@ -135,8 +135,8 @@ mod tests {
         // Method: lines that are markers and lines that only look so.
         let text = "marker a\r\nhello\nmarker  two words \n marker no\nmarker\nmarker \nmarkers x\n\
                     say marker b\nmarker last";
-        let (found, rest) = read(&[text.as_bytes()]);
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let (pairs, rest) = read(&[text.as_bytes()]);
+        let names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "two words", "last"]);
         assert_eq!(
             rest,
@@ -153,9 +153,10 @@ mod tests {
         let mut count = |bytes: &[u8]| handed += bytes.len();
         lines.take(Nanos(1), b"password: ", &mut count).unwrap();
         assert_eq!(handed, 10);
-        let (found, _) = read(&[b"marker a\nmarker b\nmark", b"er c\n"]);
-        let found: Vec<(&str, u64)> = found.iter().map(|(name, at)| (&name[..], *at)).collect();
-        assert_eq!(found, [("a", 1), ("b", 1), ("c", 2)]);
+        let (pairs, _) = read(&[b"marker a\nmarker b\nmark", b"er c\n"]);
+        let found_pairs: Vec<(&str, u64)> =
+            pairs.iter().map(|(name, at)| (&name[..], *at)).collect();
+        assert_eq!(found_pairs, [("a", 1), ("b", 1), ("c", 2)]);
     }
 
     #[test]

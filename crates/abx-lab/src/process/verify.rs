@@ -320,7 +320,7 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
             }
         }
         ExpectBody::Same => {
-            let stable = verified.iter().filter(|(_, one)| one.is_stable());
+            let stable = verified.iter().filter(|(_, verified)| verified.is_stable());
             let stable: Vec<_> = stable.collect();
             let mut pairs = stable.windows(2);
             if let Some(pair) = pairs.find(|pair| pair[0].1.sha256() != pair[1].1.sha256()) {
@@ -328,17 +328,18 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
             }
         }
     }
-    Ok(verified.iter().all(|(_, one)| one.is_stable()))
+    Ok(verified.iter().all(|(_, verified)| verified.is_stable()))
 }
 
 /// Two subjects with different bodies.
 fn different(first: &(&str, &Verified), second: &(&str, &Verified)) -> VerifyError {
-    let [one, other] = [first.1, second.1];
-    let [one_hash, other_hash] = [one, other].map(|one| one.sha256().map_or("", String::as_str));
-    let place = body_text::first_difference(&one.body_start, &other.body_start);
+    let [verified, other] = [first.1, second.1];
+    let [one_hash, other_hash] =
+        [verified, other].map(|verified| verified.sha256().map_or("", String::as_str));
+    let place = body_text::first_difference(&verified.body_start, &other.body_start);
     VerifyError::Different {
         one: first.0.to_owned(),
-        one_bytes: one.body_bytes,
+        one_bytes: verified.body_bytes,
         other: second.0.to_owned(),
         other_bytes: other.body_bytes,
         difference: format!("SHA-256 {one_hash:.12}… and {other_hash:.12}…; {place}"),
@@ -463,7 +464,7 @@ mod tests {
     fn who_is_late_is_told_by_the_last_look_that_had_time() {
         // Method: a server that refuses, and then takes a connection and is silent for all the
         // time that is left; and one that is silent once there is hardly any.
-        for (silent_after_ms, said) in [(0, "silent"), (950, "refused")] {
+        for (silent_after_ms, message) in [(0, "silent"), (950, "refused")] {
             let began = Nanos::now();
             let mut looks = 0;
             let mut look = |patience: Patience| {
@@ -476,11 +477,11 @@ mod tests {
                 ReadinessLook::NotYet("silent".to_owned())
             };
             let patience = Patience::from(Duration::from_secs(1));
-            let found = wait_ready(patience, &mut look, || false);
-            let Some(ReadinessOutcome::Late(why)) = found else {
+            let readiness_outcome = wait_ready(patience, &mut look, || false);
+            let Some(ReadinessOutcome::Late(why)) = readiness_outcome else {
                 panic!("it was never ready");
             };
-            assert_eq!(why, said);
+            assert_eq!(why, message);
         }
     }
 
@@ -488,8 +489,8 @@ mod tests {
     fn different_bodies_are_refused_unless_any_is_allowed() {
         // Method: two subjects, each rule in turn. Where any is allowed none is compared
         // under load either.
-        let (one, other) = (verified(5, Some("aa")), verified(6, Some("bb")));
-        let pair = [("one", &one), ("other", &other)];
+        let (this_verified, other) = (verified(5, Some("aa")), verified(6, Some("bb")));
+        let pair = [("one", &this_verified), ("other", &other)];
         let refused = agree(&pair, &ExpectBody::Same).unwrap_err().to_string();
         assert!(refused.contains("--expect-body any"), "{refused}");
         assert!(refused.contains("byte 1: `aa` and `bb`"), "{refused}");
@@ -517,10 +518,10 @@ mod tests {
     #[test]
     fn one_varying_body_turns_the_check_off_for_all() {
         // Method: a stable and a varying subject.
-        let (one, other) = (verified(5, Some("aa")), verified(6, None));
-        let pair = [("one", &one), ("other", &other)];
+        let (this_verified, other) = (verified(5, Some("aa")), verified(6, None));
+        let pair = [("one", &this_verified), ("other", &other)];
         assert!(!agree(&pair, &ExpectBody::Same).unwrap());
-        assert!(one.expectation(false).body.is_none());
+        assert!(this_verified.expectation(false).body.is_none());
         assert!(agree(&pair, &ExpectBody::Sha256("aa".into())).is_err());
     }
 }

@@ -74,11 +74,11 @@ impl WrongStatus<'_> {
 /// What to do about a redirection: abx follows none, since it would measure two requests.
 fn leads_to(location: &str) -> String {
     let location = location.escape_debug();
-    let told = format!("it leads to {location}");
+    let message = format!("it leads to {location}");
     if location.to_string().contains("://") {
-        format!("{told}: give that URL")
+        format!("{message}: give that URL")
     } else {
-        format!("{told}: give that path (`--path`, or `path` in a study file)")
+        format!("{message}: give that path (`--path`, or `path` in a study file)")
     }
 }
 
@@ -86,12 +86,12 @@ fn leads_to(location: &str) -> String {
 mod tests {
     use super::*;
 
-    fn remedy(got: u16, said: &HeadFields, is_websocket: bool) -> String {
+    fn remedy(got: u16, head_fields: &HeadFields, is_websocket: bool) -> String {
         let wrong = WrongStatus {
             got,
             method: "GET",
             is_websocket,
-            said,
+            said: head_fields,
         };
         wrong.remedy()
     }
@@ -100,7 +100,7 @@ mod tests {
     fn each_status_has_the_remedy_of_its_meaning() {
         // Method: every kind, with the word that its remedy must hold; only a status that
         // may be meant is one to expect.
-        let said = HeadFields {
+        let head_fields = HeadFields {
             server: None,
             location: Some("/new/".to_owned()),
             allow: Some("POST, PUT".to_owned()),
@@ -122,7 +122,7 @@ mod tests {
             (600, "correct the server", false),
             (99, "correct the server", false),
         ] {
-            let text = remedy(got, &said, false);
+            let text = remedy(got, &head_fields, false);
             assert!(text.contains(word), "{got}: {text}");
             assert_eq!(
                 text.contains("--expect-status"),
@@ -142,11 +142,11 @@ mod tests {
     fn a_redirection_is_told_by_where_it_leads() {
         // Method: a path, URLs, and one with a control character.
         let leads = |location: &str| {
-            let said = HeadFields {
+            let head_fields = HeadFields {
                 location: Some(location.to_owned()),
                 ..HeadFields::default()
             };
-            remedy(302, &said, false)
+            remedy(302, &head_fields, false)
         };
         assert!(leads("/a").contains("/a: give that path"));
         assert!(leads("http://h/a").contains("http://h/a: give that URL"));

@@ -145,7 +145,7 @@ fn write_by(
     mode: u32,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         // SUBTLE: A rename would put a file in the place of the device.
         let file = fs::OpenOptions::new().write(true).open(path)?;
         return fill(file, path, packing, write).map(drop);
@@ -229,8 +229,8 @@ mod tests {
         let path = folder.path().join("nothing");
         std::os::unix::fs::symlink("/dev/null", &path).unwrap();
         write_whole(&path, &vec![1]).unwrap();
-        let found = fs::metadata(&path).unwrap();
-        assert!(found.file_type().is_char_device());
+        let metadata = fs::metadata(&path).unwrap();
+        assert!(metadata.file_type().is_char_device());
     }
 
     #[test]

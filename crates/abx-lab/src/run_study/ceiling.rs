@@ -73,7 +73,7 @@ fn version(plan: &LoadPlan) -> Option<HttpVersion> {
 fn is_asked(load: &Load) -> bool {
     load.shape == Shape::Request
         && load.settings(false).arrivals.is_saturating()
-        && load.requests.iter().all(|one| one.method != "HEAD")
+        && load.requests.iter().all(|request| request.method != "HEAD")
 }
 
 /// The mean length of what is answered, by the weights of the requests.
@@ -87,7 +87,7 @@ fn page_bytes(load: &Load, planned: &SubjectPlans) -> Option<u64> {
             let weight = u64::from(request.weight);
             (weight * response.record().body_bytes, weight)
         });
-    let (bytes, weights) = weighted.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let (bytes, weights) = weighted.fold((0, 0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     bytes.checked_div(weights)
 }
 
@@ -108,8 +108,8 @@ pub fn start_ceilings(
         let Some(kind) = CeilingKind::of(load, planned) else {
             continue;
         };
-        let found = known.iter().find(|(other, _)| *other == kind);
-        let index = match found {
+        let pair = known.iter().find(|(other, _)| *other == kind);
+        let index = match pair {
             Some((_, index)) => *index,
             None => {
                 let server = null_server(ceiling, kind);

@@ -226,7 +226,11 @@ impl<'a> StudyContext<'a> {
         for load in &study.loads {
             check_descriptors(load.connections, threads, descriptors.soft)?;
         }
-        let sources: Vec<&Source> = study.subjects.iter().map(|one| &one.source).collect();
+        let sources: Vec<&Source> = study
+            .subjects
+            .iter()
+            .map(|subject| &subject.source)
+            .collect();
         let waiting = waiting::decide(
             study.wait,
             &CpuAssignment {
@@ -315,8 +319,14 @@ fn subject_cpus(sources: &[&Source], given: &[usize]) -> Option<Vec<usize>> {
 
 /// Looks for every program before the first one is started.
 fn check_programs(study: &Study) -> Result<(), PrepareError> {
-    let services = study.services.iter().map(|one| (&one.name, &one.source));
-    let subjects = study.subjects.iter().map(|one| (&one.name, &one.source));
+    let services = study
+        .services
+        .iter()
+        .map(|study_service| (&study_service.name, &study_service.source));
+    let subjects = study
+        .subjects
+        .iter()
+        .map(|subject| (&subject.name, &subject.source));
     for (name, source) in services.chain(subjects) {
         if let Source::Command(launch) = source
             && let Some(program) = launch.missing_program()
@@ -343,10 +353,10 @@ mod tests {
             let split = split(&cores, pin, is_here);
             (split.subjects, split.generator)
         };
-        let all = vec![0, 2, 1, 3];
+        let numbers = vec![0, 2, 1, 3];
         assert_eq!(cpus(Pin::Split, true), (vec![0, 2], vec![1, 3]));
-        assert_eq!(cpus(Pin::Split, false), (Vec::new(), all.clone()));
-        assert_eq!(cpus(Pin::Shared, true), (all.clone(), all));
+        assert_eq!(cpus(Pin::Split, false), (Vec::new(), numbers.clone()));
+        assert_eq!(cpus(Pin::Shared, true), (numbers.clone(), numbers));
     }
 
     #[test]
@@ -356,10 +366,10 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let running = Source::Address(Target::parse(&url).unwrap());
-        let own = abx_sys::cpus::allowed().unwrap();
-        assert_eq!(subject_cpus(&[&running], &[4321]).unwrap(), own);
+        let numbers = abx_sys::cpus::allowed().unwrap();
+        assert_eq!(subject_cpus(&[&running], &[4321]).unwrap(), numbers);
         let launch = Launch::new(vec!["true".to_owned()]);
         let both = subject_cpus(&[&running, &Source::Command(launch)], &[4321]).unwrap();
-        assert_eq!(both, [&own[..], &[4321]].concat());
+        assert_eq!(both, [&numbers[..], &[4321]].concat());
     }
 }

@@ -312,16 +312,16 @@ impl Striker<'_> {
     }
 
     fn strike(&mut self) -> Result<Blow, ServerProcessError> {
-        let found = Victims::of(self.fault.strike).among(self.process, self.launch);
-        let before = found.len();
+        let processes = Victims::of(self.fault.strike).among(self.process, self.launch);
+        let before = processes.len();
         let blow = match (self.fault.strike, self.launch.reload) {
             (Strike::Restart, _) => self.restart()?,
             (Strike::Signal(signal, Whom::Worker), _) => {
-                let worker = self.draw.random_range(0..found.len().max(1));
-                send(signal, found.get(worker).copied())
+                let worker = self.draw.random_range(0..processes.len().max(1));
+                send(signal, processes.get(worker).copied())
             }
-            (Strike::Signal(signal, Whom::Supervisor | Whom::Tree), _) => send(signal, found),
-            (Strike::Reload, Some(signal)) => send(signal, found),
+            (Strike::Signal(signal, Whom::Supervisor | Whom::Tree), _) => send(signal, processes),
+            (Strike::Reload, Some(signal)) => send(signal, processes),
             (Strike::Reload, None) => Blow::default(),
         };
         Ok(Blow { before, ..blow })

@@ -39,7 +39,7 @@ impl StudyRunner<'_> {
         for (place, subject) in order {
             let (fault, subject) = (&study.faults[place], &study.subjects[subject]);
             let measured = &mut self.record.measured;
-            let is_left_out = |one: &LeftOut| one.subject == subject.name;
+            let is_left_out = |this_left_out: &LeftOut| this_left_out.subject == subject.name;
             if measured.faults[place].left_out.iter().any(is_left_out) {
                 continue;
             }

@@ -281,7 +281,7 @@ impl StudyRunner<'_> {
         } = self.context.start_block(&mut random)?;
         let mut search = RateSearch::default();
         let each = open.iter().zip(&loads);
-        let found: Result<Vec<Vec<Load>>, Abort> = each
+        let result: Result<Vec<Vec<Load>>, Abort> = each
             .map(|(load, started)| {
                 running.begin_load(started.cache);
                 search.loads(&mut running, load, &started.plans)
@@ -292,7 +292,7 @@ impl StudyRunner<'_> {
         if !search.capacities.is_empty() {
             (self.watch)(StudyProgress::Capacities(&search.capacities));
         }
-        self.context.loads = found?.into_iter().flatten().collect();
+        self.context.loads = result?.into_iter().flatten().collect();
         self.record.measured.loads = load_records(&self.study.subjects, &self.context.loads);
         Ok(())
     }
@@ -319,10 +319,12 @@ impl StudyRunner<'_> {
             .enumerate()
         {
             let list = list_of(&load.settings);
-            let known = lists.iter().find(|(one, _)| list.as_ref() == Some(one));
+            let known = lists
+                .iter()
+                .find(|(load_settings, _)| list.as_ref() == Some(load_settings));
             let is_known = known.is_some();
-            let found = match (known, load.settings.exchange.hold_ns) {
-                (Some((_, found)), _) => found.clone(),
+            let pilot_record = match (known, load.settings.exchange.hold_ns) {
+                (Some((_, pilot_record)), _) => pilot_record.clone(),
                 (None, Some(hold_ns)) => {
                     idle_connections::pilot(&mut running, &started.plans, hold_ns)?
                 }
@@ -337,9 +339,9 @@ impl StudyRunner<'_> {
                 }
             };
             if let (false, Some(list)) = (is_known, list) {
-                lists.push((list, found.clone()));
+                lists.push((list, pilot_record.clone()));
             }
-            load.pilot = Some(found);
+            load.pilot = Some(pilot_record);
             load.settings.bodies_compared = started.bodies_compared;
         }
         let stops = Instant::now();
@@ -364,7 +366,8 @@ impl StudyRunner<'_> {
         }
         let each = measured.loads.iter().flat_map(|load| {
             let subjects = measured.subjects.iter();
-            subjects.filter_map(|one| Some((&one.name, load.failure_in_pilot(&one.name)?)))
+            subjects
+                .filter_map(|subject| Some((&subject.name, load.failure_in_pilot(&subject.name)?)))
         });
         each.map(|(name, how)| {
             let error = ServerProcessError::WithoutResponse {
@@ -408,7 +411,9 @@ impl StudyRunner<'_> {
         let seed = self.random(u64::from(index)).random();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let failed = self.record.measured.failed_starts();
-        let left_out: Vec<String> = failed.map(|one| one.subject.to_owned()).collect();
+        let left_out: Vec<String> = failed
+            .map(|failed_start| failed_start.subject.to_owned())
+            .collect();
         let starts = SubjectStarts {
             left_out: &left_out,
             fewest: FEWEST_COMPARED,
@@ -492,7 +497,7 @@ fn note_responses(record: &mut Measured, names: &[String], loads: &[SubjectPlans
     for (load, started) in record.loads.iter_mut().zip(loads) {
         for (name, verified) in names.iter().zip(&started.verified) {
             let mut subjects = record.subjects.iter_mut();
-            let Some(subject) = subjects.find(|one| one.name == *name) else {
+            let Some(subject) = subjects.find(|subject| subject.name == *name) else {
                 continue;
             };
             // The digest of an image says more than a server of itself.

@@ -70,8 +70,8 @@ impl<'a> GridOfBlock<'a> {
     fn begin(loading: &BlockRun, candidates: &'a [Candidate<'a>]) -> GridOfBlock<'a> {
         let names = loading.measured.iter().map(|part| part.load.as_str());
         let offered = names.enumerate().filter_map(|(place, name)| {
-            let mut own = candidates.iter();
-            let candidate = own.find(|one| one.of_block.name == name)?;
+            let mut own_candidates = candidates.iter();
+            let candidate = own_candidates.find(|candidate| candidate.of_block.name == name)?;
             Some((rate(candidate.grid.load)?, place))
         });
         GridOfBlock {
@@ -150,8 +150,8 @@ impl<'a> GridOfBlock<'a> {
     ) -> Result<bool, Abort> {
         let first = &self.candidates[0];
         let is_new = |at: f64| self.offered.iter().all(|(other, _)| *other != at);
-        let near = self.candidates.iter().find(|one| {
-            let at = rate(one.grid.load).filter(|at| is_new(*at));
+        let near = self.candidates.iter().find(|candidate| {
+            let at = rate(candidate.grid.load).filter(|at| is_new(*at));
             at.is_some_and(|at| is_near(at, target))
         });
         if let Some(Candidate {
@@ -208,8 +208,8 @@ fn rate_of(record: &LoadRecord) -> Option<f64> {
     record.settings.arrivals.rate_per_s
 }
 
-fn is_near(one: f64, other: f64) -> bool {
-    (one.max(other) / one.min(other)) < APART
+fn is_near(value: f64, other: f64) -> bool {
+    (value.max(other) / value.min(other)) < APART
 }
 
 /// With which rates of each grid blocks begin.
@@ -248,19 +248,19 @@ impl RateGrids {
 
     /// Has blocks begin with these rates of a grid, or those near them that are known.
     fn lay(&mut self, record: &mut Measured, loads: &mut Vec<Load>, name: &str, rates: &[f64]) {
-        let own = |record: &Measured| -> Vec<usize> {
+        let mine = |record: &Measured| -> Vec<usize> {
             let each = record.loads.iter().enumerate();
-            let own = each.filter(|(_, load)| {
+            let mine = each.filter(|(_, load)| {
                 load.settings.objective.is_some() && load.name_of_grid() == name
             });
-            own.map(|(place, _)| place).collect()
+            mine.map(|(place, _)| place).collect()
         };
         let mut offered = BTreeSet::new();
         for target in rates {
-            let near = own(record)
+            let near = mine(record)
                 .into_iter()
                 .find(|place| rate(&loads[*place]).is_some_and(|at| is_near(at, *target)));
-            let like = own(record).first().map(|place| loads[*place].clone());
+            let like = mine(record).first().map(|place| loads[*place].clone());
             let new = || of_grid(name, &like?, *target);
             match near {
                 Some(place) => {
@@ -277,7 +277,7 @@ impl RateGrids {
         if offered.is_empty() {
             return;
         }
-        for place in own(record) {
+        for place in mine(record) {
             let name = &loads[place].name;
             if offered.contains(name) {
                 self.resting.remove(name)
@@ -305,17 +305,23 @@ pub fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
 /// A load that is there already is not added again.
 fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<String> {
     let (stem, _) = load.name.rsplit_once("-r")?;
-    let is_alike =
-        |one: &&LoadRecord| one.settings.objective.is_some() && one.name_of_grid() == stem;
+    let is_alike = |load_record: &&LoadRecord| {
+        load_record.settings.objective.is_some() && load_record.name_of_grid() == stem
+    };
     let stem = stem.to_owned();
     let like = record.loads.iter().find(is_alike)?.clone();
-    if record.loads.iter().all(|one| one.name != load.name) {
+    if record
+        .loads
+        .iter()
+        .all(|load_record| load_record.name != load.name)
+    {
         // A curve is read in the order of its rates.
-        let is_below = |one: &LoadRecord| is_alike(&one) && rate_of(one) < rate(&load);
+        let is_below =
+            |load_record: &LoadRecord| is_alike(&load_record) && rate_of(load_record) < rate(&load);
         let below = record.loads.iter().rposition(is_below);
         let place = match below {
             Some(below) => below + 1,
-            None => record.loads.iter().position(|one| is_alike(&one))?,
+            None => record.loads.iter().position(|load| is_alike(&load))?,
         };
         let added = LoadRecord {
             name: load.name.clone(),
@@ -463,14 +469,14 @@ mod tests {
         ] {
             let mut study = Study::around(pilot);
             let offered: Vec<Vec<f64>> = (0..2).map(|_| study.block(steady(truth), None)).collect();
-            for (found, truth) in study.capacities().iter().zip(truth) {
-                let case = format!("{pilot} {found:?}");
+            for (capacity, truth) in study.capacities().iter().zip(truth) {
+                let case = format!("{pilot} {capacity:?}");
                 assert!(
-                    (found.rate_per_s.unwrap() / truth - 1.0).abs() < 0.12,
+                    (capacity.rate_per_s.unwrap() / truth - 1.0).abs() < 0.12,
                     "{case}"
                 );
-                assert!(found.held_per_s.unwrap() <= truth, "{case}");
-                assert!(truth <= found.missed_per_s.unwrap(), "{case}");
+                assert!(capacity.held_per_s.unwrap() <= truth, "{case}");
+                assert!(truth <= capacity.missed_per_s.unwrap(), "{case}");
             }
             // The first block went on, and the next one began where it ended.
             assert!(offered[0].len() > 7, "{pilot} {offered:?}");
@@ -495,11 +501,17 @@ mod tests {
             study.block(steady([full, full * 1.5]), None);
         }
         let typical = 400.0 * 0.5_f64.sqrt();
-        for (found, factor) in study.capacities().iter().zip([1.0, 1.5]) {
-            let rate = found.rate_per_s.expect("bracketed in every block");
-            assert!((rate / typical / factor - 1.0).abs() < 0.1, "{found:?}");
-            assert!(found.held_per_s.unwrap() <= 200.0 * factor, "{found:?}");
-            assert!(found.missed_per_s.unwrap() >= 400.0 * factor, "{found:?}");
+        for (capacity, factor) in study.capacities().iter().zip([1.0, 1.5]) {
+            let rate = capacity.rate_per_s.expect("bracketed in every block");
+            assert!((rate / typical / factor - 1.0).abs() < 0.1, "{capacity:?}");
+            assert!(
+                capacity.held_per_s.unwrap() <= 200.0 * factor,
+                "{capacity:?}"
+            );
+            assert!(
+                capacity.missed_per_s.unwrap() >= 400.0 * factor,
+                "{capacity:?}"
+            );
         }
     }
 
@@ -520,10 +532,13 @@ mod tests {
         for _ in 0..2 {
             study.block(steady([0.1, 0.1]), None);
         }
-        let found = &study.capacities()[0];
-        assert_eq!((found.rate_per_s, found.held_per_s), (None, None));
+        let capacity = &study.capacities()[0];
+        assert_eq!((capacity.rate_per_s, capacity.held_per_s), (None, None));
         // Fewer than ten requests are due in a block below 50/s: two slices of 0.1 s.
-        assert!((50.0..200.0).contains(&found.high.unwrap()), "{found:?}");
+        assert!(
+            (50.0..200.0).contains(&capacity.high.unwrap()),
+            "{capacity:?}"
+        );
     }
 
     #[test]

@@ -43,8 +43,8 @@ impl PilotShare {
     pub fn part(&self, load: usize, since_start: Duration) -> Option<u64> {
         let left = self.ends?.saturating_sub(since_start);
         let behind: f64 = self.weights.iter().skip(load).sum();
-        let own = self.weights.get(load)?;
-        Some(Nanos::from(left.mul_f64(own / behind)).0)
+        let own_value = self.weights.get(load)?;
+        Some(Nanos::from(left.mul_f64(own_value / behind)).0)
     }
 }
 

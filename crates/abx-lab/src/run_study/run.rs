@@ -122,7 +122,8 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
         }
     };
     let on_pending = |pending: Pending| tell(RunProgress::Pending(pending));
-    let on_intervals = |told: &[ReportedInterval]| tell(RunProgress::Intervals(told));
+    let on_intervals =
+        |reported_intervals: &[ReportedInterval]| tell(RunProgress::Intervals(reported_intervals));
     // Nothing is started, so nothing needs a keeper.
     let program = PathBuf::new();
     let mut context = match around.generator {

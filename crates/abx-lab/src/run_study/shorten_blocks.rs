@@ -88,10 +88,13 @@ fn load_ns(pilot: &PilotRecord, terms: BlockOptions) -> u64 {
         0
     };
     // Those that failed are not loaded.
-    let loaded = pilot.subjects.values().filter(|one| one.failed.is_none());
-    let each = loaded.map(|one| {
-        let slices_ns = rounds * (pilot.slice_ns + one.switch_ns);
-        one.opening_ns + pilot.warm_up_ns + one.switch_ns + slices_ns
+    let loaded = pilot
+        .subjects
+        .values()
+        .filter(|pilot_subject| pilot_subject.failed.is_none());
+    let each = loaded.map(|pilot_subject| {
+        let slices_ns = rounds * (pilot.slice_ns + pilot_subject.switch_ns);
+        pilot_subject.opening_ns + pilot.warm_up_ns + pilot_subject.switch_ns + slices_ns
     });
     each.sum::<u64>() + ceiling_ns
 }
@@ -216,7 +219,7 @@ mod tests {
                 shortened: false,
                 warm_up_ns: 100 * MS,
                 subjects: (0..9)
-                    .map(|one| (format!("{one}"), slowest.clone()))
+                    .map(|number| (format!("{number}"), slowest.clone()))
                     .collect(),
             }),
         }
@@ -228,8 +231,8 @@ mod tests {
         // time that leaves each of nine subjects ten seconds, and one that leaves nothing.
         let mut load = piloted(Interleave::Trials, 60_000 * MS, 1);
         load.settings.arrivals.kind = ArrivalKind::Replay;
-        for one in load.pilot.as_mut().unwrap().subjects.values_mut() {
-            one.throughput_per_s = 2.0;
+        for pilot_subject in load.pilot.as_mut().unwrap().subjects.values_mut() {
+            pilot_subject.throughput_per_s = 2.0;
         }
         let cut = |span| {
             let mut loads = [load.clone()];
@@ -299,8 +302,8 @@ mod tests {
         let mut load = piloted(Interleave::Slices, 100 * MS, 20);
         let plain_ns = all_ns(std::slice::from_ref(&load));
         let pilot = load.pilot.as_mut().unwrap();
-        for found in pilot.subjects.values_mut() {
-            (found.opening_ns, found.switch_ns) = (300 * MS, 200 * MS);
+        for pilot_subject in pilot.subjects.values_mut() {
+            (pilot_subject.opening_ns, pilot_subject.switch_ns) = (300 * MS, 200 * MS);
         }
         let subjects = |load: &LoadRecord| all_ns(std::slice::from_ref(load)) - plain_ns;
         assert_eq!(subjects(&load), 9 * (300 + 21 * 200) * MS);
@@ -327,10 +330,10 @@ mod tests {
             let mut loads = loads.clone();
             shorten_blocks(&mut loads, TERMS, block_time_of(span_ns));
             let pilots = loads.into_iter().map(|load| load.pilot.unwrap());
-            let all: Vec<_> = pilots
+            let pairs: Vec<_> = pilots
                 .map(|pilot| (pilot.warm_up_ns / MS, pilot.shortened))
                 .collect();
-            all
+            pairs
         };
         assert_eq!(
             warm_ups(rest_ns + warm_up_ns),

@@ -130,7 +130,7 @@ impl StudyContext<'_> {
             &self.split,
         );
         let meter = meter.with_services(self.services.trees());
-        let mut names: Vec<String> = subjects.into_iter().map(|one| one.name).collect();
+        let mut names: Vec<String> = subjects.into_iter().map(|subject| subject.name).collect();
         names.resize(processes.len(), CEILING.to_owned());
         let mut running = RunningSubjects::new(&mut *self.generator, meter, processes, names);
         running.services = Some(&mut self.services);

@@ -26,7 +26,7 @@ impl StudyContext<'_> {
             return Ok(());
         }
         // What a port takes of it must not change what is drawn afterwards.
-        let mut own = ChaCha8Rng::seed_from_u64(random.random());
+        let mut cha8_rng = ChaCha8Rng::seed_from_u64(random.random());
         let mut stale: BTreeSet<&str> = BTreeSet::new();
         for (place, service) in study.services.iter().enumerate() {
             let uses_stale = (study.services[..place].iter())
@@ -40,7 +40,7 @@ impl StudyContext<'_> {
                     old.stop();
                     None
                 }
-                Some(old) => self.healthy((place, service), old, &mut own)?,
+                Some(old) => self.healthy((place, service), old, &mut cha8_rng)?,
                 None => None,
             };
             if let Some(kept) = kept {
@@ -48,7 +48,7 @@ impl StudyContext<'_> {
                 continue;
             }
             stale.insert(&service.name);
-            let started = self.start_service(service, &mut own)?;
+            let started = self.start_service(service, &mut cha8_rng)?;
             self.services.put(place, started, false);
         }
         Ok(())

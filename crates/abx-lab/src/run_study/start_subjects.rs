@@ -49,7 +49,10 @@ impl Participants {
 
     /// Has one that is there go, since it failed.
     pub fn leave_out(&mut self, name: &str, why: String) {
-        let place = self.subjects.iter().position(|one| one.name == name);
+        let place = self
+            .subjects
+            .iter()
+            .position(|subject| subject.name == name);
         let process = place.map(|place| {
             self.subjects.remove(place);
             self.processes.remove(place)
@@ -183,8 +186,8 @@ impl StudyContext<'_> {
     ) -> Result<(ServerProcess, SubjectWait<'s>), Box<UnreadySubject>> {
         // How many draws a free port takes depends on the machine, and must not change what
         // is drawn afterwards.
-        let mut own = ChaCha8Rng::seed_from_u64(random.random());
-        let mut draw = |below: u32| own.random_range(0..below.max(1));
+        let mut cha8_rng = ChaCha8Rng::seed_from_u64(random.random());
+        let mut draw = |below: u32| cha8_rng.random_range(0..below.max(1));
         let subject = &self.study.subjects[place];
         let mut start = self.start_context(&mut draw);
         let process = ServerProcess::start(&subject.name, &subject.source, &mut start);
@@ -210,7 +213,7 @@ impl StudyContext<'_> {
         let mut waiting = order.to_vec();
         for report in heard {
             match report {
-                WaitReport::Over { place } => waiting.retain(|one| *one != place),
+                WaitReport::Over { place } => waiting.retain(|number| *number != place),
                 WaitReport::Lasts {
                     place,
                     waited,

@@ -45,12 +45,12 @@ pub enum Obstacle {
 pub fn decide(choice: WaitChoice, sides: &CpuAssignment) -> Result<Waiting, Obstacle> {
     let quota = abx_sys::conditions::Conditions::read(&sides.generator).quota;
     let is_limited = matches!(quota, Some(Quota::Cpus(_)));
-    let all = [
+    let numbers = [
         &sides.generator[..],
         sides.subjects.as_deref().unwrap_or_default(),
     ]
     .concat();
-    let obstacle = sides.obstacle(is_limited, &abx_sys::cpus::cores(&all));
+    let obstacle = sides.obstacle(is_limited, &abx_sys::cpus::cores(&numbers));
     let asleep = |asleep_because| Waiting {
         wait: Wait::Asleep,
         asleep_because,
@@ -71,15 +71,15 @@ pub fn decide(choice: WaitChoice, sides: &CpuAssignment) -> Result<Waiting, Obst
 /// when one of them is not on this machine or cannot be seen.
 #[must_use]
 pub fn cpus_of(addresses: impl Iterator<Item = ServerAddress>) -> Option<Vec<usize>> {
-    let mut all = Vec::new();
+    let mut numbers = Vec::new();
     for address in addresses {
         for process in listener::tree(address)?.members() {
-            all.extend(abx_sys::cpus::allowed_to(process.pid).ok()?);
+            numbers.extend(abx_sys::cpus::allowed_to(process.pid).ok()?);
         }
     }
-    all.sort_unstable();
-    all.dedup();
-    Some(all)
+    numbers.sort_unstable();
+    numbers.dedup();
+    Some(numbers)
 }
 
 impl CpuAssignment {
@@ -150,7 +150,7 @@ mod tests {
             subjects,
         };
         let (unknown, shared) = (sides(None), sides(Some(vec![0])));
-        let how = |choice, sides| decide(choice, sides).map(|found| found.wait);
+        let how = |choice, sides| decide(choice, sides).map(|waiting| waiting.wait);
         assert_eq!(how(WaitChoice::Awake, &unknown).unwrap(), Wait::Awake);
         assert_eq!(how(WaitChoice::Auto, &unknown).unwrap(), Wait::Asleep);
         assert_eq!(how(WaitChoice::Auto, &shared).unwrap(), Wait::Asleep);

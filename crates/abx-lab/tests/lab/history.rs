@@ -78,8 +78,8 @@ fn search(folder: &Path, text: &str) -> Vec<String> {
         text: Some(text.to_owned()),
         ..Query::default()
     };
-    let found = Archive::open(folder).unwrap().list(&query).unwrap();
-    files(&found).into_iter().map(str::to_owned).collect()
+    let history = Archive::open(folder).unwrap().list(&query).unwrap();
+    files(&history).into_iter().map(str::to_owned).collect()
 }
 
 #[test]
@@ -91,23 +91,26 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!(files(&first), ["two.json", "one.json", "run.json"]);
     assert_eq!(first.unread[0].file, "other.json");
     assert!(first.unread[0].why.contains("abx.study/99"));
-    let one = &first.entries[1].outline;
-    assert_eq!(one.kind, RecordKind::Study);
+    let outline = &first.entries[1].outline;
+    assert_eq!(outline.kind, RecordKind::Study);
     assert_eq!(
-        (one.blocks, one.elapsed_s, one.seed),
+        (outline.blocks, outline.elapsed_s, outline.seed),
         (1, Some(38.25), Some(u64::MAX))
     );
-    assert_eq!(one.subjects[0].version.as_deref(), Some("Old/1.2"));
-    assert_eq!(one.subjects[0].command, ["./old", "{port}"]);
-    assert_eq!(one.loads, ["c50"]);
-    assert_eq!(one.machine.kernel.as_deref(), Some("6.18"));
-    assert_eq!(one.machine.generator_cpus, [1]);
+    assert_eq!(outline.subjects[0].version.as_deref(), Some("Old/1.2"));
+    assert_eq!(outline.subjects[0].command, ["./old", "{port}"]);
+    assert_eq!(outline.loads, ["c50"]);
+    assert_eq!(outline.machine.kernel.as_deref(), Some("6.18"));
+    assert_eq!(outline.machine.generator_cpus, [1]);
     // Only what the study was made for, and what was measured before.
-    assert_eq!(one.comparisons.len(), 2);
-    assert_eq!(one.comparisons[0].verdict, Verdict::Faster);
-    assert_eq!(one.comparisons[0].against, None);
-    assert_eq!(one.comparisons[1].against.as_deref(), Some("before.json"));
-    assert_eq!(one.comparisons[1].ratio, None);
+    assert_eq!(outline.comparisons.len(), 2);
+    assert_eq!(outline.comparisons[0].verdict, Verdict::Faster);
+    assert_eq!(outline.comparisons[0].against, None);
+    assert_eq!(
+        outline.comparisons[1].against.as_deref(),
+        Some("before.json")
+    );
+    assert_eq!(outline.comparisons[1].ratio, None);
     let run = &first.entries[2].outline;
     assert_eq!(
         (run.kind, run.throughput_per_s),
@@ -125,13 +128,18 @@ fn a_scenario_is_listed_with_its_file() {
     fs::write(folder.path().join("scenario.json"), SCENARIO).unwrap();
     let first = all(folder.path());
     assert_eq!(all(folder.path()), first);
-    let one = &first.entries[0].outline;
-    assert_eq!(one.kind, RecordKind::Scenario);
-    assert_eq!(one.loads, ["login.toml"]);
-    assert_eq!(one.subjects[0].name, "http://127.0.0.1:80/");
-    let figures = (one.throughput_per_s, one.elapsed_s, one.seed, one.blocks);
+    let outline = &first.entries[0].outline;
+    assert_eq!(outline.kind, RecordKind::Scenario);
+    assert_eq!(outline.loads, ["login.toml"]);
+    assert_eq!(outline.subjects[0].name, "http://127.0.0.1:80/");
+    let figures = (
+        outline.throughput_per_s,
+        outline.elapsed_s,
+        outline.seed,
+        outline.blocks,
+    );
     assert_eq!(figures, (Some(81.5), Some(2.5), Some(9), 0));
-    assert_eq!(one.machine.threads, 2);
+    assert_eq!(outline.machine.threads, 2);
     assert_eq!(search(folder.path(), "LOGIN"), ["scenario.json"]);
 }
 
@@ -286,8 +294,8 @@ fn a_limit_says_how_many_it_leaves_out() {
             limit: Some(limit),
             ..Query::default()
         };
-        let found = Archive::open(folder.path()).unwrap().list(&query).unwrap();
-        (found.entries.len(), found.left_out)
+        let history = Archive::open(folder.path()).unwrap().list(&query).unwrap();
+        (history.entries.len(), history.left_out)
     };
     assert_eq!([list(1), list(3), list(9)], [(1, 2), (3, 0), (3, 0)]);
 }
@@ -301,17 +309,17 @@ fn studies_that_failed_before_they_measured_are_left_out_and_counted() {
     let blocks = r#"{"complete":true,"rounds":[]},{"complete":false}"#;
     let failed = study("new", 9_000).replace(blocks, "");
     fs::write(path.join("failed.json"), failed).unwrap();
-    let found = all(path);
-    assert_eq!(files(&found), ["two.json", "one.json", "run.json"]);
-    assert_eq!((found.left_out, found.unmeasured), (0, 1));
+    let history = all(path);
+    assert_eq!(files(&history), ["two.json", "one.json", "run.json"]);
+    assert_eq!((history.left_out, history.unmeasured), (0, 1));
     let query = Query {
         limit: Some(1),
         with_unmeasured: true,
         ..Query::default()
     };
-    let found = Archive::open(path).unwrap().list(&query).unwrap();
-    assert_eq!(files(&found), ["failed.json"]);
-    assert_eq!((found.left_out, found.unmeasured), (3, 0));
+    let history = Archive::open(path).unwrap().list(&query).unwrap();
+    assert_eq!(files(&history), ["failed.json"]);
+    assert_eq!((history.left_out, history.unmeasured), (3, 0));
     assert_eq!(resolve("last", path).unwrap(), path.join("two.json"));
 }
 
@@ -367,8 +375,8 @@ fn an_id_that_two_records_begin_with_is_refused() {
     for number in 0..900 {
         fs::write(folder.path().join(format!("{number}.json")), RUN).unwrap();
     }
-    let found = all(folder.path());
-    let mut ids: Vec<&str> = found.entries.iter().map(|one| &one.id[..4]).collect();
+    let history = all(folder.path());
+    let mut ids: Vec<&str> = history.entries.iter().map(|entry| &entry.id[..4]).collect();
     ids.sort_unstable();
     let twice = ids
         .windows(2)

@@ -33,16 +33,16 @@ impl BuildSite {
 
     fn survey(&self, needs: &[Need]) -> Provision {
         let study = study(needs);
-        let mut found = survey(&study, self.study.path(), self.cache.path());
-        assert_eq!(found.len(), 1);
-        found.remove(0)
+        let mut provisions = survey(&study, self.study.path(), self.cache.path());
+        assert_eq!(provisions.len(), 1);
+        provisions.remove(0)
     }
 
     fn install(&self, needs: &[Need]) -> Result<Vec<String>, InstallError> {
-        let mut told = Vec::new();
-        let found = self.survey(needs);
-        install(&[found], &mut |line| told.push(line.to_owned()))?;
-        Ok(told)
+        let mut texts = Vec::new();
+        let provision = self.survey(needs);
+        install(&[provision], &mut |line| texts.push(line.to_owned()))?;
+        Ok(texts)
     }
 }
 
@@ -71,8 +71,12 @@ fn build(script: &str) -> Need {
     }
 }
 
-fn what(found: &Provision) -> Vec<&str> {
-    found.missing().iter().map(|one| &*one.what).collect()
+fn what(provision: &Provision) -> Vec<&str> {
+    provision
+        .missing()
+        .iter()
+        .map(|missing| &*missing.what)
+        .collect()
 }
 
 #[test]
@@ -171,9 +175,9 @@ fn a_build_without_its_folder_or_program_says_what_to_do() {
         command: vec!["sh".to_owned()],
         folder: PathBuf::from("nowhere"),
     };
-    let found = place.survey(&[nowhere]);
-    assert_eq!(found.build(), None);
-    let Remedy::ByHand(how) = &found.missing()[0].remedy else {
+    let provision = place.survey(&[nowhere]);
+    assert_eq!(provision.build(), None);
+    let Remedy::ByHand(how) = &provision.missing()[0].remedy else {
         panic!("only a person can mend it");
     };
     assert!(how.contains("nowhere cannot be read"), "{how}");
@@ -194,8 +198,8 @@ fn a_build_without_its_folder_or_program_says_what_to_do() {
 fn a_program_to_bring_is_there_or_a_person_is_told_how() {
     // Method: names on the path, a path below the study, and neither.
     let place = BuildSite::new();
-    let own = place.study.path().join("own");
-    fs::write(&own, "#!/bin/sh\n").unwrap();
+    let path = place.study.path().join("own");
+    fs::write(&path, "#!/bin/sh\n").unwrap();
     let bring = |program: &str| {
         [Need::Bring {
             program: program.to_owned(),
@@ -205,11 +209,11 @@ fn a_program_to_bring_is_there_or_a_person_is_told_how() {
     assert_eq!(what(&place.survey(&bring("sh"))), [""; 0]);
     assert_eq!(what(&place.survey(&bring("/bin/sh"))), [""; 0]);
     assert_eq!(what(&place.survey(&bring("./own"))), ["the program ./own"]);
-    fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(what(&place.survey(&bring("./own"))), [""; 0]);
-    let found = place.survey(&bring("abx-has-no-such-program"));
+    let provision = place.survey(&bring("abx-has-no-such-program"));
     assert_eq!(
-        found.missing()[0].remedy,
+        provision.missing()[0].remedy,
         Remedy::Bring("ask its maker".to_owned())
     );
     let message = place.install(&bring("no-such")).unwrap_err().to_string();
@@ -223,8 +227,8 @@ fn a_program_to_bring_is_there_or_a_person_is_told_how() {
 fn an_artifact_that_is_written_wrongly_is_named() {
     // Method: one without a version.
     let place = BuildSite::new();
-    let found = place.survey(&[Need::Maven(vec!["group:name".to_owned()])]);
-    let missing = found.missing()[0].to_string();
+    let provision = place.survey(&[Need::Maven(vec!["group:name".to_owned()])]);
+    let missing = provision.missing()[0].to_string();
     assert!(missing.contains("`group:name`"), "{missing}");
     assert!(missing.contains("group:artifact:version"), "{missing}");
 }
@@ -240,8 +244,8 @@ fn the_subject_finds_what_was_installed_for_it() {
     ];
     let environment = place.survey(&needs).environment();
     let value = |name: &str| {
-        let found = environment.iter().find(|(one, _)| one == name);
-        found.map(|(_, value)| value.as_str()).unwrap()
+        let pair = environment.iter().find(|(text, _)| text == name);
+        pair.map(|(_, value)| value.as_str()).unwrap()
     };
     let cache = place.cache.path().to_str().unwrap();
     let path: Vec<&str> = value("PATH").split(':').collect();

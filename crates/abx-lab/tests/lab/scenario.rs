@@ -31,15 +31,15 @@ fn the_schema_of_scenarios_is_the_one_of_the_types() {
 
 /// The keys of a table and, joined by points, of those in it.
 fn keys(table: &Value, prefix: &str) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut texts = Vec::new();
     for (key, inner) in table["properties"].as_object().into_iter().flatten() {
         let key = format!("{prefix}{key}");
         for deeper in [inner, &inner["items"], &inner["additionalProperties"]] {
-            all.extend(keys(deeper, &format!("{key}.")));
+            texts.extend(keys(deeper, &format!("{key}.")));
         }
-        all.push(key);
+        texts.push(key);
     }
-    all
+    texts
 }
 
 #[test]
@@ -47,10 +47,10 @@ fn every_key_has_its_row_and_the_examples_are_read() {
     // Method: each key of the schema has a row of the page; each TOML block of the page, and
     // the example that it runs, is a scenario.
     let page = fs::read_to_string(docs().join("scenarios.md")).unwrap();
-    let all = keys(&schema(), "");
-    assert!(all.contains(&"step.extract.json".to_owned()), "{all:?}");
+    let texts = keys(&schema(), "");
+    assert!(texts.contains(&"step.extract.json".to_owned()), "{texts:?}");
     let has_row = |key: &String| page.contains(&format!("\n| `{key}` |"));
-    let missing: Vec<&String> = all.iter().filter(|key| !has_row(key)).collect();
+    let missing: Vec<&String> = texts.iter().filter(|key| !has_row(key)).collect();
     assert!(
         missing.is_empty(),
         "without a row in docs/scenarios.md: {missing:?}"

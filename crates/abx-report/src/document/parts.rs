@@ -47,13 +47,13 @@ impl Document {
     }
 
     /// Others after each other, with a gap between them.
-    pub(crate) fn joined(all: impl IntoIterator<Item = Document>) -> Document {
+    pub(crate) fn joined(documents: impl IntoIterator<Item = Document>) -> Document {
         let mut out = Document::default();
-        for one in all {
+        for document in documents {
             if !out.is_empty() {
                 out.0.push(Part::Gap);
             }
-            out.0.extend(one.0);
+            out.0.extend(document.0);
         }
         out
     }

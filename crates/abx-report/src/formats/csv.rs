@@ -26,14 +26,15 @@ pub fn slices_csv(record: &StudyRecord) -> String {
             }
         }
     }
-    let outcomes = Outcome::ALL.map(|one| format!("outcome_{}", one.name()));
+    let outcomes = Outcome::ALL.map(|outcome| format!("outcome_{}", outcome.name()));
     let before = BEFORE_OUTCOMES.map(|(name, _)| name.to_owned());
     let after = AFTER_OUTCOMES.map(|(name, _)| name.to_owned());
     let mut out = row([&before[..], &outcomes, &after].concat());
-    for one in &rows {
-        let outcomes = Outcome::ALL.map(|outcome| one.slice.outcomes.count(outcome).to_string());
-        let before = BEFORE_OUTCOMES.map(|(_, value)| value(one));
-        let after = AFTER_OUTCOMES.map(|(_, value)| value(one));
+    for slice_row in &rows {
+        let outcomes =
+            Outcome::ALL.map(|outcome| slice_row.slice.outcomes.count(outcome).to_string());
+        let before = BEFORE_OUTCOMES.map(|(_, value)| value(slice_row));
+        let after = AFTER_OUTCOMES.map(|(_, value)| value(slice_row));
         out.push_str(&row([&before[..], &outcomes, &after].concat()));
     }
     out
@@ -44,8 +45,10 @@ pub fn slices_csv(record: &StudyRecord) -> String {
 pub fn comparisons_csv(record: &StudyRecord) -> String {
     let validity = &record.conclusions.validity;
     let mut out = row(COMPARISON.map(|(name, _)| name.to_owned()));
-    for one in &record.conclusions.comparisons {
-        out.push_str(&row(COMPARISON.map(|(_, value)| value(one, validity))));
+    for comparison in &record.conclusions.comparisons {
+        out.push_str(&row(
+            COMPARISON.map(|(_, value)| value(comparison, validity))
+        ));
     }
     out
 }
@@ -79,7 +82,11 @@ const BEFORE_OUTCOMES: [SliceColumn; 13] = [
     ("load", |row| row.load.to_owned()),
     ("round", |row| row.number.to_string()),
     ("disturbed", |row| {
-        let each = row.round.disturbed.iter().map(|one| word(&json!(one)));
+        let each = row
+            .round
+            .disturbed
+            .iter()
+            .map(|disturbance| word(&json!(disturbance)));
         each.collect::<Vec<String>>().join(" ")
     }),
     field!(subject),
@@ -131,53 +138,83 @@ fn phase(row: &SliceRow, phase: Phase) -> String {
 }
 
 const COMPARISON: [ComparisonColumn; 27] = [
-    ("metric", |one, _| one.metric.id().to_owned()),
-    ("role", |one, _| word(&json!(one.role))),
-    ("load", |one, _| one.load.clone()),
-    ("subject", |one, _| one.subject.clone()),
-    ("baseline", |one, _| one.baseline.clone()),
-    ("ratio", |one, _| or_empty(one.ratio)),
-    ("low", |one, _| or_empty(one.low)),
-    ("high", |one, _| or_empty(one.high)),
-    ("confidence", |one, _| one.confidence.to_string()),
-    ("blocks", |one, _| one.blocks.to_string()),
-    ("together", |one, _| one.together.to_string()),
-    ("p_adjusted", |one, _| or_empty(one.p_adjusted)),
-    ("verdict", |one, _| word(&json!(one.verdict))),
-    ("at_least", |one, _| one.at_least.to_string()),
-    ("fragile", |one, _| one.fragile.to_string()),
-    ("blocks_more", |one, _| or_empty(one.blocks_more)),
-    ("detectable", |one, _| or_empty(one.detectable)),
-    ("hodges_lehmann_ratio", |one, _| {
-        or_empty(one.hodges_lehmann.map(|bounds| bounds.ratio))
+    ("metric", |comparison, _| comparison.metric.id().to_owned()),
+    ("role", |comparison, _| word(&json!(comparison.role))),
+    ("load", |comparison, _| comparison.load.clone()),
+    ("subject", |comparison, _| comparison.subject.clone()),
+    ("baseline", |comparison, _| comparison.baseline.clone()),
+    ("ratio", |comparison, _| or_empty(comparison.ratio)),
+    ("low", |comparison, _| or_empty(comparison.low)),
+    ("high", |comparison, _| or_empty(comparison.high)),
+    ("confidence", |comparison, _| {
+        comparison.confidence.to_string()
     }),
-    ("hodges_lehmann_low", |one, _| {
-        or_empty(one.hodges_lehmann.map(|bounds| bounds.low))
+    ("blocks", |comparison, _| comparison.blocks.to_string()),
+    ("together", |comparison, _| comparison.together.to_string()),
+    ("p_adjusted", |comparison, _| {
+        or_empty(comparison.p_adjusted)
     }),
-    ("hodges_lehmann_high", |one, _| {
-        or_empty(one.hodges_lehmann.map(|bounds| bounds.high))
+    ("verdict", |comparison, _| word(&json!(comparison.verdict))),
+    ("at_least", |comparison, _| comparison.at_least.to_string()),
+    ("fragile", |comparison, _| comparison.fragile.to_string()),
+    ("blocks_more", |comparison, _| {
+        or_empty(comparison.blocks_more)
     }),
-    ("undisturbed_ratio", |one, _| {
-        or_empty(one.undisturbed.as_ref().map(|other| other.bounds.ratio))
+    ("detectable", |comparison, _| {
+        or_empty(comparison.detectable)
     }),
-    ("undisturbed_low", |one, _| {
-        or_empty(one.undisturbed.as_ref().map(|other| other.bounds.low))
+    ("hodges_lehmann_ratio", |comparison, _| {
+        or_empty(comparison.hodges_lehmann.map(|bounds| bounds.ratio))
     }),
-    ("undisturbed_high", |one, _| {
-        or_empty(one.undisturbed.as_ref().map(|other| other.bounds.high))
+    ("hodges_lehmann_low", |comparison, _| {
+        or_empty(comparison.hodges_lehmann.map(|bounds| bounds.low))
     }),
-    ("undisturbed_verdict", |one, _| {
-        let undisturbed = one.undisturbed.as_ref();
+    ("hodges_lehmann_high", |comparison, _| {
+        or_empty(comparison.hodges_lehmann.map(|bounds| bounds.high))
+    }),
+    ("undisturbed_ratio", |comparison, _| {
+        or_empty(
+            comparison
+                .undisturbed
+                .as_ref()
+                .map(|other| other.bounds.ratio),
+        )
+    }),
+    ("undisturbed_low", |comparison, _| {
+        or_empty(
+            comparison
+                .undisturbed
+                .as_ref()
+                .map(|other| other.bounds.low),
+        )
+    }),
+    ("undisturbed_high", |comparison, _| {
+        or_empty(
+            comparison
+                .undisturbed
+                .as_ref()
+                .map(|other| other.bounds.high),
+        )
+    }),
+    ("undisturbed_verdict", |comparison, _| {
+        let undisturbed = comparison.undisturbed.as_ref();
         or_empty(undisturbed.map(|other| word(&json!(other.verdict))))
     }),
-    ("rounds_left_out", |one, _| {
-        or_empty(one.undisturbed.as_ref().map(|other| other.rounds_left_out))
+    ("rounds_left_out", |comparison, _| {
+        or_empty(
+            comparison
+                .undisturbed
+                .as_ref()
+                .map(|other| other.rounds_left_out),
+        )
     }),
-    ("findings", |one, validity| {
-        let ids = one.limits(validity).map(|one| one.id.name());
+    ("findings", |comparison, validity| {
+        let ids = comparison.limits(validity).map(|finding| finding.id.name());
         ids.collect::<Vec<_>>().join(" ")
     }),
-    ("step", |one, _| one.step.clone().unwrap_or_default()),
+    ("step", |comparison, _| {
+        comparison.step.clone().unwrap_or_default()
+    }),
 ];
 
 fn or_empty(value: Option<impl ToString>) -> String {

@@ -102,10 +102,12 @@ pub const EXPORTERS: [Exporter; 11] = [
     }),
     exporter("--hgrm", |record| {
         measured(record, |study, _| {
-            let each = study_hgrm(study).into_iter().map(|one| ExportedText {
-                of: Some([one.subject, one.load]),
-                text: one.text,
-            });
+            let each = study_hgrm(study)
+                .into_iter()
+                .map(|percentiles| ExportedText {
+                    of: Some([percentiles.subject, percentiles.load]),
+                    text: percentiles.text,
+                });
             each.collect()
         })
     }),

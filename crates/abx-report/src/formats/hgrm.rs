@@ -23,21 +23,21 @@ pub struct Percentiles {
 /// A percentile distribution of each subject under each load that was measured.
 #[must_use]
 pub fn study_hgrm(record: &StudyRecord) -> Vec<Percentiles> {
-    let mut all = Vec::new();
+    let mut percentiles = Vec::new();
     for load in &record.measured.loads {
         for subject in &record.measured.subjects {
             let view = SubjectView::of(&record.measured, load, &subject.name);
-            let Some(times) = view.times(|all| &all.response) else {
+            let Some(times) = view.times(|histograms| &histograms.response) else {
                 continue;
             };
-            all.push(Percentiles {
+            percentiles.push(Percentiles {
                 subject: subject.name.clone(),
                 load: load.name.clone(),
                 text: distribution(&times),
             });
         }
     }
-    all
+    percentiles
 }
 
 /// Source: `outputPercentileDistribution` of HdrHistogram, with 5 ticks for
@@ -85,11 +85,11 @@ fn distribution(times: &Histogram) -> String {
             sub_buckets as f64,
         ),
     ];
-    for (place, (one, first, other, second)) in rows.into_iter().enumerate() {
+    for (place, (text, first, other, second)) in rows.into_iter().enumerate() {
         let [of_first, of_second] = [[3, 3], [3, 0], [0, 0]][place];
         writeln!(
             out,
-            "#[{one:<7} = {first:>12.of_first$}, {other:<14} = {second:>12.of_second$}]"
+            "#[{text:<7} = {first:>12.of_first$}, {other:<14} = {second:>12.of_second$}]"
         )
         .expect("strings take everything");
     }

@@ -13,26 +13,26 @@ use crate::words::verdict::sentence;
 /// invalid and skipped when unsettled.
 #[must_use]
 pub fn study_junit(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
-    let comparisons = record.conclusions.primary().map(|one| {
-        let said = sentence(record, one, &Style::plain());
+    let comparisons = record.conclusions.primary().map(|comparison| {
+        let message = sentence(record, comparison, &Style::plain());
         Case {
-            class: format!("abx.comparison.{}", one.load),
+            class: format!("abx.comparison.{}", comparison.load),
             name: format!(
                 "{} of {} beside {}",
-                metric_under(record, &one.load, one.metric),
-                one.subject,
-                one.baseline
+                metric_under(record, &comparison.load, comparison.metric),
+                comparison.subject,
+                comparison.baseline
             ),
-            result: match one.verdict {
-                Verdict::Invalid => CaseResult::Error(said.clone()),
-                Verdict::Inconclusive => CaseResult::Skipped(said.clone()),
+            result: match comparison.verdict {
+                Verdict::Invalid => CaseResult::Error(message.clone()),
+                Verdict::Inconclusive => CaseResult::Skipped(message.clone()),
                 _ => CaseResult::Passed,
             },
-            said,
+            said: message,
         }
     });
     let expectations = responses.iter().map(|response| {
-        let said = reason(record, response);
+        let message = reason(record, response);
         Case {
             class: format!("abx.expectation.{}", response.load),
             name: match (response.subject.as_str(), response.other.as_str()) {
@@ -44,11 +44,11 @@ pub fn study_junit(record: &StudyRecord, responses: &[ExpectationResult]) -> Str
             },
             result: match response.standing {
                 Standing::Holds => CaseResult::Passed,
-                Standing::Fails => CaseResult::Failed(said.clone()),
-                Standing::Unsettled(_) => CaseResult::Skipped(said.clone()),
-                Standing::Invalid(_) => CaseResult::Error(said.clone()),
+                Standing::Fails => CaseResult::Failed(message.clone()),
+                Standing::Unsettled(_) => CaseResult::Skipped(message.clone()),
+                Standing::Invalid(_) => CaseResult::Error(message.clone()),
             },
-            said,
+            said: message,
         }
     });
     let cases: Vec<Case> = expectations.chain(comparisons).collect();
@@ -71,7 +71,7 @@ enum CaseResult {
 
 fn document(record: &StudyRecord, expected: Option<&Standing>, cases: &[Case]) -> String {
     let count = |is_meant: fn(&CaseResult) -> bool| {
-        cases.iter().filter(|one| is_meant(&one.result)).count()
+        cases.iter().filter(|case| is_meant(&case.result)).count()
     };
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\"",
@@ -114,24 +114,24 @@ fn document(record: &StudyRecord, expected: Option<&Standing>, cases: &[Case]) -
     out + "  </testsuite>\n</testsuites>\n"
 }
 
-fn case(one: &Case) -> String {
-    let (class, name) = (escape(&one.class), escape(&one.name));
-    let result = match &one.result {
+fn case(case: &Case) -> String {
+    let (class, name) = (escape(&case.class), escape(&case.name));
+    let result = match &case.result {
         CaseResult::Passed => String::new(),
-        CaseResult::Failed(said) => element("failure", said),
-        CaseResult::Skipped(said) => element("skipped", said),
-        CaseResult::Error(said) => element("error", said),
+        CaseResult::Failed(message) => element("failure", message),
+        CaseResult::Skipped(message) => element("skipped", message),
+        CaseResult::Error(message) => element("error", message),
     };
-    let said = escape(&one.said);
+    let message = escape(&case.said);
     // The time of a single case is not known apart from the others'.
     format!(
         "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">\n{result}      \
-         <system-out>{said}</system-out>\n    </testcase>\n"
+         <system-out>{message}</system-out>\n    </testcase>\n"
     )
 }
 
-fn element(name: &str, said: &str) -> String {
-    format!("      <{name} message=\"{}\"/>\n", escape(said))
+fn element(name: &str, message: &str) -> String {
+    format!("      <{name} message=\"{}\"/>\n", escape(message))
 }
 
 /// Text for content and attributes; what XML 1.0 has no letter for is replaced.

@@ -69,8 +69,8 @@ pub fn run_markdown(record: &RunRecord) -> String {
 
 fn joined(sections: &[String]) -> String {
     let sections = sections.iter().filter(|section| !section.is_empty());
-    let all: Vec<&str> = sections.map(String::as_str).collect();
-    UNBROKEN.finish(&all.join("\n"))
+    let texts: Vec<&str> = sections.map(String::as_str).collect();
+    UNBROKEN.finish(&texts.join("\n"))
 }
 
 /// The response to what was expected, else the question that a study answers.

@@ -42,8 +42,8 @@ impl Span {
     }
 }
 
-fn body(all: &[Series], version: &str, span: Span) -> String {
-    let metrics: Vec<Value> = all.iter().map(|series| metric(series, span)).collect();
+fn body(serieses: &[Series], version: &str, span: Span) -> String {
+    let metrics: Vec<Value> = serieses.iter().map(|series| metric(series, span)).collect();
     let service = vec![
         ("service.name", "abx".to_owned()),
         ("service.version", version.to_owned()),
@@ -59,7 +59,11 @@ fn body(all: &[Series], version: &str, span: Span) -> String {
 }
 
 fn metric(series: &Series, span: Span) -> Value {
-    let points: Vec<Value> = series.points.iter().map(|one| point(one, span)).collect();
+    let points: Vec<Value> = series
+        .points
+        .iter()
+        .map(|data_point| point(data_point, span))
+        .collect();
     let mut metric = json!({
         "name": format!("abx.{}", series.name),
         "description": series.help,

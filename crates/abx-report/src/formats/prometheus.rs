@@ -21,9 +21,9 @@ pub fn run_openmetrics(record: &RunRecord) -> String {
     text(&run_series(record))
 }
 
-fn text(all: &[Series]) -> String {
+fn text(serieses: &[Series]) -> String {
     let mut out = String::new();
-    for series in all {
+    for series in serieses {
         let (unit, kind) = (unit(series.unit), kind(series.kind));
         let mut name = format!("abx_{}", series.name);
         if let Some(unit) = unit {

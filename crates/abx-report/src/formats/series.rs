@@ -54,45 +54,51 @@ pub(crate) fn study_series(
     record: &StudyRecord,
     expectation_results: &[ExpectationResult],
 ) -> Vec<Series> {
-    let labels = |one: &Summary| vec![("load", one.load.clone()), ("subject", one.subject.clone())];
+    let labels = |summary: &Summary| {
+        vec![
+            ("load", summary.load.clone()),
+            ("subject", summary.subject.clone()),
+        ]
+    };
     let summaries = || record.conclusions.summaries.iter();
     let described: Vec<_> = summaries()
-        .map(|one| (labels(one), Described::from(one)))
+        .map(|summary| (labels(summary), Described::from(summary)))
         .collect();
-    let mut all = vec![study_info(record)];
-    all.extend(comparisons(record));
+    let mut serieses = vec![study_info(record)];
+    serieses.extend(comparisons(record));
     let [requests, generator_busy, more @ ..] = described_series(&described);
-    all.extend(more);
-    all.push(requests);
+    serieses.extend(more);
+    serieses.push(requests);
     let gauge = |name, help, unit, value: fn(&Summary) -> Option<f64>| {
-        let points = summaries().filter_map(|one| Some(float(labels(one), value(one)?)));
+        let points =
+            summaries().filter_map(|summary| Some(float(labels(summary), value(summary)?)));
         gauge(name, help, unit, points.collect())
     };
-    all.extend([
+    serieses.extend([
         gauge(
             "ready_time",
             "From a subject's start to its first right answer, the median over blocks.",
             Unit::Seconds,
-            |one| one.ready_s,
+            |summary| summary.ready_s,
         ),
         gauge(
             "loaded",
             "For how long a subject was loaded.",
             Unit::Seconds,
-            |one| Some(one.loaded_s),
+            |summary| Some(summary.loaded_s),
         ),
         gauge(
             "server_busy",
             "The share of its processors that a subject used.",
             Unit::Ratio,
-            |one| one.server_busy,
+            |summary| summary.server_busy,
         ),
         generator_busy,
         findings(&record.conclusions.validity.findings),
         expectations(expectation_results),
     ]);
-    all.retain(|series| !series.points.is_empty());
-    all
+    serieses.retain(|series| !series.points.is_empty());
+    serieses
 }
 
 /// Everything of a run, series without points left out.
@@ -105,15 +111,15 @@ pub(crate) fn run_series(record: &RunRecord) -> Vec<Series> {
     let described = [(labels, Described::from(record))];
     let [requests, generator_busy, more @ ..] = described_series(&described);
     let what = "What was measured, and by which version of abx.";
-    let mut all = vec![
+    let mut serieses = vec![
         of_info("run", what, info),
         requests,
         generator_busy,
         findings(&record.findings),
     ];
-    all.extend(more);
-    all.retain(|series| !series.points.is_empty());
-    all
+    serieses.extend(more);
+    serieses.retain(|series| !series.points.is_empty());
+    serieses
 }
 
 /// A word as records have it, such as `faster`.
@@ -121,70 +127,74 @@ pub(crate) fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn described_series(all: &[(Labels, Described)]) -> [Series; 10] {
+fn described_series(pairs: &[(Labels, Described)]) -> [Series; 10] {
     let of = |value: fn(&Described) -> Option<f64>| {
-        let points = all.iter();
+        let points = pairs.iter();
         points
-            .filter_map(|(labels, one)| Some(float(labels.clone(), value(one)?)))
+            .filter_map(|(labels, described)| Some(float(labels.clone(), value(described)?)))
             .collect()
     };
     let times =
-        |pick: fn(&(Labels, Described)) -> Vec<DataPoint>| all.iter().flat_map(pick).collect();
+        |pick: fn(&(Labels, Described)) -> Vec<DataPoint>| pairs.iter().flat_map(pick).collect();
     [
-        requests(all),
+        requests(pairs),
         gauge(
             "generator_busy",
             "The share of a processor that the generator's busiest thread used.",
             Unit::Ratio,
-            of(|one| one.generator_busy),
+            of(|described| described.generator_busy),
         ),
         gauge(
             "throughput",
             "Verified answers per second.",
             Unit::PerSecond,
-            of(|one| one.throughput_per_s),
+            of(|described| described.throughput_per_s),
         ),
         gauge(
             "response_time",
             "From the intended send to the last byte.",
             Unit::Seconds,
-            times(|(labels, one)| figures(labels, one.response)),
+            times(|(labels, described)| figures(labels, described.response)),
         ),
         gauge(
             "response_time_at_least",
             "Which figures of the response time are lower bounds: requests had no answer.",
             Unit::None,
-            times(|(labels, one)| bounds(labels, one.response)),
+            times(|(labels, described)| bounds(labels, described.response)),
         ),
         gauge(
             "service_time",
             "From the actual send to the last byte.",
             Unit::Seconds,
-            times(|(labels, one)| figures(labels, one.service)),
+            times(|(labels, described)| figures(labels, described.service)),
         ),
         gauge(
             "service_time_at_least",
             "Which figures of the service time are lower bounds: requests had no answer.",
             Unit::None,
-            times(|(labels, one)| bounds(labels, one.service)),
+            times(|(labels, described)| bounds(labels, described.service)),
         ),
         gauge(
             "phase_time",
             "Where the time of a random sample of answers went: parts of the response time.",
             Unit::Seconds,
-            times(|(labels, one)| one.phases.map_or(Vec::new(), |times| phases(labels, times))),
+            times(|(labels, described)| {
+                described
+                    .phases
+                    .map_or(Vec::new(), |times| phases(labels, times))
+            }),
         ),
         gauge(
             "server_cpu_per_answer",
             "The server's processor time for each whole answer.",
             Unit::Seconds,
-            of(|one| Some(one.cpu_us? / 1e6)),
+            of(|described| Some(described.cpu_us? / 1e6)),
         ),
         gauge(
             "server_memory",
             "The most memory of the server's processes together.",
             Unit::Bytes,
-            of(|one| Some(one.rss_bytes? as f64)),
+            of(|described| Some(described.rss_bytes? as f64)),
         ),
     ]
 }
@@ -254,41 +264,44 @@ fn study_info(record: &StudyRecord) -> Series {
 }
 
 fn comparisons(record: &StudyRecord) -> [Series; 4] {
-    let labels = |one: &Comparison| {
+    let labels = |comparison: &Comparison| {
         let mut labels = vec![
-            ("metric", one.metric.id().to_owned()),
-            ("role", word(&json!(one.role))),
-            ("load", one.load.clone()),
-            ("subject", one.subject.clone()),
-            ("baseline", one.baseline.clone()),
+            ("metric", comparison.metric.id().to_owned()),
+            ("role", word(&json!(comparison.role))),
+            ("load", comparison.load.clone()),
+            ("subject", comparison.subject.clone()),
+            ("baseline", comparison.baseline.clone()),
         ];
         // A time series is told from others by its labels.
-        labels.extend(one.step.clone().map(|step| ("step", step)));
+        labels.extend(comparison.step.clone().map(|step| ("step", step)));
         labels
     };
     let of = |name, help, value: fn(&Comparison) -> Option<f64>| {
         let points = record.conclusions.comparisons.iter();
-        let points = points.filter_map(|one| Some(float(labels(one), value(one)?)));
+        let points =
+            points.filter_map(|comparison| Some(float(labels(comparison), value(comparison)?)));
         gauge(name, help, Unit::Ratio, points.collect())
     };
-    let verdict = |one: &Comparison| {
-        let mut labels = labels(one);
-        labels.push(("verdict", word(&json!(one.verdict))));
-        labels.push(("fragile", one.fragile.to_string()));
-        labels.push(("at_least", one.at_least.to_string()));
+    let verdict = |comparison: &Comparison| {
+        let mut labels = labels(comparison);
+        labels.push(("verdict", word(&json!(comparison.verdict))));
+        labels.push(("fragile", comparison.fragile.to_string()));
+        labels.push(("at_least", comparison.at_least.to_string()));
         self::one(labels)
     };
     [
-        of("comparison", "Subject over baseline.", |one| one.ratio),
+        of("comparison", "Subject over baseline.", |comparison| {
+            comparison.ratio
+        }),
         of(
             "comparison_low",
             "The lower end of the interval of subject over baseline.",
-            |one| one.low,
+            |comparison| comparison.low,
         ),
         of(
             "comparison_high",
             "The upper end of the interval of subject over baseline.",
-            |one| one.high,
+            |comparison| comparison.high,
         ),
         Series {
             name: "comparison_verdict",
@@ -300,9 +313,9 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
     ]
 }
 
-fn requests(all: &[(Labels, Described)]) -> Series {
-    let points = all.iter().flat_map(|(labels, one)| {
-        one.outcomes.iter().map(|(outcome, count)| {
+fn requests(pairs: &[(Labels, Described)]) -> Series {
+    let points = pairs.iter().flat_map(|(labels, described)| {
+        described.outcomes.iter().map(|(outcome, count)| {
             let mut labels = labels.clone();
             labels.push(("outcome", outcome.name().to_owned()));
             DataPoint {
@@ -320,10 +333,15 @@ fn requests(all: &[(Labels, Described)]) -> Series {
     }
 }
 
-fn findings(all: &[Finding]) -> Series {
+fn findings(findings: &[Finding]) -> Series {
     let point = |level: Level| DataPoint {
         labels: vec![("level", word(&json!(level)))],
-        value: Number::Count(all.iter().filter(|one| one.level == level).count() as u64),
+        value: Number::Count(
+            findings
+                .iter()
+                .filter(|finding| finding.level == level)
+                .count() as u64,
+        ),
     };
     let points = [Level::Note, Level::Bound, Level::Void].map(point).into();
     let help = "What limits the claims, by level.";

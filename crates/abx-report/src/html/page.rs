@@ -140,16 +140,19 @@ fn raw(record: &Embedded) -> Markup {
         .with("data-file", &record.file)
         .with("hidden", "")
         .text("Save the record as a file");
-    let told = format!(
+    let message = format!(
         "Everything above is computed from the record, which is part of this page: in the element \
          `record` of its source, with each < written as \\u003c. Saved as a file, `abx report \
          {file}` prints the report again, and `abx report {file} --html FILE` writes this page \
          again.",
         file = record.file
     );
-    [element("p").add(quoting(&told)), element("p").add(button)]
-        .into_iter()
-        .collect()
+    [
+        element("p").add(quoting(&message)),
+        element("p").add(button),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// Where what a person fills in may go.

@@ -15,9 +15,9 @@ pub fn check_text(record: &CheckRecord, style: &Style) -> String {
         record.subjects.iter().map(row),
     );
     let mut out = table.text(style.columns());
-    for one in &record.subjects {
-        if let Some(why) = &one.why {
-            let text = format!("{}: {}", name(one), clean(why));
+    for checked_subject in &record.subjects {
+        if let Some(why) = &checked_subject.why {
+            let text = format!("{}: {}", name(checked_subject), clean(why));
             out.push('\n');
             out.push_str(&style.paragraph(&text));
         }
@@ -27,21 +27,25 @@ pub fn check_text(record: &CheckRecord, style: &Style) -> String {
     style.finish(&out)
 }
 
-fn row(one: &CheckedSubject) -> [String; 4] {
+fn row(checked_subject: &CheckedSubject) -> [String; 4] {
     [
-        name(one),
-        one.status.word().to_owned(),
-        or_unknown(one.ready_s, |seconds| format!("{seconds:.2}")),
-        or_unknown(one.rss_bytes, |rss| bytes(rss as f64)),
+        name(checked_subject),
+        checked_subject.status.word().to_owned(),
+        or_unknown(checked_subject.ready_s, |seconds| format!("{seconds:.2}")),
+        or_unknown(checked_subject.rss_bytes, |rss| bytes(rss as f64)),
     ]
 }
 
-fn name(one: &CheckedSubject) -> String {
-    format!("{}/{}", clean_name(&one.study), clean_name(&one.subject))
+fn name(checked_subject: &CheckedSubject) -> String {
+    format!(
+        "{}/{}",
+        clean_name(&checked_subject.study),
+        clean_name(&checked_subject.subject)
+    )
 }
 
 fn totals(record: &CheckRecord) -> String {
-    let all = [
+    let subject_statuses = [
         SubjectStatus::Ready,
         SubjectStatus::Missing,
         SubjectStatus::Broken,
@@ -49,9 +53,11 @@ fn totals(record: &CheckRecord) -> String {
     ];
     let count = |status| {
         let subjects = record.subjects.iter();
-        subjects.filter(|one| one.status == status).count()
+        subjects
+            .filter(|checked_subject| checked_subject.status == status)
+            .count()
     };
-    let words = all.map(|status| format!("{} {}", count(status), status.word()));
+    let words = subject_statuses.map(|status| format!("{} {}", count(status), status.word()));
     let end = if record.interrupted {
         "; interrupted"
     } else {

@@ -19,9 +19,9 @@ pub(crate) type Cells = [String; COLUMNS];
 
 pub(crate) fn cells(entry: &Entry) -> Cells {
     let outline = &entry.outline;
-    let names = |all: &mut dyn Iterator<Item = &String>| {
-        let all: Vec<String> = all.map(|name| clean_name(name)).collect();
-        all.join(", ")
+    let names = |texts: &mut dyn Iterator<Item = &String>| {
+        let all_texts: Vec<String> = texts.map(|name| clean_name(name)).collect();
+        all_texts.join(", ")
     };
     let loads = match &outline.loads[..] {
         [only] => clean_name(only),
@@ -71,13 +71,15 @@ pub(crate) fn verdicts(entry: &Entry) -> Option<String> {
     Some(each.collect::<Vec<_>>().join(", "))
 }
 
-fn one_verdict(one: &OutlineComparison) -> String {
-    let ratio = one.ratio.zip(one.low.zip(one.high));
-    match ratio.filter(|_| one.verdict != Verdict::Inconclusive) {
+fn one_verdict(outline_comparison: &OutlineComparison) -> String {
+    let ratio = outline_comparison
+        .ratio
+        .zip(outline_comparison.low.zip(outline_comparison.high));
+    match ratio.filter(|_| outline_comparison.verdict != Verdict::Inconclusive) {
         Some((ratio, (low, high))) => {
             let [ratio, ..] = ratios([ratio, low, high]);
             // The column is narrow, so whatever is not throughput has a short name.
-            let of = match one.metric {
+            let of = match outline_comparison.metric {
                 Metric::Throughput => "",
                 Metric::ServerCpu => " CPU",
                 Metric::ResponseP50 => " p50",
@@ -86,9 +88,9 @@ fn one_verdict(one: &OutlineComparison) -> String {
                 Metric::ResponseP999 => " p99.9",
                 metric => &format!(" {}", metric_name(metric)),
             };
-            format!("{ratio} {}{of}", word(one.verdict))
+            format!("{ratio} {}{of}", word(outline_comparison.verdict))
         }
-        None => word(one.verdict).to_owned(),
+        None => word(outline_comparison.verdict).to_owned(),
     }
 }
 
@@ -124,9 +126,12 @@ pub fn history_text(history: &History, style: &Style) -> String {
         };
         say(&failed);
     }
-    for one in &history.unread {
-        let file = clean_name(&one.file);
-        say(&format!("{file} is not listed: {}.", clean_name(&one.why)));
+    for unread_file in &history.unread {
+        let file = clean_name(&unread_file.file);
+        say(&format!(
+            "{file} is not listed: {}.",
+            clean_name(&unread_file.why)
+        ));
     }
     style.finish(&out)
 }
@@ -134,9 +139,9 @@ pub fn history_text(history: &History, style: &Style) -> String {
 fn rows(entries: &[Entry], style: &Style) -> String {
     let headers = COLUMN_NAMES.map(str::to_owned);
     let lines: Vec<Cells> = entries.iter().map(cells).collect();
-    let all = || std::iter::once(&headers).chain(&lines);
+    let everything = || std::iter::once(&headers).chain(&lines);
     let natural = |column: usize| {
-        all()
+        everything()
             .map(|cells| columns(&cells[column]))
             .max()
             .unwrap_or(0)
@@ -274,9 +279,9 @@ pub fn index_html(history: &History, listed: Listed<'_>) -> String {
 #[must_use]
 pub fn notice_html(title: &str, text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let told = lines.map(|line| element("p").add(quoting(line)));
+    let report = lines.map(|line| element("p").add(quoting(line)));
     let back = element("p").add(element("a").with("href", "/").text("All records"));
-    let section = ("notice", "What happened", told.chain([back]).collect());
+    let section = ("notice", "What happened", report.chain([back]).collect());
     Page::new(title.to_owned(), "", [section]).html()
 }
 
@@ -360,10 +365,10 @@ fn signed(verdict: Option<Verdict>, text: &str) -> Element {
     cell.text(text)
 }
 
-fn unread(all: &[UnreadFile]) -> Markup {
-    missing(all.iter().map(|one| {
-        let why = format!(" is not listed: {}.", clean_name(&one.why));
-        (clean_name(&one.file), why)
+fn unread(unread_files: &[UnreadFile]) -> Markup {
+    missing(unread_files.iter().map(|unread_file| {
+        let why = format!(" is not listed: {}.", clean_name(&unread_file.why));
+        (clean_name(&unread_file.file), why)
     }))
 }
 

@@ -117,11 +117,11 @@ fn headline(record: &StudyRecord, canvas: &mut Canvas) {
         canvas.paragraph("note", 0.0, &counts(record));
         return;
     }
-    for one in comparisons {
+    for comparison in comparisons {
         let y = canvas.y + 18.0;
-        let class = format!("sign {}", word(one.verdict));
-        canvas.text(&class, EDGE, y, mark(one.verdict));
-        canvas.paragraph("verdict", SIGN, &sentence(record, one, &LINE));
+        let class = format!("sign {}", word(comparison.verdict));
+        canvas.text(&class, EDGE, y, mark(comparison.verdict));
+        canvas.paragraph("verdict", SIGN, &sentence(record, comparison, &LINE));
     }
 }
 
@@ -138,7 +138,9 @@ fn counts(record: &StudyRecord) -> String {
     let words = ALL.into_iter().map(word).chain([TOO_FEW_BLOCKS]);
     let times = |word| {
         let primary = record.conclusions.primary();
-        let number = primary.filter(|one| word_of(one) == word).count();
+        let number = primary
+            .filter(|comparison| word_of(comparison) == word)
+            .count();
         (number > 0).then(|| format!("{} {word}", count(number as u64)))
     };
     let each: Vec<String> = words.filter_map(times).collect();
@@ -160,12 +162,12 @@ fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
         canvas.text(&sign, EDGE, y + 16.0, mark(row.one.verdict));
         let at = [EDGE + SIGN, y + 16.0];
         let mut below = names("name", at, (&row.pair(), NAME_LETTERS), canvas);
-        let mut said = format!("{}, {}", row.verdict(), interval(row));
+        let mut message = format!("{}, {}", row.verdict(), interval(row));
         if is_many {
-            said = format!("{said}, {}", clean_name(&row.one.load));
+            message = format!("{message}, {}", clean_name(&row.one.load));
         }
         let at = [EDGE + SIGN, y + 32.0 + below];
-        below += names("note", at, (&said, ROW_LETTERS), canvas);
+        below += names("note", at, (&message, ROW_LETTERS), canvas);
         canvas.place(picture_of(row, scale), y + 4.0);
         canvas.y += ROW + below;
     }
@@ -180,7 +182,7 @@ fn figures(record: &StudyRecord, canvas: &mut Canvas) {
     }
     for load in alone(record) {
         let summaries: Vec<&Summary> = record.conclusions.under(&load.name).collect();
-        if summaries.iter().all(|one| one.sent == 0) && held_table(&summaries).is_none() {
+        if summaries.iter().all(|summary| summary.sent == 0) && held_table(&summaries).is_none() {
             continue;
         }
         canvas.y += GAP;
@@ -252,7 +254,7 @@ fn said(record: &StudyRecord) -> String {
     let sentences = record
         .conclusions
         .primary()
-        .map(|one| sentence(record, one, &LINE));
+        .map(|comparison| sentence(record, comparison, &LINE));
     sentences.collect::<Vec<_>>().join(" ")
 }
 

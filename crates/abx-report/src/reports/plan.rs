@@ -64,7 +64,7 @@ fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
             "`abx doctor`, of one server beside itself on this machine".to_owned()
         }
     };
-    let found = match plan.detectable(known.spread) {
+    let text = match plan.detectable(known.spread) {
         Some(share) if plan.study.has_limits => format!(
             "; a ratio {} away from its limit would be settled 8 times in 10",
             percent(share)
@@ -88,7 +88,7 @@ fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
         }
     };
     format!(
-        "With a spread of {} (from {source}) and {}{blocks}{found}.",
+        "With a spread of {} (from {source}) and {}{blocks}{text}.",
         percent(known.spread),
         extent(plan)
     )

@@ -16,12 +16,12 @@ pub fn pooled_text(pooled: &Pooled, style: &Style) -> String {
     for (place, record) in pooled.records.iter().enumerate() {
         out.push_str(&format!("  {}  {}\n", place + 1, clean(record)));
     }
-    for one in &pooled.comparisons {
+    for pooled_comparison in &pooled.comparisons {
         out.push('\n');
-        out.push_str(&style.paragraph(&sentence(one)));
-        for (place, bounds) in one.each.iter().enumerate() {
-            let said = bounds.map_or_else(|| "no claim".to_owned(), |bounds| interval(&bounds));
-            out.push_str(&format!("  {}  {said}\n", place + 1));
+        out.push_str(&style.paragraph(&sentence(pooled_comparison)));
+        for (place, bounds) in pooled_comparison.each.iter().enumerate() {
+            let message = bounds.map_or_else(|| "no claim".to_owned(), |bounds| interval(&bounds));
+            out.push_str(&format!("  {}  {message}\n", place + 1));
         }
     }
     out.push('\n');
@@ -33,19 +33,20 @@ pub fn pooled_text(pooled: &Pooled, style: &Style) -> String {
     style.finish(&out)
 }
 
-fn sentence(one: &PooledComparison) -> String {
-    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
-    let metric = metric_name(one.metric);
-    let place = match one.load.as_str() {
+fn sentence(pooled_comparison: &PooledComparison) -> String {
+    let [subject, baseline] =
+        [&pooled_comparison.subject, &pooled_comparison.baseline].map(|text| name(text));
+    let metric = metric_name(pooled_comparison.metric);
+    let place = match pooled_comparison.load.as_str() {
         "" => String::new(),
         load => format!(" under {}", name(load)),
     };
-    let Some(mean) = &one.mean else {
+    let Some(mean) = &pooled_comparison.mean else {
         return format!(
             "{subject}'s {metric} beside {baseline}'s{place}: fewer than two records have a claim."
         );
     };
-    let next = match &one.prediction {
+    let next = match &pooled_comparison.prediction {
         Some(next) => format!(
             "the next record {} to {}",
             figures(next)[1],
@@ -53,7 +54,7 @@ fn sentence(one: &PooledComparison) -> String {
         ),
         None => "the next record is predicted from three records on".to_owned(),
     };
-    let bound = if one.at_least {
+    let bound = if pooled_comparison.at_least {
         "; the true ratio may lie further from 1"
     } else {
         ""
@@ -61,7 +62,7 @@ fn sentence(one: &PooledComparison) -> String {
     format!(
         "{subject}'s {metric} is {} times {baseline}'s{place}; {next}; between records {}{bound}.",
         interval(mean),
-        percent(one.between.unwrap_or_default()),
+        percent(pooled_comparison.between.unwrap_or_default()),
     )
 }
 

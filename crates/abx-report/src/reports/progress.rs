@@ -15,12 +15,16 @@ use crate::words::wrap::{clean_name, shorten};
 /// when nothing is compared.
 #[must_use]
 pub fn progress_line(record: &StudyRecord) -> String {
-    let Some(one) = record.conclusions.primary().next() else {
+    let Some(comparison) = record.conclusions.primary().next() else {
         return progress(&record.conclusions.past_comparisons).unwrap_or_default();
     };
-    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| short(text));
-    let told = so_far(bounds(one), one.plain_ratio(), one.verdict);
-    let line = format!("{subject}/{baseline} {told}");
+    let [subject, baseline] = [&comparison.subject, &comparison.baseline].map(|text| short(text));
+    let message = so_far(
+        bounds(comparison),
+        comparison.plain_ratio(),
+        comparison.verdict,
+    );
+    let line = format!("{subject}/{baseline} {message}");
     match record.conclusions.primary().count() - 1 {
         0 => line,
         others => format!("{line} · {others} more"),
@@ -49,8 +53,8 @@ pub fn failures_line(came: &BTreeMap<String, Outcomes>) -> String {
 pub fn piloted_line(took: Duration, each_block: Duration, ordered: Option<u32>) -> String {
     let blocks = match ordered {
         Some(blocks) => {
-            let all = minutes(each_block * blocks);
-            format!("{} will take about {all}", plural(blocks.into(), "block"))
+            let text = minutes(each_block * blocks);
+            format!("{} will take about {text}", plural(blocks.into(), "block"))
         }
         None => format!("a block will take about {}", minutes(each_block)),
     };
@@ -189,9 +193,9 @@ pub fn files_line(subject: &str, made_bytes: u64, all_bytes: u64) -> String {
         0..1_000_000 => (1e3, "kB"),
         _ => (1e6, "MB"),
     };
-    let [made, all] = [made_bytes, all_bytes].map(|bytes| bytes as f64 / unit);
+    let [made, total] = [made_bytes, all_bytes].map(|bytes| bytes as f64 / unit);
     let subject = short(subject);
-    format!("making files for {subject}: {made:.0} of {all:.0} {name}")
+    format!("making files for {subject}: {made:.0} of {total:.0} {name}")
 }
 
 fn of_at_most(waited: Duration, at_most: Duration) -> String {
@@ -235,14 +239,14 @@ pub enum RunGoal {
 #[must_use]
 pub fn run_line(now: &RunNow) -> String {
     let place = match now.goal {
-        RunGoal::After(all) => {
-            let elapsed = now.elapsed.min(all).as_secs_f64();
-            let decimals = usize::from(all < Duration::from_secs(100));
-            format!("{elapsed:.decimals$} of {} s", all.as_secs_f64())
+        RunGoal::After(time) => {
+            let elapsed = now.elapsed.min(time).as_secs_f64();
+            let decimals = usize::from(time < Duration::from_secs(100));
+            format!("{elapsed:.decimals$} of {} s", time.as_secs_f64())
         }
-        RunGoal::AfterRequests(all) => {
-            let [done, all] = [now.came.requests().min(all), all].map(count);
-            format!("{done} of {all} requests")
+        RunGoal::AfterRequests(total) => {
+            let [done, text] = [now.came.requests().min(total), total].map(count);
+            format!("{done} of {text} requests")
         }
     };
     let [p50, p99] = now.quantiles_us.map(time);

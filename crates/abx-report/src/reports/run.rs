@@ -65,8 +65,8 @@ pub(crate) fn headline(record: &RunRecord, style: &Style) -> String {
 /// The headline, limited as the findings limit it.
 fn throughput(record: &RunRecord, style: &Style) -> String {
     // What limits times only leaves throughput as it is.
-    let all = record.findings.iter();
-    let ours = all.filter(|finding| finding.limits == Limits::All);
+    let findings = record.findings.iter();
+    let ours = findings.filter(|finding| finding.limits == Limits::All);
     let worst = ours.map(|finding| finding.level).max();
     let Some(achieved) = record.throughput_per_s else {
         return "Throughput: not measured.\n".to_owned();
@@ -133,12 +133,12 @@ pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
 pub(crate) fn statuses(record: &RunRecord) -> String {
     let requests = &record.requests;
     let mut classes = requests.wrong_statuses.classes();
-    let told: u64 = classes.values().sum();
+    let figure: u64 = classes.values().sum();
     let other = requests.outcomes.count(Outcome::WrongStatus);
     let expected = requests.completed.saturating_sub(other);
     *classes.entry(record.response.status / 100).or_default() += expected;
     let mut parts = vec![by_class(classes)];
-    let untold = other.saturating_sub(told);
+    let untold = other.saturating_sub(figure);
     if untold > 0 {
         let status = record.response.status;
         parts.push(format!("another than {status} {}", count(untold)));
@@ -151,10 +151,10 @@ pub(crate) fn errors(record: &RunRecord) -> String {
     let outcomes = &record.requests.outcomes;
     // What was sent again is told by what became of it then.
     let is_error = |outcome: Outcome| outcome.is_of_request() || outcome.is_failure();
-    let all = outcomes
+    let all_parts = outcomes
         .iter()
         .filter(|(outcome, _)| *outcome != Outcome::Ok);
-    let each = all.filter(|(outcome, _)| is_error(*outcome));
+    let each = all_parts.filter(|(outcome, _)| is_error(*outcome));
     let each = each
         .map(|(outcome, times)| format!("{} {}", outcome.name().replace('_', " "), count(times)));
     let mut parts: Vec<String> = each.collect();
@@ -315,9 +315,9 @@ fn at_a_glance(record: &RunRecord, style: &Style) -> String {
     if let Some(side) = &record.server {
         add("server", &server_at_a_glance(side));
     }
-    let said = server_times_at_a_glance(record);
-    if !said.is_empty() {
-        add("server says", &said);
+    let message = server_times_at_a_glance(record);
+    if !message.is_empty() {
+        add("server says", &message);
     }
     let url = clean_name(&record.settings.url);
     add("load", &format!("{url}, {}", offered_load(record)));
@@ -404,7 +404,7 @@ fn times(record: &RunRecord, style: &Style) -> String {
     };
     // An overloaded server's response times are a thousand times its
     // service times: each row has its own unit.
-    let own = |name: &str, times: &Times| {
+    let mine = |name: &str, times: &Times| {
         let unit = TimeUnit::of([times.p50]);
         row(format!("{name} {}", unit.sign()), times, unit)
     };
@@ -414,9 +414,9 @@ fn times(record: &RunRecord, style: &Style) -> String {
     let (title, mut rows) = if record.settings.arrivals.is_open() {
         legend.push_str("; lateness is what the generator adds");
         let rows = vec![
-            own("response", response),
-            own("service", service),
-            own("lateness", &record.generator.lateness_us),
+            mine("response", response),
+            mine("service", service),
+            mine("lateness", &record.generator.lateness_us),
         ];
         ("time".to_owned(), rows)
     } else {
@@ -428,10 +428,10 @@ fn times(record: &RunRecord, style: &Style) -> String {
         (format!("time in {}", unit.sign()), rows)
     };
     let listeners = record.broadcasts.iter().flat_map(listeners);
-    rows.extend(listeners.map(|(name, times)| own(name, times)));
+    rows.extend(listeners.map(|(name, times)| mine(name, times)));
     legend.push('.');
     if let Some(times) = &record.handshake_us {
-        rows.push(own("handshake", times));
+        rows.push(mine("handshake", times));
         legend.push_str(HANDSHAKE_LEGEND);
     }
     if record.broadcasts.is_some() {

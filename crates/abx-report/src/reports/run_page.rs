@@ -64,7 +64,7 @@ fn headline(record: &RunRecord) -> Markup {
 }
 
 fn times(record: &RunRecord) -> Markup {
-    let all = [
+    let pairs = [
         ("response", &record.response_time_us),
         ("service", &record.service_time_us),
         ("lateness", &record.generator.lateness_us),
@@ -86,12 +86,16 @@ fn times(record: &RunRecord) -> Markup {
     };
     let grid = Table::new(
         headers,
-        all.into_iter().chain(handshakes).chain(listeners).map(row),
+        pairs
+            .into_iter()
+            .chain(handshakes)
+            .chain(listeners)
+            .map(row),
     )
     .captioned("Times that a share of the requests does not exceed")
     .named_by(2);
     let at_least = at_least_legend(
-        all[..2].iter().map(|(_, times)| *times),
+        pairs[..2].iter().map(|(_, times)| *times),
         &Quantile::ALL,
         &LINE,
     );
@@ -121,8 +125,8 @@ fn times(record: &RunRecord) -> Markup {
 }
 
 fn plot(record: &RunRecord) -> Markup {
-    let all = [&record.response_time_us, &record.service_time_us];
-    let places = all.map(|times| {
+    let all_times = [&record.response_time_us, &record.service_time_us];
+    let places = all_times.map(|times| {
         let place = |(figure, share)| {
             let (x, y) = (nines(share), times.figure(figure)?);
             Some((figure, PlotPoint { x, y }))
@@ -141,7 +145,7 @@ fn plot(record: &RunRecord) -> Markup {
         description: "The table above has the figures.".to_owned(),
     };
     let mut plot = Plot::new(caption, [tail_axis(nines(0.999)), y], 220.0);
-    for (number, (places, times)) in places.iter().zip(all).enumerate() {
+    for (number, (places, times)) in places.iter().zip(all_times).enumerate() {
         let curve: Vec<PlotPoint> = places.iter().map(|(_, place)| *place).collect();
         plot.curve(number, Stroke::Solid, &curve);
         for (figure, place) in places {
@@ -198,7 +202,7 @@ fn outcomes(record: &RunRecord) -> Markup {
 
 fn how_measured(record: &RunRecord) -> Markup {
     let settings = &record.settings;
-    let mut all = vec![
+    let mut all_pairs = vec![
         ("address", settings.url.clone()),
         ("method", settings.method.clone()),
         ("connections", count(settings.connections.into())),
@@ -206,9 +210,9 @@ fn how_measured(record: &RunRecord) -> Markup {
         ("bodies hashed", hashed(settings)),
     ];
     let fleet = record.measured.fleet.as_ref();
-    all.extend(fleet.map(|fleet| ("agents", agents(fleet))));
-    all.extend(machine(&record.machine));
-    pairs("Settings and machine", all).markup().into()
+    all_pairs.extend(fleet.map(|fleet| ("agents", agents(fleet))));
+    all_pairs.extend(machine(&record.machine));
+    pairs("Settings and machine", all_pairs).markup().into()
 }
 
 const PLOTTED: [&str; 2] = ["response time", "service time"];

@@ -62,12 +62,12 @@ pub fn side_by_side_html(records: &[NamedRecord<'_>], not_shown: &[NotShown]) ->
 /// Every comparison that the studies were made for, those of the same metric and
 /// load together.
 fn ratios(records: &[NamedRecord<'_>]) -> Markup {
-    let mut found: Vec<RecordedComparison> = Vec::new();
-    for one in records {
-        if let AnyRecord::Study(record) = one.record {
-            let id = one.id;
-            let all = record.conclusions.primary();
-            found.extend(all.map(|comparison| RecordedComparison {
+    let mut recorded_comparisons: Vec<RecordedComparison> = Vec::new();
+    for named in records {
+        if let AnyRecord::Study(record) = named.record {
+            let id = named.id;
+            let comparisons = record.conclusions.primary();
+            recorded_comparisons.extend(comparisons.map(|comparison| RecordedComparison {
                 id,
                 record,
                 comparison,
@@ -76,30 +76,42 @@ fn ratios(records: &[NamedRecord<'_>]) -> Markup {
     }
     // Stable: within one metric and load the order of the records stays.
     let mut loads: Vec<&str> = Vec::new();
-    for one in &found {
-        if !loads.contains(&one.comparison.load.as_str()) {
-            loads.push(&one.comparison.load);
+    for recorded_comparison in &recorded_comparisons {
+        if !loads.contains(&recorded_comparison.comparison.load.as_str()) {
+            loads.push(&recorded_comparison.comparison.load);
         }
     }
-    let place = |one: &RecordedComparison| {
+    let place = |recorded_comparison: &RecordedComparison| {
         let metric = Metric::ALL
             .iter()
-            .position(|metric| *metric == one.comparison.metric);
-        let load = loads.iter().position(|load| *load == one.comparison.load);
+            .position(|metric| *metric == recorded_comparison.comparison.metric);
+        let load = loads
+            .iter()
+            .position(|load| *load == recorded_comparison.comparison.load);
         (metric, load)
     };
-    found.sort_by_key(place);
-    let is_one_metric = found
+    recorded_comparisons.sort_by_key(place);
+    let is_one_metric = recorded_comparisons
         .windows(2)
         .all(|pair| pair[0].comparison.metric == pair[1].comparison.metric);
     let mut rows: Vec<RatioRow> = Vec::new();
-    for one in &found {
-        let load = load_text(one.record, &one.comparison.load);
-        let mut of = format!("{}, {load}", one.id);
+    for recorded_comparison in &recorded_comparisons {
+        let load = load_text(
+            recorded_comparison.record,
+            &recorded_comparison.comparison.load,
+        );
+        let mut of = format!("{}, {load}", recorded_comparison.id);
         if !is_one_metric {
-            of.push_str(&format!(", {}", metric_name(one.comparison.metric)));
+            of.push_str(&format!(
+                ", {}",
+                metric_name(recorded_comparison.comparison.metric)
+            ));
         }
-        rows.push(RatioRow::of(of, one.record, one.comparison));
+        rows.push(RatioRow::of(
+            of,
+            recorded_comparison.record,
+            recorded_comparison.comparison,
+        ));
     }
     let mut out = table("Ratios of all records", "record and load", &rows);
     if out.is_empty() {
@@ -117,16 +129,16 @@ struct RecordedComparison<'a> {
 }
 
 /// What a record has of each server under each load, behind what names it.
-fn lines<'a>(one: &NamedRecord<'a>) -> Vec<([String; 3], Described<'a>)> {
-    let names = |subject: &str, load: String| [one.id.to_owned(), clean_name(subject), load];
-    match one.record {
+fn lines<'a>(named: &NamedRecord<'a>) -> Vec<([String; 3], Described<'a>)> {
+    let names = |subject: &str, load: String| [named.id.to_owned(), clean_name(subject), load];
+    match named.record {
         AnyRecord::Study(record) => record
             .conclusions
             .summaries
             .iter()
-            .map(|one| {
-                let load = load_text(record, &one.load);
-                (names(&one.subject, load), one.into())
+            .map(|summary| {
+                let load = load_text(record, &summary.load);
+                (names(&summary.subject, load), summary.into())
             })
             .collect(),
         AnyRecord::Run(record) => {
@@ -141,24 +153,31 @@ fn figures(records: &[NamedRecord<'_>]) -> Markup {
     if lines.is_empty() {
         return Markup::new();
     }
-    let unit = TimeUnit::of(lines.iter().map(|(_, one)| one.response.p50));
+    let unit = TimeUnit::of(lines.iter().map(|(_, described)| described.response.p50));
     let mut headers: Vec<String> = ["record", "subject", "load", "requests/s"]
         .map(str::to_owned)
         .into();
-    headers.extend(SHOWN.map(|one| format!("{} {}", one.name(), unit.sign())));
+    headers.extend(SHOWN.map(|figure| format!("{} {}", figure.name(), unit.sign())));
     headers.extend(["CPU µs", "ok", "failed"].map(str::to_owned));
-    let row = |(names, one): &([String; 3], Described)| {
+    let row = |(names, described): &([String; 3], Described)| {
         let mut cells = names.to_vec();
-        cells.push(or_unknown(one.throughput_per_s, figure));
-        cells.extend(SHOWN.map(|figure| time(one.response, figure, unit, &LINE)));
-        cells.push(or_unknown(one.cpu_us, figure));
-        cells.extend([count(one.outcomes.ok()), count(one.outcomes.failed())]);
+        cells.push(or_unknown(described.throughput_per_s, figure));
+        cells.extend(SHOWN.map(|figure| time(described.response, figure, unit, &LINE)));
+        cells.push(or_unknown(described.cpu_us, figure));
+        cells.extend([
+            count(described.outcomes.ok()),
+            count(described.outcomes.failed()),
+        ]);
         cells
     };
     let grid = Table::new(headers, lines.iter().map(row))
         .captioned("What each subject did in each record")
         .named_by(3);
-    let at_least = at_least_legend(lines.iter().map(|(_, one)| one.response), &SHOWN, &LINE);
+    let at_least = at_least_legend(
+        lines.iter().map(|(_, described)| described.response),
+        &SHOWN,
+        &LINE,
+    );
     let text = format!(
         "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
          server's CPU time per response. -: not checked.{at_least}"
@@ -171,7 +190,7 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
         let version = version.unwrap_or(UNKNOWN).to_owned();
         vec![id.to_owned(), clean_name(name), version, how]
     };
-    let rows = |one: &NamedRecord| match one.record {
+    let rows = |named: &NamedRecord| match named.record {
         AnyRecord::Study(record) => record
             .measured
             .subjects
@@ -181,12 +200,12 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
                     Some(address) => format!("was running at {address}"),
                     None => shell_words::join(&subject.command),
                 };
-                row(one.id, &subject.name, subject.version.as_deref(), how)
+                row(named.id, &subject.name, subject.version.as_deref(), how)
             })
             .collect::<Vec<_>>(),
         AnyRecord::Run(record) => {
             let how = format!("was running at {}", record.settings.url);
-            vec![row(one.id, &record.settings.url, None, how)]
+            vec![row(named.id, &record.settings.url, None, how)]
         }
     };
     let grid = Table::new(
@@ -200,7 +219,7 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
 }
 
 fn about(records: &[NamedRecord<'_>]) -> Markup {
-    let row = |one: &NamedRecord| {
+    let row = |named: &NamedRecord| {
         let machine = |machine: &Machine| {
             let text = |value: &Option<String>| value.clone().unwrap_or_else(|| UNKNOWN.to_owned());
             [
@@ -209,7 +228,7 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
                 text(&machine.kernel),
             ]
         };
-        let (when, version, blocks, margin, on) = match one.record {
+        let (when, version, blocks, margin, on) = match named.record {
             AnyRecord::Study(record) => (
                 record.measured.started_unix_ms,
                 &record.measured.abx_version,
@@ -226,7 +245,7 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
             ),
         };
         let [model, cpus, kernel] = on;
-        let (id, version) = (one.id.to_owned(), version.clone());
+        let (id, version) = (named.id.to_owned(), version.clone());
         vec![id, date(when), version, blocks, margin, model, cpus, kernel]
     };
     let headers = [
@@ -242,16 +261,16 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
     let grid = Table::new(headers, records.iter().map(row))
         .captioned("When and where each was measured")
         .of_words();
-    let links = records.iter().map(|one| {
-        let link = element("a").with("href", format!("/record/{}", one.id));
-        let what = match one.record {
+    let links = records.iter().map(|named| {
+        let link = element("a").with("href", format!("/record/{}", named.id));
+        let what = match named.record {
             AnyRecord::Study(record) => title(record),
             AnyRecord::Run(record) => {
                 format!("One run against {}", clean_name(&record.settings.url))
             }
         };
         element("li")
-            .add(link.text(one.id))
+            .add(link.text(named.id))
             .text(&format!(" {what}"))
     });
     let back = element("p").add(element("a").with("href", "/").text("All records"));
@@ -260,10 +279,11 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
         .collect()
 }
 
-fn unread(all: &[NotShown]) -> Markup {
+fn unread(not_showns: &[NotShown]) -> Markup {
     missing(
-        all.iter()
-            .map(|one| (clean_name(&one.id), format!(": {}", one.why))),
+        not_showns
+            .iter()
+            .map(|not_shown| (clean_name(&not_shown.id), format!(": {}", not_shown.why))),
     )
 }
 

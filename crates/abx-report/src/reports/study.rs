@@ -153,7 +153,7 @@ pub fn study_html(record: &StudyRecord) -> String {
 #[must_use]
 pub fn study_html_with(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     let subjects = Subjects::of(record);
-    let found = &record.conclusions.validity.findings;
+    let findings = &record.conclusions.validity.findings;
     let loads = record.measured.loads.len();
     let first = if is_alone(record) {
         "Result"
@@ -182,7 +182,7 @@ pub fn study_html_with(record: &StudyRecord, responses: &[ExpectationResult]) ->
             ("faults", "Faults", faults_html(record, &subjects)),
             ("cost", "CPU and memory", cost(record, &subjects)),
             ("outcomes", "Outcomes", outcomes(record)),
-            ("findings", "Findings", findings_html(found, loads)),
+            ("findings", "Findings", findings_html(findings, loads)),
             ("conduct", "How it was measured", how_measured_html(record)),
         ],
     );

@@ -12,7 +12,10 @@ use crate::words::wrap::clean_name;
 #[must_use]
 pub fn timer_text(record: &TimerRecord, style: &Style) -> String {
     let start = ["start", "0", UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN];
-    let markers = record.markers.iter().map(|one| row(&name(one), one));
+    let markers = record
+        .markers
+        .iter()
+        .map(|marker_time| row(&name(marker_time), marker_time));
     let rows = [start.map(str::to_owned)]
         .into_iter()
         .chain(markers)
@@ -51,23 +54,23 @@ fn headline(record: &TimerRecord) -> String {
 }
 
 /// A marker with what tells it from others of its name and from other runs.
-fn name(one: &MarkerTime) -> String {
-    let name = clean_name(&one.name);
-    match one.occurrence {
+fn name(marker_time: &MarkerTime) -> String {
+    let name = clean_name(&marker_time.name);
+    match marker_time.occurrence {
         1 => name,
         number => format!("{name} #{}", count(number.into())),
     }
 }
 
-fn row(name: &str, one: &MarkerTime) -> [String; 7] {
+fn row(name: &str, marker_time: &MarkerTime) -> [String; 7] {
     [
         name.to_owned(),
-        ms(one.index_us),
-        ms(one.us.mean),
-        percent(one.share),
-        ms(one.p50_us),
-        or_unknown(one.p99_us, ms),
-        interval(&one.us),
+        ms(marker_time.index_us),
+        ms(marker_time.us.mean),
+        percent(marker_time.share),
+        ms(marker_time.p50_us),
+        or_unknown(marker_time.p99_us, ms),
+        interval(&marker_time.us),
     ]
 }
 
@@ -100,12 +103,18 @@ fn notes(record: &TimerRecord) -> Vec<String> {
     let some: Vec<String> = record
         .markers
         .iter()
-        .filter(|one| one.runs < runs)
-        .map(|one| format!("{} in {}", name(one), count(one.runs as u64)))
+        .filter(|marker_time| marker_time.runs < runs)
+        .map(|marker_time| {
+            format!(
+                "{} in {}",
+                name(marker_time),
+                count(marker_time.runs as u64)
+            )
+        })
         .collect();
     if !some.is_empty() {
-        let all = plural(runs as u64, "run");
-        out.push(format!("Not in every one of {all}: {}.", some.join(", ")));
+        let text = plural(runs as u64, "run");
+        out.push(format!("Not in every one of {text}: {}.", some.join(", ")));
     }
     match runs {
         1 => out.push("One run: `-n 30` gives intervals.".to_owned()),

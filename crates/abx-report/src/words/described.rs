@@ -14,16 +14,16 @@ pub(crate) struct Described<'a> {
 }
 
 impl<'a> From<&'a Summary> for Described<'a> {
-    fn from(one: &'a Summary) -> Described<'a> {
+    fn from(summary: &'a Summary) -> Described<'a> {
         Described {
-            throughput_per_s: one.throughput_per_s,
-            response: &one.response_time_us,
-            service: &one.service_time_us,
-            phases: one.phases.as_ref(),
-            cpu_us: one.server_cpu_us_per_request,
-            rss_bytes: one.rss_bytes,
-            generator_busy: one.generator_busy,
-            outcomes: &one.outcomes,
+            throughput_per_s: summary.throughput_per_s,
+            response: &summary.response_time_us,
+            service: &summary.service_time_us,
+            phases: summary.phases.as_ref(),
+            cpu_us: summary.server_cpu_us_per_request,
+            rss_bytes: summary.rss_bytes,
+            generator_busy: summary.generator_busy,
+            outcomes: &summary.outcomes,
         }
     }
 }

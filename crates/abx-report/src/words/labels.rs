@@ -87,15 +87,15 @@ mod tests {
         ) {
             // Method: names of few letters, so that they resemble each other, alone and in
             // pairs. Without its indents a label is what it was, but for its blanks.
-            let [one, other] = [(pairs[0], &names[..2]), (pairs[1], &names[2..])]
+            let [text, other] = [(pairs[0], &names[..2]), (pairs[1], &names[2..])]
                 .map(|(is_pair, names)| if is_pair { names.join(" / ") } else { names[0].clone() });
-            let [lines, others] = [&one, &other].map(|label| label_lines(label, width));
-            prop_assert_eq!(one == other, lines == others);
+            let [lines, others] = [&text, &other].map(|label| label_lines(label, width));
+            prop_assert_eq!(text == other, lines == others);
             for line in &lines {
                 prop_assert!(columns(line) <= width, "{}: {}", width, line);
             }
             let whole: String = lines.concat().replace(' ', "");
-            prop_assert_eq!(whole, one.replace(' ', ""));
+            prop_assert_eq!(whole, text.replace(' ', ""));
         }
     }
 }

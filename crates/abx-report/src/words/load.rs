@@ -129,23 +129,23 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
         few @ ..=REQUESTS_SHOWN => few,
         _ => REQUESTS_SHOWN - 1,
     };
-    let each = settings.requests[..shown].iter().map(|one| {
-        let path = clean_name(&one.path);
+    let each = settings.requests[..shown].iter().map(|request_settings| {
+        let path = clean_name(&request_settings.path);
         let asked = match settings.exchange.shape {
-            LoadShape::Request => format!("{} {path}", clean_name(&one.method)),
+            LoadShape::Request => format!("{} {path}", clean_name(&request_settings.method)),
             _ => path,
         };
         match settings.requests.len() {
             1 => asked,
-            _ => format!("{}× {asked}", one.weight),
+            _ => format!("{}× {asked}", request_settings.weight),
         }
     });
     let more = settings.requests.len() - shown;
     let more = (more > 0).then(|| format!("and {more} more"));
-    let all = each.chain(more).collect::<Vec<_>>().join(", ");
+    let text = each.chain(more).collect::<Vec<_>>().join(", ");
     match settings.requests.len() {
-        1 => all,
-        _ => format!("requests {} ({all})", chosen(settings)),
+        1 => text,
+        _ => format!("requests {} ({text})", chosen(settings)),
     }
 }
 

@@ -50,11 +50,11 @@ pub(crate) fn metric_under(record: &StudyRecord, load: &str, metric: Metric) -> 
 }
 
 /// What a comparison is of: its metric, and the step that this is of where it is of one.
-pub(crate) fn metric_of(record: &StudyRecord, one: &Comparison) -> String {
-    let Some(step) = &one.step else {
-        return metric_under(record, &one.load, one.metric).to_owned();
+pub(crate) fn metric_of(record: &StudyRecord, comparison: &Comparison) -> String {
+    let Some(step) = &comparison.step else {
+        return metric_under(record, &comparison.load, comparison.metric).to_owned();
     };
-    let quantile = match one.metric {
+    let quantile = match comparison.metric {
         Metric::StepP99 => "p99",
         _ => "p50",
     };
@@ -62,8 +62,8 @@ pub(crate) fn metric_of(record: &StudyRecord, one: &Comparison) -> String {
 }
 
 pub(crate) fn shape_under(record: &StudyRecord, load: &str) -> LoadShape {
-    let found = record.measured.load(load);
-    found.map_or(LoadShape::Request, |load| load.settings.exchange.shape)
+    let load_record = record.measured.load(load);
+    load_record.map_or(LoadShape::Request, |load| load.settings.exchange.shape)
 }
 
 pub(crate) fn rate_under(record: &StudyRecord, load: &str) -> &'static str {

@@ -121,8 +121,8 @@ fn is_figure(before: &str, number: &str, after: &str) -> bool {
 
 /// Whether the place `at` in a text lies within this name.
 fn is_within(text: &str, at: usize, name: &str) -> bool {
-    let mut found = text.match_indices(name).map(|(start, _)| start);
-    !name.is_empty() && found.any(|start| (start..start + name.len()).contains(&at))
+    let mut result = text.match_indices(name).map(|(start, _)| start);
+    !name.is_empty() && result.any(|start| (start..start + name.len()).contains(&at))
 }
 
 fn unit(after: &str) -> Option<&'static str> {

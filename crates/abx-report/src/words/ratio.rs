@@ -77,9 +77,13 @@ impl ShownRatio {
     }
 
     /// That of a comparison; `None` without an interval.
-    pub(crate) fn of_comparison(one: &Comparison) -> Option<ShownRatio> {
-        let bounds = one.bounds()?;
-        Some(ShownRatio::of(one.verdict, one.at_least, bounds))
+    pub(crate) fn of_comparison(comparison: &Comparison) -> Option<ShownRatio> {
+        let bounds = comparison.bounds()?;
+        Some(ShownRatio::of(
+            comparison.verdict,
+            comparison.at_least,
+            bounds,
+        ))
     }
 
     /// The ratio in a sentence, and with "at least" or "at most" for a bound.
@@ -95,8 +99,11 @@ impl ShownRatio {
 }
 
 /// The cells of a comparison in a table: its ratio, and its interval.
-pub(crate) fn ratio_cells(one: &Comparison) -> [String; 2] {
-    match (ShownRatio::of_comparison(one), one.plain_ratio()) {
+pub(crate) fn ratio_cells(comparison: &Comparison) -> [String; 2] {
+    match (
+        ShownRatio::of_comparison(comparison),
+        comparison.plain_ratio(),
+    ) {
         (Some(shown), _) => [shown.in_words(), shown.detail],
         (None, Some(ratio)) => [figure(ratio), NO_INTERVAL.to_owned()],
         (None, None) => [UNKNOWN, UNKNOWN].map(str::to_owned),

@@ -26,12 +26,12 @@ fn verdict_terms(record: &StudyRecord) -> Vec<Term> {
              ratio if the study were repeated on this machine as it was",
         ),
         (
-            any(|one| one.verdict.is_directed()),
+            any(|comparison| comparison.verdict.is_directed()),
             "faster, slower",
             "the interval excludes 1; less, more: the same of a cost",
         ),
         (
-            any(|one| one.verdict == Verdict::Equivalent),
+            any(|comparison| comparison.verdict == Verdict::Equivalent),
             "equivalent",
             "the interval lies inside the margin",
         ),
@@ -41,33 +41,33 @@ fn verdict_terms(record: &StudyRecord) -> Vec<Term> {
             "neither; it never means that there is no difference",
         ),
         (
-            any(|one| one.too_few_blocks),
+            any(|comparison| comparison.too_few_blocks),
             TOO_FEW_BLOCKS,
             "fewer than a verdict needs, whatever they show",
         ),
         (
-            any(|one| one.verdict == Verdict::Invalid),
+            any(|comparison| comparison.verdict == Verdict::Invalid),
             "invalid",
             "a finding rules out any claim",
         ),
         (
-            any(|one| one.fragile),
+            any(|comparison| comparison.fragile),
             "fragile",
             "another sound way to read the same blocks gives another verdict",
         ),
         (
-            any(|one| one.at_least && one.ratio.is_some()),
+            any(|comparison| comparison.at_least && comparison.ratio.is_some()),
             "at least, at most",
             "a bound: the true ratio lies further from 1; \"or beyond\": the true ratio may lie outside \
              the interval, on either side",
         ),
         (
-            any(|one| one.role == Role::Exploratory),
+            any(|comparison| comparison.role == Role::Exploratory),
             "also compared",
             "what the study was not made for: with so many intervals, one may miss by chance",
         ),
         (
-            any(|one| one.metric == Metric::ColdStart),
+            any(|comparison| comparison.metric == Metric::ColdStart),
             "cold-start throughput",
             "that of the warm-up after a fresh start, as a share of what followed",
         ),
@@ -113,7 +113,7 @@ fn figure_terms(record: &StudyRecord) -> Vec<Term> {
 
 pub(crate) fn run_terms(record: &RunRecord) -> Vec<Term> {
     let is_request = record.settings.exchange.shape == LoadShape::Request;
-    let all = [
+    let parts = [
         (
             true,
             "throughput",
@@ -146,13 +146,13 @@ pub(crate) fn run_terms(record: &RunRecord) -> Vec<Term> {
             "its process tree: the share of a CPU that it used, and CPU time per response",
         ),
     ];
-    let mut terms = chosen(&all);
+    let mut terms = chosen(&parts);
     terms.extend(levels(!record.findings.is_empty()));
     terms
 }
 
-fn chosen(all: &[(bool, &'static str, &str)]) -> Vec<Term> {
-    let there = all.iter().filter(|(is_there, ..)| *is_there);
+fn chosen(parts: &[(bool, &'static str, &str)]) -> Vec<Term> {
+    let there = parts.iter().filter(|(is_there, ..)| *is_there);
     there
         .map(|(_, term, text)| (*term, (*text).to_owned()))
         .collect()

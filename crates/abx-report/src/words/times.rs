@@ -48,7 +48,7 @@ pub(crate) fn at_least_legend<'a>(
     figures: &[Figure],
     style: &Style,
 ) -> String {
-    let has_sign = |times: &Times| figures.iter().any(|one| times.is_at_least(*one));
+    let has_sign = |times: &Times| figures.iter().any(|figure| times.is_at_least(*figure));
     if !times.any(has_sign) {
         return String::new();
     }

@@ -116,15 +116,15 @@ pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
         size if size >= 10.0 => 1,
         _ => 2,
     };
-    let differ = |one: f64, other: f64, decimals| {
-        one == other || format!("{one:.decimals$}") != format!("{other:.decimals$}")
+    let differ = |this_value: f64, other: f64, decimals| {
+        this_value == other || format!("{this_value:.decimals$}") != format!("{other:.decimals$}")
     };
     let decimals = (fewest..DECIMALS_MAX)
         .find(|decimals| {
             let apart = [(low, ratio), (ratio, high), (low, 1.0), (high, 1.0)];
             let is_told = *decimals >= 2 || differ(low, 0.0, *decimals);
-            let mut all = apart.iter();
-            is_told && all.all(|(one, other)| differ(*one, *other, *decimals))
+            let mut pairs = apart.iter();
+            is_told && pairs.all(|(value, other)| differ(*value, *other, *decimals))
         })
         .unwrap_or(DECIMALS_MAX);
     values.map(|value| format!("{value:.decimals$}"))
@@ -136,9 +136,9 @@ pub(crate) fn is_drawable(ratio: f64) -> bool {
 }
 
 /// Ratio, low and high, where all three have a place on a log scale.
-pub(crate) fn drawable(one: &Comparison) -> Option<[f64; 3]> {
-    let has_place = |all: &[f64; 3]| all.iter().all(|value| is_drawable(*value));
-    one.bounds().filter(has_place)
+pub(crate) fn drawable(comparison: &Comparison) -> Option<[f64; 3]> {
+    let has_place = |values: &[f64; 3]| values.iter().all(|value| is_drawable(*value));
+    comparison.bounds().filter(has_place)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,49 +18,49 @@ use crate::words::wrap::{clean_name, shorten};
 
 /// Whose ratio it is in a list of them: the subject, with its baseline where not all
 /// comparisons of the study have the same.
-pub(crate) fn who(record: &StudyRecord, one: &Comparison) -> String {
-    let subject = clean_name(&one.subject);
+pub(crate) fn who(record: &StudyRecord, comparison: &Comparison) -> String {
+    let subject = clean_name(&comparison.subject);
     match record.measured.only_baseline() {
         Some(_) => subject,
-        None => format!("{subject} / {}", clean_name(&one.baseline)),
+        None => format!("{subject} / {}", clean_name(&comparison.baseline)),
     }
 }
 
-pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) -> String {
-    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
-    let place = place(record, &one.load);
-    let verdict = style.paint(word_of(one), tint(one.verdict));
-    let serves = serves(record, one);
-    match (one.verdict, serves) {
+pub(crate) fn sentence(record: &StudyRecord, comparison: &Comparison, style: &Style) -> String {
+    let [subject, baseline] = [&comparison.subject, &comparison.baseline].map(|text| name(text));
+    let place = place(record, &comparison.load);
+    let verdict = style.paint(word_of(comparison), tint(comparison.verdict));
+    let serves = serves(record, comparison);
+    match (comparison.verdict, serves) {
         (directed, Some(serves)) if directed.is_directed() => format!("{serves}: {verdict}."),
         (Verdict::Equivalent, Some(serves)) => {
             let margin = percent(record.measured.settings.margin);
             format!("{serves}, no difference larger than {margin}: {verdict}.")
         }
         (Verdict::Invalid, _) => {
-            let because = void_reason(record, one);
+            let because = void_reason(record, comparison);
             format!(
                 "{subject} and {baseline} {place}: no claim can be made: {verdict}, because \
                  {because}."
             )
         }
-        (_, Some(serves)) if one.too_few_blocks => format!(
+        (_, Some(serves)) if comparison.too_few_blocks => format!(
             "Cannot tell yet whether {subject} or {baseline} {}: {serves}: {verdict}. {}.",
-            asked(one),
-            capitalized(&lacking(record, one))
+            asked(comparison),
+            capitalized(&lacking(record, comparison))
         ),
         (_, Some(serves)) => format!(
             "Cannot tell yet whether {subject} or {baseline} {}: {serves}; {}: {verdict}.",
-            asked(one),
-            settling(record, one)
+            asked(comparison),
+            settling(record, comparison)
         ),
         (_, None) => format!(
             "Cannot tell yet whether {subject} or {baseline} {} {place}: {} measured, too few for \
              an interval: {verdict}.{}",
-            asked(one),
-            plural(one.blocks as u64, "block"),
-            if one.too_few_blocks {
-                format!(" {}.", capitalized(&lacking(record, one)))
+            asked(comparison),
+            plural(comparison.blocks as u64, "block"),
+            if comparison.too_few_blocks {
+                format!(" {}.", capitalized(&lacking(record, comparison)))
             } else {
                 String::new()
             }
@@ -69,51 +69,58 @@ pub(crate) fn sentence(record: &StudyRecord, one: &Comparison, style: &Style) ->
 }
 
 /// What one comparison says, without what it means; `None` without a ratio.
-fn serves(record: &StudyRecord, one: &Comparison) -> Option<String> {
-    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
-    let place = place(record, &one.load);
-    let (ratio, interval) = match ShownRatio::of_comparison(one) {
+fn serves(record: &StudyRecord, comparison: &Comparison) -> Option<String> {
+    let [subject, baseline] = [&comparison.subject, &comparison.baseline].map(|text| name(text));
+    let place = place(record, &comparison.load);
+    let (ratio, interval) = match ShownRatio::of_comparison(comparison) {
         Some(shown) => (shown.in_words(), format!(" ({})", shown.detail)),
-        None => (figure(one.plain_ratio()?), String::new()),
+        None => (figure(comparison.plain_ratio()?), String::new()),
     };
     let times = format!("{ratio} times {baseline}'s");
-    let said = match one.metric {
+    let message = match comparison.metric {
         Metric::Throughput => {
-            let units = shape_under(record, &one.load).units();
+            let units = shape_under(record, &comparison.load).units();
             format!("{subject} serves {times} {units}{interval} {place}")
         }
         Metric::Capacity => {
-            let objective = objective(record, &one.load);
+            let objective = objective(record, &comparison.load);
             format!("{subject} meets {objective} up to {times} rate{interval}")
         }
         Metric::ServerCpu => {
-            let unit = match shape_under(record, &one.load) {
+            let unit = match shape_under(record, &comparison.load) {
                 LoadShape::Scenario => "session",
                 _ => "response",
             };
             format!("{subject} needs {times} CPU per {unit}{interval} {place}")
         }
         Metric::Recovery => {
-            let recovers = match one.bounds() {
-                Some(found) => recovers([&subject, &baseline], found, (one.verdict, one.at_least)),
+            let recovers = match comparison.bounds() {
+                Some(values) => recovers(
+                    [&subject, &baseline],
+                    values,
+                    (comparison.verdict, comparison.at_least),
+                ),
                 None => format!("{subject} takes {ratio} times as long as {baseline} to recover"),
             };
             format!("{recovers} {place}")
         }
         metric => {
-            let metric = metric_under(record, &one.load, metric);
+            let metric = metric_under(record, &comparison.load, metric);
             format!("{subject}'s {metric} is {times}{interval} {place}")
         }
     };
-    let shifted = one.shifted().map_or_else(String::new, |other| {
+    let shifted = comparison.shifted().map_or_else(String::new, |other| {
         let rounds = plural(other.rounds_left_out, "disturbed round");
         format!(", but {} without {rounds}", self::interval(&other.bounds))
     });
-    let alone = match one.bounds() {
-        None => format!(" in {}, {NO_INTERVAL}", plural(one.blocks as u64, "block")),
+    let alone = match comparison.bounds() {
+        None => format!(
+            " in {}, {NO_INTERVAL}",
+            plural(comparison.blocks as u64, "block")
+        ),
         Some(_) => String::new(),
     };
-    Some(said + &shifted + &alone)
+    Some(message + &shifted + &alone)
 }
 
 /// How fast one of two recovers, with a ratio above 1, and so with "at least" where it is a
@@ -137,32 +144,32 @@ fn recovers(
     format!("{subject} recovers {times} times as fast as {baseline} ({detail})")
 }
 
-fn asked(one: &Comparison) -> &'static str {
-    match (one.metric, one.metric.sense()) {
+fn asked(comparison: &Comparison) -> &'static str {
+    match (comparison.metric, comparison.metric.sense()) {
         (Metric::Recovery, _) => "recovers sooner",
         (_, Sense::Speed | Sense::Time) => "is faster",
         (_, Sense::Cost) => "needs less",
     }
 }
 
-pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
+pub(crate) fn remarks(record: &StudyRecord, comparison: &Comparison) -> Vec<String> {
     let mut remarks = Vec::new();
-    if one.fragile {
+    if comparison.fragile {
         let mut text =
             "Fragile: another sound way to read the blocks gives another verdict or ratio."
                 .to_owned();
-        if let Some(other) = &one.hodges_lehmann {
+        if let Some(other) = &comparison.hodges_lehmann {
             let other = interval(other);
             text.push_str(&format!(" Giving single blocks less weight: {other}."));
         }
         remarks.push(text);
     }
-    if one.shifted().is_some() {
+    if comparison.shifted().is_some() {
         remarks.push(
             "Disturbances from outside did not hit both alike: measure again at a quieter time."
                 .to_owned(),
         );
-    } else if let Some(other) = &one.undisturbed {
+    } else if let Some(other) = &comparison.undisturbed {
         let rounds = other.rounds_left_out;
         let were = if rounds == 1 { "was" } else { "were" };
         remarks.push(format!(
@@ -172,10 +179,10 @@ pub(crate) fn remarks(record: &StudyRecord, one: &Comparison) -> Vec<String> {
             word(other.verdict)
         ));
     }
-    remarks.extend(among_many(one));
-    remarks.extend(settled_by_cost(record, one));
+    remarks.extend(among_many(comparison));
+    remarks.extend(settled_by_cost(record, comparison));
     if record.measured.settings.aa {
-        remarks.extend(against_itself(one));
+        remarks.extend(against_itself(comparison));
     }
     remarks
 }
@@ -196,7 +203,7 @@ macro_rules! compared_where {
 /// What processor time tells that stands in for throughput, once for a whole study.
 pub(crate) fn instead_of_throughput(record: &StudyRecord) -> Option<&'static str> {
     let mut primary = record.conclusions.primary();
-    let is_instead = primary.any(|one| one.metric == Metric::ServerCpu);
+    let is_instead = primary.any(|comparison| comparison.metric == Metric::ServerCpu);
     is_instead.then(|| match foreign_limits(record) {
         ForeignLimits::Generator => compared_where!("the generator"),
         ForeignLimits::Service => compared_where!("a service"),
@@ -225,12 +232,14 @@ impl ForeignLimits {
 pub(crate) fn foreign_limits(record: &StudyRecord) -> ForeignLimits {
     let validity = &record.conclusions.validity;
     let primary = record.conclusions.primary();
-    let instead = primary.filter(|one| one.metric == Metric::ServerCpu);
-    let found: Vec<&Finding> = instead.flat_map(|one| one.limits(validity)).collect();
+    let instead = primary.filter(|comparison| comparison.metric == Metric::ServerCpu);
+    let findings: Vec<&Finding> = instead
+        .flat_map(|comparison| comparison.limits(validity))
+        .collect();
     let has = |id: FindingId| {
-        found
+        findings
             .iter()
-            .any(|one| one.id == id && is_of_throughput(one))
+            .any(|finding| finding.id == id && is_of_throughput(finding))
     };
     match [FindingId::GeneratorBound, FindingId::ServiceBound].map(has) {
         [true, true] => ForeignLimits::Both,
@@ -245,8 +254,8 @@ fn is_of_throughput(finding: &Finding) -> bool {
 
 fn objective(record: &StudyRecord, load: &str) -> String {
     let mut capacities = record.conclusions.capacities.iter();
-    let found = capacities.find(|one| one.load == load);
-    found.map_or_else(String::new, |one| one.objective.to_string())
+    let capacity = capacities.find(|capacity| capacity.load == load);
+    capacity.map_or_else(String::new, |capacity| capacity.objective.to_string())
 }
 
 pub(crate) fn name(text: &str) -> String {
@@ -255,11 +264,17 @@ pub(crate) fn name(text: &str) -> String {
 
 /// The load of a comparison, its name only where there are several; or the fault.
 pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
-    if record.measured.faults.iter().any(|one| one.name == load) {
+    if record
+        .measured
+        .faults
+        .iter()
+        .any(|fault| fault.name == load)
+    {
         return format!("after {}", name(load));
     }
-    let found = record.measured.load(load);
-    let connections = found.map(|load| plural(load.settings.connections.into(), "connection"));
+    let load_record = record.measured.load(load);
+    let connections =
+        load_record.map(|load| plural(load.settings.connections.into(), "connection"));
     match connections {
         Some(connections) if record.measured.loads.len() == 1 => format!("at {connections}"),
         Some(connections) => format!("under {} ({connections})", name(load)),
@@ -293,18 +308,18 @@ pub(crate) fn word(verdict: Verdict) -> &'static str {
 }
 
 /// The word for what one comparison says: `inconclusive` is for those that had enough blocks.
-pub(crate) fn word_of(one: &Comparison) -> &'static str {
-    if one.too_few_blocks {
+pub(crate) fn word_of(comparison: &Comparison) -> &'static str {
+    if comparison.too_few_blocks {
         return TOO_FEW_BLOCKS;
     }
-    word(one.verdict)
+    word(comparison.verdict)
 }
 
 /// What a comparison says that has fewer blocks than a verdict needs.
 pub(crate) const TOO_FEW_BLOCKS: &str = "too few blocks";
 
-pub(crate) fn is_open(one: &Comparison) -> bool {
-    one.verdict == Verdict::Inconclusive && !one.too_few_blocks
+pub(crate) fn is_open(comparison: &Comparison) -> bool {
+    comparison.verdict == Verdict::Inconclusive && !comparison.too_few_blocks
 }
 
 pub(crate) fn tint(verdict: Verdict) -> Tint {
@@ -317,8 +332,8 @@ pub(crate) fn tint(verdict: Verdict) -> Tint {
 }
 
 /// Ratio and interval as they are written; `None` without an interval.
-pub(crate) fn bounds(one: &Comparison) -> Option<[String; 3]> {
-    one.bounds().map(ratios)
+pub(crate) fn bounds(comparison: &Comparison) -> Option<[String; 3]> {
+    comparison.bounds().map(ratios)
 }
 
 pub(crate) fn so_far(bounds: Option<[String; 3]>, plain: Option<f64>, verdict: Verdict) -> String {
@@ -336,9 +351,9 @@ fn interval(bounds: &Bounds) -> String {
 }
 
 /// What would settle a comparison whose verdict is open, for the margin that it is held to.
-fn settling(record: &StudyRecord, one: &Comparison) -> String {
-    match one.blocks_more {
-        _ if one.too_few_blocks => lacking(record, one),
+fn settling(record: &StudyRecord, comparison: &Comparison) -> String {
+    match comparison.blocks_more {
+        _ if comparison.too_few_blocks => lacking(record, comparison),
         Some(more) if more > BLOCKS_SHOWN_MAX => would_settle(record, more),
         Some(more) => format!(
             "{} for a margin of {}",
@@ -350,13 +365,13 @@ fn settling(record: &StudyRecord, one: &Comparison) -> String {
 }
 
 /// What a comparison lacks that has fewer blocks than a verdict needs.
-pub(crate) fn lacking(record: &StudyRecord, one: &Comparison) -> String {
-    let fewest = if one.metric.is_counted() {
+pub(crate) fn lacking(record: &StudyRecord, comparison: &Comparison) -> String {
+    let fewest = if comparison.metric.is_counted() {
         BLOCKS_MIN
     } else {
         blocks_for_verdict(record.measured.is_ordered())
     };
-    let more = fewest.saturating_sub(one.blocks).max(1) as u32;
+    let more = fewest.saturating_sub(comparison.blocks).max(1) as u32;
     let flag = more_flag(record, more).map_or_else(String::new, |flag| format!(": use `{flag}`"));
     format!(
         "a verdict needs at least {}{flag}",
@@ -411,13 +426,14 @@ pub(crate) fn more_blocks(record: &StudyRecord, more: u32) -> String {
 
 /// What the cost of a response settles, where the rates are open still: by the verdict of that
 /// comparison, which is held to what is judged together.
-fn settled_by_cost(record: &StudyRecord, one: &Comparison) -> Option<String> {
-    let is_open = one.verdict == Verdict::Inconclusive && one.metric == Metric::Throughput;
+fn settled_by_cost(record: &StudyRecord, comparison: &Comparison) -> Option<String> {
+    let is_open =
+        comparison.verdict == Verdict::Inconclusive && comparison.metric == Metric::Throughput;
     let mut others = record.conclusions.comparisons.iter().filter(|_| is_open);
     let cost = others.find(|other| {
         other.metric == Metric::ServerCpu
             && (&other.subject, &other.baseline, &other.load)
-                == (&one.subject, &one.baseline, &one.load)
+                == (&comparison.subject, &comparison.baseline, &comparison.load)
     })?;
     let is_settled = cost.verdict.is_decided();
     let role = match cost.role {
@@ -428,9 +444,9 @@ fn settled_by_cost(record: &StudyRecord, one: &Comparison) -> Option<String> {
 }
 
 /// The first line of the first void finding; the list of findings has the rest.
-fn void_reason(record: &StudyRecord, one: &Comparison) -> String {
-    let mut limits = one.limits(&record.conclusions.validity);
-    void_line(limits.find(|one| one.level == Level::Void))
+fn void_reason(record: &StudyRecord, comparison: &Comparison) -> String {
+    let mut limits = comparison.limits(&record.conclusions.validity);
+    void_line(limits.find(|finding| finding.level == Level::Void))
 }
 
 /// The first line of a finding's message, to stand within a sentence.
@@ -444,30 +460,30 @@ pub(crate) fn void_line(void: Option<&Finding>) -> String {
 }
 
 /// That a difference would stand alone, and may be chance among many.
-fn among_many(one: &Comparison) -> Option<String> {
-    let excludes = one.low? > 1.0 || one.high? < 1.0;
-    (excludes && one.together > 1 && is_open(one)).then(|| {
+fn among_many(comparison: &Comparison) -> Option<String> {
+    let excludes = comparison.low? > 1.0 || comparison.high? < 1.0;
+    (excludes && comparison.together > 1 && is_open(comparison)).then(|| {
         format!(
             "On its own this would be a difference; among {} comparisons it may be chance.",
-            one.together
+            comparison.together
         )
     })
 }
 
-fn against_itself(one: &Comparison) -> Vec<String> {
+fn against_itself(comparison: &Comparison) -> Vec<String> {
     let mut remarks =
         vec!["This compares a subject with itself: there is no true difference.".to_owned()];
-    if matches!(one.verdict, Verdict::Faster | Verdict::Slower) {
+    if matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) {
         remarks.push(
             "The verdict is a false alarm, caused by machine or method (expected in at most 1 of \
              20 studies)."
                 .to_owned(),
         );
     }
-    if let Some(share) = one.detectable {
+    if let Some(share) = comparison.detectable {
         remarks.push(format!(
             "The smallest difference that {} on this machine detect in 4 of 5 studies: {}.",
-            plural(one.blocks as u64, "block"),
+            plural(comparison.blocks as u64, "block"),
             percent(share)
         ));
     }
@@ -484,19 +500,19 @@ mod tests {
     fn a_bound_of_how_fast_one_recovers_is_said_to_be_one() {
         // Method: slower and faster with a settled direction, where both are "at least", and one
         // that is open.
-        let told = |found: [f64; 3], verdict| recovers(["a", "b"], found, (verdict, true));
-        let slower = told([183.0, 182.0, 184.0], Verdict::Slower);
+        let report = |values: [f64; 3], verdict| recovers(["a", "b"], values, (verdict, true));
+        let slower = report([183.0, 182.0, 184.0], Verdict::Slower);
         assert_eq!(
             slower,
             "a takes at least 182 times as long as b (183 was measured) to recover"
         );
-        let faster = told([0.025, 0.02, 0.04], Verdict::Faster);
+        let faster = report([0.025, 0.02, 0.04], Verdict::Faster);
         assert_eq!(
             faster,
             "a recovers at least 25.0 times as fast as b (40.0 was measured)"
         );
-        let open = told([1.5, 0.9, 2.5], Verdict::Inconclusive);
-        let said = "a takes 1.50 times as long as b (0.90 to 2.50, or beyond) to recover";
-        assert_eq!(open, said);
+        let open = report([1.5, 0.9, 2.5], Verdict::Inconclusive);
+        let message = "a takes 1.50 times as long as b (0.90 to 2.50, or beyond) to recover";
+        assert_eq!(open, message);
     }
 }

@@ -140,7 +140,7 @@ mod tests {
             '\u{fffa}',
             '\u{e0041}',
         ];
-        assert!(unseen.map(|one| clean(&one.to_string())) == ["\u{fffd}"; 6]);
+        assert!(unseen.map(|character| clean(&character.to_string())) == ["\u{fffd}"; 6]);
     }
 
     #[test]

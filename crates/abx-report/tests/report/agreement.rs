@@ -12,14 +12,14 @@ use self::printed::{Printed, Seen};
 use crate::readmes::{read_json, records};
 
 /// The mark that a comparison has, and the word that ends its sentence.
-fn expected(one: &Comparison) -> (&'static str, &'static str) {
-    match one.verdict {
+fn expected(comparison: &Comparison) -> (&'static str, &'static str) {
+    match comparison.verdict {
         Verdict::Faster => ("▲", "faster"),
         Verdict::Less => ("▲", "less"),
         Verdict::Slower => ("▼", "slower"),
         Verdict::More => ("▼", "more"),
         Verdict::Equivalent => ("=", "equivalent"),
-        Verdict::Inconclusive if one.too_few_blocks => ("?", "too few blocks"),
+        Verdict::Inconclusive if comparison.too_few_blocks => ("?", "too few blocks"),
         Verdict::Inconclusive => ("?", "inconclusive"),
         Verdict::Invalid => ("–", "invalid"),
     }
@@ -28,7 +28,7 @@ fn expected(one: &Comparison) -> (&'static str, &'static str) {
 /// Every contradiction between the outputs and the comparisons, in words.
 fn contradictions(record: &StudyRecord, printed: &Printed) -> Vec<String> {
     let mut wrong = Vec::new();
-    let all = &record.conclusions.comparisons;
+    let comparisons = &record.conclusions.comparisons;
     let seen = printed.verdicts(record);
     for Seen {
         place,
@@ -37,35 +37,38 @@ fn contradictions(record: &StudyRecord, printed: &Printed) -> Vec<String> {
         word,
     } in &seen
     {
-        let (its_mark, its_word) = expected(&all[*number]);
+        let (its_mark, its_word) = expected(&comparisons[*number]);
         let is_so = mark.as_ref().is_none_or(|mark| mark == its_mark)
             && word.as_ref().is_none_or(|word| word == its_word);
         if !is_so {
-            let [a, b] = [&all[*number].subject, &all[*number].baseline];
+            let [a, b] = [
+                &comparisons[*number].subject,
+                &comparisons[*number].baseline,
+            ];
             wrong.push(format!(
                 "{place}: {a} and {b} are {mark:?} {word:?}, not {its_mark} {its_word}"
             ));
         }
     }
-    for (number, one) in all.iter().enumerate() {
+    for (number, comparison) in comparisons.iter().enumerate() {
         let primary = record
             .conclusions
             .primary()
-            .any(|other| std::ptr::eq(other, one));
+            .any(|other| std::ptr::eq(other, comparison));
         let places = seen.iter().filter(|seen| seen.number == number);
         let mut places: Vec<&str> = places.map(|seen| seen.place).collect();
         places.sort_unstable();
         places.dedup();
         let forms = printed.forms(record);
         if primary && places.len() < forms {
-            let [a, b] = [&one.subject, &one.baseline];
+            let [a, b] = [&comparison.subject, &comparison.baseline];
             wrong.push(format!(
                 "{a} and {b} under {} stand in {places:?} only",
-                one.load
+                comparison.load
             ));
         }
-        if !is_consistent(one) {
-            wrong.push(format!("{one:?}"));
+        if !is_consistent(comparison) {
+            wrong.push(format!("{comparison:?}"));
         }
     }
     wrong.extend(printed.bounds_beyond_themselves());
@@ -74,12 +77,15 @@ fn contradictions(record: &StudyRecord, printed: &Printed) -> Vec<String> {
 }
 
 /// Whether the side of 1 on which the ratio lies is the one that the verdict names.
-fn is_consistent(one: &Comparison) -> bool {
-    let Some(ratio) = one.ratio.filter(|_| one.verdict.is_directed()) else {
+fn is_consistent(comparison: &Comparison) -> bool {
+    let Some(ratio) = comparison
+        .ratio
+        .filter(|_| comparison.verdict.is_directed())
+    else {
         return true;
     };
-    let (mark, _) = expected(one);
-    match one.metric.sense() {
+    let (mark, _) = expected(comparison);
+    match comparison.metric.sense() {
         Sense::Speed => (mark == "▲") == (ratio > 1.0),
         Sense::Time | Sense::Cost => (mark == "▲") == (ratio < 1.0),
     }
@@ -89,15 +95,15 @@ fn is_consistent(one: &Comparison) -> bool {
 fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
     let mut wrong = Vec::new();
     let rankings = &record.conclusions.rankings;
-    for (form, all) in printed.rankings() {
-        if all.len() != rankings.len() {
+    for (form, shown_rankings) in printed.rankings() {
+        if shown_rankings.len() != rankings.len() {
             wrong.push(format!(
                 "{form} has {} of {} rankings",
-                all.len(),
+                shown_rankings.len(),
                 rankings.len()
             ));
         }
-        for (ranking, shown) in rankings.iter().zip(all) {
+        for (ranking, shown) in rankings.iter().zip(shown_rankings) {
             let under = format!("{form}, under {}", ranking.load);
             let ranks = |name: &str| {
                 let mut places = shown.ranks.iter();
@@ -114,14 +120,16 @@ fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
                 }
             }
             let asked = record.conclusions.primary();
-            let asked =
-                asked.filter(|one| (&one.load, one.metric) == (&ranking.load, ranking.metric));
-            for one in asked.filter(|one| one.verdict.is_directed()) {
-                let is_better = expected(one).0 == "▲";
+            let asked = asked.filter(|comparison| {
+                (&comparison.load, comparison.metric) == (&ranking.load, ranking.metric)
+            });
+            for comparison in asked.filter(|this_comparison| this_comparison.verdict.is_directed())
+            {
+                let is_better = expected(comparison).0 == "▲";
                 let [better, worse] = if is_better {
-                    [&one.subject, &one.baseline]
+                    [&comparison.subject, &comparison.baseline]
                 } else {
-                    [&one.baseline, &one.subject]
+                    [&comparison.baseline, &comparison.subject]
                 };
                 let (Some(better_ranks), Some(worse_ranks)) = (ranks(better), ranks(worse)) else {
                     continue;
@@ -192,34 +200,43 @@ fn a_planted_contradiction_is_found_in_every_output() {
     };
     type Plant<'a> = (&'a str, &'a dyn Fn(&mut Printed));
     let plants: [Plant; 9] = [
-        ("grid", &|one| swap(&mut one.grid, " ▲", " ▼")),
-        ("sentences", &|one| {
-            swap(&mut one.full, ": faster.", ": slower.")
+        ("grid", &|printed| swap(&mut printed.grid, " ▲", " ▼")),
+        ("sentences", &|printed| {
+            swap(&mut printed.full, ": faster.", ": slower.")
         }),
-        ("Markdown table", &|one| {
-            swap(&mut one.markdown, "▲ **faster**", "▼ **slower**")
+        ("Markdown table", &|printed| {
+            swap(&mut printed.markdown, "▲ **faster**", "▼ **slower**")
         }),
-        ("Markdown sentences", &|one| {
-            swap(&mut one.markdown, "- ▲ **", "- ▼ **")
+        ("Markdown sentences", &|printed| {
+            swap(&mut printed.markdown, "- ▲ **", "- ▼ **")
         }),
-        ("Markdown list", &|one| {
-            swap(&mut one.markdown, "| slower |", "| faster |")
+        ("Markdown list", &|printed| {
+            swap(&mut printed.markdown, "| slower |", "| faster |")
         }),
-        ("matrix", &|one| {
-            swap(&mut one.html, "true\">▲</span><b>", "true\">▼</span><b>")
-        }),
-        ("cards", &|one| {
+        ("matrix", &|printed| {
             swap(
-                &mut one.html,
+                &mut printed.html,
+                "true\">▲</span><b>",
+                "true\">▼</span><b>",
+            )
+        }),
+        ("cards", &|printed| {
+            swap(
+                &mut printed.html,
                 "true\">▲</span><div>",
                 "true\">?</span><div>",
             )
         }),
-        ("ranking", &|one| {
-            swap(&mut one.full, "tied for first: ", "tied for first: php, ")
+        ("ranking", &|printed| {
+            swap(
+                &mut printed.full,
+                "tied for first: ",
+                "tied for first: php, ",
+            )
         }),
-        ("bound", &|one| {
-            one.full
+        ("bound", &|printed| {
+            printed
+                .full
                 .push_str("a serves at most 0.94 times b's (0.91 to 0.97).\n")
         }),
     ];
@@ -236,10 +253,10 @@ fn a_planted_contradiction_is_found_in_every_output() {
         "<td><bdi></bdi></td>",
     );
     assert!(!contradictions(&record, &tied).is_empty());
-    let all = &mut record.conclusions.comparisons;
-    let directed = all
+    let comparisons = &mut record.conclusions.comparisons;
+    let directed = comparisons
         .iter_mut()
-        .find(|one| one.verdict.is_directed())
+        .find(|comparison| comparison.verdict.is_directed())
         .unwrap();
     directed.verdict = directed.verdict.mirrored();
     assert!(contradictions(&record, &printed).len() >= printed.forms(&record));

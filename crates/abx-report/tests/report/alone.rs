@@ -48,21 +48,24 @@ fn a_curve_has_a_line_and_a_bar_for_each_load_and_its_knee() {
     // Markdown, where nothing speaks of a comparison.
     let mut record = alone();
     let bar = format!("c100 {} 9,000", "█".repeat(40));
-    let said = text(&record);
+    let message = text(&record);
     for part in [
         "From 10 connections on, nginx gives 95 %",
         &bar,
         "c10 8,800",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     let (html, markdown) = (study_html(&record), study_markdown(&record, &[]));
-    for page in [&said, &html, &markdown] {
+    for page in [&message, &html, &markdown] {
         assert!(page.contains("From 10 connections on"), "{page}");
         assert!(!page.contains("Nothing was compared"), "{page}");
     }
     for word in ["crossover", "baseline", "Which is faster"] {
-        assert!(!(said.contains(word) || markdown.contains(word)), "{word}");
+        assert!(
+            !(message.contains(word) || markdown.contains(word)),
+            "{word}"
+        );
     }
     assert!(html.contains("How much can nginx serve?"));
     record.conclusions.sweeps[0].knees[0].connections = None;
@@ -152,7 +155,7 @@ fn a_capacity_is_told_as_far_as_it_is_known() {
     // Method: with both ends, with one, and outside of what was tried.
     let mut record = alone();
     let objective = "p99<50ms,errors<0.1%";
-    for (rate_per_s, low, high, said) in [
+    for (rate_per_s, low, high, message) in [
         (
             Some(5_000.0),
             Some(4_800.0),
@@ -177,8 +180,8 @@ fn a_capacity_is_told_as_far_as_it_is_known() {
         }];
         let text = text(&record);
         assert!(
-            text.contains(said) && text.contains(objective),
-            "{said}: {text}"
+            text.contains(message) && text.contains(objective),
+            "{message}: {text}"
         );
     }
 }

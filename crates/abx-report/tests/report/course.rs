@@ -57,23 +57,23 @@ fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
         .values("aria-label")
         .map(|label| label.replace('\u{a0}', " "))
         .collect();
-    let said = |label: &str| labels.iter().filter(|one| *one == label).count();
+    let message = |label: &str| labels.iter().filter(|text| *text == label).count();
     assert_eq!(
-        said("0.20 to 0.30 s: 0.00 requests/s verified"),
+        message("0.20 to 0.30 s: 0.00 requests/s verified"),
         1,
         "{labels:?}"
     );
     assert_eq!(
-        said("0.30 to 0.40 s: 400 requests/s failed"),
+        message("0.30 to 0.40 s: 400 requests/s failed"),
         1,
         "{labels:?}"
     );
     assert_eq!(
-        said("0.40 to 0.45 s: 10,000 requests/s verified"),
+        message("0.40 to 0.45 s: 10,000 requests/s verified"),
         1,
         "{labels:?}"
     );
-    assert_eq!(said("0.30 to 0.40 s: p99 12 ms"), 1, "{labels:?}");
+    assert_eq!(message("0.30 to 0.40 s: p99 12 ms"), 1, "{labels:?}");
     let of_times = |label: &&String| label.contains(": p50 ");
     assert_eq!(labels.iter().filter(of_times).count(), 4, "{labels:?}");
     let of_failures = |html: &str| html.contains("requests/s failed");

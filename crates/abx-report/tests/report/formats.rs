@@ -29,13 +29,13 @@ fn expected(record: &StudyRecord) -> Vec<ExpectationResult> {
             .measured
             .subjects
             .iter()
-            .map(|one| one.name.clone())
+            .map(|subject| subject.name.clone())
             .collect(),
         loads: record
             .measured
             .loads
             .iter()
-            .map(|one| one.name.clone())
+            .map(|load| load.name.clone())
             .collect(),
     };
     let texts = [
@@ -45,9 +45,9 @@ fn expected(record: &StudyRecord) -> Vec<ExpectationResult> {
         "memory: lighttpd <= nginx",
     ];
     let read = |text: &&str| Expectation::parse(text, &known).expect("the names are those above");
-    let mut all: Vec<Expectation> = texts.iter().map(read).collect();
-    all.extend(Expectation::not_slower(0.03));
-    expectation_results(record, &all)
+    let mut expectations: Vec<Expectation> = texts.iter().map(read).collect();
+    expectations.extend(Expectation::not_slower(0.03));
+    expectation_results(record, &expectations)
 }
 
 /// A record with an invalid comparison, and words that mean something to every
@@ -62,9 +62,9 @@ fn hostile() -> StudyRecord {
     let void = Finding::new(FindingId::FailedRequests, WORDS)
         .at(Level::Void)
         .with_remedy(WORDS);
-    let mut one = comparison("127.0.0.1:8081", None, Verdict::Invalid);
-    one.findings = vec![0];
-    record.conclusions.comparisons = vec![one];
+    let mut this_comparison = comparison("127.0.0.1:8081", None, Verdict::Invalid);
+    this_comparison.findings = vec![0];
+    record.conclusions.comparisons = vec![this_comparison];
     record.conclusions.validity = Validity::of(vec![void]);
     record
 }
@@ -91,11 +91,11 @@ fn measured() -> StudyRecord {
             for time_ms in 1..=slice_times(number, place) {
                 times.record_ns(time_ms * 1_000_000);
             }
-            let own = Histograms {
+            let histograms = Histograms {
                 response: times,
                 ..Histograms::default()
             };
-            part.histograms.insert(name.to_owned(), own);
+            part.histograms.insert(name.to_owned(), histograms);
         }
     }
     record
@@ -128,8 +128,8 @@ fn expectations_are_reported_in_sentences() {
     let words: Vec<&str> = text_of_hostile.split_whitespace().collect();
     let words = words.join(" ");
     assert!(words.starts_with("Invalid: "), "{words}");
-    let said = "; no claim can be made, because a|b `c`";
-    assert!(words.contains(said), "{words}");
+    let message = "; no claim can be made, because a|b `c`";
+    assert!(words.contains(message), "{words}");
     assert!(!text_of_hostile.contains('\u{1b}'), "{words}");
     assert_eq!(text(&record, &[]), "");
 }
@@ -279,7 +279,9 @@ fn otlp_says_what_openmetrics_says() {
     let sent: Vec<f64> = sent.iter().filter_map(|text| text.parse().ok()).collect();
     assert_eq!(sent, shown);
     assert!(shown.len() > 30);
-    let requests = metrics.iter().find(|one| one["name"] == "abx.requests");
+    let requests = metrics
+        .iter()
+        .find(|metric| metric["name"] == "abx.requests");
     assert_snapshot!(serde_json::to_string_pretty(&requests).expect("JSON"));
     assert!(run_otlp(&run()).contains("abx.throughput"));
 }
@@ -287,19 +289,19 @@ fn otlp_says_what_openmetrics_says() {
 #[test]
 fn percentiles_are_those_of_all_blocks() {
     // Method: 100 and 200 times of 1, 2, ... ms: half are at most 76 ms.
-    let all = study_hgrm(&measured());
-    let names: Vec<[&str; 2]> = all
+    let percentiles = study_hgrm(&measured());
+    let names: Vec<[&str; 2]> = percentiles
         .iter()
-        .map(|one| [one.subject.as_str(), one.load.as_str()])
+        .map(|percentiles| [percentiles.subject.as_str(), percentiles.load.as_str()])
         .collect();
     assert_eq!(names, [["nginx", "c100"], ["lighttpd", "c100"]]);
-    let line = all[0]
+    let line = percentiles[0]
         .text
         .lines()
         .find(|line| line.contains(" 0.500000000000 "));
     let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
     assert_eq!(words, ["75.007", "0.500000000000", "150", "2.00"]);
-    assert_snapshot!(all[0].text);
+    assert_snapshot!(percentiles[0].text);
 }
 
 #[test]
@@ -307,7 +309,7 @@ fn a_log_of_intervals_has_the_counts_of_the_record() {
     // Method: read back by the library's own reader: an interval for each block
     // and subject, in time that runs while subjects are loaded.
     let text = study_hlog(&measured());
-    let mut found = Vec::new();
+    let mut parts = Vec::new();
     for entry in IntervalLogIterator::new(text.as_bytes()) {
         let Ok(LogEntry::Interval(interval)) = entry else {
             assert!(entry.is_ok(), "{entry:?} in {text}");
@@ -317,7 +319,7 @@ fn a_log_of_intervals_has_the_counts_of_the_record() {
         let times: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .expect("a histogram");
-        found.push((
+        parts.push((
             interval.tag().map(|tag| tag.as_str().to_owned()),
             interval.start_timestamp(),
             interval.duration(),
@@ -340,7 +342,7 @@ fn a_log_of_intervals_has_the_counts_of_the_record() {
         of("lighttpd", 200, 201),
         of("nginx", 200, 200),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(parts, expected);
 }
 
 fn base64_of(text: &str) -> Vec<u8> {

@@ -143,23 +143,23 @@ proptest! {
         ratio in prop::option::of(prop::num::f64::ANY),
     ) {
         // Method: any names, files, times and figures, in both letter sets.
-        let mut all = mixed();
-        all.folder = words[0].clone();
-        all.unread[0].file = words[1].clone();
-        all.unread[0].why = words[2].clone();
-        for entry in &mut all.entries {
+        let mut history = mixed();
+        history.folder = words[0].clone();
+        history.unread[0].file = words[1].clone();
+        history.unread[0].why = words[2].clone();
+        for entry in &mut history.entries {
             entry.file = words[3].clone();
             entry.outline.started_unix_ms = numbers[0];
             entry.outline.blocks = numbers[1] as u32 as usize;
             entry.outline.loads[0] = words[4].clone();
             entry.outline.subjects[0].name = words[2].clone();
             entry.outline.throughput_per_s = ratio;
-            for one in &mut entry.outline.comparisons {
-                one.ratio = ratio;
+            for outline_comparison in &mut entry.outline.comparisons {
+                outline_comparison.ratio = ratio;
             }
         }
         let style = Style { color: false, unicode, width };
-        for line in history_text(&all, &style).lines() {
+        for line in history_text(&history, &style).lines() {
             prop_assert!(line.chars().count() <= width, "{width}: {line}");
             prop_assert!(!line.contains(char::is_control), "{line:?}");
         }

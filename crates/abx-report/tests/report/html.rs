@@ -27,7 +27,7 @@ pub fn measured(blocks: u32, rounds: usize) -> StudyRecord {
         .measured
         .subjects
         .iter()
-        .map(|one| one.name.clone())
+        .map(|subject| subject.name.clone())
         .collect();
     for block in &mut record.measured.blocks {
         let index = u64::from(block.index);
@@ -188,8 +188,8 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
     let html = study_html(&record);
     let page = Page::read(&html);
     let ids = |start: &str| {
-        let all = page.values("id").filter(|id| id.ends_with("-title"));
-        all.filter(|id| id.starts_with(start)).count()
+        let everything = page.values("id").filter(|id| id.ends_with("-title"));
+        everything.filter(|id| id.starts_with(start)).count()
     };
     assert_eq!(
         (ids("slices-"), ids("quantiles-"), ids("sweep-")),
@@ -253,9 +253,9 @@ fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
     let to = |start: &str| links.iter().filter(|link| link.starts_with(start)).count();
     let compared = record.conclusions.primary().count();
     assert_eq!(to("#ratio-"), compared);
-    let is_limited = |one: &&Comparison| {
-        let mut limits = one.limits(&record.conclusions.validity);
-        limits.any(|one| one.level != Level::Note)
+    let is_limited = |comparison: &&Comparison| {
+        let mut limits = comparison.limits(&record.conclusions.validity);
+        limits.any(|finding| finding.level != Level::Note)
     };
     let limited = record
         .conclusions
@@ -337,10 +337,10 @@ fn a_verdict_that_is_invalid_has_no_ratio() {
     // Method: failures of one subject, and blocks that have their ratios all the
     // same: dots, no interval and no diamond.
     let mut record = measured(3, 2);
-    let mut one = comparison("lighttpd", None, Verdict::Invalid);
-    one.per_block = vec![Some(1.1); 3];
-    one.findings = vec![0];
-    record.conclusions.comparisons = vec![one];
+    let mut this_comparison = comparison("lighttpd", None, Verdict::Invalid);
+    this_comparison.per_block = vec![Some(1.1); 3];
+    this_comparison.findings = vec![0];
+    record.conclusions.comparisons = vec![this_comparison];
     record.conclusions.validity = Validity::of(vec![finding(Level::Void)]);
     let html = study_html(&record);
     let page = Page::read(&html);
@@ -361,7 +361,7 @@ fn a_large_study_stays_below_three_megabytes_beside_its_record() {
         .measured
         .subjects
         .iter()
-        .map(|one| one.name.clone())
+        .map(|subject| subject.name.clone())
         .collect();
     for block in &mut record.measured.blocks {
         for part in &mut block.loads {
@@ -396,7 +396,7 @@ pub fn hostile() -> impl Strategy<Value = String> {
 
 /// The study with these texts wherever one came from outside.
 pub fn tainted(texts: &[String; 4]) -> StudyRecord {
-    let [name, other, load, said] = texts.clone();
+    let [name, other, load, message] = texts.clone();
     static UNTAINTED: LazyLock<String> = LazyLock::new(|| record_json(&measured(1, 2)));
     let quoted = |text: &str| serde_json::to_string(text).expect("a string");
     let json = UNTAINTED
@@ -404,21 +404,21 @@ pub fn tainted(texts: &[String; 4]) -> StudyRecord {
         .replace("\"lighttpd\"", &quoted(&format!("b{other}")))
         .replace("\"c100\"", &quoted(&load));
     let mut record: StudyRecord = serde_json::from_str(&json).expect("a record");
-    record.measured.abx_version = said.clone();
+    record.measured.abx_version = message.clone();
     record.measured.command = texts.to_vec();
-    record.measured.machine.kernel = Some(said.clone());
+    record.measured.machine.kernel = Some(message.clone());
     record.measured.machine.cpu_model = Some(other.clone());
-    record.measured.subjects[0].version = Some(said.clone());
-    record.measured.subjects[0].stand_in_for = Some(said.clone());
-    record.measured.subjects[1].address = Some(said.clone());
-    record.measured.loads[0].settings.requests[0].path = format!("/{said}");
+    record.measured.subjects[0].version = Some(message.clone());
+    record.measured.subjects[0].stand_in_for = Some(message.clone());
+    record.measured.subjects[1].address = Some(message.clone());
+    record.measured.loads[0].settings.requests[0].path = format!("/{message}");
     record.measured.loads[0].settings.arrivals.text = other.clone();
     let pilot = record.measured.loads[0].pilot.as_mut().expect("it had one");
-    pilot.interleave_reason = Some(said.clone());
-    let finding = Finding::new(FindingId::Other(name.clone()), said.clone()).with_remedy(other);
+    pilot.interleave_reason = Some(message.clone());
+    let finding = Finding::new(FindingId::Other(name.clone()), message.clone()).with_remedy(other);
     let finding = finding.about(&name);
     record.conclusions.validity = Validity::of(vec![finding.under(&load)]);
-    record.measured.end = abx_evidence::record::StudyEnd::Failed { why: said };
+    record.measured.end = abx_evidence::record::StudyEnd::Failed { why: message };
     record
 }
 

@@ -17,8 +17,8 @@ fn asked(record: &StudyRecord, texts: &[&str]) -> Vec<ExpectationResult> {
         loads: vec!["c100".to_owned()],
     };
     let read = |text: &&str| Expectation::parse(text, &known).expect("the names are those above");
-    let all: Vec<Expectation> = texts.iter().map(read).collect();
-    expectation_results(record, &all)
+    let expectations: Vec<Expectation> = texts.iter().map(read).collect();
+    expectation_results(record, &expectations)
 }
 
 fn words(text: &str) -> String {
@@ -191,17 +191,17 @@ fn too_few_blocks_are_called_so_in_every_view_with_the_time_that_is_missing() {
             visible(&study_html(&record)),
         ];
         for view in &views {
-            let said = words(view);
+            let message = words(view);
             for part in ["oo few blocks", "3 more blocks (29 s): use `--budget 80s`"] {
-                assert!(said.contains(part), "{others} {part}: {said}");
+                assert!(message.contains(part), "{others} {part}: {message}");
             }
-            assert!(!said.contains("inconclusive"), "{said}");
+            assert!(!message.contains("inconclusive"), "{message}");
         }
         assert!(visible(&study_svg(&record)).contains("too few blocks"));
         let json: serde_json::Value = serde_json::from_str(&record_json(&record)).unwrap();
-        let one = &json["comparisons"][0];
-        assert_eq!(one["verdict"], "inconclusive");
-        assert_eq!(one["too_few_blocks"], true);
+        let value = &json["comparisons"][0];
+        assert_eq!(value["verdict"], "inconclusive");
+        assert_eq!(value["too_few_blocks"], true);
     }
     let json: serde_json::Value = serde_json::from_str(&record_json(&study())).unwrap();
     assert_eq!(json["comparisons"][0].get("too_few_blocks"), None);

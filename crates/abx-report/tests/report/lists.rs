@@ -55,10 +55,10 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
     let mut first = study();
     first.measured.loads = vec![load("c10", 10), load("c100", 100)];
     let of = |name: &str, metric| {
-        let mut one = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster);
-        one.load = name.to_owned();
-        one.metric = metric;
-        one
+        let mut this_comparison = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster);
+        this_comparison.load = name.to_owned();
+        this_comparison.metric = metric;
+        this_comparison
     };
     let throughput = ["c10", "c100"].map(|name| of(name, Metric::Throughput));
     first.conclusions.comparisons = throughput.clone().into();
@@ -104,14 +104,14 @@ fn a_server_sends_the_policy_that_pages_have() {
     // Method: the list's own policy is part of what is sent; a report's, which
     // forbids forms too, has the same styles and programs.
     let sent = page_policy();
-    let own = |html: &str| {
+    let mine = |html: &str| {
         let page = Page::read(html);
-        let own = page.values("content").find(|text| text.contains("-src"));
-        own.unwrap().replace("&#39;", "'")
+        let own_text = page.values("content").find(|text| text.contains("-src"));
+        own_text.unwrap().replace("&#39;", "'")
     };
-    let list = own(&index_html(&mixed(), Listed::Named));
+    let list = mine(&index_html(&mixed(), Listed::Named));
     assert!(sent.starts_with(&list), "{sent}\n{list}");
-    let report = own(&abx_report::study_html(&study()));
+    let report = mine(&abx_report::study_html(&study()));
     assert_eq!(
         report.replace("form-action 'none'", "form-action 'self'"),
         list
@@ -128,25 +128,25 @@ proptest! {
         // Method: texts that try to, in every place of the list, of records side
         // by side and of a notice; elements and attributes stay those that we write.
         let pages = |texts: &[String; 4]| {
-            let [name, why, load, said] = texts;
+            let [name, why, load, message] = texts;
             let mut list = mixed();
             for entry in &mut list.entries {
                 entry.outline.subjects[0].name = format!("a{name}");
                 entry.outline.loads[0] = load.clone();
-                entry.file = format!("{said}.json");
+                entry.file = format!("{message}.json");
             }
-            list.folder = said.clone();
+            list.folder = message.clone();
             list.unread[0].why = why.replace('`', "");
             let record = tainted(texts);
             let mut run = run();
             run.settings.url = format!("http://{name}/");
             let not_shown = NotShown { id: format!("a{name}"), why: "x".to_owned() };
             let records = [side("a", AnyRecord::Study(&record)), side("b", AnyRecord::Run(&run))];
-            let listed = Listed::ObjectiveInput { text: Some(said) };
+            let listed = Listed::ObjectiveInput { text: Some(message) };
             [
                 index_html(&list, listed),
                 side_by_side_html(&records, &[not_shown]),
-                notice_html(&format!("a{name}"), &format!("a{}", said.replace(['`', '\n', '\r'], ""))),
+                notice_html(&format!("a{name}"), &format!("a{}", message.replace(['`', '\n', '\r'], ""))),
             ]
         };
         let plain = pages(&["", "", "x", "y"].map(str::to_owned));

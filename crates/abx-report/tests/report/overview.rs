@@ -104,9 +104,9 @@ fn leaders_are_told_by_what_they_lead() {
         ranking("room", Metric::Throughput, &["abx", "ws"]),
     ];
     let text = overview(&record, &WIDE);
-    let said = "abx leads under echo-b5, echo-b20000; by memory per connection under held.\n\
+    let message = "abx leads under echo-b5, echo-b20000; by memory per connection under held.\n\
                 No leader is certain by CPU per response under echo-b5000; under room.\n";
-    assert!(text.contains(said), "{text}");
+    assert!(text.contains(message), "{text}");
 }
 
 #[test]
@@ -114,28 +114,30 @@ fn a_grid_marks_bounds_and_says_what_is_empty() {
     // Method: no bound and nothing missing; then a bound on each side, one that is open, and
     // one comparison that is not there.
     let mut record = record_of("fastcgi");
-    let all = &mut record.conclusions.comparisons;
-    all.iter_mut().for_each(|one| one.at_least = false);
-    let told = |record: &StudyRecord| [overview(record, &WIDE), study_html(record)];
-    for report in told(&record) {
+    let comparisons = &mut record.conclusions.comparisons;
+    comparisons
+        .iter_mut()
+        .for_each(|comparison| comparison.at_least = false);
+    let notice = |record: &StudyRecord| [overview(record, &WIDE), study_html(record)];
+    for report in notice(&record) {
         assert!(!report.contains(" a bound"), "{report}");
         assert!(!report.contains("or beyond"), "{report}");
         assert!(!report.contains("empty: not asked for"), "{report}");
     }
-    let all = &mut record.conclusions.comparisons;
-    let found = [
+    let comparisons = &mut record.conclusions.comparisons;
+    let pairs = [
         ([1.5, 1.4, 1.6], Verdict::Faster),
         ([0.5, 0.4, 0.6], Verdict::Slower),
         ([1.1, 0.9, 1.2], Verdict::Inconclusive),
     ];
-    for (one, ([ratio, low, high], verdict)) in all.iter_mut().zip(found) {
-        one.at_least = true;
-        one.fragile = false;
-        (one.ratio, one.low, one.high) = (Some(ratio), Some(low), Some(high));
-        one.verdict = verdict;
+    for (comparison, ([ratio, low, high], verdict)) in comparisons.iter_mut().zip(pairs) {
+        comparison.at_least = true;
+        comparison.fragile = false;
+        (comparison.ratio, comparison.low, comparison.high) = (Some(ratio), Some(low), Some(high));
+        comparison.verdict = verdict;
     }
-    all.remove(3);
-    let [text, page] = told(&record);
+    comparisons.remove(3);
+    let [text, page] = notice(&record);
     for part in [
         "  ≥1.40 ▲",
         "  ≤0.60 ▼",
@@ -161,11 +163,11 @@ fn families_of_faults_are_named() {
     // Method: the study of broken workers, whose losses are compared, with and without them.
     let mut record = record_of("worker-faults");
     let text = overview(&record, &WIDE).replace("\n ", "");
-    let said = "Each load is a family of its own, and so are the recoveries and the losses of each \
+    let message = "Each load is a family of its own, and so are the recoveries and the losses of each \
                 fault: over all";
-    assert!(text.contains(said), "{text}");
+    assert!(text.contains(message), "{text}");
     record.conclusions.lost_to_faults.clear();
     let text = overview(&record, &WIDE).replace("\n ", "");
-    let said = "Each load and each fault is a family of its own: over all";
-    assert!(text.contains(said), "{text}");
+    let message = "Each load and each fault is a family of its own: over all";
+    assert!(text.contains(message), "{text}");
 }

@@ -23,10 +23,10 @@ impl<'a> Page<'a> {
         let mut at = "<!doctype html>\n".len();
         assert_eq!(&html[..at], "<!doctype html>\n");
         let mut open: Vec<&str> = Vec::new();
-        while let Some(found) = html[at..].find('<') {
-            let text = &html[at..at + found];
+        while let Some(count) = html[at..].find('<') {
+            let text = &html[at..at + count];
             assert!(!text.contains(['>', '"', '\'']), "{text:?}");
-            at += found;
+            at += count;
             let end = at + html[at..].find('>').expect("a tag ends");
             let tag = &html[at + 1..end];
             at = end + 1;
@@ -54,16 +54,21 @@ impl<'a> Page<'a> {
 
     /// The names of elements, each with those of its attributes.
     pub fn names(&self) -> BTreeSet<(&'a str, Vec<&'a str>)> {
-        let names = |attributes: &[(&'a str, &str)]| attributes.iter().map(|one| one.0).collect();
-        let all = self.elements.iter();
-        all.map(|(name, attributes)| (*name, names(attributes)))
+        let names = |attributes: &[(&'a str, &str)]| {
+            attributes.iter().map(|attribute| attribute.0).collect()
+        };
+        let pairs = self.elements.iter();
+        pairs
+            .map(|(name, attributes)| (*name, names(attributes)))
             .collect()
     }
 
     /// Every value of the attributes with this name, as it is written.
     pub fn values<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'a str> + 'b {
-        let all = self.elements.iter().flat_map(|(_, attributes)| attributes);
-        all.filter(move |one| one.0 == name).map(|one| one.1)
+        let everything = self.elements.iter().flat_map(|(_, attributes)| attributes);
+        everything
+            .filter(move |pair| pair.0 == name)
+            .map(|pair| pair.1)
     }
 
     /// The record, as the page's program takes it out.
@@ -95,7 +100,7 @@ fn element(tag: &str) -> (&str, Vec<(&str, &str)>) {
     let (name, mut rest) = tag.split_once(' ').unwrap_or((tag, ""));
     let is_name = |text: &str| {
         text.chars()
-            .all(|one| one.is_ascii_alphanumeric() || one == '-')
+            .all(|char| char.is_ascii_alphanumeric() || char == '-')
     };
     assert!(is_name(name) && !name.is_empty(), "{tag:?}");
     let mut attributes = Vec::new();

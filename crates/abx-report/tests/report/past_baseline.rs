@@ -104,7 +104,7 @@ fn what_each_verdict_against_an_older_record_says() {
         let text = text(record);
         text.split("  Then:").next().unwrap().to_owned()
     };
-    let first = |one: Unpaired| head(&beside(one));
+    let first = |this_unpaired: Unpaired| head(&beside(this_unpaired));
     let wide = Some([1.02, 0.9, 1.15]);
     let void = Finding::new(FindingId::DisturbedAlone, "then, it was stolen");
     let mut invalid = beside(Unpaired {
@@ -112,7 +112,7 @@ fn what_each_verdict_against_an_older_record_says() {
         ..one(None, Verdict::Invalid)
     });
     invalid.conclusions.validity = Validity::of(vec![void, unpaired()]);
-    let all = [
+    let texts = [
         first(Unpaired {
             blocks_more: Some(14),
             ..one(wide, Verdict::Inconclusive)
@@ -141,13 +141,13 @@ fn what_each_verdict_against_an_older_record_says() {
         }),
         head(&invalid),
     ];
-    assert_snapshot!(all.concat());
+    assert_snapshot!(texts.concat());
 }
 
 #[test]
 fn progress_tells_of_then() {
     // Method: an interval, none yet, and invalid.
-    let line = |one| progress_line(&beside(one));
+    let line = |unpaired| progress_line(&beside(unpaired));
     let ratio = Some([1.12, 1.08, 1.16]);
     assert_eq!(
         line(one(ratio, Verdict::Inconclusive)),

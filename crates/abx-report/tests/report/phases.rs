@@ -87,7 +87,7 @@ fn metrics_have_each_phase_that_was_there() {
     none.conclusions
         .summaries
         .iter_mut()
-        .for_each(|one| one.phases = None);
+        .for_each(|summary| summary.phases = None);
     assert!(!study_openmetrics(&none, &[]).contains("phase"));
     // A run has them too, and OTLP by the name of the same series.
     assert!(run_openmetrics(&run()).contains("abx_phase_time_seconds{url="));
@@ -102,10 +102,10 @@ fn bars_of_all_subjects_are_on_one_axis() {
     let page = Page::read(&html);
     let parts = |phase: &str| {
         let class = format!("pt phase {phase}");
-        page.values("class").filter(|one| *one == class).count()
+        page.values("class").filter(|text| *text == class).count()
     };
-    let found = ["waiting", "connect", "first-byte", "body"].map(parts);
-    assert_eq!(found, [2, 1, 2, 2]);
+    let numbers = ["waiting", "connect", "first-byte", "body"].map(parts);
+    assert_eq!(numbers, [2, 1, 2, 2]);
     let tips: Vec<&str> = page.values("aria-label").collect();
     assert!(
         tips.contains(&"lighttpd, connect 810\u{a0}µs (33\u{a0}%)"),
@@ -127,28 +127,28 @@ fn bars_of_all_subjects_are_on_one_axis() {
 #[test]
 fn what_was_not_recorded_is_said_to_be_not_recorded() {
     // Method: records without phases, and a run without any response.
-    let mut one = run();
-    one.phases = None;
+    let mut run_record = run();
+    run_record.phases = None;
     let mut many = study();
     many.conclusions
         .summaries
         .iter_mut()
-        .for_each(|one| one.phases = None);
-    let said = "Where the time goes: not recorded.";
+        .for_each(|summary| summary.phases = None);
+    let message = "Where the time goes: not recorded.";
     for text in [
-        run_text(&one, ReportExtent::Full, &Style::plain()),
-        run_html(&one),
+        run_text(&run_record, ReportExtent::Full, &Style::plain()),
+        run_html(&run_record),
         study_html(&many),
     ] {
-        assert!(text.contains(said), "{text}");
+        assert!(text.contains(message), "{text}");
     }
-    one.requests.completed = 0;
-    assert!(!run_text(&one, ReportExtent::Full, &Style::plain()).contains(said));
-    assert!(!run_html(&one).contains(said));
+    run_record.requests.completed = 0;
+    assert!(!run_text(&run_record, ReportExtent::Full, &Style::plain()).contains(message));
+    assert!(!run_html(&run_record).contains(message));
     // One subject of two: its bar is missing, and so is its figure.
     many.conclusions.summaries[1].phases = Some(phases([2.0, 0.0, 900.0, 100.0]));
     let html = study_html(&many);
-    assert!(!html.contains(said));
+    assert!(!html.contains(message));
     let row = between(
         &html,
         "<th scope=\"row\" role=\"rowheader\" class=\"who\"><bdi>nginx",

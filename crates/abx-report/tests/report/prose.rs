@@ -35,7 +35,7 @@ fn mistakes(line: &str, names: &[&str]) -> Vec<String> {
             let is_percentage = bare
                 .chars()
                 .nth_back(1)
-                .is_some_and(|one| one.is_ascii_digit());
+                .is_some_and(|character| character.is_ascii_digit());
             if is_percentage && !is_code(at) {
                 wrong.push(format!("{word}: {line}"));
             }
@@ -55,8 +55,12 @@ fn finding_lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn names(record: &StudyRecord) -> Vec<&str> {
-    let subjects = record.measured.subjects.iter().map(|one| one.name.as_str());
-    let loads = record.measured.loads.iter().map(|one| one.name.as_str());
+    let subjects = record
+        .measured
+        .subjects
+        .iter()
+        .map(|subject| subject.name.as_str());
+    let loads = record.measured.loads.iter().map(|load| load.name.as_str());
     subjects.chain(loads).collect()
 }
 

@@ -57,8 +57,8 @@ pub fn read_json(json: &[u8]) -> StudyRecord {
 fn a_page_of_a_study_has_the_verdicts_of_its_record() {
     // Method: each record beside a page, judged anew, as tables; the page has
     // each of them word for word. When it has not, they are printed, to be put there.
-    let found = records();
-    for (folder, record) in found {
+    let pairs = records();
+    for (folder, record) in pairs {
         let page = fs::read_to_string(folder.join("README.md")).unwrap();
         let matrix = verdict_matrix(record);
         for table in matrix.split("\n\n") {
@@ -69,7 +69,7 @@ fn a_page_of_a_study_has_the_verdicts_of_its_record() {
             );
         }
     }
-    assert!(found.len() >= 2, "{} studies have a record", found.len());
+    assert!(pairs.len() >= 2, "{} studies have a record", pairs.len());
 }
 
 #[test]
@@ -97,25 +97,28 @@ fn a_pair_has_the_same_verdict_in_a_table_and_in_a_ranking() {
     for (folder, record) in records() {
         for ranking in &record.conclusions.rankings {
             let asked = record.conclusions.primary();
-            let asked =
-                asked.filter(|one| (&one.load, one.metric) == (&ranking.load, ranking.metric));
-            for one in asked {
-                let mut all = ranking.pairs.iter();
+            let asked = asked.filter(|comparison| {
+                (&comparison.load, comparison.metric) == (&ranking.load, ranking.metric)
+            });
+            for comparison in asked {
+                let mut comparisons = ranking.pairs.iter();
                 let same = |pair: &&Comparison| {
                     let names = [&pair.subject, &pair.baseline];
-                    names.contains(&&one.subject) && names.contains(&&one.baseline)
+                    names.contains(&&comparison.subject) && names.contains(&&comparison.baseline)
                 };
-                let Some(pair) = all.find(same) else { continue };
-                assert_eq!(pair, one, "{}", folder.display());
+                let Some(pair) = comparisons.find(same) else {
+                    continue;
+                };
+                assert_eq!(pair, comparison, "{}", folder.display());
                 pairs += 1;
             }
         }
-        for one in record.conclusions.primary() {
-            let other = one.undisturbed.as_ref().map(|other| other.verdict);
-            let differs = other.is_some_and(|other| other != one.verdict);
+        for comparison in record.conclusions.primary() {
+            let other = comparison.undisturbed.as_ref().map(|other| other.verdict);
+            let differs = other.is_some_and(|other| other != comparison.verdict);
             assert!(
-                !one.fragile || differs || has_a_block_against(one),
-                "{}: {one:?}",
+                !comparison.fragile || differs || has_a_block_against(comparison),
+                "{}: {comparison:?}",
                 folder.display()
             );
         }
@@ -124,9 +127,9 @@ fn a_pair_has_the_same_verdict_in_a_table_and_in_a_ranking() {
 }
 
 /// Whether it says a direction, and one of its blocks the other one.
-fn has_a_block_against(one: &Comparison) -> bool {
+fn has_a_block_against(comparison: &Comparison) -> bool {
     let above = |ratio: f64| ratio > 1.0;
-    let mut blocks = one.per_block.iter().flatten();
-    let side = one.ratio.map(above);
-    one.verdict.is_directed() && blocks.any(|ratio| Some(above(*ratio)) != side)
+    let mut blocks = comparison.per_block.iter().flatten();
+    let side = comparison.ratio.map(above);
+    comparison.verdict.is_directed() && blocks.any(|ratio| Some(above(*ratio)) != side)
 }

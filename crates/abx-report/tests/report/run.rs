@@ -115,8 +115,8 @@ fn statuses_and_errors_are_told_apart_at_a_glance() {
         "{text}"
     );
     let full = run_text(&record, ReportExtent::Full, &Style::plain());
-    let told = "Wrong status: 2xx 1, 4xx 54, 5xx 5 (204 1, 404 50, 429 4, 503 5).";
-    assert!(full.contains(told), "{full}");
+    let message = "Wrong status: 2xx 1, 4xx 54, 5xx 5 (204 1, 404 50, 429 4, 503 5).";
+    assert!(full.contains(message), "{full}");
     let errors = "errors         wrong status 60, wrong body 30, timeout 8 (9.80 % of requests)\n";
     assert!(text.contains(errors), "{text}");
 }
@@ -287,17 +287,17 @@ fn a_run_says_what_the_server_says_of_its_own_time() {
             high: None,
         },
     };
-    let all = [
+    let pairs = [
         ("app", 5.25),
         ("cache", 1.5),
         ("db", 312.4),
         ("render", 40.0),
     ];
-    record.server_times = all.map(|(name, mean)| time(name, mean)).into();
+    record.server_times = pairs.map(|(name, mean)| time(name, mean)).into();
     let plain = |text: String| text.replace('\u{a0}', " ");
     let text = plain(at_a_glance(&record));
-    let said = "server says    db 312 µs, render 40.0 µs, app 5.25 µs, 1 more\n";
-    assert!(text.contains(said), "{text}");
+    let message = "server says    db 312 µs, render 40.0 µs, app 5.25 µs, 1 more\n";
+    assert!(text.contains(message), "{text}");
     let full = plain(run_text(&record, ReportExtent::Full, &Style::plain()));
     let row = full.lines().find(|line| line.starts_with("db "));
     let row: Vec<&str> = row.expect(&full).split_whitespace().collect();

@@ -45,9 +45,9 @@ fn every_report_has_what_subjects_say_of_their_own_time() {
     let plain = |text: String| text.replace('\u{a0}', " ");
     let text = plain(study_text(&record, ReportExtent::Full, &Style::plain()));
     let line = |start: &str| {
-        let found = text.lines().find(|line| line.starts_with(start));
-        let found = found.unwrap_or_else(|| panic!("{start}: {text}"));
-        found.split_whitespace().collect::<Vec<_>>().join(" ")
+        let found_text = text.lines().find(|line| line.starts_with(start));
+        let result = found_text.unwrap_or_else(|| panic!("{start}: {text}"));
+        result.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(
         line("connect of"),

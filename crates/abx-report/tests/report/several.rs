@@ -58,11 +58,11 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
     // Method: a cost, a response time without an interval, and a start.
     let mut record = study();
     let mut add = |metric, ratio, verdict, load: &str| {
-        let mut one = comparison("lighttpd", ratio, verdict);
-        one.metric = metric;
-        one.role = Role::Exploratory;
-        one.load = load.to_owned();
-        record.conclusions.comparisons.push(one);
+        let mut this_comparison = comparison("lighttpd", ratio, verdict);
+        this_comparison.metric = metric;
+        this_comparison.role = Role::Exploratory;
+        this_comparison.load = load.to_owned();
+        record.conclusions.comparisons.push(this_comparison);
     };
     add(
         Metric::ServerCpu,
@@ -207,14 +207,14 @@ fn contrasts() -> StudyRecord {
         .into();
     record.conclusions.comparisons.clear();
     let mut add = |[subject, baseline]: [&str; 2], load: &str, role| {
-        let mut one = comparison(subject, Some([1.12, 1.08, 1.16]), Verdict::Faster);
-        one.baseline = baseline.to_owned();
-        one.load = load.to_owned();
-        one.role = role;
+        let mut this_comparison = comparison(subject, Some([1.12, 1.08, 1.16]), Verdict::Faster);
+        this_comparison.baseline = baseline.to_owned();
+        this_comparison.load = load.to_owned();
+        this_comparison.role = role;
         if role == Role::Exploratory {
-            (one.metric, one.verdict) = (Metric::ServerCpu, Verdict::More);
+            (this_comparison.metric, this_comparison.verdict) = (Metric::ServerCpu, Verdict::More);
         }
-        record.conclusions.comparisons.push(one);
+        record.conclusions.comparisons.push(this_comparison);
     };
     for load in loads {
         add(pairs[0], load, Role::Primary);
@@ -268,8 +268,8 @@ fn where_baselines_differ_every_row_says_its_own() {
     assert!(!study_junit(&record, &[]).contains("name=\"baseline\" value=\"nginx\""));
     assert!(comparisons_csv(&record).contains("kept-c10,caddy,lighttpd,"));
 
-    for one in &mut record.measured.settings.contrasts {
-        one.baseline = "lighttpd".to_owned();
+    for contrast in &mut record.measured.settings.contrasts {
+        contrast.baseline = "lighttpd".to_owned();
     }
     record.measured.settings.contrasts[0].subject = "nginx".to_owned();
     assert!(
@@ -295,12 +295,12 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
             width: 1_000,
             ..plain()
         };
-        let all = [
+        let texts = [
             study_text(record, ReportExtent::Full, &wide),
             study_markdown(record, &[]),
             page,
         ];
-        all.map(|report| report.replace('\u{a0}', " "))
+        texts.map(|report| report.replace('\u{a0}', " "))
     };
     for report in reports(&record) {
         assert!(report.contains(scope), "{report}");
@@ -308,8 +308,9 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
     }
     record.conclusions.families = Families::with(7);
     for report in reports(&record) {
-        let told = "over all 7 families, at least one direction is false in at most 35 % of such";
-        assert!(report.contains(told), "{report}");
+        let message =
+            "over all 7 families, at least one direction is false in at most 35 % of such";
+        assert!(report.contains(message), "{report}");
     }
     let json = record_json(&record);
     for part in [
@@ -355,9 +356,9 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
         load("once", 10),
     ];
     let add = |load: &str, subject: &str, ratio, verdict| {
-        let mut one = comparison(subject, ratio, verdict);
-        one.load = load.to_owned();
-        one
+        let mut this_comparison = comparison(subject, ratio, verdict);
+        this_comparison.load = load.to_owned();
+        this_comparison
     };
     let ratio = Some([1.12, 1.08, 1.16]);
     let mut fragile = add("once", "lighttpd", ratio, Verdict::Faster);

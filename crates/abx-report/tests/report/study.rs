@@ -24,11 +24,11 @@ fn text(record: &StudyRecord) -> String {
 }
 
 /// The study with another result; its own findings become the study's.
-fn with(mut one: Comparison) -> StudyRecord {
-    let findings = std::mem::take(&mut one.own_findings);
-    one.findings = (0..findings.len()).collect();
+fn with(mut comparison: Comparison) -> StudyRecord {
+    let findings = std::mem::take(&mut comparison.own_findings);
+    comparison.findings = (0..findings.len()).collect();
     let mut record = study();
-    record.conclusions.comparisons = vec![one];
+    record.conclusions.comparisons = vec![comparison];
     record.conclusions.validity = Validity::of(findings);
     record
 }
@@ -91,8 +91,8 @@ fn eventful() -> StudyRecord {
     findings.extend(notes.into_iter().flat_map(|id| {
         let message = "something with a long tail was seen while the others were loaded, 4 % of it \
                        by others: it may come again";
-        let one = Finding::new(id, message).at(Level::Note);
-        [one.clone().about("nginx"), one.about("lighttpd")]
+        let finding = Finding::new(id, message).at(Level::Note);
+        [finding.clone().about("nginx"), finding.about("lighttpd")]
     }));
     record.conclusions.validity = Validity::of(findings);
     record
@@ -125,7 +125,7 @@ fn two_subjects_under_one_load_fit_on_a_screen() {
 #[test]
 fn a_headline_says_when_disturbances_did_not_hit_both_alike() {
     // Method: without disturbed rounds the ratio lies outside the interval, and then inside.
-    let told = |ratio| {
+    let report = |ratio| {
         let undisturbed = Undisturbed {
             bounds: Bounds {
                 ratio,
@@ -135,36 +135,36 @@ fn a_headline_says_when_disturbances_did_not_hit_both_alike() {
             verdict: Verdict::Slower,
             rounds_left_out: 12,
         };
-        let one = Comparison {
+        let this_comparison = Comparison {
             undisturbed: Some(undisturbed),
             ..comparison("lighttpd", Some([0.76, 0.74, 0.77]), Verdict::Slower)
         };
-        text(&with(one)).replace("\n ", "")
+        text(&with(this_comparison)).replace("\n ", "")
     };
-    let outside = told(0.83);
-    let said = "(0.74 to 0.77) at 100 connections, but 0.83 (0.76 to 0.90) without 12 disturbed \
+    let outside = report(0.83);
+    let message = "(0.74 to 0.77) at 100 connections, but 0.83 (0.76 to 0.90) without 12 disturbed \
                 rounds: slower.";
-    assert!(outside.contains(said), "{outside}");
+    assert!(outside.contains(message), "{outside}");
     assert!(outside.contains("did not hit both alike"), "{outside}");
-    let inside = told(0.765);
+    let inside = report(0.765);
     assert!(inside.contains("at 100 connections: slower."), "{inside}");
 }
 
 #[test]
 fn blocks_too_few_for_an_interval_give_a_ratio() {
     // Method: two blocks, in every place that shows a ratio; and none.
-    let one = Comparison {
+    let this_comparison = Comparison {
         blocks: 1,
         per_block: vec![Some(1.25)],
         blocks_more: Some(5),
         too_few_blocks: true,
         ..comparison("lighttpd", None, Verdict::Inconclusive)
     };
-    let mut record = with(one.clone());
-    let told = text(&record).replace("\n ", "");
-    let said = "lighttpd serves 1.25 times nginx's requests at 100 connections in 1 block, no \
+    let mut record = with(this_comparison.clone());
+    let message = text(&record).replace("\n ", "");
+    let reported_message = "lighttpd serves 1.25 times nginx's requests at 100 connections in 1 block, no \
                 interval yet: too few blocks. A verdict needs at least 5 more blocks";
-    assert!(told.contains(said), "{told}");
+    assert!(message.contains(reported_message), "{message}");
     assert_eq!(
         progress_line(&record),
         "lighttpd/nginx 1.25, no interval yet"
@@ -172,17 +172,20 @@ fn blocks_too_few_for_an_interval_give_a_ratio() {
     record.conclusions.comparisons.push(Comparison {
         metric: Metric::Memory,
         role: Role::Exploratory,
-        ..one
+        ..this_comparison
     });
-    let told = text(&record);
-    assert!(told.contains("memory   1.25  no interval yet"), "{told}");
+    let reported_message = text(&record);
+    assert!(
+        reported_message.contains("memory   1.25  no interval yet"),
+        "{reported_message}"
+    );
 }
 
 #[test]
 fn what_is_open_speaks_of_the_margin() {
     // Method: a margin of 5 %, 6 blocks in 38.2 s, and a cost that is settled one way, both
     // ways, and not at all though its interval excludes 1.
-    let told = |cost: [f64; 3], verdict: Verdict| {
+    let report = |cost: [f64; 3], verdict: Verdict| {
         let mut record = with(Comparison {
             blocks_more: Some(14),
             ..comparison("lighttpd", Some([1.02, 0.93, 1.12]), Verdict::Inconclusive)
@@ -195,16 +198,16 @@ fn what_is_open_speaks_of_the_margin() {
         });
         text(&record).replace("\n ", "")
     };
-    let both = told([1.01, 0.99, 1.03], Verdict::Equivalent);
-    let said = "about 14 more blocks (90 s) would settle it for a margin of 5 %";
-    assert!(both.contains(said), "{both}");
+    let both = report([1.01, 0.99, 1.03], Verdict::Equivalent);
+    let message = "about 14 more blocks (90 s) would settle it for a margin of 5 %";
+    assert!(both.contains(message), "{both}");
     let cost = "Exploratory: lighttpd needs 1.01 times nginx's CPU per response (0.99 to 1.03) at \
                 100 connections, no difference larger than 5 %: equivalent.";
     assert!(both.contains(cost), "{both}");
-    let less = told([0.91, 0.86, 0.97], Verdict::Less);
+    let less = report([0.91, 0.86, 0.97], Verdict::Less);
     let cost = "needs 0.91 times nginx's CPU per response (0.86 to 0.97) at 100 connections: less.";
     assert!(less.contains(cost), "{less}");
-    let open = told([0.91, 0.86, 0.97], Verdict::Inconclusive);
+    let open = report([0.91, 0.86, 0.97], Verdict::Inconclusive);
     assert!(!open.contains("Exploratory"), "{open}");
 }
 
@@ -422,9 +425,9 @@ fn interrupted_without_blocks() {
 #[test]
 fn open_loop_that_one_subject_did_not_keep_up_with() {
     // Method: lighttpd answered all that was offered, nginx nine in ten of it.
-    let mut one = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
-    one.at_least = true;
-    one.own_findings = vec![
+    let mut this_comparison = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
+    this_comparison.at_least = true;
+    this_comparison.own_findings = vec![
         Finding::new(
             FindingId::HeldByRate,
             "lighttpd kept up with what it was offered (960000 requests): it may be able to answer \
@@ -432,7 +435,7 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
         )
         .about("lighttpd"),
     ];
-    let mut record = with(one);
+    let mut record = with(this_comparison);
     record.measured.loads[0].settings.arrivals = open_run().settings.arrivals;
     let offered = open_run().offered;
     for summary in &mut record.conclusions.summaries {
@@ -448,19 +451,19 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
 fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
     // Method: four blocks, and a spread that no number of blocks would narrow.
     let ratio = Some([1.12, 0.9, 1.4]);
-    let mut one = comparison("lighttpd", ratio, Verdict::Inconclusive);
-    one.blocks = 4;
-    one.blocks_more = Some(2);
-    one.too_few_blocks = true;
-    let report = text(&with(one.clone())).replace("\n ", "");
+    let mut this_comparison = comparison("lighttpd", ratio, Verdict::Inconclusive);
+    this_comparison.blocks = 4;
+    this_comparison.blocks_more = Some(2);
+    this_comparison.too_few_blocks = true;
+    let report = text(&with(this_comparison.clone())).replace("\n ", "");
     assert!(
         report.contains("needs at least 2 more blocks (13 s): use `--blocks 8`."),
         "{report}"
     );
-    one.blocks = 12;
-    one.too_few_blocks = false;
-    one.blocks_more = Some(u32::MAX);
-    let report = text(&with(one)).replace("\n ", "");
+    this_comparison.blocks = 12;
+    this_comparison.too_few_blocks = false;
+    this_comparison.blocks_more = Some(u32::MAX);
+    let report = text(&with(this_comparison)).replace("\n ", "");
     assert!(
         report.contains("; even 10,000 more blocks would not settle it:"),
         "{report}"
@@ -488,8 +491,8 @@ fn colour_only_repeats_what_words_say() {
 #[test]
 fn progress_tells_what_the_blocks_so_far_say() {
     // Method: one comparison, one more, and before the first interval.
-    let one = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Inconclusive);
-    let mut record = with(one);
+    let this_comparison = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Inconclusive);
+    let mut record = with(this_comparison);
     let state = "lighttpd/nginx 1.12 (1.08 to 1.16)";
     assert_eq!(progress_line(&record), state);
     record
@@ -508,7 +511,7 @@ fn failures_are_told_by_name_and_number() {
     // Method: one subject without, one with two kinds and one of no fault of its
     // own, and one with a long name; and nobody.
     let came = |text| outcomes(text);
-    let all = [
+    let pairs = [
         ("good", came(r#"{"ok":90}"#)),
         (
             "bad",
@@ -516,9 +519,9 @@ fn failures_are_told_by_name_and_number() {
         ),
         ("a-name-that-is-too-long", came(r#"{"timeout":2}"#)),
     ];
-    let all = all.map(|(name, came)| (name.to_owned(), came)).into();
+    let outcomes = pairs.map(|(name, came)| (name.to_owned(), came)).into();
     assert_eq!(
-        failures_line(&all),
+        failures_line(&outcomes),
         "a-name-…o-long failed: 2 timeout; bad failed: 1 wrong body, 1,200 refused"
     );
     assert_eq!(failures_line(&[].into()), "");

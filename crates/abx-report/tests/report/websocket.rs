@@ -74,9 +74,9 @@ fn a_run_of_held_connections_has_no_requests_to_tell_of() {
         memory_after_bytes: Some(9_990_000),
     });
     let text = words(&record);
-    let said = "Connections: 999 of 1,000 held, 1 lost; 10,000 opened per second, including \
+    let message = "Connections: 999 of 1,000 held, 1 lost; 10,000 opened per second, including \
                 the handshake; 10.0 kB of server memory per connection.";
-    assert!(text.contains(said), "{text}");
+    assert!(text.contains(message), "{text}");
     assert!(
         !text.contains("outcome") && !text.contains("Throughput"),
         "{text}"
@@ -119,9 +119,9 @@ fn a_study_of_held_connections_shows_the_memory_of_each() {
             memory_per_connection: Some(4_200.0),
         });
     }
-    let mut one = comparison("lighttpd", Some([0.9, 0.8, 1.1]), Verdict::Inconclusive);
-    one.metric = Metric::MemoryPerConnection;
-    record.conclusions.comparisons = vec![one];
+    let mut this_comparison = comparison("lighttpd", Some([0.9, 0.8, 1.1]), Verdict::Inconclusive);
+    this_comparison.metric = Metric::MemoryPerConnection;
+    record.conclusions.comparisons = vec![this_comparison];
     let text = study_text(&record, ReportExtent::Full, &Style::plain());
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.contains("lighttpd or nginx needs less"), "{text}");

@@ -127,25 +127,25 @@ proptest! {
             pilot.interleave_reason = Some(names[0].clone());
         }
         record.conclusions.summaries = names.iter().map(|name| {
-            let mut one = summary(name, &names[0], numbers[3]);
-            one.response_time_us.p50 = Some(counts[2]);
-            one.response_time_us.at_least = vec![Figure::P50];
-            one.offered = Some(Offered { planned: counts[3], unsent: counts[4], ..Offered::default() });
-            one.rss_bytes = Some(counts[3]);
-            one.ok = counts[4];
-            one.loaded_s = numbers[4];
-            one.server_busy = Some(numbers[5]);
-            one.server_cpu_us_per_request = Some(numbers[5]);
-            one
+            let mut this_summary = summary(name, &names[0], numbers[3]);
+            this_summary.response_time_us.p50 = Some(counts[2]);
+            this_summary.response_time_us.at_least = vec![Figure::P50];
+            this_summary.offered = Some(Offered { planned: counts[3], unsent: counts[4], ..Offered::default() });
+            this_summary.rss_bytes = Some(counts[3]);
+            this_summary.ok = counts[4];
+            this_summary.loaded_s = numbers[4];
+            this_summary.server_busy = Some(numbers[5]);
+            this_summary.server_cpu_us_per_request = Some(numbers[5]);
+            this_summary
         }).collect();
-        record.conclusions.comparisons = names[1..].iter().zip(results).map(|(name, one)| Comparison {
+        record.conclusions.comparisons = names[1..].iter().zip(results).map(|(name, comparison)| Comparison {
             subject: name.clone(),
             baseline: names[0].clone(),
             load: names[0].clone(),
-            ..one
+            ..comparison
         }).collect();
-        let all = record.conclusions.comparisons.iter().flat_map(|one| one.own_findings.clone());
-        record.conclusions.validity = Validity::of(all.map(|one| one.under(&names[0])).collect());
+        let everything = record.conclusions.comparisons.iter().flat_map(|comparison| comparison.own_findings.clone());
+        record.conclusions.validity = Validity::of(everything.map(|finding| finding.under(&names[0])).collect());
         set_blocks(&mut record, 2);
         for extent in EXTENTS {
             check(&study_text(&record, extent, &style), style.width)?;

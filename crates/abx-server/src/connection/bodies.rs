@@ -109,7 +109,9 @@ impl StreamBody {
                 let end = bytes;
                 (bytes as u64, BodySource::Page { is_changed, end })
             }
-            ResponseBody::File(found) => (found.bytes, BodySource::File(found.part())),
+            ResponseBody::File(found_file) => {
+                (found_file.bytes, BodySource::File(found_file.part()))
+            }
         };
         Some(StreamBody {
             stream,
@@ -152,7 +154,7 @@ impl StreamBody {
         site: &ServedContent,
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let all = match &mut self.source {
+        let all_bytes = match &mut self.source {
             BodySource::Fixed(bytes) => bytes,
             BodySource::Rendered(page) => page.as_bytes(),
             BodySource::Page { is_changed, end } => &site.page_bytes(*is_changed)[..*end],
@@ -164,7 +166,7 @@ impl StreamBody {
             }
         };
         let left = usize::try_from(self.left).expect("it is in memory");
-        let bytes = &all[all.len() - left..][..length];
+        let bytes = &all_bytes[all_bytes.len() - left..][..length];
         server.send(self.stream, bytes, ends, out);
         Ok(())
     }

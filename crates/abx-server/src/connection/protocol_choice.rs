@@ -33,7 +33,7 @@ impl ProtocolChoice {
         let agreed = tls.and_then(TlsStream::agreed_on_http2);
         let (before, awaited) = PREFACE.split_at(*matched);
         let shared = bytes.len().min(awaited.len());
-        let found = match agreed {
+        let first_bytes = match agreed {
             Some(true) => FirstBytes::Http2 { before },
             Some(false) => FirstBytes::Http1 { before },
             None if bytes[..shared] != awaited[..shared] => FirstBytes::Http1 { before },
@@ -44,7 +44,7 @@ impl ProtocolChoice {
             }
         };
         *self = ProtocolChoice::Decided;
-        Some(found)
+        Some(first_bytes)
     }
 }
 
@@ -71,12 +71,12 @@ mod tests {
                     rest = &bytes[cut..];
                     seen = choice.look(rest, None).unwrap();
                 }
-                let (before, found) = match seen {
+                let (before, is_found) = match seen {
                     FirstBytes::Http1 { before } => (before, false),
                     FirstBytes::Http2 { before } => (before, true),
                     FirstBytes::TooFew => panic!("nothing is decided"),
                 };
-                assert_eq!(found, is_http2, "{cut}");
+                assert_eq!(is_found, is_http2, "{cut}");
                 assert!(bytes.starts_with(&[before, rest].concat()), "{cut}");
                 assert_eq!(choice.look(rest, None), None);
             }

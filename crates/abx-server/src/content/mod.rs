@@ -146,7 +146,7 @@ impl ServedContent {
             MainContent::Page(_) => FoundContent::Page,
             MainContent::Files(_) if method == Method::Other => FoundContent::Refused(405),
             MainContent::Files(folder) => match folder.find(target) {
-                Ok(found) => FoundContent::File(found),
+                Ok(found_file) => FoundContent::File(found_file),
                 // Trouble of ours that passes; all else means that the file cannot be had.
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => {
                     FoundContent::Refused(503)
@@ -184,7 +184,7 @@ impl ServedContent {
                 Tail::None
             }
             ResponseBody::Page { is_changed, bytes } => self.page().write(is_changed, bytes, out),
-            ResponseBody::File(found) => Tail::of(found),
+            ResponseBody::File(found_file) => Tail::of(found_file),
         };
         PreparedResponse {
             tail,
@@ -270,9 +270,9 @@ impl Plan {
 }
 
 impl Tail {
-    fn of(found: FoundFile) -> Tail {
-        let sending = found.sending;
-        let part = found.part();
+    fn of(found_file: FoundFile) -> Tail {
+        let sending = found_file.sending;
+        let part = found_file.part();
         match sending {
             SendMethod::Sendfile => Tail::Sendfile(part),
             SendMethod::Read => Tail::Read(part),

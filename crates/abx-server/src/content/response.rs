@@ -33,18 +33,18 @@ pub(crate) enum ResponseBody {
 impl ServedContent {
     /// Makes the response to a request.
     pub(crate) fn respond(&self, plan: Plan, injected: InjectedFault) -> PlannedResponse {
-        let found = match injected {
+        let found_content = match injected {
             InjectedFault::Fail => FoundContent::Refused(503),
             _ => plan.found,
         };
-        let mut response = self.response(found, injected);
+        let mut response = self.response(found_content, injected);
         if plan.is_head_only {
             response.body = ResponseBody::None;
         }
         response
     }
 
-    fn response(&self, found: FoundContent, injected: InjectedFault) -> PlannedResponse {
+    fn response(&self, found_content: FoundContent, injected: InjectedFault) -> PlannedResponse {
         let is_cut = injected == InjectedFault::CloseEarly;
         let of = |status, content_length, content_type, body| PlannedResponse {
             status,
@@ -53,7 +53,7 @@ impl ServedContent {
             body,
             is_cut,
         };
-        match found {
+        match found_content {
             FoundContent::Refused(status) => {
                 let body = refusal(status);
                 let length = body.len() as u64;
@@ -67,11 +67,11 @@ impl ServedContent {
                 }
                 None => self.response(FoundContent::Refused(503), injected),
             },
-            FoundContent::File(found) => {
-                let (length, content_type) = (found.bytes, found.content_type);
+            FoundContent::File(found_file) => {
+                let (length, content_type) = (found_file.bytes, found_file.content_type);
                 let body = match length {
                     0 => ResponseBody::None,
-                    _ => ResponseBody::File(found),
+                    _ => ResponseBody::File(found_file),
                 };
                 of(200, length, content_type, body)
             }

@@ -148,16 +148,16 @@ impl EventLoop {
 
     /// Hands what was said in a room to its members, who send it in their turns.
     fn deliver(&mut self, table: &mut ConnectionTable<Connection>) {
-        let Some((said, mut members)) = self.context.rooms.take_said() else {
+        let Some((room_message, mut members)) = self.context.rooms.take_said() else {
             return;
         };
         members.retain(|number| {
             let member = table.connection(*number);
             let member = member.expect("who is gone has left the room");
             self.line_up(member, *number);
-            member.tell(&said.frames)
+            member.tell(&room_message.frames)
         });
-        self.context.rooms.put_back(said, members);
+        self.context.rooms.put_back(room_message, members);
     }
 }
 

@@ -22,12 +22,12 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let listener = ListeningSocket::open(config)?;
     let address = listener.address;
-    let all = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    let all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
     let (watch, admission) = IdleWatch::new(listener)?;
     let queue = Arc::new(Queue::default());
     for number in 1..=u64::from(config.threads()) {
         let (watch, queue) = (Arc::clone(&watch), Arc::clone(&queue));
-        let mut context = all.for_thread(number);
+        let mut context = all_context.for_thread(number);
         let builder = thread::Builder::new().stack_size(STACK_BYTES);
         builder
             .spawn(move || {
@@ -50,20 +50,20 @@ struct Queue {
 
 impl Queue {
     fn put(&self, ready: ReadyConnection) {
-        let mut all = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push_back(ready);
-        drop(all);
+        let mut ready_connections = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        ready_connections.push_back(ready);
+        drop(ready_connections);
         self.is_filled.notify_one();
     }
 
     fn take(&self) -> ReadyConnection {
-        let mut all = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ready_connections = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            match all.pop_front() {
+            match ready_connections.pop_front() {
                 Some(ready) => return ready,
                 None => {
-                    let woken = self.is_filled.wait(all);
-                    all = woken.unwrap_or_else(PoisonError::into_inner);
+                    let woken = self.is_filled.wait(ready_connections);
+                    ready_connections = woken.unwrap_or_else(PoisonError::into_inner);
                 }
             }
         }

@@ -21,7 +21,7 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let acceptor = Acceptor::blocking(ListeningSocket::open(config)?)?;
     let listener = &acceptor.listener;
-    let all = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    let all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
     let open = Arc::new(OpenConnections::default());
     on_ready(listener.address);
     for number in 1.. {
@@ -32,7 +32,7 @@ pub(crate) fn run(
                     return Ok(false);
                 };
                 let opened = Opened::of(&open);
-                let mut context = all.for_thread(number);
+                let mut context = all_context.for_thread(number);
                 // A thread that cannot be started closes the connection.
                 let builder = thread::Builder::new().stack_size(STACK_BYTES);
                 builder.spawn(move || {
@@ -103,9 +103,12 @@ impl OpenConnections {
 }
 
 impl Opened {
-    fn of(all: &Arc<OpenConnections>) -> Opened {
-        *all.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        Opened(Arc::clone(all))
+    fn of(open_connections: &Arc<OpenConnections>) -> Opened {
+        *open_connections
+            .count
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) += 1;
+        Opened(Arc::clone(open_connections))
     }
 }
 

@@ -24,8 +24,8 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let listener = ListeningSocket::open(config)?;
     let address = listener.address;
-    let mut all = Context::new(config, site, listener.ending.clone(), READ_BYTES);
-    all.batch = Batch::One;
+    let mut all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    all_context.batch = Batch::One;
     let (watch, admission) = IdleWatch::new(listener)?;
     let threads = Arc::new(Threads {
         spare: Mutex::new(config.threads()),
@@ -37,7 +37,7 @@ pub(crate) fn run(
         number += 1;
         let connection = ready.number;
         let spare = Threads::take_one(&threads);
-        let mut context = all.for_thread(number);
+        let mut context = all_context.for_thread(number);
         let watching = Arc::clone(&watch);
         // A thread that cannot be started closes the connection.
         let builder = thread::Builder::new().stack_size(STACK_BYTES);
@@ -65,11 +65,11 @@ struct OneThread(Arc<Threads>);
 
 impl Threads {
     /// Waits until there may be one more.
-    fn take_one(all: &Arc<Threads>) -> OneThread {
-        let spare = all.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let spare = all.has_spare.wait_while(spare, |spare| *spare == 0);
+    fn take_one(threads: &Arc<Threads>) -> OneThread {
+        let spare = threads.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let spare = threads.has_spare.wait_while(spare, |spare| *spare == 0);
         *spare.unwrap_or_else(PoisonError::into_inner) -= 1;
-        OneThread(Arc::clone(all))
+        OneThread(Arc::clone(threads))
     }
 }
 

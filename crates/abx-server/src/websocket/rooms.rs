@@ -49,37 +49,39 @@ impl Rooms {
     ///
     /// What was said before must be delivered first when it was in another one.
     pub(crate) fn say(&mut self, room: &Arc<str>) -> &mut Vec<u8> {
-        let said = self.said.get_or_insert_with(|| RoomMessage {
+        let room_message = self.said.get_or_insert_with(|| RoomMessage {
             room: Arc::clone(room),
             frames: std::mem::take(&mut self.spare),
         });
-        debug_assert_eq!(&said.room, room);
-        &mut said.frames
+        debug_assert_eq!(&room_message.room, room);
+        &mut room_message.frames
     }
 
     /// How many bytes wait to be delivered.
     pub(crate) fn said_bytes(&self) -> usize {
-        self.said.as_ref().map_or(0, |said| said.frames.len())
+        self.said
+            .as_ref()
+            .map_or(0, |room_message| room_message.frames.len())
     }
 
     /// What was said and not yet delivered, with those who are to hear it.
     ///
     /// Both come back by [`Rooms::put_back`].
     pub(crate) fn take_said(&mut self) -> Option<(RoomMessage, Vec<usize>)> {
-        let said = self.said.take()?;
-        let members = self.members.get_mut(&said.room);
+        let room_message = self.said.take()?;
+        let members = self.members.get_mut(&room_message.room);
         let members = members.map(std::mem::take).unwrap_or_default();
-        Some((said, members))
+        Some((room_message, members))
     }
 
     /// All was delivered, to these who stay.
-    pub(crate) fn put_back(&mut self, said: RoomMessage, members: Vec<usize>) {
+    pub(crate) fn put_back(&mut self, room_message: RoomMessage, members: Vec<usize>) {
         if members.is_empty() {
-            self.members.remove(&said.room);
+            self.members.remove(&room_message.room);
         } else {
-            self.members.insert(said.room, members);
+            self.members.insert(room_message.room, members);
         }
-        self.spare = said.frames;
+        self.spare = room_message.frames;
         self.spare.clear();
         self.spare.shrink_to(SPARE_KEPT_BYTES);
     }
@@ -126,21 +128,21 @@ mod tests {
         rooms.say(&red).extend_from_slice(b"a");
         rooms.say(&red).extend_from_slice(b"b");
         assert_eq!(rooms.said_bytes(), 2);
-        let (said, mut members) = rooms.take_said().unwrap();
+        let (room_message, mut members) = rooms.take_said().unwrap();
         assert_eq!(
-            (said.frames.as_slice(), members.as_slice()),
+            (room_message.frames.as_slice(), members.as_slice()),
             (&b"ab"[..], &[1, 2][..])
         );
         members.retain(|member| *member == 2);
-        rooms.put_back(said, members);
+        rooms.put_back(room_message, members);
         assert!(rooms.take_said().is_none() && rooms.count("red") == 1);
         rooms.say(&red).extend_from_slice(b"c");
-        let (said, members) = rooms.take_said().unwrap();
+        let (room_message, members) = rooms.take_said().unwrap();
         assert_eq!(
-            (said.frames.as_slice(), members.as_slice()),
+            (room_message.frames.as_slice(), members.as_slice()),
             (&b"c"[..], &[2][..])
         );
-        rooms.put_back(said, Vec::new());
+        rooms.put_back(room_message, Vec::new());
         assert!(rooms.members.is_empty());
     }
 }

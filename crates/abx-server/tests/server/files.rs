@@ -20,9 +20,9 @@ type Way = (Model, SendMethod);
 fn ways() -> Vec<Way> {
     // Containers often forbid rings; the other ways have the same contract.
     let has_rings = FileRing::new().is_ok();
-    let all = [SendMethod::Sendfile, SendMethod::Read, SendMethod::Uring];
+    let send_methods = [SendMethod::Sendfile, SendMethod::Read, SendMethod::Uring];
     let models = real_models();
-    let ways = models.flat_map(|model| all.map(|sending| (model, sending)));
+    let ways = models.flat_map(|model| send_methods.map(|sending| (model, sending)));
     let is_there = |(model, sending): &Way| {
         *sending != SendMethod::Uring || has_rings && model.supports(Feature::FilesByRing)
     };

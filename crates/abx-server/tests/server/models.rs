@@ -113,11 +113,11 @@ fn the_connection_ends_when_version_or_header_say_so() {
             let request = format!("GET / HTTP/{version}\r\nHost: h\r\n{header}\r\n");
             client.send(request + GET);
             let response = client.response(To::Get).unwrap();
-            let told = response
+            let message = response
                 .head
                 .lines()
                 .find_map(|line| line.strip_prefix("Connection: "));
-            assert_eq!(told, closes.or(Some("keep-alive")), "{model:?}");
+            assert_eq!(message, closes.or(Some("keep-alive")), "{model:?}");
             match closes {
                 Some(_) => assert_eq!(client.rest(), b"", "{model:?}"),
                 None => assert_eq!(client.response(To::Get).unwrap().status, 200),

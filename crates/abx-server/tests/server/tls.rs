@@ -82,10 +82,10 @@ fn whoever_speaks_no_tls_is_told_so_and_harms_nobody() {
         plain
             .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
             .unwrap();
-        let mut said = Vec::new();
-        plain.read_to_end(&mut said).expect("the end is orderly");
-        let is_fatal_alert = said.first() == Some(&21) && said.get(5) == Some(&2);
-        assert!(is_fatal_alert, "{model:?}: {said:?}");
+        let mut bytes = Vec::new();
+        plain.read_to_end(&mut bytes).expect("the end is orderly");
+        let is_fatal_alert = bytes.first() == Some(&21) && bytes.get(5) == Some(&2);
+        assert!(is_fatal_alert, "{model:?}: {bytes:?}");
         assert_eq!(ask(address, 2, 10, "TLSv1_3"), "TLSv1.3", "{model:?}");
     }
 }

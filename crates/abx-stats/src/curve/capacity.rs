@@ -215,8 +215,8 @@ mod tests {
         block_capacities(&grid(values), LIMIT).unwrap()
     }
 
-    fn is_close(one: f64, other: f64) -> bool {
-        (one / other - 1.0).abs() < 1e-9
+    fn is_close(value: f64, other: f64) -> bool {
+        (value / other - 1.0).abs() < 1e-9
     }
 
     const LIMIT: f64 = 50_000.0;
@@ -231,38 +231,45 @@ mod tests {
             [100_000.0, 50_000.0],
             [900_000.0, 900_000.0],
         ];
-        let found = blocks(&values);
-        assert!(is_close(found[0].rate(), 200.0 * 2.0_f64.sqrt()));
-        assert!(is_close(found[1].rate(), 400.0));
-        assert!(matches!(found[1], BlockCapacity::Within(_)));
+        let block_capacities = blocks(&values);
+        assert!(is_close(block_capacities[0].rate(), 200.0 * 2.0_f64.sqrt()));
+        assert!(is_close(block_capacities[1].rate(), 400.0));
+        assert!(matches!(block_capacities[1], BlockCapacity::Within(_)));
 
         // The geometric mean, and a t interval of one degree of freedom.
-        let Ok(CapacityEstimate::Within(found)) = capacity(&blocks(&values), Confidence::PRINTED)
+        let Ok(CapacityEstimate::Within(ratio_interval)) =
+            capacity(&blocks(&values), Confidence::PRINTED)
         else {
             panic!("both blocks lie on the grid");
         };
-        assert!(is_close(found.ratio, 200.0 * 2.0_f64.powf(0.75)));
+        assert!(is_close(ratio_interval.ratio, 200.0 * 2.0_f64.powf(0.75)));
         let spread = 2.0_f64.ln() / 2.0 / 2.0_f64.sqrt();
         let reach = (12.7062 * spread / 2.0_f64.sqrt()).exp();
-        assert!((found.high / found.ratio / reach - 1.0).abs() < 1e-4);
-        assert!((found.ratio / found.low / reach - 1.0).abs() < 1e-4);
-        assert_eq!(found.confidence, 0.95);
+        assert!((ratio_interval.high / ratio_interval.ratio / reach - 1.0).abs() < 1e-4);
+        assert!((ratio_interval.ratio / ratio_interval.low / reach - 1.0).abs() < 1e-4);
+        assert_eq!(ratio_interval.confidence, 0.95);
     }
 
     #[test]
     fn values_that_fall_with_the_rate_are_pooled() {
         // Method: 80 ms then 20 ms pool to 40 ms twice, which meets the limit;
         // then 62.5 ms. 80 then 45 pool to 60, which misses it.
-        let found = blocks(&[
+        let block_capacities = blocks(&[
             [5_000.0, 5_000.0],
             [80_000.0, 80_000.0],
             [20_000.0, 45_000.0],
             [62_500.0, 90_000.0],
         ]);
         let half_way = 400.0 * 2.0_f64.powf(0.5);
-        assert!(is_close(found[0].rate(), half_way), "{found:?}");
+        assert!(
+            is_close(block_capacities[0].rate(), half_way),
+            "{block_capacities:?}"
+        );
         let share = 10.0_f64.ln() / 12.0_f64.ln();
-        assert!(is_close(found[1].rate(), 100.0 * 2.0_f64.powf(share)));
+        assert!(is_close(
+            block_capacities[1].rate(),
+            100.0 * 2.0_f64.powf(share)
+        ));
     }
 
     #[test]
@@ -277,14 +284,14 @@ mod tests {
     #[test]
     fn a_value_without_end_leaves_the_rate_before() {
         // Method: infinity after a value that meets the limit, and before one.
-        let found = blocks(&[
+        let block_capacities = blocks(&[
             [5_000.0, 5_000.0],
             [20_000.0, f64::INFINITY],
             [f64::INFINITY, 20_000.0],
             [f64::INFINITY, f64::INFINITY],
         ]);
-        assert_eq!(found[0], BlockCapacity::Within(200.0));
-        assert_eq!(found[1], BlockCapacity::Within(100.0));
+        assert_eq!(block_capacities[0], BlockCapacity::Within(200.0));
+        assert_eq!(block_capacities[1], BlockCapacity::Within(100.0));
     }
 
     #[test]
@@ -292,17 +299,17 @@ mod tests {
         // Method: the second block meets at every rate, then at none; then one
         // of each: two blocks so far apart bound little; and the bound by hand, for both
         // blocks at the grid's end.
-        let found = |second: [f64; 4]| {
+        let result = |second: [f64; 4]| {
             let first = [5_000.0, 20_000.0, 100_000.0, 900_000.0];
             let values = [0, 1, 2, 3].map(|rate| [first[rate], second[rate]]);
             capacity(&blocks(&values), Confidence::PRINTED).unwrap()
         };
-        let all = found([5_000.0, 6_000.0, 7_000.0, 8_000.0]);
+        let capacity_estimate = result([5_000.0, 6_000.0, 7_000.0, 8_000.0]);
         assert!(
-            matches!(all, CapacityEstimate::AtLeast(rate) if rate < 10.0),
-            "{all:?}"
+            matches!(capacity_estimate, CapacityEstimate::AtLeast(rate) if rate < 10.0),
+            "{capacity_estimate:?}"
         );
-        let none = found([60_000.0, 70_000.0, 80_000.0, 90_000.0]);
+        let none = result([60_000.0, 70_000.0, 80_000.0, 90_000.0]);
         assert!(
             matches!(none, CapacityEstimate::AtMost(rate) if rate > 10_000.0),
             "{none:?}"
@@ -326,9 +333,9 @@ mod tests {
         for value in [0.0, -1.0, f64::NAN] {
             let mut values = [[1.0, 1.0]; 4];
             values[2][1] = value;
-            let found = block_capacities(&grid(&values), LIMIT);
+            let result = block_capacities(&grid(&values), LIMIT);
             assert!(matches!(
-                found,
+                result,
                 Err(StatsError::NoValue {
                     position: 2,
                     block: 1,
@@ -337,12 +344,15 @@ mod tests {
             ));
         }
         for limit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            let found = block_capacities(&grid(&[[1.0; 2]; 4]), limit);
-            assert!(matches!(found, Err(StatsError::Limit(_))), "{limit}");
+            let result = block_capacities(&grid(&[[1.0; 2]; 4]), limit);
+            assert!(matches!(result, Err(StatsError::Limit(_))), "{limit}");
         }
-        let one = [1.0, 2.0].map(|at| Position { at, blocks: &[1.0] });
+        let positions = [1.0, 2.0].map(|at| Position { at, blocks: &[1.0] });
         assert!(matches!(
-            capacity(&block_capacities(&one, LIMIT).unwrap(), Confidence::PRINTED),
+            capacity(
+                &block_capacities(&positions, LIMIT).unwrap(),
+                Confidence::PRINTED
+            ),
             Err(StatsError::TooFewBlocks { got: 1, .. })
         ));
     }

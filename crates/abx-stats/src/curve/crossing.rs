@@ -109,7 +109,7 @@ pub fn crossings(
         .filter(|index| points[*index].side != points[index + 1].side)
         .collect();
     Ok(changes
-        .chunk_by(|one, next| last_certain(one) == last_certain(next))
+        .chunk_by(|change, next| last_certain(change) == last_certain(next))
         .filter(|apart| apart.len() % 2 == 1)
         .filter_map(|apart| crossing(&points, apart, reach))
         .collect())
@@ -319,8 +319,8 @@ mod tests {
         [[0.020, 0.021, 0.019, 0.020], [-0.30, 0.25, 0.10, -0.20]],
     ];
 
-    fn is_close(one: Option<f64>, other: f64) -> bool {
-        one.is_some_and(|one| (one / other - 1.0).abs() < 1e-4)
+    fn is_close(value: Option<f64>, other: f64) -> bool {
+        value.is_some_and(|value| (value / other - 1.0).abs() < 1e-4)
     }
 
     #[test]
@@ -441,9 +441,9 @@ mod tests {
     #[test]
     fn a_sweep_of_one_block_or_without_a_ratio_is_refused() {
         // Method: one block, then a number that is none.
-        let one = [1.0, 2.0].map(|at| Position { at, blocks: &[0.1] });
+        let positions = [1.0, 2.0].map(|at| Position { at, blocks: &[0.1] });
         assert_eq!(
-            crossings(&one, Confidence::PRINTED),
+            crossings(&positions, Confidence::PRINTED),
             Err(StatsError::TooFewBlocks { got: 1, need: 2 })
         );
         let infinite = [1.0, 2.0].map(|at| Position {
@@ -505,13 +505,17 @@ mod tests {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         for blocks in 2..12 {
             for _ in 0..300 {
-                let own: Vec<f64> = (0..blocks)
+                let values: Vec<f64> = (0..blocks)
                     .map(|_| random.random_range(-1.0..1.5))
                     .collect();
                 let positions = [-1.0, 1.0].map(|sign| sign * random.random_range(0.001..0.5));
-                let sweep = positions
-                    .map(|factor| own.iter().map(|own| own * factor).collect::<Vec<f64>>());
-                if interval(&own).excludes_zero() {
+                let sweep = positions.map(|factor| {
+                    values
+                        .iter()
+                        .map(|own_value| own_value * factor)
+                        .collect::<Vec<f64>>()
+                });
+                if interval(&values).excludes_zero() {
                     continue;
                 }
                 let crossing = of_blocks(&sweep)[0];

@@ -92,10 +92,10 @@ mod tests {
             ([1.0, f64::INFINITY], 1),
             ([1.0, f64::NAN], 1),
         ] {
-            let found = sweep(&places);
+            let result = sweep(&places);
             assert!(
-                matches!(found, Err(StatsError::BadPosition { position: at, .. }) if at == position),
-                "{places:?}: {found:?}"
+                matches!(result, Err(StatsError::BadPosition { position: at, .. }) if at == position),
+                "{places:?}: {result:?}"
             );
         }
         let positions = [(1.0, &[1.0, 2.0][..]), (2.0, &[1.0][..])];

@@ -210,8 +210,12 @@ fn remove(direction: &[f64], vector: &mut [f64]) -> f64 {
     part
 }
 
-fn dot(one: &[f64], other: &[f64]) -> f64 {
-    one.iter().zip(other).map(|(one, other)| one * other).sum()
+fn dot(values: &[f64], other: &[f64]) -> f64 {
+    values
+        .iter()
+        .zip(other)
+        .map(|(value, other)| value * other)
+        .sum()
 }
 
 #[cfg(test)]
@@ -228,9 +232,9 @@ mod tests {
             .collect()
     }
 
-    fn assert_close(found: f64, expected: f64, tolerance: f64) {
-        let error = (found - expected).abs();
-        assert!(error <= tolerance, "{found} for {expected}");
+    fn assert_close(result: f64, expected: f64, tolerance: f64) {
+        let error = (result - expected).abs();
+        assert!(error <= tolerance, "{result} for {expected}");
     }
 
     #[test]

@@ -128,20 +128,20 @@ fn cut(logs: &[f64], penalty: f64) -> Vec<Range<usize>> {
         let (least, start) = candidates
             .iter()
             .map(|&start| (cost(start), start))
-            .min_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)))
+            .min_by(|pair, other| pair.0.total_cmp(&other.0).then(pair.1.cmp(&other.1)))
             .expect("the newest candidate");
         candidates.retain(|&start| cost(start) <= least + penalty);
         best.push(least + penalty);
         last_cut.push(start);
     }
-    let mut found = Vec::new();
+    let mut ranges = Vec::new();
     let mut end = logs.len();
     while end > 0 {
-        found.push(last_cut[end]..end);
+        ranges.push(last_cut[end]..end);
         end = last_cut[end];
     }
-    found.reverse();
-    found
+    ranges.reverse();
+    ranges
 }
 
 /// The squared deviations of any interval from its mean, from running sums.
@@ -196,9 +196,9 @@ fn segment(logs: &[f64], bins: Range<usize>) -> Segment {
 /// # Errors
 /// As [`Segments::of`].
 pub fn rise(rates: &[f64]) -> Result<f64, StatsError> {
-    let found = Segments::of(rates)?;
+    let segments = Segments::of(rates)?;
     let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
-    Ok(segment(&logs, 0..found.bins).drift)
+    Ok(segment(&logs, 0..segments.bins).drift)
 }
 
 /// The median size of a normal variable of spread 1: its quantile at 3/4.
@@ -215,20 +215,20 @@ mod tests {
             .collect()
     }
 
-    fn lengths(found: &Segments) -> Vec<usize> {
-        found.segments.iter().map(|it| it.bins.len()).collect()
+    fn lengths(segments: &Segments) -> Vec<usize> {
+        segments.segments.iter().map(|it| it.bins.len()).collect()
     }
 
     #[test]
     fn a_change_of_level_is_found_where_it_is() {
         // Method: 10 % less from bin 30 on, and back from bin 70 on.
         let drop = |bin| if (30..70).contains(&bin) { 0.9 } else { 1.0 };
-        let found = Segments::of(&rates(100, drop)).unwrap();
-        assert_eq!(lengths(&found), [30, 40, 30]);
-        assert_eq!(found.longest().bins, 30..70);
-        let fall = found.segments[1].level - found.segments[0].level;
+        let segments = Segments::of(&rates(100, drop)).unwrap();
+        assert_eq!(lengths(&segments), [30, 40, 30]);
+        assert_eq!(segments.longest().bins, 30..70);
+        let fall = segments.segments[1].level - segments.segments[0].level;
         assert!((fall - 0.9_f64.ln()).abs() < 0.01, "{fall}");
-        assert!(!found.is_steady());
+        assert!(!segments.is_steady());
     }
 
     #[test]
@@ -288,8 +288,8 @@ mod tests {
             Err(StatsError::TooShort { got: 4, need: 5 })
         );
         for value in [0.0, -1.0, f64::INFINITY] {
-            let found = Segments::of(&[1.0, 1.0, value, 1.0, 1.0]);
-            assert_eq!(found, Err(StatsError::NoLogRate { bin: 2, value }));
+            let result = Segments::of(&[1.0, 1.0, value, 1.0, 1.0]);
+            assert_eq!(result, Err(StatsError::NoLogRate { bin: 2, value }));
         }
     }
 
@@ -312,8 +312,8 @@ mod tests {
         let line: Vec<f64> = (0..10).map(|bin| (0.01 * f64::from(bin)).exp()).collect();
         assert!((rise(&line).unwrap() - 0.09).abs() < 1e-12);
         let wild = rates(100, |bin| if bin == 50 { 0.5 } else { 1.0 });
-        let found = Segments::of(&wild).unwrap();
-        assert_eq!(lengths(&found), [50, 1, 49]);
-        assert_eq!(found.segments[1].drift, 0.0);
+        let segments = Segments::of(&wild).unwrap();
+        assert_eq!(lengths(&segments), [50, 1, 49]);
+        assert_eq!(segments.segments[1].drift, 0.0);
     }
 }

@@ -120,26 +120,26 @@ pub fn slice_choice(series: &ShortRounds, lengths: &Lengths) -> Result<SliceChoi
     pool(&mut estimates);
     let usual = estimates
         .iter()
-        .find(|one| one.interval == usual)
+        .find(|estimate| estimate.interval == usual)
         .copied()
         .ok_or(StatsError::TooFewRounds {
             got: series.rounds.len(),
             need: usual.rounds_needed(),
         })?;
-    let cost = |one: &Estimate| one.cost(series);
+    let cost = |estimate: &Estimate| estimate.cost(series);
     let best = estimates
         .iter()
-        .filter(|one| (cost(&usual) / cost(one)).ln() > one.doubt_beside(&usual))
-        .min_by(|one, other| cost(one).total_cmp(&cost(other)))
+        .filter(|estimate| (cost(&usual) / cost(estimate)).ln() > estimate.doubt_beside(&usual))
+        .min_by(|estimate, other| cost(estimate).total_cmp(&cost(other)))
         .unwrap_or(&usual);
     Ok(SliceChoice {
         slice_ns: best.interval.ns(series.slice_ns),
         usual_ns: usual.interval.ns(series.slice_ns),
         promises: { estimates.iter() }
-            .map(|one| LengthPromise {
-                slice_ns: one.interval.ns(series.slice_ns),
-                variance: one.variance,
-                time_share: cost(one) / cost(&usual),
+            .map(|estimate| LengthPromise {
+                slice_ns: estimate.interval.ns(series.slice_ns),
+                variance: estimate.variance,
+                time_share: cost(estimate) / cost(&usual),
             })
             .collect(),
     })
@@ -150,7 +150,7 @@ impl SliceChoice {
     #[must_use]
     pub fn promise(&self) -> Option<&LengthPromise> {
         let mut promises = self.promises.iter();
-        promises.find(|one| one.slice_ns == self.slice_ns)
+        promises.find(|length_promise| length_promise.slice_ns == self.slice_ns)
     }
 }
 
@@ -202,8 +202,8 @@ struct Deviation {
 impl Deviations {
     fn of(rounds: &[ShortRound]) -> Result<Deviations, StatsError> {
         let is_bad = |rate: &f64| !rate.is_finite() || *rate < 0.0;
-        for (round, one) in rounds.iter().enumerate() {
-            if let Some(&value) = one.rates.iter().find(|rate| is_bad(rate)) {
+        for (round, short_round) in rounds.iter().enumerate() {
+            if let Some(&value) = short_round.rates.iter().find(|rate| is_bad(rate)) {
                 return Err(StatsError::BadRate { round, value });
             }
         }
@@ -287,7 +287,10 @@ impl Deviations {
             (end - middle - (middle - start)) / (2 * rounds) as f64
         });
         let count = self.rounds.len() + 1 - 2 * rounds;
-        let mean = differences.map(|one| one * one).sum::<f64>() / count as f64;
+        let mean = differences
+            .map(|difference| difference * difference)
+            .sum::<f64>()
+            / count as f64;
         let (points, length) = ((self.rounds.len() + 1) as f64, rounds as f64);
         let squared = 4.0 * length * length;
         let of_points = 3.0 * (points - 1.0) / (2.0 * length) - 2.0 * (points - 2.0) / points;
@@ -333,8 +336,8 @@ impl Estimate {
 /// wrong order become their mean, weighted by degrees of freedom.
 fn pool(estimates: &mut [Estimate]) {
     let mut pools: Vec<(f64, f64, usize)> = Vec::with_capacity(estimates.len());
-    for one in estimates.iter() {
-        let mut pool = (one.variance, one.freedom, 1);
+    for estimate in estimates.iter() {
+        let mut pool = (estimate.variance, estimate.freedom, 1);
         while let Some(before) = pools.pop_if(|before| before.0 >= pool.0) {
             let freedom = before.1 + pool.1;
             let sum = before.0 * before.1 + pool.0 * pool.1;
@@ -344,8 +347,8 @@ fn pool(estimates: &mut [Estimate]) {
     }
     let mut left = estimates.iter_mut();
     for (number, (variance, _, count)) in pools.into_iter().enumerate() {
-        for one in left.by_ref().take(count) {
-            (one.variance, one.pool) = (variance, number);
+        for estimate in left.by_ref().take(count) {
+            (estimate.variance, estimate.pool) = (variance, number);
         }
     }
 }

@@ -105,8 +105,8 @@ mod tests {
         let series: Vec<f64> = (0..100)
             .map(|bin| if bin < 20 { 500.0 } else { 1000.0 } + f64::from(bin * 7 % 11))
             .collect();
-        let found = warm_up(&series).unwrap();
-        assert_eq!((found.bins, found.is_settled), (20, true));
+        let found_warm_up = warm_up(&series).unwrap();
+        assert_eq!((found_warm_up.bins, found_warm_up.is_settled), (20, true));
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
         // Method: 2,000 level series of 40 bins with a spread of 3 % each, as those of a
         // server that is warm at once; and the same with a first eighth that is 10 % slower.
         let mut random = ChaCha8Rng::seed_from_u64(11);
-        let mut found = |start: f64| {
+        let mut result = |start: f64| {
             let cut = (0..2_000).filter(|_| {
                 let bins = (0..40).map(|bin| {
                     let level = if bin < 5 { start } else { 1000.0 };
@@ -136,9 +136,9 @@ mod tests {
             });
             cut.count()
         };
-        let level = found(1000.0);
+        let level = result(1000.0);
         assert!(level < 160, "{level}");
-        let slow = found(900.0);
+        let slow = result(900.0);
         assert!(slow > 1_600, "{slow}");
     }
 
@@ -162,8 +162,8 @@ mod tests {
         // Method: a value that has no exact sum, in the shortest series and in
         // one with a rest of bins that fill no batch.
         for length in [BINS_MIN, 103] {
-            let found = warm_up(&vec![0.1; length]).unwrap();
-            assert_eq!((found.bins, found.is_settled), (0, true));
+            let found_warm_up = warm_up(&vec![0.1; length]).unwrap();
+            assert_eq!((found_warm_up.bins, found_warm_up.is_settled), (0, true));
         }
     }
 
@@ -193,7 +193,7 @@ mod tests {
                 _ => 1000.0,
             })
             .collect();
-        let found = warm_up(&series).unwrap();
-        assert_eq!((found.bins, found.is_settled), (0, true));
+        let found_warm_up = warm_up(&series).unwrap();
+        assert_eq!((found_warm_up.bins, found_warm_up.is_settled), (0, true));
     }
 }

@@ -210,7 +210,10 @@ impl AccessLog {
             return Err(AccessLogError::TooLong { days });
         }
         let mut requests = Vec::with_capacity(self.logged.len());
-        for same in self.logged.chunk_by(|(one, _), (other, _)| one == other) {
+        for same in self
+            .logged
+            .chunk_by(|(this_number, _), (other, _)| this_number == other)
+        {
             let begins = same[0].0.abs_diff(first_s) * SECOND;
             let count = same.len() as u64;
             requests.extend(
@@ -360,9 +363,11 @@ mod tests {
     /// When each path is due, in ms.
     fn due(log: &ReplayedLog) -> Vec<(u64, &str)> {
         let each = log.replay.requests().iter();
-        each.map(|one| {
-            let path = log.requests[one.request as usize].path.as_deref();
-            (one.due.0 / 1_000_000, path.unwrap())
+        each.map(|replayed_request| {
+            let path = log.requests[replayed_request.request as usize]
+                .path
+                .as_deref();
+            (replayed_request.due.0 / 1_000_000, path.unwrap())
         })
         .collect()
     }
@@ -395,7 +400,7 @@ mod tests {
         let weights: Vec<_> = log
             .requests
             .iter()
-            .map(|one| (one.method.as_str(), one.weight))
+            .map(|request| (request.method.as_str(), request.weight))
             .collect();
         assert_eq!(weights, [("GET", 3), ("GET", 1), ("GET", 1), ("HEAD", 1)]);
         assert_eq!(log.words("x.log"), "of x.log, 6 requests in 7s");
@@ -419,11 +424,11 @@ mod tests {
              (line 3: it has no time such as [10/Oct/2000:13:55:36 -0700])"
         );
         let twice = "2".parse().unwrap();
-        let all = log(ReplayedMethods::All, &lines[1..5])
+        let replayed_log = log(ReplayedMethods::All, &lines[1..5])
             .replayed(twice)
             .unwrap();
         assert_eq!(
-            all.words("x.log"),
+            replayed_log.words("x.log"),
             "of x.log at speed 2, 2 requests in 500ms; left out: 1 of WebSockets, 1 damaged \
              (line 2: it has no time such as [10/Oct/2000:13:55:36 -0700])"
         );
@@ -444,11 +449,11 @@ mod tests {
                 .iter()
                 .map(|status| line(0, "GET /", status))
                 .collect();
-            let [one] = &replayed(&lines).requests[..] else {
+            let [request] = &replayed(&lines).requests[..] else {
                 panic!("it is one request");
             };
             assert_eq!(
-                one.status,
+                request.status,
                 expected.map(ExpectedStatus::exactly),
                 "{statuses:?}"
             );
@@ -500,14 +505,14 @@ mod tests {
             let due = due(&log);
             prop_assert_eq!(due.len(), seconds.len());
             let mut before = 0;
-            for (number, ((_, path), one)) in
+            for (number, ((_, path), replayed_request)) in
                 wanted.into_iter().zip(due.iter().zip(log.replay.requests()))
             {
                 prop_assert_eq!(*path, format!("/{number}"));
-                prop_assert!(one.due.0 >= before && one.due < log.replay.lasts());
-                before = one.due.0;
+                prop_assert!(replayed_request.due.0 >= before && replayed_request.due < log.replay.lasts());
+                before = replayed_request.due.0;
                 // Back to the speed of then, where rounding down takes less than a ms.
-                let then_ms = one.due.0 * speed / 1_000 / 1_000_000;
+                let then_ms = replayed_request.due.0 * speed / 1_000 / 1_000_000;
                 let second_ms = u64::from(seconds[number] - first) * 1_000;
                 prop_assert!((second_ms.saturating_sub(1)..second_ms + 1_000).contains(&then_ms));
             }

@@ -41,11 +41,11 @@ pub fn any_text(text: &str) {
 }
 
 /// A message says one line, and one that is there.
-fn is_message(said: &str, lines: usize) {
-    assert!(!said.contains(char::is_control), "{said:?}");
-    if let Some(rest) = said.strip_prefix("line ") {
+fn is_message(message: &str, lines: usize) {
+    assert!(!message.contains(char::is_control), "{message:?}");
+    if let Some(rest) = message.strip_prefix("line ") {
         let number = rest.split(':').next().and_then(|line| line.parse().ok());
         let number: usize = number.expect("a line has a number");
-        assert!((1..=lines).contains(&number), "{said}");
+        assert!((1..=lines).contains(&number), "{message}");
     }
 }

@@ -51,7 +51,10 @@ pub fn check(
     let margin = raw.margin.as_ref();
     let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
     let slice = raw.slice.as_ref();
-    let slice = slice.map(|one| top.key("slice").read(|key| unit::slice_length(key, &one.0)));
+    let slice = slice.map(|raw_slice| {
+        top.key("slice")
+            .read(|key| unit::slice_length(key, &raw_slice.0))
+    });
     let rows = loads(raw.load, &top.key("load"), templates)?;
     check_http2(&raw.subject, &rows.loads, &top.key("subject"))?;
     let services = services(raw.service, top, &raw.subject, templates)?;
@@ -96,7 +99,11 @@ pub fn check(
         baseline: raw.baseline,
     };
     if let Some(baseline) = &study.baseline {
-        let known: Vec<&str> = study.subjects.iter().map(|one| one.name.as_str()).collect();
+        let known: Vec<&str> = study
+            .subjects
+            .iter()
+            .map(|subject| subject.name.as_str())
+            .collect();
         check_known("subject", baseline, &known, &top.key("baseline"))?;
     }
     check_targets(&study, top)?;
@@ -114,7 +121,11 @@ fn check_cold(raw: &RawStudy, top: &KeyPosition) -> Result<(), Diagnostic> {
     if raw.file.is_empty() {
         return Err(here.fault(Mistake::ColdWithoutFiles));
     }
-    if raw.subject.iter().any(|one| one.address.is_some()) {
+    if raw
+        .subject
+        .iter()
+        .any(|raw_subject| raw_subject.address.is_some())
+    {
         Err(here.fault(Mistake::ColdAddress))
     } else {
         Ok(())
@@ -311,14 +322,14 @@ fn expected(
 fn connections(raw: Option<&RawConnections>, here: &KeyPosition) -> Result<Vec<u32>, Diagnostic> {
     let connections = match raw {
         None => vec![50],
-        Some(RawConnections::One(one)) => vec![*one],
+        Some(RawConnections::One(number)) => vec![*number],
         Some(RawConnections::Sweep(sweep)) => sweep.clone(),
     };
     let mut seen = BTreeSet::new();
-    for (index, one) in connections.iter().enumerate() {
-        if !seen.insert(*one) {
+    for (index, number) in connections.iter().enumerate() {
+        if !seen.insert(*number) {
             let here = here.key("connections").item(index);
-            return Err(here.fault(Mistake::ConnectionsTwice(*one)));
+            return Err(here.fault(Mistake::ConnectionsTwice(*number)));
         }
     }
     Ok(connections)
@@ -340,15 +351,15 @@ fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Dia
     };
     let rates: Vec<Rate> = match &raw.rate {
         None => Vec::new(),
-        Some(RawRates::PerSecond(one)) => vec![key.read(|_| number(*one))?],
+        Some(RawRates::PerSecond(value)) => vec![key.read(|_| number(*value))?],
         Some(RawRates::Words(text)) if text == "auto" => SHARES.map(Rate::Share).into(),
         Some(RawRates::Words(text)) => vec![key.read(|_| share(text))?],
         Some(RawRates::Sweep(list)) => list
             .iter()
             .enumerate()
-            .map(|(index, one)| {
-                key.item(index).read(|_| match one {
-                    RawRate::PerSecond(one) => number(*one),
+            .map(|(index, raw_rate)| {
+                key.item(index).read(|_| match raw_rate {
+                    RawRate::PerSecond(value) => number(*value),
                     RawRate::Share(text) => share(text),
                 })
             })

@@ -22,7 +22,10 @@ pub fn contrasts(
     rows: &StudyRows,
     faults: &[Fault],
 ) -> Result<Vec<Contrast>, Diagnostic> {
-    let names: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = subjects
+        .iter()
+        .map(|subject| subject.name.as_str())
+        .collect();
     let mut contrasts: Vec<Contrast> = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
@@ -32,8 +35,8 @@ pub fn contrasts(
             return Err(here.fault(Mistake::ContrastWithItself(raw.subject)));
         }
         let loads = loads(&raw, &here, rows, faults)?;
-        let is_same = |one: &Contrast| {
-            let [subject, baseline] = one.pair();
+        let is_same = |contrast: &Contrast| {
+            let [subject, baseline] = contrast.pair();
             [[subject, baseline], [baseline, subject]].contains(&[&raw.subject, &raw.baseline])
         };
         if let Some(first) = contrasts.iter().position(is_same) {
@@ -101,7 +104,7 @@ fn loads(
         let is_meant = |row: &str, table: &String| row == name || table == name;
         let meant = named().filter(|(row, table)| is_meant(row, table));
         for (row, _) in meant {
-            if !loads.iter().any(|one| one == row) {
+            if !loads.iter().any(|load| load == row) {
                 loads.push(row.to_owned());
             }
         }

@@ -69,7 +69,7 @@ fn fault(raw: RawFault, here: &KeyPosition, loads: &[Load]) -> Result<Fault, Dia
 fn check_load(name: &str, here: &KeyPosition, loads: &[Load]) -> Result<(), Diagnostic> {
     let known: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();
     check_known("load", name, &known, here)?;
-    let found = loads.iter().filter(|load| load.name == name);
+    let result = loads.iter().filter(|load| load.name == name);
     let is_fixed = |load: &Load| match load.rate {
         RateSpec::AsPaced => {
             !matches!(load.pacing.arrivals, Arrivals::Closed | Arrivals::Replay(_))
@@ -77,7 +77,7 @@ fn check_load(name: &str, here: &KeyPosition, loads: &[Load]) -> Result<(), Diag
         RateSpec::Share { .. } => true,
         RateSpec::Objective { .. } | RateSpec::Found { .. } => false,
     };
-    for load in found {
+    for load in result {
         if load.shape != Shape::Request {
             return Err(here.fault(Mistake::FaultOfShape(name.to_owned())));
         }

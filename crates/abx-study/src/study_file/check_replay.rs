@@ -66,16 +66,16 @@ impl FiledLog {
 
 /// Refuses other requests beside a log, and its keys where there is none.
 fn check_alone(requests: &[RawRequest], list: &KeyPosition) -> Result<(), Diagnostic> {
-    for (index, one) in requests.iter().enumerate() {
+    for (index, raw_request) in requests.iter().enumerate() {
         let here = list.item(index);
-        if one.replay.is_some() && requests.len() > 1 {
+        if raw_request.replay.is_some() && requests.len() > 1 {
             return Err(here.key("replay").fault(Mistake::ReplayNotAlone));
         }
         for (is_given, key) in [
-            (one.speed.is_some(), "speed"),
-            (one.replay_methods.is_some(), "replay_methods"),
+            (raw_request.speed.is_some(), "speed"),
+            (raw_request.replay_methods.is_some(), "replay_methods"),
         ] {
-            if is_given && one.replay.is_none() {
+            if is_given && raw_request.replay.is_none() {
                 return Err(here.key(key).fault(Mistake::WithoutReplay(key)));
             }
         }

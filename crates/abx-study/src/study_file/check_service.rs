@@ -35,7 +35,9 @@ pub fn services(
         let (name, key) = (raw.name.clone(), here.key("name"));
         check_name(seen.insert(name.clone(), index), &name, list, &key)?;
         // Messages and folders name both alike.
-        let subject = subjects.iter().position(|one| one.name == name);
+        let subject = subjects
+            .iter()
+            .position(|raw_subject| raw_subject.name == name);
         check_name(subject, &name, &top.key("subject"), &key)?;
         let leading = leading(&services);
         services.push(service(raw, &here, templates, &leading)?);
@@ -46,7 +48,7 @@ pub fn services(
 /// The words that lead to these services.
 pub fn leading(services: &[ServiceSpec]) -> Vec<String> {
     let each = services.iter();
-    each.flat_map(|one| leading_words(&one.name, &one.launch().ports))
+    each.flat_map(|service| leading_words(&service.name, &service.launch().ports))
         .collect()
 }
 
@@ -61,12 +63,12 @@ pub fn check_used<'a>(
 ) -> Result<(), Diagnostic> {
     let launches: Vec<_> = services
         .iter()
-        .map(|one| (one.name.as_str(), one.launch()))
+        .map(|service| (service.name.as_str(), service.launch()))
         .collect();
     let needed = needed(&launches, subjects);
     match services
         .iter()
-        .position(|one| !needed.contains(one.name.as_str()))
+        .position(|service| !needed.contains(service.name.as_str()))
     {
         None => Ok(()),
         Some(index) => {

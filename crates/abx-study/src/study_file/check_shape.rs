@@ -34,7 +34,10 @@ pub fn shapes(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVer
     };
     let shape = |bytes| Shape::of(kind, message(bytes), Nanos::from(hold).0);
     let lengths = lengths(raw, here)?;
-    if let Some(short) = lengths.iter().find(|one| !is_long_enough(kind, **one)) {
+    if let Some(short) = lengths
+        .iter()
+        .find(|length| !is_long_enough(kind, **length))
+    {
         let here = here.key("message").key("bytes");
         return Err(here.fault(Mistake::ShortBroadcast(*short)));
     }
@@ -85,16 +88,20 @@ fn check_keys(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<(),
 
 /// The lengths of messages; one where nothing is said.
 fn lengths(raw: &RawOffer, here: &KeyPosition) -> Result<Vec<u32>, Diagnostic> {
-    let list = match raw.message.as_ref().and_then(|one| one.bytes.as_ref()) {
+    let list = match raw
+        .message
+        .as_ref()
+        .and_then(|raw_message| raw_message.bytes.as_ref())
+    {
         None => return Ok(vec![MESSAGE_BYTES]),
-        Some(RawBytes::One(one)) => return Ok(vec![*one]),
+        Some(RawBytes::One(number)) => return Ok(vec![*number]),
         Some(RawBytes::Sweep(list)) => list,
     };
     let mut seen = BTreeSet::new();
-    for (index, one) in list.iter().enumerate() {
-        if !seen.insert(*one) {
+    for (index, number) in list.iter().enumerate() {
+        if !seen.insert(*number) {
             let here = here.key("message").key("bytes").item(index);
-            return Err(here.fault(Mistake::MessageTwice(*one)));
+            return Err(here.fault(Mistake::MessageTwice(*number)));
         }
     }
     Ok(list.clone())

@@ -134,22 +134,22 @@ impl LaunchTable<'_> {
             let (key, text) = (here.name(), name.clone());
             return Err(here.fault(Mistake::ImageName { key, text }));
         }
-        let told = self.stop.and_then(|stop| stop.signal.as_ref());
+        let raw_signal = self.stop.and_then(|stop| stop.signal.as_ref());
         Ok(Some(ContainerImage {
             name: name.clone(),
-            stop_signal: told.map(signal),
+            stop_signal: raw_signal.map(signal),
         }))
     }
 
     /// Its placeholders: `{build}` only where something is built.
     pub fn known_words(&self, leading: &[String]) -> Vec<String> {
-        let own = match self.from.build {
+        let texts = match self.from.build {
             Some(_) => &WORDS[..],
             None => &WORDS[..WORDS.len() - 1],
         };
-        let own = own.iter().map(|word| (*word).to_owned());
+        let mine = texts.iter().map(|word| (*word).to_owned());
         let ports = self.ports.iter().map(|port| format!("port.{port}"));
-        own.chain(ports).chain(leading.iter().cloned()).collect()
+        mine.chain(ports).chain(leading.iter().cloned()).collect()
     }
 }
 
@@ -216,7 +216,7 @@ fn check_text(text: &str, here: &KeyPosition, known: &[&str]) -> Result<(), Diag
 
 /// The first unknown placeholder of a text, with its offset in bytes.
 fn unknown_placeholder(text: &str, known: &[&str]) -> Option<(usize, Mistake)> {
-    let unknown = placeholders(text).find(|one| !known.contains(&one.word))?;
+    let unknown = placeholders(text).find(|placeholder| !known.contains(&placeholder.word))?;
     let wrong = Mistake::Placeholder {
         word: unknown.word.to_owned(),
         meant: meant(unknown.word, known),
@@ -287,9 +287,9 @@ fn ready(raw: Option<&RawReady>, here: &KeyPosition) -> Result<ReadinessRule, Di
 
 fn stop(raw: Option<&RawStop>, here: &KeyPosition) -> Result<Stop, Diagnostic> {
     let within = raw.and_then(|raw| raw.within.as_ref());
-    let told = raw.and_then(|raw| raw.signal.as_ref());
+    let raw_signal = raw.and_then(|raw| raw.signal.as_ref());
     Ok(Stop {
-        signal: told.map_or(Signal::Term, signal),
+        signal: raw_signal.map_or(Signal::Term, signal),
         within: here
             .key("within")
             .time(within)?

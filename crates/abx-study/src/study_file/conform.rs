@@ -50,7 +50,7 @@ pub fn key_suits(shape: LoadShape, key: &str) -> bool {
         let items = Some(&table["items"]).filter(|items| items.is_object());
         table = &items.unwrap_or(table)["properties"][word];
         let shapes = table[SHAPES].as_array();
-        shapes.is_none_or(|shapes| shapes.iter().any(|one| *one == shape.id()))
+        shapes.is_none_or(|shapes| shapes.iter().any(|value| *value == shape.id()))
     })
 }
 
@@ -73,10 +73,10 @@ fn remove_null(schema: &mut Value) {
                 object.remove("default");
             }
             if let Some(Value::Array(types)) = object.get_mut("type") {
-                types.retain(|one| one != "null");
-                if let [one] = types.as_slice() {
-                    let one = one.clone();
-                    object.insert("type".to_owned(), one);
+                types.retain(|value| value != "null");
+                if let [value] = types.as_slice() {
+                    let this_value = value.clone();
+                    object.insert("type".to_owned(), this_value);
                 }
             }
             for list in ["enum", "anyOf"] {
@@ -141,7 +141,7 @@ impl Walk<'_> {
     fn value(&mut self, schema: &Value, value: &DeValue) {
         let choices = schema["anyOf"].as_array();
         let choices = choices.map_or(std::slice::from_ref(schema), Vec::as_slice);
-        let Some(chosen) = choices.iter().find(|one| is_of_type(value, one)) else {
+        let Some(chosen) = choices.iter().find(|choice| is_of_type(value, choice)) else {
             let wanted: Vec<&str> = choices.iter().map(wanted).collect();
             return self.wrong(Mistake::Type {
                 key: self.key(),
@@ -295,8 +295,8 @@ fn is_listed(lists: &[(&str, &[&str])], name: &str, word: &str) -> bool {
 
 /// Whether a value has the type of a schema; whole numbers are numbers too.
 fn is_of_type(value: &DeValue, schema: &Value) -> bool {
-    let own = json_type(value);
-    schema["type"] == own || (own == "integer" && schema["type"] == "number")
+    let own_text = json_type(value);
+    schema["type"] == own_text || (own_text == "integer" && schema["type"] == "number")
 }
 
 fn json_type(value: &DeValue) -> &'static str {
@@ -331,14 +331,14 @@ mod tests {
     #[test]
     fn keys_are_for_the_shapes_that_they_say_something_of() {
         // Method: for each key the shapes that take it, in their order.
-        let all = [
+        let load_shapes = [
             LoadShape::Request,
             LoadShape::Echo,
             LoadShape::Broadcast,
             LoadShape::Connections,
             LoadShape::Scenario,
         ];
-        let takers = |key| all.map(|shape| u8::from(key_suits(shape, key)));
+        let takers = |key| load_shapes.map(|shape| u8::from(key_suits(shape, key)));
         assert_eq!(takers("keep_alive"), [1, 0, 0, 0, 0]);
         assert_eq!(takers("message"), [0, 1, 1, 0, 0]);
         assert_eq!(takers("hold"), [0, 0, 0, 1, 0]);

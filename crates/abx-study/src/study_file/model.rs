@@ -156,7 +156,7 @@ impl StudyFile {
     /// The subjects with the baseline first, which is where a [`crate::Study`] has it.
     #[must_use]
     pub fn in_order(&self) -> Vec<&SubjectSpec> {
-        let is_baseline = |one: &&SubjectSpec| Some(&one.name) == self.baseline.as_ref();
+        let is_baseline = |subject: &&SubjectSpec| Some(&subject.name) == self.baseline.as_ref();
         let (mut order, others): (Vec<_>, Vec<_>) = self.subjects.iter().partition(is_baseline);
         order.extend(others);
         order
@@ -168,14 +168,15 @@ impl StudyFile {
     /// # Errors
     /// The first name that no subject has.
     pub fn keep_subjects<'a>(&mut self, names: &'a [String]) -> Result<(), &'a str> {
-        let is_known = |name: &String| self.subjects.iter().any(|one| one.name == *name);
+        let is_known = |name: &String| self.subjects.iter().any(|subject| subject.name == *name);
         if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
             return Err(unknown);
         }
-        self.subjects.retain(|one| names.contains(&one.name));
-        let stays = |name: &str| names.iter().any(|one| one == name);
+        self.subjects
+            .retain(|subject| names.contains(&subject.name));
+        let stays = |name: &str| names.iter().any(|text| text == name);
         self.contrasts
-            .retain(|one| one.pair().into_iter().all(stays));
+            .retain(|contrast| contrast.pair().into_iter().all(stays));
         self.keep_needed_services();
         Ok(())
     }
@@ -185,16 +186,17 @@ impl StudyFile {
         let services: Vec<_> = self
             .services
             .iter()
-            .map(|one| (one.name.as_str(), one.launch()))
+            .map(|service| (service.name.as_str(), service.launch()))
             .collect();
         let needed = needed(&services, self.launches());
         let needed: Vec<String> = needed.into_iter().map(str::to_owned).collect();
-        self.services.retain(|one| needed.contains(&one.name));
+        self.services
+            .retain(|service| needed.contains(&service.name));
     }
 
     /// How subjects are started, those that abx starts.
     pub fn launches(&self) -> impl Iterator<Item = &Launch> {
-        let runs = self.subjects.iter().map(|one| &one.server.run);
+        let runs = self.subjects.iter().map(|subject| &subject.server.run);
         runs.filter_map(|run| match run {
             RunSpec::Launch(launch) => Some(launch),
             RunSpec::Address(_) => None,
@@ -206,7 +208,7 @@ impl StudyFile {
     /// # Errors
     /// The first name that no load has.
     pub fn keep_loads<'a>(&mut self, names: &'a [String]) -> Result<(), &'a str> {
-        let is_known = |name: &String| self.loads.iter().any(|one| one.name == *name);
+        let is_known = |name: &String| self.loads.iter().any(|load| load.name == *name);
         if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
             return Err(unknown);
         }
@@ -228,10 +230,10 @@ impl StudyFile {
             let of_loads = loads.iter().any(|load| load.name == name);
             of_loads || faults.iter().any(|fault| fault.name == name)
         };
-        self.contrasts.retain_mut(|one| {
-            let is_everywhere = one.loads.is_empty();
-            one.loads.retain(|name| is_left(name));
-            is_everywhere || !one.loads.is_empty()
+        self.contrasts.retain_mut(|contrast| {
+            let is_everywhere = contrast.loads.is_empty();
+            contrast.loads.retain(|name| is_left(name));
+            is_everywhere || !contrast.loads.is_empty()
         });
     }
 

@@ -150,7 +150,7 @@ struct KnownValues {
 
 impl KnownValues {
     fn number(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|one| one == name)
+        self.names.iter().position(|text| text == name)
     }
 
     /// The number of a value that is known from now on.
@@ -200,7 +200,7 @@ fn check(
         let here = list.item(index);
         let name = step.name.clone();
         let name = name.unwrap_or_else(|| format!("step-{}", index + 1));
-        let first = names.iter().position(|one| *one == name);
+        let first = names.iter().position(|text| *text == name);
         check_name(first, &name, &list, &here.key("name"))?;
         paths.push(step.path.clone());
         let shared = headers(&raw.headers, &top.key("headers"), &known)?;
@@ -396,7 +396,13 @@ mod tests {
         let places: Vec<_> = login
             .extract
             .iter()
-            .map(|one| (one.name.as_str(), one.value, one.source.clone()))
+            .map(|extraction| {
+                (
+                    extraction.name.as_str(),
+                    extraction.value,
+                    extraction.source.clone(),
+                )
+            })
             .collect();
         let pointer = ValueSource::Json("/data/token".to_owned());
         let header = ValueSource::Header("Location".to_owned());

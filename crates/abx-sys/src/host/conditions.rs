@@ -88,9 +88,9 @@ fn governors(cpus: &[usize]) -> Option<Vec<String>> {
             "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"
         ))
     });
-    let all: Option<BTreeSet<String>> = each.collect();
-    let all = all.filter(|all| !all.is_empty())?;
-    Some(all.into_iter().collect())
+    let texts: Option<BTreeSet<String>> = each.collect();
+    let all_texts = texts.filter(|texts| !texts.is_empty())?;
+    Some(all_texts.into_iter().collect())
 }
 
 /// The least that this process's group and those above it may use.
@@ -99,16 +99,16 @@ fn governors(cpus: &[usize]) -> Option<Vec<String>> {
 /// What the kernel says; `Unsupported` without control groups of version 2.
 fn quota() -> io::Result<Quota> {
     let groups = read_lossy("/proc/self/cgroup")?;
-    let own = own_group(&groups).ok_or(io::ErrorKind::Unsupported)?;
+    let own_text = own_group(&groups).ok_or(io::ErrorKind::Unsupported)?;
     // Version 1 has another way to say it, and no such file at its root.
     std::fs::metadata("/sys/fs/cgroup/cgroup.controllers")?;
     let mut least = Quota::Unlimited;
-    for group in group_and_above(own) {
+    for group in group_and_above(own_text) {
         // The root has no limit and no file; nor has a group without the controller.
         let text = read_lossy(format!("/sys/fs/cgroup{group}/cpu.max")).unwrap_or_default();
         least = match (least, parse_quota(&text)) {
             (least, None | Some(Quota::Unlimited)) => least,
-            (Quota::Cpus(one), Some(Quota::Cpus(other))) => Quota::Cpus(one.min(other)),
+            (Quota::Cpus(value), Some(Quota::Cpus(other))) => Quota::Cpus(value.min(other)),
             (Quota::Unlimited, Some(limit)) => limit,
         };
     }
@@ -121,9 +121,9 @@ fn own_group(text: &str) -> Option<&str> {
 }
 
 /// `/a/b` gives `/a/b`, `/a` and the root, which is an empty text.
-fn group_and_above(own: &str) -> impl Iterator<Item = &str> {
-    let own = own.trim_end_matches('/');
-    std::iter::successors(Some(own), |group| Some(&group[..group.rfind('/')?]))
+fn group_and_above(own_text: &str) -> impl Iterator<Item = &str> {
+    let mine = own_text.trim_end_matches('/');
+    std::iter::successors(Some(mine), |group| Some(&group[..group.rfind('/')?]))
 }
 
 /// Takes the text of `cpu.max` apart: time in µs, or `max`, within a period.
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn a_group_is_limited_by_those_above_it() {
         // Method: a nested group, the root, and the line among those of version 1.
-        let all: Vec<&str> = group_and_above("/a/b.slice").collect();
-        assert_eq!(all, ["/a/b.slice", "/a", ""]);
+        let texts: Vec<&str> = group_and_above("/a/b.slice").collect();
+        assert_eq!(texts, ["/a/b.slice", "/a", ""]);
         assert_eq!(group_and_above("/").collect::<Vec<_>>(), [""]);
         assert_eq!(own_group("4:cpu:/x\n0::/y\n"), Some("/y"));
         assert_eq!(own_group("4:cpu:/x\n"), None);

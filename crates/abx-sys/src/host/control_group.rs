@@ -65,7 +65,7 @@ impl Hierarchy {
     fn is_that_of(self, controllers: &str) -> bool {
         match self {
             Hierarchy::Second => controllers.is_empty(),
-            Hierarchy::First(wanted) => controllers.split(',').any(|one| one == wanted),
+            Hierarchy::First(wanted) => controllers.split(',').any(|text| text == wanted),
         }
     }
 }
@@ -83,9 +83,9 @@ impl ControlGroup {
     /// of it.
     pub(crate) fn of_process(pid: u32) -> Option<ControlGroup> {
         let groups = read_lossy(format!("/proc/{pid}/cgroup")).ok()?;
-        let own = read_lossy("/proc/self/cgroup").ok()?;
+        let own_text = read_lossy("/proc/self/cgroup").ok()?;
         let mounts = read_lossy("/proc/self/mountinfo").ok()?;
-        let (file, hierarchy) = usage_file(&groups, &own, &mounts)?;
+        let (file, hierarchy) = usage_file(&groups, &own_text, &mounts)?;
         let mut group = ControlGroup {
             usage: KeptFile::open(file),
             hierarchy,
@@ -101,7 +101,7 @@ impl ControlGroup {
 
 /// The file with the CPU time of a process's group. Where both versions are there, the first
 /// one has it: only one of them has the controllers.
-fn usage_file(groups: &str, own: &str, mounts: &str) -> Option<(PathBuf, Hierarchy)> {
+fn usage_file(groups: &str, own_text: &str, mounts: &str) -> Option<(PathBuf, Hierarchy)> {
     let first = Hierarchy::First("cpuacct");
     let (hierarchy, name) = if mounts.lines().any(|line| first.mount(line).is_some()) {
         (first, "cpuacct.usage")
@@ -110,7 +110,8 @@ fn usage_file(groups: &str, own: &str, mounts: &str) -> Option<(PathBuf, Hierarc
     };
     let folder = hierarchy.folder(groups, mounts)?;
     // What runs in our own group cannot be told from us, nor in the one around all others.
-    let is_apart = hierarchy.folder(own, mounts)? != folder && folder.path != folder.mount_point;
+    let is_apart =
+        hierarchy.folder(own_text, mounts)? != folder && folder.path != folder.mount_point;
     is_apart.then(|| (folder.path.join(name), hierarchy))
 }
 

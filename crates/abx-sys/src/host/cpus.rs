@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(allowed_to(std::process::id()).unwrap(), allowed().unwrap());
         assert!(pin_thread(&[CpuSet::MAX_CPU]).is_err());
         assert!(pin_thread(&[]).is_err());
-        let all = allowed().unwrap();
-        assert_eq!(cores(&all).concat().len(), all.len());
+        let numbers = allowed().unwrap();
+        assert_eq!(cores(&numbers).concat().len(), numbers.len());
     }
 }

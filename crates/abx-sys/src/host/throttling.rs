@@ -74,21 +74,21 @@ impl ThrottlingFiles {
 /// The folders of a process's group for CPUs and of all groups around it, in
 /// every hierarchy that may hold a limit.
 fn folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut known = HashSet::new();
     for hierarchy in [Hierarchy::First("cpu"), Hierarchy::Second] {
-        let Some(own) = hierarchy.folder(groups, mounts) else {
+        let Some(group_folder) = hierarchy.folder(groups, mounts) else {
             continue;
         };
-        let ancestors = own.path.ancestors();
-        let around = ancestors.take_while(|one| one.starts_with(&own.mount_point));
-        found.extend(
+        let ancestors = group_folder.path.ancestors();
+        let around = ancestors.take_while(|path| path.starts_with(&group_folder.mount_point));
+        paths.extend(
             around
                 .map(Path::to_owned)
-                .filter(|one| known.insert(one.clone())),
+                .filter(|path| known.insert(path.clone())),
         );
     }
-    found
+    paths
 }
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_groups_around_the_own_one_are_found() {
         // Method: both versions side by side, one mounted as a whole and one in part.
-        let found = folders(GROUPS, MOUNTS);
+        let paths = folders(GROUPS, MOUNTS);
         let expected = [
             "/sys/fs/cgroup/cpu,cpuacct/a/b",
             "/sys/fs/cgroup/cpu,cpuacct/a",
@@ -114,7 +114,7 @@ mod tests {
             "/sys/fs/cgroup/unified/1",
             "/sys/fs/cgroup/unified",
         ];
-        assert_eq!(found, expected.map(PathBuf::from));
+        assert_eq!(paths, expected.map(PathBuf::from));
         assert!(folders(GROUPS, "").is_empty());
     }
 

@@ -46,8 +46,8 @@ mod tests {
     fn an_address_is_its_own_name() {
         // Method: addresses need no file of hosts and no network; no host's name has a NUL.
         for (host, shown) in [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80")] {
-            let found = look_up(host, 80).unwrap();
-            assert_eq!(found, [shown.parse().unwrap()]);
+            let socket_addrs = look_up(host, 80).unwrap();
+            assert_eq!(socket_addrs, [shown.parse().unwrap()]);
         }
         assert!(look_up("a\0b", 80).is_err());
     }

@@ -42,31 +42,31 @@ impl NetworkCounters {
     /// Takes the texts of /proc/net/netstat, snmp and softnet_stat apart.
     #[must_use]
     pub fn parse(netstat: &str, snmp: &str, softnet: &str) -> NetworkCounters {
-        let mut found = NetworkCounters::default();
+        let mut network_counters = NetworkCounters::default();
         each_number(netstat, "TcpExt:", |name, number| {
             let place = match name {
-                "ListenOverflows" => &mut found.listen_overflows,
-                "ListenDrops" => &mut found.listen_drops,
-                "TCPReqQFullDrop" => &mut found.half_open_drops,
-                "TCPBacklogDrop" => &mut found.backlog_drops,
-                "TCPRcvQDrop" => &mut found.receive_queue_drops,
-                "TCPTimeouts" => &mut found.timeouts,
-                "TCPSynRetrans" => &mut found.syn_retransmits,
-                "TCPLossProbes" => &mut found.loss_probes,
-                "TCPLossProbeRecovery" => &mut found.loss_probe_recoveries,
+                "ListenOverflows" => &mut network_counters.listen_overflows,
+                "ListenDrops" => &mut network_counters.listen_drops,
+                "TCPReqQFullDrop" => &mut network_counters.half_open_drops,
+                "TCPBacklogDrop" => &mut network_counters.backlog_drops,
+                "TCPRcvQDrop" => &mut network_counters.receive_queue_drops,
+                "TCPTimeouts" => &mut network_counters.timeouts,
+                "TCPSynRetrans" => &mut network_counters.syn_retransmits,
+                "TCPLossProbes" => &mut network_counters.loss_probes,
+                "TCPLossProbeRecovery" => &mut network_counters.loss_probe_recoveries,
                 _ => return,
             };
             *place = number.parse().ok();
         });
         each_number(snmp, "Tcp:", |name, number| {
             if name == "RetransSegs" {
-                found.retransmits = number.parse().ok();
+                network_counters.retransmits = number.parse().ok();
             }
         });
         let softnet = Softnet::parse(softnet);
-        found.packets_dropped = softnet.map(|softnet| softnet.dropped);
-        found.squeezes = softnet.map(|softnet| softnet.squeezed);
-        found
+        network_counters.packets_dropped = softnet.map(|softnet| softnet.dropped);
+        network_counters.squeezes = softnet.map(|softnet| softnet.squeezed);
+        network_counters
     }
 
     /// The same, with only those packets sent again of which one was lost or taken for lost:
@@ -214,8 +214,8 @@ mod tests {
                 loss_probe_recoveries,
                 ..NetworkCounters::default()
             };
-            let found = counters.without_vain_probes().retransmits;
-            assert_eq!(found, expected, "{counters:?}");
+            let count = counters.without_vain_probes().retransmits;
+            assert_eq!(count, expected, "{counters:?}");
         }
         let names = "TcpExt: TCPLossProbes TCPLossProbeRecovery\nTcpExt: 5 1\n";
         let counters = NetworkCounters::parse(names, SNMP, "");

@@ -219,8 +219,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let taken = listener.local_addr().unwrap().port();
         let first = taken.saturating_sub(200);
-        let found = free_port(first..=taken, &mut |_| u32::MAX).unwrap();
-        assert!((first..taken).contains(&found.number()));
+        let found_free_port = free_port(first..=taken, &mut |_| u32::MAX).unwrap();
+        assert!((first..taken).contains(&found_free_port.number()));
     }
 
     #[test]

@@ -330,12 +330,12 @@ fn new_unix_socket() -> io::Result<OwnedFd> {
 /// Whether a path is a socket that nobody listens on: who made it has ended without removing
 /// it. Any other file stays. Does not wait, as for a listener whose queue is full.
 fn is_left_behind(path: &SocketPath) -> bool {
-    let found = std::fs::symlink_metadata(path.as_path());
+    let result = std::fs::symlink_metadata(path.as_path());
     let refuses = || {
         let socket = new_unix_socket().ok()?;
         connect(&socket, &path.address().ok()?).err()
     };
-    found.is_ok_and(|found| found.file_type().is_socket())
+    result.is_ok_and(|metadata| metadata.file_type().is_socket())
         && refuses() == Some(rustix::io::Errno::CONNREFUSED)
 }
 
@@ -435,8 +435,8 @@ mod tests {
         // what is received between must lie where the count says.
         let peer = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = peer.local_addr().unwrap();
-        let all: Vec<u8> = (0..300_000_u32).map(|place| (place % 251) as u8).collect();
-        let sent = all.clone();
+        let bytes: Vec<u8> = (0..300_000_u32).map(|place| (place % 251) as u8).collect();
+        let sent = bytes.clone();
         let sender = std::thread::spawn(move || {
             peer.accept().unwrap().0.write_all(&sent).unwrap();
         });
@@ -452,7 +452,7 @@ mod tests {
             };
             match got {
                 Ok(0) => break,
-                Ok(count) if is_read => assert_eq!(buffer[..count], all[place..place + count]),
+                Ok(count) if is_read => assert_eq!(buffer[..count], bytes[place..place + count]),
                 Ok(count) => assert!(count <= step * 37),
                 Err(ref error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
             }
@@ -460,7 +460,7 @@ mod tests {
             place += got.unwrap_or(0);
             step += 1;
         }
-        assert_eq!(place, all.len());
+        assert_eq!(place, bytes.len());
         sender.join().unwrap();
     }
 

@@ -21,7 +21,9 @@ impl DescriptorUse {
     #[must_use]
     pub fn nearer(self, other: DescriptorUse) -> DescriptorUse {
         // Cross-multiplied: in_use / limit without a division by zero.
-        let weight = |one: DescriptorUse, limit: u64| u128::from(one.in_use) * u128::from(limit);
+        let weight = |descriptor_use: DescriptorUse, limit: u64| {
+            u128::from(descriptor_use.in_use) * u128::from(limit)
+        };
         if weight(self, other.limit) >= weight(other, self.limit) {
             self
         } else {

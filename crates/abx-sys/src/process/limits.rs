@@ -74,11 +74,11 @@ pub fn spawn_with_own_descriptors<T: Send + 'static>(
 /// input, output and error: for a thread that has opened nothing yet.
 #[allow(unsafe_code)]
 fn close_inherited_descriptors() -> io::Result<()> {
-    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    let mut maybe_uninit = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: The set is filled before it is read, and lives while both calls run.
     let blocked = unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut())
+        libc::sigfillset(maybe_uninit.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, maybe_uninit.as_ptr(), std::ptr::null_mut())
     };
     if blocked != 0 {
         return Err(io::Error::from_raw_os_error(blocked));

@@ -375,22 +375,22 @@ pub fn adopted(group: u32) -> io::Result<Vec<Process>> {
     let this = std::process::id();
     // From /proc, since a session is no process number where its leader is outside of the
     // PID namespace, as it is in many containers.
-    let own = ProcessStat::read(this)?.ok_or(io::ErrorKind::NotFound)?;
+    let process_stat = ProcessStat::read(this)?.ok_or(io::ErrorKind::NotFound)?;
     let is_elsewhere = |pid| {
         let stat = ProcessStat::read(pid).ok().flatten();
-        stat.is_some_and(|stat| stat.session != own.session || stat.group == group)
+        stat.is_some_and(|stat| stat.session != process_stat.session || stat.group == group)
     };
-    let mut found = Vec::new();
+    let mut processes = Vec::new();
     let mut numbers = HashSet::new();
     for relative in tree::descendants(this)? {
         let pid = relative.process.pid;
         let is_child = relative.parent == this;
         if numbers.contains(&relative.parent) || is_child && is_elsewhere(pid) {
             numbers.insert(pid);
-            found.push(relative.process);
+            processes.push(relative.process);
         }
     }
-    Ok(found)
+    Ok(processes)
 }
 
 /// Gives the calling process another name, as `ps` and those who kill by name know it:
@@ -535,9 +535,9 @@ mod tests {
         // Method: work until the clock has moved; a clock that stood still would hang.
         let before = process_cpu(std::process::id()).unwrap();
         while process_cpu(std::process::id()).unwrap() == before {}
-        let own = own_cpu();
-        while own_cpu() == own {}
-        assert!(own_cpu().user >= own.user && own_cpu().system >= own.system);
+        let mine = own_cpu();
+        while own_cpu() == mine {}
+        assert!(own_cpu().user >= mine.user && own_cpu().system >= mine.system);
         assert_eq!(process_cpu(0), None);
         assert_eq!(process_cpu(u32::MAX), None);
     }

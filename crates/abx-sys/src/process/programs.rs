@@ -33,7 +33,7 @@ impl ProgramTimes {
     ///
     /// # Errors
     /// What the kernel says when /proc cannot be read.
-    pub fn read_without(own: &[u32]) -> io::Result<ProgramTimes> {
+    pub fn read_without(numbers: &[u32]) -> io::Result<ProgramTimes> {
         let mut processes = HashMap::new();
         for entry in std::fs::read_dir("/proc")? {
             let name = entry?.file_name();
@@ -44,13 +44,15 @@ impl ProgramTimes {
             let text = if_there(read_lossy(format!("/proc/{pid}/stat"))).unwrap_or_default();
             processes.extend(text.and_then(|text| program_time(pid, &text)));
         }
-        Ok(ProgramTimes { processes }.without(own))
+        Ok(ProgramTimes { processes }.without(numbers))
     }
 
-    fn without(mut self, own: &[u32]) -> ProgramTimes {
+    fn without(mut self, numbers: &[u32]) -> ProgramTimes {
         let links = self.processes.iter();
-        let links: Vec<(u32, u32)> = links.map(|(one, time)| (one.pid, time.parent)).collect();
-        let mut left_out: HashSet<u32> = HashSet::from_iter(own.iter().copied());
+        let links: Vec<(u32, u32)> = links
+            .map(|(process, time)| (process.pid, time.parent))
+            .collect();
+        let mut left_out: HashSet<u32> = HashSet::from_iter(numbers.iter().copied());
         left_out.insert(KERNEL_THREADS);
         let roots: Vec<u32> = left_out.iter().copied().collect();
         left_out.extend(roots.into_iter().flat_map(|root| below(root, &links)));
@@ -72,21 +74,22 @@ impl ProgramTimes {
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
         for (process, now) in &self.processes {
             let then = earlier.processes.get(process);
-            let (own, children) = then.map_or((0, 0), |then| (then.own_ticks, then.children_ticks));
+            let (own_count, children) =
+                then.map_or((0, 0), |then| (then.own_ticks, then.children_ticks));
             // What a child had used before is in its parent's sum once it is reaped.
             let before = ended.get(&process.pid).copied().unwrap_or_default();
             let of_children = now.children_ticks.saturating_sub(children + before);
-            let used = now.own_ticks.saturating_sub(own) + of_children;
+            let used = now.own_ticks.saturating_sub(own_count) + of_children;
             *sums.entry(&now.name).or_default() += used;
         }
         let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
-        let mut all: Vec<(String, Nanos)> = sums
+        let mut pairs: Vec<(String, Nanos)> = sums
             .into_iter()
             .filter(|(_, ticks)| *ticks > 0)
             .map(|(name, ticks)| (name.to_owned(), Nanos(ticks.saturating_mul(tick_ns))))
             .collect();
-        all.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
-        all
+        pairs.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        pairs
     }
 }
 
@@ -117,10 +120,10 @@ mod tests {
     use super::*;
 
     /// A look at processes: number, name, parent, own ticks, and those of reaped children.
-    fn look(all: &[(u32, &str, u32, u64, u64)]) -> ProgramTimes {
-        let each = all.iter().map(|(pid, name, parent, own, children)| {
+    fn look(parts: &[(u32, &str, u32, u64, u64)]) -> ProgramTimes {
+        let each = parts.iter().map(|(pid, name, parent, own_count, children)| {
             let text = format!(
-                "{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {own} 0 {children} 0 20 0 1 0 7 0"
+                "{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {own_count} 0 {children} 0 20 0 1 0 7 0"
             );
             program_time(*pid, &text).unwrap()
         });
@@ -157,7 +160,7 @@ mod tests {
     #[test]
     fn own_processes_and_those_of_the_kernel_are_left_out() {
         // Method: a tree of two below number 20, a thread of the kernel, and a stranger.
-        let all = look(&[
+        let program_times = look(&[
             (2, "kthreadd", 0, 1, 0),
             (3, "kworker", 2, 1, 0),
             (20, "abx", 9, 1, 0),
@@ -165,7 +168,7 @@ mod tests {
             (21, "keeper", 20, 1, 0),
             (9, "sh", 1, 1, 0),
         ]);
-        let left = all.without(&[20]).since(&ProgramTimes::default());
+        let left = program_times.without(&[20]).since(&ProgramTimes::default());
         assert_eq!(left, [("sh".to_owned(), seconds(1))]);
     }
 
@@ -173,18 +176,21 @@ mod tests {
     fn names_hold_nothing_that_a_terminal_acts_on() {
         // Method: an escape sequence, a line feed, a bracket and a mark that turns text around.
         let earlier = ProgramTimes::default();
-        let found = look(&[(5, "a\u{1b}[2J\n) b\u{202e}", 1, 1, 0)]).since(&earlier);
-        assert_eq!(found[0].0, "a\u{fffd}[2J\u{fffd}) b\u{fffd}");
+        let pairs = look(&[(5, "a\u{1b}[2J\n) b\u{202e}", 1, 1, 0)]).since(&earlier);
+        assert_eq!(pairs[0].0, "a\u{fffd}[2J\u{fffd}) b\u{fffd}");
     }
 
     #[test]
     fn this_machine_can_be_read() {
         // Method: the test's own process is among all of them, and not if it is left out.
-        let own = std::process::id();
+        let own_count = std::process::id();
         let has_own = |left_out: &[u32]| {
-            let all = ProgramTimes::read_without(left_out).unwrap();
-            all.processes.keys().any(|one| one.pid == own)
+            let program_times = ProgramTimes::read_without(left_out).unwrap();
+            program_times
+                .processes
+                .keys()
+                .any(|process| process.pid == own_count)
         };
-        assert!(has_own(&[]) && !has_own(&[own]));
+        assert!(has_own(&[]) && !has_own(&[own_count]));
     }
 }

@@ -326,8 +326,9 @@ impl ProcTree {
         self.refresh()?;
         let mut nearest: Option<DescriptorUse> = None;
         for process in self.members() {
-            if let Some(one) = DescriptorUse::of_process(process.pid)? {
-                nearest = Some(nearest.map_or(one, |other| one.nearer(other)));
+            if let Some(descriptor_use) = DescriptorUse::of_process(process.pid)? {
+                nearest =
+                    Some(nearest.map_or(descriptor_use, |other| descriptor_use.nearer(other)));
             }
         }
         nearest.ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -425,7 +426,7 @@ impl ProcTree {
     fn read_clocks(&mut self, clock: impl Fn(u32) -> Option<Nanos>) -> bool {
         for member in &mut self.members {
             match clock(member.process.pid) {
-                Some(own) => member.own = own,
+                Some(time) => member.own = time,
                 None => return false,
             }
         }
@@ -463,18 +464,18 @@ impl ProcTree {
 
 /// Looks at one process; `last` is what the last look gave.
 fn read_cpu(process: Process, last: Option<CpuReading>) -> io::Result<Option<CpuReading>> {
-    let Some(own) = process_cpu(process.pid) else {
+    let Some(time) = process_cpu(process.pid) else {
         return Ok(None);
     };
     // Who has not run since has reaped nobody.
-    if let Some(last) = last.filter(|last| last.own == own) {
+    if let Some(last) = last.filter(|last| last.own == time) {
         return Ok(Some(last));
     }
     // The line comes second: its start time proves whose clock was read.
     let stat = ProcessStat::read(process.pid)?;
     let stat = stat.filter(|stat| stat.start_ticks == process.start_ticks);
     Ok(stat.map(|stat| CpuReading {
-        own,
+        own: time,
         reaped: stat.reaped_cpu(),
     }))
 }

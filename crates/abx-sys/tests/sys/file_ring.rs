@@ -75,9 +75,9 @@ fn a_part_of_a_file_goes_out_behind_what_stands_before_it() {
         let buffer = loop {
             match told(&mut ring).pop().unwrap() {
                 Delivery {
-                    number: told,
+                    number: figure,
                     sent: Sent::Whole(buffer),
-                } if told == number => break buffer,
+                } if figure == number => break buffer,
                 Delivery {
                     sent: Sent::Full, ..
                 } => ring.go_on(number).unwrap(),
@@ -99,8 +99,8 @@ fn a_peer_that_does_not_read_is_told_and_others_go_on() {
     let Some(mut ring) = ring() else { return };
     let content = pattern(32 << 20);
     let [(full, mut slow), (free, mut quick)] = [pair(), pair()];
-    let all = content.len() as u64;
-    ring.start(0, full, Vec::new(), part(&content, 0, all))
+    let total = content.len() as u64;
+    ring.start(0, full, Vec::new(), part(&content, 0, total))
         .unwrap();
     assert!(matches!(
         told(&mut ring)[..],

@@ -160,8 +160,8 @@ impl Request {
                 push_header(&mut out, name, value);
             }
         }
-        let told = self.content_length();
-        let length = told
+        let message = self.content_length();
+        let length = message
             .filter(|_| !self.has_header("Content-Length"))
             .map(|digits| push_header(&mut out, "Content-Length", &digits));
         let headers = self

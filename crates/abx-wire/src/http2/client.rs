@@ -552,7 +552,9 @@ impl Client {
     /// Answers whether there was such a stream.
     pub(super) fn forget(&mut self, number: u32) -> bool {
         let stream = self.streams.remove(number);
-        let is_unsent = stream.as_ref().is_some_and(|one| one.unsent.is_some());
+        let is_unsent = stream
+            .as_ref()
+            .is_some_and(|open_stream| open_stream.unsent.is_some());
         self.unsent -= usize::from(is_unsent);
         stream.is_some()
     }

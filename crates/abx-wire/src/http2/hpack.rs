@@ -162,11 +162,11 @@ impl HeaderDecoder {
                     name
                 }
             };
-            let said = string(&mut block, value)?;
-            count(given, said)?;
-            take(given, said);
+            let bytes = string(&mut block, value)?;
+            count(given, bytes)?;
+            take(given, bytes);
             if is_kept {
-                table.insert(given, said);
+                table.insert(given, bytes);
             }
         }
         Ok(())
@@ -210,7 +210,7 @@ fn string<'a, 'b: 'a>(block: &mut &'b [u8], room: &'a mut Vec<u8>) -> Result<&'a
 /// Writes a field that the peer is not to keep. Its value stands as it is.
 pub(super) fn field(out: &mut Vec<u8>, name: &str, value: &str) {
     let mut table = STATIC_TABLE.iter();
-    if let Some(place) = table.position(|one| *one == (name, value)) {
+    if let Some(place) = table.position(|pair| *pair == (name, value)) {
         return push_number(out, 0x80, 7, place + 1);
     }
     let mut table = STATIC_TABLE.iter();
@@ -268,8 +268,8 @@ mod tests {
     /// What the table holds, the newest first.
     fn table(decoder: &HeaderDecoder) -> Vec<String> {
         let entries = decoder.table.entries.iter();
-        let texts = entries.map(|one| {
-            let (name, value) = one.text.split_at(one.name_bytes);
+        let texts = entries.map(|table_entry| {
+            let (name, value) = table_entry.text.split_at(table_entry.name_bytes);
             let text = |part: &[u8]| String::from_utf8(part.to_vec()).unwrap();
             format!("{}: {}", text(name), text(value))
         });

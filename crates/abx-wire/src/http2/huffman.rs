@@ -109,7 +109,10 @@ mod tests {
     /// The bits of each symbol, by the rule that the code is canonical.
     fn bits(symbol: usize) -> String {
         let length = usize::from(LENGTHS[symbol]);
-        let place = CODES.symbols.iter().position(|one| *one as usize == symbol);
+        let place = CODES
+            .symbols
+            .iter()
+            .position(|number| *number as usize == symbol);
         let code = CODES.first[length] as usize + place.unwrap() - CODES.places[length];
         format!("{code:0length$b}")
     }
@@ -151,7 +154,7 @@ mod tests {
             for before in 0..8 {
                 let mut text = vec![b'a'; before];
                 text.push(byte);
-                let coded = text.iter().map(|one| bits(usize::from(*one))).collect();
+                let coded = text.iter().map(|byte| bits(usize::from(*byte))).collect();
                 assert_eq!(decoded(&bytes(coded)), Some(text));
             }
         }

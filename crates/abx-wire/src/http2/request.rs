@@ -61,7 +61,7 @@ impl EncodedRequest {
     /// some of the last one was not sent yet.
     pub fn set_body(&mut self, body: &[u8]) {
         match Arc::get_mut(&mut self.body) {
-            Some(own) if own.len() == body.len() => own.copy_from_slice(body),
+            Some(bytes) if bytes.len() == body.len() => bytes.copy_from_slice(body),
             _ => self.body = body.into(),
         }
     }
@@ -85,7 +85,7 @@ pub fn request_fields(request: &Request, scheme: &str) -> Result<Vec<RequestFiel
             return Err(RequestError::OfConnection(request.headers[index].0.clone()));
         }
     }
-    let own = |name: &str, value: &str| RequestField {
+    let mine = |name: &str, value: &str| RequestField {
         name: name.to_owned(),
         value: value.to_owned(),
         header: None,
@@ -101,13 +101,13 @@ pub fn request_fields(request: &Request, scheme: &str) -> Result<Vec<RequestFiel
     };
     let host = given("host");
     let mut fields = vec![
-        own(":method", &request.method),
-        own(":scheme", scheme),
+        mine(":method", &request.method),
+        mine(":scheme", scheme),
         match host {
             Some(index) => of_header(":authority".to_owned(), index),
-            None => own(":authority", &request.host),
+            None => mine(":authority", &request.host),
         },
-        own(":path", &request.target),
+        mine(":path", &request.target),
     ];
     let length = request.content_length();
     let ours = [
@@ -120,7 +120,7 @@ pub fn request_fields(request: &Request, scheme: &str) -> Result<Vec<RequestFiel
     ];
     for (name, value) in ours {
         if let Some(value) = value.filter(|_| given(name).is_none()) {
-            fields.push(own(name, value));
+            fields.push(mine(name, value));
         }
     }
     for (index, (name, _)) in request.headers.iter().enumerate() {

@@ -107,10 +107,10 @@ impl FrameHead {
         let mut end = 2 + length_bytes;
         let mut mask = [0; 4];
         if is_masked {
-            let Some(found) = bytes.get(end..end + 4) else {
+            let Some(found_bytes) = bytes.get(end..end + 4) else {
                 return Ok(None);
             };
-            mask.copy_from_slice(found);
+            mask.copy_from_slice(found_bytes);
             end += 4;
         }
         let head = FrameHead {

@@ -74,7 +74,7 @@ impl Opening {
         if let Some((name, _)) = self.headers.iter().find(|(name, _)| is_ours(name)) {
             return Err(OpeningError::Header(name.clone()));
         }
-        if let Some(protocol) = self.protocols.iter().find(|one| !is_token(one)) {
+        if let Some(protocol) = self.protocols.iter().find(|text| !is_token(text)) {
             return Err(OpeningError::Protocol(protocol.clone()));
         }
         let placeholder = "=".repeat(KEY_BYTES);
@@ -165,7 +165,7 @@ impl Awaited {
             self.stash
                 .extend_from_slice(&input[..input.len().min(room)]);
             let (response, length) = match self.read()? {
-                Some(found) => found,
+                Some(pair) => pair,
                 None if self.stash.len() < HEAD_BYTES_MAX => {
                     *input = &[];
                     return Ok(None);
@@ -220,7 +220,7 @@ impl Awaited {
             (None, _) => None,
             (Some(chosen), None) => {
                 let mut offered = self.protocols.iter();
-                let place = offered.position(|one| one.as_bytes() == chosen);
+                let place = offered.position(|text| text.as_bytes() == chosen);
                 Some(place.ok_or(Fault::UnaskedProtocol)?)
             }
             (Some(_), Some(_)) => return Err(Fault::UnaskedProtocol),
@@ -250,7 +250,7 @@ pub(super) fn values<'b>(
 pub(super) fn names(headers: &[httparse::Header<'_>], name: &str, element: &str) -> bool {
     values(headers, name)
         .flat_map(|value| value.split(|byte| *byte == b','))
-        .any(|one| one.trim_ascii().eq_ignore_ascii_case(element.as_bytes()))
+        .any(|bytes| bytes.trim_ascii().eq_ignore_ascii_case(element.as_bytes()))
 }
 
 pub(super) fn is_token(word: &str) -> bool {

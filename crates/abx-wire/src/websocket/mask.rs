@@ -95,9 +95,9 @@ mod tests {
         };
         assert_eq!(masks(1), masks(1));
         assert_ne!(masks(1), masks(2));
-        let mut all = masks(1);
-        all.sort_unstable();
-        all.dedup();
-        assert!(all.len() > 990, "{}", all.len());
+        let mut bytes = masks(1);
+        bytes.sort_unstable();
+        bytes.dedup();
+        assert!(bytes.len() > 990, "{}", bytes.len());
     }
 }

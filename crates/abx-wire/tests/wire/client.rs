@@ -488,8 +488,8 @@ const BROKEN: &[(&str, Fault)] = &[
 fn a_header_of_a_response_can_be_looked_up() {
     // Method: present in another case, absent, and bytes that are no response.
     let response = b"HTTP/1.1 200 OK\r\nserver:  nginx/1.22.1 \r\nContent-Length: 0\r\n\r\n";
-    let found = response_header(response, "Server");
-    assert_eq!(found.as_deref(), Some("nginx/1.22.1"));
+    let text = response_header(response, "Server");
+    assert_eq!(text.as_deref(), Some("nginx/1.22.1"));
     assert_eq!(response_header(response, "Via"), None);
     assert_eq!(response_header(b"nonsense\r\n\r\n", "Server"), None);
 
@@ -497,6 +497,6 @@ fn a_header_of_a_response_can_be_looked_up() {
     // folded one.
     let response = b"HTTP/1.1 103 Early Hints\r\nServer: early\r\n\r\n\
         HTTP/1.1 200 OK\r\nX: a\r\n b\r\nServer: late\r\n\r\n";
-    let found = response_header(response, "Server");
-    assert_eq!(found.as_deref(), Some("late"));
+    let text = response_header(response, "Server");
+    assert_eq!(text.as_deref(), Some("late"));
 }

@@ -5,8 +5,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 fn read(head: &[u8]) -> Vec<(String, u64)> {
-    let all = server_timings(head);
-    all.map(|one| (one.name.to_owned(), one.span_ns)).collect()
+    let all_server_timings = server_timings(head);
+    all_server_timings
+        .map(|server_timing| (server_timing.name.to_owned(), server_timing.span_ns))
+        .collect()
 }
 
 /// What is read of a head with this value.

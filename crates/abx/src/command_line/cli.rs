@@ -100,7 +100,9 @@ pub enum Command {
 /// The command line as people are to see it: what abx starts itself by is left out.
 pub fn shown() -> clap::Command {
     let whole = Cli::command();
-    let visible = whole.get_subcommands().filter(|one| !one.is_hide_set());
+    let visible = whole
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
     let visible: Vec<clap::Command> = visible.cloned().collect();
     let mut shown = clap::Command::new("abx")
         .version(env!("CARGO_PKG_VERSION"))

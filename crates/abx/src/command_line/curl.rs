@@ -293,7 +293,11 @@ impl CurlCommand {
             usual.push(format!("Cookie: {}", self.cookies.join("; ")));
         }
         for header in usual {
-            if !self.headers.iter().any(|own| name(own) == name(&header)) {
+            if !self
+                .headers
+                .iter()
+                .any(|own_text| name(own_text) == name(&header))
+            {
                 self.headers.push(header);
             }
         }
@@ -437,18 +441,18 @@ mod tests {
     /// What is said for any words: a URL, and flags that are known, each with its value in the
     /// same word.
     fn any_words(words: &[String]) {
-        let said = match translated(words) {
-            Ok(said) => said,
+        let texts = match translated(words) {
+            Ok(texts) => texts,
             Err(why) => {
                 assert!(!why.is_empty());
                 return;
             }
         };
         // The first one is the URL.
-        for flag in &said[1..] {
+        for flag in &texts[1..] {
             let name = flag.split('=').next().unwrap_or_default();
             let is_own = KNOWN.iter().any(|(.., meaning)| {
-                matches!(meaning, Meaning::Flag(own) | Meaning::FlagOf(own) if *own == name)
+                matches!(meaning, Meaning::Flag(own_text) | Meaning::FlagOf(own_text) if *own_text == name)
             });
             let is_usual = ["--method", "--header", "--body", "--insecure"].contains(&name);
             assert!(is_own || is_usual, "{flag} of {words:?}");

@@ -264,7 +264,7 @@ fn one_dash(command: &str, word: &str) -> Option<String> {
 fn flags_of(whole: &Command, command: &str) -> Vec<String> {
     let command = whole.find_subcommand(command);
     let arguments = command.into_iter().flat_map(Command::get_arguments);
-    let names = arguments.filter_map(|one| one.get_long_and_visible_aliases());
+    let names = arguments.filter_map(|arg| arg.get_long_and_visible_aliases());
     names.flatten().map(|name| format!("--{name}")).collect()
 }
 
@@ -322,8 +322,10 @@ fn explained(mut error: Error, command: &str) -> Error {
 /// The command that was meant with a slip.
 fn known_command(unknown: &str) -> Option<String> {
     let whole = Cli::command();
-    let visible = whole.get_subcommands().filter(|one| !one.is_hide_set());
-    let mut names = visible.map(|one| one.get_name().to_owned());
+    let visible = whole
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    let mut names = visible.map(|command| command.get_name().to_owned());
     names.find(|name| is_slip_of(unknown, name))
 }
 
@@ -346,8 +348,8 @@ fn instead(unknown: &str, command: &str) -> Option<&'static str> {
         "compare" => OF_RUNS,
         _ => return None,
     };
-    let mut all = HABITS.iter().chain(of_others);
-    let habit = all.find(|habit| habit.flags.contains(&unknown))?;
+    let mut everything = HABITS.iter().chain(of_others);
+    let habit = everything.find(|habit| habit.flags.contains(&unknown))?;
     Some(habit.instead)
 }
 
@@ -553,8 +555,8 @@ mod tests {
             let read = Cli::try_parse_from(words.split(' '));
             assert!(read.is_ok(), "{flag}: {}", read.unwrap_err());
         }
-        let all = HABITS.iter().chain(OF_RUNS).chain(OF_COMPARISONS);
-        let responded = all.flat_map(|habit| habit.flags);
+        let everything = HABITS.iter().chain(OF_RUNS).chain(OF_COMPARISONS);
+        let responded = everything.flat_map(|habit| habit.flags);
         for flag in understood.iter().chain(responded) {
             let flag = flag.split(' ').next().unwrap();
             let is_there = ["`", " "].map(|end| page.contains(&format!("`{flag}{end}")));

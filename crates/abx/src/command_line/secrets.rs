@@ -81,13 +81,13 @@ fn without_secrets(words: &[OsString]) -> Vec<String> {
 
 /// A word that is a secret, or a flag with one, without it.
 fn shown(word: String, hidden: &[Hidden]) -> String {
-    for one in hidden {
-        if word == one.given {
-            return one.shown.clone();
+    for this_hidden in hidden {
+        if word == this_hidden.given {
+            return this_hidden.shown.clone();
         }
-        let flag = word.strip_suffix(&one.given);
+        let flag = word.strip_suffix(&this_hidden.given);
         if let Some(flag) = flag.filter(|flag| flag.starts_with('-')) {
-            return format!("{flag}{}", one.shown);
+            return format!("{flag}{}", this_hidden.shown);
         }
     }
     word
@@ -106,18 +106,18 @@ fn secrets(matches: &ArgMatches) -> Vec<Hidden> {
         ("form", field),
         ("bus", bus),
     ];
-    let mut found = Vec::new();
+    let mut hiddens = Vec::new();
     for (id, hide) in kinds {
         let values = matches.try_get_raw(id).ok().flatten();
         for value in values.into_iter().flatten() {
             let given = value.to_string_lossy().into_owned();
             let shown = hide(&given);
             if !given.is_empty() && shown != given {
-                found.push(Hidden { given, shown });
+                hiddens.push(Hidden { given, shown });
             }
         }
     }
-    found
+    hiddens
 }
 
 fn user(text: &str) -> String {

@@ -82,10 +82,10 @@ pub fn words(words: &Words) -> Result<End, Failure> {
 /// The script for bash: its own function in front of the one that knows the flags.
 fn bash(script: &str, command: &Command) -> String {
     let flags = script.replacen("_abx() {", "_abx_flags() {", 1);
-    let own = BASH.replace("VALUES", &value_flags(command).join("|"));
+    let own_text = BASH.replace("VALUES", &value_flags(command).join("|"));
     match flags.rsplit_once("\nif [[ \"${BASH_VERSINFO[0]}\"") {
         Some((function, rest)) => {
-            format!("{function}\n{own}\nif [[ \"${{BASH_VERSINFO[0]}}\"{rest}")
+            format!("{function}\n{own_text}\nif [[ \"${{BASH_VERSINFO[0]}}\"{rest}")
         }
         None => script.to_owned(),
     }
@@ -98,12 +98,12 @@ fn value_flags(whole: &Command) -> Vec<String> {
     let studies = whole.find_subcommand("study");
     let of_studies = studies.into_iter().flat_map(Command::get_subcommands);
     let arguments = named.chain(of_studies).flat_map(Command::get_arguments);
-    let with_value = arguments.filter(|one| one.get_action().takes_values());
+    let with_value = arguments.filter(|arg| arg.get_action().takes_values());
     let mut flags = Vec::new();
-    for one in with_value {
-        let long = one.get_long_and_visible_aliases().unwrap_or_default();
+    for arg in with_value {
+        let long = arg.get_long_and_visible_aliases().unwrap_or_default();
         flags.extend(long.iter().map(|name| format!("--{name}")));
-        let short = one.get_short_and_visible_aliases().unwrap_or_default();
+        let short = arg.get_short_and_visible_aliases().unwrap_or_default();
         flags.extend(short.iter().map(|letter| format!("-{letter}")));
     }
     flags.sort_unstable();

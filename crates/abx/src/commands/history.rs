@@ -39,8 +39,8 @@ pub struct HistoryArgs {
 }
 
 fn limit(text: &str) -> Result<usize, String> {
-    let found = text.parse().ok().filter(|limit| *limit > 0);
-    found.ok_or_else(|| format!("`{text}` is not a number of records: give one such as 20"))
+    let count = text.parse().ok().filter(|limit| *limit > 0);
+    count.ok_or_else(|| format!("`{text}` is not a number of records: give one such as 20"))
 }
 
 /// Brings the index up to date and prints the list.
@@ -60,9 +60,9 @@ pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
         limit: Some(history.limit),
         with_unmeasured: history.all,
     };
-    let found = archive.list(&query).map_err(Failure::no_claim)?;
-    let text = abx_report::history_text(&found, &style(&history.output));
-    print(&text, &found, &history.output)?;
+    let found_history = archive.list(&query).map_err(Failure::no_claim)?;
+    let text = abx_report::history_text(&found_history, &style(&history.output));
+    print(&text, &found_history, &history.output)?;
     Ok(End::Done)
 }
 

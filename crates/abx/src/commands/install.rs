@@ -19,8 +19,9 @@ pub fn install(
     tell: &mut dyn FnMut(&str),
 ) -> Result<usize, Failure> {
     let needed = provision::survey(&study.file, &study.folder, cache);
-    let (brought, others): (Vec<Provision>, Vec<Provision>) =
-        needed.into_iter().partition(|one| one.brought().is_some());
+    let (brought, others): (Vec<Provision>, Vec<Provision>) = needed
+        .into_iter()
+        .partition(|provision| provision.brought().is_some());
     for missing in brought.iter().filter_map(Provision::brought) {
         tell(&format!("{}/{missing}", study.file.name));
     }

@@ -63,8 +63,8 @@ fn asked_for(manual: &Manual, shown: &Command) -> Result<Vec<u8>, Failure> {
         "`{name}` has no manual page: choose one of {}",
         known.join(", ")
     );
-    let found = pages.iter().find(|page| page.name == name);
-    found
+    let manual_page = pages.iter().find(|page| page.name == name);
+    manual_page
         .map(|page| page.roff.clone())
         .ok_or_else(|| Failure::usage(unknown))
 }
@@ -80,11 +80,11 @@ fn pages(shown: &Command) -> io::Result<Vec<ManualPage>> {
     // What `abx help` prints is what the pages say.
     let mut whole = shown.clone().disable_help_subcommand(true);
     whole.build();
-    let mut all = vec![page(&whole, "abx".to_owned())?];
+    let mut manual_pages = vec![page(&whole, "abx".to_owned())?];
     for command in whole.get_subcommands() {
-        all.push(page(command, format!("abx-{}", command.get_name()))?);
+        manual_pages.push(page(command, format!("abx-{}", command.get_name()))?);
     }
-    Ok(all)
+    Ok(manual_pages)
 }
 
 fn page(command: &Command, name: String) -> io::Result<ManualPage> {
@@ -181,9 +181,9 @@ mod tests {
         // Method: each call of abx in the documents, also those that take too long
         // to be run, read as if it were typed. Nothing is started.
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let found = Transcript::of_project(&root);
+        let transcript = Transcript::of_project(&root);
         let mut read = 0;
-        for block in &found.blocks {
+        for block in &transcript.blocks {
             for example in &block.examples {
                 let Some(words) = example.words() else {
                     continue;
@@ -196,7 +196,7 @@ mod tests {
         // An empty manual would pass.
         assert!(read >= 20, "{read} examples");
         for kind in [Kind::Run, Kind::Long] {
-            assert!(found.blocks.iter().any(|block| block.kind == kind));
+            assert!(transcript.blocks.iter().any(|block| block.kind == kind));
         }
     }
 
@@ -268,7 +268,7 @@ mod tests {
         whole.build();
         let commands = whole
             .get_subcommands()
-            .filter(|one| one.get_name() != "help");
+            .filter(|command| command.get_name() != "help");
         for command in std::iter::once(&whole).chain(commands) {
             let mut command = command.clone();
             let texts = [command.render_help(), command.render_long_help()];

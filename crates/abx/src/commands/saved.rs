@@ -82,11 +82,11 @@ fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
         DOCTOR_SCHEMA,
         TIMER_SCHEMA,
     ];
-    let is_later = |own: &&str| own.split('/').next() == schema.split('/').next();
+    let is_later = |own_text: &&str| own_text.split('/').next() == schema.split('/').next();
     let version = env!("CARGO_PKG_VERSION");
     Failure::usage(match kinds.into_iter().find(is_later) {
-        Some(own) => format!(
-            "{path} has schema `{schema}`, which abx {version} cannot read: it reads `{own}`. Use the \
+        Some(mine) => format!(
+            "{path} has schema `{schema}`, which abx {version} cannot read: it reads `{mine}`. Use the \
              version of abx that wrote it (its `abx_version`), or a later one"
         ),
         None => format!(

@@ -301,9 +301,9 @@ fn serve_alone(
     config: &ServerConfig,
     on_ready: impl FnOnce(ServerAddress),
 ) -> Result<(), ServeError> {
-    let told = Cell::new(false);
+    let holds = Cell::new(false);
     let on_refusal = |error: &io::Error| {
-        if !told.replace(true) {
+        if !holds.replace(true) {
             tell(&refusal(error));
         }
     };

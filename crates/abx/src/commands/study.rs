@@ -286,13 +286,13 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
                 program: &program,
                 keeper_arguments: &["keeper"],
                 cache: &cache,
-                watch: &mut |one| {
+                watch: &mut |checked_subject| {
                     if !flags.output.quiet {
                         tell(&format!(
                             "{}/{}: {}",
-                            one.study,
-                            one.subject,
-                            one.status.word()
+                            checked_subject.study,
+                            checked_subject.subject,
+                            checked_subject.status.word()
                         ));
                     }
                 },
@@ -309,7 +309,11 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
     output::print(&report, &record, &flags.output)?;
     let is_broken = |status: SubjectStatus| status == SubjectStatus::Broken;
     Ok(
-        match record.subjects.iter().any(|one| is_broken(one.status)) {
+        match record
+            .subjects
+            .iter()
+            .any(|checked_subject| is_broken(checked_subject.status))
+        {
             _ if record.interrupted => End::Interrupted,
             true => End::NoClaim,
             false => End::Done,

@@ -59,7 +59,7 @@ impl ExpectFlags {
         let fewest = blocks_for_verdict(true);
         let blocks = blocks.filter(|blocks| (*blocks as usize) < fewest)?;
         let mut each = expectations.iter();
-        let compares = each.any(|one| !matches!(one, Expectation::Threshold(_)));
+        let compares = each.any(|expectation| !matches!(expectation, Expectation::Threshold(_)));
         compares.then(|| {
             format!(
                 "abx: --blocks {blocks} cannot tell who is slower, so this will end with exit code 3: \
@@ -82,8 +82,12 @@ impl ExpectFlags {
 /// The names of a study that is still to be conducted.
 pub fn known_of_study(study: &Study) -> KnownNames {
     KnownNames {
-        subjects: study.subjects.iter().map(|one| one.name.clone()).collect(),
-        loads: study.loads.iter().map(|one| one.name.clone()).collect(),
+        subjects: study
+            .subjects
+            .iter()
+            .map(|subject| subject.name.clone())
+            .collect(),
+        loads: study.loads.iter().map(|load| load.name.clone()).collect(),
     }
 }
 
@@ -94,13 +98,13 @@ pub fn known_of_record(record: &StudyRecord) -> KnownNames {
             .measured
             .subjects
             .iter()
-            .map(|one| one.name.clone())
+            .map(|subject| subject.name.clone())
             .collect(),
         loads: record
             .measured
             .loads
             .iter()
-            .map(|one| one.name.clone())
+            .map(|load| load.name.clone())
             .collect(),
     }
 }
@@ -112,12 +116,13 @@ pub fn ask(record: &StudyRecord, expectations: &[Expectation]) -> Vec<Expectatio
 
 /// How a command ends whose record would end it so, were nothing expected.
 pub fn end(expectation_results: &[ExpectationResult], end: End) -> End {
-    let fails = |one: &ExpectationResult| one.standing == Standing::Fails;
-    let is_open = |one: &ExpectationResult| {
-        if one.is_demanded {
-            one.standing != Standing::Holds
+    let fails =
+        |expectation_result: &ExpectationResult| expectation_result.standing == Standing::Fails;
+    let is_open = |expectation_result: &ExpectationResult| {
+        if expectation_result.is_demanded {
+            expectation_result.standing != Standing::Holds
         } else {
-            one.standing.is_of_too_little()
+            expectation_result.standing.is_of_too_little()
         }
     };
     match end {
@@ -244,12 +249,12 @@ mod tests {
             (true, Standing::Fails, End::Interrupted, End::Interrupted),
         ];
         for (is_demanded, standing, before, expected) in table {
-            let said = format!("{is_demanded} {standing:?} {before:?}");
+            let message = format!("{is_demanded} {standing:?} {before:?}");
             let expectation_results = [
                 expectation_result(true, Standing::Holds),
                 expectation_result(is_demanded, standing),
             ];
-            assert_eq!(end(&expectation_results, before), expected, "{said}");
+            assert_eq!(end(&expectation_results, before), expected, "{message}");
         }
     }
 }

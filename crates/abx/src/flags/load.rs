@@ -368,7 +368,7 @@ impl LoadFlags {
 
     /// The flags that were given, each with the key of a study file that says the same.
     pub fn given(&self) -> impl Iterator<Item = (String, String)> {
-        let own = [
+        let parts = [
             (!self.connections.is_empty(), "--connections", "connections"),
             (self.rate.is_some(), "--rate", "rate"),
             (self.slo.is_some(), "--slo", "slo"),
@@ -393,7 +393,7 @@ impl LoadFlags {
         ];
         let others = self.requests.given().into_iter().chain(self.replay.given());
         let others = others.chain(self.tls.given()).chain(self.shape.given());
-        let spelt_otherwise = own
+        let spelt_otherwise = parts
             .into_iter()
             .chain(others)
             .filter(|(is_given, ..)| *is_given)

@@ -123,13 +123,13 @@ impl<'a> Outputs<'a> {
         flags: &'a OutputFlags,
         formats: &'a FormatFlags,
     ) -> Result<Outputs<'a>, Failure> {
-        let all = Outputs {
+        let outputs = Outputs {
             flags,
             formats,
             measured: None,
             study: None,
         };
-        all.checked()
+        outputs.checked()
     }
 
     /// Those of a run.
@@ -138,13 +138,13 @@ impl<'a> Outputs<'a> {
         formats: &'a FormatFlags,
         measured: &'a MeasuredFormatFlags,
     ) -> Result<Outputs<'a>, Failure> {
-        let all = Outputs {
+        let outputs = Outputs {
             flags,
             formats,
             measured: Some(measured),
             study: None,
         };
-        all.checked()
+        outputs.checked()
     }
 
     /// Those of a study.
@@ -153,13 +153,13 @@ impl<'a> Outputs<'a> {
         formats: &'a FormatFlags,
         study: &'a StudyFormatFlags,
     ) -> Result<Outputs<'a>, Failure> {
-        let all = Outputs {
+        let outputs = Outputs {
             flags,
             formats,
             measured: Some(&study.measured),
             study: Some(study),
         };
-        all.checked()
+        outputs.checked()
     }
 
     /// How much is to be printed.
@@ -255,17 +255,17 @@ fn texts(flag: &str, record: Exported) -> Vec<ExportedText> {
 
 /// The documents of a flag: the place itself if there is one text, else a place for each.
 fn documents(flag: &'static str, place: &str, record: Exported) -> Vec<Document> {
-    let all = texts(flag, record);
-    let is_alone = all.len() == 1;
-    let document = |one: ExportedText| Document {
+    let exported_texts = texts(flag, record);
+    let is_alone = exported_texts.len() == 1;
+    let document = |exported_text: ExportedText| Document {
         flag,
-        place: match &one.of {
+        place: match &exported_text.of {
             Some(names) if !is_alone => with_names(place, names),
             _ => place.to_owned(),
         },
-        text: one.text,
+        text: exported_text.text,
     };
-    all.into_iter().map(document).collect()
+    exported_texts.into_iter().map(document).collect()
 }
 
 impl Document {
@@ -349,9 +349,9 @@ impl StudyFormatFlags {
 }
 
 fn given<'a, const N: usize>(
-    all: [(&'static str, &'a Option<String>); N],
+    pairs: [(&'static str, &'a Option<String>); N],
 ) -> impl Iterator<Item = (&'static str, &'a str)> {
-    let each = all.into_iter();
+    let each = pairs.into_iter();
     each.filter_map(|(flag, place)| Some((flag, place.as_deref()?)))
 }
 
@@ -399,14 +399,18 @@ pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Resu
 /// answers what went wrong.
 fn write(report: &str, documents: &[Document], flags: &OutputFlags) -> Vec<String> {
     let mut wrong = Vec::new();
-    if documents.iter().any(|one| one.place == "-") {
+    if documents.iter().any(|document| document.place == "-") {
         if !flags.quiet {
             tell(report.trim_end());
         }
     } else {
         wrong.extend(to_stdout(report).err());
     }
-    wrong.extend(documents.iter().filter_map(|one| one.write().err()));
+    wrong.extend(
+        documents
+            .iter()
+            .filter_map(|document| document.write().err()),
+    );
     wrong
 }
 
@@ -444,8 +448,8 @@ pub fn style(flags: &OutputFlags) -> Style {
 /// terminal has, else 80.
 fn columns(asked: Option<&str>, terminal: Option<u16>) -> usize {
     let asked = asked.and_then(|text| text.parse().ok());
-    let found = asked.or(terminal).filter(|columns| *columns > 0);
-    found.map_or(COLUMNS, |columns| usize::from(columns).min(COLUMNS_MAX))
+    let count = asked.or(terminal).filter(|columns| *columns > 0);
+    count.map_or(COLUMNS, |columns| usize::from(columns).min(COLUMNS_MAX))
 }
 
 /// Columns where nobody says how many there are.

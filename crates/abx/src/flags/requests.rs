@@ -108,13 +108,13 @@ impl RequestFlags {
             (None, []) => vec![(server.map(|server| server.path.clone()), 1)],
             (None, paths) => paths.iter().map(|path| (Some(path.clone()), 1)).collect(),
         };
-        let all = listed.len() * self.count.unwrap_or(1) as usize;
-        if all > REQUESTS_MAX as usize {
+        let total = listed.len() * self.count.unwrap_or(1) as usize;
+        if total > REQUESTS_MAX as usize {
             return Err(Failure::usage(format!(
-                "{all} requests are more than a load may have: ask for at most {REQUESTS_MAX}"
+                "{total} requests are more than a load may have: ask for at most {REQUESTS_MAX}"
             )));
         }
-        let mut requests = Vec::with_capacity(all);
+        let mut requests = Vec::with_capacity(total);
         for (path, weight) in listed {
             let request = RequestSpec {
                 path,

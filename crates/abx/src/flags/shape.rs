@@ -80,7 +80,10 @@ impl ShapeFlags {
             [] => &[MESSAGE_BYTES],
             some => some,
         };
-        if let Some(short) = lengths.iter().find(|one| !is_long_enough(kind, **one)) {
+        if let Some(short) = lengths
+            .iter()
+            .find(|length| !is_long_enough(kind, **length))
+        {
             return Err(Failure::usage(format!(
                 "--message-bytes {short}: a broadcast message carries a number, so give at least \
                  {BROADCAST_BYTES_MIN}"

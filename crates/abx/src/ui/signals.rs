@@ -28,12 +28,12 @@ pub struct Interruption(Arc<AtomicBool>);
 impl Interruption {
     /// From now on a signal is taken note of, and a second one ends abx at once.
     pub fn by_signals() -> Interruption {
-        let told = Arc::new(AtomicBool::new(false));
+        let flag = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let _ = flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&told));
-            let _ = flag::register(signal, Arc::clone(&told));
+            let _ = flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&flag));
+            let _ = flag::register(signal, Arc::clone(&flag));
         }
-        Interruption(told)
+        Interruption(flag)
     }
 
     /// Whether a signal has come.

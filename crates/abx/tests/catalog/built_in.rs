@@ -35,8 +35,8 @@ fn every_study_is_listed_and_shown() {
     for name in &listed {
         let shown = home.run_abx(&["study", "show", name]);
         shown.expect(0, &[]);
-        let said = ["# ", "Subjects:", "Loads:", "the packages "];
-        for part in said {
+        let texts = ["# ", "Subjects:", "Loads:", "the packages "];
+        for part in texts {
             assert!(shown.stdout.contains(part), "{part}: {shown:?}");
         }
     }
@@ -87,8 +87,9 @@ fn what_the_catalog_does_not_have_is_refused_by_name() {
             &["static-files"],
         ),
     ];
-    for (words, said) in cases {
-        home.run_abx(&[&["study"], *words].concat()).expect(2, said);
+    for (words, texts) in cases {
+        home.run_abx(&[&["study"], *words].concat())
+            .expect(2, texts);
     }
     assert!(!home.join("state/abx").exists(), "a record of nothing");
 }
@@ -98,7 +99,7 @@ fn a_study_of_the_catalog_can_be_compared_by_its_name() {
     // Method: a name as it is, which gets as far as flags that a study file
     // refuses; nearly one, two words, and a folder of that name, which goes first.
     let home = Home::new();
-    for (words, said) in [
+    for (words, texts) in [
         (
             &["nginx-sendfile", "-c", "9"][..],
             &["--connections", "[[load]]"][..],
@@ -113,7 +114,7 @@ fn a_study_of_the_catalog_can_be_compared_by_its_name() {
         ),
     ] {
         home.run_abx(&[&["compare"], words].concat())
-            .expect(2, said);
+            .expect(2, texts);
     }
     fs::create_dir(home.join("nginx-sendfile")).unwrap();
     home.run_abx(&["compare", "nginx-sendfile"])
@@ -160,7 +161,7 @@ fn a_check_says_of_each_subject_what_became_of_it() {
     ended.expect(3, &["1 ready, 1 missing, 3 broken, 1 skipped."]);
     let record = ended.json();
     assert_eq!(record["schema"], "abx.check/1");
-    let said = |subject: &Value| {
+    let message = |subject: &Value| {
         let text = |key: &str| subject[key].as_str().unwrap_or_default().to_owned();
         assert_eq!(text("study"), "mixed");
         (text("subject"), text("status"), text("why"))
@@ -176,9 +177,9 @@ fn a_check_says_of_each_subject_what_became_of_it() {
     ];
     assert_eq!(subjects.len(), expected.len(), "{record}");
     for (subject, (name, status, why)) in subjects.iter().zip(expected) {
-        let said = said(subject);
-        assert_eq!((said.0.as_str(), said.1.as_str()), (name, status));
-        assert!(said.2.contains(why), "{said:?}");
+        let parts = message(subject);
+        assert_eq!((parts.0.as_str(), parts.1.as_str()), (name, status));
+        assert!(parts.2.contains(why), "{parts:?}");
         let is_ready = status == "ready";
         assert_eq!(subject["ready_s"].is_number(), is_ready, "{subject}");
         assert_eq!(subject["rss_bytes"].is_number(), is_ready, "{subject}");
@@ -343,17 +344,17 @@ fn every_subject_that_packages_give_starts_and_responds_correctly() {
     ];
     let ended = Home::new().run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
     ended.expect(0, &[]);
-    for one in ended.json()["subjects"].as_array().unwrap() {
-        let subject = one["subject"].as_str().unwrap();
+    for value in ended.json()["subjects"].as_array().unwrap() {
+        let subject = value["subject"].as_str().unwrap();
         let too_large = ["aspnet-fastcgi", "python-compiled", "python-pure"];
-        let is_too_large = too_large.contains(&subject) || one["study"] == "cassandra5-clients";
-        let is_right = match one["status"].as_str().unwrap() {
+        let is_too_large = too_large.contains(&subject) || value["study"] == "cassandra5-clients";
+        let is_right = match value["status"].as_str().unwrap() {
             "ready" => true,
             "skipped" => brought.contains(&subject),
             "missing" => is_too_large,
             _ => false,
         };
-        assert!(is_right, "{one}");
+        assert!(is_right, "{value}");
     }
 }
 
@@ -449,8 +450,8 @@ pub fn is_measured(record: &Value, rows: &[&str]) {
     let loads: Vec<&str> = loads.map(|load| load["name"].as_str().unwrap()).collect();
     assert_eq!(loads, rows);
     for subject in record["subjects"].as_array().unwrap() {
-        let all = slices(record, subject["name"].as_str().unwrap());
-        assert!(!all.is_empty(), "{ABX} measured nothing of {subject}");
-        all.iter().for_each(assert_honest);
+        let values = slices(record, subject["name"].as_str().unwrap());
+        assert!(!values.is_empty(), "{ABX} measured nothing of {subject}");
+        values.iter().for_each(assert_honest);
     }
 }

@@ -37,11 +37,11 @@ fn the_study_of_database_clients_is_conducted() {
     is_measured(&record, &["original", "super", "wide"]);
     assert!(findings(&record, "unequal_responses").is_empty());
     assert_eq!(record["skipped"][0]["name"], "phpcassa");
-    let said = record["conclusions"]["server_times"].as_array().unwrap();
-    let said = said.iter().filter(|one| one["load"] == "original");
-    let said = said.filter(|one| one["subject"] == "kassandra");
-    let said: Vec<&Value> = said.map(|one| &one["name"]).collect();
-    assert_eq!(said, ["connect", "get_row", "render"]);
+    let values = record["conclusions"]["server_times"].as_array().unwrap();
+    let message = values.iter().filter(|value| value["load"] == "original");
+    let statement = message.filter(|value| value["subject"] == "kassandra");
+    let values: Vec<&Value> = statement.map(|value| &value["name"]).collect();
+    assert_eq!(values, ["connect", "get_row", "render"]);
     let node = &record["blocks"][0]["services"]["cassandra"];
     assert!(node["cpu_s"].as_f64().unwrap() > 0.0, "{node}");
 }
@@ -50,7 +50,7 @@ fn the_study_of_database_clients_is_conducted() {
 fn a_node_that_cannot_run_here_says_what_to_do() {
     // Method: programs of ours before those by which the script finds Java and asks for
     // memory.
-    for (java, megabytes, said) in [
+    for (java, megabytes, message) in [
         (
             "21.0.2",
             "9000",
@@ -84,7 +84,10 @@ fn a_node_that_cannot_run_here_says_what_to_do() {
             .unwrap();
         let text = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{text}");
-        assert!(text.contains(said) && text.lines().count() == 1, "{text}");
+        assert!(
+            text.contains(message) && text.lines().count() == 1,
+            "{text}"
+        );
     }
 }
 
@@ -151,19 +154,19 @@ fn hold(name: &str, extension: &Path, version: &Version, calls: u32) {
         .spawn()
         .unwrap();
     let mut response = tests.stdin.take().unwrap();
-    let mut said = Vec::new();
+    let mut texts = Vec::new();
     for line in BufReader::new(tests.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
         if line == "restart" {
             node.restart();
             writeln!(response, "done").unwrap();
         }
-        said.push(line);
+        texts.push(line);
     }
-    assert!(tests.wait().unwrap().success(), "{said:#?}");
-    assert_eq!(said.last().unwrap(), "done", "{said:#?}");
-    let held = said.iter().filter(|line| line.starts_with("ok: ")).count();
-    assert_eq!(held, said.len() - 2, "{said:#?}");
+    assert!(tests.wait().unwrap().success(), "{texts:#?}");
+    assert_eq!(texts.last().unwrap(), "done", "{texts:#?}");
+    let held = texts.iter().filter(|line| line.starts_with("ok: ")).count();
+    assert_eq!(held, texts.len() - 2, "{texts:#?}");
     drop(node);
     home.wait_until_empty();
 }
@@ -186,8 +189,8 @@ fn build() -> PathBuf {
 /// The folder of the cache of which this holds.
 fn cached(is_meant: impl Fn(&Path) -> bool) -> PathBuf {
     let mut folders = fs::read_dir(cache().join("abx")).unwrap().flatten();
-    let found = folders.find(|folder| is_meant(&folder.path()));
-    found.expect("the study was run").path()
+    let dir_entry = folders.find(|folder| is_meant(&folder.path()));
+    dir_entry.expect("the study was run").path()
 }
 
 /// What nodes of a version are made of.

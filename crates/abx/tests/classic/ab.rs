@@ -45,8 +45,9 @@ fn masked(line: &str) -> String {
         || line.matches("<td").count() == 3;
     let mut mask = String::new();
     let mut rest = line;
-    while let Some(begin) = rest.find(|one: char| one.is_ascii_digit()) {
-        let length = rest[begin..].find(|one: char| !one.is_ascii_digit() && one != '.');
+    while let Some(begin) = rest.find(|character: char| character.is_ascii_digit()) {
+        let length =
+            rest[begin..].find(|character: char| !character.is_ascii_digit() && character != '.');
         let end = length.map_or(rest.len(), |length| begin + length);
         let before = if is_row {
             rest[..begin].trim_end()
@@ -79,16 +80,16 @@ fn structure(report: &str) -> Vec<String> {
 
 #[track_caller]
 fn assert_same(home: &Home, words: &[&str]) -> Ended {
-    let [system, own] = both(home, words);
+    let [system, own_ended] = both(home, words);
     assert_eq!(
-        structure(&own.stdout),
+        structure(&own_ended.stdout),
         structure(&system.stdout),
         "{words:?}"
     );
     assert_eq!(
-        own.status.code(),
+        own_ended.status.code(),
         system.status.code(),
-        "{words:?}: {own:#?}"
+        "{words:?}: {own_ended:#?}"
     );
     let progress = |ended: &Ended| -> Vec<String> {
         let lines = ended
@@ -97,8 +98,8 @@ fn assert_same(home: &Home, words: &[&str]) -> Ended {
             .filter(|line| !line.starts_with("abx: "));
         lines.map(str::to_owned).collect()
     };
-    assert_eq!(progress(&own), progress(&system), "{words:?}");
-    own
+    assert_eq!(progress(&own_ended), progress(&system), "{words:?}");
+    own_ended
 }
 
 #[test]
@@ -132,10 +133,10 @@ fn reports_have_the_lines_of_the_systems_ab() {
     for words in ["-n 20", "-n 20 -k -w"] {
         let mut words: Vec<&str> = words.split(' ').collect();
         words.push(&missing);
-        let own = assert_same(&home, &words);
+        let ended = assert_same(&home, &words);
         assert!(
-            own.stderr.contains("20 of 20 responses were not 2xx"),
-            "{own:#?}"
+            ended.stderr.contains("20 of 20 responses were not 2xx"),
+            "{ended:#?}"
         );
     }
 }
@@ -147,7 +148,7 @@ fn bodies_are_sent_and_counted_as_by_the_systems_ab() {
     home.write("body", "a=b\n");
     let peer = AbPeer::start();
     let url = peer.url("/a");
-    let all: [&[&str]; 6] = [
+    let texts: [&[&str]; 6] = [
         &["-n", "6", "-c", "2", "-p", "body", "-T", "text/x"],
         &["-n", "6", "-k", "-u", "body"],
         &["-n", "6", "-p", "body", "-w"],
@@ -166,13 +167,13 @@ fn bodies_are_sent_and_counted_as_by_the_systems_ab() {
             "User-Agent: me",
         ],
     ];
-    for words in all {
+    for words in texts {
         peer.forget();
         assert_same(&home, &[words, &[&url]].concat());
         let seen = peer.seen();
         // Each sends as many as it is told; the system's may have begun one more.
         assert!(seen.len() >= 4, "{seen:?}");
-        assert!(seen.iter().all(|one| *one == seen[0]), "{seen:#?}");
+        assert!(seen.iter().all(|text| *text == seen[0]), "{seen:#?}");
     }
 }
 
@@ -189,7 +190,7 @@ fn a_proxy_is_asked_for_the_whole_url() {
         seen[0].starts_with("GET http://example.com/a HTTP/1.0\r\n"),
         "{seen:?}"
     );
-    assert!(seen.iter().all(|one| *one == seen[0]), "{seen:#?}");
+    assert!(seen.iter().all(|text| *text == seen[0]), "{seen:#?}");
 }
 
 #[test]
@@ -228,13 +229,13 @@ fn tables_have_the_form_of_the_systems() {
         .args(["-e", "s.csv", "-g", "s.tsv", &server.url]);
     home.settle(&mut system);
     home.run(&mut system).expect(0, &[]);
-    let own = [
+    let texts = [
         &["ab"][..],
         &words[..],
         &["-e", "o.csv", "-g", "o.tsv", &server.url],
     ]
     .concat();
-    home.run_abx(&own).expect(0, &[]);
+    home.run_abx(&texts).expect(0, &[]);
     assert_eq!(shapes(["o.csv", "o.tsv"]), shapes(["s.csv", "s.tsv"]));
 }
 
@@ -246,7 +247,7 @@ fn failures_have_the_systems_lines_and_codes() {
     let home = Home::new();
     let peer = AbPeer::start();
     let reset = peer.url("/reset");
-    let [system, own] = ["ab", ABX].map(|program| {
+    let [system, own_ended] = ["ab", ABX].map(|program| {
         peer.forget();
         let mut command = Command::new(program);
         command.args((program == ABX).then_some("ab"));
@@ -266,12 +267,13 @@ fn failures_have_the_systems_lines_and_codes() {
         };
         structure(&ended.stdout).into_iter().map(label).collect()
     };
-    assert_eq!(lines(&own), lines(&system));
-    own.expect(0, &["6 of 20 requests failed"]);
+    assert_eq!(lines(&own_ended), lines(&system));
+    own_ended.expect(0, &["6 of 20 requests failed"]);
     assert!(
-        own.stdout
+        own_ended
+            .stdout
             .contains("   (Connect: 0, Receive: 6, Length: 0, Exceptions: 0)\n"),
-        "{own:#?}"
+        "{own_ended:#?}"
     );
     for (words, code, line) in [
         (
@@ -297,9 +299,9 @@ fn failures_have_the_systems_lines_and_codes() {
     }
     let vary = peer.url("/vary");
     peer.forget();
-    let own = home.run_abx(&["ab", "-n", "20", &vary]);
-    own.expect(0, &["10 of 20 requests failed"]);
-    assert!(own.stdout.contains("Length: 10"), "{own:#?}");
+    let ended = home.run_abx(&["ab", "-n", "20", &vary]);
+    ended.expect(0, &["10 of 20 requests failed"]);
+    assert!(ended.stdout.contains("Length: 10"), "{ended:#?}");
     home.run_abx(&["ab", "-l", "-n", "20", &vary])
         .expect(0, &[]);
 }
@@ -320,10 +322,14 @@ fn words_that_ab_refuses_are_refused_alike() {
         "-h",
     ] {
         let list: Vec<&str> = words.split_whitespace().collect();
-        let [system, own] = both(&home, &list);
-        assert_eq!(own.status.code(), system.status.code(), "{words}: {own:#?}");
+        let [system, ended] = both(&home, &list);
         assert_eq!(
-            own.stderr.lines().next(),
+            ended.status.code(),
+            system.status.code(),
+            "{words}: {ended:#?}"
+        );
+        assert_eq!(
+            ended.stderr.lines().next(),
             system.stderr.lines().next(),
             "{words}"
         );
@@ -346,13 +352,13 @@ fn what_is_told_beside_the_report_is_the_systems() {
             assert_same(&home, &["-v", level, "-n", "2", &url]);
         }
     }
-    let [system, own] = ["ab", ABX].map(|program| {
+    let [system, ended] = ["ab", ABX].map(|program| {
         let mut command = Command::new(program);
         command.args((program == ABX).then_some("ab")).arg("-V");
         home.settle(&mut command);
         home.run(&mut command)
     });
-    assert_eq!((own.stdout, own.stderr), (system.stdout, system.stderr));
+    assert_eq!((ended.stdout, ended.stderr), (system.stdout, system.stderr));
 }
 
 #[test]
@@ -366,15 +372,16 @@ fn over_tls_what_was_agreed_on_is_told_as_by_the_system() {
         let suite = "-f TLS1.2 -Z ECDHE-ECDSA-CHACHA20-POLY1305";
         for words in ["-f TLS1.2", "-f TLS1.3", "-I -k", suite] {
             let list: Vec<&str> = words.split(' ').chain(["-n", "4", &url]).collect();
-            let [system, own] = both(&home, &list);
+            let [system, ended] = both(&home, &list);
             if words == suite {
                 assert!(
-                    own.stdout
+                    ended
+                        .stdout
                         .contains("TLSv1.2,ECDHE-ECDSA-CHACHA20-POLY1305,"),
-                    "{own:#?}"
+                    "{ended:#?}"
                 );
             }
-            assert_eq!(but_choices(&own), but_choices(&system), "{words} {host}");
+            assert_eq!(but_choices(&ended), but_choices(&system), "{words} {host}");
         }
     }
 }
@@ -403,9 +410,9 @@ fn tls_is_spoken_with_a_proxy_and_the_whole_url_asked_of_it() {
     let nginx = Nginx::logging(&home, "TLSv1.2 TLSv1.3", HELLO, logged);
     let proxy = format!("127.0.0.1:{}", nginx.port);
     for url in ["https://server.test/a", "https://127.0.0.9:9/b"] {
-        let [system, own] = both(&home, &["-n", "3", "-X", &proxy, url]);
-        own.expect(0, &[]);
-        assert_eq!(but_choices(&own), but_choices(&system), "{url}");
+        let [system, ended] = both(&home, &["-n", "3", "-X", &proxy, url]);
+        ended.expect(0, &[]);
+        assert_eq!(but_choices(&ended), but_choices(&system), "{url}");
     }
     let mut log = nginx.log(&home);
     // Each sends three; the system's may have begun one more.
@@ -471,9 +478,9 @@ fn wrappers_find_what_they_look_for() {
     let report = &audit["reports"][0];
     assert_eq!(report["tool"], "ab", "{audit}");
     assert_eq!(audit["reports"].as_array().unwrap().len(), 1, "{audit}");
-    let found = audit["findings"].to_string();
-    assert!(found.contains("error_responses"), "{audit}");
-    assert!(!found.contains("contradiction"), "{audit}");
+    let text = audit["findings"].to_string();
+    assert!(text.contains("error_responses"), "{audit}");
+    assert!(!text.contains("contradiction"), "{audit}");
 }
 
 /// Scripts around a tool find in all these reports what they look for.

@@ -39,7 +39,10 @@ fn masked(line: &str) -> String {
         .strip_prefix("Session rate")
         .and_then(|rest| rest.split_once('('))
     {
-        let rates: String = rates.chars().filter(|one| !one.is_ascii_digit()).collect();
+        let rates: String = rates
+            .chars()
+            .filter(|char| !char.is_ascii_digit())
+            .collect();
         return format!("Session rate{rates}({counts}");
     }
     let is_print = line.starts_with("RH") || line.starts_with("RB");
@@ -47,8 +50,8 @@ fn masked(line: &str) -> String {
         return line.to_owned();
     }
     let mut masked = String::new();
-    for one in line.chars() {
-        match one {
+    for char in line.chars() {
+        match char {
             '0'..='9' if masked.ends_with('N') => {}
             '0'..='9' => masked.push('N'),
             '.' if masked.ends_with('N') => {}
@@ -74,16 +77,16 @@ pub(super) fn both(home: &Home, words: &[&str]) -> (Ended, Ended) {
         stdout: String::from_utf8_lossy(&foreign.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&foreign.stderr).into_owned(),
     };
-    let own = home.run_abx(&[&["httperf"], words].concat());
-    (foreign, own)
+    let ended = home.run_abx(&[&["httperf"], words].concat());
+    (foreign, ended)
 }
 
 #[track_caller]
 pub(super) fn assert_alike(home: &Home, words: &[&str]) -> Ended {
-    let (foreign, own) = both(home, words);
-    assert_eq!(shape(&own.stdout), shape(&foreign.stdout), "{words:?}");
-    assert_eq!(own.status.code(), foreign.status.code(), "{words:?}");
-    own
+    let (foreign, ended) = both(home, words);
+    assert_eq!(shape(&ended.stdout), shape(&foreign.stdout), "{words:?}");
+    assert_eq!(ended.status.code(), foreign.status.code(), "{words:?}");
+    ended
 }
 
 /// A server of the test's own that gives one response to each request, and says what becomes of
@@ -103,7 +106,7 @@ impl Responding {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let ends = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&ends);
+        let results = Arc::clone(&ends);
         let acceptor = std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if over.load(Ordering::SeqCst) {
@@ -111,7 +114,7 @@ impl Responding {
                 }
                 // One at a time: so do the loads here.
                 let end = stream.and_then(|stream| serve(stream, response, closes));
-                told.lock().unwrap().push(end);
+                results.lock().unwrap().push(end);
             }
         });
         Responding {
@@ -228,15 +231,15 @@ fn what_fails_is_counted_as_httperf_counts_it() {
         alike(&server.port, "--num-conns 4 --num-calls 1");
     }
     let server = Responding::start("HTTP/1.1 500 No\r\nContent-Length: 9\r\n\r\nno", true);
-    let own = alike(&server.port, "--num-conns 3");
-    own.expect(0, &["cut off: 3", "among the replies: 3 of 3"]);
+    let ended = alike(&server.port, "--num-conns 3");
+    ended.expect(0, &["cut off: 3", "among the replies: 3 of 3"]);
     drop(server);
 
     // The kernel takes connections that nobody accepts.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port().to_string();
-    let own = alike(&port, "--num-conns 3 --rate 50 --timeout 1 --num-calls 2");
-    own.expect(0, &["timed out: 3", "abx run http://127.0.0.1:"]);
+    let ended = alike(&port, "--num-conns 3 --rate 50 --timeout 1 --num-calls 2");
+    ended.expect(0, &["timed out: 3", "abx run http://127.0.0.1:"]);
     // Nobody listens there.
     alike_at("127.0.0.77", "1", "--num-conns 5 --rate 500").expect(0, &[]);
 }
@@ -250,9 +253,9 @@ fn scripts_that_read_the_report_find_what_they_look_for() {
     let to = ["--server=127.0.0.1", "--port", server.port()];
     for load in ["--num-conns=9 --num-calls=2", "--wsess=3,2,0.01"] {
         let words: Vec<&str> = to.into_iter().chain(load.split(' ')).collect();
-        let (foreign, own) = both(&home, &words);
+        let (foreign, ended) = both(&home, &words);
         home.write("system.txt", &foreign.stdout);
-        home.write("own.txt", &own.stdout);
+        home.write("own.txt", &ended.stdout);
         assert_read_by_wrappers(&home, "httperf", &["system.txt", "own.txt"]);
     }
 }
@@ -263,7 +266,7 @@ fn the_command_that_is_named_makes_the_same_load() {
     // rate, which is a note; then the command of its last line, as a shell would run it.
     let home = Home::new();
     let server = Server::start(&[]);
-    let own = home.run_abx(&[
+    let own_ended = home.run_abx(&[
         "httperf",
         "--server=127.0.0.1",
         "--port",
@@ -277,8 +280,8 @@ fn the_command_that_is_named_makes_the_same_load() {
         "--add-header=X-A: it's\\n",
         "--server-name=x.org",
     ]);
-    own.expect(0, &["no sample"]);
-    let last = own.stderr.lines().last().unwrap();
+    own_ended.expect(0, &["no sample"]);
+    let last = own_ended.stderr.lines().last().unwrap();
     let command = last.split_once("findings: abx ").unwrap().1;
     let words = shell_words::split(command).unwrap();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -292,7 +295,7 @@ fn abx_audit_reads_the_report() {
     // Method: what abx prints as httperf, read back; nothing of it is left unread.
     let home = Home::new();
     let server = Server::start(&[]);
-    let own = home.run_abx(&[
+    let ended = home.run_abx(&[
         "httperf",
         "--server=127.0.0.1",
         "--port",
@@ -300,8 +303,8 @@ fn abx_audit_reads_the_report() {
         "--num-conns=30",
         "--num-calls=2",
     ]);
-    own.expect(0, &[]);
-    home.write("own.txt", &own.stdout);
+    ended.expect(0, &[]);
+    home.write("own.txt", &ended.stdout);
     let audit = home.run_abx(&["audit", "own.txt", "--json", "-"]).json();
     assert_eq!(audit["files"][0]["reports"], 1, "{audit:#}");
     assert_eq!(audit["files"][0]["unread"], serde_json::json!([]));
@@ -339,7 +342,7 @@ fn what_is_not_done_is_refused_in_one_line() {
     // the code is the one of httperf for wrong options.
     let home = Home::new();
     home.write("wrong", "/a foo=1\n");
-    for (words, said) in [
+    for (words, message) in [
         (
             &["--ssl-ciphers=ECDHE-RSA-AES128-GCM-SHA256:x"][..],
             "httperf: abx does not do these --ssl-ciphers: `x` is none of ECDHE-",
@@ -356,18 +359,18 @@ fn what_is_not_done_is_refused_in_one_line() {
         (&["\u{2013}rate=10"], "begins with a dash"),
     ] {
         let ended = home.run_abx(&[&["httperf"], words].concat());
-        ended.expect(1, &[said]);
+        ended.expect(1, &[message]);
         assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
         assert_eq!(ended.stdout, "");
     }
-    for (words, said) in [
+    for (words, message) in [
         (&["--server=nowhere.invalid"][..], "invalid server address"),
         (&["--wlog=y,no-file"], "can't open no-file"),
         (&["--wsesslog=1,0,no-file"], "can't open no-file"),
         (&["--wsesslog=1,0,wrong"], "recognize arg 'foo=1' in wrong"),
     ] {
         let ended = home.run_abx(&[&["httperf"], words].concat());
-        ended.expect(1, &[said]);
+        ended.expect(1, &[message]);
         assert!(ended.stdout.starts_with("httperf --client=0/1"));
     }
 }
@@ -408,8 +411,8 @@ fn ctrl_c_ends_with_the_report() {
         "-v",
     ]));
     running.until("its first line", |home| {
-        let said = std::fs::read_to_string(home.join("stdout")).ok()?;
-        said.contains("open descriptors").then_some(())
+        let message = std::fs::read_to_string(home.join("stdout")).ok()?;
+        message.contains("open descriptors").then_some(())
     });
     running.signal(Signal::Int);
     let ended = running.wait();

@@ -29,14 +29,14 @@ fn connections_are_reset_when_they_are_to_be() {
                 .chain(load.split(' '))
                 .chain(flag.split_whitespace());
             assert_alike(&home, &words.collect::<Vec<_>>()).expect(0, &[]);
-            let found = wait_for("the last end", || {
+            let error_kinds = wait_for("the last end", || {
                 let ends = server.ends.lock().unwrap();
                 let kinds = ends
                     .iter()
                     .map(|end| end.as_ref().err().map(|error| error.kind()));
                 (ends.len() == 6).then(|| kinds.collect::<Vec<_>>())
             });
-            assert_eq!(found, vec![expected; 6], "{load} {flag}");
+            assert_eq!(error_kinds, vec![expected; 6], "{load} {flag}");
         }
     }
 }
@@ -97,13 +97,13 @@ fn a_cipher_is_chosen_by_its_name() {
     assert_alike(&home, &words).expect(0, &[]);
     // httperf ends without a report here.
     let rsa = "--ssl-ciphers=ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384";
-    let (foreign, own) = both(&home, &[&to[..], &[rsa]].concat());
+    let (foreign, ended) = both(&home, &[&to[..], &[rsa]].concat());
     assert!(
         foreign.stderr.contains("failed to connect to SSL"),
         "{foreign:#?}"
     );
-    own.expect(0, &["the server refused with alert HandshakeFailure"]);
-    assert!(own.stdout.contains("ftab-full 0 other 1\n"), "{own:#?}");
+    ended.expect(0, &["the server refused with alert HandshakeFailure"]);
+    assert!(ended.stdout.contains("ftab-full 0 other 1\n"), "{ended:#?}");
     let log = nginx.log(&home);
     assert_eq!(log, vec![format!("TLSv1.2 {chacha}"); 8]);
 }

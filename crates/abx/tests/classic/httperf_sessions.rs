@@ -66,15 +66,15 @@ fn requests_of_sessions_are_those_of_httperf() {
             &server.port,
             log.as_str(),
         ];
-        let (foreign, own) = both(&home, &[&to[..], more].concat());
-        assert_eq!(but_request_size(&own), but_request_size(&foreign));
-        assert!(own.stdout.contains(":Content-length: 7\n"), "{own:#?}");
+        let (foreign, ended) = both(&home, &[&to[..], more].concat());
+        assert_eq!(but_request_size(&ended), but_request_size(&foreign));
+        assert!(ended.stdout.contains(":Content-length: 7\n"), "{ended:#?}");
         let is_first = more.len() == 1;
-        assert_eq!(own.stdout.contains("\nSB1:a\n"), is_first, "{own:#?}");
+        assert_eq!(ended.stdout.contains("\nSB1:a\n"), is_first, "{ended:#?}");
         assert_eq!(
-            own.stdout.contains(":Cookie: id=7\n"),
+            ended.stdout.contains(":Cookie: id=7\n"),
             !is_first,
-            "{own:#?}"
+            "{ended:#?}"
         );
     }
 }
@@ -102,22 +102,25 @@ fn sessions_fail_as_those_of_httperf_do() {
         &server.port,
         "--wsess=2,3,0.05",
     ];
-    let (foreign, own) = both(&home, &words);
-    assert_eq!(but_request_size(&own), but_request_size(&foreign));
-    assert!(own.stdout.contains("requests 10 replies 6 "), "{own:#?}");
+    let (foreign, ended) = both(&home, &words);
+    assert_eq!(but_request_size(&ended), but_request_size(&foreign));
+    assert!(
+        ended.stdout.contains("requests 10 replies 6 "),
+        "{ended:#?}"
+    );
     let server = Responding::start("", true);
-    let own = alike_at(&home, &server.port, "--wsess=2,3,0.05");
-    own.expect(0, &["sessions that failed: 2 of 2;"]);
+    let ended = alike_at(&home, &server.port, "--wsess=2,3,0.05");
+    ended.expect(0, &["sessions that failed: 2 of 2;"]);
     let server = Responding::start("HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno", false);
-    let own = alike_at(&home, &server.port, "--wsess=2,3,0.01 --failure-status=404");
-    own.expect(0, &["sessions that failed: 2 of 2;"]);
+    let ended = alike_at(&home, &server.port, "--wsess=2,3,0.01 --failure-status=404");
+    ended.expect(0, &["sessions that failed: 2 of 2;"]);
     alike_at(&home, &server.port, "--wsess=2,3,0.01").expect(0, &[]);
 
     // The kernel takes a connection that nobody accepts.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port().to_string();
-    let own = alike_at(&home, &port, "--wsess=1,2,0.01 --timeout 1");
-    own.expect(0, &["sessions that failed: 1 of 1;"]);
+    let ended = alike_at(&home, &port, "--wsess=1,2,0.01 --timeout 1");
+    ended.expect(0, &["sessions that failed: 1 of 1;"]);
     // Nobody listens there.
     let nobody = "--server 127.0.0.77 --port 1 --wsess=3,2,0.1 --rate 100";
     let words: Vec<&str> = nobody.split(' ').collect();

@@ -51,7 +51,7 @@ fn who_breaks_is_named_and_the_other_is_measured() {
     // some, silence of all, half a response, a server that comes and goes, wrong responses.
     // Some silence is suffered for 5 s in all, which are three timeouts here: the pilot or
     // a block ends with the third.
-    for (fault, timeout, said) in [
+    for (fault, timeout, message) in [
         (
             "mute-tenth --after 50",
             "2s",
@@ -71,7 +71,7 @@ fn who_breaks_is_named_and_the_other_is_measured() {
         assert_eq!(ended.status.code(), Some(3), "{fault}: {ended:#?}");
         let first = first_sentence(&ended);
         assert!(
-            first.contains("bad") && said.split('|').any(|said| first.contains(said)),
+            first.contains("bad") && message.split('|').any(|message| first.contains(message)),
             "{fault}: {ended:#?}"
         );
         let record: Value = crate::support::read_json(&home.join("study.json"));
@@ -150,8 +150,8 @@ fn a_terminal_says_whose_first_response_is_waited_for() {
 fn a_terminal_says_how_many_connections_are_open() {
     // Method: a rate at which 60 connections take three seconds.
     let servers = ["one", "two"].map(|name| server(name, "none"));
-    let [one, two] = servers.each_ref();
-    let lines = lines_on_a_terminal(&[one, two, "-c", "60", "--open-rate", "20"]);
+    let [text, two] = servers.each_ref();
+    let lines = lines_on_a_terminal(&[text, two, "-c", "60", "--open-rate", "20"]);
     let parts = ["opening 60 connections to two: ", " open"];
     assert!(has_line(&lines, &parts), "{lines:#?}");
 }

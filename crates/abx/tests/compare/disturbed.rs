@@ -35,9 +35,9 @@ fn compared(other: &str, more: &[&str]) -> Value {
 /// The finding of this name about this subject, or about all of them.
 #[track_caller]
 fn found(record: &Value, id: &str, subject: Option<&str>) -> Value {
-    let mut all = findings(record, id).into_iter();
-    let found = all.find(|one| one["subject"].as_str() == subject);
-    found.unwrap_or_else(|| panic!("no {id}: {:#}", record["validity"]))
+    let mut values = findings(record, id).into_iter();
+    let result = values.find(|value| value["subject"].as_str() == subject);
+    result.unwrap_or_else(|| panic!("no {id}: {:#}", record["validity"]))
 }
 
 /// Whatever the study was made for must carry what limits it, and no verdict but
@@ -45,18 +45,20 @@ fn found(record: &Value, id: &str, subject: Option<&str>) -> Value {
 #[track_caller]
 fn assert_limited(record: &Value) {
     let comparisons = record["comparisons"].as_array().unwrap();
-    let primary = comparisons.iter().filter(|one| one["role"] == "primary");
+    let primary = comparisons
+        .iter()
+        .filter(|comparison| comparison["role"] == "primary");
     assert!(primary.clone().count() > 0);
-    for one in primary {
+    for value in primary {
         let has = |level: &str| {
-            let mut numbers = one["findings"].as_array().unwrap().iter();
+            let mut numbers = value["findings"].as_array().unwrap().iter();
             numbers.any(|number| {
                 let number = number.as_u64().unwrap() as usize;
                 record["validity"]["findings"][number]["level"] == level
             })
         };
-        assert!(has("bound") || has("void"), "{one:#}");
-        assert_eq!(one["verdict"] == "invalid", has("void"), "{one:#}");
+        assert!(has("bound") || has("void"), "{value:#}");
+        assert_eq!(value["verdict"] == "invalid", has("void"), "{value:#}");
     }
     assert_ne!(record["validity"]["status"], "valid");
 }
@@ -67,9 +69,9 @@ fn a_generator_at_its_limit_makes_no_claim_of_throughput() {
     // generator that hashes all of them. So many connections that it has work left
     // when a server waits for its processor.
     let words = "--model null --page-bytes 100000";
-    let (one, other) = (subject("one", words), subject("other", words));
+    let (text, other) = (subject("one", words), subject("other", words));
     let usual = [
-        "compare", &one, &other, "--slice", "100ms", "--pilot", "brief", "--json", "-",
+        "compare", &text, &other, "--slice", "100ms", "--pilot", "brief", "--json", "-",
     ];
     let more = ["--verify-every", "1", "-c", "200", "--blocks", "2"];
     let (ended, record) = in_five_looks(|| {
@@ -83,19 +85,19 @@ fn a_generator_at_its_limit_makes_no_claim_of_throughput() {
     });
     ended.expect(0, &[]);
     assert_eq!(asked(&record)["metric"], "server_cpu");
-    let mut all = record["comparisons"].as_array().unwrap().iter();
-    assert!(all.all(|one| one["metric"] != "throughput"));
+    let mut values = record["comparisons"].as_array().unwrap().iter();
+    assert!(values.all(|value| value["metric"] != "throughput"));
     assert_limited(&record);
 }
 
 /// The only comparison that the study was made for.
 #[track_caller]
 fn asked(record: &Value) -> &Value {
-    let all = record["comparisons"].as_array().unwrap().iter();
-    let mut primary = all.filter(|one| one["role"] == "primary");
-    let one = primary.next().expect("a primary comparison");
+    let values = record["comparisons"].as_array().unwrap().iter();
+    let mut primary = values.filter(|value| value["role"] == "primary");
+    let value = primary.next().expect("a primary comparison");
     assert!(primary.next().is_none());
-    one
+    value
 }
 
 /// Whether the generator was the limit, so that throughput is its own.
@@ -103,7 +105,7 @@ fn is_of_the_generator(record: &Value) -> bool {
     let bound = findings(record, "generator_bound");
     bound
         .iter()
-        .any(|one| one["limits"] == "throughput" && one["level"] == "bound")
+        .any(|value| value["limits"] == "throughput" && value["level"] == "bound")
 }
 
 #[test]
@@ -118,8 +120,11 @@ fn a_short_listen_queue_is_found_by_what_it_turns_away() {
     assert_eq!(overflow["level"], "bound");
     assert!(overflow["remedy"].as_str().unwrap().contains("somaxconn"));
     // What the other one's queue turned away speaks against nobody else.
-    let all = findings(&record, "listen_overflows");
-    assert!(all.iter().all(|one| one["subject"] == "short"), "{all:#?}");
+    let values = findings(&record, "listen_overflows");
+    assert!(
+        values.iter().all(|value| value["subject"] == "short"),
+        "{values:#?}"
+    );
     assert_limited(&record);
 }
 
@@ -135,7 +140,7 @@ fn a_server_out_of_descriptors_is_found_with_how_many_it_needs() {
     assert!(remedy.contains("at least 314"), "{remedy}");
     assert_limited(&record);
     let about_good = findings(&record, "descriptors_low");
-    assert!(about_good.iter().all(|one| one["subject"] == "poor"));
+    assert!(about_good.iter().all(|value| value["subject"] == "poor"));
 }
 
 /// A program that uses one processor without a pause; ended when dropped.
@@ -175,8 +180,8 @@ fn what_may_disturb_is_read_for_every_slice_and_load() {
     // Method: two plain servers with 20 connections; what every Linux has must be
     // there, and what one server held.
     let record = compared(&subject("other", ""), &["-c", "20", "--blocks", "1"]);
-    let all = slices(&record, "good");
-    assert!(all.iter().any(|slice| slice["server_switches"].is_u64()));
+    let values = slices(&record, "good");
+    assert!(values.iter().any(|slice| slice["server_switches"].is_u64()));
     let block = &record["blocks"][0];
     for name in ["good", "other"] {
         let side = readings(&block["loads"][0], name);

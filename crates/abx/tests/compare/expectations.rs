@@ -37,10 +37,10 @@ fn the_exit_code_says_whether_what_was_expected_holds() {
             "Failed: 2 checks, 1 failed, 1 passed.",
         ),
     ];
-    for (arguments, code, said) in cases {
+    for (arguments, code, message) in cases {
         let ended = home.run_abx(&[&["report", &path], *arguments].concat());
         ended.expect(*code, &[]);
-        assert!(ended.stdout.starts_with(said), "{ended:#?}");
+        assert!(ended.stdout.starts_with(message), "{ended:#?}");
     }
 }
 
@@ -111,9 +111,9 @@ fn slowness_that_is_not_certain_fails_nothing_and_is_told() {
     let home = Home::new();
     let slower =
         |blocks: usize| study(&[("old", &vec![9_000; blocks]), ("new", &vec![5_400; blocks])]);
-    let check = |path: &str, code, said: &[&str]| {
+    let check = |path: &str, code, texts: &[&str]| {
         let ended = home.run_abx(&["report", path, "--fail-if-slower", "3%"]);
-        ended.expect(code, said);
+        ended.expect(code, texts);
     };
     check(
         &record(&home, slower(5)),
@@ -179,11 +179,11 @@ fn a_bad_expectation_is_told_before_anything_is_started() {
         ),
         (&["--fail-if-slower=-1%"], &["--fail-if-slower", "from 0%"]),
     ];
-    for (arguments, said) in cases {
+    for (arguments, texts) in cases {
         home.run_abx(&[&compare, *arguments].concat())
-            .expect(2, said);
+            .expect(2, texts);
         home.run_abx(&[&["report", &path], *arguments].concat())
-            .expect(2, said);
+            .expect(2, texts);
     }
     let load = [&compare[..], &["--expect", "new >= old @ c8"]].concat();
     home.run_abx(&load)
@@ -213,8 +213,8 @@ fn a_comparison_ends_as_its_record_does() {
         }
     });
     let warned = "--blocks 1 cannot tell who is slower";
-    let said = ["--fail-if-slower: too little was measured", warned];
-    ended.expect(3, &said);
+    let texts = ["--fail-if-slower: too little was measured", warned];
+    ended.expect(3, &texts);
     let place = |part: &str| ended.stderr.find(part).unwrap();
     assert!(place(warned) < place("pilot"), "{ended:#?}");
     let path = home.record_path();
@@ -254,8 +254,8 @@ fn the_page_about_ci_names_every_metric() {
     // Method: each name as it is written in an expectation, which asks of no single step.
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ci.md");
     let page = fs::read_to_string(page).unwrap();
-    let all = abx_evidence::Metric::ALL.into_iter();
-    for metric in all.filter(|metric| !metric.is_of_a_step()) {
+    let metrics = abx_evidence::Metric::ALL.into_iter();
+    for metric in metrics.filter(|metric| !metric.is_of_a_step()) {
         assert!(page.contains(&format!("`{}`", metric.id())), "{metric:?}");
     }
 }
@@ -272,27 +272,37 @@ fn a_load_whose_limit_was_the_generator_is_decided_by_processor_time() {
     let home = Home::new();
     let asked = |words: &[&str]| home.run_abx(&[&["report", record, "--full"], words].concat());
     // Other loads of this record are invalid, which does not change the exit code.
-    let said = |wish: &str, code: i32| {
+    let message = |wish: &str, code: i32| {
         let ended = asked(&["--expect", wish]);
-        let said = ended.expect(code, &[]).stdout.split_whitespace();
-        said.collect::<Vec<_>>().join(" ")
+        let split_whitespace = ended.expect(code, &[]).stdout.split_whitespace();
+        split_whitespace.collect::<Vec<_>>().join(" ")
     };
-    let less = said("server_cpu: nginx < libevent-2 @ original", 0);
+    let less = message("server_cpu: nginx < libevent-2 @ original", 0);
     assert!(
         less.starts_with("Passed: ") && less.contains("; nginx's CPU per response is 0."),
         "{less}"
     );
-    let said = said("nginx > libevent-2 @ original", 3);
-    assert!(said.contains("which is faster is not known"), "{said}");
-    assert!(said.contains("nginx needs 0."), "{said}");
+    let reported_message = message("nginx > libevent-2 @ original", 3);
+    assert!(
+        reported_message.contains("which is faster is not known"),
+        "{reported_message}"
+    );
+    assert!(
+        reported_message.contains("nginx needs 0."),
+        "{reported_message}"
+    );
     let caveat = "nothing is claimed of throughput there. It holds at the rate that was measured";
-    assert_eq!(said.matches(caveat).count(), 1, "{said}");
+    assert_eq!(
+        reported_message.matches(caveat).count(),
+        1,
+        "{reported_message}"
+    );
     let printed = asked(&["--json", "-"]).json();
-    let all = printed["comparisons"].as_array().unwrap().iter();
-    let one = all.filter(|one| one["load"] == "original" && one["subject"] == "nginx");
-    let primary: Vec<_> = one
-        .filter(|one| one["role"] == "primary")
-        .map(|one| (&one["metric"], &one["verdict"]))
+    let values = printed["comparisons"].as_array().unwrap().iter();
+    let item = values.filter(|value| value["load"] == "original" && value["subject"] == "nginx");
+    let primary: Vec<_> = item
+        .filter(|value| value["role"] == "primary")
+        .map(|value| (&value["metric"], &value["verdict"]))
         .collect();
     assert_eq!(primary, [(&"server_cpu".into(), &"less".into())]);
 }

@@ -66,11 +66,11 @@ fn a_subject_that_fails_is_never_judged() {
         assert_eq!(comparison["verdict"], "invalid", "{fault}: {ended:#?}");
         assert_eq!(comparison["ratio"], Value::Null, "{fault}");
         assert_eq!(record["validity"]["status"], "invalid", "{fault}");
-        let found = findings(&record, "failed_requests");
-        assert_eq!(found.len(), 1, "{fault}: {found:?}");
-        assert_eq!(found[0]["subject"], "bad", "{fault}");
-        assert_eq!(found[0]["level"], "void", "{fault}");
-        let message = found[0]["message"].as_str().unwrap();
+        let values = findings(&record, "failed_requests");
+        assert_eq!(values.len(), 1, "{fault}: {values:?}");
+        assert_eq!(values[0]["subject"], "bad", "{fault}");
+        assert_eq!(values[0]["level"], "void", "{fault}");
+        let message = values[0]["message"].as_str().unwrap();
         assert!(message.contains(outcome), "{fault}: {message}");
 
         for name in ["bad", "good"] {
@@ -190,8 +190,8 @@ fn a_server_that_ends_each_connection_is_named() {
     });
     let (outcomes, record) = run_at(&url, &["-n", "200", "-c", "2"]);
     assert_eq!(outcomes, json!({ "ok": 200 }));
-    let told = findings(&record, "connections_not_kept");
-    let message = told[0]["message"].as_str().unwrap();
+    let values = findings(&record, "connections_not_kept");
+    let message = values[0]["message"].as_str().unwrap();
     assert!(
         message.contains("200 of 200 responses (100.0 %"),
         "{message}"
@@ -316,11 +316,11 @@ fn a_response_whose_second_write_waits_for_an_acknowledgement_is_noted() {
     let home = Home::new();
     home.write("page.py", PAGE_IN_PARTS);
     let page = |writes: &str| format!("{writes}=python3 page.py {{port}} {writes}");
-    let (one, two) = (page("one"), page("two"));
+    let (text, two) = (page("one"), page("two"));
     in_five_looks(|| {
         let ended = home.run_abx(&[
             "compare",
-            &one,
+            &text,
             &two,
             "-c",
             "4",
@@ -341,7 +341,7 @@ fn a_response_whose_second_write_waits_for_an_acknowledgement_is_noted() {
         let noted = findings(&record, "delayed_acknowledgements");
         let about: Vec<&str> = noted
             .iter()
-            .filter_map(|one| one["subject"].as_str())
+            .filter_map(|value| value["subject"].as_str())
             .collect();
         if about == ["two"] {
             Ok(())
@@ -391,10 +391,10 @@ fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
     assert!(bad(2).is_null());
     assert_eq!(slices(&record, "other").len(), 12);
     let verdicts = record["comparisons"].as_array().unwrap().iter();
-    let primary = verdicts.filter(|one| one["role"] == "primary");
-    for one in primary {
-        let is_void = one["verdict"] == "invalid";
-        assert_eq!(is_void, one["subject"] == "bad", "{one:#}");
+    let primary = verdicts.filter(|verdict| verdict["role"] == "primary");
+    for value in primary {
+        let is_void = value["verdict"] == "invalid";
+        assert_eq!(is_void, value["subject"] == "bad", "{value:#}");
     }
     ended.expect(3, &["bad failed at the start of a block"]);
 }

@@ -60,21 +60,26 @@ fn conduct(home: &Home, text: &str, blocks: &str) -> Ended {
 /// The slices of a fault, of one subject.
 fn slices<'a>(record: &'a Value, fault: &str, subject: &str) -> Vec<&'a Value> {
     let blocks = record["blocks"].as_array().unwrap().iter();
-    let all = blocks.flat_map(|block| block["faults"].as_array().unwrap());
-    all.filter(|one| one["fault"] == fault && one["subject"] == subject)
+    let everything = blocks.flat_map(|block| block["faults"].as_array().unwrap());
+    everything
+        .filter(|value| value["fault"] == fault && value["subject"] == subject)
         .collect()
 }
 
 fn counts(slice: &Value, what: &str) -> Vec<u64> {
     let list = slice["timeline"][what].as_array().unwrap().iter();
-    list.map(|one| one.as_u64().unwrap()).collect()
+    list.map(|value| value.as_u64().unwrap()).collect()
 }
 
 /// Whether some fault came far behind its time.
 fn has_late(record: &Value) -> bool {
     let blocks = record["blocks"].as_array().unwrap().iter();
-    let mut all = blocks.flat_map(|block| block["faults"].as_array().unwrap());
-    all.any(|one| one["struck_ns"].as_u64().is_none_or(|at| at > 500_000_000))
+    let mut everything = blocks.flat_map(|block| block["faults"].as_array().unwrap());
+    everything.any(|value| {
+        value["struck_ns"]
+            .as_u64()
+            .is_none_or(|at| at > 500_000_000)
+    })
 }
 
 /// What was sent after a fault and is not lost, the server has answered; and what it has answered
@@ -124,10 +129,12 @@ fn around_end(home: &Home, slice: &Value) -> (u64, Vec<u64>) {
             responded.collect(),
         ));
     }
-    let (supervisor, _, before) = times.iter().find(|one| one.1 == struck).unwrap();
+    let (supervisor, _, before) = times.iter().find(|parts| parts.1 == struck).unwrap();
     let last = *before.last().unwrap();
-    let others = times.iter().filter(|one| one.0 == *supervisor);
-    let after = others.flat_map(|one| &one.2).filter(|time| **time > last);
+    let others = times.iter().filter(|parts| parts.0 == *supervisor);
+    let after = others
+        .flat_map(|parts| &parts.2)
+        .filter(|time| **time > last);
     (last, after.copied().collect())
 }
 
@@ -149,32 +156,34 @@ delayed_after = "900ms"
 "#;
     let text = format!("{SUPERVISED}{crash}");
     // A machine that has no time for this may disturb a slice to its end.
-    let (record, one) = in_five_looks(|| {
+    let (record, value) = in_five_looks(|| {
         let record = conduct(&home, &text, "6").json();
         let comparisons = record["comparisons"].as_array().unwrap();
-        let found = comparisons.iter().find(|one| one["metric"] == "recovery");
-        let settled = found
+        let result = comparisons
+            .iter()
+            .find(|comparison| comparison["metric"] == "recovery");
+        let settled = result
             .cloned()
-            .filter(|one| one["verdict"] != "inconclusive");
+            .filter(|value| value["verdict"] != "inconclusive");
         match settled.filter(|_| !has_late(&record)) {
-            Some(one) => Ok((record, one)),
+            Some(value) => Ok((record, value)),
             None => Err(format!("{}", record["validity"])),
         }
     });
     assert_eq!(
-        (&one["subject"], &one["load"]),
+        (&value["subject"], &value["load"]),
         (&"later".into(), &"crash".into())
     );
-    assert_eq!(one["verdict"], "slower", "{one}");
+    assert_eq!(value["verdict"], "slower", "{value}");
     let lost = &record["conclusions"]["lost_to_faults"][0];
     assert_eq!(
         (&lost["subject"], &lost["verdict"]),
         (&"later".into(), &"more".into())
     );
     for subject in ["at-once", "later"] {
-        let all = slices(&record, "crash", subject);
-        assert_eq!(all.len(), 6);
-        for slice in all {
+        let values = slices(&record, "crash", subject);
+        assert_eq!(values.len(), 6);
+        for slice in values {
             assert_eq!(slice["processes_before"], 1);
             assert_eq!(
                 slice["processes_after"], 1,
@@ -248,7 +257,7 @@ fn each_fault_is_done_to_those_who_can_have_it() {
     });
     let only = |fault: &str, subject: &str| slices(&record, fault, subject)[0].clone();
     let ran = |slice: &Value| {
-        [&slice["processes_before"], &slice["processes_after"]].map(|one| one.as_u64().unwrap())
+        [&slice["processes_before"], &slice["processes_after"]].map(|value| value.as_u64().unwrap())
     };
     assert_eq!(ran(&only("hang", "nginx")), [2, 1]);
     // Workers go on without their master, which abx lets them do here.
@@ -274,7 +283,7 @@ fn each_fault_is_done_to_those_who_can_have_it() {
     let lost = findings(&record, "not_recovered");
     assert!(
         lost.iter()
-            .any(|one| one["subject"] == "alone" && one["load"] == "end")
+            .any(|value| value["subject"] == "alone" && value["load"] == "end")
     );
     home.wait_until_empty();
 }
@@ -350,13 +359,13 @@ fn a_subject_that_fails_before_a_fault_is_void_and_the_others_are_measured_on() 
     assert_eq!(slices(&record, "again", "sound").len(), 2);
     assert_eq!(slices(&record, "again", "weak").len(), 0);
     assert_eq!(record["blocks"].as_array().unwrap().len(), 2);
-    let found = findings(&record, "fault_failed");
-    assert_eq!(found.len(), 1, "{record}");
-    let said = found[0]["message"].as_str().unwrap();
+    let values = findings(&record, "fault_failed");
+    assert_eq!(values.len(), 1, "{record}");
+    let message = values[0]["message"].as_str().unwrap();
     assert!(
-        said.contains("weak is left out of again: it failed in block 1"),
-        "{said}"
+        message.contains("weak is left out of again: it failed in block 1"),
+        "{message}"
     );
-    assert!(said.contains("no more"), "{said}");
+    assert!(message.contains("no more"), "{message}");
     home.wait_until_empty();
 }

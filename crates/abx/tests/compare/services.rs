@@ -56,9 +56,9 @@ requests = [{{ path = "/" }}]
 
 fn compare<'a>(study: &'a str, blocks: &'a str) -> Vec<&'a str> {
     let words = "--slice 20ms --rounds 4 --pilot brief --no-ceiling";
-    let mut all = vec!["compare", study, "--blocks", blocks];
-    all.extend(words.split(' '));
-    all
+    let mut texts = vec!["compare", study, "--blocks", blocks];
+    texts.extend(words.split(' '));
+    texts
 }
 
 fn lines(path: PathBuf) -> usize {
@@ -176,7 +176,7 @@ fn a_service_that_dies_spoils_its_block_and_is_started_again() {
 #[test]
 fn what_keeps_a_service_from_serving_is_said_with_its_output() {
     // Method: a seed that fails, a check that never ends well, and a service that ends.
-    for (keys, code, said) in [
+    for (keys, code, texts) in [
         (
             r#"seed = ["sh", "-c", "echo no such table; exit 4"]"#,
             2,
@@ -203,7 +203,7 @@ fn what_keeps_a_service_from_serving_is_said_with_its_output() {
         let home = Home::new();
         let study = study(&home, keys);
         let ended = home.run_abx(&compare(&study, "1"));
-        ended.expect(code, said);
+        ended.expect(code, texts);
         home.wait_until_empty();
         assert_eq!(home.scratch(), [""; 0]);
     }
@@ -247,9 +247,9 @@ fn a_check_lists_the_service_before_who_needs_it() {
     let checked = ended.expect(0, &[]).json();
     let rows = |checked: &Value| -> Vec<String> {
         let subjects = checked["subjects"].as_array().unwrap().iter();
-        let word = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+        let word = |value: &Value, key: &str| value[key].as_str().unwrap().to_owned();
         subjects
-            .map(|one| format!("{} {}", word(one, "subject"), word(one, "status")))
+            .map(|subject| format!("{} {}", word(subject, "subject"), word(subject, "status")))
             .collect()
     };
     assert_eq!(rows(&checked), ["store ready", "few ready", "many ready"]);

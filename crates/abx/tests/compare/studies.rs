@@ -67,8 +67,8 @@ fn study(home: &Home, right: &str, wrong: &str) -> PathBuf {
 /// The loads of what the study was made for.
 fn rows(record: &Value) -> Vec<String> {
     let comparisons = record["comparisons"].as_array().unwrap().iter();
-    let primary = comparisons.filter(|one| one["role"] == "primary");
-    let row = |one: &Value| one["load"].as_str().unwrap().to_owned();
+    let primary = comparisons.filter(|comparison| comparison["role"] == "primary");
+    let row = |value: &Value| value["load"].as_str().unwrap().to_owned();
     primary.map(row).collect()
 }
 
@@ -137,12 +137,12 @@ name = "fresh""#
     ]);
     let record: Value = serde_json::from_str(&fs::read_to_string(saved).unwrap()).unwrap();
     ended.expect_measured(&record);
-    let pair = |one: &Value| -> String {
-        let word = |key: &str| one[key].as_str().unwrap().to_owned();
+    let pair = |value: &Value| -> String {
+        let word = |key: &str| value[key].as_str().unwrap().to_owned();
         format!("{}/{} {}", word("subject"), word("baseline"), word("load"))
     };
     let comparisons = record["comparisons"].as_array().unwrap().iter();
-    let primary = comparisons.filter(|one| one["role"] == "primary");
+    let primary = comparisons.filter(|comparison| comparison["role"] == "primary");
     let expected = [
         "one/three small-c1",
         "one/three small-c4",
@@ -207,9 +207,9 @@ fn the_studies_of_this_repository_are_conducted() {
         ended.expect_measured(&record);
         assert_eq!(rows(&record), expected);
         for subject in record["subjects"].as_array().unwrap() {
-            let all = slices(&record, subject["name"].as_str().unwrap());
-            assert!(!all.is_empty());
-            all.iter().for_each(assert_honest);
+            let values = slices(&record, subject["name"].as_str().unwrap());
+            assert!(!values.is_empty());
+            values.iter().for_each(assert_honest);
         }
     }
 }
@@ -302,7 +302,7 @@ fn what_is_wrong_is_named_with_file_line_key_and_remedy() {
     let touch = r#"command = ["sh", "-c", "touch started; sleep 9", "{port}"]"#;
     let first =
         format!(r#"command = ["{ABX}", "serve", "--port", "{{port}}", "--root", "{{dir}}/www"]"#);
-    for (right, wrong, said) in MISTAKES {
+    for (right, wrong, texts) in MISTAKES {
         let home = Home::new();
         let right = right.replace("FIRST", &first);
         // The subject that comes first would leave a trace.
@@ -311,7 +311,7 @@ fn what_is_wrong_is_named_with_file_line_key_and_remedy() {
         let text = fs::read_to_string(&file).unwrap().replace(&first, touch);
         fs::write(&file, text).unwrap();
         home.run_abx(&["compare", folder.to_str().unwrap()])
-            .expect(2, said);
+            .expect(2, texts);
         assert!(!home.join("started").exists() && !folder.join("started").exists());
         assert!(!home.join("state/abx").exists(), "a record of nothing");
     }
@@ -324,8 +324,8 @@ fn files_that_are_no_study_are_refused() {
     let folder = study(&home, "seed = 5", "seed = 5");
     let (file, template) = (folder.join("study.toml"), folder.join("start.sh.in"));
     let file = file.to_str().unwrap();
-    let refused = |said: &[&str]| {
-        home.run_abx(&["compare", file]).expect(2, said);
+    let refused = |texts: &[&str]| {
+        home.run_abx(&["compare", file]).expect(2, texts);
     };
     fs::write(&template, "one\ntwo {prot}\n").unwrap();
     refused(&["start.sh.in:2: ", "unknown placeholder {prot}", "`port`"]);
@@ -375,7 +375,7 @@ fn what_subjects_need_is_listed_and_had_only_when_asked_for() {
     let again = home.run_abx(&words);
     again.expect_measured(&again.json());
 
-    for (need, said) in [
+    for (need, texts) in [
         (
             "from.bring = { program = \"no-such-server\", how = \"write it first\" }",
             &["one: ", "no-such-server", "write it first"],
@@ -387,7 +387,7 @@ fn what_subjects_need_is_listed_and_had_only_when_asked_for() {
     ] {
         let folder = study(&home, "name = \"one\"", &format!("name = \"one\"\n{need}"));
         home.run_abx(&["compare", folder.to_str().unwrap()])
-            .expect(2, said);
+            .expect(2, texts);
     }
 }
 
@@ -409,9 +409,9 @@ fn flags_that_a_study_file_does_not_go_with_are_refused() {
         (&[folder, &other], &[folder, "give it alone"]),
         (&[&other, &third, "--install"], &["--install", "study file"]),
     ];
-    for (words, said) in cases {
+    for (words, texts) in cases {
         home.run_abx(&[&["compare"], *words].concat())
-            .expect(2, said);
+            .expect(2, texts);
     }
     let alone = study(
         &home,

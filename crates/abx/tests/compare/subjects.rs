@@ -36,9 +36,9 @@ fn a_subject_that_never_listens_is_told_what_it_must_do() {
     let home = Home::new();
     let deaf = "deaf=sh -c 'echo starting; exec sleep 600' {port}";
     let good = subject("good", "");
-    let said = ["deaf was not ready within 5 s", "{port}", "starting"];
+    let texts = ["deaf was not ready within 5 s", "{port}", "starting"];
     home.run_abx(&["compare", &good, deaf, "--ready-within", "5s"])
-        .expect(3, &said);
+        .expect(3, &texts);
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn a_full_disk_in_the_middle_costs_no_measurement() {
     ended.expect_measured(&record);
     assert_eq!(record["blocks"][0]["complete"], true);
     let path = records[0].to_str().unwrap();
-    for said in ["No space left", "XDG_STATE_HOME", path] {
-        assert!(ended.stderr.contains(said), "{said}: {ended:#?}");
+    for message in ["No space left", "XDG_STATE_HOME", path] {
+        assert!(ended.stderr.contains(message), "{message}: {ended:#?}");
     }
     assert!(ended.stdout.contains("thread"), "{ended:#?}");
 }

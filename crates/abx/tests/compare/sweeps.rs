@@ -33,8 +33,8 @@ fn list<'a>(record: &'a Value, key: &str) -> &'a [Value] {
 }
 
 fn primary(record: &Value) -> Vec<&Value> {
-    let all = list(record, "comparisons").iter();
-    all.filter(|one| one["role"] == "primary").collect()
+    let values = list(record, "comparisons").iter();
+    values.filter(|value| value["role"] == "primary").collect()
 }
 
 #[test]
@@ -48,7 +48,11 @@ fn eight_subjects_are_compared_ordered_and_held_against_the_ceiling() {
     let ranking = &record["conclusions"]["rankings"][0];
     assert_eq!(list(ranking, "places").len(), 8);
     assert_eq!(list(ranking, "pairs").len(), 28);
-    assert!(list(ranking, "places").iter().all(|one| one["worst"] == 8));
+    assert!(
+        list(ranking, "places")
+            .iter()
+            .all(|value| value["worst"] == 8)
+    );
     let ceiling = &record["conclusions"]["ceilings"][0];
     assert!(
         ceiling["throughput_per_s"].as_f64() > Some(0.0),
@@ -114,14 +118,14 @@ fn an_objective_finds_its_own_rates() {
         subject("one", "--delay 5ms"),
         subject("other", "--delay 5ms"),
     ];
-    let (said, record) = ended(&subjects, &["--slo", "p50<200ms,errors<50%", "-c", "1"]);
+    let (message, record) = ended(&subjects, &["--slo", "p50<200ms,errors<50%", "-c", "1"]);
     let tries = "p50<200ms,errors<50% was met in short tries by one up to about ";
-    assert!(said.contains(tries), "{said}");
+    assert!(message.contains(tries), "{message}");
     let capacities = list(&record["conclusions"], "capacities");
     assert_eq!(capacities.len(), 2);
-    for one in capacities {
-        let ends = ["rate_per_s", "low", "high"].map(|key| one[key].is_number());
-        assert!(ends.contains(&true), "{one}");
+    for capacity in capacities {
+        let ends = ["rate_per_s", "low", "high"].map(|key| capacity[key].is_number());
+        assert!(ends.contains(&true), "{capacity}");
     }
     let loads = list(&record, "loads");
     assert!(loads.len() >= 7, "{} rates", loads.len());
@@ -131,7 +135,7 @@ fn an_objective_finds_its_own_rates() {
     assert_eq!(list(&record["conclusions"], "sweeps").len(), 0);
     let about: Vec<&Value> = primary(&record);
     assert!(
-        about.iter().all(|one| one["metric"] == "capacity"),
+        about.iter().all(|value| value["metric"] == "capacity"),
         "{about:?}"
     );
 }
@@ -225,9 +229,9 @@ fn what_is_of_one_load_is_refused_to_several() {
     // Method: a number of requests, stages, and a number of connections that stands twice.
     let home = Home::new();
     let run = ["run", "http://127.0.0.1:1/", "-c", "1,2"];
-    for (flags, said) in [(["-n", "9"], "-d"), (["--stages", "9@1s"], "slice")] {
+    for (flags, message) in [(["-n", "9"], "-d"), (["--stages", "9@1s"], "slice")] {
         home.run_abx(&[&run[..], &flags].concat())
-            .expect(2, &[said]);
+            .expect(2, &[message]);
     }
     for command in [["run", "http://127.0.0.1:1/"], ["compare", "--quiet"]] {
         home.run_abx(&[&command[..], &["-c", "5,5"]].concat())

@@ -17,8 +17,8 @@ fn a_run_fails_by_its_thresholds_and_so_does_its_record() {
         "--junit", "j.xml", "--csv", "s.csv", "--hgrm", "t.hgrm", "--hlog", "t.hlog",
     ];
     let ended = home.run_abx(&[&run[..], &holds].concat());
-    let said = ended.expect(0, &[]).stdout.clone();
-    assert!(said.contains("Passed: p99<60s"), "{said}");
+    let message = ended.expect(0, &[]).stdout.clone();
+    assert!(message.contains("Passed: p99<60s"), "{message}");
     let again = home.run_abx(&[&["report", "last"][..], &fails, &formats].concat());
     again.expect(1, &[]);
     let measured = home.run_abx(&[&run[..], &fails, &formats].concat());
@@ -52,8 +52,8 @@ fn too_few_requests_settle_nothing() {
     let ended = home.run_abx(&run);
     assert_eq!(ended.status.code(), Some(3), "{ended:#?}");
     let words: Vec<&str> = ended.stdout.split_whitespace().collect();
-    let said = words.join(" ");
-    assert!(said.contains("at least 100 requests"), "{said}");
+    let message = words.join(" ");
+    assert!(message.contains("at least 100 requests"), "{message}");
     let quiet = home.run_abx(&[&run[..], &["--quiet"]].concat());
     quiet.expect(3, &["expected p99<60s, which is unsettled"]);
 }

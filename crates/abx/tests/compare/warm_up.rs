@@ -17,9 +17,9 @@ fn a_warm_up_is_sent_and_counted_nowhere() {
         (&server.url, "-n 50 -c 2 --no-keepalive"),
         (&echo, "-n 100 -c 2"),
     ] {
-        let mut all = vec!["run", url, "--warmup", "200ms", "--quiet", "--json", "-"];
-        all.extend(words.split(' '));
-        let record = home.run_abx(&all).json();
+        let mut texts = vec!["run", url, "--warmup", "200ms", "--quiet", "--json", "-"];
+        texts.extend(words.split(' '));
+        let record = home.run_abx(&texts).json();
         assert_eq!(record["settings"]["warm_up_s"], json!(0.2), "{words}");
         let asked: u64 = words.split(' ').nth(1).unwrap().parse().unwrap();
         assert_eq!(record["requests"]["sent"], json!(asked), "{words}");
@@ -62,8 +62,8 @@ fn a_warm_up_is_refused_with_the_reason_for_loads_that_have_none() {
         ),
     ];
     for (url, words, why) in table {
-        let all = [&["run", url, "--warmup", "1s"], &words[..]].concat();
-        home.run_abx(&all).expect(2, &["--warmup", why]);
+        let texts = [&["run", url, "--warmup", "1s"], &words[..]].concat();
+        home.run_abx(&texts).expect(2, &["--warmup", why]);
     }
     let replay = home.run_abx(&["run", http, "--warmup", "1s", "--replay", &log]);
     assert_eq!(replay.status.code(), Some(2), "{replay:#?}");

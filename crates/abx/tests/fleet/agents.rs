@@ -73,17 +73,17 @@ pub(crate) struct Agent {
 impl Agent {
     pub(crate) fn start(bus: &Bus, words: &str) -> Agent {
         let home = Home::new();
-        let said = home.join("said");
+        let path = home.join("said");
         let process = home
             .abx(&["agent", "--bus", &bus.url])
             .args(words.split(' '))
             .stdout(Stdio::null())
-            .stderr(File::create(&said).unwrap())
+            .stderr(File::create(&path).unwrap())
             .spawn()
             .unwrap();
         Agent {
             process,
-            said,
+            said: path,
             home,
         }
     }
@@ -103,15 +103,15 @@ impl Agent {
     /// Waits until it has said this.
     pub(crate) fn says(&self, part: &str) {
         wait_for(part, || {
-            let said = fs::read_to_string(&self.said).unwrap();
-            said.contains(part).then_some(())
+            let message = fs::read_to_string(&self.said).unwrap();
+            message.contains(part).then_some(())
         });
     }
 
     /// The only file in which it keeps what it has counted.
     pub(crate) fn saved(&self) -> PathBuf {
         let files = fs::read_dir(self.home.join("state/abx/finals")).unwrap();
-        let files: Vec<PathBuf> = files.map(|one| one.unwrap().path()).collect();
+        let files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
         let [only] = &files[..] else {
             panic!("{files:?}");
         };
@@ -257,10 +257,10 @@ fn a_comparison_is_loaded_by_agents_in_step() {
     let home = Home::new();
     let named = [0, 1].map(|place| format!("s{place}={}", servers[place].url));
     let words = "--blocks 2 --rounds 2 --slice 50ms --pilot brief -c 6 --agents 3 --full --bus";
-    let mut all = vec!["compare", &named[0], &named[1]];
-    all.extend(words.split(' '));
-    all.push(&bus.url);
-    let ended = home.run_abx(&all);
+    let mut texts = vec!["compare", &named[0], &named[1]];
+    texts.extend(words.split(' '));
+    texts.push(&bus.url);
+    let ended = home.run_abx(&texts);
     let record = home.record();
     ended.expect_measured(&record);
     assert!(
@@ -271,10 +271,10 @@ fn a_comparison_is_loaded_by_agents_in_step() {
     let agents = record["fleet"]["agents"].as_array().unwrap().clone();
     let slices: Vec<u64> = agents
         .iter()
-        .map(|one| one["slices"].as_u64().unwrap())
+        .map(|agent| agent["slices"].as_u64().unwrap())
         .collect();
     assert!(
-        slices[0] > 8 && slices.iter().all(|one| *one == slices[0]),
+        slices[0] > 8 && slices.iter().all(|slice| *slice == slices[0]),
         "{slices:?}"
     );
     assert_eq!(record["machine"]["roles"], json!(["subjects"]));
@@ -317,16 +317,16 @@ fn run_that_loses_an_agent(signal: Signal) -> Value {
 }
 
 fn assert_lost(record: &Value, how: &str) {
-    let found = findings(record, "agent_lost");
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0]["level"], "void");
-    let message = found[0]["message"].as_str().unwrap();
+    let values = findings(record, "agent_lost");
+    assert_eq!(values.len(), 1, "{values:?}");
+    assert_eq!(values[0]["level"], "void");
+    let message = values[0]["message"].as_str().unwrap();
     assert!(
         message.contains("agent a2 (2 of 3)") && message.contains(how),
         "{message}"
     );
     let agents = fleet_of(record).into_iter();
-    let lost: Vec<bool> = agents.map(|one| one["lost"].is_string()).collect();
+    let lost: Vec<bool> = agents.map(|agent| agent["lost"].is_string()).collect();
     assert_eq!(lost, [false, true, false]);
     assert!(record["requests"]["ok"].as_u64().unwrap() > 0);
 }
@@ -353,7 +353,7 @@ fn an_agent_that_is_stopped_says_so() {
 fn what_an_agent_does_not_allow_is_refused_by_name() {
     // Method: an agent that may load another network only, and one with a lower rate.
     let server = Server::start(&[]);
-    for (words, said) in [
+    for (words, message) in [
         (
             "--allow-target 10.0.0.0/8 --name strict",
             "--allow-target 10.0.0.0/8",
@@ -379,7 +379,7 @@ fn what_an_agent_does_not_allow_is_refused_by_name() {
             &bus.url,
         ];
         let ended = home.run_abx(&words);
-        ended.expect(3, &["agent strict (1 of 1) refuses: ", said]);
+        ended.expect(3, &["agent strict (1 of 1) refuses: ", message]);
         agent.says("abx: refused: ");
         agent.signal(Signal::Int);
         assert_eq!(agent.ends(), Some(0));
@@ -429,7 +429,7 @@ fn agents_that_cannot_be_had_are_told_of() {
     let home = Home::new();
     let url = "http://127.0.0.1:9/";
     let bus = Bus::start();
-    for (words, code, said) in [
+    for (words, code, message) in [
         (vec!["--bus", &bus.url], 2, "--agents"),
         (vec!["--agents", "2"], 2, "--bus"),
         (
@@ -455,8 +455,8 @@ fn agents_that_cannot_be_had_are_told_of() {
             "0 of 2 agents joined within 0.2 s",
         ),
     ] {
-        let all = [vec!["run", url], words].concat();
-        home.run_abx(&all).expect(code, &[said]);
+        let texts = [vec!["run", url], words].concat();
+        home.run_abx(&texts).expect(code, &[message]);
     }
     let missing = Command::new(ABX)
         .args(["agent", "--bus", &bus.url])

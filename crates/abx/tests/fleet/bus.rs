@@ -77,9 +77,9 @@ impl SecureBus {
 
     /// What was said has nobody's password.
     #[track_caller]
-    fn assert_secret(&self, said: &str) {
+    fn assert_secret(&self, message: &str) {
         for user in ["controller", "agent-1", "agent-2", "agent-3"] {
-            assert!(!said.contains(&self.password(user)), "{user}: {said}");
+            assert!(!message.contains(&self.password(user)), "{user}: {message}");
         }
     }
 }
@@ -94,14 +94,19 @@ impl Drop for SecureBus {
 /// The names and modes of all files in a folder, and its own.
 fn modes(folder: &Path) -> Vec<(String, u32)> {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let mut all: Vec<(String, u32)> = fs::read_dir(folder)
+    let mut pairs: Vec<(String, u32)> = fs::read_dir(folder)
         .unwrap()
         .flatten()
-        .map(|one| (one.file_name().into_string().unwrap(), mode(&one.path())))
+        .map(|dir_entry| {
+            (
+                dir_entry.file_name().into_string().unwrap(),
+                mode(&dir_entry.path()),
+            )
+        })
         .collect();
-    all.sort();
-    all.push((".".to_owned(), mode(folder)));
-    all
+    pairs.sort();
+    pairs.push((".".to_owned(), mode(folder)));
+    pairs
 }
 
 /// What a program says of the files in a folder.
@@ -112,10 +117,10 @@ fn asked(folder: &Path, words: &str) -> String {
         .current_dir(folder)
         .output()
         .expect("it is installed: scripts/install-test-servers");
-    let said = [ended.stdout, ended.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    assert!(ended.status.success(), "{said}");
-    said
+    let bytes = [ended.stdout, ended.stderr].concat();
+    let message = String::from_utf8_lossy(&bytes).into_owned();
+    assert!(ended.status.success(), "{message}");
+    message
 }
 
 #[test]
@@ -140,8 +145,8 @@ fn what_is_written_is_valid_and_for_its_owner_only() {
     let mut expected = names.map(|name| (name.to_owned(), 0o600)).to_vec();
     expected.push((".".to_owned(), 0o700));
     assert_eq!(modes(&folder), expected);
-    let said = asked(&folder, "nats-server -t -c nats.conf");
-    assert!(said.contains("is valid"), "{said}");
+    let message = asked(&folder, "nats-server -t -c nats.conf");
+    assert!(message.contains("is valid"), "{message}");
     asked(
         &folder,
         "openssl verify -x509_strict -CAfile ca.pem server.pem",
@@ -232,11 +237,11 @@ fn the_commands_that_are_printed_work_as_printed() {
         words.map(str::to_owned).collect()
     };
     let homes = [Home::new(), Home::new(), Home::new()];
-    let mut agents = homes.iter().zip(1..).map(|(own, number)| {
+    let mut agents = homes.iter().zip(1..).map(|(home, number)| {
         let own_creds = agent.replace("agent-1.creds", &format!("agent-{number}.creds"));
         let words = here(&own_creds, &format!("--once -t 1 --name a{number}"));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        own.start(own.abx(&words).current_dir(bus.home.path()))
+        home.start(home.abx(&words).current_dir(bus.home.path()))
     });
     let agents = [agents.next(), agents.next(), agents.next()].map(Option::unwrap);
     let words = here(run, "--json -");
@@ -281,7 +286,7 @@ fn whoever_has_no_right_credentials_is_refused_with_the_remedy() {
     let with = |file: &str| [&right[..5], &[file.to_owned()]].concat();
     let url = bus.url().replace("//", "//controller:0123456789@");
     let unknown = "does not know controller by this password";
-    for (flags, said) in [
+    for (flags, texts) in [
         (
             right[..4].to_vec(),
             ["wants to know who this is", "--bus-creds FILE"],
@@ -302,7 +307,7 @@ fn whoever_has_no_right_credentials_is_refused_with_the_remedy() {
         ),
     ] {
         for ended in [controller_with(&home, &flags), agent_with(&home, &flags)] {
-            ended.expect(2, &["the bus refuses: ", said[0], said[1]]);
+            ended.expect(2, &["the bus refuses: ", texts[0], texts[1]]);
             assert!(!ended.stderr.contains("0123456789"), "{ended:#?}");
             bus.assert_secret(&format!("{ended:?}"));
         }

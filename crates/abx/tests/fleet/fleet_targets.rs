@@ -72,9 +72,9 @@ fn an_agent_for_ipv4_alone_refuses_an_address_of_ipv6() {
             "--bus",
             &bus.url,
         ];
-        let said = format!("{address} is not among the targets");
+        let message = format!("{address} is not among the targets");
         let ended = home.run_abx(&run);
-        ended.expect(3, &["agent one (1 of 1) refuses: ", &said]);
+        ended.expect(3, &["agent one (1 of 1) refuses: ", &message]);
     }
 }
 

@@ -69,9 +69,9 @@ fn text(value: &Value) -> &str {
 /// The keys of a Secret that the kustomization makes, each with its file.
 fn keys(manifests: &Value, secret: &str) -> Vec<(String, String)> {
     let secrets = list(&manifests["kustomization"]["secretGenerator"]).iter();
-    let found = secrets
-        .filter(|one| one["name"] == secret)
-        .flat_map(|one| list(&one["files"]))
+    let result = secrets
+        .filter(|value| value["name"] == secret)
+        .flat_map(|secret| list(&secret["files"]))
         .map(|file| match text(file).split_once('=') {
             Some((key, path)) => (key.to_owned(), path.to_owned()),
             None => {
@@ -79,7 +79,7 @@ fn keys(manifests: &Value, secret: &str) -> Vec<(String, String)> {
                 (name.to_owned(), text(file).to_owned())
             }
         });
-    found.collect()
+    result.collect()
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn manifests_are_valid_and_name_files_that_are_there() {
         assert!(agent_keys.contains(&expected), "{agent_keys:?}");
     }
     let mounts = list(&pod["containers"][0]["volumeMounts"]);
-    let of_secret = mounts.iter().filter(|one| one["name"] == "credentials");
+    let of_secret = mounts.iter().filter(|mount| mount["name"] == "credentials");
     let paths: Vec<&str> = of_secret
-        .map(|one| text(one.get("subPath").unwrap_or(&one["subPathExpr"])))
+        .map(|value| text(value.get("subPath").unwrap_or(&value["subPathExpr"])))
         .collect();
     assert_eq!(paths, ["ca.pem", "$(JOB_COMPLETION_INDEX).creds"]);
     let server = &deployment["spec"]["template"]["spec"];
@@ -131,7 +131,7 @@ fn manifests_are_valid_and_name_files_that_are_there() {
     let named: Vec<&str> = named.collect();
     let bus_keys: Vec<String> = keys(&manifests, "abx-bus")
         .into_iter()
-        .map(|one| one.0)
+        .map(|key| key.0)
         .collect();
     assert_eq!(named, ["server.pem", "server-key.pem"]);
     assert_eq!(bus_keys, ["nats.conf", "server.pem", "server-key.pem"]);
@@ -143,7 +143,7 @@ fn manifests_are_valid_and_name_files_that_are_there() {
 #[test]
 fn a_manifest_that_is_not_valid_is_found() {
     // Method: a misspelt key, a text where a number belongs.
-    for (file, right, wrong, said) in [
+    for (file, right, wrong, message) in [
         (
             "agents.yaml",
             "completionMode:",
@@ -157,7 +157,7 @@ fn a_manifest_that_is_not_valid_is_found() {
         assert!(manifest.contains(right));
         home.write(file, &manifest.replace(right, wrong));
         let fault = checked(home.path()).unwrap_err();
-        assert!(fault.contains(file) && fault.contains(said), "{fault}");
+        assert!(fault.contains(file) && fault.contains(message), "{fault}");
     }
 }
 
@@ -175,7 +175,7 @@ fn the_agents_of_the_job_make_a_load() {
     let running: Vec<_> = homes
         .iter()
         .enumerate()
-        .map(|(index, own)| {
+        .map(|(index, home)| {
             let word = |word: &Value| {
                 text(word)
                     .replace("tls://abx-bus:4222", &bus.url())
@@ -193,7 +193,7 @@ fn the_agents_of_the_job_make_a_load() {
             // The servers of a cluster are elsewhere.
             words.extend(["--allow-target=127.0.0.1", "--threads=1"].map(str::to_owned));
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            own.start(&mut own.abx(&words))
+            home.start(&mut home.abx(&words))
         })
         .collect();
     let desk = Home::new();
@@ -206,11 +206,11 @@ fn the_agents_of_the_job_make_a_load() {
     assert_eq!(record["requests"]["ok"], 300);
     let mut names: Vec<&str> = list(&record["measured"]["fleet"]["agents"])
         .iter()
-        .map(|one| text(&one["name"]))
+        .map(|value| text(&value["name"]))
         .collect();
     names.sort_unstable();
     assert_eq!(names, ["pod-0", "pod-1", "pod-2"]);
-    for one in running {
-        one.wait().expect(0, &["The load is over"]);
+    for this_running in running {
+        this_running.wait().expect(0, &["The load is over"]);
     }
 }

@@ -13,11 +13,11 @@ use crate::support::{ABX, Ended, Home, Running, Server, findings, read_json, wai
 /// A run of 30,000 requests by three agents, which take some seconds.
 fn long_run<'a>(home: &'a Home, url: &str, bus: &Bus, more: &[&str]) -> Running<'a> {
     let words = "-n 30000 -c 9 --think 1ms --agents 3 --bus";
-    let mut all = vec!["run", url];
-    all.extend(more);
-    all.extend(words.split(' '));
-    all.push(&bus.url);
-    home.start(&mut home.abx(&all))
+    let mut texts = vec!["run", url];
+    texts.extend(more);
+    texts.extend(words.split(' '));
+    texts.push(&bus.url);
+    home.start(&mut home.abx(&texts))
 }
 
 /// Waits until so many requests were logged.
@@ -27,7 +27,7 @@ fn until_logged(server: &LoggingServer, requests: usize) {
 
 fn losses(record: &Value) -> Vec<bool> {
     let agents = fleet_of(record).into_iter();
-    agents.map(|one| one["lost"].is_string()).collect()
+    agents.map(|agent| agent["lost"].is_string()).collect()
 }
 
 #[test]
@@ -53,10 +53,10 @@ fn the_others_go_on_without_a_lost_agent_where_that_is_wanted() {
     assert_eq!(fleet["partial"], true);
     assert_eq!(fleet["on_loss"], "continue");
     assert!(fleet["agents"][1]["lost_unix_ms"].is_u64());
-    let found = findings(&record, "agent_lost");
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0]["level"], "bound");
-    let message = found[0]["message"].as_str().unwrap();
+    let values = findings(&record, "agent_lost");
+    assert_eq!(values.len(), 1, "{values:?}");
+    assert_eq!(values[0]["level"], "bound");
+    let message = values[0]["message"].as_str().unwrap();
     for part in [
         "a2 (2 of 3)",
         "s after the start",
@@ -90,10 +90,10 @@ fn a_comparison_goes_on_with_the_load_that_is_left() {
     let named = [0, 1].map(|place| format!("s{place}={}", servers[place].url));
     let words = "--blocks 2 --rounds 2 --slice 100ms --pilot brief -c 6 --on-loss continue \
                  --agents 2 --bus";
-    let mut all = vec!["compare", &named[0], &named[1]];
-    all.extend(words.split_whitespace());
-    all.push(&bus.url);
-    let running = home.start(&mut home.abx(&all));
+    let mut texts = vec!["compare", &named[0], &named[1]];
+    texts.extend(words.split_whitespace());
+    texts.push(&bus.url);
+    let running = home.start(&mut home.abx(&texts));
     servers[0].wait_until_loaded();
     agents[1].signal(Signal::Kill);
     let ended = running.wait();
@@ -104,13 +104,13 @@ fn a_comparison_goes_on_with_the_load_that_is_left() {
     let missing: Vec<&Value> = complete.map(|block| &block["missing_agents"]).collect();
     // One may have come to its end before.
     let with_all = missing.len() - 2;
-    assert!(with_all < 2 && missing[..with_all].iter().all(|one| one.is_null()));
+    assert!(with_all < 2 && missing[..with_all].iter().all(|value| value.is_null()));
     assert_eq!(missing[with_all..], [&json!([2]), &json!([2])]);
     assert_eq!(record["comparisons"][0]["blocks"], 2);
-    let found = findings(&record, "agent_lost");
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0]["level"], "note");
-    let message = found[0]["message"].as_str().unwrap();
+    let values = findings(&record, "agent_lost");
+    assert_eq!(values.len(), 1);
+    assert_eq!(values[0]["level"], "note");
+    let message = values[0]["message"].as_str().unwrap();
     for part in ["agent a2 (2 of 2)", "3 of 6 connections", "smaller load"] {
         assert!(message.contains(part), "{part}: {message}");
     }
@@ -134,22 +134,22 @@ fn what_agents_have_counted_outlives_the_controller() {
     let agents = Agent::three(&bus);
     let home = Home::new();
     let words = "-d 600s -c 9 --think 1ms --agents 3 --bus";
-    let mut all = vec!["run", &*server.url];
-    all.extend(words.split(' '));
-    all.push(&bus.url);
-    let running = home.start(&mut home.abx(&all));
+    let mut texts = vec!["run", &*server.url];
+    texts.extend(words.split(' '));
+    texts.push(&bus.url);
+    let running = home.start(&mut home.abx(&texts));
     until_logged(&server, 300);
     running.signal(Signal::Kill);
     running.wait_alone();
     agents.iter().for_each(|agent| agent.says("abx collect "));
     let logged = server.requests() as u64;
-    let [one, two, three] = agents.map(|agent| {
+    let [path, two, three] = agents.map(|agent| {
         let kept = home.join(agent.saved().file_name().unwrap().to_str().unwrap());
         fs::copy(agent.saved(), &kept).unwrap();
         kept
     });
 
-    let ended = collect(&home, &[&one, &two, &three, &one]);
+    let ended = collect(&home, &[&path, &two, &three, &path]);
     let record = ended.expect(130, &[]).json();
     let sent = record["requests"]["sent"].as_u64().unwrap();
     // What looks at the server before the load is in the log too, and requests that the server
@@ -168,7 +168,7 @@ fn what_agents_have_counted_outlives_the_controller() {
     shown.expect(130, &[]);
     assert!(shown.stdout.contains("collected"), "{}", shown.stdout);
 
-    let fewer = collect(&home, &[&one, &three]).expect(130, &[]).json();
+    let fewer = collect(&home, &[&path, &three]).expect(130, &[]).json();
     assert_eq!(losses(&fewer), [false, true, false]);
     let sent_by_two = fewer["requests"]["sent"].as_u64().unwrap();
     assert!(sent_by_two < sent, "{sent_by_two} {sent}");
@@ -178,7 +178,7 @@ fn what_agents_have_counted_outlives_the_controller() {
         "{message}"
     );
 
-    for (key, said) in [
+    for (key, message) in [
         ("run", "collect one run at a time"),
         ("build", "have the same program everywhere"),
         ("plan_sha256", "parts of different loads"),
@@ -191,8 +191,8 @@ fn what_agents_have_counted_outlives_the_controller() {
             key => other[key] = json!("another"),
         }
         let name = home.write("other.final.json", &other.to_string());
-        let ended = collect(&home, &[&one, &two, &PathBuf::from(name)]);
-        ended.expect(2, &[said, "other.final.json"]);
+        let ended = collect(&home, &[&path, &two, &PathBuf::from(name)]);
+        ended.expect(2, &[message, "other.final.json"]);
     }
 }
 
@@ -234,9 +234,9 @@ ls -A small >left
         read_json(&home.join("record.json"))["requests"]["ok"],
         1_000
     );
-    let said = fs::read_to_string(home.join("said.agent")).unwrap();
-    assert!(said.contains("cannot be kept here"), "{said}");
-    assert!(said.contains("No space left on device"), "{said}");
+    let message = fs::read_to_string(home.join("said.agent")).unwrap();
+    assert!(message.contains("cannot be kept here"), "{message}");
+    assert!(message.contains("No space left on device"), "{message}");
     assert_eq!(fs::read_to_string(home.join("left")).unwrap(), "");
 }
 
@@ -266,8 +266,8 @@ fn an_agent_that_stands_still_for_a_while_goes_on() {
 
 /// Whether the command that runs there has said this.
 fn running_says(home: &Home, part: &str) -> Option<()> {
-    let said = fs::read_to_string(home.join("stderr")).ok()?;
-    said.contains(part).then_some(())
+    let message = fs::read_to_string(home.join("stderr")).ok()?;
+    message.contains(part).then_some(())
 }
 
 #[test]
@@ -279,10 +279,10 @@ fn an_agent_that_stands_still_for_good_is_lost_and_does_not_come_back() {
     let agents = Agent::three(&bus);
     let home = Home::new();
     let words = "-d 600s --think 1ms -c 9 --agents 3 --bus";
-    let mut all = vec!["run", &*server.url];
-    all.extend(words.split(' '));
-    all.push(&bus.url);
-    let running = home.start(&mut home.abx(&all));
+    let mut texts = vec!["run", &*server.url];
+    texts.extend(words.split(' '));
+    texts.push(&bus.url);
+    let running = home.start(&mut home.abx(&texts));
     server.wait_until_loaded();
     agents[1].signal(Signal::Stop);
     running
@@ -321,10 +321,10 @@ fn a_busy_agent_tells_a_second_controller() {
     let agent = Agent::start(&bus, "--allow-target 127.0.0.0/8 --name busy -t 1");
     let home = Home::new();
     let words = |more: &[&'static str]| {
-        let mut all = vec!["run".to_owned(), server.url.clone()];
-        all.extend(["--agents", "1", "--bus", &bus.url].map(str::to_owned));
-        all.extend(more.iter().map(|&word| word.to_owned()));
-        all
+        let mut texts = vec!["run".to_owned(), server.url.clone()];
+        texts.extend(["--agents", "1", "--bus", &bus.url].map(str::to_owned));
+        texts.extend(more.iter().map(|&word| word.to_owned()));
+        texts
     };
     let first = words(&["-d", "600s", "--think", "1ms"]);
     let first: Vec<&str> = first.iter().map(String::as_str).collect();

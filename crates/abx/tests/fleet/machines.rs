@@ -88,7 +88,7 @@ wait $load || {{ cat said said.*; exit 1; }}
     let agents = record["measured"]["fleet"]["agents"].as_array().unwrap();
     let names: Vec<&str> = agents
         .iter()
-        .map(|one| one["name"].as_str().unwrap())
+        .map(|agent| agent["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["m1", "m2", "m3"]);
     for agent in agents {

@@ -75,8 +75,8 @@ impl ContainerHome {
         let mut command = Command::new("podman");
         command.args(words);
         let output = self.settle(&mut command).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "podman {words:?}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "podman {words:?}: {message}");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
@@ -255,10 +255,10 @@ fn what_is_wrong_with_a_container_is_said_with_its_remedy() {
         .run(&mut compare(&web))
         .expect(3, &["web ended before it was ready", "exit code 7"]);
     drop(elsewhere);
-    let told = format!("It listens on port {port}");
+    let message = format!("It listens on port {port}");
     home.home
         .run(&mut compare(&web))
-        .expect(3, &["web was not ready within 10 s", &told, "{port}"]);
+        .expect(3, &["web was not ready within 10 s", &message, "{port}"]);
     let ended = home.home.run(&mut compare(&format!("web=image:{IMAGE}")));
     assert!(ended.stderr.contains("Record:"), "{ended:#?}");
     home.wait_until_empty("refused");

@@ -143,13 +143,14 @@ fn a_later_run_sweeps_what_was_left_when_all_were_killed_at_once() {
     );
     let mut running = home.start(&mut home.abx(&["study", "check", "study.toml"]));
     running.until("a server", |home| {
-        let all = home.processes();
-        all.iter()
+        let pairs = home.processes();
+        pairs
+            .iter()
             .any(|(_, line)| line.starts_with("sleep"))
             .then_some(())
     });
-    let all = home.processes();
-    for (pid, _) in all {
+    let pairs = home.processes();
+    for (pid, _) in pairs {
         if let Some(process) = Process::find(pid).unwrap() {
             process.signal(Signal::Kill).unwrap();
         }

@@ -212,9 +212,9 @@ fn the_reference_server_ends_when_told() {
     // processes that are left; else that could find none anywhere.
     let home = Home::new();
     let mut running = home.start(&mut home.abx(&["serve", "--port", "0"]));
-    let said = home.join("stderr");
+    let path = home.join("stderr");
     running.until("its address", |_| {
-        let text = fs::read_to_string(&said).ok()?;
+        let text = fs::read_to_string(&path).ok()?;
         text.contains("http://127.0.0.1:").then_some(())
     });
     assert_eq!(home.processes().len(), 1);

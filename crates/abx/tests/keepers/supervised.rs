@@ -34,8 +34,8 @@ impl Supervised {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let first = lines.next().unwrap().unwrap();
         let address = first.split_once("http://").expect(&first).1;
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&said);
+        let texts = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&texts);
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 heard.lock().unwrap().push(line);
@@ -44,7 +44,7 @@ impl Supervised {
         Supervised {
             child,
             address: address.trim_end_matches('/').to_owned(),
-            said,
+            said: texts,
         }
     }
 
@@ -72,7 +72,7 @@ impl Supervised {
     /// Waits until it has said so many lines, of which it says no more.
     fn heard(&self, lines: usize) -> Vec<String> {
         wait_for("what the supervisor says", || {
-            Some(self.said()).filter(|said| said.len() >= lines)
+            Some(self.said()).filter(|texts| texts.len() >= lines)
         })
     }
 
@@ -114,8 +114,8 @@ fn send(pid: u32, signal: Signal) {
 
 /// Who was started by a process, but for those that have ended.
 fn children_of(pid: u32) -> Vec<Process> {
-    let all = descendants(pid).unwrap();
-    let children = all.into_iter().map(|relative| relative.process);
+    let relatives = descendants(pid).unwrap();
+    let children = relatives.into_iter().map(|relative| relative.process);
     children.filter(|child| child.is_alive()).collect()
 }
 
@@ -189,11 +189,11 @@ fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
         for worker in before {
             assert_eq!(ProcessStat::read(worker).unwrap(), None, "{model}");
         }
-        let said = server.heard(2);
-        assert_eq!(said.len(), 2, "{said:?}");
+        let texts = server.heard(2);
+        assert_eq!(texts.len(), 2, "{texts:?}");
         assert!(
-            said[0].contains("ended: signal 11; another one starts in"),
-            "{said:?}"
+            texts[0].contains("ended: signal 11; another one starts in"),
+            "{texts:?}"
         );
     }
 }
@@ -267,8 +267,8 @@ fn a_storm_of_crashes_is_waited_out() {
     let server = Supervised::start(&[]);
     let waits = |number: u32| -> Vec<u64> {
         let of = format!("worker {number} ");
-        let said = server.said();
-        let lines = said.iter().filter(|line| line.contains(&of));
+        let texts = server.said();
+        let lines = texts.iter().filter(|line| line.contains(&of));
         let waits =
             lines.filter_map(|line| line.rsplit_once(" in ")?.1.split(' ').next()?.parse().ok());
         waits.collect()
@@ -284,9 +284,9 @@ fn a_storm_of_crashes_is_waited_out() {
             .then_some(())
     });
     for number in 1..=2 {
-        let all = waits(number);
+        let numbers = waits(number);
         let mut expected = 0;
-        for wait in all {
+        for wait in numbers {
             let next = match expected {
                 0 => 10,
                 some => (some * 2).min(1_000),
@@ -327,10 +327,10 @@ fn others_serve_while_a_worker_is_stopped_and_it_is_ended_with_them() {
         server.expect_responses();
         send(server.child.id(), Signal::TERM);
         server.expect_gone(&workers);
-        let said = server.heard(1).join("\n");
+        let message = server.heard(1).join("\n");
         assert!(
-            said.contains("was killed: it did not end"),
-            "{model} {said}"
+            message.contains("was killed: it did not end"),
+            "{model} {message}"
         );
     }
 }
@@ -409,10 +409,10 @@ fn a_worker_that_is_replaced_finishes_its_response() {
 
 /// How many sockets a process has open.
 fn sockets_of(pid: u32) -> usize {
-    let Ok(all) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+    let Ok(read_dir) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return 0;
     };
-    let links = all.filter_map(|one| std::fs::read_link(one.ok()?.path()).ok());
+    let links = read_dir.filter_map(|result| std::fs::read_link(result.ok()?.path()).ok());
     links
         .filter(|link| link.to_string_lossy().starts_with("socket:"))
         .count()
@@ -431,6 +431,6 @@ fn what_workers_cannot_do_is_refused_once() {
     let taken = Server::start(&[]);
     home.run_abx(&["serve", "--workers", "2", "--port", taken.port()])
         .expect(2, &["cannot listen on"]);
-    let one = Supervised::start(&["--websocket=echo"]);
-    one.expect_responses();
+    let supervised = Supervised::start(&["--websocket=echo"]);
+    supervised.expect_responses();
 }

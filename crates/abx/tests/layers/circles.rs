@@ -10,19 +10,22 @@ type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// Who uses whom among the children of each folder.
 fn neighbours(modules: &Modules) -> BTreeMap<Vec<String>, Uses> {
-    let mut all: BTreeMap<Vec<String>, Uses> = BTreeMap::new();
-    for (own, text) in modules {
+    let mut texts: BTreeMap<Vec<String>, Uses> = BTreeMap::new();
+    for (own_texts, text) in modules {
         for path in paths(&code(text)) {
-            let (other, _) = target(&path, own, modules);
-            let same = own.iter().zip(&other).take_while(|(one, two)| one == two);
+            let (other, _) = target(&path, own_texts, modules);
+            let same = own_texts
+                .iter()
+                .zip(&other)
+                .take_while(|(text, two)| text == two);
             let depth = same.count();
-            if let (Some(from), Some(to)) = (own.get(depth), other.get(depth)) {
-                let uses = all.entry(own[..depth].to_vec()).or_default();
+            if let (Some(from), Some(to)) = (own_texts.get(depth), other.get(depth)) {
+                let uses = texts.entry(own_texts[..depth].to_vec()).or_default();
                 uses.entry(from.clone()).or_default().insert(to.clone());
             }
         }
     }
-    all
+    texts
 }
 
 /// The modules that lead back to themselves.
@@ -30,9 +33,9 @@ fn in_circles(uses: &Uses) -> Vec<&str> {
     let leads_back = |start: &&String| {
         let mut reached: BTreeSet<&String> = BTreeSet::new();
         let mut next: Vec<&String> = uses[*start].iter().collect();
-        while let Some(one) = next.pop() {
-            if reached.insert(one) {
-                next.extend(uses.get(one).into_iter().flatten());
+        while let Some(text) = next.pop() {
+            if reached.insert(text) {
+                next.extend(uses.get(text).into_iter().flatten());
             }
         }
         reached.contains(start)
@@ -42,8 +45,8 @@ fn in_circles(uses: &Uses) -> Vec<&str> {
 
 /// What is wrong with these modules: the neighbours of a folder that are in circles.
 fn circles(name: &str, modules: &Modules) -> Vec<String> {
-    let all = neighbours(modules);
-    let each = all.iter().filter_map(|(folder, uses)| {
+    let texts = neighbours(modules);
+    let each = texts.iter().filter_map(|(folder, uses)| {
         let knot = in_circles(uses);
         let place = [&[name.to_owned()], &folder[..]].concat().join("::");
         (!knot.is_empty()).then(|| format!("{place}: {}", knot.join(", ")))
@@ -55,12 +58,12 @@ fn circles(name: &str, modules: &Modules) -> Vec<String> {
 fn modules_use_each_other_one_way() {
     // Method: every path in the source of every crate, but for tests.
     let crates = crates();
-    let found: Vec<String> = crates
+    let texts: Vec<String> = crates
         .iter()
         .flat_map(|(name, modules)| circles(name, modules))
         .collect();
     let seen: usize = crates.values().map(BTreeMap::len).sum();
-    assert_eq!(found, [""; 0]);
+    assert_eq!(texts, [""; 0]);
     assert!(seen > 200, "{seen} modules were read");
 }
 

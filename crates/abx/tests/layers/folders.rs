@@ -82,10 +82,10 @@ fn a_full_folder_is_found() {
     // that is on the list in vain.
     let full_folders = [("a", 18), ("b", 16), ("c", 16)].map(|(path, n)| (path.to_owned(), n));
     let known = [("a", 17), ("b", 17), ("d", 20)];
-    let found = [
+    let texts = [
         "a has 18 files, at most 17",
         "c has 16 files, at most 15",
         "d is not full: take it off the list",
     ];
-    assert_eq!(wrong(&full_folders, &known), found);
+    assert_eq!(wrong(&full_folders, &known), texts);
 }

@@ -121,12 +121,12 @@ fn a_planted_loop_is_found() {
         ("a::d", "use super::{Handed, b};"),
         ("a::tests", "use super::Own;"),
     ]);
-    let found = loops("planted", &modules).into_iter();
-    let found: Vec<String> = found
+    let pairs = loops("planted", &modules).into_iter();
+    let texts: Vec<String> = pairs
         .map(|(parent, child)| format!("{parent}: {child}"))
         .collect();
     assert_eq!(
-        found,
+        texts,
         ["planted::a: a::b uses Own", "planted::a: a::b::c uses act"]
     );
 }

@@ -89,15 +89,19 @@ fn wrong<'a>(arrows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String
 fn crates_use_only_what_the_design_allows() {
     // Method: what cargo itself says; dependencies of tests are free.
     let metadata = MetadataCommand::new().no_deps().exec().unwrap();
-    let members: Vec<&str> = metadata.packages.iter().map(|one| &*one.name).collect();
+    let members: Vec<&str> = metadata
+        .packages
+        .iter()
+        .map(|package| &*package.name)
+        .collect();
     let mut arrows = Vec::new();
     for package in &metadata.packages {
         let used = package
             .dependencies
             .iter()
-            .filter(|one| one.kind != DependencyKind::Development);
-        let within = used.filter(|one| members.contains(&&*one.name));
-        arrows.extend(within.map(|one| (&*package.name, &*one.name)));
+            .filter(|dependency| dependency.kind != DependencyKind::Development);
+        let within = used.filter(|dependency| members.contains(&&*dependency.name));
+        arrows.extend(within.map(|dependency| (&*package.name, &*dependency.name)));
     }
     assert_eq!(wrong(arrows.iter().copied()), [""; 0]);
     // An empty list would pass, and so would one of the wrong workspace.
@@ -113,13 +117,13 @@ fn crates_use_only_what_the_design_allows() {
 fn a_wrong_arrow_is_found() {
     // Method: an invented graph with a right arrow, a wrong one, and a crate
     // that nobody has put into the table.
-    let found = wrong([
+    let texts = wrong([
         ("abx-lab", "abx-sys"),
         ("abx-sys", "abx-lab"),
         ("abx-new", "abx-sys"),
     ]);
     assert_eq!(
-        found,
+        texts,
         ["abx-sys may not use abx-lab", "abx-new is in no table"]
     );
 }

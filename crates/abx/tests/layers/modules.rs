@@ -35,15 +35,15 @@ fn read(folder: &Path, path: &[String], modules: &mut Modules) {
     for entry in fs::read_dir(folder).unwrap() {
         let file = entry.unwrap().path();
         let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
-        let mut own = path.to_vec();
+        let mut texts = path.to_vec();
         let is_the_folder = ["mod", "lib", "main"].contains(&name.as_str());
         if file.is_dir() || !is_the_folder {
-            own.push(name);
+            texts.push(name);
         }
         if file.is_dir() {
-            read(&file, &own, modules);
+            read(&file, &texts, modules);
         } else if file.extension().is_some_and(|ending| ending == "rs") {
-            modules.insert(own, fs::read_to_string(&file).unwrap());
+            modules.insert(texts, fs::read_to_string(&file).unwrap());
         }
     }
 }
@@ -60,57 +60,66 @@ pub fn code(text: &str) -> String {
 /// Every path in code that begins at the crate or above the module. Groups in
 /// braces are taken apart.
 pub fn paths(code: &str) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
+    let mut texts = Vec::new();
     for start in ["crate::", "super::"] {
         for (place, _) in code.match_indices(start) {
             let before = code[..place].chars().next_back();
-            let is_whole =
-                before.is_none_or(|one| !one.is_alphanumeric() && one != '_' && one != ':');
+            let is_whole = before.is_none_or(|character| {
+                !character.is_alphanumeric() && character != '_' && character != ':'
+            });
             if is_whole {
                 take(
                     &mut code[place..].chars().peekable(),
                     &mut Vec::new(),
-                    &mut found,
+                    &mut texts,
                 );
             }
         }
     }
-    found
+    texts
 }
 
 /// Takes one path, or all of a group, off the front of the text.
 fn take(
     text: &mut std::iter::Peekable<std::str::Chars>,
     before: &mut Vec<String>,
-    found: &mut Vec<Vec<String>>,
+    texts: &mut Vec<Vec<String>>,
 ) {
     let known = before.len();
     loop {
-        while text.next_if(|one| one.is_whitespace()).is_some() {}
+        while text
+            .next_if(|character| character.is_whitespace())
+            .is_some()
+        {}
         if text.next_if_eq(&'{').is_some() {
             while !matches!(text.peek(), None | Some('}')) {
-                take(text, before, found);
+                take(text, before, texts);
                 // What a name in a group may be called here is no path.
                 while text
-                    .next_if(|one| !matches!(one, ',' | '}' | '{'))
+                    .next_if(|character| !matches!(character, ',' | '}' | '{'))
                     .is_some()
                 {}
                 text.next_if_eq(&',');
-                while text.next_if(|one| one.is_whitespace()).is_some() {}
+                while text
+                    .next_if(|character| character.is_whitespace())
+                    .is_some()
+                {}
             }
             text.next();
             break;
         }
         let mut word = String::new();
-        while let Some(one) = text.next_if(|one| one.is_alphanumeric() || *one == '_') {
-            word.push(one);
+        while let Some(character) = text
+            .next_if(|this_character| this_character.is_alphanumeric() || *this_character == '_')
+        {
+            word.push(character);
         }
         if !word.is_empty() {
             before.push(word);
         }
         let goes_on = text.next_if_eq(&':').is_some() && text.next_if_eq(&':').is_some();
         if !goes_on {
-            found.push(before.clone());
+            texts.push(before.clone());
             break;
         }
     }
@@ -119,8 +128,12 @@ fn take(
 
 /// The module that a path leads to from the module `own`, the longest part that is one, and
 /// the item there that it names.
-pub fn target(path: &[String], own: &[String], modules: &Modules) -> (Vec<String>, Option<String>) {
-    let mut base: &[String] = if path[0] == "crate" { &[] } else { own };
+pub fn target(
+    path: &[String],
+    texts: &[String],
+    modules: &Modules,
+) -> (Vec<String>, Option<String>) {
+    let mut base: &[String] = if path[0] == "crate" { &[] } else { texts };
     let mut rest = path;
     while let Some(step) = rest.first() {
         match step.as_str() {

@@ -37,7 +37,10 @@ fn visible_types(text: &str) -> impl Iterator<Item = &str> {
         let name = words.next()?;
         ["struct", "enum", "union", "trait", "type"]
             .contains(&kind)
-            .then(|| name.split(|one: char| !one.is_alphanumeric()).next())?
+            .then(|| {
+                name.split(|character: char| !character.is_alphanumeric())
+                    .next()
+            })?
     })
 }
 
@@ -46,17 +49,17 @@ fn wrong(files: &BTreeMap<PathBuf, String>, same_idea: &[&str]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, text) in files {
         for name in visible_types(text) {
-            let all = places.entry(name).or_default();
-            all.push(path.display().to_string());
+            let texts = places.entry(name).or_default();
+            texts.push(path.display().to_string());
         }
     }
-    let twice = |name: &str| places.get(name).is_some_and(|all| all.len() > 1);
-    let found = places
+    let twice = |name: &str| places.get(name).is_some_and(|texts| texts.len() > 1);
+    let result = places
         .iter()
         .filter(|(name, _)| twice(name) && !same_idea.contains(name))
-        .map(|(name, all)| format!("{name} stands in {}", all.join(" and ")));
+        .map(|(name, texts)| format!("{name} stands in {}", texts.join(" and ")));
     let stale = same_idea.iter().filter(|name| !twice(name));
-    found
+    result
         .chain(stale.map(|name| format!("{name} stands once: take it off the list")))
         .collect()
 }
@@ -92,17 +95,17 @@ fn a_type_name_stands_for_one_idea() {
 fn a_name_that_stands_twice_is_found() {
     // Method: two invented files with each kind of type in each degree of visibility,
     // with private types, types of tests, and a list with a name too many.
-    let one =
+    let this_text =
         "pub struct A<T>(T);\npub(crate) enum B {\n}\nstruct C;\npub fn d() {}\npub struct E;";
     let two = "pub(in crate::x) trait A: X {}\npub(super) type B = u8;\npub struct C;\npub fn d() {}\n\
                pub union E {\n}\n#[cfg(test)]\nmod tests {\n    pub struct F;\n    pub struct C;\n}";
-    let files = [("one.rs", one), ("two.rs", two)]
+    let files = [("one.rs", this_text), ("two.rs", two)]
         .map(|(path, text)| (PathBuf::from(path), text.to_owned()))
         .into();
-    let found = [
+    let texts = [
         "A stands in one.rs and two.rs",
         "B stands in one.rs and two.rs",
         "F stands once: take it off the list",
     ];
-    assert_eq!(wrong(&files, &["E", "F"]), found);
+    assert_eq!(wrong(&files, &["E", "F"]), texts);
 }

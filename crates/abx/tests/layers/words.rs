@@ -40,7 +40,7 @@ fn replaced(name: &str, modules: &Modules, table: &[(&str, &str)]) -> Vec<String
         .iter()
         .map(|(word, instead)| (words(word), *instead))
         .collect();
-    let mut found = Vec::new();
+    let mut texts = Vec::new();
     for (path, text) in modules {
         let code = without_texts(&code(text));
         let identifiers = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
@@ -53,13 +53,13 @@ fn replaced(name: &str, modules: &Modules, table: &[(&str, &str)]) -> Vec<String
             });
             if let Some((_, instead)) = replaced {
                 let place = [&[name.to_owned()], &path[..]].concat().join("::");
-                found.push(format!("{identifier} in {place}: say {instead}"));
+                texts.push(format!("{identifier} in {place}: say {instead}"));
             }
         }
     }
-    found.sort();
-    found.dedup();
-    found
+    texts.sort();
+    texts.dedup();
+    texts
 }
 
 /// Code without what stands in quotes on one line.
@@ -72,11 +72,11 @@ fn without_texts(code: &str) -> String {
 fn identifiers_have_the_words_of_the_field() {
     // Method: every identifier in the source of every crate, without texts and tests.
     let crates = crates();
-    let found: Vec<String> = crates
+    let texts: Vec<String> = crates
         .iter()
         .flat_map(|(name, modules)| replaced(name, modules, REPLACED))
         .collect();
-    assert_eq!(found, [""; 0]);
+    assert_eq!(texts, [""; 0]);
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn a_replaced_word_is_found_in_each_spelling() {
          fn answerable(text: &str) { say(\"answer\") }",
     )]);
     let table = [("answer", "response"), ("warm_in", "lead-in")];
-    let found = [
+    let texts = [
         "OldAnswer in planted::a: say response",
         "WARM_IN in planted::a: say lead-in",
         "warm_in in planted::a: say lead-in",
     ];
-    assert_eq!(replaced("planted", &modules, &table), found);
+    assert_eq!(replaced("planted", &modules, &table), texts);
 }

@@ -38,9 +38,9 @@ fn nginx_and_lighttpd_are_compared() {
     let record = ended.json();
     ended.expect_measured(&record);
     for name in ["nginx", "lighttpd"] {
-        let all = slices(&record, name);
-        assert!(!all.is_empty());
-        all.iter().for_each(assert_honest);
+        let values = slices(&record, name);
+        assert!(!values.is_empty());
+        values.iter().for_each(assert_honest);
         for block in record["blocks"].as_array().unwrap() {
             let subject = &block["subjects"][name];
             let end = subject["end"].as_str().unwrap();

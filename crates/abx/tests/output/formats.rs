@@ -32,10 +32,10 @@ fn record(home: &Home) -> String {
     let mut record = pair();
     for block in &mut record.blocks {
         for (name, most_ms) in [("old", 100), ("new", 90)] {
-            let mut own = Histograms::default();
-            (1..=most_ms).for_each(|ms| own.response.record_ns(ms * 1_000_000));
+            let mut own_histograms = Histograms::default();
+            (1..=most_ms).for_each(|ms| own_histograms.response.record_ns(ms * 1_000_000));
             let histograms = &mut block.loads[0].histograms;
-            histograms.insert(name.to_owned(), own);
+            histograms.insert(name.to_owned(), own_histograms);
         }
     }
     let text = serde_json::to_string(&StudyRecord::judged(record)).unwrap();
@@ -51,8 +51,8 @@ fn tool(home: &Home, program: &str, arguments: &[&str]) -> String {
         .output()
         .unwrap_or_else(|error| panic!("{program}: {error}: run `make setup`"));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program}: {said}{text}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {message}{text}");
     text
 }
 
@@ -76,8 +76,8 @@ fn comma_separated_values_are_read_by_python() {
         rows = list(csv.DictReader(open('comparisons.csv', newline=''), strict=True))\n\
         assert None not in rows[0] and None not in rows[0].values()\n\
         print(rows[0]['metric'], rows[0]['verdict'], round(float(rows[0]['ratio']), 2))\n";
-    let said = tool(&home, PYTHON, &["-c", script]);
-    assert_eq!(said, "24 108000\nthroughput faster 1.1\n");
+    let message = tool(&home, PYTHON, &["-c", script]);
+    assert_eq!(message, "24 108000\nthroughput faster 1.1\n");
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn openmetrics_is_read_by_the_reference_parser() {
         \x20           print(one.labels.get('subject'), one.labels['outcome'], int(one.value))\n\
         \x20       if one.name == 'abx_expectation_info':\n\
         \x20           print(one.labels['expected'], one.labels['standing'])\n";
-    let said = tool(&home, PYTHON, &["-c", script]);
+    let message = tool(&home, PYTHON, &["-c", script]);
     let expected = "old ok 108000\nnew ok 118800\nnew >= 0.9 * old holds\nNone ok 100\n";
-    assert_eq!(said, expected);
+    assert_eq!(message, expected);
 }
 
 #[test]
@@ -121,10 +121,10 @@ fn openmetrics_is_read_by_promtool() {
         .stdin(fs::File::open(home.join("study.prom")).unwrap())
         .output()
         .unwrap_or_else(|error| panic!("{PROMTOOL}: {error}: run `make setup`"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said, "abx_requests_total no help text\n");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(message, "abx_requests_total no help text\n");
     // 3: everything was read, and something was found.
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{message}");
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn junit_is_well_formed() {
     assert_eq!(count("testcase").trim(), "2");
     assert_eq!(count("testcase/failure").trim(), "1");
     let xpath = "string(/testsuites/testsuite/@failures)";
-    let said = tool(&home, "xmllint", &["--xpath", xpath, "junit.xml"]);
-    assert_eq!(said.trim(), "1");
+    let message = tool(&home, "xmllint", &["--xpath", xpath, "junit.xml"]);
+    assert_eq!(message.trim(), "1");
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn a_picture_is_well_formed() {
         .expect(0, &[]);
     let of = |xpath: &str| tool(&home, "xmllint", &["--xpath", xpath, "out.svg"]);
     assert_eq!(of("count(//*[@class='pt'])").trim(), "1");
-    let said = of("string(//*[@class='name'])");
-    assert!(said.contains("a<b> & 'c'"), "{said}");
+    let message = of("string(//*[@class='name'])");
+    assert!(message.contains("a<b> & 'c'"), "{message}");
 }
 
 #[test]
@@ -189,8 +189,8 @@ fn histograms_are_read_by_another_implementation() {
         for tag, all in sorted(sums.items()):\n\
         \x20   value = all.get_value_at_percentile(50) / 1000\n\
         \x20   print(tag, all.get_total_count(), f'{value:.3f}')\n";
-    let said = tool(&home, PYTHON, &["-c", script]);
-    let lines: Vec<&str> = said.lines().collect();
+    let message = tool(&home, PYTHON, &["-c", script]);
+    let lines: Vec<&str> = message.lines().collect();
     assert_eq!(lines[0], "12");
     for (line, name, count) in [(lines[1], "new", "540"), (lines[2], "old", "600")] {
         let words: Vec<&str> = line.split(' ').collect();
@@ -213,23 +213,28 @@ fn the_script_of_the_record_format_reads_the_percentiles_of_the_report() {
     let home = Home::new();
     let mut study = pair();
     for (number, block) in study.blocks.iter_mut().enumerate() {
-        let mut own = Histograms::default();
-        (1..9_999)
-            .for_each(|time: u64| own.response.record_ns(time.pow(2) * (400 + number as u64)));
-        block.loads[0].histograms.insert("new".to_owned(), own);
+        let mut histograms = Histograms::default();
+        (1..9_999).for_each(|time: u64| {
+            histograms
+                .response
+                .record_ns(time.pow(2) * (400 + number as u64))
+        });
+        block.loads[0]
+            .histograms
+            .insert("new".to_owned(), histograms);
     }
     let record = StudyRecord::judged(study);
     home.write("record.json", &serde_json::to_string(&record).unwrap());
     home.write("script.py", script);
-    let said = tool(&home, "sh", &["-c", "python3 script.py <record.json"]);
-    let summaries = record.conclusions.summaries.iter().map(|one| {
-        let times = &one.response_time_us;
+    let message = tool(&home, "sh", &["-c", "python3 script.py <record.json"]);
+    let summaries = record.conclusions.summaries.iter().map(|summary| {
+        let times = &summary.response_time_us;
         let time = |time: Option<u64>| time.map_or("None".to_owned(), |time| time.to_string());
         let [half, most] = [times.p50, times.p99].map(time);
-        format!("{}\t{}\t{half}\t{most}\n", one.load, one.subject)
+        format!("{}\t{}\t{half}\t{most}\n", summary.load, summary.subject)
     });
-    assert_eq!(said, summaries.collect::<String>());
-    assert!(said.contains("\tnew\t1"), "{said}");
+    assert_eq!(message, summaries.collect::<String>());
+    assert!(message.contains("\tnew\t1"), "{message}");
 }
 
 #[test]
@@ -263,8 +268,8 @@ fn records_are_as_their_schema_says() {
         for name in ('study.json', 'run.json', 'wrong.json'):\n\
         \x20   errors = list(validator.iter_errors(json.load(open(name))))\n\
         \x20   print(name, len(errors))\n";
-    let said = tool(&home, PYTHON, &["-c", script, SCHEMA]);
-    assert_eq!(said, "study.json 0\nrun.json 0\nwrong.json 1\n");
+    let message = tool(&home, PYTHON, &["-c", script, SCHEMA]);
+    assert_eq!(message, "study.json 0\nrun.json 0\nwrong.json 1\n");
 }
 
 /// Answers one request and gives back what was posted.
@@ -305,7 +310,7 @@ fn metrics_are_posted_to_a_collector() {
     let partly = "HTTP/1.1 200 OK\r\n\r\n\
                   {\"partialSuccess\":{\"rejectedDataPoints\":\"7\",\"errorMessage\":\"too old\"}}";
     let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
-    for (response, code, said) in [
+    for (response, code, texts) in [
         (taken, 0, &[][..]),
         (partly, 3, &["rejected 7 data points", "too old", "--otlp"]),
         (busy, 3, &["503 Service Unavailable", "abx report"]),
@@ -313,7 +318,7 @@ fn metrics_are_posted_to_a_collector() {
     ] {
         let (url, posted) = collector(response);
         let ended = home.run_abx(&["report", &path, "--otlp", &url]);
-        ended.expect(code, said);
+        ended.expect(code, texts);
         assert!(ended.stdout.contains("faster"), "{ended:#?}");
         let posted = posted.join().unwrap();
         let (head, body) = posted.split_once("\r\n\r\n").unwrap();

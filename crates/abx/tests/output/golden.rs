@@ -60,9 +60,9 @@ fn without_parts(report: &str) -> String {
         left = &left[end..];
     }
     // A line for each tag; the policy holds hashes of style and program.
-    let all = (out + left).replace("><", ">\n<");
+    let text = (out + left).replace("><", ">\n<");
     let is_policy = |line: &&str| line.contains("Content-Security-Policy");
-    let kept: Vec<&str> = all.lines().filter(|line| !is_policy(line)).collect();
+    let kept: Vec<&str> = text.lines().filter(|line| !is_policy(line)).collect();
     kept.join("\n") + "\n"
 }
 

@@ -60,11 +60,11 @@ fn studies_and_runs_are_listed_and_named_by_id() {
     let server = Server::start(&[]);
     let run = home.run_abx(&["run", &server.url, "-n", "99", "-c", "3"]);
     run.expect(0, &["Record: ", "abx report"]);
-    let all = history(&home, &[]);
-    assert_eq!(all["schema"], "abx.history/1");
-    assert_eq!(all["left_out"], 0);
-    let [newest, oldest] = &entries(&all)[..] else {
-        panic!("two records: {all}");
+    let total = history(&home, &[]);
+    assert_eq!(total["schema"], "abx.history/1");
+    assert_eq!(total["left_out"], 0);
+    let [newest, oldest] = &entries(&total)[..] else {
+        panic!("two records: {total}");
     };
     assert_eq!(
         (&newest["kind"], &oldest["kind"]),
@@ -93,11 +93,11 @@ fn studies_and_runs_are_listed_and_named_by_id() {
     let gone = subject("gone", "--no-such-flag");
     home.run_abx(&["compare", &subject("one", ""), &gone])
         .expect(3, &["gone"]);
-    assert_eq!(history(&home, &[])["entries"], all["entries"]);
+    assert_eq!(history(&home, &[])["entries"], total["entries"]);
     assert_eq!(history(&home, &[])["unmeasured"], 1);
     assert_eq!(entries(&history(&home, &["--all"])).len(), 3);
-    let told = home.run_abx(&["history"]);
-    assert!(told.stdout.contains("1 study failed before"), "{told:#?}");
+    let ended = home.run_abx(&["history"]);
+    assert!(ended.stdout.contains("1 study failed before"), "{ended:#?}");
     let list = home.run_abx(&["history"]);
     for part in [
         "when (UTC)",
@@ -134,22 +134,25 @@ fn a_subject_of_an_older_record_is_compared_with() {
     let ended = home.run_abx(&compare);
     let new = entries(&history(&home, &["fresh"]))[0].clone();
     let record = read_json(&home.join("state/abx").join(new["file"].as_str().unwrap()));
-    let one = &record["conclusions"]["past_comparisons"][0];
+    let value = &record["conclusions"]["past_comparisons"][0];
     assert_eq!(
-        (&one["subject"], &one["baseline"]),
+        (&value["subject"], &value["baseline"]),
         (&"fresh".into(), &"event".into())
     );
     assert_eq!(
-        (&one["blocks"], &one["blocks_then"]),
+        (&value["blocks"], &value["blocks_then"]),
         (&6.into(), &6.into())
     );
     // On a busy machine it may be that nothing can be claimed.
-    let is_invalid = one["verdict"] == "invalid";
-    assert_eq!(one["ratio"].as_f64().is_none(), is_invalid);
+    let is_invalid = value["verdict"] == "invalid";
+    assert_eq!(value["ratio"].as_f64().is_none(), is_invalid);
     ended.expect(if is_invalid { 3 } else { 0 }, &[]);
     assert_eq!(findings(&record, "unpaired")[0]["level"], "note");
-    assert!(one["reference"]["subject"].is_null(), "the ceiling: {one}");
-    assert_eq!(new["comparisons"][0]["verdict"], one["verdict"]);
+    assert!(
+        value["reference"]["subject"].is_null(),
+        "the ceiling: {value}"
+    );
+    assert_eq!(new["comparisons"][0]["verdict"], value["verdict"]);
     assert!(
         new["comparisons"][0]["against"]
             .as_str()
@@ -206,18 +209,18 @@ fn with_nothing_measured_beside_both_no_regression_is_found() {
     let asked = ["--fail-if-slower", "3%", "--json", "-"];
     let ended = home.run_abx(&[&blind[..], &asked, &SIX].concat());
     let record = ended.json();
-    let one = &record["conclusions"]["past_comparisons"][0];
-    assert!(one["reference"].is_null(), "{one}");
+    let value = &record["conclusions"]["past_comparisons"][0];
+    assert!(value["reference"].is_null(), "{value}");
     assert_eq!(findings(&record, "unpaired")[0]["level"], "bound");
     // A disturbance of this side alone is void all the same.
-    let (status, verdict, said) = if one["verdict"] == "invalid" {
+    let (status, verdict, message) = if value["verdict"] == "invalid" {
         (3, "invalid", "")
     } else {
         (0, "inconclusive", "keep the ceiling on")
     };
-    assert_eq!(one["verdict"], verdict);
+    assert_eq!(value["verdict"], verdict);
     assert_eq!(ended.status.code(), Some(status), "{ended:#?}");
-    assert!(ended.stderr.contains(said), "{ended:#?}");
+    assert!(ended.stderr.contains(message), "{ended:#?}");
 }
 
 #[test]
@@ -232,12 +235,15 @@ fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
         words.join(" ")
     };
     let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
-    let [one, other, third] = ["one", "other", "third"].map(touches);
-    let said = plan(&[&one, &other, "--budget", "3m"]);
-    assert!(said.contains("Nothing is known of the spread"), "{said}");
-    assert!(said.contains("a budget of 3min"), "{said}");
+    let [text, other, third] = ["one", "other", "third"].map(touches);
+    let message = plan(&[&text, &other, "--budget", "3m"]);
+    assert!(
+        message.contains("Nothing is known of the spread"),
+        "{message}"
+    );
+    assert!(message.contains("a budget of 3min"), "{message}");
     for spread in ["1 %", "2 %", "5 %"] {
-        assert!(said.contains(spread), "{said}");
+        assert!(message.contains(spread), "{message}");
     }
     assert!(!home.join("state/abx").exists(), "a record of nothing");
 
@@ -247,7 +253,7 @@ fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
     let same = plan(&["--budget", "5h"]);
     assert!(same.contains("1 earlier study of these subjects"), "{same}");
     assert!(same.contains("would be found 8 times in 10"), "{same}");
-    let others = plan(&[&one, &other, &third]);
+    let others = plan(&[&text, &other, &third]);
     assert!(
         others.contains("1 earlier study of other subjects"),
         "{others}"
@@ -286,9 +292,9 @@ fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
     let against = format!("{}:thread", id.as_str().unwrap());
     let compare = ["compare", &path, "--against", &against, "--json", "-"];
     let record = home.run_abx(&[&compare[..], &SIX[..]].concat()).json();
-    let one = &record["conclusions"]["past_comparisons"][0];
+    let value = &record["conclusions"]["past_comparisons"][0];
     assert_eq!(
-        (&one["subject"], &one["blocks"]),
+        (&value["subject"], &value["blocks"]),
         (&"one".into(), &6.into())
     );
 }
@@ -318,18 +324,18 @@ fn many_at_once_share_one_index() {
             .collect();
         for (place, child) in children.into_iter().enumerate() {
             let output = child.wait_with_output().unwrap();
-            let [said, list] =
+            let [message, list] =
                 [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text));
             let is_listed = list.contains(&server.url);
             assert!(
                 place < 2 || is_listed,
                 "what was there is always seen: {list}"
             );
-            assert_eq!(output.status.code(), Some(0), "{said}");
-            assert!(!said.contains("index"), "{said}");
+            assert_eq!(output.status.code(), Some(0), "{message}");
+            assert!(!message.contains("index"), "{message}");
         }
-        let found = entries(&history(&home, &[])).len();
-        assert_eq!(found, 1 + 2 * (round + 1), "each run has its record");
+        let count = entries(&history(&home, &[])).len();
+        assert_eq!(count, 1 + 2 * (round + 1), "each run has its record");
     }
 }
 

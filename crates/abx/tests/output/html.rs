@@ -44,8 +44,8 @@ fn browser(claim: &str, page: &Path) {
         .env("TMPDIR", scratch.path())
         .output()
         .expect("node is installed: scripts/install-test-servers");
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert!(ended.status.success(), "{claim}: {said}");
+    let message = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{claim}: {message}");
 }
 
 /// The same of the page of [`MEASURED`].

@@ -29,13 +29,17 @@ fn the_built_in_comparison_gives_a_whole_record() {
     let path = home.record_path();
     let saved = fs::read_to_string(&path).unwrap();
     assert_eq!(ended.stdout, saved, "--json is the saved record");
-    let told = "A demonstration, since no servers were named";
-    assert!(ended.stderr.starts_with(told), "{}", ended.stderr);
+    let message = "A demonstration, since no servers were named";
+    assert!(ended.stderr.starts_with(message), "{}", ended.stderr);
     has_keys(&record);
     for name in ["event", "thread"] {
-        let all = slices(&record, name);
-        assert!(all.len() >= 4, "{name} was loaded {} times", all.len());
-        all.iter().for_each(assert_honest);
+        let values = slices(&record, name);
+        assert!(
+            values.len() >= 4,
+            "{name} was loaded {} times",
+            values.len()
+        );
+        values.iter().for_each(assert_honest);
     }
 
     let path = path.to_str().unwrap();
@@ -129,8 +133,8 @@ fn has_keys(record: &Value) {
     has(&record["comparisons"][0], &words(comparison));
     let block = &record["blocks"][0];
     has(block, &words("index seed order subjects loads"));
-    let one = &block["subjects"]["thread"];
-    has(one, &words("port ready_s cpu_s rss_bytes_max end"));
+    let value = &block["subjects"]["thread"];
+    has(value, &words("port ready_s cpu_s rss_bytes_max end"));
     let load = &block["loads"][0];
     has(load, &words("load rounds slices histograms sides"));
     has(&load["histograms"]["thread"], &words("response service"));
@@ -148,12 +152,12 @@ fn how_the_generator_waited_is_recorded() {
         let ended = home.run_abx(&[&["compare", "--wait", how], &SHORT[..]].concat());
         let record = home.record();
         ended.expect_measured(&record);
-        let all = ["event", "thread"]
+        let values = ["event", "thread"]
             .map(|name| slices(&record, name))
             .concat();
-        let awake_ns = all
+        let awake_ns = values
             .iter()
-            .filter_map(|one| one["waiting_awake_ns"].as_u64());
+            .filter_map(|value| value["waiting_awake_ns"].as_u64());
         (record["settings"].clone(), awake_ns.sum::<u64>())
     };
     let (settings, awake_ns) = wait("auto");
@@ -187,9 +191,9 @@ fn servers_that_ran_before_run_afterwards() {
     // Method: two servers of the test's own, given by URL.
     let home = Home::new();
     let mut servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
-    let [one, other] = &servers;
-    let (one, other) = (one.url.clone(), format!("other={}", other.url));
-    let ended = home.run_abx(&[&["compare", &one, &other], &SHORT[..]].concat());
+    let [server, other] = &servers;
+    let (text, other) = (server.url.clone(), format!("other={}", other.url));
+    let ended = home.run_abx(&[&["compare", &text, &other], &SHORT[..]].concat());
     assert!(servers.iter_mut().all(Server::is_running));
     let record = home.record();
     ended.expect_measured(&record);
@@ -367,8 +371,8 @@ fn a_comparison_needs_no_home_and_bears_spaces_in_paths() {
 
 /// By what a record is to be named, as it was told when it was saved.
 fn told_name(stderr: &str) -> &str {
-    let (_, told) = stderr.split_once("abx report ").expect("it is told");
-    told.lines().next().unwrap()
+    let (_, message) = stderr.split_once("abx report ").expect("it is told");
+    message.lines().next().unwrap()
 }
 
 #[test]
@@ -388,8 +392,8 @@ fn records_of_one_study_are_read_together() {
         write("tue.json", 9_900, "new"),
         write("wed.json", 10_890, "new"),
     ];
-    let [one, two, three] = &days;
-    let text = home.run_abx(&["report", one, two, three]);
+    let [this_text, two, three] = &days;
+    let text = home.run_abx(&["report", this_text, two, three]);
     text.expect(0, &[]);
     for part in [
         "1.10 (0.87 to 1.39) times old's",
@@ -399,14 +403,14 @@ fn records_of_one_study_are_read_together() {
         assert!(text.stdout.contains(part), "{part}: {text:#?}");
     }
     let json = home
-        .run_abx(&["report", one, two, three, "--json", "-"])
+        .run_abx(&["report", this_text, two, three, "--json", "-"])
         .json();
     assert_eq!(json["schema"], "abx.pooled/1");
     assert_eq!(json["records"].as_array().unwrap().len(), 3);
     assert!(json["comparisons"][0]["prediction"]["low"].as_f64() < Some(1.0));
-    let html = home.run_abx(&["report", one, two, "--html", "x.html"]);
+    let html = home.run_abx(&["report", this_text, two, "--html", "x.html"]);
     html.expect(2, &["--html does not apply"]);
     let other = write("other.json", 9_500, "newer");
-    let refused = home.run_abx(&["report", one, &other]);
+    let refused = home.run_abx(&["report", this_text, &other]);
     refused.expect(2, &["has other subjects than", "give records of one study"]);
 }

@@ -122,7 +122,7 @@ static RECORDS: LazyLock<(Vec<KeptFile>, [String; 2])> = LazyLock::new(|| {
     let list = home.run_abx(&["history", "--json", "-", "-q"]).json();
     let ids = list["entries"].as_array().unwrap().iter();
     let ids: Vec<String> = ids
-        .map(|one| one["id"].as_str().unwrap().to_owned())
+        .map(|value| value["id"].as_str().unwrap().to_owned())
         .collect();
     let files = fs::read_dir(home.join("state/abx")).unwrap().flatten();
     let kept = files.map(|file| (file.file_name(), fs::read(file.path()).unwrap()));
@@ -155,10 +155,10 @@ fn records_are_listed_shown_and_put_side_by_side() {
         fs::read_to_string(home.join("page.html")).unwrap()
     });
     let mut view = View::start(&home, &[]);
-    let said = fs::read_to_string(home.join("view-stderr")).unwrap();
+    let message = fs::read_to_string(home.join("view-stderr")).unwrap();
     assert!(
-        said.contains("2 records") && !said.contains("loopback"),
-        "{said}"
+        message.contains("2 records") && !message.contains("loopback"),
+        "{message}"
     );
     let links = [&study, &run].map(|id| format!("href=\"/record/{id}\""));
     let list = view
@@ -198,10 +198,10 @@ fn records_are_listed_shown_and_put_side_by_side() {
     view.get(&beside)
         .expect(200, &["Not shown", "ffff00</bdi>: No record", &row]);
 
-    let found = view
+    let response = view
         .get("/?text=THREAD")
         .expect(200, &[&links[0], "value=\"THREAD\""]);
-    assert!(!found.body.contains(&links[1]));
+    assert!(!response.body.contains(&links[1]));
     view.get("/?text=%22%3E%3Cscript%3E")
         .expect(200, &["No matching record", "&quot;&gt;&lt;script"]);
 
@@ -389,12 +389,12 @@ fn connections_that_say_nothing_keep_nobody_waiting() {
     let [study, _] = two_records(&home);
     let view = View::start(&home, &[]);
     let begin = |count: usize, text: &str| -> Vec<TcpStream> {
-        let one = |_| {
+        let item = |_| {
             let mut stream = view.connect();
             stream.write_all(text.as_bytes()).unwrap();
             stream
         };
-        (0..count).map(one).collect()
+        (0..count).map(item).collect()
     };
     let silent = begin(10, "GET / HTTP/1.1\r\nHost: loc");
     let deaf = begin(
@@ -423,8 +423,8 @@ fn an_address_that_others_reach_is_said_plainly() {
     let words = ["view", "--address", "0.0.0.0", "--port", "8000"];
     let mut running = home.start(&mut home.abx_apart("n", "ip link set lo up", &words));
     running.until("its address", |home| {
-        let said = fs::read_to_string(home.join("stdout")).ok()?;
-        (said == "http://0.0.0.0:8000/\n").then_some(())
+        let message = fs::read_to_string(home.join("stdout")).ok()?;
+        (message == "http://0.0.0.0:8000/\n").then_some(())
     });
     running.signal(Signal::Int);
     running
@@ -452,6 +452,6 @@ fn the_pages_fit_a_browser_and_their_form_works() {
         .env("TMPDIR", scratch.path())
         .output()
         .expect("node is installed: scripts/install-test-servers");
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert!(ended.status.success(), "{said}");
+    let message = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{message}");
 }

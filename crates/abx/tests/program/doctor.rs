@@ -40,14 +40,21 @@ fn a_doctor_reads_and_measures_and_leaves_nothing() {
     assert_eq!(noise["detectable"].is_number(), has_spread);
 
     let ceilings = record["ceilings"].as_array().unwrap();
-    let kept: Vec<_> = ceilings.iter().map(|one| &one["keep_alive"]).collect();
+    let kept: Vec<_> = ceilings
+        .iter()
+        .map(|ceiling| &ceiling["keep_alive"])
+        .collect();
     assert_eq!(kept, [true, false]);
-    for one in ceilings {
+    for ceiling in ceilings {
         // Half a second in which nobody else lets it run has no response.
-        assert_eq!(one["throughput_per_s"].is_number(), one["ok"] != 0, "{one}");
-        assert!(one["generator_busy"].as_f64() > Some(0.0), "{one}");
-        assert_eq!(one["connections"], 50);
-        assert_eq!(one["failed"], 0);
+        assert_eq!(
+            ceiling["throughput_per_s"].is_number(),
+            ceiling["ok"] != 0,
+            "{ceiling}"
+        );
+        assert!(ceiling["generator_busy"].as_f64() > Some(0.0), "{ceiling}");
+        assert_eq!(ceiling["connections"], 50);
+        assert_eq!(ceiling["failed"], 0);
     }
     assert!(record["elsewhere"]["foreign"].is_number());
 }
@@ -77,16 +84,16 @@ fn a_machine_with_too_few_descriptors_is_told_so() {
 }
 
 /// Interrupts a look once a server runs and `said` was said.
-fn interrupted_after(said: &str) -> (Home, Ended) {
+fn interrupted_after(message: &str) -> (Home, Ended) {
     let home = Home::new();
     let ended = {
         let doctor = ["doctor", "--noise-for", "2s", "--json", "doctor.json"];
         let mut running = home.start(&mut home.abx(&doctor));
-        running.until(said, |home| {
+        running.until(message, |home| {
             let text = fs::read_to_string(home.join("stderr")).ok()?;
             let mut processes = home.processes().into_iter();
             let serves = processes.any(|(_, line)| is_server(&line));
-            (text.contains(said) && serves).then_some(())
+            (text.contains(message) && serves).then_some(())
         });
         running.signal(Signal::Int);
         running.wait()
@@ -125,8 +132,8 @@ fn times_that_are_none_are_refused() {
         (&["doctor", "--noise-for", "0s"], "above zero"),
         (&["doctor", "--noise-fr"], "--noise-for"),
     ];
-    for (words, said) in cases {
-        home.run_abx(words).expect(2, &[said]);
+    for (words, message) in cases {
+        home.run_abx(words).expect(2, &[message]);
     }
     assert!(!home.join("state/abx").exists(), "a record of nothing");
 }

@@ -9,8 +9,8 @@ use crate::support::{ABX, Ended, Home, Server};
 
 /// The project's root.
 fn root() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.join("../..").canonicalize().unwrap()
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+    path.join("../..").canonicalize().unwrap()
 }
 
 /// A record of two servers named as in the documents, measured once.
@@ -60,19 +60,19 @@ fn script(block: &Block) -> String {
         starts() { until [ -s \"$1\" ]; do kill -0 $2 || stop 99; sleep 0.02; done; }\n"
         .to_owned();
     // Other programs build abx, or change the machine.
-    let own = || {
+    let mine = || {
         block
             .examples
             .iter()
             .filter(|example| example.words().is_some())
     };
-    let texts = || own().map(|example| example.text.as_str());
+    let texts = || mine().map(|example| example.text.as_str());
     let has_own = texts().any(|text| text.contains("abx serve"));
     let is_asked = |port: &&str| texts().any(|text| text.contains(*port));
     for port in PORTS.iter().filter(|port| !has_own && is_asked(port)) {
         script.push_str(&background(&format!("abx serve --port {port}"), port));
     }
-    for example in own() {
+    for example in mine() {
         let (file, line, text) = (&block.file, example.line, &example.text);
         script.push_str(&format!("echo '{file}:{line}' >at\n"));
         match text.strip_suffix('&') {
@@ -103,10 +103,13 @@ fn every_example_in_the_manual_runs() {
     // Method: each `console` block of the documents as a shell reads it, in a
     // fresh home and a network of its own with servers on the ports that are
     // named. Those marked `long` are parsed beside the command line itself.
-    let found = Transcript::of_project(&root());
-    assert!(found.strays.is_empty(), "{:#?}", found.strays);
+    let transcript = Transcript::of_project(&root());
+    assert!(transcript.strays.is_empty(), "{:#?}", transcript.strays);
     let mut failed = Vec::new();
-    let quick = found.blocks.iter().filter(|block| block.kind == Kind::Run);
+    let quick = transcript
+        .blocks
+        .iter()
+        .filter(|block| block.kind == Kind::Run);
     let mut count = 0;
     for block in quick {
         count += 1;
@@ -126,18 +129,18 @@ fn every_example_in_the_manual_runs() {
 fn an_example_that_fails_is_named_with_its_line() {
     // Method: a document with an example that works, one that does not, and one
     // that is not written as such.
-    let mut found = Transcript::default();
+    let mut transcript = Transcript::default();
     let text = "```console\n$ abx history\n```\n\n```console\n$ abx history\n$ abx repost\n```\n\
                 ```\nabx run http://127.0.0.1:8080/\n```\n";
-    found.read("x.md", text);
+    transcript.read("x.md", text);
     let home = furnished();
-    run(&home, &found.blocks[1]).expect(2, &["repost"]);
+    run(&home, &transcript.blocks[1]).expect(2, &["repost"]);
     assert_eq!(fs::read_to_string(home.join("at")).unwrap(), "x.md:7\n");
-    assert_eq!(found.strays.len(), 1);
+    assert_eq!(transcript.strays.len(), 1);
     assert!(
-        found.strays[0].starts_with("x.md:10: "),
+        transcript.strays[0].starts_with("x.md:10: "),
         "{:?}",
-        found.strays
+        transcript.strays
     );
 }
 
@@ -160,9 +163,9 @@ fn completions_know_every_command_and_flag() {
     let mut bash = std::process::Command::new("bash");
     let asks = asks.replace("abx completions", &format!("'{ABX}' completions"));
     bash.args(["-ec", &asks]).current_dir(home.path());
-    let said = bash.output().unwrap();
-    let replies = String::from_utf8_lossy(&said.stdout);
-    assert_eq!(replies, "compare completions\n--blocks\n", "{said:?}");
+    let output = bash.output().unwrap();
+    let replies = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(replies, "compare completions\n--blocks\n", "{output:?}");
     home.run_abx(&["completions", "tcsh"])
         .expect(2, &["tcsh", "bash"]);
 }
@@ -260,8 +263,11 @@ fn each_command_has_a_manual_page() {
         };
         assert!(home.run_abx(&words).expect(0, &[]).stdout == text, "{name}");
     }
-    let own = fs::read_to_string(home.join("man/man1/abx.1")).unwrap();
-    assert!(own.contains(".SH \"EXIT STATUS\"\n0 done; 1"), "{own}");
+    let own_text = fs::read_to_string(home.join("man/man1/abx.1")).unwrap();
+    assert!(
+        own_text.contains(".SH \"EXIT STATUS\"\n0 done; 1"),
+        "{own_text}"
+    );
     home.run_abx(&["manual", "keeper"])
         .expect(2, &["abx-keeper", "compare"]);
     home.write("taken", "");

@@ -9,8 +9,8 @@ use std::process::Command;
 use crate::support::{ABX, Home, read_json};
 
 fn root() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.join("../..").canonicalize().unwrap()
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+    path.join("../..").canonicalize().unwrap()
 }
 
 /// Runs `make` as one types it, with these in its environment.
@@ -43,12 +43,12 @@ fn said(command: &mut Command) -> String {
 
 /// All files below a folder, sorted, by their paths in it.
 fn files(folder: &Path) -> Vec<String> {
-    let found = said(
+    let text = said(
         Command::new("find")
             .args([".", "-type", "f", "-printf", "%P\n"])
             .current_dir(folder),
     );
-    let mut files: Vec<String> = found.lines().map(str::to_owned).collect();
+    let mut files: Vec<String> = text.lines().map(str::to_owned).collect();
     files.sort();
     files
 }
@@ -57,11 +57,11 @@ fn files(folder: &Path) -> Vec<String> {
 fn one(folder: &Path, end: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap().flatten();
     let paths = entries.map(|entry| entry.path());
-    let found: Vec<PathBuf> = paths
+    let found_paths: Vec<PathBuf> = paths
         .filter(|path| path.to_string_lossy().ends_with(end))
         .collect();
-    assert_eq!(found.len(), 1, "{end}: {found:?}");
-    found[0].clone()
+    assert_eq!(found_paths.len(), 1, "{end}: {found_paths:?}");
+    found_paths[0].clone()
 }
 
 /// What every way of installing abx has, below the prefix.
@@ -153,9 +153,9 @@ fn what_make_dist_packs_works_without_its_sources() {
 fn the_tarball_is_unpacked_into_a_prefix(dist: &Path) {
     let home = Home::new();
     let prefix = home.join("prefix");
-    let own = fs::Permissions::from_mode(0o2775);
+    let permissions = fs::Permissions::from_mode(0o2775);
     fs::create_dir_all(prefix.join("share")).unwrap();
-    fs::set_permissions(prefix.join("share"), own.clone()).unwrap();
+    fs::set_permissions(prefix.join("share"), permissions.clone()).unwrap();
     said(
         Command::new("tar")
             .args(["-xzf", &one(dist, ".tar.gz").display().to_string()])
@@ -163,7 +163,7 @@ fn the_tarball_is_unpacked_into_a_prefix(dist: &Path) {
             .arg(&prefix),
     );
     let share = fs::metadata(prefix.join("share")).unwrap();
-    assert_eq!(share.permissions().mode() & 0o7777, own.mode());
+    assert_eq!(share.permissions().mode() & 0o7777, permissions.mode());
     let unpacked = files(&prefix);
     for part in PARTS {
         assert!(
@@ -237,14 +237,20 @@ fn container() -> (String, String) {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let instructions: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(' ')).collect();
     assert_eq!(instructions[..2], [("FROM", "scratch"), ("COPY", ". /")]);
-    let all = |name: &str| -> Vec<&str> {
-        let named = instructions.iter().filter(|one| one.0 == name);
-        named.map(|one| one.1).collect()
+    let everything = |name: &str| -> Vec<&str> {
+        let named = instructions
+            .iter()
+            .filter(|instruction| instruction.0 == name);
+        named.map(|pair| pair.1).collect()
     };
-    let entry: Vec<String> = serde_json::from_str(all("ENTRYPOINT")[0]).unwrap();
+    let entry: Vec<String> = serde_json::from_str(everything("ENTRYPOINT")[0]).unwrap();
     assert_eq!(entry.len(), 1);
-    assert_eq!(instructions.len(), 3 + all("ENV").len(), "{instructions:?}");
-    (all("ENV").join(" "), entry[0].clone())
+    assert_eq!(
+        instructions.len(),
+        3 + everything("ENV").len(),
+        "{instructions:?}"
+    );
+    (everything("ENV").join(" "), entry[0].clone())
 }
 
 /// A shell in namespaces of its own that runs this. In its folder `root` is what a container

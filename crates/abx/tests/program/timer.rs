@@ -56,11 +56,11 @@ fn markers_of_both_outputs_become_a_table() {
     assert_eq!(record["runs"].as_array().unwrap().len(), 2);
     let markers = record["markers"].as_array().unwrap();
     let shares = markers.iter().chain([&record["rest"]]);
-    let sum: f64 = shares.map(|one| one["share"].as_f64().unwrap()).sum();
+    let sum: f64 = shares.map(|share| share["share"].as_f64().unwrap()).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{record}");
     for run in record["runs"].as_array().unwrap() {
         let times = run["markers"].as_array().unwrap().iter();
-        let mut times: Vec<u64> = times.map(|one| one["at_ns"].as_u64().unwrap()).collect();
+        let mut times: Vec<u64> = times.map(|time| time["at_ns"].as_u64().unwrap()).collect();
         times.push(run["end_ns"].as_u64().unwrap());
         assert!(times.is_sorted(), "{run}");
     }

@@ -10,37 +10,37 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
     // Method: one wrong command line for each message. None may start anything.
     let home = Home::new();
     let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
-    let (one, same_name) = (touches("one"), touches("one"));
+    let (text, same_name) = (touches("one"), touches("one"));
     let cases: &[(&[&str], &[&str])] = &[
-        (&["ftp://127.0.0.1/", &one], &["ftp://", "not supported"]),
+        (&["ftp://127.0.0.1/", &text], &["ftp://", "not supported"]),
         (
-            &["http://does-not-exist.invalid/", &one],
+            &["http://does-not-exist.invalid/", &text],
             &[
                 "does-not-exist.invalid",
                 "does not resolve",
                 "check the name",
             ],
         ),
-        (&["server", &one], &["`server`", "name=command"]),
-        (&["a=server --port 80", &one], &["`a`", "{port}"]),
-        (&["a b=server {port}", &one], &["`a b`", "letters"]),
-        (&["a='server {port}", &one], &["`a`", "quote"]),
-        (&[&one, &same_name], &["`one`", "its own name"]),
-        (&[&one], &["one subject alone", "abx run", "--aa"]),
-        (&["--aa", &one, "b=x {port}"], &["--aa", "2", "give one"]),
+        (&["server", &text], &["`server`", "name=command"]),
+        (&["a=server --port 80", &text], &["`a`", "{port}"]),
+        (&["a b=server {port}", &text], &["`a b`", "letters"]),
+        (&["a='server {port}", &text], &["`a`", "quote"]),
+        (&[&text, &same_name], &["`one`", "its own name"]),
+        (&[&text], &["one subject alone", "abx run", "--aa"]),
+        (&["--aa", &text, "b=x {port}"], &["--aa", "2", "give one"]),
         (&["--aa"], &["--aa", "give one"]),
-        (&["--against", "0000", &one], &["`0000`", "abx history"]),
+        (&["--against", "0000", &text], &["`0000`", "abx history"]),
         (
-            &["--against", "gone.json", &one],
+            &["--against", "gone.json", &text],
             &["gone.json", "No such file"],
         ),
-        (&["--against", "x", "--aa", &one], &["--against", "--aa"]),
+        (&["--against", "x", "--aa", &text], &["--against", "--aa"]),
         (
-            &["--plan", "--against", "x", &one],
+            &["--plan", "--against", "x", &text],
             &["--plan", "--against"],
         ),
-        (&["--plan", "--aa", &one], &["--plan", "--aa"]),
-        (&["--plan", &one], &["one subject alone"]),
+        (&["--plan", "--aa", &text], &["--plan", "--aa"]),
+        (&["--plan", &text], &["one subject alone"]),
         (&["--bocks", "1"], &["--bocks", "--blocks"]),
         (&["-c", "0"], &["--connections"]),
         (&["--blocks", "0"], &["--blocks"]),
@@ -56,9 +56,9 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
         (&["--stages", "1:9@1s"], &["stages", "abx run"]),
         (&["--install"], &["--install", "study file"]),
     ];
-    for (arguments, said) in cases {
+    for (arguments, texts) in cases {
         let arguments = [&["compare"], *arguments].concat();
-        home.run_abx(&arguments).expect(2, said);
+        home.run_abx(&arguments).expect(2, texts);
     }
     assert!(!home.join("started").exists());
     assert!(!home.join("state/abx").exists(), "a record of nothing");
@@ -121,8 +121,8 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
         ),
         (&["repost"], &["repost", "report"]),
     ];
-    for (arguments, said) in cases {
-        home.run_abx(arguments).expect(2, said);
+    for (arguments, texts) in cases {
+        home.run_abx(arguments).expect(2, texts);
     }
 }
 
@@ -161,12 +161,12 @@ fn a_wrong_status_names_the_path_and_both_remedies() {
     let home = Home::new();
     home.write("index.html", "hello");
     let both = ["a", "b"].map(|name| subject(name, "--root ."));
-    let said = ["/missing", "404", "--path", "--expect-status 404"];
+    let texts = ["/missing", "404", "--path", "--expect-status 404"];
     home.run_abx(&["compare", &both[0], &both[1], "--path", "/missing"])
-        .expect(2, &said);
+        .expect(2, &texts);
     let server = Server::start(&["--root", &home.path().display().to_string()]);
     home.run_abx(&["run", &server.url, "--path", "/missing"])
-        .expect(2, &said);
+        .expect(2, &texts);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_port_in_use_is_named() {
 fn a_report_of_something_else_is_refused() {
     // Method: no JSON, JSON without a schema, and with that of another program.
     let home = Home::new();
-    for (text, said) in [
+    for (text, message) in [
         ("no json", "line 1"),
         ("{}", "no schema"),
         (r#"{"schema":"wrk.result/1"}"#, "wrk.result/1"),
@@ -248,7 +248,7 @@ fn a_report_of_something_else_is_refused() {
     ] {
         let path = home.write("record.json", text);
         home.run_abx(&["report", &path])
-            .expect(2, &[&path, "not a record of abx", said]);
+            .expect(2, &[&path, "not a record of abx", message]);
     }
     assert!(fs::exists(home.join("record.json")).unwrap());
 }
@@ -263,7 +263,7 @@ fn a_name_leads_to_the_address_that_responds_and_the_record_says_which() {
     let passed_over = "127.0.0.1 of localhost: ::1";
     let has_first = std::net::TcpListener::bind("[::1]:0").is_ok();
     let servers = [("::1", true), ("127.0.0.1", false)];
-    for (address, is_first) in servers.into_iter().filter(|one| !one.1 || has_first) {
+    for (address, is_first) in servers.into_iter().filter(|pair| !pair.1 || has_first) {
         let server = Server::start(&["--address", address]);
         let url = format!("http://localhost:{}/", server.port());
         let connected_to = server
@@ -285,8 +285,8 @@ fn a_name_leads_to_the_address_that_responds_and_the_record_says_which() {
             "compare", two[0], two[1], "--blocks", "1", "--slice", "20ms", "--pilot", "brief",
         ];
         let ended = home.run(home.abx_apart("m", hosts, &compare).args(["--json", "-"]));
-        let told = format!("b: {passed_over}");
-        assert!(ended.stderr.contains(&told), "{ended:#?}");
+        let message = format!("b: {passed_over}");
+        assert!(ended.stderr.contains(&message), "{ended:#?}");
         for subject in ended.json()["subjects"].as_array().unwrap() {
             assert_eq!(subject["address"], *url);
             assert_eq!(subject["connected_to"], *connected_to);

@@ -114,9 +114,9 @@ fn nginx(home: &Home, listen: &str) -> Foreign {
 
 /// The record of a run.
 fn record(home: &Home, url: &str, words: &str, code: i32) -> Value {
-    let mut all = vec!["run", url, "--http2", "--quiet", "--json", "-"];
-    all.extend(words.split(' '));
-    let ended = home.run_abx(&all);
+    let mut texts = vec!["run", url, "--http2", "--quiet", "--json", "-"];
+    texts.extend(words.split(' '));
+    let ended = home.run_abx(&texts);
     ended.expect(code, &[]);
     ended.json()
 }
@@ -188,9 +188,9 @@ fn bodies_and_few_streams_are_what_node_counted() {
     assert_eq!(requests["outcomes"], json!({ "ok": 300 }));
     assert_eq!(requests["hashed"], 300);
     node.end(Signal::Term);
-    let all = 300 + PROBES;
+    let total = 300 + PROBES;
     let served = fs::read_to_string(home.join("served")).unwrap();
-    assert_eq!(served, format!("{all} {}", all * body.len()));
+    assert_eq!(served, format!("{total} {}", total * body.len()));
 }
 
 #[test]
@@ -255,9 +255,15 @@ fn who_speaks_no_http2_is_told_before_the_load() {
     let url = nginx.url();
     home.run_abx(&["run", &url, "--http2", "--pipeline", "4"])
         .expect(2, &["--pipeline"]);
-    let own = format!("a={url}");
-    home.run_abx(&["compare", &own, &format!("b={url}"), "--http2-for", "c"])
-        .expect(2, &["no subject is named `c`"]);
+    let own_text = format!("a={url}");
+    home.run_abx(&[
+        "compare",
+        &own_text,
+        &format!("b={url}"),
+        "--http2-for",
+        "c",
+    ])
+    .expect(2, &["no subject is named `c`"]);
     home.run_abx(&["run", &url, "--streams", "4"])
         .expect(2, &["--http2"]);
     home.run_abx(&["run", &url, "--http2", "-H", "Connection: close"])
@@ -298,10 +304,10 @@ fn the_protocol_is_a_factor_of_a_study() {
     let record = ended.json();
     ended.expect_measured(&record);
     let h2 = json!("h2");
-    for (place, one, two) in [(0, &Value::Null, &h2), (1, &h2, &h2)] {
+    for (place, value, two) in [(0, &Value::Null, &h2), (1, &h2, &h2)] {
         let responses = &record["loads"][place]["answers"];
         let spoken = |name: &str| &responses[name][0]["tls"]["protocol"];
-        assert_eq!((spoken("one"), spoken("two")), (one, two));
+        assert_eq!((spoken("one"), spoken("two")), (value, two));
     }
     assert_eq!(record["subjects"][1]["http2"], true);
     let settings = &record["loads"][1]["settings"];

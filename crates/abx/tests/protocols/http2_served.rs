@@ -65,9 +65,9 @@ for (let place = 0; place < 60; place += 1) {
 
 /// The outcomes of a run.
 fn outcomes(home: &Home, url: &str, words: &str) -> Value {
-    let mut all = vec!["run", url, "--quiet", "--json", "-"];
-    all.extend(words.split(' '));
-    let ended = home.run_abx(&all);
+    let mut texts = vec!["run", url, "--quiet", "--json", "-"];
+    texts.extend(words.split(' '));
+    let ended = home.run_abx(&texts);
     ended.expect(0, &[]);
     let record = ended.json();
     assert_honest(&record["requests"]);
@@ -215,11 +215,11 @@ fn h2load_gets_what_it_asks_for() {
                 &home,
                 &format!("h2load -t 1 -n {requests} {flags} {}", server.url),
             );
-            let all = format!(
+            let all_text = format!(
                 "{requests} total, {requests} started, {requests} done, {requests} succeeded, \
                  0 failed, 0 errored, 0 timeout"
             );
-            assert!(text.contains(&all), "{words:?} {flags}: {text}");
+            assert!(text.contains(&all_text), "{words:?} {flags}: {text}");
             let statuses = format!("{requests} 2xx, 0 3xx, 0 4xx, 0 5xx");
             assert!(text.contains(&statuses), "{words:?} {flags}: {text}");
             let bytes = format!("({}) data", requests * page);
@@ -239,10 +239,10 @@ fn the_server_counts_the_same_requests_in_both_versions() {
     let mut counted = Vec::new();
     for version in ["--http1.1", "--http2 --streams 32"] {
         let server = Server::start(&words);
-        let mut all = vec!["run", &server.url, "--quiet", "--json", "-"];
+        let mut texts = vec!["run", &server.url, "--quiet", "--json", "-"];
         let flags = format!("-c 1 -n 1000 --verify-every 1 --expect-status 200 {version}");
-        all.extend(flags.split(' '));
-        let record = home.run_abx(&all).json();
+        texts.extend(flags.split(' '));
+        let record = home.run_abx(&texts).json();
         let outcomes = &record["requests"]["outcomes"];
         let cut = ["early_close", "stream_reset"].map(|name| outcomes[name].as_u64());
         counted.push((
@@ -310,18 +310,18 @@ fn a_load_over_streams_has_a_ceiling() {
     let (streams, pipelines) = ("protocol = \"http/2\"\nstreams = 8\n", "pipeline = 8\n");
     let insecure = "tls = { insecure = true }\n";
     let http2 = "http2 = true";
-    for (is_encrypted, keys, own, other, has_ceiling) in [
+    for (is_encrypted, keys, own_text, other, has_ceiling) in [
         (false, streams.to_owned(), "", "", true),
         (true, format!("{streams}{insecure}"), "", "", true),
         (false, pipelines.to_owned(), http2, http2, true),
         (false, pipelines.to_owned(), http2, "", false),
     ] {
-        let all = [
-            subject("a", is_encrypted, own),
+        let texts = [
+            subject("a", is_encrypted, own_text),
             subject("b", is_encrypted, other),
             load(&keys),
         ];
-        let file = home.write("study.toml", &all.concat());
+        let file = home.write("study.toml", &texts.concat());
         let ended = home.run_abx(&[
             "compare", &file, "--blocks", "2", "--rounds", "5", "--slice", "60ms", "--pilot",
             "brief", "--json", "-",
@@ -329,7 +329,11 @@ fn a_load_over_streams_has_a_ceiling() {
         let record = ended.json();
         ended.expect_measured(&record);
         let ceiling = slices(&record, "(ceiling)");
-        assert_eq!(!ceiling.is_empty(), has_ceiling, "{keys} {own} {other}");
+        assert_eq!(
+            !ceiling.is_empty(),
+            has_ceiling,
+            "{keys} {own_text} {other}"
+        );
     }
 }
 

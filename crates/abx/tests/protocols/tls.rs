@@ -35,8 +35,8 @@ pub fn certify(home: &Home) {
         .current_dir(home.path())
         .output()
         .expect("openssl is there: run scripts/install-test-servers");
-    let said = String::from_utf8_lossy(&made.stderr);
-    assert!(made.status.success(), "{said}");
+    let message = String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "{message}");
 }
 
 /// What is usually logged of each response: protocol, whether its session was resumed, and which

@@ -36,10 +36,10 @@ impl OpenSsl {
             .stderr(Stdio::null())
             .spawn()
             .expect("openssl is there: run scripts/install-test-servers");
-        let mut said = BufReader::new(child.stdout.take().unwrap());
-        let port = port_of(&mut said);
+        let mut buf_reader = BufReader::new(child.stdout.take().unwrap());
+        let port = port_of(&mut buf_reader);
         // What it says of each connection must not fill the pipe.
-        thread::spawn(move || io::copy(&mut said, &mut io::sink()));
+        thread::spawn(move || io::copy(&mut buf_reader, &mut io::sink()));
         OpenSsl {
             child,
             url: format!("https://127.0.0.1:{port}/"),
@@ -48,10 +48,10 @@ impl OpenSsl {
 }
 
 /// The port that it listens on.
-fn port_of(said: &mut BufReader<ChildStdout>) -> String {
-    let lines = said.lines().map(|line| line.expect("it speaks text"));
-    let mut found = lines.filter(|line| line.starts_with("ACCEPT "));
-    let line = found.next().expect("it listens");
+fn port_of(buf_reader: &mut BufReader<ChildStdout>) -> String {
+    let lines = buf_reader.lines().map(|line| line.expect("it speaks text"));
+    let mut result = lines.filter(|line| line.starts_with("ACCEPT "));
+    let line = result.next().expect("it listens");
     line.rsplit(':').next().unwrap_or_default().to_owned()
 }
 
@@ -80,8 +80,8 @@ fn certify_the_past(home: &Home) {
         .current_dir(home.path())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&made.stderr);
-    assert!(made.status.success(), "{said}");
+    let message = String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "{message}");
 }
 
 #[test]
@@ -91,18 +91,18 @@ fn every_way_in_which_a_handshake_fails_is_named_with_what_helps() {
     let home = Home::new();
     certify(&home);
     certify_the_past(&home);
-    let run = |server: &str, flags: &[&str], code: i32, said: &[&str]| {
+    let run = |server: &str, flags: &[&str], code: i32, texts: &[&str]| {
         let server = OpenSsl::start(&home, server);
         let usual = ["run", &server.url, "-c", "1", "-n", "6"];
         home.run_abx(&[&usual[..], flags].concat())
-            .expect(code, said);
+            .expect(code, texts);
     };
-    let refused = |server: &str, flags: &[&str], said: &[&str]| {
+    let refused = |server: &str, flags: &[&str], texts: &[&str]| {
         run(
             server,
             flags,
             2,
-            &[&["the TLS handshake failed"], said].concat(),
+            &[&["the TLS handshake failed"], texts].concat(),
         );
     };
     let any = "--insecure";

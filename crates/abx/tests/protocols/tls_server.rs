@@ -49,11 +49,11 @@ fn every_model_serves_over_tls() {
             }
             assert_eq!(came, &json!({ "ok": 60 }), "{model} {flags:?}");
             let histograms = &record["measured"]["blocks"][0]["loads"][0]["histograms"];
-            let own = histograms.as_object().unwrap().values().next().unwrap();
-            let is_timed = own["handshake"].is_array();
+            let own_value = histograms.as_object().unwrap().values().next().unwrap();
+            let is_timed = own_value["handshake"].is_array();
             assert_eq!(is_timed, is_fresh, "{model} {flags:?}");
-            let told = &record["handshake_us"]["p50"];
-            assert_eq!(told.as_u64().is_some_and(|us| us > 0), is_fresh);
+            let figure = &record["handshake_us"]["p50"];
+            assert_eq!(figure.as_u64().is_some_and(|us| us > 0), is_fresh);
         }
     }
 }
@@ -74,8 +74,8 @@ fn a_certificate_of_ones_own_is_shown_to_whoever_asks() {
         let words = words.replace("PORT", server.port());
         command.args(["-c", &words]).current_dir(home.path());
         let ended = command.output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-        (ended.status.success(), said)
+        let message = String::from_utf8_lossy(&ended.stdout).into_owned();
+        (ended.status.success(), message)
     };
     for version in ["1.2", "1.3"] {
         let (is_well, body) = client(&format!(
@@ -88,12 +88,12 @@ fn a_certificate_of_ones_own_is_shown_to_whoever_asks() {
     let openssl = "openssl s_client -connect 127.0.0.1:PORT -servername server.test \
                    -CAfile cert.pem -verify_return_error -tls1_2";
     let ask = "printf 'GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n'";
-    for (session, said) in [
+    for (session, message) in [
         ("-sess_out", "New, TLSv1.2"),
         ("-sess_in", "Reused, TLSv1.2"),
     ] {
         let (is_well, text) = client(&format!("{ask} | {openssl} -ign_eof {session} session"));
-        assert!(is_well && text.contains(said), "{said}: {text}");
+        assert!(is_well && text.contains(message), "{message}: {text}");
         assert!(text.contains("HTTP/1.1 200 OK"), "{text}");
     }
     // Whoever speaks no TLS is not answered, and harms nobody.
@@ -153,8 +153,8 @@ fn files_are_encrypted_where_they_are_read() {
     assert_eq!(record["requests"]["outcomes"], json!({ "ok": 40 }));
     let sum = Command::new("sha256sum").arg(&file).output().unwrap();
     let sum = String::from_utf8(sum.stdout).unwrap();
-    let told = record["answer"]["sha256"].as_str().unwrap();
-    assert!(sum.starts_with(told), "{told} of {sum}");
+    let message = record["answer"]["sha256"].as_str().unwrap();
+    assert!(sum.starts_with(message), "{message} of {sum}");
     for way in ["sendfile", "uring"] {
         home.run_abx(&[
             "serve",
@@ -178,7 +178,7 @@ fn what_cannot_be_shown_is_refused_at_the_start() {
     certify(&home);
     std::fs::rename(home.join("key.pem"), home.join("other.pem")).unwrap();
     certify(&home);
-    for (cert, key, said) in [
+    for (cert, key, texts) in [
         (
             "no-such.pem",
             "key.pem",
@@ -194,7 +194,7 @@ fn what_cannot_be_shown_is_refused_at_the_start() {
     ] {
         for more in [&[][..], &["--workers", "2"]] {
             let words = ["serve", "--port", "0", "--tls-cert", cert, "--tls-key", key];
-            home.run_abx(&[&words[..], more].concat()).expect(2, said);
+            home.run_abx(&[&words[..], more].concat()).expect(2, texts);
         }
     }
     home.run_abx(&["serve", "--port", "0", "--tls-cert", "cert.pem"])

@@ -44,7 +44,9 @@ impl Drop for Nginx {
 /// The name of the process whose CPU time was read as the server's.
 fn accounted(record: &Value) -> &Value {
     let subjects = &record["measured"]["blocks"][0]["subjects"];
-    let first = subjects.as_object().and_then(|all| all.values().next());
+    let first = subjects
+        .as_object()
+        .and_then(|everything| everything.values().next());
     &first.unwrap_or(&subjects[0])["listener"]["name"]
 }
 
@@ -108,9 +110,9 @@ fn our_server_listens_on_a_unix_socket_in_every_model() {
         let mut curl = Command::new("curl");
         curl.args(["-sS", "--max-time", "60", "-o", "/dev/null"]);
         curl.args(["-w", "%{http_code} %{size_download}", "--unix-socket"]);
-        let said = curl.args([&path, "http://localhost/"]).output().unwrap();
-        let said = String::from_utf8(said.stdout).unwrap();
-        assert_eq!(said, format!("200 {bytes}"), "{words:?}");
+        let output = curl.args([&path, "http://localhost/"]).output().unwrap();
+        let message = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(message, format!("200 {bytes}"), "{words:?}");
         let ran = home.run_abx(&["run", &server.url, "-c", "3", "-n", "60", "--json", "-"]);
         let record = ran.expect(0, &["unix:"]).json();
         assert_eq!(record["requests"]["ok"], 60, "{words:?}");
@@ -143,11 +145,11 @@ fn servers_on_unix_sockets_are_compared() {
              [[load]]\nname = \"l\"\nconnections = 2\nrequests = [{{ path = \"/x\" }}]\n"
         ),
     );
-    let (one, other) = (format!("a={a}"), format!("b={b}"));
+    let (text, other) = (format!("a={a}"), format!("b={b}"));
     let fixed = [
         "--pilot", "brief", "--slice", "5ms", "--blocks", "2", "--rounds", "3",
     ];
-    for words in [&[one.as_str(), &other, "-c", "2"][..], &["s.toml"]] {
+    for words in [&[text.as_str(), &other, "-c", "2"][..], &["s.toml"]] {
         let words = [&["compare"][..], words, &fixed, &["--quiet", "--json", "-"]].concat();
         let ended = home.run_abx(&words);
         let record = ended.json();

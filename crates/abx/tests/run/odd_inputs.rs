@@ -101,10 +101,11 @@ fn odd_paths_are_sent_as_the_original_tools_send_them() {
         });
         assert_eq!(line(&ours), line(&original), "ab {path}");
         let httperf = ["--server", "127.0.0.1", "--port", &port, "--uri", path];
-        let one = ["--num-conns", "1"];
-        let original = logger.during(|| run("httperf", &[&["--hog"], &httperf[..], &one].concat()));
+        let texts = ["--num-conns", "1"];
+        let original =
+            logger.during(|| run("httperf", &[&["--hog"], &httperf[..], &texts].concat()));
         let ours = logger.during(|| {
-            let words = [&["httperf"], &httperf[..], &one].concat();
+            let words = [&["httperf"], &httperf[..], &texts].concat();
             home.run_abx(&words).expect(0, &[]);
         });
         assert_eq!(ours, original, "httperf {path}");
@@ -146,11 +147,11 @@ fn ipv6_addresses_have_brackets_everywhere() {
     let home = Home::new();
     let logger = Logger::start_at("[::1]:0", OK);
     let port = logger.address.port().to_string();
-    let one = ["-n", "1", "-c", "1"];
+    let texts = ["-n", "1", "-c", "1"];
     let [plain, zone] = ["[::1]", "[::1%25lo]"].map(|host| format!("http://{host}:{port}/"));
     for url in [&plain, &zone] {
         for command in ["run", "ab"] {
-            let words = [&[command][..], &one, &[url]].concat();
+            let words = [&[command][..], &texts, &[url]].concat();
             let came = logger.during(|| {
                 home.run_abx(&words).expect(0, &[]);
             });
@@ -204,7 +205,7 @@ fn a_file_is_sent_byte_for_byte_unless_it_is_a_template() {
         });
         let bodies = came
             .iter()
-            .map(|one| one.split_once("\r\n\r\n").unwrap().1.to_owned());
+            .map(|text| text.split_once("\r\n\r\n").unwrap().1.to_owned());
         bodies.collect::<Vec<String>>()
     };
     for words in [
@@ -265,8 +266,8 @@ fn a_refused_response_says_why() {
         );
         assert!(!ended.stderr.contains('\u{1b}'), "{ended:?}");
     }
-    let [one, other] = ["price: 10", "price: 12"].map(|body| refusing("200 OK", body));
-    let urls = [one, other].map(|logger| format!("http://{}/", logger.address));
+    let [this_logger, other] = ["price: 10", "price: 12"].map(|body| refusing("200 OK", body));
+    let urls = [this_logger, other].map(|logger| format!("http://{}/", logger.address));
     home.run_abx(&["compare", &urls[0], &urls[1]]).expect(
         2,
         &["byte 9: `price: 10` and `price: 12`", "--expect-body any"],
@@ -394,11 +395,11 @@ fn a_header_that_closes_connections_is_refused_with_the_flag_that_does_it() {
     let url = server.url.as_str();
     let header = ["-H", "Connection: close"];
     let run = ["run", url, "-n", "20", "-c", "2"];
-    let [one, other] = ["a", "b"].map(|name| format!("{name}={url}"));
+    let [text, other] = ["a", "b"].map(|name| format!("{name}={url}"));
     for words in [
         [&run[..], &header].concat(),
         vec!["run", "-n", "20", "curl", url, "-H", "connection: Close"],
-        [&["compare", &one, &other, "--blocks", "1"][..], &header].concat(),
+        [&["compare", &text, &other, "--blocks", "1"][..], &header].concat(),
     ] {
         let ended = home.run_abx(&words);
         assert_eq!(ended.status.code(), Some(2), "{words:?}: {ended:#?}");

@@ -19,7 +19,7 @@ fn hold(apart: &str, before: &str, words: &str) -> Ended {
         |name: &str| format!("{name}=sh -c '{before}exec {ABX} serve --websocket --port {{port}}'");
     let subjects = [server("one"), server("two")];
     let load = "--shape connections --path /echo --hold 20ms --blocks 1 --pilot brief";
-    let mut all = vec![
+    let mut texts = vec![
         "compare",
         &subjects[0],
         &subjects[1],
@@ -27,8 +27,8 @@ fn hold(apart: &str, before: &str, words: &str) -> Ended {
         "--json",
         "-",
     ];
-    all.extend(load.split(' ').chain(words.split(' ')));
-    home.run(&mut home.abx_apart("n", apart, &all))
+    texts.extend(load.split(' ').chain(words.split(' ')));
+    home.run(&mut home.abx_apart("n", apart, &texts))
 }
 
 /// One column of what came of held connections: a value for each subject.
@@ -99,11 +99,11 @@ fn a_server_that_accepts_late_is_loaded_when_it_has_accepted() {
     // let some of 1,500 wait for longer than the timeout if others loaded it meanwhile.
     let home = Home::new();
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/late_accept.py");
-    let [one, other] = ["one", "other"].map(|name| format!("{name}=python3 {server} {{port}}"));
+    let [text, other] = ["one", "other"].map(|name| format!("{name}=python3 {server} {{port}}"));
     let words = "-c 1500 --timeout 3s --blocks 1 --pilot brief --slice 100ms --no-ceiling";
-    let mut all = vec!["compare", &one, &other, "--quiet", "--json", "-"];
-    all.extend(words.split(' '));
-    let record = home.run_abx(&all).json();
+    let mut texts = vec!["compare", &text, &other, "--quiet", "--json", "-"];
+    texts.extend(words.split(' '));
+    let record = home.run_abx(&texts).json();
     for id in ["stopped_answering", "failed_requests"] {
         assert_eq!(findings(&record, id), NONE, "{id}");
     }

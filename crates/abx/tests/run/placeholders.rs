@@ -36,20 +36,20 @@ fn every_number_is_asked_for_once_whoever_sends_it() {
     words.extend(["-b", "{\"n\":{seq},\"id\":\"{uuid}\",\"as\":\"{{seq}}\"}"]);
     let asked = asked(&home, &server, &words);
     let (mut numbers, mut ids, mut drawn) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    for one in &asked {
-        let number = one.path.strip_prefix("/items/").unwrap();
-        let (user, random) = one.user.split_once('-').unwrap();
+    for weighted_request in &asked {
+        let number = weighted_request.path.strip_prefix("/items/").unwrap();
+        let (user, random) = weighted_request.user.split_once('-').unwrap();
         assert_eq!(user, format!("u{number}"));
         drawn.insert(random.to_owned());
-        let body: Value = serde_json::from_str(&one.body).unwrap();
+        let body: Value = serde_json::from_str(&weighted_request.body).unwrap();
         assert_eq!(body["n"], json!(number.parse::<u64>().unwrap()));
         assert_eq!(body["as"], "{seq}");
         assert!(ids.insert(body["id"].as_str().unwrap().to_owned()));
         numbers.push(number.parse::<usize>().unwrap());
     }
     numbers.sort_unstable();
-    let all: Vec<usize> = (0..400 + BEFORE).collect();
-    assert_eq!(numbers, all);
+    let all_numbers: Vec<usize> = (0..400 + BEFORE).collect();
+    assert_eq!(numbers, all_numbers);
     assert_eq!(drawn, ["5", "6", "7"].map(str::to_owned).into());
 }
 
@@ -93,26 +93,26 @@ fn streams_of_http2_carry_them() {
     .unwrap();
     let words = "--http2 --streams 8 -c 2 -t 2 -n 200 -X PUT --path /{seq} --template -b @body";
     let url = server.url();
-    let mut all = vec!["run", url.as_str(), "--quiet", "--json", "-"];
-    all.extend(words.split(' '));
-    all.extend(["-H", "X-User: {line:words}"]);
-    let record = home.run_abx(&all).expect(0, &[]).json();
+    let mut texts = vec!["run", url.as_str(), "--quiet", "--json", "-"];
+    texts.extend(words.split(' '));
+    texts.extend(["-H", "X-User: {line:words}"]);
+    let record = home.run_abx(&texts).expect(0, &[]).json();
     assert_eq!(record["requests"]["ok"], 200);
     let text = fs::read_to_string(&log).unwrap();
     let mut numbers = Vec::new();
     for line in text.lines() {
-        let said: Value = serde_json::from_str(line).unwrap();
-        let number = said[3].as_str().unwrap();
-        let line = said[5].as_str().unwrap();
-        assert_eq!(said[0], format!("/{number}"));
-        assert_eq!(said[1], line.trim());
-        assert_eq!(said[2], number.len() + 30_002 + line.len());
-        assert_eq!(said[4], 30_000);
+        let figure: Value = serde_json::from_str(line).unwrap();
+        let number = figure[3].as_str().unwrap();
+        let line = figure[5].as_str().unwrap();
+        assert_eq!(figure[0], format!("/{number}"));
+        assert_eq!(figure[1], line.trim());
+        assert_eq!(figure[2], number.len() + 30_002 + line.len());
+        assert_eq!(figure[4], 30_000);
         numbers.push(number.parse::<usize>().unwrap());
     }
     numbers.sort_unstable();
-    let all: Vec<usize> = (0..200 + BEFORE).collect();
-    assert_eq!(numbers, all);
+    let all_numbers: Vec<usize> = (0..200 + BEFORE).collect();
+    assert_eq!(numbers, all_numbers);
 }
 
 #[test]
@@ -130,15 +130,15 @@ fn lines_are_asked_for_in_their_order() {
     let by_flags = ["--path", "/?q={line:words}", "-H", "X-User: {line:words}"];
     let by_flags = asked(&home, &server, &[&words[..], &by_flags].concat());
     let paths: Vec<&str> = (by_flags[BEFORE..].iter())
-        .map(|one| one.path.as_str())
+        .map(|weighted_request| weighted_request.path.as_str())
         .collect();
-    let [one, two, three] = ["/?q=one", "/?q=two%20words", "/?q=three"];
-    assert_eq!(paths, [one, two, three, one, two]);
+    let [text, two, three] = ["/?q=one", "/?q=two%20words", "/?q=three"];
+    assert_eq!(paths, [text, two, three, text, two]);
     assert_eq!(by_flags[BEFORE + 1].user, "two words");
     let by_file = [&words[..], &["--request-file", "all.jsonl"]].concat();
     let by_file = asked(&home, &server, &by_file);
     let bodies: Vec<&str> = (by_file[BEFORE..].iter())
-        .map(|one| one.body.as_str())
+        .map(|weighted_request| weighted_request.body.as_str())
         .collect();
     assert_eq!(bodies, ["one", "two words", "three", "one", "two words"]);
 }
@@ -165,8 +165,8 @@ fn a_body_that_the_kernel_takes_in_parts_arrives_whole() {
         ];
         let asked = asked(&home, &server, &[&words[..], kept].concat());
         assert_eq!(asked.len(), 8 + BEFORE);
-        for one in asked {
-            let parts: Vec<&str> = one.body.split(',').collect();
+        for weighted_request in asked {
+            let parts: Vec<&str> = weighted_request.body.split(',').collect();
             let [first, between, last] = parts[..] else {
                 panic!("{} parts", parts.len());
             };
@@ -209,7 +209,11 @@ fn servers_of_a_study_are_sent_placeholders_and_their_responses_are_compared_whe
         let path = "/?q={line:words}{rand:1..99}";
         assert_eq!(settings["requests"][0]["path"], path);
     }
-    let queries: BTreeSet<String> = echo.take().into_iter().map(|one| one.path).collect();
+    let queries: BTreeSet<String> = echo
+        .take()
+        .into_iter()
+        .map(|weighted_request| weighted_request.path)
+        .collect();
     assert!(queries.len() > 20, "{queries:?}");
     let is_right = |path: &String| {
         let rest = path
@@ -238,12 +242,17 @@ fn what_cannot_be_filled_in_is_refused_and_a_command_of_curl_has_none() {
         let words = [&["run", &server.url, "-n", "9"][..], words].concat();
         home.run_abx(&words).expect(2, &[part]);
     }
-    let own = format!("a={}{{seq}}", server.url);
+    let own_text = format!("a={}{{seq}}", server.url);
     let other = format!("b={}", server.url);
-    home.run_abx(&["compare", &own, &other])
+    home.run_abx(&["compare", &own_text, &other])
         .expect(2, &["the URL of a has a placeholder", "--path"]);
     assert!(server.take().is_empty());
     let words = ["run", "-n", "4", "curl", &server.url, "-d", "{seq} {n}"];
     home.run_abx(&words).expect(0, &[]);
-    assert!(server.take().iter().all(|one| one.body == "{seq} {n}"));
+    assert!(
+        server
+            .take()
+            .iter()
+            .all(|weighted_request| weighted_request.body == "{seq} {n}")
+    );
 }

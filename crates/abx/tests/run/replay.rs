@@ -66,9 +66,13 @@ fn each_line_is_sent_once_and_in_the_order_of_their_times() {
     assert!(
         asked
             .iter()
-            .all(|one| one.method == "GET" && one.user == "me")
+            .all(|weighted_request| weighted_request.method == "GET"
+                && weighted_request.user == "me")
     );
-    let paths: Vec<&str> = asked.iter().map(|one| one.path.as_str()).collect();
+    let paths: Vec<&str> = asked
+        .iter()
+        .map(|weighted_request| weighted_request.path.as_str())
+        .collect();
     assert_eq!(paths[3 * 13..], in_order());
     assert_eq!(count(&record, "/offered/planned"), 14);
     assert_eq!(count(&record, "/requests/ok"), 14);
@@ -109,7 +113,10 @@ fn a_log_is_replayed_faster_and_in_part() {
         let record = run(&home, &server, words).json();
         assert_eq!(record["settings"]["duration_s"], lasts_s, "{words:?}");
         assert_eq!(count(&record, "/offered/planned"), planned, "{words:?}");
-        let has_posted = server.take().iter().any(|one| one.method == "POST");
+        let has_posted = server
+            .take()
+            .iter()
+            .any(|weighted_request| weighted_request.method == "POST");
         assert_eq!(has_posted, words.contains(&"all"), "{words:?}");
     }
 }
@@ -166,8 +173,8 @@ fn subjects_replay_the_same_part_of_a_log() {
     // of the first second and two of the second one, for each of them.
     let home = Home::new();
     home.write("access.log", &log());
-    let (one, other) = (Listener::start(), Listener::start());
-    let subjects = [format!("a={}", one.url), format!("b={}", other.url)];
+    let (listener, other) = (Listener::start(), Listener::start());
+    let subjects = [format!("a={}", listener.url), format!("b={}", other.url)];
     let words = "--replay access.log --slice 2s --blocks 1 --pilot brief -c 2 --json -";
     let words: Vec<&str> = words.split(' ').collect();
     let ended = home.run_abx(&[&["compare", &subjects[0], &subjects[1]], &words[..]].concat());

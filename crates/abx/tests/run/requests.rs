@@ -74,8 +74,8 @@ fn serve(stream: &TcpStream, kept: &Mutex<Vec<WeightedRequest>>) -> Option<()> {
         }
         let header = |name: &str| {
             let mut fields = lines.iter().filter_map(|line| line.split_once(": "));
-            let found = fields.find(|(field, _)| field.eq_ignore_ascii_case(name));
-            found.map_or("", |(_, value)| value)
+            let pair = fields.find(|(field, _)| field.eq_ignore_ascii_case(name));
+            pair.map_or("", |(_, value)| value)
         };
         let mut words = lines.first()?.split(' ');
         let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
@@ -201,17 +201,19 @@ fn several_paths_are_asked_by_how_often_they_are_listed() {
     let counts = server.counts(|asked| asked.path.clone());
     assert_eq!(counts.values().sum::<usize>(), 406);
     assert!(counts["/a"] > 100 && counts["/b?c"] > 100, "{counts:?}");
-    let own = &server.url;
+    let own_text = &server.url;
     home.write(
         "list",
-        &format!("# often\n{}\n{own}seldom\n", "/often\n".repeat(8)),
+        &format!("# often\n{}\n{own_text}seldom\n", "/often\n".repeat(8)),
     );
     let record = run(&home, &server, &["--urls", "list", "-n", "900"]);
     let counts = server.counts(|asked| asked.path.clone());
     assert_eq!(counts.values().sum::<usize>(), 906);
     assert!(counts["/often"] > 4 * counts["/seldom"], "{counts:?}");
     let weights = requests(&record).as_array().unwrap().iter();
-    let weights: Vec<_> = weights.map(|one| (&one["path"], &one["weight"])).collect();
+    let weights: Vec<_> = weights
+        .map(|weight| (&weight["path"], &weight["weight"]))
+        .collect();
     assert_eq!(json!(weights), json!([["/often", 8], ["/seldom", 1]]));
 }
 
@@ -340,7 +342,7 @@ fn what_cannot_be_asked_is_refused_with_the_remedy() {
     home.write("list", "/a\nhttp://127.0.0.2:1/b\n");
     home.write("none", "# nothing\n");
     let server = Listener::start();
-    for (words, said) in [
+    for (words, texts) in [
         (
             &["-b", "@gone.json"][..],
             &["gone.json", "No such file", "@@"][..],
@@ -358,7 +360,7 @@ fn what_cannot_be_asked_is_refused_with_the_remedy() {
         (&["--urls", "list", "--path", "/"], &["--urls", "--path"]),
     ] {
         let ended = home.run_abx(&[&["run", &server.url], words].concat());
-        ended.expect(2, said);
+        ended.expect(2, texts);
     }
     let echo = server.url.replace("http://", "ws://");
     home.run_abx(&["run", &echo, "--path", "/a", "--path", "/b"])
@@ -386,7 +388,7 @@ fn flags_of_other_tools_do_what_they_do_there() {
     assert_eq!(timed["duration_s"], 0.1);
     assert_eq!(timed["arrivals"]["rate_per_s"], 100.0);
     assert_eq!(settings(&["-n", "0.05k", "-X", "PUT"])["method"], "PUT");
-    for (words, said) in [
+    for (words, message) in [
         (&["-q", "100"][..], "-r RATE"),
         (&["-T", "text/plain"], "Content-Type"),
         (&["-t", "10s"], "-d"),
@@ -394,7 +396,7 @@ fn flags_of_other_tools_do_what_they_do_there() {
         (&["-X", "127.0.0.1:3128"], "proxy"),
     ] {
         home.run_abx(&[&["run", bare], words].concat())
-            .expect(2, &[said]);
+            .expect(2, &[message]);
     }
     home.run_abx(&["compare", bare, "b=127.0.0.1:1", "-d", "10s"])
         .expect(2, &["--budget"]);

@@ -64,10 +64,10 @@ impl Peer<'_> {
     /// The same for one kind of request at its root.
     fn run_one(&self, words: &[&str]) -> Value {
         let asked = self.run(&[&[self.url.as_str()][..], words].concat());
-        let [one] = &asked[..] else {
+        let [value] = &asked[..] else {
             panic!("{words:?}: {asked:#?}");
         };
-        one.clone()
+        value.clone()
     }
 }
 
@@ -186,17 +186,18 @@ fn a_file_of_requests_is_asked_by_weight_each_with_its_status() {
         ),
     );
     let asked = peer.run(&[&peer.url, "--request-file", "all.jsonl", "-u", "a:b"]);
-    let said = |one: &Value| format!("{} {} {}", one["method"], one["path"], one["more"]);
-    let mut all: Vec<String> = asked.iter().map(said).collect();
-    all.sort();
+    let message =
+        |value: &Value| format!("{} {} {}", value["method"], value["path"], value["more"]);
+    let mut texts: Vec<String> = asked.iter().map(message).collect();
+    texts.sort();
     let wanted = [
         "\"GET\" \"/a?b=c\" [\"1\",\"2\"]",
         "\"GET\" \"/missing\" null",
         "\"PUT\" \"/post\" null",
     ];
-    assert_eq!(all, wanted);
-    assert!(asked.iter().all(|one| one["who"] == "Basic a:b"));
-    let put = asked.iter().find(|one| one["method"] == "PUT").unwrap();
+    assert_eq!(texts, wanted);
+    assert!(asked.iter().all(|value| value["who"] == "Basic a:b"));
+    let put = asked.iter().find(|value| value["method"] == "PUT").unwrap();
     assert_eq!(put["body"], hex(b"\xff\0"));
 
     home.write(
@@ -215,7 +216,7 @@ fn a_file_of_requests_is_asked_by_weight_each_with_its_status() {
         (&requests[0]["weight"], &requests[2]["status"]),
         (&json!(8), &json!(404))
     );
-    assert!(peer.asked().iter().all(|one| one["who"] == "Bearer t"));
+    assert!(peer.asked().iter().all(|value| value["who"] == "Bearer t"));
 }
 
 #[test]
@@ -283,8 +284,8 @@ fn a_command_of_curl_arrives_as_curl_itself_sends_it() {
     ] {
         let mut curl = Command::new("curl");
         curl.args(["-sS", "--max-time", "60"]).args(words);
-        let said = curl.current_dir(home.path()).output().unwrap();
-        assert!(said.status.success(), "{words:?} {said:?}");
+        let output = curl.current_dir(home.path()).output().unwrap();
+        assert!(output.status.success(), "{words:?} {output:?}");
         let wanted = peer.asked();
         assert_eq!(wanted.len(), 1, "{words:?}");
         let asked = peer.run(&[&["curl"][..], words].concat());
@@ -296,13 +297,13 @@ fn a_command_of_curl_arrives_as_curl_itself_sends_it() {
 }
 
 /// Everything in the files below a folder, but what the server has written.
-fn everything(folder: &Path, all: &mut Vec<u8>) {
+fn everything(folder: &Path, bytes: &mut Vec<u8>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         match entry.file_type().unwrap() {
-            kind if kind.is_dir() => everything(&path, all),
+            kind if kind.is_dir() => everything(&path, bytes),
             kind if kind.is_file() && entry.file_name() != "asked" => {
-                all.extend(fs::read(&path).unwrap());
+                bytes.extend(fs::read(&path).unwrap());
             }
             _ => {}
         }
@@ -342,11 +343,11 @@ fn no_secret_is_kept_or_shown() {
     ];
     let ended = home.run_abx(&curl);
     printed.push(text(ended.expect(0, &[])));
-    let (one, other) = (format!("a={}", peer.url), format!("b={}", peer.url));
+    let (this_text, other) = (format!("a={}", peer.url), format!("b={}", peer.url));
     let short = "-c 1 --pilot brief --slice 5ms --blocks 1 --rounds 2";
     let short: Vec<&str> = short.split(' ').collect();
     let compare = [
-        &["compare", &one, &other, "-u", &user][..],
+        &["compare", &this_text, &other, "-u", &user][..],
         &short[..],
         &fixed,
         &formats,
@@ -378,6 +379,6 @@ fn no_secret_is_kept_or_shown() {
     assert!(
         peer.asked()
             .iter()
-            .any(|one| one["who"] == format!("Basic {user}"))
+            .any(|value| value["who"] == format!("Basic {user}"))
     );
 }

@@ -10,9 +10,9 @@ use crate::support::{Home, Server, assert_honest, findings};
 
 /// Runs, and reads the record again: what is printed then is the record.
 fn run_twice(home: &Home, url: &str, words: &str) -> Value {
-    let mut all = vec!["run", url, "--quiet", "--json", "-"];
-    all.extend(words.split(' '));
-    let ended = home.run_abx(&all);
+    let mut texts = vec!["run", url, "--quiet", "--json", "-"];
+    texts.extend(words.split(' '));
+    let ended = home.run_abx(&texts);
     let code = ended.status.code().expect("it ended by itself");
     let saved = home.write("run.json", &ended.stdout);
     let again = home.run_abx(&["report", &saved, "--quiet", "--json", "-"]);
@@ -100,9 +100,9 @@ fn a_saved_run_is_judged_by_what_was_measured() {
         load["sides"]["readings"]["busiest_thread_ns"] = json!([1]);
     });
     let ended = home.run_abx(&["report", &busy, "--json", "-"]);
-    let found = findings(&ended.json(), "generator_bound");
-    assert_eq!(found.len(), 1, "{ended:#?}");
-    assert_eq!(found[0]["level"], "bound");
+    let values = findings(&ended.json(), "generator_bound");
+    assert_eq!(values.len(), 1, "{ended:#?}");
+    assert_eq!(values[0]["level"], "bound");
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn who_asks_for_quiet_is_told_why_there_is_no_claim() {
         let requests = &ended.json()["requests"];
         let wrong = &requests["outcomes"]["wrong_status"];
         let statuses = requests["wrong_statuses"].as_object().unwrap();
-        let all: u64 = statuses.values().map(|count| count.as_u64().unwrap()).sum();
-        assert_eq!(wrong.as_u64(), Some(all), "{requests}");
+        let total: u64 = statuses.values().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(wrong.as_u64(), Some(total), "{requests}");
         let saved = home.write("run.json", &ended.stdout);
         let again = home.run_abx(&["report", &saved, "--quiet"]);
         again.expect(3, &["no claim is possible (exit code 3)"]);

@@ -11,24 +11,27 @@ fn counted(record: &Value, subject: &str) -> (u64, Vec<u64>) {
     let blocks = record["blocks"].as_array().unwrap();
     let mut steps = vec![0; 3];
     for block in blocks {
-        let own = &block["loads"][0]["histograms"][subject]["steps"];
-        for (sum, step) in steps.iter_mut().zip(own.as_array().unwrap()) {
+        let own_value = &block["loads"][0]["histograms"][subject]["steps"];
+        for (sum, step) in steps.iter_mut().zip(own_value.as_array().unwrap()) {
             *sum += number(&step["ok"]);
         }
     }
-    let all = record["conclusions"]["summaries"].as_array().unwrap();
-    let own = all.iter().find(|one| one["subject"] == subject).unwrap();
-    assert_eq!(own["ok"], own["sent"], "{own}");
-    (number(&own["ok"]), steps)
+    let values = record["conclusions"]["summaries"].as_array().unwrap();
+    let own_value = values
+        .iter()
+        .find(|value| value["subject"] == subject)
+        .unwrap();
+    assert_eq!(own_value["ok"], own_value["sent"], "{own_value}");
+    (number(&own_value["ok"]), steps)
 }
 
 /// The comparison of this metric, and of this step if it is of one.
 fn compared<'a>(record: &'a Value, metric: &str, step: Option<&str>) -> &'a Value {
-    let all = record["comparisons"].as_array().unwrap();
-    let found = all
-        .iter()
-        .find(|one| one["metric"] == metric && one.get("step").and_then(Value::as_str) == step);
-    found.unwrap_or_else(|| panic!("{metric} {step:?}: {all:#?}"))
+    let values = record["comparisons"].as_array().unwrap();
+    let result = values.iter().find(|value| {
+        value["metric"] == metric && value.get("step").and_then(Value::as_str) == step
+    });
+    result.unwrap_or_else(|| panic!("{metric} {step:?}: {values:#?}"))
 }
 
 #[test]
@@ -147,9 +150,9 @@ fn scenarios_that_cannot_be_compared_are_refused() {
     let wrong = "[[step]]\nname = \"in\"\npath = \"/\"\nexpect_status = 201\n";
     let wrong = home.write("wrong.toml", wrong);
     let [a, b] = ["a", "b"].map(|name| subject(name, ""));
-    let with = |words: &[&str], said: &str| {
-        let all = [&["compare", a.as_str(), b.as_str()][..], words].concat();
-        home.run_abx(&all).expect(2, &[said]);
+    let with = |words: &[&str], message: &str| {
+        let texts = [&["compare", a.as_str(), b.as_str()][..], words].concat();
+        home.run_abx(&texts).expect(2, &[message]);
     };
     with(
         &["--scenario", &wrong],
@@ -162,11 +165,12 @@ fn scenarios_that_cannot_be_compared_are_refused() {
     );
     with(&["--scenario", &file, "-c", "1,1"], "given twice");
     with(&["--scenario", "none.toml"], "none.toml: cannot be read");
-    let study = |load: &str, said: &str| {
+    let study = |load: &str, message: &str| {
         let subject = "[[subject]]\nname = \"a\"\naddress = \"http://127.0.0.1:1\"\n";
         let text = format!("{subject}[[load]]\nname = \"l\"\n{load}");
         home.write("study.toml", &text);
-        home.run_abx(&["compare", "study.toml"]).expect(2, &[said]);
+        home.run_abx(&["compare", "study.toml"])
+            .expect(2, &[message]);
     };
     study("scenario = \"s.toml\"\nrate = 5\n", "`rate`");
     study("scenario = \"gone.toml\"\n", "put it beside the study file");

@@ -51,19 +51,22 @@ impl Shop<'_> {
     /// How often it answered what, by path and status.
     pub fn responded(&self) -> BTreeMap<(String, u64), u64> {
         let text = fs::read_to_string(self.home.join(self.log)).unwrap_or_default();
-        let mut all = BTreeMap::new();
+        let mut numbers = BTreeMap::new();
         for line in text.lines() {
             let (path, status, _): (String, u64, Option<String>) =
                 serde_json::from_str(line).unwrap();
-            *all.entry((path, status)).or_default() += 1;
+            *numbers.entry((path, status)).or_default() += 1;
         }
-        all
+        numbers
     }
 
     /// How often it answered with this status at this path.
     pub fn count(&self, path: &str, status: u64) -> u64 {
-        let all = self.responded();
-        all.get(&(path.to_owned(), status)).copied().unwrap_or(0)
+        let numbers = self.responded();
+        numbers
+            .get(&(path.to_owned(), status))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// The record of users with this scenario, which adds up.
@@ -219,14 +222,17 @@ fn failures_are_counted_by_step_and_reason_as_the_server_saw_them() {
     );
     // 30 of 91 at least, the trial's among the others.
     assert_eq!(wrong, 30, "{record}");
-    let said = record["steps"][1]["first_failure"].as_str().unwrap();
-    assert!(said.ends_with(": status 500 instead of 200"), "{said}");
+    let message = record["steps"][1]["first_failure"].as_str().unwrap();
+    assert!(
+        message.ends_with(": status 500 instead of 200"),
+        "{message}"
+    );
     let odd = number(&failed(2)["missing_value"]);
     assert_eq!(odd, 61 / 3, "{record}");
-    let said = record["steps"][2]["first_failure"].as_str().unwrap();
+    let reported_message = record["steps"][2]["first_failure"].as_str().unwrap();
     assert!(
-        said.ends_with(": no value for `id`: JSON at \"/id\""),
-        "{said}"
+        reported_message.ends_with(": no value for `id`: JSON at \"/id\""),
+        "{reported_message}"
     );
     let completed = number(&record["sessions"]["completed"]);
     assert_eq!(shop.count("/form?N", 404), completed + 1);
@@ -302,36 +308,36 @@ fn what_cannot_work_is_refused_before_any_load() {
     // mistake, none at all, and flags that say nothing here.
     let home = Home::new();
     let shop = Shop::start(&home);
-    let refused = |scenario: &str, words: &[&str], said: &str| {
+    let refused = |scenario: &str, words: &[&str], message: &str| {
         let file = home.write("s.toml", scenario);
         let fixed = ["run", &shop.url, "--scenario", &file];
         home.run_abx(&[&fixed[..], words].concat())
-            .expect(2, &[said]);
+            .expect(2, &[message]);
     };
-    let one = "[[step]]\nname = \"a\"\npath = \"/form\"\n";
+    let text = "[[step]]\nname = \"a\"\npath = \"/form\"\n";
     refused(
         "[[step]]\nname = \"in\"\npath = \"/nowhere\"\n",
         &[],
         "step \"in\" (GET /nowhere) failed before the load: status 404 instead of 200",
     );
     refused(
-        &format!("{one}[[step]]\nname = \"b\"\npath = \"/x/{{id}}\"\n"),
+        &format!("{text}[[step]]\nname = \"b\"\npath = \"/x/{{id}}\"\n"),
         &[],
         "s.toml:6: step \"b\": `path` has {id}, and no step before this one extracts it",
     );
     refused(
-        one,
+        text,
         &["--path", "/x"],
         "--path does not apply to a scenario",
     );
-    refused(one, &["-r", "10"], "--rate does not apply to a scenario");
-    refused(one, &["-c", "1,2"], "give -c one number");
-    refused(one, &["--markdown", "a.md"], "--markdown does not apply");
+    refused(text, &["-r", "10"], "--rate does not apply to a scenario");
+    refused(text, &["-c", "1,2"], "give -c one number");
+    refused(text, &["--markdown", "a.md"], "--markdown does not apply");
     assert_eq!(
         shop.responded().keys().collect::<Vec<_>>(),
         [&("/nowhere".to_owned(), 404)]
     );
-    let file = home.write("s.toml", one);
+    let file = home.write("s.toml", text);
     let gone = ["run", "http://127.0.0.1:1/", "--scenario", &file];
     home.run_abx(&gone)
         .expect(2, &["step \"a\" (GET /form) failed before the load"]);

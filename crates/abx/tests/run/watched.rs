@@ -196,11 +196,11 @@ fn nobody_is_shown_how_a_run_goes_who_does_not_look() {
         assert!(ended.stdout.contains("Throughput: "), "{ended:#?}");
     }
     let ended = home.run_abx(&["run", &server.url, "-c", "2", "-d", "1"]);
-    let said: Vec<&str> = ended.stderr.lines().collect();
-    let [first, .., record, again] = &said[..] else {
+    let texts: Vec<&str> = ended.stderr.lines().collect();
+    let [first, .., record, again] = &texts[..] else {
         panic!("{ended:#?}");
     };
     assert!(first.starts_with("Loading "), "{ended:#?}");
     assert!(record.starts_with("Record: ") && again.contains("abx report"));
-    assert_eq!(said.len(), 3, "{ended:#?}");
+    assert_eq!(texts.len(), 3, "{ended:#?}");
 }

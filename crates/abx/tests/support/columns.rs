@@ -7,7 +7,7 @@ pub fn slices(record: &Value, subject: &str) -> Vec<Value> {
     let list = |value: &Value, key: &str| value[key].as_array().unwrap().clone();
     let loads = list(record, "blocks").into_iter();
     let loads = loads.flat_map(|block| list(&block, "loads"));
-    let all = loads.flat_map(|load| {
+    let everything = loads.flat_map(|load| {
         let counts = list(&load["rounds"], "slices");
         let count: u64 = counts.iter().map(|count| count.as_u64().unwrap()).sum();
         let count = usize::try_from(count).unwrap();
@@ -15,7 +15,9 @@ pub fn slices(record: &Value, subject: &str) -> Vec<Value> {
             .map(|index| slice(&load["slices"], index))
             .collect::<Vec<_>>()
     });
-    all.filter(|slice| slice["subject"] == subject).collect()
+    everything
+        .filter(|slice| slice["subject"] == subject)
+        .collect()
 }
 
 /// One slice, with zeroes where a column of nothing but zeroes was left out.

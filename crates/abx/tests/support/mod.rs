@@ -32,11 +32,11 @@ const LOADED: Nanos = Nanos(50_000_000);
 const MARKER: &str = "ABX_TEST_FOLDER";
 
 /// Waits until `found` finds something.
-pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, mut result: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
     loop {
-        if let Some(found) = found() {
-            return found;
+        if let Some(outcome) = result() {
+            return outcome;
         }
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         sleep(Duration::from_millis(5));
@@ -60,15 +60,15 @@ pub fn in_five_looks<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
 
 /// Where `scripts/install-test-servers` puts what it has from npm and pypi.
 pub fn peers(path: &str) -> PathBuf {
-    let found = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let found_path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../target/test-peers")
         .join(path);
     assert!(
-        found.exists(),
+        found_path.exists(),
         "{} is missing: run scripts/install-test-servers",
-        found.display()
+        found_path.display()
     );
-    found
+    found_path
 }
 
 /// The cache of all tests that install or build, so that each is done once.
@@ -141,9 +141,9 @@ impl Home {
     /// before all other programs.
     pub fn shell_apart(&self, flags: &str, script: &str) -> Command {
         // Only root needs no namespace of users around the others.
-        let is_root = fs::metadata("/proc/self").is_ok_and(|own| {
+        let is_root = fs::metadata("/proc/self").is_ok_and(|metadata| {
             use std::os::unix::fs::MetadataExt;
-            own.uid() == 0
+            metadata.uid() == 0
         });
         let flags = if is_root {
             format!("-{flags}")
@@ -337,15 +337,15 @@ impl Running<'_> {
     }
 
     /// Waits for something that happens while the command runs.
-    pub fn until<T>(&mut self, what: &str, mut found: impl FnMut(&Home) -> Option<T>) -> T {
+    pub fn until<T>(&mut self, what: &str, mut result: impl FnMut(&Home) -> Option<T>) -> T {
         wait_for(what, || {
-            let found = found(self.home);
-            if found.is_none() {
+            let outcome = result(self.home);
+            if outcome.is_none() {
                 let ended = self.child.try_wait().unwrap();
-                let said = fs::read_to_string(&self.stderr).unwrap_or_default();
-                assert!(ended.is_none(), "ended before {what}: {said}");
+                let message = fs::read_to_string(&self.stderr).unwrap_or_default();
+                assert!(ended.is_none(), "ended before {what}: {message}");
             }
-            found
+            outcome
         })
     }
 
@@ -410,10 +410,10 @@ pub struct Ended {
 impl Ended {
     /// The exit code must be this one, and standard error must name all of these.
     #[track_caller]
-    pub fn expect(&self, code: i32, said: &[&str]) -> &Ended {
+    pub fn expect(&self, code: i32, texts: &[&str]) -> &Ended {
         assert_eq!(self.status.code(), Some(code), "{self:#?}");
         assert!(!self.stderr.contains("panicked"), "{self:#?}");
-        for part in said {
+        for part in texts {
             assert!(self.stderr.contains(part), "`{part}` is missing: {self:#?}");
         }
         self
@@ -424,8 +424,8 @@ impl Ended {
     #[track_caller]
     pub fn expect_measured(&self, record: &Value) -> &Ended {
         let comparisons = record["comparisons"].as_array().unwrap().iter();
-        let mut primary = comparisons.filter(|one| one["role"] == "primary");
-        let is_invalid = primary.any(|one| one["verdict"] == "invalid");
+        let mut primary = comparisons.filter(|comparison| comparison["role"] == "primary");
+        let is_invalid = primary.any(|value| value["verdict"] == "invalid");
         assert_eq!(record["end"]["reason"], "blocks", "{self:#?}");
         // What is beside the question may be invalid alone.
         assert!(!is_invalid || record["validity"]["status"] == "invalid");
@@ -519,9 +519,13 @@ pub fn subject(name: &str, words: &str) -> String {
 /// The findings of this name, wherever in a record they are.
 pub fn findings(record: &Value, id: &str) -> Vec<Value> {
     let validity = record["validity"]["findings"].as_array();
-    let own = record["findings"].as_array();
-    let all = validity.or(own).expect("a record has findings");
-    all.iter().filter(|one| one["id"] == id).cloned().collect()
+    let values = record["findings"].as_array();
+    let all_values = validity.or(values).expect("a record has findings");
+    all_values
+        .iter()
+        .filter(|value| value["id"] == id)
+        .cloned()
+        .collect()
 }
 
 /// What became of all counted requests of one subject: name and number.

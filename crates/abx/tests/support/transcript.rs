@@ -41,13 +41,13 @@ pub struct Transcript {
 impl Transcript {
     /// Reads all documents below the project's root.
     pub fn of_project(root: &Path) -> Transcript {
-        let mut found = Transcript::default();
+        let mut transcript = Transcript::default();
         for path in documents(root) {
             let text = fs::read_to_string(&path).expect("a document can be read");
             let file = path.strip_prefix(root).expect("it is below the root");
-            found.read(&file.display().to_string(), &text);
+            transcript.read(&file.display().to_string(), &text);
         }
-        found
+        transcript
     }
 
     /// Reads one document.
@@ -104,9 +104,9 @@ pub fn abx_words(text: &str) -> Option<Vec<String>> {
         _ => 0,
     };
     let words = words.into_iter().skip(start);
-    let own = words.take_while(|word| !word.starts_with(['|', '>', '&', ';']));
-    let own: Vec<String> = own.collect();
-    (own.first()? == "abx").then_some(own)
+    let take_while = words.take_while(|word| !word.starts_with(['|', '>', '&', ';']));
+    let texts: Vec<String> = take_while.collect();
+    (texts.first()? == "abx").then_some(texts)
 }
 
 fn opened(file: &str, info: &str) -> Option<Block> {
@@ -155,17 +155,17 @@ const COMMANDS: [&str; 14] = [
 /// README and its like, docs, and those beside studies.
 fn documents(root: &Path) -> Vec<PathBuf> {
     let entries = |folder: &Path| -> Vec<PathBuf> {
-        let found = fs::read_dir(folder).into_iter().flatten().flatten();
-        found.map(|entry| entry.path()).collect()
+        let flatten = fs::read_dir(folder).into_iter().flatten().flatten();
+        flatten.map(|entry| entry.path()).collect()
     };
-    let mut all = entries(root);
+    let mut paths = entries(root);
     for folder in ["docs", "docs/decisions", "studies"] {
-        all.extend(entries(&root.join(folder)));
+        paths.extend(entries(&root.join(folder)));
     }
     for study in entries(&root.join("studies")) {
-        all.extend(entries(&study));
+        paths.extend(entries(&study));
     }
-    all.retain(|path| path.extension().is_some_and(|last| last == "md"));
-    all.sort();
-    all
+    paths.retain(|path| path.extension().is_some_and(|last| last == "md"));
+    paths.sort();
+    paths
 }

@@ -104,7 +104,7 @@ fn offering(suites: &[TlsSuite]) -> CryptoProvider {
             .position(|suite| number(*suite) == offered.suite())
     };
     let offers = &mut provider.cipher_suites;
-    offers.retain(|one| one.tls13().is_some() || place(one).is_some());
+    offers.retain(|cipher_suite| cipher_suite.tls13().is_some() || place(cipher_suite).is_some());
     offers.sort_by_key(place);
     provider
 }
@@ -127,11 +127,11 @@ fn system_authorities() -> Result<Arc<RootCertStore>, TlsPlanError> {
     if let Some(store) = STORE.get() {
         return Ok(Arc::clone(store));
     }
-    let found = rustls_native_certs::load_native_certs();
+    let certificate_result = rustls_native_certs::load_native_certs();
     let mut store = RootCertStore::empty();
-    let (used, _) = store.add_parsable_certificates(found.certs);
+    let (used, _) = store.add_parsable_certificates(certificate_result.certs);
     if used == 0 {
-        let why = found.errors.first().map(ToString::to_string);
+        let why = certificate_result.errors.first().map(ToString::to_string);
         let why = why.unwrap_or_else(|| "none was found".to_owned());
         return Err(TlsPlanError::System(why));
     }

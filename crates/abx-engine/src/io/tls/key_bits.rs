@@ -47,7 +47,7 @@ pub(super) fn key_bits(certificate: &[u8]) -> Option<u32> {
         ED25519 => Some(256),
         _ => {
             let curve = kind.take(OBJECT)?;
-            let known = CURVES.iter().find(|(one, _)| *one == curve);
+            let known = CURVES.iter().find(|(bytes, _)| *bytes == curve);
             known.map(|(_, bits)| *bits)
         }
     }
@@ -59,10 +59,10 @@ struct Der<'a>(&'a [u8]);
 impl<'a> Der<'a> {
     /// Takes the next value's content, if it has this tag.
     fn take(&mut self, tag: u8) -> Option<&'a [u8]> {
-        let [found, length, behind @ ..] = self.0 else {
+        let [found_byte, length, behind @ ..] = self.0 else {
             return None;
         };
-        if *found != tag {
+        if *found_byte != tag {
             return None;
         }
         let (length, behind) = match *length {
@@ -89,13 +89,13 @@ mod tests {
 
     fn der(tag: u8, content: &[u8]) -> Vec<u8> {
         let length = content.len();
-        let mut all = match u8::try_from(length) {
+        let mut bytes = match u8::try_from(length) {
             Ok(short @ 0..0x80) => vec![tag, short],
             Ok(long) => vec![tag, 0x81, long],
             Err(_) => vec![tag, 0x82, (length >> 8) as u8, length as u8],
         };
-        all.extend_from_slice(content);
-        all
+        bytes.extend_from_slice(content);
+        bytes
     }
 
     /// As much of a certificate as is read, around this kind of key and this key.

@@ -49,16 +49,16 @@ impl<I: Io> Tls<I> {
     }
 
     /// What an event below is to the engine.
-    fn pass_on(&mut self, one: Ready, now: Nanos, ready: &mut Vec<Ready>) {
+    fn pass_on(&mut self, this_ready: Ready, now: Nanos, ready: &mut Vec<Ready>) {
         let (Ready::Connected(token)
         | Ready::Unconnected(token, _)
         | Ready::MaySend(token)
-        | Ready::Receivable(token)) = one;
+        | Ready::Receivable(token)) = this_ready;
         if self.connections[token.slot as usize].is_none() {
             // Its handshake has failed by what stood before in the same list.
             return;
         }
-        match one {
+        match this_ready {
             Ready::Connected(token) => {
                 current(&mut self.connections, token).connected = now;
                 self.shake_hands(token, now, ready);
@@ -214,8 +214,8 @@ impl<I: Io> Io for Tls<I> {
         let mut below = std::mem::take(&mut self.below);
         let now = self.under.wait(until, awaits, &mut below);
         ready.clear();
-        for one in below.drain(..) {
-            self.pass_on(one, now, ready);
+        for this_ready in below.drain(..) {
+            self.pass_on(this_ready, now, ready);
         }
         self.below = below;
         now

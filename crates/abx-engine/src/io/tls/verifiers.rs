@@ -23,9 +23,9 @@ impl Given {
     pub(super) fn of(given: &[Vec<u8>], provider: Arc<CryptoProvider>) -> Result<Given, Error> {
         let mut certificates: Vec<CertificateDer> =
             given.iter().cloned().map(CertificateDer::from).collect();
-        let all = signed_by(&certificates, &provider)?;
+        let server_verifier = signed_by(&certificates, &provider)?;
         let now = UnixTime::now();
-        let outdated = |certificate: &CertificateDer| outdated(&all, certificate, now);
+        let outdated = |certificate: &CertificateDer| outdated(&server_verifier, certificate, now);
         let first = certificates.first().and_then(outdated);
         certificates.retain(|certificate| outdated(certificate).is_none());
         if let Some(error) = first.filter(|_| certificates.is_empty()) {
@@ -193,7 +193,10 @@ mod tests {
 
     /// Whether a server that shows this is trusted.
     fn is_trusted(trusted: &[&CertificateDer], shown: &CertificateDer<'_>) -> Result<(), String> {
-        let trusted: Vec<Vec<u8>> = trusted.iter().map(|one| one.to_vec()).collect();
+        let trusted: Vec<Vec<u8>> = trusted
+            .iter()
+            .map(|certificate_der| certificate_der.to_vec())
+            .collect();
         let given = Given::of(&trusted, Arc::new(default_provider()));
         let given = given.map_err(|error| error.to_string())?;
         let name = ServerName::try_from(NAME).unwrap();

@@ -75,12 +75,12 @@ impl Hub {
 
     /// A server that sends each message back.
     pub(crate) fn echoing() -> Hub {
-        Hub::new(|said| vec![Act::Send(said.from, frame(&said), Nanos(0))])
+        Hub::new(|hub_message| vec![Act::Send(hub_message.from, frame(&hub_message), Nanos(0))])
     }
 
     /// A server that tells everybody what one says.
     pub(crate) fn telling_all() -> Hub {
-        Hub::new(|said| to_all(&said))
+        Hub::new(|hub_message| to_all(&hub_message))
     }
 
     fn talk(&mut self, token: Token) -> &mut HubConnection {
@@ -91,7 +91,7 @@ impl Hub {
         let talk = &mut self.talks[place];
         if talk
             .as_ref()
-            .is_none_or(|one| one.generation != token.generation)
+            .is_none_or(|hub_connection| hub_connection.generation != token.generation)
         {
             *talk = Some(HubConnection {
                 generation: token.generation,
@@ -106,10 +106,10 @@ impl Hub {
     /// Forgets connections that are closed.
     fn forget_all_but(&mut self, alive: &[Option<Token>]) {
         for (talk, token) in self.talks.iter_mut().zip(alive) {
-            let is_same = |one: &mut HubConnection| {
-                token.is_some_and(|token| token.generation == one.generation)
+            let is_same = |hub_connection: &mut HubConnection| {
+                token.is_some_and(|token| token.generation == hub_connection.generation)
             };
-            talk.take_if(|one| !is_same(one));
+            talk.take_if(|hub_connection| !is_same(hub_connection));
         }
     }
 
@@ -148,9 +148,10 @@ impl Hub {
         for (kind, payload) in whole {
             let talks = self.talks.iter().enumerate();
             let is_open = |talk: &Option<HubConnection>| {
-                talk.as_ref().is_some_and(|one| one.server.is_some())
+                talk.as_ref()
+                    .is_some_and(|hub_connection| hub_connection.server.is_some())
             };
-            let said = HubMessage {
+            let hub_message = HubMessage {
                 from: place,
                 kind,
                 payload,
@@ -162,7 +163,7 @@ impl Hub {
                     .collect(),
             };
             self.said += 1;
-            acts.extend((self.rule)(said));
+            acts.extend((self.rule)(hub_message));
         }
         acts
     }
@@ -179,16 +180,16 @@ fn accept(head: &[u8], out: &mut Vec<u8>) -> Server {
 }
 
 /// The frame that sends a message back.
-pub(crate) fn frame(said: &HubMessage) -> Vec<u8> {
+pub(crate) fn frame(hub_message: &HubMessage) -> Vec<u8> {
     let mut frame = Vec::new();
-    abx_wire::websocket::message_frame(said.kind, &said.payload, &mut frame);
+    abx_wire::websocket::message_frame(hub_message.kind, &hub_message.payload, &mut frame);
     frame
 }
 
 /// Sends a message to everybody.
-pub(crate) fn to_all(said: &HubMessage) -> Vec<Act> {
-    let frame = frame(said);
-    let open = said.open.iter();
+pub(crate) fn to_all(hub_message: &HubMessage) -> Vec<Act> {
+    let frame = frame(hub_message);
+    let open = hub_message.open.iter();
     open.map(|to| Act::Send(*to, frame.clone(), Nanos(0)))
         .collect()
 }

@@ -184,7 +184,7 @@ impl Sim {
         let least = self
             .shared
             .iter()
-            .min_by(|one, other| one.1.total_cmp(&other.1));
+            .min_by(|pair, other| pair.1.total_cmp(&other.1));
         if let Some((token, left)) = least.copied() {
             self.shared_turns += 1;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -202,7 +202,7 @@ impl Sim {
             .shared
             .iter()
             .enumerate()
-            .min_by(|one, other| one.1.1.total_cmp(&other.1.1))
+            .min_by(|pair, other| pair.1.1.total_cmp(&other.1.1))
             .map(|(place, _)| place);
         let place = least.expect("somebody is served at its turn");
         // Up to date before anybody leaves: the others were as slow until now.

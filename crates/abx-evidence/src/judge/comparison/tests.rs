@@ -16,16 +16,19 @@ fn found(ratio: [f64; 3]) -> Comparison {
 fn blocks_too_few_for_an_interval_have_a_ratio() {
     // Method: 2 and 8 have the geometric mean 4; with an interval, in a block without a
     // ratio, without any block, and where nothing may be claimed.
-    let one = found([1.5, 1.2, 1.8]);
-    assert_eq!(one.plain_ratio(), Some(1.5));
-    let without = Comparison { ratio: None, ..one };
+    let comparison = found([1.5, 1.2, 1.8]);
+    assert_eq!(comparison.plain_ratio(), Some(1.5));
+    let without = Comparison {
+        ratio: None,
+        ..comparison
+    };
     assert!((without.plain_ratio().unwrap() - 4.0).abs() < 1e-12);
     for per_block in [vec![], vec![Some(2.0), None]] {
-        let one = Comparison {
+        let comparison = Comparison {
             per_block,
             ..without.clone()
         };
-        assert_eq!(one.plain_ratio(), None);
+        assert_eq!(comparison.plain_ratio(), None);
     }
     let void = Comparison {
         verdict: Verdict::Invalid,
@@ -48,11 +51,11 @@ fn a_reading_without_disturbances_is_shifted_where_its_ratio_lies_outside() {
             verdict: Verdict::Slower,
             rounds_left_out: 4,
         };
-        let one = Comparison {
+        let comparison = Comparison {
             undisturbed: Some(undisturbed),
             ..found([0.76, 0.74, 0.77])
         };
-        assert_eq!(one.shifted().is_some(), expected, "{ratio}");
+        assert_eq!(comparison.shifted().is_some(), expected, "{ratio}");
     }
 }
 

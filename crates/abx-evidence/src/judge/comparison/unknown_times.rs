@@ -31,8 +31,8 @@ impl ComparisonFamily<'_> {
     ) -> Vec<Result<Assessment, StatsError>> {
         let claims = || drafts.iter().filter(|draft| !draft.is_void());
         let of = |logs: fn(&Draft) -> &[f64]| {
-            let all: Vec<&[f64]> = claims().map(logs).collect();
-            assess_together(&all, self.margin(), together)
+            let values: Vec<&[f64]> = claims().map(logs).collect();
+            assess_together(&values, self.margin(), together)
         };
         let as_measured = of(|draft| &draft.log_ratios);
         if claims().all(|draft| draft.width() <= 0.0) {
@@ -42,15 +42,19 @@ impl ComparisonFamily<'_> {
             .into_iter()
             .zip(of(|draft| &draft.ends[1]));
         let each = as_measured.into_iter().zip(ends).zip(claims());
-        let assessed = each.map(|((own, (low, high)), draft)| {
-            let own = own?;
+        let assessed = each.map(|((result, (low, high)), draft)| {
+            let assessment = result?;
             if draft.width() <= 0.0 {
-                return Ok(own);
+                return Ok(assessment);
             }
-            let between = own.between([low?, high?]);
+            let between = assessment.between([low?, high?]);
             let is_exact = draft.width() <= EXACT_WITHIN;
             Ok(Assessment {
-                ratio: if is_exact { own.ratio } else { between.ratio },
+                ratio: if is_exact {
+                    assessment.ratio
+                } else {
+                    between.ratio
+                },
                 ..between
             })
         });
@@ -63,11 +67,11 @@ impl ComparisonFamily<'_> {
         &self,
         findings: &mut [Finding],
         draft: &Comparison,
-        one: Option<&Assessment>,
+        assessment: Option<&Assessment>,
     ) {
         let pair = [draft.subject.as_str(), draft.baseline.as_str()];
         let is_open = pair.into_iter().any(|name| self.values.are_at_least(name));
-        if is_open || one.is_some_and(|one| one.verdict.is_directed()) {
+        if is_open || assessment.is_some_and(|assessment| assessment.verdict.is_directed()) {
             return;
         }
         for finding in findings {

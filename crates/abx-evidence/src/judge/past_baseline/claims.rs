@@ -80,7 +80,7 @@ impl Sides {
             together,
             p_adjusted: Some(p_adjusted),
             verdict,
-            is_fragile: is_pulled || by_ranks.is_some_and(|one| one != verdict),
+            is_fragile: is_pulled || by_ranks.is_some_and(|this_verdict| this_verdict != verdict),
             second,
             blocks_more: (verdict == Verdict::Inconclusive)
                 .then(more)
@@ -95,10 +95,13 @@ impl Sides {
 
 /// What each claims, adjusted for the others; an error for what has no interval, which
 /// claims nothing and makes nothing harder for the others.
-pub(super) fn claims(all: &[&Sides], margin: Margin) -> Vec<Result<Claim, StatsError>> {
-    let means: Vec<_> = all.iter().map(|one| Welch::of(one.samples())).collect();
-    let can_claim = |at: usize| means[at].is_ok() && all[at].between.is_some();
-    let p_values: Vec<f64> = (0..all.len())
+pub(super) fn claims(sides: &[&Sides], margin: Margin) -> Vec<Result<Claim, StatsError>> {
+    let means: Vec<_> = sides
+        .iter()
+        .map(|sides| Welch::of(sides.samples()))
+        .collect();
+    let can_claim = |at: usize| means[at].is_ok() && sides[at].between.is_some();
+    let p_values: Vec<f64> = (0..sides.len())
         .filter(|at| can_claim(*at))
         .filter_map(|at| Some(means[at].as_ref().ok()?.p_value()))
         .collect();
@@ -107,21 +110,23 @@ pub(super) fn claims(all: &[&Sides], margin: Margin) -> Vec<Result<Claim, StatsE
         .into_iter();
     let each = means.iter().enumerate().map(|(at, mean)| {
         mean.as_ref().map_err(|error| *error)?;
-        let own = if can_claim(at) { held_to.next() } else { None };
-        Ok(all[at].claim(own, p_values.len(), margin))
+        let pair = if can_claim(at) { held_to.next() } else { None };
+        Ok(sides[at].claim(pair, p_values.len(), margin))
     });
     each.collect()
 }
 
 /// Whether the blocks so far settle all of them; as
 /// [`decide_together`](crate::judge::verdict::decide_together) of paired ones.
-pub(super) fn decide_together(all: &[&Sides], margin: Margin) -> Decision {
-    let alone = all.iter().map(|one| one.decide(margin));
+pub(super) fn decide_together(all_sides: &[&Sides], margin: Margin) -> Decision {
+    let alone = all_sides.iter().map(|sides| sides.decide(margin));
     let is_open = |(sides, claim): (&&Sides, Result<Claim, StatsError>)| {
         let is_inconclusive = |it: Claim| it.verdict == Verdict::Inconclusive;
         sides.between.is_some() && claim.map_or(true, is_inconclusive)
     };
-    Decision::together(alone, || all.iter().zip(claims(all, margin)).any(is_open))
+    Decision::together(alone, || {
+        all_sides.iter().zip(claims(all_sides, margin)).any(is_open)
+    })
 }
 
 #[cfg(test)]
@@ -145,7 +150,7 @@ mod tests {
         // that is level and settled.
         let weak = beside_steady(&[0.016 + 0.018, 0.016 - 0.018].repeat(6));
         let level = beside_steady(&[0.001, -0.001].repeat(6));
-        let decided = |all: &[&Sides]| decide_together(all, Margin::DEFAULT);
+        let decided = |sides: &[&Sides]| decide_together(sides, Margin::DEFAULT);
         assert_eq!(decided(&[&weak]), Decision::Stop(Reason::Precise));
         assert_eq!(decided(&[&weak; 5]), Decision::Continue);
         assert_eq!(
@@ -164,8 +169,8 @@ mod tests {
             .map(|block| 0.02 * f64::from(block) - 0.29)
             .collect();
         let claim = |blocks: &[f64]| {
-            let mut all = claims(&[&beside_steady(blocks)], Margin::DEFAULT);
-            all.remove(0).unwrap()
+            let mut results = claims(&[&beside_steady(blocks)], Margin::DEFAULT);
+            results.remove(0).unwrap()
         };
         assert!(!claim(&blocks).is_fragile);
         // The mean lies 0.114 from the median of 0.06: half of the half-width is 0.117 at
@@ -183,8 +188,8 @@ mod tests {
         // Method: six blocks on each side: ranks at 95 % leave out five differences on each
         // side, as printed in tables, and cover less than 97 %.
         let six = beside_steady(&[0.01, 0.02, 0.03, 0.04, 0.05, 0.06]);
-        let mut all = claims(&[&six], Margin::DEFAULT);
-        let second = all.remove(0).unwrap().second.unwrap();
+        let mut results = claims(&[&six], Margin::DEFAULT);
+        let second = results.remove(0).unwrap().second.unwrap();
         assert!(second.coverage >= 0.97, "{second:?}");
     }
 }

@@ -91,12 +91,12 @@ impl Fingerprint {
     /// Whether it is of the same machine, however threads and processors were divided there.
     #[must_use]
     pub fn is_same_machine(&self, other: &Fingerprint) -> bool {
-        let bare = |one: &Fingerprint| Fingerprint {
+        let bare = |fingerprint: &Fingerprint| Fingerprint {
             threads: 0,
             subject_cpus: Vec::new(),
             generator_cpus: Vec::new(),
             wait: Wait::default(),
-            ..one.clone()
+            ..fingerprint.clone()
         };
         bare(self).differences(&bare(other)).is_empty()
     }
@@ -112,24 +112,46 @@ impl Fingerprint {
             (then, now) => then == now,
         };
         let looks = [
-            ("cpu_model", texts(self, now, |one| text(&one.cpu_model))),
-            ("cpus", texts(self, now, |one| one.cpus.to_string())),
+            (
+                "cpu_model",
+                texts(self, now, |fingerprint| text(&fingerprint.cpu_model)),
+            ),
+            (
+                "cpus",
+                texts(self, now, |fingerprint| fingerprint.cpus.to_string()),
+            ),
             (
                 "memory_bytes",
-                texts(self, now, |one| text(&one.memory_bytes)),
+                texts(self, now, |fingerprint| text(&fingerprint.memory_bytes)),
             ),
-            ("kernel", texts(self, now, |one| text(&one.kernel))),
-            ("is_virtual", texts(self, now, |one| text(&one.is_virtual))),
-            ("threads", texts(self, now, |one| one.threads.to_string())),
+            (
+                "kernel",
+                texts(self, now, |fingerprint| text(&fingerprint.kernel)),
+            ),
+            (
+                "is_virtual",
+                texts(self, now, |fingerprint| text(&fingerprint.is_virtual)),
+            ),
+            (
+                "threads",
+                texts(self, now, |fingerprint| fingerprint.threads.to_string()),
+            ),
             (
                 "subject_cpus",
-                texts(self, now, |one| format!("{:?}", one.subject_cpus)),
+                texts(self, now, |fingerprint| {
+                    format!("{:?}", fingerprint.subject_cpus)
+                }),
             ),
             (
                 "generator_cpus",
-                texts(self, now, |one| format!("{:?}", one.generator_cpus)),
+                texts(self, now, |fingerprint| {
+                    format!("{:?}", fingerprint.generator_cpus)
+                }),
             ),
-            ("wait", texts(self, now, |one| one.wait.name().to_owned())),
+            (
+                "wait",
+                texts(self, now, |fingerprint| fingerprint.wait.name().to_owned()),
+            ),
         ];
         let differing = looks.into_iter().filter(|(key, [then, now])| {
             then != now && !(*key == "memory_bytes" && is_same_memory)
@@ -190,25 +212,31 @@ mod tests {
         let differing = |change: fn(&mut Machine)| {
             let mut other = machine();
             change(&mut other);
-            let found = then.differences(&Fingerprint::of_machine(&other, 1));
-            found.into_iter().map(|one| one.key).collect::<Vec<_>>()
+            let differences = then.differences(&Fingerprint::of_machine(&other, 1));
+            differences
+                .into_iter()
+                .map(|difference| difference.key)
+                .collect::<Vec<_>>()
         };
         assert_eq!(differing(|_| ()), [""; 0]);
-        let harmless = |one: &mut Machine| {
-            one.kernel = Some("6.18.9-cloud".to_owned());
-            one.memory_bytes = Some(8_040_000_000);
-            one.governor = Some("performance".to_owned());
+        let harmless = |this_machine: &mut Machine| {
+            this_machine.kernel = Some("6.18.9-cloud".to_owned());
+            this_machine.memory_bytes = Some(8_040_000_000);
+            this_machine.governor = Some("performance".to_owned());
         };
         assert_eq!(differing(harmless), [""; 0]);
-        assert_eq!(differing(|one| one.cpu_model = None), ["cpu_model"]);
-        assert_eq!(differing(|one| one.cpus = 4), ["cpus"]);
-        let more = |one: &mut Machine| one.memory_bytes = Some(9_000_000_000);
+        assert_eq!(differing(|machine| machine.cpu_model = None), ["cpu_model"]);
+        assert_eq!(differing(|machine| machine.cpus = 4), ["cpus"]);
+        let more = |this_machine: &mut Machine| this_machine.memory_bytes = Some(9_000_000_000);
         assert_eq!(differing(more), ["memory_bytes"]);
-        assert_eq!(differing(|one| one.memory_bytes = None), ["memory_bytes"]);
-        let older = |one: &mut Machine| one.kernel = Some("6.1.0".to_owned());
+        assert_eq!(
+            differing(|machine| machine.memory_bytes = None),
+            ["memory_bytes"]
+        );
+        let older = |this_machine: &mut Machine| this_machine.kernel = Some("6.1.0".to_owned());
         assert_eq!(differing(older), ["kernel"]);
         assert_eq!(
-            differing(|one| one.is_virtual = Some(false)),
+            differing(|machine| machine.is_virtual = Some(false)),
             ["is_virtual"]
         );
         let threads = then.differences(&Fingerprint::of_machine(&machine(), 2));

@@ -16,15 +16,17 @@ const NOT_OFFERED: &str = "bodies_compared";
 /// The first key that differs from the load of the same name, or from the first.
 pub(super) fn same<'a>(
     load: &LoadRecord,
-    all: &'a [LoadRecord],
+    loads: &'a [LoadRecord],
 ) -> Result<&'a LoadRecord, Difference> {
-    let namesake = all.iter().find(|one| one.name == load.name);
-    let in_order = namesake.into_iter().chain(all);
+    let namesake = loads
+        .iter()
+        .find(|load_record| load_record.name == load.name);
+    let in_order = namesake.into_iter().chain(loads);
     let mut differing = None;
-    for one in in_order {
-        match difference(&one.settings, &load.settings) {
-            None => return Ok(one),
-            Some(found) => differing = differing.or(Some(found)),
+    for load_record in in_order {
+        match difference(&load_record.settings, &load.settings) {
+            None => return Ok(load_record),
+            Some(difference) => differing = differing.or(Some(difference)),
         }
     }
     Err(differing.unwrap_or_else(|| Difference {

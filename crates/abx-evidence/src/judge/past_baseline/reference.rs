@@ -81,8 +81,8 @@ pub(super) fn reference(
     let mut usable = each.filter_map(|then| {
         let view = match &then.subject {
             Some(before) => {
-                let own = now.study.subject(&before.name)?;
-                let is_other = before.name != now.subject && is_same(before, own);
+                let subject = now.study.subject(&before.name)?;
+                let is_other = before.name != now.subject && is_same(before, subject);
                 load.subject(&before.name).filter(|_| is_other)?
             }
             // It is part of abx, so another version of abx has another one.
@@ -99,7 +99,7 @@ pub(super) fn reference(
 
 /// Whether two records are of one program, as far as they say.
 fn is_same(then: &SubjectRecord, now: &SubjectRecord) -> bool {
-    let told = |one: &SubjectRecord| {
+    let report = |subject: &SubjectRecord| {
         let SubjectRecord {
             command,
             address,
@@ -107,10 +107,10 @@ fn is_same(then: &SubjectRecord, now: &SubjectRecord) -> bool {
             stand_in_for,
             http2,
             ..
-        } = one.clone();
+        } = subject.clone();
         (command, address, version, stand_in_for, http2)
     };
-    told(then) == told(now)
+    report(then) == report(now)
 }
 
 /// What it gave in each block; `None` when it is not above zero in every one.
@@ -128,7 +128,9 @@ impl Reference {
         let moved = mean(&now) - mean(&past);
         // What its own blocks are scattered is in both sides' spread already.
         let scattered = |logs: &[f64]| {
-            PairedMean::of(logs).map_or(0.0, |own| own.spread().powi(2) / logs.len() as f64)
+            PairedMean::of(logs).map_or(0.0, |paired_mean| {
+                paired_mean.spread().powi(2) / logs.len() as f64
+            })
         };
         let felt = moved.powi(2) - scattered(&now) - scattered(&past);
         let differently = match then.subject {
@@ -137,7 +139,7 @@ impl Reference {
         };
         Reference {
             of: SessionReference {
-                subject: then.subject.as_ref().map(|one| one.name.clone()),
+                subject: then.subject.as_ref().map(|subject| subject.name.clone()),
                 moved: moved.exp(),
                 error: differently * felt.max(0.0).sqrt(),
             },

@@ -133,7 +133,7 @@ struct Found {
 
 /// Measures twice, the second time until the stop rule ends it, and reads that.
 fn simulate(world: MachineWorld, beside: Beside, ratio: f64, studies: u64) -> Found {
-    let mut found = Found::default();
+    let mut result = Found::default();
     for seed in 0..studies {
         let mut dice = Dice(ChaCha8Rng::seed_from_u64(seed));
         let [share, spread] = beside.nature();
@@ -156,11 +156,11 @@ fn simulate(world: MachineWorld, beside: Beside, ratio: f64, studies: u64) -> Fo
             .expect("blocks");
         let interval = claim.welch.interval(Confidence::COMPUTED);
         let each = |is_so: bool| f64::from(u8::from(is_so)) / studies as f64;
-        found.holds += each(interval.low <= ratio.ln() && ratio.ln() <= interval.high);
-        found.fails += each(interval.high < 0.97_f64.ln());
-        found.blocks += now.len() as f64 / studies as f64;
+        result.holds += each(interval.low <= ratio.ln() && ratio.ln() <= interval.high);
+        result.fails += each(interval.high < 0.97_f64.ln());
+        result.blocks += now.len() as f64 / studies as f64;
     }
-    found
+    result
 }
 
 /// Both sides as the judge has them.
@@ -213,20 +213,20 @@ const WORLDS: [MachineWorld; 5] = [
 /// The share of intervals that hold the truth, and of servers that fail though they are
 /// the same, is what it should be.
 fn check(world: MachineWorld, beside: Beside, studies: u64) -> Found {
-    let found = simulate(world, beside, 1.0, studies);
+    let result = simulate(world, beside, 1.0, studies);
     let allowed = |share: f64| 4.0 * (share * (1.0 - share) / studies as f64).sqrt();
-    let said = format!("{world:?} {beside:?}: {found:?}");
+    let message = format!("{world:?} {beside:?}: {result:?}");
     match (world, beside) {
         // The check sees what it is for.
-        (MachineWorld::SubjectAlone, Beside::Subject) => assert!(found.holds < 0.1, "{said}"),
+        (MachineWorld::SubjectAlone, Beside::Subject) => assert!(result.holds < 0.1, "{message}"),
         (MachineWorld::SubjectAlone, _) | (MachineWorld::Quiet, Beside::Nothing) => {}
-        (_, Beside::Nothing) => assert!(found.holds < 0.7, "{said}"),
+        (_, Beside::Nothing) => assert!(result.holds < 0.7, "{message}"),
         _ => {
-            assert!(found.holds >= 0.95 - allowed(0.95), "{said}");
-            assert!(found.fails <= 0.01 + allowed(0.01), "{said}");
+            assert!(result.holds >= 0.95 - allowed(0.95), "{message}");
+            assert!(result.fails <= 0.01 + allowed(0.01), "{message}");
         }
     }
-    found
+    result
 }
 
 fn each(mut look: impl FnMut(MachineWorld, Beside)) {
@@ -262,14 +262,14 @@ fn table_of_sessions_of_two_days() {
         let mut rows = Vec::new();
         each(|world, beside| {
             rows.push(scope.spawn(move || {
-                let found = check(world, beside, STUDIES);
+                let result = check(world, beside, STUDIES);
                 let slower = simulate(world, beside, 0.9, STUDIES);
-                let shares = [found.holds, found.fails, slower.fails]
+                let shares = [result.holds, result.fails, slower.fails]
                     .map(|share| format!("{:.1} %", 100.0 * share))
                     .join(" | ");
                 format!(
                     "| {world:?} | {beside:?} | {shares} | {:.1} |",
-                    found.blocks
+                    result.blocks
                 )
             }));
         });

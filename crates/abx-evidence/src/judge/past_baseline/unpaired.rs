@@ -89,7 +89,7 @@ pub(crate) struct BesidePast {
 
 impl BesidePast {
     /// Compares with the older record; `found` is what limits the rest of the study.
-    pub(crate) fn of(study: &StudyView, found: &[Finding]) -> BesidePast {
+    pub(crate) fn of(study: &StudyView, findings: &[Finding]) -> BesidePast {
         let mut beside = BesidePast::default();
         for load in &study.loads {
             let (kept, pairs): (Vec<_>, Vec<_>) = pairs(study, load)
@@ -100,8 +100,10 @@ impl BesidePast {
                 .findings
                 .extend(kept.into_iter().filter_map(|(finding, _)| finding));
             let pairs: Vec<UnpairedSubject> = pairs.into_iter().map(|(_, pair)| pair).collect();
-            let compared = compare(&pairs, found);
-            let of_pairs = compared.iter().flat_map(|one| one.findings.iter().cloned());
+            let compared = compare(&pairs, findings);
+            let of_pairs = compared
+                .iter()
+                .flat_map(|limited| limited.findings.iter().cloned());
             beside.findings.extend(of_pairs);
             beside.comparisons.extend(compared);
         }
@@ -110,9 +112,9 @@ impl BesidePast {
 
     /// The comparisons with their findings by number.
     pub(crate) fn numbered(self, validity: &Validity) -> Vec<Unpaired> {
-        let each = self.comparisons.into_iter().map(|one| Unpaired {
-            findings: validity.numbers(one.findings).0,
-            ..one.of
+        let each = self.comparisons.into_iter().map(|limited| Unpaired {
+            findings: validity.numbers(limited.findings).0,
+            ..limited.of
         });
         each.collect()
     }
@@ -128,8 +130,8 @@ pub(crate) fn may_stop(study: &StudyView) -> Option<Decision> {
             .filter(|pair| pair.both_kept_up().is_none())
             .map(|pair| pair.sides())
             .collect();
-        let all: Vec<&Sides> = compared.iter().collect();
-        (!all.is_empty()).then(|| decide_together(&all, margin(study.study)))
+        let sides: Vec<&Sides> = compared.iter().collect();
+        (!sides.is_empty()).then(|| decide_together(&sides, margin(study.study)))
     });
     Some(Decision::of_parts(loads.flatten()))
 }
@@ -170,14 +172,14 @@ fn pairs<'a>(study: &'a StudyView<'a>, load: &'a OfferView<'a>) -> Vec<UnpairedS
 }
 
 /// Compares all subjects of one load with the other side, together.
-fn compare(pairs: &[UnpairedSubject], all: &[Finding]) -> Vec<Limited<Unpaired>> {
+fn compare(pairs: &[UnpairedSubject], findings: &[Finding]) -> Vec<Limited<Unpaired>> {
     let drafts: Vec<(Sides, Limited<Unpaired>)> =
-        pairs.iter().map(|pair| pair.draft(all)).collect();
-    let is_valid = |one: &Limited<Unpaired>| one.of.verdict != Verdict::Invalid;
+        pairs.iter().map(|pair| pair.draft(findings)).collect();
+    let is_valid = |limited: &Limited<Unpaired>| limited.of.verdict != Verdict::Invalid;
     // What is void claims nothing, and makes nothing harder for the others.
     let sides: Vec<&Sides> = drafts
         .iter()
-        .filter(|(_, one)| is_valid(one))
+        .filter(|(_, limited)| is_valid(limited))
         .map(|(sides, _)| sides)
         .collect();
     let margin = pairs
@@ -215,7 +217,9 @@ fn fill(empty: Unpaired, claim: Result<Claim, StatsError>) -> Unpaired {
     let ratios = ratios.ratios(Confidence::PRINTED.share());
     let is_finite = ratios.low > 0.0 && ratios.high.is_finite();
     let known = |value: f64| is_finite.then_some(value);
-    let second = claim.second.map(|one| one.interval.ratios(one.coverage));
+    let second = claim
+        .second
+        .map(|rank_interval| rank_interval.interval.ratios(rank_interval.coverage));
     Unpaired {
         ratio: known(ratios.ratio),
         low: known(ratios.low),
@@ -226,7 +230,7 @@ fn fill(empty: Unpaired, claim: Result<Claim, StatsError>) -> Unpaired {
         verdict,
         fragile: claim.is_fragile,
         hodges_lehmann: second
-            .filter(|one| one.low > 0.0 && one.high.is_finite())
+            .filter(|ratio_interval| ratio_interval.low > 0.0 && ratio_interval.high.is_finite())
             .map(Bounds::from),
         blocks_more: claim.blocks_more,
         ..empty
@@ -243,26 +247,29 @@ impl UnpairedSubject<'_> {
             rates
                 .iter()
                 .zip(beside)
-                .map(|(rate, one)| rate.ln() - one)
+                .map(|(rate, value)| rate.ln() - value)
                 .collect()
         };
         let reference = self.reference.as_ref();
         Sides {
-            now: over(&now, reference.map(|one| &one.now)),
-            then: over(&self.past.throughputs_per_s, reference.map(|one| &one.then)),
-            between: reference.map(|one| one.of.error),
+            now: over(&now, reference.map(|reference| &reference.now)),
+            then: over(
+                &self.past.throughputs_per_s,
+                reference.map(|reference| &reference.then),
+            ),
+            between: reference.map(|reference| reference.of.error),
         }
     }
 
     /// The comparison without what its blocks claim.
-    fn draft(&self, all: &[Finding]) -> (Sides, Limited<Unpaired>) {
+    fn draft(&self, all_findings: &[Finding]) -> (Sides, Limited<Unpaired>) {
         let sides = self.sides();
         let ratio = Welch::of(sides.samples()).ok();
-        let ratio = ratio.map(|one| one.interval(COMPUTED).center.exp());
-        let findings = self.findings(all, &sides.now, ratio);
-        let is_void = findings.iter().any(|one| one.level == Level::Void);
+        let ratio = ratio.map(|welch| welch.interval(COMPUTED).center.exp());
+        let findings = self.findings(all_findings, &sides.now, ratio);
+        let is_void = findings.iter().any(|finding| finding.level == Level::Void);
         let is_limiting =
-            |one: &Finding| one.level == Level::Bound && one.id != FindingId::Unpaired;
+            |finding: &Finding| finding.level == Level::Bound && finding.id != FindingId::Unpaired;
         let of = Unpaired {
             metric: Metric::Throughput,
             load: self.now.load.name.clone(),
@@ -274,7 +281,10 @@ impl UnpairedSubject<'_> {
             confidence: Confidence::PRINTED.share(),
             blocks: sides.now.len(),
             blocks_then: sides.then.len(),
-            reference: self.reference.as_ref().map(|one| one.of.clone()),
+            reference: self
+                .reference
+                .as_ref()
+                .map(|reference| reference.of.clone()),
             degrees: None,
             together: 0,
             p_adjusted: None,
@@ -293,32 +303,36 @@ impl UnpairedSubject<'_> {
     }
 
     /// All that limits this comparison, of `all` that limits the study and beside.
-    fn findings(&self, all: &[Finding], logs_now: &[f64], ratio: Option<f64>) -> Vec<Finding> {
+    fn findings(&self, findings: &[Finding], logs_now: &[f64], ratio: Option<f64>) -> Vec<Finding> {
         let (name, load) = (self.now.subject, &self.now.load.name);
-        let mut found = limiting(all, load, name);
+        let mut found_findings = limiting(findings, load, name);
         let mut one_sided = Vec::new();
         // What was measured beside the sides met the same, so the ratio does not hold it.
         if self.reference.is_none() {
-            one_sided.extend(self::one_sided("now", &found));
+            one_sided.extend(self::one_sided("now", &found_findings));
             one_sided.extend(self::one_sided("then", &self.past.findings));
         }
-        let bounds = self.past.findings.iter().filter(|one| !is_one_sided(one));
-        found.extend(bounds.map(|one| Finding {
-            message: format!("then: {}", one.message),
+        let bounds = self
+            .past
+            .findings
+            .iter()
+            .filter(|finding| !is_one_sided(finding));
+        found_findings.extend(bounds.map(|finding| Finding {
+            message: format!("then: {}", finding.message),
             subject: None,
             load: Some(load.clone()),
-            ..one.clone()
+            ..finding.clone()
         }));
-        let own = [
+        let findings = [
             self.no_responses(logs_now),
             self.generator_bound(ratio),
             self.held_by_rate(ratio),
             self.responses_differ(),
             Some(self.unpaired()),
         ];
-        let own = own.into_iter().flatten().chain(one_sided);
-        found.extend(own.map(|one| one.about(name).under(load)));
-        found
+        let mine = findings.into_iter().flatten().chain(one_sided);
+        found_findings.extend(mine.map(|finding| finding.about(name).under(load)));
+        found_findings
     }
 
     fn no_responses(&self, logs_now: &[f64]) -> Option<Finding> {
@@ -474,10 +488,10 @@ const NO_REFERENCE: &str = "measure both in one study, where the older one can s
 
 /// What the machine did to one side alone.
 fn one_sided(when: &str, findings: &[Finding]) -> Vec<Finding> {
-    let found = findings.iter().filter(|one| is_one_sided(one));
-    found
-        .map(|one| {
-            let message = format!("{} {when}, which hit this side alone", one.message);
+    let result = findings.iter().filter(|finding| is_one_sided(finding));
+    result
+        .map(|finding| {
+            let message = format!("{} {when}, which hit this side alone", finding.message);
             Finding::new(FindingId::DisturbedAlone, message)
         })
         .collect()
@@ -553,10 +567,10 @@ mod tests {
                 then: vec![0.0; 6],
                 between: Some(0.0),
             };
-            let found = fill(empty(), claims(&[&sides], Margin::DEFAULT).remove(0));
-            let ranks = found.hodges_lehmann.is_some();
+            let unpaired = fill(empty(), claims(&[&sides], Margin::DEFAULT).remove(0));
+            let ranks = unpaired.hodges_lehmann.is_some();
             (
-                [found.ratio, found.low, found.high].map(|one| one.is_some()),
+                [unpaired.ratio, unpaired.low, unpaired.high].map(|value| value.is_some()),
                 ranks,
             )
         };

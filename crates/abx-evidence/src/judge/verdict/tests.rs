@@ -30,8 +30,8 @@ fn verdicts_are_decided_in_their_order() {
         (f64::NAN, f64::NAN, Verdict::Inconclusive),
     ];
     for (low, high, expected) in table {
-        let found = judge_interval(&interval(low, high), Margin::DEFAULT);
-        assert_eq!(found, expected, "{low} to {high}");
+        let verdict = judge_interval(&interval(low, high), Margin::DEFAULT);
+        assert_eq!(verdict, expected, "{low} to {high}");
     }
 }
 
@@ -46,8 +46,8 @@ fn verdicts_are_stored_as_words() {
 /// Of a study that was ordered to have so many blocks.
 fn assess_ordered(log_ratios: &[f64]) -> Assessment {
     let family = ClaimFamily::alone(1).ordered(true);
-    let mut all = assess_together(&[log_ratios], Margin::DEFAULT, family);
-    all.remove(0).unwrap()
+    let mut results = assess_together(&[log_ratios], Margin::DEFAULT, family);
+    results.remove(0).unwrap()
 }
 
 /// So many comparisons of six blocks, each with a spread of its own.
@@ -66,14 +66,14 @@ fn comparisons_tell_of_each_others_spread_where_blocks_were_ordered() {
     // behind the gate, it does not.
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
     let around = |signs: [f64; 6]| signs.map(|sign| 0.04 * sign);
-    let [one, other] = [
+    let [values, other] = [
         around([1.0, 1.0, 1.0, -1.0, -1.0, -1.0]),
         around([1.0, -1.0, -1.0, -1.0, 1.0, 1.0]),
     ];
     let verdict = |family| {
-        let all: [&[f64]; 3] = [&weak, &one, &other];
-        let found = assess_together(&all, Margin::DEFAULT, family);
-        found[0].as_ref().unwrap().verdict
+        let all_values: [&[f64]; 3] = [&weak, &values, &other];
+        let results = assess_together(&all_values, Margin::DEFAULT, family);
+        results[0].as_ref().unwrap().verdict
     };
     let gate = ClaimFamily::gate(3);
     assert_eq!(verdict(of_six(3)), Verdict::Inconclusive);
@@ -88,11 +88,11 @@ fn blocks_read_again_are_held_to_what_they_were_held_to() {
     // Method: blocks that are faster only by the spread that two others tell of, read once
     // more as the reading without disturbed rounds is: interval and verdict are the same.
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
-    let one = [0.04, 0.04, 0.04, -0.04, -0.04, -0.04];
+    let values = [0.04, 0.04, 0.04, -0.04, -0.04, -0.04];
     let other = [0.04, -0.04, -0.04, -0.04, 0.04, 0.04];
     let family = ClaimFamily::gate(3).ordered(true);
-    let mut found = assess_together(&[&weak, &one, &other], Margin::DEFAULT, family);
-    let first = found.remove(0).unwrap();
+    let mut results = assess_together(&[&weak, &values, &other], Margin::DEFAULT, family);
+    let first = results.remove(0).unwrap();
     let again = assess_as(&weak, first.required, Margin::DEFAULT).unwrap();
     assert_eq!(again.verdict, Verdict::Faster);
     assert_eq!((again.low, again.high), (first.low, first.high));
@@ -114,8 +114,8 @@ fn ranks_that_cannot_claim_a_direction_contradict_nobody() {
     // equivalence at 97 %, and no second opinion all the same. Where ranks tell just as much
     // as is asked for, there is one.
     let blocks = [0.01, 0.02, 0.03, 0.05, 0.09, 0.12, 0.14, 0.16];
-    let found = assess_together(&[&blocks[..]; 5], Margin::DEFAULT, ClaimFamily::alone(1));
-    let among = found[0].as_ref().unwrap();
+    let results = assess_together(&[&blocks[..]; 5], Margin::DEFAULT, ClaimFamily::alone(1));
+    let among = results[0].as_ref().unwrap();
     assert_eq!(among.verdict, Verdict::Inconclusive);
     assert_eq!(among.second_verdict, None);
     assert!(!among.is_fragile(), "{among:?}");
@@ -135,22 +135,22 @@ fn ranks_that_cannot_claim_a_direction_contradict_nobody() {
 #[test]
 fn a_clear_difference_is_faster_and_not_fragile() {
     // Method: six blocks around 10 %, close together.
-    let found = assess_ordered(&[0.10, 0.11, 0.09, 0.10, 0.105, 0.095]);
-    assert_eq!(found.verdict, Verdict::Faster);
-    assert!(!found.is_fragile());
-    assert_eq!(found.confidence, 0.95);
-    assert_eq!(found.blocks_more, None);
-    assert!(found.low < found.ratio && found.ratio < found.high);
+    let assessment = assess_ordered(&[0.10, 0.11, 0.09, 0.10, 0.105, 0.095]);
+    assert_eq!(assessment.verdict, Verdict::Faster);
+    assert!(!assessment.is_fragile());
+    assert_eq!(assessment.confidence, 0.95);
+    assert_eq!(assessment.blocks_more, None);
+    assert!(assessment.low < assessment.ratio && assessment.ratio < assessment.high);
 }
 
 #[test]
 fn too_few_blocks_are_inconclusive_however_clear() {
     // Method: equal blocks, so that the interval is a point. Six carry a verdict where
     // they were ordered, and seven where the study ends by what it has measured.
-    let found = assess(&[0.5; 5], Margin::DEFAULT).unwrap();
-    assert_eq!(found.verdict, Verdict::Inconclusive);
-    assert_eq!(found.blocks_more, Some(2));
-    assert_eq!(found.hodges_lehmann, None);
+    let assessment = assess(&[0.5; 5], Margin::DEFAULT).unwrap();
+    assert_eq!(assessment.verdict, Verdict::Inconclusive);
+    assert_eq!(assessment.blocks_more, Some(2));
+    assert_eq!(assessment.hodges_lehmann, None);
     let six = assess(&[0.5; 6], Margin::DEFAULT).unwrap();
     assert_eq!(six.verdict, Verdict::Inconclusive);
     assert_eq!(six.blocks_more, Some(1));
@@ -158,16 +158,16 @@ fn too_few_blocks_are_inconclusive_however_clear() {
     assert_eq!(seven.verdict, Verdict::Faster);
     assert_eq!(assess_ordered(&[0.5; 5]).blocks_more, Some(1));
     assert_eq!(assess_ordered(&[0.5; 6]).verdict, Verdict::Faster);
-    assert!((found.low - 0.5_f64.exp()).abs() < 1e-12);
+    assert!((assessment.low - 0.5_f64.exp()).abs() < 1e-12);
 }
 
 #[test]
 fn an_inconclusive_verdict_says_what_would_settle_it() {
     // Method: ±4 % in six blocks, then the formula by hand: half-width
     // 3.0029 · 4.3818 % / √6 = 5.3718 %, wanted 1.4779 %.
-    let found = assess_ordered(&[0.04, -0.04, 0.04, -0.04, 0.04, -0.04]);
-    assert_eq!(found.verdict, Verdict::Inconclusive);
-    assert_eq!(found.blocks_more, Some(74));
+    let assessment = assess_ordered(&[0.04, -0.04, 0.04, -0.04, 0.04, -0.04]);
+    assert_eq!(assessment.verdict, Verdict::Inconclusive);
+    assert_eq!(assessment.blocks_more, Some(74));
 }
 
 #[test]
@@ -176,9 +176,9 @@ fn a_large_difference_needs_only_the_blocks_that_show_it() {
     // (t(97 %) + t(60 %)) · s ÷ √n falls below the mean at n = 13, while the
     // precision that the margin asks for takes thousands.
     let blocks = [0.60, -0.05, 0.50, 0.10, 0.45, 0.00];
-    let found = assess_ordered(&blocks);
-    assert_eq!(found.verdict, Verdict::Inconclusive);
-    assert_eq!(found.blocks_more, Some(7));
+    let assessment = assess_ordered(&blocks);
+    assert_eq!(assessment.verdict, Verdict::Inconclusive);
+    assert_eq!(assessment.blocks_more, Some(7));
 }
 
 #[test]
@@ -189,8 +189,8 @@ fn ranks_that_can_claim_are_held_to_as_much_as_the_mean() {
     let alone = assess(&blocks, Margin::DEFAULT).unwrap();
     assert_eq!(alone.verdict, Verdict::Faster);
     assert_eq!(alone.second_verdict, Some(Verdict::Faster));
-    let found = assess_together(&[&blocks[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
-    let among = found[0].as_ref().unwrap();
+    let results = assess_together(&[&blocks[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
+    let among = results[0].as_ref().unwrap();
     assert_eq!(among.verdict, Verdict::Inconclusive);
     assert_eq!(among.second_verdict, Some(Verdict::Inconclusive));
     assert!(!among.is_fragile(), "{among:?}");
@@ -205,10 +205,13 @@ fn a_mean_that_a_few_blocks_pull_is_fragile() {
         .collect();
     assert!(!assess(&blocks, Margin::DEFAULT).unwrap().is_fragile());
     blocks[14..17].fill(3.0);
-    let found = assess(&blocks, Margin::DEFAULT).unwrap();
-    assert_eq!(found.verdict, Verdict::Inconclusive);
-    assert_eq!(found.second_verdict, Some(Verdict::Inconclusive));
-    assert!(found.is_pulled && found.is_fragile(), "{found:?}");
+    let assessment = assess(&blocks, Margin::DEFAULT).unwrap();
+    assert_eq!(assessment.verdict, Verdict::Inconclusive);
+    assert_eq!(assessment.second_verdict, Some(Verdict::Inconclusive));
+    assert!(
+        assessment.is_pulled && assessment.is_fragile(),
+        "{assessment:?}"
+    );
 }
 
 #[test]
@@ -219,15 +222,15 @@ fn the_second_opinion_is_held_to_the_same_evidence() {
     // opinions say the same each time, or one is silent, so nothing is fragile.
     let close = [0.05, 0.03, -0.02, 0.09, 0.10, 0.01, 0.04];
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03, 0.08];
-    let found = assess_together(&[&weak[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
-    let among = found[0].as_ref().unwrap();
+    let results = assess_together(&[&weak[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
+    let among = results[0].as_ref().unwrap();
     let alone = assess(&close, Margin::DEFAULT).unwrap();
     let above = [0.05, 0.13, 0.01, 0.09, 0.10, 0.03];
-    let found = assess_together(&[&above[..]; 5], Margin::DEFAULT, of_six(5));
-    let few = found[0].as_ref().unwrap();
-    for one in [&alone, among, few] {
-        assert_eq!(one.verdict, Verdict::Inconclusive);
-        assert!(!one.is_fragile(), "{one:?}");
+    let results = assess_together(&[&above[..]; 5], Margin::DEFAULT, of_six(5));
+    let few = results[0].as_ref().unwrap();
+    for assessment in [&alone, among, few] {
+        assert_eq!(assessment.verdict, Verdict::Inconclusive);
+        assert!(!assessment.is_fragile(), "{assessment:?}");
     }
 }
 
@@ -237,9 +240,12 @@ fn several_claims_need_stronger_evidence_each() {
     // times, and beside four that are beyond doubt: Holm lets it stand last.
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
     let strong = [0.50, 0.51, 0.49, 0.50, 0.505, 0.495];
-    let verdicts = |all: &[&[f64]]| -> Vec<Verdict> {
-        let found = assess_together(all, Margin::DEFAULT, of_six(all.len()));
-        found.into_iter().map(|one| one.unwrap().verdict).collect()
+    let verdicts = |values: &[&[f64]]| -> Vec<Verdict> {
+        let results = assess_together(values, Margin::DEFAULT, of_six(values.len()));
+        results
+            .into_iter()
+            .map(|result| result.unwrap().verdict)
+            .collect()
     };
     assert_eq!(verdicts(&[&weak]), [Verdict::Faster]);
     assert_eq!(verdicts(&[&weak[..]; 5]), [Verdict::Inconclusive; 5]);
@@ -259,8 +265,8 @@ fn equivalence_among_several_needs_a_narrower_spread() {
     // Method: an interval just inside of the margin alone, outside at 99.4 %.
     let close = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
     let verdict = |equivalences| {
-        let found = assess_together(&[&close], Margin::DEFAULT, ClaimFamily::alone(equivalences));
-        found[0].as_ref().unwrap().verdict
+        let results = assess_together(&[&close], Margin::DEFAULT, ClaimFamily::alone(equivalences));
+        results[0].as_ref().unwrap().verdict
     };
     assert_eq!(verdict(1), Verdict::Equivalent);
     assert_eq!(verdict(5), Verdict::Inconclusive);
@@ -271,9 +277,9 @@ fn a_claim_without_a_number_makes_nothing_harder_for_the_others() {
     // Method: a comparison with a silent block beside a weak one.
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
     let silent = [f64::NEG_INFINITY; 6];
-    let found = assess_together(&[&silent, &weak], Margin::DEFAULT, of_six(2));
-    assert!(found[0].is_err());
-    assert_eq!(found[1].as_ref().unwrap().verdict, Verdict::Faster);
+    let results = assess_together(&[&silent, &weak], Margin::DEFAULT, of_six(2));
+    assert!(results[0].is_err());
+    assert_eq!(results[1].as_ref().unwrap().verdict, Verdict::Faster);
 }
 
 #[test]
@@ -283,9 +289,9 @@ fn one_wild_block_makes_a_verdict_fragile() {
     let mut blocks = [0.05, 0.051, 0.049, 0.052, 0.048, 0.05].repeat(3);
     assert!(!assess(&blocks, Margin::DEFAULT).unwrap().is_fragile());
     blocks[17] = -0.9;
-    let found = assess(&blocks, Margin::DEFAULT).unwrap();
-    assert_eq!(found.verdict, Verdict::Inconclusive);
-    assert!(found.is_fragile());
+    let assessment = assess(&blocks, Margin::DEFAULT).unwrap();
+    assert_eq!(assessment.verdict, Verdict::Inconclusive);
+    assert!(assessment.is_fragile());
 }
 
 #[test]
@@ -298,13 +304,19 @@ fn every_comparison_must_stop() {
     let precise = around(0.0, 0.001);
     let certain = around(0.6, 0.1);
     let undecided = around(0.0, 0.1);
-    let all =
+    let everything =
         |list: &[&[f64]]| decide_together(list, Margin::DEFAULT, ClaimFamily::alone(list.len()));
-    assert_eq!(all(&[&precise, &precise]), Decision::Stop(Reason::Precise));
-    assert_eq!(all(&[&certain, &precise]), Decision::Stop(Reason::Certain));
-    assert_eq!(all(&[&precise, &undecided]), Decision::Continue);
-    assert_eq!(all(&[&precise, &[f64::NAN; 7]]), Decision::Continue);
-    assert_eq!(all(&[]), Decision::Continue);
+    assert_eq!(
+        everything(&[&precise, &precise]),
+        Decision::Stop(Reason::Precise)
+    );
+    assert_eq!(
+        everything(&[&certain, &precise]),
+        Decision::Stop(Reason::Certain)
+    );
+    assert_eq!(everything(&[&precise, &undecided]), Decision::Continue);
+    assert_eq!(everything(&[&precise, &[f64::NAN; 7]]), Decision::Continue);
+    assert_eq!(everything(&[]), Decision::Continue);
 }
 
 #[test]
@@ -327,8 +339,8 @@ fn a_precise_comparison_without_a_verdict_among_others_does_not_stop() {
     assert_eq!(together(5), Decision::Continue);
     // Nor does it beside one that has a verdict.
     let level = [0.001, -0.001].repeat(6);
-    let mut all = vec![&blocks[..]; 4];
-    all.push(&level);
-    let found = decide_together(&all, Margin::DEFAULT, ClaimFamily::alone(5));
-    assert_eq!(found, Decision::Continue);
+    let mut values = vec![&blocks[..]; 4];
+    values.push(&level);
+    let decision = decide_together(&values, Margin::DEFAULT, ClaimFamily::alone(5));
+    assert_eq!(decision, Decision::Continue);
 }

@@ -147,8 +147,8 @@ mod tests {
             // Method: whatever is read has room in our counters, and as many as were said.
             if let Ok(Counts { counts, total }) = read(&serde_json::to_string(&numbers).unwrap()) {
                 prop_assert!(counts.len() <= COUNTERS);
-                let said: u64 = numbers.iter().filter_map(|one| u64::try_from(*one).ok()).sum();
-                prop_assert_eq!((counts.iter().sum::<u64>(), total), (said, said));
+                let figure: u64 = numbers.iter().filter_map(|number| u64::try_from(*number).ok()).sum();
+                prop_assert_eq!((counts.iter().sum::<u64>(), total), (figure, figure));
             }
         }
     }
@@ -165,8 +165,8 @@ mod tests {
             ("[1,0.5]", "floating point"),
             ("[1,", "EOF"),
         ] {
-            let said = read(text).unwrap_err();
-            assert!(said.contains(why), "{text}: {said}");
+            let message = read(text).unwrap_err();
+            assert!(message.contains(why), "{text}: {message}");
         }
         let last = format!("[-{},1]", COUNTERS - 1);
         assert_eq!(read(&last).unwrap().counts.len(), COUNTERS);

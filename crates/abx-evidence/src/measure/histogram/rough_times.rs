@@ -57,8 +57,8 @@ impl RoughTimes {
     pub fn merge(&mut self, other: &RoughTimes) {
         let length = self.counts.len().max(other.counts.len());
         self.counts.resize(length, 0);
-        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
-            *own += more;
+        for (own_count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *own_count += more;
         }
     }
 
@@ -107,23 +107,23 @@ mod tests {
             let mut fine = Histogram::new();
             times.iter().for_each(|time| fine.record_ns(time * 1_000));
             let exact = fine.quantile_us(q).unwrap() as f64;
-            let found = rough(&times).quantile_us(q).unwrap() as f64;
-            prop_assert!((found - exact).abs() <= exact / 100.0, "{found} {exact}");
+            let result = rough(&times).quantile_us(q).unwrap() as f64;
+            prop_assert!((result - exact).abs() <= exact / 100.0, "{result} {exact}");
         }
 
         #[test]
         fn parts_merge_in_any_order(
-            one in prop::collection::vec(1_u64..1 << 40, 0..20),
+            numbers in prop::collection::vec(1_u64..1 << 40, 0..20),
             other in prop::collection::vec(1_u64..1 << 40, 0..20),
         ) {
             // Method: both ways, and all times in one.
-            let mut left = rough(&one);
+            let mut left = rough(&numbers);
             left.merge(&rough(&other));
             let mut right = rough(&other);
-            right.merge(&rough(&one));
+            right.merge(&rough(&numbers));
             prop_assert_eq!(&left, &right);
-            prop_assert_eq!(left.count(), (one.len() + other.len()) as u64);
-            prop_assert_eq!(left, rough(&[one, other].concat()));
+            prop_assert_eq!(left.count(), (numbers.len() + other.len()) as u64);
+            prop_assert_eq!(left, rough(&[numbers, other].concat()));
         }
     }
 

@@ -193,11 +193,11 @@ impl<'a> RoundsForm<'a> {
         } = self.rounds;
         let disturbed: Vec<Vec<Disturbance>> = Cell::cells(disturbed, counts.len())
             .map_err(|error| error.within("disturbed").within("rounds"))?;
-        let all = counts
+        let total = counts
             .iter()
             .fold(0, |sum: usize, count| sum.saturating_add(*count));
         let slices: Vec<SliceRecord> =
-            Cell::cells(self.slices, all).map_err(|error| error.within("slices"))?;
+            Cell::cells(self.slices, total).map_err(|error| error.within("slices"))?;
         let mut slices = slices.into_iter();
         let rounds = counts.into_iter().zip(disturbed);
         let rounds = rounds.map(|(count, disturbed)| Round {

@@ -68,8 +68,10 @@ fn is_default<C: Default + PartialEq>(column: &C) -> bool {
 fn plain<T: Default + Clone>(values: Vec<T>, rows: usize) -> Result<Vec<T>, ColumnError> {
     match values.len() {
         0 => Ok(vec![T::default(); rows]),
-        found if found == rows => Ok(values),
-        found => Err(ColumnError::new(format!("{found} values for {rows} rows"))),
+        count if count == rows => Ok(values),
+        found_count => Err(ColumnError::new(format!(
+            "{found_count} values for {rows} rows"
+        ))),
     }
 }
 
@@ -170,8 +172,8 @@ impl Cell for String {
             known.ok_or_else(|| ColumnError::new(format!("name {index} of {of} names")))
         };
         if column.rows.len() != rows {
-            let found = column.rows.len();
-            return Err(ColumnError::new(format!("{found} values for {rows} rows")));
+            let count = column.rows.len();
+            return Err(ColumnError::new(format!("{count} values for {rows} rows")));
         }
         column.rows.iter().map(|index| name(*index)).collect()
     }
@@ -191,26 +193,26 @@ impl<R: Row> Cell for Option<R> {
     type Column = Option<Present<R::Column>>;
 
     fn column(cells: Vec<Option<R>>) -> Self::Column {
-        let all = cells.len();
+        let total = cells.len();
         let numbered = cells.into_iter().enumerate();
         let (rows, values): (Vec<usize>, Vec<R>) = numbered
             .filter_map(|(index, cell)| Some((index, cell?)))
             .unzip();
         (!rows.is_empty()).then(|| Present {
-            rows: (rows.len() < all).then_some(rows),
+            rows: (rows.len() < total).then_some(rows),
             values: R::column(values),
         })
     }
 
-    fn cells(column: Self::Column, all: usize) -> Result<Vec<Option<R>>, ColumnError> {
-        let mut cells: Vec<Option<R>> = (0..all).map(|_| None).collect();
+    fn cells(column: Self::Column, total: usize) -> Result<Vec<Option<R>>, ColumnError> {
+        let mut cells: Vec<Option<R>> = (0..total).map(|_| None).collect();
         let Some(column) = column else {
             return Ok(cells);
         };
-        let rows = column.rows.unwrap_or_else(|| (0..all).collect());
+        let rows = column.rows.unwrap_or_else(|| (0..total).collect());
         let is_rising = rows.windows(2).all(|pair| pair[0] < pair[1]);
-        if !is_rising || rows.last().is_some_and(|last| *last >= all) {
-            let why = format!("its rows are not rising numbers below {all}");
+        if !is_rising || rows.last().is_some_and(|last| *last >= total) {
+            let why = format!("its rows are not rising numbers below {total}");
             return Err(ColumnError::new(why));
         }
         let values = R::cells(column.values, rows.len())?;

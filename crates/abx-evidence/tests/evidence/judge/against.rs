@@ -49,9 +49,9 @@ fn with_ceilings(now: Measured, then: &Measured) -> Measured {
 }
 
 pub(crate) fn compared(record: &Conclusions) -> &Unpaired {
-    let all = &record.past_comparisons;
-    assert_eq!(all.len(), 1);
-    &all[0]
+    let unpaireds = &record.past_comparisons;
+    assert_eq!(unpaireds.len(), 1);
+    &unpaireds[0]
 }
 
 pub(crate) fn refused(now: &Measured, then: &Measured, name: Option<&str>) -> String {
@@ -64,18 +64,24 @@ fn a_subject_is_compared_with_one_of_an_older_record() {
     // Method: a tenth more responses than `old` had, three days later. The
     // interval must be as Welch's, and the finding says what it lacks.
     let record = beside(alone(&TENTH_MORE), &pair());
-    let one = compared(&record);
+    let this_unpaired = compared(&record);
     let logs = TENTH_MORE.map(|responses| (responses as f64 / OK as f64).ln());
-    assert_close(one.ratio.unwrap().ln(), logs.iter().sum::<f64>() / 6.0);
-    assert_eq!(one.verdict, Verdict::Faster);
-    assert_eq!((one.blocks, one.blocks_then), (6, 6));
+    assert_close(
+        this_unpaired.ratio.unwrap().ln(),
+        logs.iter().sum::<f64>() / 6.0,
+    );
+    assert_eq!(this_unpaired.verdict, Verdict::Faster);
+    assert_eq!((this_unpaired.blocks, this_unpaired.blocks_then), (6, 6));
     assert_eq!(
-        (one.subject.as_str(), one.baseline.as_str()),
+        (
+            this_unpaired.subject.as_str(),
+            this_unpaired.baseline.as_str()
+        ),
         ("fresh", "old")
     );
     // All of the spread is of now, so its five degrees are all there are.
-    assert_close(one.degrees.unwrap(), 5.0);
-    assert!(!one.at_least && one.confidence == 0.95);
+    assert_close(this_unpaired.degrees.unwrap(), 5.0);
+    assert!(!this_unpaired.at_least && this_unpaired.confidence == 0.95);
     let unpaired = find(&record.validity.findings, FindingId::Unpaired).unwrap();
     assert_eq!(unpaired.level, Level::Note);
     assert!(
@@ -84,10 +90,10 @@ fn a_subject_is_compared_with_one_of_an_older_record() {
     );
     assert_eq!(record.validity.status, Status::Valid);
     assert!(record.comparisons.is_empty());
-    let reference = one.reference.as_ref().unwrap();
+    let reference = this_unpaired.reference.as_ref().unwrap();
     assert_eq!((&reference.subject, reference.moved), (&None, 1.0));
-    assert_eq!((one.together, one.fragile), (1, false));
-    let ranks = one.hodges_lehmann.unwrap();
+    assert_eq!((this_unpaired.together, this_unpaired.fragile), (1, false));
+    let ranks = this_unpaired.hodges_lehmann.unwrap();
     assert!(ranks.low > 1.09 && ranks.high < 1.11, "{ranks:?}");
 }
 
@@ -104,16 +110,16 @@ fn what_the_machine_did_to_both_is_no_difference() {
     // Method: the machine is 8 % slower now, which the ceiling feels too: the ratio is that
     // of equal servers, and all that a server that does nothing felt is in the error.
     let record = on_a_machine(0.92, [OK; 6]);
-    let one = compared(&record);
-    assert_close(one.ratio.unwrap(), 1.0);
-    let reference = one.reference.as_ref().unwrap();
+    let unpaired = compared(&record);
+    assert_close(unpaired.ratio.unwrap(), 1.0);
+    let reference = unpaired.reference.as_ref().unwrap();
     assert_close(reference.moved, 0.92);
     assert_close(reference.error, -(0.92_f64.ln()));
-    assert_eq!(one.verdict, Verdict::Inconclusive);
-    assert_eq!(one.blocks_more, None);
+    assert_eq!(unpaired.verdict, Verdict::Inconclusive);
+    assert_eq!(unpaired.blocks_more, None);
     assert!(
-        one.low.unwrap() < 0.92 && one.high.unwrap() > 1.08,
-        "{one:?}"
+        unpaired.low.unwrap() < 0.92 && unpaired.high.unwrap() > 1.08,
+        "{unpaired:?}"
     );
     // What is far beyond that is seen all the same.
     let far = on_a_machine(0.92, [OK / 2; 6]);
@@ -134,7 +140,7 @@ fn a_subject_that_ran_in_both_tells_more_than_the_ceiling() {
         let mut now = both("fresh", 0.92);
         change(&mut now);
         let record = judge(&with_past(now, &both("old", 1.0)));
-        let of = |one: &Unpaired| one.reference.clone().unwrap().subject;
+        let of = |unpaired: &Unpaired| unpaired.reference.clone().unwrap().subject;
         let [fresh, other] = &record.past_comparisons[..] else {
             panic!("two subjects: {record:?}");
         };
@@ -169,16 +175,19 @@ fn without_anything_measured_beside_both_nothing_is_claimed() {
             Decision::Stop(Reason::Precise)
         );
         let record = judge(&now);
-        let one = compared(&record);
-        assert_eq!(one.verdict, Verdict::Inconclusive);
-        assert!(one.ratio.is_some() && one.reference.is_none());
+        let unpaired = compared(&record);
+        assert_eq!(unpaired.verdict, Verdict::Inconclusive);
+        assert!(unpaired.ratio.is_some() && unpaired.reference.is_none());
         assert_eq!(
-            (one.together, one.p_adjusted, one.blocks_more),
+            (unpaired.together, unpaired.p_adjusted, unpaired.blocks_more),
             (0, None, None)
         );
-        let found = find(&record.validity.findings, FindingId::Unpaired).unwrap();
-        assert_eq!(found.level, Level::Bound);
-        assert!(found.remedy.contains("keep the ceiling on"), "{found:?}");
+        let finding = find(&record.validity.findings, FindingId::Unpaired).unwrap();
+        assert_eq!(finding.level, Level::Bound);
+        assert!(
+            finding.remedy.contains("keep the ceiling on"),
+            "{finding:?}"
+        );
         assert_eq!(record.validity.status, Status::Bound);
     }
 }
@@ -189,10 +198,13 @@ fn several_subjects_beside_then_need_stronger_evidence_each() {
     let weak = [9_450, 9_900, 9_200, 9_600, 9_750, 9_050];
     let names = ["a", "b", "c", "d", "e"];
     let verdicts = |count: usize| -> Vec<Verdict> {
-        let now: Vec<(&str, &[u64])> = names[..count].iter().map(|one| (*one, &weak[..])).collect();
+        let now: Vec<(&str, &[u64])> = names[..count]
+            .iter()
+            .map(|name| (*name, &weak[..]))
+            .collect();
         let record = beside(study(&now), &pair());
-        let all = record.past_comparisons.iter();
-        all.map(|one| one.verdict).collect()
+        let unpaireds = record.past_comparisons.iter();
+        unpaireds.map(|unpaired| unpaired.verdict).collect()
     };
     assert_eq!(verdicts(1), [Verdict::Faster]);
     assert_eq!(verdicts(5), [Verdict::Inconclusive; 5]);
@@ -226,17 +238,17 @@ fn verdicts_are_those_of_any_comparison() {
     let then = pair();
     let verdict = |responses: &[u64]| {
         let record = beside(alone(responses), &then);
-        let one = compared(&record).clone();
-        (one.verdict, one.blocks_more.is_some())
+        let unpaired = compared(&record).clone();
+        (unpaired.verdict, unpaired.blocks_more.is_some())
     };
     assert_eq!(verdict(&[OK; 6]), (Verdict::Equivalent, false));
     assert_eq!(verdict(&[8_000; 6]), (Verdict::Slower, false));
     let wide = [8_000, 10_000, 8_100, 9_900, 8_050, 9_950];
     assert_eq!(verdict(&wide), (Verdict::Inconclusive, true));
     assert_eq!(verdict(&[9_900; 5]), (Verdict::Inconclusive, true));
-    let one = beside(alone(&[9_900]), &then);
-    assert_eq!(compared(&one).ratio, None);
-    assert_eq!(compared(&one).blocks_more, Some(5));
+    let conclusions = beside(alone(&[9_900]), &then);
+    assert_eq!(compared(&conclusions).ratio, None);
+    assert_eq!(compared(&conclusions).blocks_more, Some(5));
 }
 
 #[test]
@@ -257,7 +269,7 @@ fn it_stops_when_those_side_by_side_are_settled_too() {
     // one is up while the other is down their own interval is twice as wide.
     let then = study(&[("old", &[OK; 7])]);
     let up = [9_090, 8_910, 9_090, 8_910, 9_090, 8_910, 9_000];
-    let down = up.map(|one| 2 * OK - one);
+    let down = up.map(|number| 2 * OK - number);
     let decision = |new: &[u64]| {
         let now = study(&[("fresh", &up), ("new", new)]);
         may_stop(&with_ceilings(now, &then))
@@ -282,14 +294,14 @@ fn another_machine_is_refused_with_what_differs() {
     then.machine = machine("A", "6.18.5");
     now.machine = machine("B", "6.19.0");
     now.settings.threads = 2;
-    let said = refused(&now, &then, Some("old"));
+    let message = refused(&now, &then, Some("old"));
     for part in [
         "old.json",
         "`cpu_model` was A and is B",
         "`kernel` was 6.18 and is 6.19",
         "`threads` was 1 and is 2",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     now = alone(&[]);
     now.machine = machine("A", "6.18.9-cloud");
@@ -310,22 +322,23 @@ fn another_load_is_refused_with_the_key() {
         other => panic!("{other:?}"),
     };
     assert_eq!(
-        key(|one| one.loads[0].settings.connections = 11),
+        key(|measured| measured.loads[0].settings.connections = 11),
         "connections"
     );
     assert_eq!(
-        key(|one| one.loads[0].settings.keep_alive = false),
+        key(|measured| measured.loads[0].settings.keep_alive = false),
         "keep_alive"
     );
-    let path = |one: &mut Measured| one.loads[0].settings.requests[0].path = "/x".to_owned();
+    let path =
+        |measured: &mut Measured| measured.loads[0].settings.requests[0].path = "/x".to_owned();
     assert_eq!(key(path), "requests");
     assert_eq!(
-        key(|one| one.loads[0].settings.exchange.pipeline = 2),
+        key(|measured| measured.loads[0].settings.exchange.pipeline = 2),
         "pipeline"
     );
     // Whether bodies are compared is not known before the first responses.
-    assert!(changed(|one| one.loads[0].settings.bodies_compared = false).is_ok());
-    let renamed = changed(|one| one.loads[0].name = "other".to_owned()).unwrap();
+    assert!(changed(|measured| measured.loads[0].settings.bodies_compared = false).is_ok());
+    let renamed = changed(|measured| measured.loads[0].name = "other".to_owned()).unwrap();
     assert_eq!(renamed.loads[0].load, "other");
     assert_eq!(renamed.loads[0].throughputs_per_s.len(), 6);
 }
@@ -339,24 +352,30 @@ fn a_record_without_evidence_is_refused() {
     assert!(refused(&now, &then, None).contains("old, new: name one"));
     assert!(refused(&now, &then, Some("x")).contains("--against old.json:old"));
     let few = study(&[("old", &[OK; 5])]);
-    let said = refused(&now, &few, None);
-    assert!(said.contains("5 complete block(s) of old"), "{said}");
+    let message = refused(&now, &few, None);
+    assert!(message.contains("5 complete block(s) of old"), "{message}");
     let mut failed = pair();
     failed.end = StudyEnd::SubjectFailed {
         subject: "old".to_owned(),
         how: "it ended".to_owned(),
     };
-    let said = refused(&now, &failed, Some("old"));
-    assert!(said.contains("old could not go on"), "{said}");
+    let reported_message = refused(&now, &failed, Some("old"));
+    assert!(
+        reported_message.contains("old could not go on"),
+        "{reported_message}"
+    );
     let mut silent = study(&[("old", &[OK; 7])]);
     for slice in &mut silent.blocks[2].loads[0].rounds[0..] {
         slice
             .slices
             .iter_mut()
-            .for_each(|one| response(one, &[(Outcome::Ok, 0)]));
+            .for_each(|slice| response(slice, &[(Outcome::Ok, 0)]));
     }
-    let said = refused(&now, &silent, None);
-    assert!(said.contains("no verified answer in block 2"), "{said}");
+    let message = refused(&now, &silent, None);
+    assert!(
+        message.contains("no verified answer in block 2"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -382,8 +401,8 @@ fn a_generator_that_was_the_limit_limits_the_claim() {
             bound(&mut then);
         }
         let record = beside(now, &then);
-        let one = compared(&record).clone();
-        (one.verdict, one.at_least)
+        let unpaired = compared(&record).clone();
+        (unpaired.verdict, unpaired.at_least)
     };
     assert_eq!(result(true, false, &TENTH_MORE), (Verdict::Faster, true));
     assert_eq!(result(false, true, &[8_000; 6]), (Verdict::Slower, true));
@@ -409,11 +428,14 @@ fn a_disturbance_of_one_side_alone_voids_the_claim() {
         let met = beside(now.clone(), &then);
         assert_eq!(compared(&met).verdict, Verdict::Faster);
         let record = judge(&with_past(now, &then));
-        let one = compared(&record);
-        assert_eq!(one.verdict, Verdict::Invalid);
-        assert_eq!((one.ratio, one.low, one.high), (None, None, None));
-        let found = limits(&record, &one.findings);
-        let finding = find(&found, FindingId::DisturbedAlone).unwrap();
+        let unpaired = compared(&record);
+        assert_eq!(unpaired.verdict, Verdict::Invalid);
+        assert_eq!(
+            (unpaired.ratio, unpaired.low, unpaired.high),
+            (None, None, None)
+        );
+        let findings = limits(&record, &unpaired.findings);
+        let finding = find(&findings, FindingId::DisturbedAlone).unwrap();
         let when = if is_now { "time now, " } else { "time then, " };
         assert!(finding.message.contains(when), "{finding:?}");
     }
@@ -428,9 +450,9 @@ fn a_side_without_a_response_voids_the_claim() {
         response(slice, &[(Outcome::Ok, 0)]);
     }
     let record = beside(now, &pair());
-    let one = compared(&record);
-    assert_eq!(one.verdict, Verdict::Invalid);
-    assert!(find(&limits(&record, &one.findings), FindingId::NoResponses).is_some());
+    let unpaired = compared(&record);
+    assert_eq!(unpaired.verdict, Verdict::Invalid);
+    assert!(find(&limits(&record, &unpaired.findings), FindingId::NoResponses).is_some());
 }
 
 #[test]
@@ -463,8 +485,11 @@ fn rates_that_were_kept_tell_nothing_about_the_most() {
     // Nothing that is asked for a rate tells what the machine could do.
     assert_eq!(compared(&record).verdict, Verdict::Inconclusive);
     assert!(compared(&record).at_least && compared(&record).reference.is_none());
-    let found = find(&record.validity.findings, FindingId::Unpaired).unwrap();
-    assert!(found.remedy.contains("under a closed loop"), "{found:?}");
+    let finding = find(&record.validity.findings, FindingId::Unpaired).unwrap();
+    assert!(
+        finding.remedy.contains("under a closed loop"),
+        "{finding:?}"
+    );
     assert!(
         find(
             &limits(&record, &compared(&record).findings),
@@ -498,6 +523,6 @@ fn subjects_side_by_side_are_compared_as_ever() {
     let record = beside(now, &study(&[("old", &[OK; 6])]));
     assert_eq!(record.comparisons, judged(pair()).comparisons);
     let beside = &record.past_comparisons;
-    let verdicts: Vec<Verdict> = beside.iter().map(|one| one.verdict).collect();
+    let verdicts: Vec<Verdict> = beside.iter().map(|unpaired| unpaired.verdict).collect();
     assert_eq!(verdicts, [Verdict::Equivalent, Verdict::Faster]);
 }

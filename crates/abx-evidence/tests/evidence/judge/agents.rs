@@ -46,8 +46,8 @@ fn blocks_with_different_loads_are_not_judged_together() {
         assert_eq!(record.blocks_of_another_load(), others, "{cut_at}");
         assert_eq!(record.judged_without().is_empty(), is_there, "{cut_at}");
         let record = judged(record);
-        let all = Compared::of(&record, &record.comparisons[0]).findings;
-        let lost = find(&all, FindingId::AgentLost).expect("it is told");
+        let findings = Compared::of(&record, &record.comparisons[0]).findings;
+        let lost = find(&findings, FindingId::AgentLost).expect("it is told");
         assert_eq!(lost.level, Level::Note, "{cut_at}");
         let is_smaller = lost.message.contains("smaller load");
         assert_eq!(is_smaller, !is_there, "{}", lost.message);
@@ -89,11 +89,11 @@ fn how_each_agent_kept_up_is_told_by_its_name() {
         ),
     ] {
         assert_eq!(found(record.clone()), expected);
-        for one in judged(record).validity.findings {
+        for finding in judged(record).validity.findings {
             assert!(
-                one.message.contains("agent agent-2 (2 of 3)"),
+                finding.message.contains("agent agent-2 (2 of 3)"),
                 "{}",
-                one.message
+                finding.message
             );
         }
     }
@@ -103,8 +103,8 @@ fn how_each_agent_kept_up_is_told_by_its_name() {
 fn what_was_collected_is_marked_and_a_missing_part_is_a_bound() {
     // Method: what agents had saved, of all and of two.
     let collected = (FindingId::Collected, Level::Note);
-    let all = with(|fleet| fleet.collected = true);
-    assert_eq!(found(all), std::slice::from_ref(&collected));
+    let measured = with(|fleet| fleet.collected = true);
+    assert_eq!(found(measured), std::slice::from_ref(&collected));
     let two = with(|fleet| {
         fleet.collected = true;
         is_lost(&mut fleet.agents[1]);

@@ -40,8 +40,10 @@ fn both_limited(new_us: u64) -> Measured {
 fn by_cpu(record: &Conclusions) -> Vec<&str> {
     let by_cpu = record
         .primary()
-        .filter(|one| one.metric == Metric::ServerCpu);
-    by_cpu.map(|one| one.subject.as_str()).collect()
+        .filter(|comparison| comparison.metric == Metric::ServerCpu);
+    by_cpu
+        .map(|comparison| comparison.subject.as_str())
+        .collect()
 }
 
 #[test]
@@ -49,18 +51,28 @@ fn two_that_the_generator_limits_are_compared_by_processor_time() {
     // Method: 54 and 60 ms for the same responses, so 0.9 times as much for each; and with
     // the same 60 ms, where no direction may show.
     let record = judged(both_limited(54_000));
-    let [one] = &primary(&record)[..] else {
+    let [this_compared] = &primary(&record)[..] else {
         panic!("{:?}", record.comparisons)
     };
     assert_eq!(
-        (one.metric, one.verdict),
+        (this_compared.metric, this_compared.verdict),
         (Metric::ServerCpu, Verdict::Less)
     );
-    assert!((one.ratio.unwrap() - 0.9).abs() < 0.001, "{one:?}");
-    assert!(!one.at_least, "the direction of a cost is not a bound");
+    assert!(
+        (this_compared.ratio.unwrap() - 0.9).abs() < 0.001,
+        "{this_compared:?}"
+    );
+    assert!(
+        !this_compared.at_least,
+        "the direction of a cost is not a bound"
+    );
     let speed = record.comparisons.iter();
-    assert!(!speed.clone().any(|one| one.metric == Metric::Throughput));
-    let cpu = speed.filter(|one| one.metric == Metric::ServerCpu);
+    assert!(
+        !speed
+            .clone()
+            .any(|comparison| comparison.metric == Metric::Throughput)
+    );
+    let cpu = speed.filter(|comparison| comparison.metric == Metric::ServerCpu);
     assert_eq!(cpu.count(), 1, "it is not explored besides");
     let same = compared(both_limited(60_000));
     assert_eq!(
@@ -77,11 +89,11 @@ fn processor_time_in_place_of_throughput_is_read_without_disturbed_rounds_too() 
         for round in rounds(&mut record).skip(1).step_by(2) {
             round.disturbed.push(Disturbance::Wait);
         }
-        let found = judged(record).comparisons.into_iter();
-        let mut by_cpu = found.filter(|one| one.metric == Metric::ServerCpu);
-        let one = by_cpu.next().unwrap();
-        assert!(!one.fragile, "{one:?}");
-        one.undisturbed
+        let comparisons = judged(record).comparisons.into_iter();
+        let mut by_cpu = comparisons.filter(|comparison| comparison.metric == Metric::ServerCpu);
+        let comparison = by_cpu.next().unwrap();
+        assert!(!comparison.fragile, "{comparison:?}");
+        comparison.undisturbed
     };
     let read = undisturbed(both_limited(54_000)).unwrap();
     assert_eq!((read.verdict, read.rounds_left_out), (Verdict::Less, 6));
@@ -93,10 +105,10 @@ fn processor_time_in_place_of_throughput_is_read_without_disturbed_rounds_too() 
 fn what_it_implies_of_capacity_is_a_bound() {
     // Method: 100,000 answers/s at 60 % of the processor would be 166,667/s at all of it.
     let record = judged(both_limited(54_000));
-    let [one] = &primary(&record)[..] else {
+    let [compared] = &primary(&record)[..] else {
         panic!("{:?}", record.comparisons)
     };
-    let bound = find(&one.findings, FindingId::GeneratorBound).unwrap();
+    let bound = find(&compared.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(
         (bound.level, bound.limits),
         (Level::Bound, Limits::Throughput)
@@ -112,12 +124,12 @@ fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
     // Method: it was not read in one slice of `old`; and `new` gave wrong responses.
     let mut unread = both_limited(54_000);
     unread.blocks[3].loads[0].rounds[0].slices[0].server_cpu_ns = None;
-    let found = compared(unread);
+    let found_compared = compared(unread);
     assert_eq!(
-        (found.metric, found.verdict),
+        (found_compared.metric, found_compared.verdict),
         (Metric::Throughput, Verdict::Invalid)
     );
-    let void = find(&found.findings, FindingId::GeneratorBound).unwrap();
+    let void = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(void.level, Level::Void);
     assert!(void.message.contains("was not read"), "{}", void.message);
 
@@ -125,12 +137,12 @@ fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
     each_slice(&mut wrong, "new", |slice| {
         response(slice, &[(Outcome::Ok, OK - 90), (Outcome::WrongStatus, 90)]);
     });
-    let found = compared(wrong);
+    let found_compared = compared(wrong);
     assert_eq!(
-        (found.metric, found.verdict),
+        (found_compared.metric, found_compared.verdict),
         (Metric::Throughput, Verdict::Invalid)
     );
-    let void = find(&found.findings, FindingId::GeneratorBound).unwrap();
+    let void = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
     assert!(!void.message.contains("not read"), "{}", void.message);
 }
 
@@ -139,12 +151,12 @@ fn a_direction_that_stands_needs_no_other_metric() {
     // Method: the generator limits the faster one only.
     let mut record = pair();
     limited(&mut record, "new", 60_000);
-    let found = compared(record);
+    let found_compared = compared(record);
     assert_eq!(
-        (found.metric, found.verdict),
+        (found_compared.metric, found_compared.verdict),
         (Metric::Throughput, Verdict::Faster)
     );
-    assert!(found.at_least);
+    assert!(found_compared.at_least);
 }
 
 #[test]
@@ -197,7 +209,7 @@ fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
     let places: Vec<_> = ranking
         .places
         .iter()
-        .map(|one| (one.subject.as_str(), one.text()))
+        .map(|place| (place.subject.as_str(), place.text()))
         .collect();
     let text = |place: &str| place.to_owned();
     let expected = [
@@ -219,7 +231,7 @@ fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
     let mut places: Vec<_> = ranking
         .places
         .iter()
-        .map(|one| (one.subject.as_str(), one.text()))
+        .map(|place| (place.subject.as_str(), place.text()))
         .collect();
     places.sort();
     let tied = text("1-3");
@@ -245,21 +257,23 @@ fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
         let slices = block.loads[0]
             .rounds
             .iter_mut()
-            .flat_map(|one| &mut one.slices);
+            .flat_map(|round| &mut round.slices);
         slices
-            .filter(|one| one.subject == "d")
-            .for_each(|one| response(one, &[(Outcome::Ok, ok)]));
+            .filter(|slice| slice.subject == "d")
+            .for_each(|slice| response(slice, &[(Outcome::Ok, ok)]));
     }
     let mut alone = three.clone();
     alone
         .subjects
-        .retain(|one| ["a", "d"].contains(&one.name.as_str()));
+        .retain(|subject| ["a", "d"].contains(&subject.name.as_str()));
     let p = |record: Measured| {
         let record = judged(record);
-        let mut all = record.primary().filter(|one| one.subject == "d");
-        let one = all.next().expect("the pair");
-        assert_eq!(one.metric, Metric::Throughput);
-        one.p_adjusted.expect("an interval")
+        let mut everything = record
+            .primary()
+            .filter(|comparison| comparison.subject == "d");
+        let comparison = everything.next().expect("the pair");
+        assert_eq!(comparison.metric, Metric::Throughput);
+        comparison.p_adjusted.expect("an interval")
     };
     let mut one_void = three.clone();
     each_slice(&mut one_void, "c", |slice| {
@@ -304,11 +318,14 @@ fn pairs_behind_the_gate_have_the_share_of_the_sound_ones_before_it() {
         let ranking = judged(record).rankings.remove(0);
         assert_eq!(ranking.metric, Metric::Throughput);
         let mut pairs = ranking.pairs.iter();
-        let behind = pairs.find(|one| [&*one.subject, &*one.baseline] == ["d", "b"]);
-        behind.and_then(|one| one.p_adjusted).expect("an interval")
+        let behind =
+            pairs.find(|comparison| [&*comparison.subject, &*comparison.baseline] == ["d", "b"]);
+        behind
+            .and_then(|comparison| comparison.p_adjusted)
+            .expect("an interval")
     };
-    let (one, two) = (p(one_void), p(two_void));
-    assert!((one / two - 2.0).abs() < 1e-6, "{one} {two}");
+    let (value, two) = (p(one_void), p(two_void));
+    assert!((value / two - 2.0).abs() < 1e-6, "{value} {two}");
 }
 
 #[test]
@@ -316,8 +333,11 @@ fn more_processor_time_is_not_slower() {
     // Method: a fifth more for each response: neither found slower nor cleared of it, while
     // what is asked of processor time by name has its response.
     let record = StudyRecord::judged(both_limited(72_000));
-    let one = record.conclusions.primary().next().unwrap();
-    assert_eq!((one.verdict, one.role), (Verdict::More, Role::Primary));
+    let comparison = record.conclusions.primary().next().unwrap();
+    assert_eq!(
+        (comparison.verdict, comparison.role),
+        (Verdict::More, Role::Primary)
+    );
     let bound = Standing::Unsettled(Doubt::GeneratorBound);
     let standing = |expectation| {
         expectation_results(&record, &[expectation])

@@ -82,8 +82,8 @@ fn check(id: &str, change: impl FnOnce(&mut DoctorRecord)) -> Check {
     let mut record = good();
     change(&mut record);
     let checks = examined(record);
-    let found = checks.into_iter().find(|check| check.id == id);
-    found.unwrap_or_else(|| panic!("there is no check {id}"))
+    let found_check = checks.into_iter().find(|check| check.id == id);
+    found_check.unwrap_or_else(|| panic!("there is no check {id}"))
 }
 
 fn status(id: &str, change: impl FnOnce(&mut Readings)) -> CheckStatus {
@@ -114,7 +114,11 @@ fn what_weighs_most_comes_first() {
     record.readings.governors = Some(vec!["powersave".to_owned()]);
     record.readings.memory_available_bytes = Some(1_000);
     let checks = examined(record);
-    let first: Vec<_> = checks.iter().take(4).map(|one| one.id.as_str()).collect();
+    let first: Vec<_> = checks
+        .iter()
+        .take(4)
+        .map(|check| check.id.as_str())
+        .collect();
     assert_eq!(first, ["memory", "governor", "ports", "noise"]);
 }
 
@@ -122,65 +126,77 @@ type Change = fn(&mut Readings);
 
 /// A bad reading for each check, its status, and what changes it.
 const WEAKNESSES: &[(&str, CheckStatus, &str, Change)] = &[
-    ("processors", CheckStatus::Limits, "taskset -c 0-3", |one| {
-        (one.cpus, one.cores) = (vec![2], vec![vec![2]])
-    }),
-    ("processors", CheckStatus::Limits, "taskset -c 0-3", |one| {
-        (one.cpus, one.cores) = (vec![0, 2], vec![vec![0, 2]])
-    }),
-    ("quota", CheckStatus::Limits, "cpuset", |one| {
-        one.quota = Some(Quota::Cpus(1.5))
+    (
+        "processors",
+        CheckStatus::Limits,
+        "taskset -c 0-3",
+        |readings| (readings.cpus, readings.cores) = (vec![2], vec![vec![2]]),
+    ),
+    (
+        "processors",
+        CheckStatus::Limits,
+        "taskset -c 0-3",
+        |readings| (readings.cpus, readings.cores) = (vec![0, 2], vec![vec![0, 2]]),
+    ),
+    ("quota", CheckStatus::Limits, "cpuset", |readings| {
+        readings.quota = Some(Quota::Cpus(1.5))
     }),
     (
         "descriptors",
         CheckStatus::Limits,
         "ulimit -n 65536",
-        |one| one.descriptors_hard = 4_096,
+        |readings| readings.descriptors_hard = 4_096,
     ),
     (
         "descriptors",
         CheckStatus::Stops,
         "ulimit -n 65536",
-        |one| one.descriptors_hard = 64,
+        |readings| readings.descriptors_hard = 64,
     ),
-    ("descriptors", CheckStatus::Ok, "ulimit -n 65536", |one| {
-        one.descriptors_soft = 1_024
-    }),
+    (
+        "descriptors",
+        CheckStatus::Ok,
+        "ulimit -n 65536",
+        |readings| readings.descriptors_soft = 1_024,
+    ),
     (
         "ports",
         CheckStatus::Limits,
         "ip_local_port_range=\"16384 65535\"",
-        |one| one.local_ports = Some((50_000, 60_000)),
+        |readings| readings.local_ports = Some((50_000, 60_000)),
     ),
     (
         "ports",
         CheckStatus::Stops,
         "ip_local_port_range=\"16384 65535\"",
-        |one| one.subject_ports_refused = Some("too low".to_owned()),
+        |readings| readings.subject_ports_refused = Some("too low".to_owned()),
     ),
     (
         "queues",
         CheckStatus::Limits,
         "net.core.somaxconn=4096",
-        |one| one.somaxconn = Some(128),
+        |readings| readings.somaxconn = Some(128),
     ),
     (
         "queues",
         CheckStatus::Limits,
         "net.ipv4.tcp_max_syn_backlog=4096",
-        |one| one.tcp_max_syn_backlog = Some(128),
+        |readings| readings.tcp_max_syn_backlog = Some(128),
     ),
-    ("memory", CheckStatus::Limits, "rss", |one| {
-        one.memory_available_bytes = Some(500_000_000)
+    ("memory", CheckStatus::Limits, "rss", |readings| {
+        readings.memory_available_bytes = Some(500_000_000)
     }),
-    ("governor", CheckStatus::Limits, "-g performance", |one| {
-        one.governors = Some(vec!["powersave".to_owned()])
+    (
+        "governor",
+        CheckStatus::Limits,
+        "-g performance",
+        |readings| readings.governors = Some(vec!["powersave".to_owned()]),
+    ),
+    ("clock", CheckStatus::Limits, "echo tsc", |readings| {
+        (readings.clocksource, readings.clock_reading_ns) = (Some("hpet".to_owned()), 900.0);
     }),
-    ("clock", CheckStatus::Limits, "echo tsc", |one| {
-        (one.clocksource, one.clock_reading_ns) = (Some("hpet".to_owned()), 900.0);
-    }),
-    ("pressure", CheckStatus::Limits, "ps -eo", |one| {
-        one.pressure.as_mut().expect("it is read").io = 0.5
+    ("pressure", CheckStatus::Limits, "ps -eo", |readings| {
+        readings.pressure.as_mut().expect("it is read").io = 0.5
     }),
 ];
 
@@ -188,11 +204,11 @@ const WEAKNESSES: &[(&str, CheckStatus, &str, Change)] = &[
 fn each_weakness_limits_and_has_a_remedy() {
     // Method: the table, one reading at a time on a good machine.
     for (id, expected, command, change) in WEAKNESSES {
-        let found = check(id, |record| change(&mut record.readings));
-        assert_eq!(found.status, *expected, "{found:?}");
-        assert!(found.remedy.is_some(), "{found:?}");
-        let given = found.command.as_deref().unwrap_or_default();
-        assert!(given.contains(command), "{found:?}");
+        let found_check = check(id, |record| change(&mut record.readings));
+        assert_eq!(found_check.status, *expected, "{found_check:?}");
+        assert!(found_check.remedy.is_some(), "{found_check:?}");
+        let given = found_check.command.as_deref().unwrap_or_default();
+        assert!(given.contains(command), "{found_check:?}");
     }
 }
 
@@ -201,18 +217,21 @@ fn every_command_fits_on_a_line_of_the_report() {
     // Method: all commands of a machine on which everything is wrong; 66 columns
     // are left beside the status.
     let mut record = good();
-    let one = &mut record.readings;
-    (one.cpus, one.cores) = (vec![2], vec![vec![2]]);
-    one.quota = Some(Quota::Cpus(0.5));
-    (one.clocksource, one.clock_reading_ns) = (Some("hpet".to_owned()), 900.0);
-    one.descriptors_hard = 64;
-    one.subject_ports_refused = Some("too low".to_owned());
-    one.somaxconn = Some(1);
-    one.memory_available_bytes = Some(1);
-    one.governors = Some(vec!["powersave".to_owned()]);
+    let readings = &mut record.readings;
+    (readings.cpus, readings.cores) = (vec![2], vec![vec![2]]);
+    readings.quota = Some(Quota::Cpus(0.5));
+    (readings.clocksource, readings.clock_reading_ns) = (Some("hpet".to_owned()), 900.0);
+    readings.descriptors_hard = 64;
+    readings.subject_ports_refused = Some("too low".to_owned());
+    readings.somaxconn = Some(1);
+    readings.memory_available_bytes = Some(1);
+    readings.governors = Some(vec!["powersave".to_owned()]);
     record.noise.as_mut().expect("it was measured").detectable = Some(0.1);
     let checks = examined(record);
-    let commands: Vec<String> = checks.into_iter().filter_map(|one| one.command).collect();
+    let commands: Vec<String> = checks
+        .into_iter()
+        .filter_map(|check| check.command)
+        .collect();
     assert_eq!(commands.len(), 9);
     for command in commands {
         assert!(command.len() <= 66, "{command}");
@@ -263,32 +282,33 @@ fn a_virtual_machine_that_gives_idle_processors_away_at_once_is_limited() {
         (true, None, CheckStatus::Ok),
         (false, Some(0), CheckStatus::Ok),
     ] {
-        let found = status("virtual", |one| {
-            (one.is_virtual, one.halt_poll_ns) = (Some(is_virtual), halt_poll_ns);
+        let check_status = status("virtual", |readings| {
+            (readings.is_virtual, readings.halt_poll_ns) = (Some(is_virtual), halt_poll_ns);
         });
-        assert_eq!(found, expected, "{is_virtual} {halt_poll_ns:?}");
+        assert_eq!(check_status, expected, "{is_virtual} {halt_poll_ns:?}");
     }
 }
 
 #[test]
 fn a_quota_beyond_all_processors_limits_nothing() {
     // Method: four processors and a quota of four.
-    let found = status("quota", |one| one.quota = Some(Quota::Cpus(4.0)));
-    assert_eq!(found, CheckStatus::Ok);
+    let check_status = status("quota", |readings| readings.quota = Some(Quota::Cpus(4.0)));
+    assert_eq!(check_status, CheckStatus::Ok);
 }
 
 #[test]
 fn noise_is_judged_by_the_usual_margin() {
     // Method: a difference on each side of 3 % and of 25 %, and blocks that are too few.
-    let at =
-        |share, blocks| noise(|one| (one.detectable, one.blocks) = (Some(share), blocks)).status;
+    let at = |share, blocks| {
+        noise(|noise| (noise.detectable, noise.blocks) = (Some(share), blocks)).status
+    };
     assert_eq!(at(0.03, 7), CheckStatus::Ok);
     assert_eq!(at(0.03, 6), CheckStatus::NotChecked);
     assert_eq!(at(0.031, 7), CheckStatus::Limits);
     assert_eq!(at(0.031, 2), CheckStatus::Limits);
     assert_eq!(at(0.26, 7), CheckStatus::Stops);
     assert_eq!(
-        noise(|one| one.spread = None).status,
+        noise(|noise| noise.spread = None).status,
         CheckStatus::NotChecked
     );
 }
@@ -296,16 +316,16 @@ fn noise_is_judged_by_the_usual_margin() {
 #[test]
 fn noise_says_how_many_blocks_show_the_margin() {
     // Method: a machine on which 40 blocks do, and one on which none do.
-    let found = noise(|one| (one.detectable, one.blocks_for_margin) = (Some(0.1), Some(40)));
-    assert!(found.remedy.unwrap().contains("(`--blocks 40`)"));
-    let found = noise(|one| (one.detectable, one.blocks_for_margin) = (Some(0.1), None));
-    assert!(found.remedy.unwrap().contains("another machine"));
+    let check = noise(|noise| (noise.detectable, noise.blocks_for_margin) = (Some(0.1), Some(40)));
+    assert!(check.remedy.unwrap().contains("(`--blocks 40`)"));
+    let check = noise(|noise| (noise.detectable, noise.blocks_for_margin) = (Some(0.1), None));
+    assert!(check.remedy.unwrap().contains("another machine"));
 }
 
 #[test]
 fn the_same_server_twice_that_seems_to_differ_is_told() {
     // Method: an interval that excludes 1, and one that does not.
-    let with = |low, high| noise(|one| (one.low, one.high) = (Some(low), Some(high))).message;
+    let with = |low, high| noise(|noise| (noise.low, noise.high) = (Some(low), Some(high))).message;
     assert!(with(1.01, 1.03).contains("appeared to differ"));
     assert!(with(0.97, 0.99).contains("appeared to differ"));
     assert!(!with(0.99, 1.01).contains("appeared to differ"));
@@ -317,30 +337,30 @@ fn noise_is_the_spread_of_the_blocks_log_ratios() {
     // the spread 1 % · √(6/5), and 10 blocks show (2.5738 + 0.8834) / √10 of it.
     let again = [9_090, 8_911, 9_090, 8_911, 9_090, 8_911];
     let record = study(&[("null", &[OK; 6]), ("null-again", &again)]);
-    let found = Noise::of(&record);
-    let spread = found.spread.unwrap();
+    let noise = Noise::of(&record);
+    let spread = noise.spread.unwrap();
     assert!(
         (spread - 0.01_f64 * (6.0_f64 / 5.0).sqrt()).abs() < 1e-4,
         "{spread}"
     );
-    let detectable = found.detectable.unwrap();
+    let detectable = noise.detectable.unwrap();
     let by_hand = ((2.5738 + 0.8834) * spread / 10.0_f64.sqrt()).exp_m1();
     assert!((detectable / by_hand - 1.0).abs() < 1e-3, "{detectable}");
-    assert_eq!(found.blocks, 6);
-    let [low, high] = [found.low, found.high].map(Option::unwrap);
+    assert_eq!(noise.blocks, 6);
+    let [low, high] = [noise.low, noise.high].map(Option::unwrap);
     assert!(low < 1.0 && high > 1.0);
 }
 
 #[test]
 fn one_block_has_no_noise() {
     // Method: a study that ended after its first block, and one before it.
-    let found = Noise::of(&study(&[("null", &[OK]), ("null-again", &[OK])]));
+    let noise = Noise::of(&study(&[("null", &[OK]), ("null-again", &[OK])]));
     assert_eq!(
-        (found.blocks, found.spread, found.detectable),
+        (noise.blocks, noise.spread, noise.detectable),
         (1, None, None)
     );
-    let found = Noise::of(&study(&[("null", &[]), ("null-again", &[])]));
-    assert_eq!((found.blocks, found.ratio), (0, None));
+    let noise = Noise::of(&study(&[("null", &[]), ("null-again", &[])]));
+    assert_eq!((noise.blocks, noise.ratio), (0, None));
 }
 
 #[test]
@@ -348,11 +368,11 @@ fn a_ceiling_is_what_one_slice_gave() {
     // Method: a slice of the made-up study, whose figures are known.
     let record = study(&[("null", &[OK])]);
     let slice = &record.blocks[0].loads[0].rounds[0].slices[0];
-    let found = GeneratorCeiling::of(&record.loads[0].settings, slice);
-    assert_close(found.throughput_per_s.unwrap(), 100_000.0);
-    assert_eq!((found.ok, found.failed), (OK, 0));
+    let generator_ceiling = GeneratorCeiling::of(&record.loads[0].settings, slice);
+    assert_close(generator_ceiling.throughput_per_s.unwrap(), 100_000.0);
+    assert_eq!((generator_ceiling.ok, generator_ceiling.failed), (OK, 0));
     let busy = slice.busiest_worker_ns as f64 / slice.wall_ns as f64;
-    assert_close(found.generator_busy.unwrap(), busy);
+    assert_close(generator_ceiling.generator_busy.unwrap(), busy);
 }
 
 #[test]
@@ -360,14 +380,17 @@ fn a_ceiling_names_its_limit_and_what_comes_near_it() {
     // Method: who was busy, in each way, and failures.
     let with = |generator, server, failed| {
         check("ceiling", |record| {
-            let one = &mut record.ceilings[0];
-            (one.generator_busy, one.server_busy) = (Some(generator), Some(server));
-            one.failed = failed;
+            let generator_ceiling = &mut record.ceilings[0];
+            (
+                generator_ceiling.generator_busy,
+                generator_ceiling.server_busy,
+            ) = (Some(generator), Some(server));
+            generator_ceiling.failed = failed;
         })
     };
-    let found = with(0.95, 0.5, 0);
-    assert!(found.message.contains("the thread was the limit"));
-    assert!(found.remedy.unwrap().contains("above 70000/s"));
+    let found_check = with(0.95, 0.5, 0);
+    assert!(found_check.message.contains("the thread was the limit"));
+    assert!(found_check.remedy.unwrap().contains("above 70000/s"));
     assert!(
         with(0.95, 0.96, 0)
             .message
@@ -398,16 +421,16 @@ fn a_refused_comparison_stops() {
 fn others_that_had_the_processors_limit() {
     // Method: each share on both sides of what is told in a study too.
     let at = |id: &str, share: f64| {
-        let found = check(id, |record| {
-            let one = record.elsewhere.as_mut().expect("it was measured");
-            (one.steal, one.foreign) = (Some(share), Some(share));
+        let found_check = check(id, |record| {
+            let foreign_cpu = record.elsewhere.as_mut().expect("it was measured");
+            (foreign_cpu.steal, foreign_cpu.foreign) = (Some(share), Some(share));
             record
                 .noise
                 .as_mut()
                 .expect("it was measured")
                 .generator_wait = Some(share);
         });
-        found.status
+        found_check.status
     };
     let table = [
         ("steal", 0.01),

@@ -24,13 +24,13 @@ fn known(record: &StudyRecord) -> KnownNames {
             .measured
             .subjects
             .iter()
-            .map(|one| one.name.clone())
+            .map(|subject| subject.name.clone())
             .collect(),
         loads: record
             .measured
             .loads
             .iter()
-            .map(|one| one.name.clone())
+            .map(|load| load.name.clone())
             .collect(),
     }
 }
@@ -42,26 +42,34 @@ fn ask(record: &StudyRecord, text: &str) -> Vec<ExpectationResult> {
 
 /// The only response's standing.
 fn standing(record: &StudyRecord, text: &str) -> Standing {
-    let mut all = ask(record, text);
-    assert_eq!(all.len(), 1, "{all:?}");
-    all.remove(0).standing
+    let mut expectation_results = ask(record, text);
+    assert_eq!(expectation_results.len(), 1, "{expectation_results:?}");
+    expectation_results.remove(0).standing
 }
 
 fn not_slower(record: &StudyRecord, share: f64) -> Vec<Standing> {
     let expectation = Expectation::not_slower(share).unwrap();
-    let all = expectation_results(record, &[expectation]);
-    assert!(all.iter().all(|one| !one.is_demanded));
-    all.into_iter().map(|one| one.standing).collect()
+    let all_expectation_results = expectation_results(record, &[expectation]);
+    assert!(
+        all_expectation_results
+            .iter()
+            .all(|expectation_result| !expectation_result.is_demanded)
+    );
+    all_expectation_results
+        .into_iter()
+        .map(|expectation_result| expectation_result.standing)
+        .collect()
 }
 
 /// A judged pair whose primary comparison has this interval.
 fn with(metric: Metric, [low, high]: [f64; 2]) -> StudyRecord {
     static PAIR: LazyLock<StudyRecord> = LazyLock::new(|| StudyRecord::judged(pair()));
     let mut record = PAIR.clone();
-    let one = &mut record.conclusions.comparisons[0];
-    assert_eq!(one.role, Role::Primary);
-    one.metric = metric;
-    (one.ratio, one.low, one.high) = (Some((low * high).sqrt()), Some(low), Some(high));
+    let comparison = &mut record.conclusions.comparisons[0];
+    assert_eq!(comparison.role, Role::Primary);
+    comparison.metric = metric;
+    (comparison.ratio, comparison.low, comparison.high) =
+        (Some((low * high).sqrt()), Some(low), Some(high));
     record
 }
 
@@ -82,8 +90,12 @@ fn an_expectation_holds_or_fails_only_with_its_whole_interval() {
     for (interval, holds) in table {
         let record = with(Metric::Throughput, interval);
         for (sign, holds) in [">=", "<=", ">", "<"].into_iter().zip(holds) {
-            let found = standing(&record, &format!("new {sign} 0.97 * old"));
-            assert_eq!(found == Standing::Holds, holds, "{interval:?} {sign}");
+            let found_standing = standing(&record, &format!("new {sign} 0.97 * old"));
+            assert_eq!(
+                found_standing == Standing::Holds,
+                holds,
+                "{interval:?} {sign}"
+            );
         }
     }
     let around = with(Metric::Throughput, [0.95, 1.02]);
@@ -122,10 +134,11 @@ fn either_order_of_two_subjects_may_be_asked() {
     let mirrored = ask(&record, "old < new").remove(0);
     assert_eq!(straight.standing, Standing::Holds);
     assert_eq!(mirrored.standing, Standing::Holds);
-    let [one, other]: [Bounds; 2] = [straight, mirrored].map(|one| one.bounds.unwrap());
-    assert_close(one.ratio * other.ratio, 1.0);
-    assert_close(one.low * other.high, 1.0);
-    assert_close(one.high * other.low, 1.0);
+    let [bounds, other]: [Bounds; 2] =
+        [straight, mirrored].map(|expectation_result| expectation_result.bounds.unwrap());
+    assert_close(bounds.ratio * other.ratio, 1.0);
+    assert_close(bounds.low * other.high, 1.0);
+    assert_close(bounds.high * other.low, 1.0);
 }
 
 #[test]
@@ -149,8 +162,10 @@ fn without_a_load_every_load_is_asked() {
     // Method: two loads with and without a name, and a metric that is of none.
     let record = StudyRecord::judged(two_loads());
     let loads = |text: &str| -> Vec<String> {
-        let all = ask(&record, text).into_iter();
-        all.map(|one| one.load).collect()
+        let expectation_results = ask(&record, text).into_iter();
+        expectation_results
+            .map(|expectation_result| expectation_result.load)
+            .collect()
     };
     assert_eq!(loads("new > old"), ["small", "large"]);
     assert_eq!(loads("new > old @ large"), ["large"]);
@@ -278,10 +293,20 @@ fn a_regression_beside_an_older_record_is_one() {
     ] {
         let record = beside_then(now, has_ceiling);
         let expectation = Expectation::not_slower(0.03).unwrap();
-        let all = expectation_results(&record, &[expectation]);
-        assert_eq!(all.len(), 1, "{all:?}");
-        assert_eq!(all[0].standing, standing, "{now:?}");
-        assert_eq!([&*all[0].subject, &*all[0].other], ["new", "old of then"]);
+        let all_expectation_results = expectation_results(&record, &[expectation]);
+        assert_eq!(
+            all_expectation_results.len(),
+            1,
+            "{all_expectation_results:?}"
+        );
+        assert_eq!(all_expectation_results[0].standing, standing, "{now:?}");
+        assert_eq!(
+            [
+                &*all_expectation_results[0].subject,
+                &*all_expectation_results[0].other
+            ],
+            ["new", "old of then"]
+        );
     }
 }
 
@@ -337,7 +362,7 @@ fn all_limits_are_the_question_and_only_blocks_that_help_are_waited_for() {
         .conclusions
         .comparisons
         .iter_mut()
-        .filter(|one| one.role == Role::Primary && one.load == "large");
+        .filter(|comparison| comparison.role == Role::Primary && comparison.load == "large");
     large.next().unwrap().low = Some(1.0);
     for (texts, expected) in [
         (&[beyond][..], LimitState::Open),
@@ -409,7 +434,13 @@ fn a_threshold_holds_or_fails_by_what_is_printed() {
     let both = ask(&record, "p99<50ms,errors<0.1%");
     let both: Vec<_> = both
         .iter()
-        .map(|one| (one.expected.as_str(), &one.standing, one.is_demanded))
+        .map(|expectation_result| {
+            (
+                expectation_result.expected.as_str(),
+                &expectation_result.standing,
+                expectation_result.is_demanded,
+            )
+        })
         .collect();
     let expected = [
         ("p99<50ms", &Standing::Fails, true),
@@ -445,13 +476,19 @@ fn a_threshold_is_of_each_load_and_each_subject() {
     // Method: two subjects under two loads, of which one load may be named.
     let record = StudyRecord::judged(two_loads());
     let subjects = record.measured.subjects.len();
-    let all = ask(&record, "errors<1%");
-    assert_eq!(all.len(), 2 * subjects);
+    let expectation_results = ask(&record, "errors<1%");
+    assert_eq!(expectation_results.len(), 2 * subjects);
     assert!(
-        all.iter().all(|one| one.standing == Standing::Holds),
-        "{all:?}"
+        expectation_results
+            .iter()
+            .all(|expectation_result| expectation_result.standing == Standing::Holds),
+        "{expectation_results:?}"
     );
-    let one = ask(&record, "errors<1% @ large");
-    assert_eq!(one.len(), subjects);
-    assert!(one.iter().all(|one| one.load == "large"));
+    let expectation_results = ask(&record, "errors<1% @ large");
+    assert_eq!(expectation_results.len(), subjects);
+    assert!(
+        expectation_results
+            .iter()
+            .all(|expectation_result| expectation_result.load == "large")
+    );
 }

@@ -31,18 +31,18 @@ fn up_to_one_in_a_thousand_requests_may_fail() {
     ];
     for kind in kinds {
         for (failed, level) in [(9, Level::Note), (10, Level::Void)] {
-            let found = with_outcomes(&[(Outcome::Ok, OK - failed), (kind, failed)]);
+            let compared = with_outcomes(&[(Outcome::Ok, OK - failed), (kind, failed)]);
             assert_eq!(
-                ids(&found.findings),
+                ids(&compared.findings),
                 [(FindingId::FailedRequests, level)],
                 "{kind:?}"
             );
-            let message = &found.findings[0].message;
+            let message = &compared.findings[0].message;
             let figures = format!("{} of 108000 requests to new", 12 * failed);
             assert!(message.contains(&figures), "{message}");
             assert!(message.contains(kind.name()), "{message}");
-            assert_eq!(found.verdict == Verdict::Invalid, level == Level::Void);
-            assert_eq!(found.ratio.is_none(), level == Level::Void);
+            assert_eq!(compared.verdict == Verdict::Invalid, level == Level::Void);
+            assert_eq!(compared.ratio.is_none(), level == Level::Void);
         }
     }
 }
@@ -51,9 +51,9 @@ fn up_to_one_in_a_thousand_requests_may_fail() {
 fn wrong_bodies_weigh_by_those_that_were_looked_at() {
     // Method: one wrong body in 9,000 answers is 1 of the 100 that were hashed.
     let wrong = [(Outcome::Ok, OK - 1), (Outcome::WrongBody, 1)];
-    let found = with_outcomes(&wrong);
-    assert_eq!(found.verdict, Verdict::Invalid);
-    let message = &found.findings[0].message;
+    let found_compared = with_outcomes(&wrong);
+    assert_eq!(found_compared.verdict, Verdict::Invalid);
+    let message = &found_compared.findings[0].message;
     assert!(
         message.contains("12 of the 1200 verified bodies"),
         "{message}"
@@ -78,9 +78,9 @@ fn a_failure_in_the_discarded_part_is_a_failure() {
     each_slice(&mut record, "new", |slice| {
         slice.discarded = outcomes(&[(Outcome::Ok, 900), (Outcome::Refused, 100)]);
     });
-    let found = compared(record);
-    assert_eq!(found.verdict, Verdict::Invalid);
-    let message = &find(&found.findings, FindingId::FailedRequests)
+    let found_compared = compared(record);
+    assert_eq!(found_compared.verdict, Verdict::Invalid);
+    let message = &find(&found_compared.findings, FindingId::FailedRequests)
         .unwrap()
         .message;
     assert!(message.contains("refused 1200"), "{message}");
@@ -90,15 +90,15 @@ fn a_failure_in_the_discarded_part_is_a_failure() {
 fn what_does_not_speak_against_a_subject_never_voids() {
     // Method: a third of all attempts, of each kind. That requests were sent again is told,
     // unless it was we who let connections rest.
-    let told = [(FindingId::RequestsResent, Level::Note)];
+    let pairs = [(FindingId::RequestsResent, Level::Note)];
     for (kind, findings) in [
-        (Outcome::IdleClose, &told[..]),
+        (Outcome::IdleClose, &pairs[..]),
         (Outcome::RestClose, &[]),
         (Outcome::Unfinished, &[]),
     ] {
-        let found = with_outcomes(&[(Outcome::Ok, 9_900), (kind, 4_950)]);
-        assert_eq!(ids(&found.findings), findings, "{kind:?}");
-        assert_eq!(found.verdict, Verdict::Faster);
+        let compared = with_outcomes(&[(Outcome::Ok, 9_900), (kind, 4_950)]);
+        assert_eq!(ids(&compared.findings), findings, "{kind:?}");
+        assert_eq!(compared.verdict, Verdict::Faster);
     }
 }
 
@@ -106,12 +106,16 @@ fn what_does_not_speak_against_a_subject_never_voids() {
 fn requests_that_were_sent_again_are_told_from_one_in_a_thousand_on() {
     // Method: 8 and 9 idle closes for 9,000 requests.
     for (again, expected) in [(8, false), (9, true)] {
-        let found = with_outcomes(&[(Outcome::Ok, OK), (Outcome::IdleClose, again)]);
-        let told = find(&found.findings, FindingId::RequestsResent);
-        assert_eq!(told.is_some(), expected, "{again}");
-        if let Some(told) = told {
+        let compared = with_outcomes(&[(Outcome::Ok, OK), (Outcome::IdleClose, again)]);
+        let finding = find(&compared.findings, FindingId::RequestsResent);
+        assert_eq!(finding.is_some(), expected, "{again}");
+        if let Some(reported_finding) = finding {
             let figures = format!("{} were sent again, for {} requests", 12 * again, 12 * OK);
-            assert!(told.message.contains(&figures), "{}", told.message);
+            assert!(
+                reported_finding.message.contains(&figures),
+                "{}",
+                reported_finding.message
+            );
         }
     }
 }
@@ -126,19 +130,23 @@ fn connections_that_responses_end_are_told_from_one_in_a_hundred_on() {
             slice.discarded = outcomes(&[]);
             slice.closing = closing;
         });
-        let found = compared(record);
-        let told = find(&found.findings, FindingId::ConnectionsNotKept);
-        assert_eq!(told.is_some(), expected.is_some(), "{closing}");
-        if let (Some(told), Some(part)) = (told, expected) {
+        let found_compared = compared(record);
+        let finding = find(&found_compared.findings, FindingId::ConnectionsNotKept);
+        assert_eq!(finding.is_some(), expected.is_some(), "{closing}");
+        if let (Some(reported_finding), Some(part)) = (finding, expected) {
             assert_eq!(
-                (told.level, told.subject.as_deref()),
+                (reported_finding.level, reported_finding.subject.as_deref()),
                 (Level::Note, Some("new"))
             );
-            assert!(told.message.contains(part), "{}", told.message);
             assert!(
-                told.message.contains("Connection: close"),
+                reported_finding.message.contains(part),
                 "{}",
-                told.message
+                reported_finding.message
+            );
+            assert!(
+                reported_finding.message.contains("Connection: close"),
+                "{}",
+                reported_finding.message
             );
         }
     }
@@ -153,13 +161,13 @@ fn a_generator_that_runs_out_of_something_voids() {
         (Outcome::NoMemory, "kernel memory for sockets"),
     ];
     for (kind, what) in kinds {
-        let found = with_outcomes(&[(Outcome::Ok, OK), (kind, 1)]);
+        let compared = with_outcomes(&[(Outcome::Ok, OK), (kind, 1)]);
         assert_eq!(
-            ids(&found.findings),
+            ids(&compared.findings),
             [(FindingId::GeneratorExhausted, Level::Void)]
         );
-        assert_eq!(found.verdict, Verdict::Invalid);
-        let message = &found.findings[0].message;
+        assert_eq!(compared.verdict, Verdict::Invalid);
+        let message = &compared.findings[0].message;
         assert!(message.contains(&format!("{what} 12 times")), "{message}");
     }
 }
@@ -170,13 +178,13 @@ fn a_subject_that_stopped_responding_voids() {
     let mut record = pair();
     let round = record.blocks[5].loads[0].rounds.last_mut().unwrap();
     round.slices[1].stopped_responding = true;
-    let found = compared(record);
+    let found_compared = compared(record);
     assert_eq!(
-        ids(&found.findings),
+        ids(&found_compared.findings),
         [(FindingId::StoppedResponding, Level::Void)]
     );
-    assert_eq!(found.verdict, Verdict::Invalid);
-    let message = &found.findings[0].message;
+    assert_eq!(found_compared.verdict, Verdict::Invalid);
+    let message = &found_compared.findings[0].message;
     assert!(message.contains("1 of 12 slices"), "{message}");
 }
 
@@ -189,7 +197,10 @@ fn failing_makes_no_subject_faster() {
         response(slice, &[(Outcome::Ok, OK), (Outcome::WrongStatus, OK)]);
     });
     let record = judged(record);
-    let rates = record.summaries.iter().map(|one| one.throughput_per_s);
+    let rates = record
+        .summaries
+        .iter()
+        .map(|summary| summary.throughput_per_s);
     assert_eq!(rates.collect::<Vec<_>>(), [Some(100_000.0); 2]);
     assert_eq!(record.comparisons[0].verdict, Verdict::Invalid);
 }
@@ -208,14 +219,14 @@ fn it_is_known_whether_anything_was_sent() {
 #[test]
 fn what_was_seen_under_a_load_is_found_by_its_name() {
     // Method: two loads of two subjects, and a third one that nobody offered.
-    let found = judge(&two_loads());
+    let conclusions = judge(&two_loads());
     let names = |load: &str| -> Vec<String> {
-        let under = found.under(load);
-        under.map(|one| one.subject.clone()).collect()
+        let under = conclusions.under(load);
+        under.map(|summary| summary.subject.clone()).collect()
     };
     for load in ["small", "large"] {
         assert_eq!(names(load), ["old", "new"]);
-        assert!(found.under(load).all(|one| one.load == load));
+        assert!(conclusions.under(load).all(|summary| summary.load == load));
     }
     assert!(names("none").is_empty());
 }

@@ -75,17 +75,17 @@ fn crash(subject: &str, down_ms: u64) -> FaultSlice {
     }
 }
 
-fn summary<'a>(found: &'a Conclusions, subject: &str) -> &'a FaultSummary {
-    let mut all = found.faults.iter();
-    let found = all.find(|one| one.subject == subject);
-    found.expect("one for each subject")
+fn summary<'a>(conclusions: &'a Conclusions, subject: &str) -> &'a FaultSummary {
+    let mut fault_summaries = conclusions.faults.iter();
+    let fault_summary = fault_summaries.find(|fault_summary| fault_summary.subject == subject);
+    fault_summary.expect("one for each subject")
 }
 
-fn has_recovery(found: &Conclusions) -> bool {
-    found
+fn has_recovery(conclusions: &Conclusions) -> bool {
+    conclusions
         .comparisons
         .iter()
-        .any(|one| one.metric == Metric::Recovery)
+        .any(|comparison| comparison.metric == Metric::Recovery)
 }
 
 #[test]
@@ -93,23 +93,26 @@ fn recoveries_are_ratios_and_losses_differences() {
     // Method: the old one is down for 100 ms to 160 ms, the new one for 3 times as long
     // but for one interval; lost requests are all that were due meanwhile.
     let old = [100, 110, 120, 130, 140, 150, 160];
-    let found = judged(crashes([old, old.map(|down| 3 * down)]));
-    let mut recoveries = found
+    let conclusions = judged(crashes([old, old.map(|down| 3 * down)]));
+    let mut recoveries = conclusions
         .comparisons
         .iter()
-        .filter(|one| one.metric == Metric::Recovery);
-    let one = recoveries.next().unwrap();
+        .filter(|comparison| comparison.metric == Metric::Recovery);
+    let comparison = recoveries.next().unwrap();
     assert!(recoveries.next().is_none());
     let logs = old.map(|down| ((3 * down - 2) as f64 / (down - 2) as f64).ln());
     let expected = (logs.iter().sum::<f64>() / 7.0).exp();
-    assert_close(one.ratio.unwrap(), expected);
-    assert_eq!((one.verdict, one.at_least), (Verdict::Slower, false));
-    assert!(one.findings.is_empty(), "{one:?}");
+    assert_close(comparison.ratio.unwrap(), expected);
     assert_eq!(
-        (one.role, one.load.as_str(), one.blocks),
+        (comparison.verdict, comparison.at_least),
+        (Verdict::Slower, false)
+    );
+    assert!(comparison.findings.is_empty(), "{comparison:?}");
+    assert_eq!(
+        (comparison.role, comparison.load.as_str(), comparison.blocks),
         (Role::Primary, "crash", 7)
     );
-    let [lost] = &found.lost_to_faults[..] else {
+    let [lost] = &conclusions.lost_to_faults[..] else {
         panic!("one pair");
     };
     // 50 to 80 requests against three times as many.
@@ -121,7 +124,7 @@ fn recoveries_are_ratios_and_losses_differences() {
         (half / (21.602_469 / 7.0_f64.sqrt()) - 2.829).abs() < 0.01,
         "{half}"
     );
-    let old = summary(&found, "old");
+    let old = summary(&conclusions, "old");
     assert_eq!(
         (old.times, old.recovered, old.back, old.unfelt),
         (7, 7, 7, 0)
@@ -129,7 +132,7 @@ fn recoveries_are_ratios_and_losses_differences() {
     assert_close(old.lost.unwrap().mean, 65.0);
     // The load itself claims nothing: both kept up, too few requests have times. Recoveries
     // and losses may each be wrong.
-    assert_eq!(found.families.count, 2);
+    assert_eq!(conclusions.families.count, 2);
 }
 
 #[test]
@@ -156,17 +159,17 @@ fn who_loses_less_is_named_where_that_is_certain() {
 fn a_recovery_that_was_not_seen_makes_no_ratio() {
     // Method: the new one is down to the end of one slice: nothing of it is compared but
     // what it lost.
-    let found = judged(crashes([[100; 7], [300, 300, 300, 5_000, 300, 300, 300]]));
-    assert!(!has_recovery(&found));
-    let new = summary(&found, "new");
+    let conclusions = judged(crashes([[100; 7], [300, 300, 300, 5_000, 300, 300, 300]]));
+    assert!(!has_recovery(&conclusions));
+    let new = summary(&conclusions, "new");
     assert_eq!((new.recovered, new.recovery_s), (6, None));
-    let told = find(&found.validity.findings, FindingId::NotRecovered).unwrap();
+    let finding = find(&conclusions.validity.findings, FindingId::NotRecovered).unwrap();
     assert_eq!(
-        told.message,
+        finding.message,
         "in 1 of 7 blocks new had not recovered 5 s after crash, so that its recovery is not \
          compared"
     );
-    assert_eq!(told.level, Level::Note);
+    assert_eq!(finding.level, Level::Note);
     // Back in the last tenth only is not known to be back.
     let late = judged(crashes([[100; 7], [4_600; 7]]));
     assert_eq!(summary(&late, "new").recovered, 0);
@@ -174,10 +177,10 @@ fn a_recovery_that_was_not_seen_makes_no_ratio() {
     assert_eq!(summary(&early, "new").recovered, 7);
 }
 
-fn recovery(found: &Conclusions) -> &Comparison {
-    let mut all = found.comparisons.iter();
-    let found = all.find(|one| one.metric == Metric::Recovery);
-    found.expect("a comparison of recoveries")
+fn recovery(conclusions: &Conclusions) -> &Comparison {
+    let mut comparisons = conclusions.comparisons.iter();
+    let comparison = comparisons.find(|comparison| comparison.metric == Metric::Recovery);
+    comparison.expect("a comparison of recoveries")
 }
 
 #[test]
@@ -185,11 +188,11 @@ fn who_loses_nothing_recovers_within_an_interval() {
     // Method: one is never down, so that its recovery is an interval at most and the ratio a
     // bound; both are not, and there is nothing to compare; and the slower one was down in
     // six blocks of seven.
-    let found = judged(crashes([[0; 7], [300; 7]]));
-    assert_close(summary(&found, "old").recovery_s.unwrap(), 0.002);
-    assert_eq!(summary(&found, "old").unfelt, 7);
-    assert!(find(&found.validity.findings, FindingId::FaultUnfelt).is_some());
-    let ratio = recovery(&found);
+    let conclusions = judged(crashes([[0; 7], [300; 7]]));
+    assert_close(summary(&conclusions, "old").recovery_s.unwrap(), 0.002);
+    assert_eq!(summary(&conclusions, "old").unfelt, 7);
+    assert!(find(&conclusions.validity.findings, FindingId::FaultUnfelt).is_some());
+    let ratio = recovery(&conclusions);
     assert_close(ratio.ratio.unwrap(), 149.0);
     assert_eq!((ratio.verdict, ratio.at_least), (Verdict::Slower, true));
     let same = judged(crashes([[0; 7]; 2]));
@@ -200,7 +203,7 @@ fn who_loses_nothing_recovers_within_an_interval() {
     assert_eq!(void.verdict, Verdict::Invalid);
     let why = void
         .limits(&once.validity)
-        .find(|one| one.level == Level::Void);
+        .find(|finding| finding.level == Level::Void);
     let why = &why.expect("a reason").message;
     assert!(
         why.starts_with("new had recovered before the next request in 1 of 7 blocks"),
@@ -212,50 +215,55 @@ fn who_loses_nothing_recovers_within_an_interval() {
 fn what_limits_a_fault_is_named() {
     // Method: each limit planted alone: left out, not struck, not brought back, and
     // disturbed long before the fault.
-    let told = |change: &dyn Fn(&mut Measured)| {
+    let report = |change: &dyn Fn(&mut Measured)| {
         let mut record = crashes([[100; 7], [300; 7]]);
         change(&mut record);
-        let found = judged(record);
+        let conclusions = judged(record);
         let ids = [
             FindingId::FaultLeftOut,
             FindingId::FaultMissed,
             FindingId::NotBroughtBack,
             FindingId::DisturbedBeforeFault,
         ];
-        let ids = ids.map(|id| find(&found.validity.findings, id).is_some());
-        (ids, has_recovery(&found))
+        let ids = ids.map(|id| find(&conclusions.validity.findings, id).is_some());
+        (ids, has_recovery(&conclusions))
     };
     let each_new = |record: &mut Measured, change: &dyn Fn(&mut FaultSlice)| {
         let slices = record.blocks.iter_mut().flat_map(|block| &mut block.faults);
-        slices.filter(|one| one.subject == "new").for_each(change);
+        slices
+            .filter(|fault_slice| fault_slice.subject == "new")
+            .for_each(change);
     };
-    assert_eq!(told(&|_| {}), ([false; 4], true));
+    assert_eq!(report(&|_| {}), ([false; 4], true));
     let left_out = |record: &mut Measured| {
         record.faults[0].left_out.push(LeftOut {
             subject: "new".to_owned(),
             why: "has no worker processes".to_owned(),
             failed: false,
         });
-        record
-            .blocks
-            .iter_mut()
-            .for_each(|block| block.faults.retain(|one| one.subject == "old"));
+        record.blocks.iter_mut().for_each(|block| {
+            block
+                .faults
+                .retain(|fault_slice| fault_slice.subject == "old")
+        });
     };
-    assert_eq!(told(&left_out), ([true, false, false, false], false));
+    assert_eq!(report(&left_out), ([true, false, false, false], false));
     // What was not done has no mean.
     let mut record = crashes([[100; 7], [300; 7]]);
     left_out(&mut record);
-    let found = judged(record);
-    let none = summary(&found, "new");
+    let conclusions = judged(record);
+    let none = summary(&conclusions, "new");
     assert_eq!((none.times, none.recovered), (0, 0));
     assert_eq!(
         (none.lost, none.delayed, none.recovery_s),
         (None, None, None)
     );
-    let missed = |record: &mut Measured| each_new(record, &|one| one.struck_ns = None);
-    assert_eq!(told(&missed), ([false, true, false, false], false));
-    let gone = |record: &mut Measured| each_new(record, &|one| one.processes_after = 1);
-    assert_eq!(told(&gone), ([false, false, true, false], true));
+    let missed =
+        |record: &mut Measured| each_new(record, &|fault_slice| fault_slice.struck_ns = None);
+    assert_eq!(report(&missed), ([false, true, false, false], false));
+    let gone =
+        |record: &mut Measured| each_new(record, &|fault_slice| fault_slice.processes_after = 1);
+    assert_eq!(report(&gone), ([false, false, true, false], true));
     let headless = |record: &mut Measured| {
         record.faults[0].action = FaultAction::Signal {
             signal: "KILL".to_owned(),
@@ -264,12 +272,16 @@ fn what_limits_a_fault_is_named() {
         gone(record);
     };
     // A supervisor that stays away is another finding.
-    assert_eq!(told(&headless), ([false; 4], true));
-    let before = |record: &mut Measured| each_new(record, &|one| one.timeline.delayed[50] = 1);
-    assert_eq!(told(&before), ([false, false, false, true], true));
+    assert_eq!(report(&headless), ([false; 4], true));
+    let before = |record: &mut Measured| {
+        each_new(record, &|fault_slice| fault_slice.timeline.delayed[50] = 1)
+    };
+    assert_eq!(report(&before), ([false, false, false, true], true));
     // What was due just before the fault belongs to it.
-    let just = |record: &mut Measured| each_new(record, &|one| one.timeline.delayed[95] = 1);
-    assert_eq!(told(&just), ([false; 4], true));
+    let just = |record: &mut Measured| {
+        each_new(record, &|fault_slice| fault_slice.timeline.delayed[95] = 1)
+    };
+    assert_eq!(report(&just), ([false; 4], true));
 }
 
 #[test]
@@ -280,7 +292,7 @@ fn a_course_is_the_median_over_blocks_from_the_fault_on() {
     let at = |ms: i64| {
         course
             .iter()
-            .find(|one| one.since_ns == ms * MS as i64)
+            .find(|fault_moment| fault_moment.since_ns == ms * MS as i64)
             .unwrap()
     };
     assert_eq!(course.first().unwrap().since_ns, -1_000 * MS as i64);

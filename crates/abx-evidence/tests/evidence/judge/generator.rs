@@ -31,9 +31,12 @@ fn with_busy(new: [u64; 2], old: [u64; 2]) -> Compared {
 fn a_busy_subject_is_the_limit_whatever_the_generator_does() {
     // Method: subjects at 95 %, generator at 100 %; then one percent less, when throughput
     // is the generator's.
-    let found = with_busy([95, 100], [95, 100]);
-    assert_eq!((found.verdict, found.at_least), (Verdict::Faster, false));
-    assert_eq!(ids(&found.findings), []);
+    let compared = with_busy([95, 100], [95, 100]);
+    assert_eq!(
+        (compared.verdict, compared.at_least),
+        (Verdict::Faster, false)
+    );
+    assert_eq!(ids(&compared.findings), []);
     let limited = with_busy([94, 100], [94, 100]);
     assert_eq!(limited.metric, Metric::ServerCpu);
 }
@@ -41,10 +44,13 @@ fn a_busy_subject_is_the_limit_whatever_the_generator_does() {
 #[test]
 fn a_generator_that_limits_the_faster_only_bounds_the_ratio() {
     // Method: 90 % is the limit, 89 % is not; the direction stands.
-    let found = with_busy([60, 90], [98, 50]);
-    assert_eq!((found.verdict, found.at_least), (Verdict::Faster, true));
-    assert!(found.ratio.unwrap() > 1.09);
-    let bound = find(&found.findings, FindingId::GeneratorBound).unwrap();
+    let compared = with_busy([60, 90], [98, 50]);
+    assert_eq!(
+        (compared.verdict, compared.at_least),
+        (Verdict::Faster, true)
+    );
+    assert!(compared.ratio.unwrap() > 1.09);
+    let bound = find(&compared.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(bound.level, Level::Bound);
     assert_eq!(bound.subject.as_deref(), Some("new"));
     assert_eq!(bound.load.as_deref(), Some("small"));
@@ -63,9 +69,12 @@ fn a_bound_ratio_keeps_its_direction_when_the_baseline_is_faster() {
     let mut record = pair();
     busy(&mut record, "new", 60, 97);
     record.settings.baseline = "new".to_owned();
-    let found = compared(record);
-    assert_eq!((found.verdict, found.at_least), (Verdict::Slower, true));
-    let bound = find(&found.findings, FindingId::GeneratorBound).unwrap();
+    let found_compared = compared(record);
+    assert_eq!(
+        (found_compared.verdict, found_compared.at_least),
+        (Verdict::Slower, true)
+    );
+    let bound = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(bound.subject.as_deref(), Some("new"));
 }
 
@@ -76,12 +85,12 @@ fn equivalent_does_not_stand_when_the_truth_may_lie_further_out() {
     let mut record = study(&[("old", &[OK; 6]), ("new", &one_more)]);
     assert_eq!(compared(record.clone()).verdict, Verdict::Equivalent);
     busy(&mut record, "new", 60, 97);
-    let found = compared(record);
-    assert_eq!(found.verdict, Verdict::Inconclusive);
-    assert!(found.at_least);
+    let found_compared = compared(record);
+    assert_eq!(found_compared.verdict, Verdict::Inconclusive);
+    assert!(found_compared.at_least);
     // More blocks would not help, so none are named.
-    assert_eq!(found.blocks_more, None);
-    assert!(found.ratio.is_some());
+    assert_eq!(found_compared.blocks_more, None);
+    assert!(found_compared.ratio.is_some());
 }
 
 #[test]
@@ -93,12 +102,12 @@ fn only_a_direction_settles_a_bound() {
         if is_bound {
             busy(&mut record, "new", 60, 97);
         }
-        let found = compared(record);
+        let found_compared = compared(record);
         assert_eq!(
-            (found.verdict, found.at_least),
+            (found_compared.verdict, found_compared.at_least),
             (Verdict::Inconclusive, is_bound)
         );
-        found.blocks_more
+        found_compared.blocks_more
     };
     let wide = [9_300, 8_700, 9_250, 8_760, 9_280, 8_800];
     let [plain, bound] = [false, true].map(|is_bound| more_blocks(wide, is_bound).unwrap());
@@ -145,9 +154,9 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
     each_slice(&mut record, "new", |slice| {
         slice.generator_wait_ns = Some(40 * MS)
     });
-    let found = compared(record.clone());
-    assert!(found.at_least);
-    assert!(find(&found.findings, FindingId::GeneratorBound).is_some());
+    let found_compared = compared(record.clone());
+    assert!(found_compared.at_least);
+    assert!(find(&found_compared.findings, FindingId::GeneratorBound).is_some());
     record.settings.threads = 2;
     assert!(!compared(record).at_least);
 }
@@ -173,9 +182,9 @@ fn time_that_the_hypervisor_took_was_nobodys_to_use() {
         assert!(!compared(record.clone()).at_least);
     }
     stolen(&mut record, Some(SLICE_NS / 5));
-    let found = compared(record.clone());
-    assert!(found.at_least);
-    let bound = find(&found.findings, FindingId::GeneratorBound).unwrap();
+    let found_compared = compared(record.clone());
+    assert!(found_compared.at_least);
+    let bound = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
     assert!(bound.message.contains("94 %"), "{bound:?}");
     // A subject that uses all that is left is the limit itself.
     busy(&mut record, "new", 77, 75);
@@ -217,11 +226,17 @@ fn an_unread_subject_is_said_and_its_generator_still_judged() {
         each_slice(&mut record, "new", |slice| slice.server_cpu_ns = None);
         each_slice(&mut record, "old", |slice| slice.others_cpu_ns = None);
         sides(&mut record, "new").for_each(|side| side.busiest_thread_ns = None);
-        let found = compared(record);
-        assert_eq!((found.verdict, found.at_least), (Verdict::Faster, at_least));
-        let unread = find(&found.findings, FindingId::NotChecked).unwrap();
+        let found_compared = compared(record);
+        assert_eq!(
+            (found_compared.verdict, found_compared.at_least),
+            (Verdict::Faster, at_least)
+        );
+        let unread = find(&found_compared.findings, FindingId::NotChecked).unwrap();
         assert!(unread.message.contains("CPU time"), "{unread:?}");
-        assert_eq!(find(&found.findings, FindingId::NotSaturated), None);
+        assert_eq!(
+            find(&found_compared.findings, FindingId::NotSaturated),
+            None
+        );
     }
 }
 
@@ -245,15 +260,18 @@ fn neither_at_its_limit_is_a_note_when_nothing_disturbed() {
     // when a subject that was kept from running would be taken for idle.
     let mut record = pair();
     busy(&mut record, "new", 62, 44);
-    let found = compared(record.clone());
-    assert_eq!(found.verdict, Verdict::Faster);
-    let note = find(&found.findings, FindingId::NotSaturated).unwrap();
+    let found_compared = compared(record.clone());
+    assert_eq!(found_compared.verdict, Verdict::Faster);
+    let note = find(&found_compared.findings, FindingId::NotSaturated).unwrap();
     assert_eq!(note.subject.as_deref(), Some("new"));
     assert!(note.message.contains("62 %") && note.message.contains("44 %"));
 
     each_slice(&mut record, "new", |slice| {
         slice.steal_ns = Some(SLICE_NS / 10)
     });
-    let found = compared(record);
-    assert_eq!(ids(&found.findings), [(FindingId::Steal, Level::Note)]);
+    let found_compared = compared(record);
+    assert_eq!(
+        ids(&found_compared.findings),
+        [(FindingId::Steal, Level::Note)]
+    );
 }

@@ -15,10 +15,17 @@ use abx_fixtures::{
 fn level(id: impl Borrow<FindingId>, change: impl FnMut(&mut SliceRecord)) -> Option<Level> {
     let mut record = pair();
     all_slices(&mut record).for_each(change);
-    let found = compared(record);
-    let is_void = found.findings.iter().any(|one| one.level == Level::Void);
-    assert_eq!(found.verdict == Verdict::Invalid, is_void, "{found:?}");
-    find(&found.findings, id).map(|finding| finding.level)
+    let found_compared = compared(record);
+    let is_void = found_compared
+        .findings
+        .iter()
+        .any(|finding| finding.level == Level::Void);
+    assert_eq!(
+        found_compared.verdict == Verdict::Invalid,
+        is_void,
+        "{found_compared:?}"
+    );
+    find(&found_compared.findings, id).map(|finding| finding.level)
 }
 
 #[test]
@@ -37,10 +44,10 @@ fn little_s_law_is_noted_above_3_percent_and_voids_20_percent_below() {
         (1_210, Some(Level::Note)),
     ];
     for (per_mille, expected) in table {
-        let found = level(FindingId::LittleLaw, |slice| {
+        let found_level = level(FindingId::LittleLaw, |slice| {
             slice.response_ns_sum = COUNTED_NS * per_mille / 100;
         });
-        assert_eq!(found, expected, "{per_mille}");
+        assert_eq!(found_level, expected, "{per_mille}");
     }
 }
 
@@ -61,8 +68,9 @@ fn a_window_that_is_refilled_by_halves_is_half_full_at_least() {
             response(slice, &[(Outcome::Ok, 400)]);
             slice.response_ns_sum = COUNTED_NS * per_mille / 100;
         });
-        let found = find(&compared(record).findings, FindingId::LittleLaw).map(|one| one.level);
-        assert_eq!(found, expected, "{per_mille}");
+        let level =
+            find(&compared(record).findings, FindingId::LittleLaw).map(|finding| finding.level);
+        assert_eq!(level, expected, "{per_mille}");
     }
 }
 
@@ -86,9 +94,9 @@ fn two_ways_to_count_that_differ_by_a_tenth_from_block_to_block_are_noted() {
                 }
             }
         }
-        let found = compared(record).findings;
-        let told = find(&found, FindingId::UnevenService).cloned();
-        told.map(|one| (one.level, one.subject, one.message))
+        let findings = compared(record).findings;
+        let finding = find(&findings, FindingId::UnevenService).cloned();
+        finding.map(|finding| (finding.level, finding.subject, finding.message))
     };
     let (level, subject, message) = noted(1_120.0, false, 100).unwrap();
     assert_eq!((level, subject.as_deref()), (Level::Note, Some("new")));
@@ -111,11 +119,11 @@ fn little_s_law_is_not_checked_where_it_says_nothing() {
         (vec![(Outcome::Ok, 100), (Outcome::Reset, 1)], None),
     ];
     for (counts, expected) in table {
-        let found = level(FindingId::LittleLaw, |slice| {
+        let found_level = level(FindingId::LittleLaw, |slice| {
             response(slice, &counts);
             slice.response_ns_sum /= 2;
         });
-        assert_eq!(found, expected, "{counts:?}");
+        assert_eq!(found_level, expected, "{counts:?}");
     }
     let mut record = pair();
     all_slices(&mut record).for_each(|slice| slice.response_ns_sum /= 2);
@@ -146,7 +154,7 @@ fn connections_without_a_response_are_left_out_or_had_too_little_time() {
                 FindingId::ConnectionsWithoutResponse,
             ),
         ] {
-            let found = |id| {
+            let result = |id| {
                 let mut left = silent;
                 level(id, |slice| {
                     slice.silent = left;
@@ -157,8 +165,8 @@ fn connections_without_a_response_are_left_out_or_had_too_little_time() {
                     }
                 })
             };
-            assert_eq!(found(id), expected, "{silent} of 120");
-            assert_eq!(found(other), None);
+            assert_eq!(result(id), expected, "{silent} of 120");
+            assert_eq!(result(other), None);
         }
     }
 }
@@ -185,19 +193,22 @@ fn work_of_others_is_noted_beyond_its_limit() {
     ];
     for (id, limit, change) in table {
         for (tenths, expected) in [(limit, None), (limit + 1, Some(Level::Note))] {
-            let found = level(&id, |slice| change(slice, tenths * MS / 10));
-            assert_eq!(found, expected, "{id} at {tenths}");
+            let found_level = level(&id, |slice| change(slice, tenths * MS / 10));
+            assert_eq!(found_level, expected, "{id} at {tenths}");
         }
         let mut record = pair();
         all_slices(&mut record).for_each(|slice| change(slice, limit * MS));
-        let found = compared(record);
+        let found_compared = compared(record);
         let level = match id {
             FindingId::ForeignCpu => Level::Bound,
             _ => Level::Note,
         };
-        assert_eq!(ids(&found.findings), [(id, level)]);
-        assert_eq!(found.at_least, level == Level::Bound);
-        assert!(found.findings[0].message.contains(" %"), "{found:?}");
+        assert_eq!(ids(&found_compared.findings), [(id, level)]);
+        assert_eq!(found_compared.at_least, level == Level::Bound);
+        assert!(
+            found_compared.findings[0].message.contains(" %"),
+            "{found_compared:?}"
+        );
     }
 }
 
@@ -258,7 +269,7 @@ fn what_could_not_be_read_is_said_and_not_taken_for_zero() {
         slice.others_cpu_ns = Some(10 * MS);
         slice.generator_wait_ns = Some(10 * MS);
     }
-    let all = [
+    let finding_ids = [
         FindingId::Steal,
         FindingId::ForeignCpu,
         FindingId::GeneratorWait,
@@ -268,7 +279,7 @@ fn what_could_not_be_read_is_said_and_not_taken_for_zero() {
         let mut record = noisy.clone();
         change(all_slices(&mut record).next().unwrap());
         let findings = compared(record).findings;
-        for id in &all {
+        for id in &finding_ids {
             let is_found = find(&findings, id).is_some();
             assert_eq!(is_found, !absent.contains(id), "{text}: {id}");
         }
@@ -287,15 +298,15 @@ fn with_side(change: fn(&mut SubjectReadings)) -> Measured {
 
 /// An opening of 1,000 connections of which these did not come to stand.
 fn opening(failures: &[(Outcome, usize)]) -> Option<ConnectionOpening> {
-    let mut all = Outcomes::default();
+    let mut outcomes = Outcomes::default();
     for (outcome, count) in failures {
-        (0..*count).for_each(|_| all.add(*outcome));
+        (0..*count).for_each(|_| outcomes.add(*outcome));
     }
     Some(ConnectionOpening {
         asked: 1_000,
-        standing: 1_000 - all.sent(),
+        standing: 1_000 - outcomes.sent(),
         open_ns: 1,
-        failures: all,
+        failures: outcomes,
     })
 }
 
@@ -303,15 +314,15 @@ fn opening(failures: &[(Outcome, usize)]) -> Option<ConnectionOpening> {
 fn a_server_that_stops_accepting_is_blamed_for_what_it_was_asked() {
     // Method: 128 of 1,000 connections time out and 572 are never tried; then an opening
     // that was only cut short, and one that had trouble of no kind.
-    let found = compared(with_side(|side| {
+    let found_compared = compared(with_side(|side| {
         side.not_connected = 700;
         side.opening = opening(&[(Outcome::Timeout, 128), (Outcome::Unopened, 572)]);
     }));
     assert_eq!(
-        ids(&found.findings),
+        ids(&found_compared.findings),
         [(FindingId::NotConnected, Level::Note)]
     );
-    let message = &found.findings[0].message;
+    let message = &found_compared.findings[0].message;
     for part in ["128 of 1000", "timeout 128", "572 more not tried"] {
         assert!(message.contains(part), "{message}");
     }
@@ -322,7 +333,7 @@ fn a_server_that_stops_accepting_is_blamed_for_what_it_was_asked() {
         let mut record = pair();
         sides(&mut record, "new")
             .take(1)
-            .for_each(|one| one.opening = side.clone());
+            .for_each(|subject_readings| subject_readings.opening = side.clone());
         assert_eq!(compared(record).findings, []);
     }
 }
@@ -344,20 +355,20 @@ fn a_machine_without_means_for_connections_blames_no_subject() {
             side.not_connected = 700;
             side.opening = opening(&[(outcome, 1), (Outcome::Unopened, 699)]);
         });
-        let found = compared(record);
+        let found_compared = compared(record);
         assert_eq!(
-            ids(&found.findings),
+            ids(&found_compared.findings),
             [(FindingId::GeneratorExhausted, Level::Void)]
         );
         let Finding {
             message,
-            remedy: told,
+            remedy: reported_message,
             ..
-        } = &found.findings[0];
+        } = &found_compared.findings[0];
         for part in ["300 of 1000", what, "699 were not tried"] {
             assert!(message.contains(part), "{message}");
         }
-        assert!(told.contains(remedy), "{told}");
+        assert!(reported_message.contains(remedy), "{reported_message}");
     }
 }
 
@@ -370,15 +381,18 @@ fn full_listen_queues_and_missing_connections_are_noted() {
         (overflows, FindingId::ListenOverflows),
         (missing, FindingId::NotConnected),
     ] {
-        let found = compared(record);
-        assert_eq!(ids(&found.findings), [(id, Level::Note)]);
-        assert_eq!(found.findings[0].subject.as_deref(), Some("new"));
-        assert!(found.findings[0].message.contains("3 connections"));
-        assert_eq!(found.verdict, Verdict::Faster);
+        let found_compared = compared(record);
+        assert_eq!(ids(&found_compared.findings), [(id, Level::Note)]);
+        assert_eq!(found_compared.findings[0].subject.as_deref(), Some("new"));
+        assert!(found_compared.findings[0].message.contains("3 connections"));
+        assert_eq!(found_compared.verdict, Verdict::Faster);
     }
-    let found = compared(with_side(|side| side.listen_overflows = None));
-    assert_eq!(ids(&found.findings), [(FindingId::NotChecked, Level::Note)]);
-    assert!(found.findings[0].message.contains("listen queues"));
+    let found_compared = compared(with_side(|side| side.listen_overflows = None));
+    assert_eq!(
+        ids(&found_compared.findings),
+        [(FindingId::NotChecked, Level::Note)]
+    );
+    assert!(found_compared.findings[0].message.contains("listen queues"));
 }
 
 #[test]
@@ -386,8 +400,8 @@ fn readings_of_one_subject_do_not_hide_those_of_the_other() {
     // Method: Little's law off for `new` only.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| slice.response_ns_sum /= 2);
-    let found = compared(record);
-    let finding = find(&found.findings, FindingId::LittleLaw).unwrap();
+    let found_compared = compared(record);
+    let finding = find(&found_compared.findings, FindingId::LittleLaw).unwrap();
     assert_eq!(finding.subject.as_deref(), Some("new"));
     assert!(finding.message.contains("5.0 requests"), "{finding:?}");
 }
@@ -432,18 +446,18 @@ fn a_pause_of_abx_is_its_own_finding_and_not_the_subject_s() {
         }
         compared(record).findings
     };
-    let found = stood(2_800 * MS);
-    let pause = find(&found, FindingId::GeneratorPaused).expect("it is found");
+    let findings = stood(2_800 * MS);
+    let pause = find(&findings, FindingId::GeneratorPaused).expect("it is found");
     assert!(pause.message.contains("paused for 2.8 s"), "{pause:?}");
-    let disturbed = find(&found, FindingId::DisturbedRounds).expect("a round is marked");
+    let disturbed = find(&findings, FindingId::DisturbedRounds).expect("a round is marked");
     assert!(
         disturbed.message.contains("by a pause of abx itself;"),
         "{disturbed:?}"
     );
-    assert_eq!(find(&found, FindingId::UnevenService), None);
-    let found = stood(0);
-    assert_eq!(find(&found, FindingId::GeneratorPaused), None);
-    assert!(find(&found, FindingId::UnevenService).is_some());
+    assert_eq!(find(&findings, FindingId::UnevenService), None);
+    let findings = stood(0);
+    assert_eq!(find(&findings, FindingId::GeneratorPaused), None);
+    assert!(find(&findings, FindingId::UnevenService).is_some());
 }
 
 #[test]
@@ -459,8 +473,8 @@ fn other_programs_never_have_more_than_there_is_and_need_more_than_ticks() {
                 server_ns + slice.generator_cpu_ns + busy_ns
             });
         });
-        let found = compared(record).findings;
-        find(&found, FindingId::ForeignCpu).map(|one| one.message.clone())
+        let findings = compared(record).findings;
+        find(&findings, FindingId::ForeignCpu).map(|finding| finding.message.clone())
     };
     let most = message(100 * MS, 2_000 * MS).expect("it is found");
     assert!(most.contains("100.0 % of the time"), "{most}");
@@ -485,8 +499,8 @@ fn the_busiest_other_programs_are_named() {
     all_slices(&mut record).for_each(|slice| {
         slice.busy_ns = slice.busy_ns.map(|busy| busy + 50 * MS);
     });
-    let found = compared(record).findings;
-    let foreign = find(&found, FindingId::ForeignCpu).expect("it is found");
+    let findings = compared(record).findings;
+    let foreign = find(&findings, FindingId::ForeignCpu).expect("it is found");
     let expected = format!(
         "most active were cc1 ({:.2} s of CPU time) and sh ({:.2} s of CPU time)",
         2.0 * blocks,

@@ -14,9 +14,12 @@ use abx_fixtures::{
 
 /// The comparison by one metric.
 fn by(record: &Conclusions, metric: Metric) -> Option<Comparison> {
-    let mut found = record.comparisons.iter().filter(|one| one.metric == metric);
-    let first = found.next().cloned();
-    assert!(found.next().is_none(), "{metric:?} twice");
+    let mut result = record
+        .comparisons
+        .iter()
+        .filter(|comparison| comparison.metric == metric);
+    let first = result.next().cloned();
+    assert!(result.next().is_none(), "{metric:?} twice");
     first
 }
 
@@ -62,11 +65,13 @@ fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
         Decision::Stop(Reason::Precise)
     );
     let record = judged(study);
-    let all = primary(&record);
-    let [one] = &all[..] else { panic!("{all:?}") };
-    assert_eq!(one.metric, Metric::ResponseP99);
-    assert_eq!(one.verdict, Verdict::Faster);
-    assert!((one.ratio.unwrap() - 0.8).abs() < 0.01, "{one:?}");
+    let compareds = primary(&record);
+    let [compared] = &compareds[..] else {
+        panic!("{compareds:?}")
+    };
+    assert_eq!(compared.metric, Metric::ResponseP99);
+    assert_eq!(compared.verdict, Verdict::Faster);
+    assert!((compared.ratio.unwrap() - 0.8).abs() < 0.01, "{compared:?}");
     assert_eq!(
         by(&record, Metric::ResponseP50).unwrap().role,
         Role::Exploratory
@@ -113,7 +118,7 @@ fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
         .validity
         .findings
         .iter()
-        .filter(|one| one.level == Level::Bound && one.limits == Limits::All);
+        .filter(|finding| finding.level == Level::Bound && finding.limits == Limits::All);
     assert!(bounds.count() > 0, "{:?}", disturbed.validity.findings);
     let table = [
         (disturbed, Verdict::Equivalent),
@@ -121,8 +126,12 @@ fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
         (judged(bytes(3, 1_100)), Verdict::More),
     ];
     for (record, verdict) in table {
-        let one = by(&record, Metric::WireBytes).unwrap();
-        assert_eq!((one.verdict, one.at_least), (verdict, false), "{one:?}");
+        let comparison = by(&record, Metric::WireBytes).unwrap();
+        assert_eq!(
+            (comparison.verdict, comparison.at_least),
+            (verdict, false),
+            "{comparison:?}"
+        );
     }
 }
 
@@ -133,8 +142,8 @@ fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
     // compared where the load has TLS, and not where only one subject speaks it.
     for fewest in [200, 199] {
         let mut paced = open(&[]);
-        let mut told = pair();
-        told.loads[0].settings.exchange.shape = LoadShape::Broadcast;
+        let mut measured = pair();
+        measured.loads[0].settings.exchange.shape = LoadShape::Broadcast;
         let mut encrypted = pair();
         encrypted.loads[0].settings.tls = Some(TlsSettings {
             trust: TlsTrustKind::Anyone,
@@ -149,7 +158,7 @@ fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
                 fill(&mut times.response, count, 500);
                 fill(&mut times.first_listener, count, 500);
                 fill(&mut times.handshake, count, 500);
-                for study in [&mut paced, &mut told, &mut encrypted] {
+                for study in [&mut paced, &mut measured, &mut encrypted] {
                     let histograms = &mut study.blocks[block].loads[0].histograms;
                     histograms.insert(subject.to_owned(), times.clone());
                 }
@@ -157,7 +166,10 @@ fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
         }
         let is_compared = |study, metric| by(&judged(study), metric).is_some();
         assert_eq!(is_compared(paced, Metric::ResponseP50), fewest == 200);
-        assert_eq!(is_compared(told, Metric::BroadcastFirstP50), fewest == 200);
+        assert_eq!(
+            is_compared(measured, Metric::BroadcastFirstP50),
+            fewest == 200
+        );
         let mut without = encrypted.clone();
         without.loads[0].settings.tls = None;
         assert!(!is_compared(without, Metric::HandshakeP50));
@@ -180,9 +192,9 @@ fn too_few_requests_for_any_quantile_are_said() {
     }
     let record = judged(record);
     assert_eq!(primary(&record), []);
-    let found = find(&record.validity.findings, FindingId::TooFewRequests).unwrap();
+    let finding = find(&record.validity.findings, FindingId::TooFewRequests).unwrap();
     // Who sends at a rate has no users to add.
-    assert!(!found.message.contains("users"), "{found:?}");
+    assert!(!finding.message.contains("users"), "{finding:?}");
 }
 
 #[test]
@@ -206,12 +218,12 @@ fn a_quantile_that_rests_on_no_response_bounds_one_way_only() {
     assert_eq!(p99.verdict, Verdict::Invalid);
     // One block of six is enough for either.
     for (subject, verdict) in [("old", Verdict::Faster), ("new", Verdict::Invalid)] {
-        let mut one = open(&[subject]);
-        for block in &mut one.blocks[1..] {
-            let own = block.loads[0].histograms.get_mut(subject).unwrap();
-            own.response_at_least = Histogram::default();
+        let mut measured = open(&[subject]);
+        for block in &mut measured.blocks[1..] {
+            let histograms = block.loads[0].histograms.get_mut(subject).unwrap();
+            histograms.response_at_least = Histogram::default();
         }
-        let p99 = by(&judged(one), Metric::ResponseP99).unwrap();
+        let p99 = by(&judged(measured), Metric::ResponseP99).unwrap();
         assert_eq!((p99.verdict, p99.at_least), (verdict, subject == "old"));
     }
 }
@@ -264,28 +276,28 @@ fn a_verdict_holds_at_both_ends_of_what_a_quantile_may_be() {
     let of = |old_us| {
         let record = judged(unknown(old_us, 100, 6));
         let p99 = by(&record, Metric::ResponseP99).unwrap().clone();
-        let found = ids(&limits(&record, &p99.findings));
-        (p99, found)
+        let pairs = ids(&limits(&record, &p99.findings));
+        (p99, pairs)
     };
     let near = |ratio: f64, wanted: f64| (ratio / wanted - 1.0).abs() < 0.02;
-    let (faster, found) = of(1_000);
+    let (faster, pairs) = of(1_000);
     assert_eq!((faster.verdict, faster.at_least), (Verdict::Faster, true));
-    assert_eq!(found, [(FindingId::TimesAtLeast, Level::Bound)]);
+    assert_eq!(pairs, [(FindingId::TimesAtLeast, Level::Bound)]);
     assert!(near(faster.ratio.unwrap(), 0.67), "{faster:?}");
     assert!(
         faster.low < Some(0.57) && faster.high > Some(0.665),
         "{faster:?}"
     );
-    let (slower, found) = of(300);
+    let (slower, pairs) = of(300);
     assert_eq!((slower.verdict, slower.at_least), (Verdict::Slower, true));
-    assert_eq!(found, [(FindingId::TimesAtLeast, Level::Bound)]);
+    assert_eq!(pairs, [(FindingId::TimesAtLeast, Level::Bound)]);
     assert!(near(slower.ratio.unwrap(), 570.0 / 300.0), "{slower:?}");
-    let (open, found) = of(620);
+    let (open, pairs) = of(620);
     assert_eq!(
         (open.verdict, open.at_least),
         (Verdict::Inconclusive, false)
     );
-    assert_eq!(found, [(FindingId::TimesAtLeast, Level::Note)]);
+    assert_eq!(pairs, [(FindingId::TimesAtLeast, Level::Note)]);
     assert!(open.low < Some(0.92) && open.high > Some(1.07), "{open:?}");
 }
 
@@ -402,28 +414,32 @@ fn sessions_that_were_not_resumed_are_noted_where_all_were_to_be() {
             shows_certificate: false,
         });
         let slices = all_slices(&mut record).filter(|slice| slice.subject == "new");
-        let mut all = 0;
+        let mut total = 0;
         for slice in slices {
             slice.resumed = count;
-            all += 100 * u64::from(count.is_some());
+            total += 100 * u64::from(count.is_some());
         }
         let mut times = Histograms::default();
-        fill(&mut times.handshake, all, 300);
+        fill(&mut times.handshake, total, 300);
         record.blocks[0].loads[0]
             .histograms
             .insert("new".to_owned(), times);
-        let found = judged(record);
-        let new = found.summaries.iter().find(|one| one.subject == "new");
-        let told = find(&found.validity.findings, FindingId::NotResumed);
+        let conclusions = judged(record);
+        let new = conclusions
+            .summaries
+            .iter()
+            .find(|summary| summary.subject == "new");
+        let finding = find(&conclusions.validity.findings, FindingId::NotResumed);
         (
             new.unwrap().handshakes_resumed,
-            told.map(|one| one.message.clone()),
+            finding.map(|finding| finding.message.clone()),
         )
     };
-    let (share, told) = resumed(Some(97), true);
+    let (share, message) = resumed(Some(97), true);
     assert_eq!(share, Some(0.97));
     assert!(
-        told.unwrap()
+        message
+            .unwrap()
             .starts_with("97.0 % of the TLS handshakes with new resumed")
     );
     assert_eq!(resumed(Some(98), true), (Some(0.98), None));

@@ -38,22 +38,28 @@ fn what_bounded_the_older_side_bounds_the_comparison() {
         beside(under_other_name(alone(&TENTH_MORE)), &then)
     };
     let bounded = record(50);
-    let one = compared(&bounded);
-    assert!(one.at_least && one.verdict == Verdict::Faster, "{one:?}");
-    let all = limits(&bounded, &one.findings);
-    let told = find(&all, FindingId::Throttled).unwrap();
-    assert!(told.message.starts_with("then: a CPU time"), "{told:?}");
-    assert_eq!(told.level, Level::Bound);
+    let unpaired = compared(&bounded);
+    assert!(
+        unpaired.at_least && unpaired.verdict == Verdict::Faster,
+        "{unpaired:?}"
+    );
+    let findings = limits(&bounded, &unpaired.findings);
+    let finding = find(&findings, FindingId::Throttled).unwrap();
+    assert!(
+        finding.message.starts_with("then: a CPU time"),
+        "{finding:?}"
+    );
+    assert_eq!(finding.level, Level::Bound);
     // It is of a subject and a load that this study does not have.
     assert_eq!(
-        (told.subject.as_deref(), told.load.as_deref()),
+        (finding.subject.as_deref(), finding.load.as_deref()),
         (None, Some("other"))
     );
     let noted = record(5);
-    let one = compared(&noted);
-    assert!(!one.at_least);
+    let unpaired = compared(&noted);
+    assert!(!unpaired.at_least);
     assert_eq!(
-        find(&limits(&noted, &one.findings), FindingId::Throttled),
+        find(&limits(&noted, &unpaired.findings), FindingId::Throttled),
         None
     );
 }
@@ -78,21 +84,22 @@ fn what_befell_another_subject_then_is_no_matter() {
 #[test]
 fn a_subject_that_is_missing_is_told_with_those_there_are() {
     // Method: a name that the record lacks, of one subject, of two, and of none.
-    let said = |subjects: &[&str]| {
+    let message = |subjects: &[&str]| {
         let mut then = pair();
-        then.subjects.retain(|one| subjects.contains(&&*one.name));
+        then.subjects
+            .retain(|subject| subjects.contains(&&*subject.name));
         refused(&alone(&[]), &then, Some("x"))
     };
     assert_eq!(
-        said(&["old"]),
+        message(&["old"]),
         "old.json has the subject old alone: name one, as in `--against old.json:old`"
     );
     assert_eq!(
-        said(&["old", "new"]),
+        message(&["old", "new"]),
         "old.json has the subjects old, new: name one, as in `--against old.json:old`"
     );
     assert_eq!(
-        said(&[]),
+        message(&[]),
         "old.json has no subject: name one, as in `--against old.json:NAME`"
     );
 }
@@ -100,26 +107,29 @@ fn a_subject_that_is_missing_is_told_with_those_there_are() {
 #[test]
 fn processors_and_how_threads_wait_must_be_the_same() {
     // Method: each changed alone.
-    let said = |change: fn(&mut Measured)| {
+    let message = |change: fn(&mut Measured)| {
         let mut now = alone(&[]);
         change(&mut now);
         refused(&now, &pair(), Some("old"))
     };
-    for (said, part) in [
+    for (reported_message, part) in [
         (
-            said(|now| now.settings.subject_cpus = vec![2]),
+            message(|now| now.settings.subject_cpus = vec![2]),
             "`subject_cpus` was [0] and is [2]",
         ),
         (
-            said(|now| now.settings.generator_cpus = vec![1, 3]),
+            message(|now| now.settings.generator_cpus = vec![1, 3]),
             "`generator_cpus` was [1] and is [1, 3]",
         ),
         (
-            said(|now| now.settings.waiting.wait = Wait::Awake),
+            message(|now| now.settings.waiting.wait = Wait::Awake),
             "`wait` was asleep and is awake",
         ),
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(
+            reported_message.contains(part),
+            "{part}: {reported_message}"
+        );
     }
 }
 
@@ -144,8 +154,10 @@ fn of_two_loads_alike_it_is_the_one_of_the_same_name() {
 
 /// The comparison of `fresh` among several.
 fn of_fresh(record: &Conclusions) -> &Unpaired {
-    let mut all = record.past_comparisons.iter();
-    all.find(|one| one.subject == "fresh").expect("it runs now")
+    let mut unpaireds = record.past_comparisons.iter();
+    unpaireds
+        .find(|unpaired| unpaired.subject == "fresh")
+        .expect("it runs now")
 }
 
 #[test]
@@ -161,7 +173,12 @@ fn what_may_be_read_over_is_who_ran_in_both_studies() {
         let kept = past_baseline(&now, past(&then, Some("old"))).unwrap();
         let beside = kept.loads[0].beside.iter();
         let beside: Vec<Option<&str>> = beside
-            .map(|one| one.subject.as_ref().map(|own| &*own.name))
+            .map(|past_reference| {
+                past_reference
+                    .subject
+                    .as_ref()
+                    .map(|subject| &*subject.name)
+            })
             .collect();
         assert_eq!(beside, [Some("other"), None]);
     }
@@ -188,12 +205,15 @@ fn what_a_reference_leaves_open_is_how_far_it_moved_less_its_own_scatter() {
         let old = study(&[("old", &[OK; 7]), ("other", then)]);
         let new = study(&[("fresh", &[OK; 6]), ("other", now)]);
         let record = judge(&with_past(new, &old));
-        let found = of_fresh(&record).reference.clone().unwrap();
-        assert_eq!(found.subject.as_deref(), Some("other"));
-        found.error
+        let session_reference = of_fresh(&record).reference.clone().unwrap();
+        assert_eq!(session_reference.subject.as_deref(), Some("other"));
+        session_reference.error
     };
     let moments = |responses: &[u64]| {
-        let logs: Vec<f64> = responses.iter().map(|one| (*one as f64).ln()).collect();
+        let logs: Vec<f64> = responses
+            .iter()
+            .map(|response| (*response as f64).ln())
+            .collect();
         let blocks = logs.len() as f64;
         let mean = logs.iter().sum::<f64>() / blocks;
         let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
@@ -216,19 +236,19 @@ fn the_chance_of_each_is_welch_s() {
     let then = study(&[("old", &[9_000, 9_100, 8_900, 9_050, 9_000, 8_950])]);
     let now = [9_450, 9_900, 9_200, 9_600, 9_750, 9_050];
     let record = beside(alone(&now), &then);
-    let one = compared(&record);
-    assert_close(one.degrees.unwrap(), 5.522_925_571_521_953);
+    let unpaired = compared(&record);
+    assert_close(unpaired.degrees.unwrap(), 5.522_925_571_521_953);
     assert!(
-        (one.p_adjusted.unwrap() - 0.012_120_854_6).abs() < 1e-8,
-        "{one:?}"
+        (unpaired.p_adjusted.unwrap() - 0.012_120_854_6).abs() < 1e-8,
+        "{unpaired:?}"
     );
     let record = beside(study(&[("fresh", &now), ("again", &now)]), &then);
-    let [one, _] = &record.past_comparisons[..] else {
+    let [this_unpaired, _] = &record.past_comparisons[..] else {
         panic!("{record:?}")
     };
     assert!(
-        (one.p_adjusted.unwrap() - 0.024_241_709_2).abs() < 1e-8,
-        "{one:?}"
+        (this_unpaired.p_adjusted.unwrap() - 0.024_241_709_2).abs() < 1e-8,
+        "{this_unpaired:?}"
     );
 }
 
@@ -239,8 +259,8 @@ fn what_was_not_measured_side_by_side_is_no_bound_of_the_ratio() {
     let with = beside(alone(&TENTH_MORE), &pair());
     let without = judge(&with_past(alone(&TENTH_MORE), &pair()));
     for (record, level) in [(with, Level::Note), (without, Level::Bound)] {
-        let found = find(&record.validity.findings, FindingId::Unpaired).unwrap();
-        assert_eq!(found.level, level);
+        let finding = find(&record.validity.findings, FindingId::Unpaired).unwrap();
+        assert_eq!(finding.level, level);
         assert!(!compared(&record).at_least);
     }
 }

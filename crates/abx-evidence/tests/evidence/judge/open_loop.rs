@@ -48,10 +48,10 @@ fn fill(times: &mut Histogram, count: u64, us: u64) {
 }
 
 fn of_new(record: &Conclusions, id: impl Borrow<FindingId>) -> Option<&Finding> {
-    let found = find(&record.validity.findings, id)?;
-    assert_eq!(found.subject.as_deref(), Some("new"));
-    assert_eq!(found.load.as_deref(), Some("small"));
-    Some(found)
+    let finding = find(&record.validity.findings, id)?;
+    assert_eq!(finding.subject.as_deref(), Some("new"));
+    assert_eq!(finding.load.as_deref(), Some("small"));
+    Some(finding)
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn throughput_is_not_compared_where_both_kept_up() {
         assert_eq!(may_stop(&record), Decision::Continue);
         let record = judged(record);
         assert_eq!(primary(&record), []);
-        let found = of_new(&record, FindingId::BothKeptUp).unwrap();
-        assert_eq!(found.level, Level::Note);
-        assert!(found.message.contains("100000/s"), "{found:?}");
+        let finding = of_new(&record, FindingId::BothKeptUp).unwrap();
+        assert_eq!(finding.level, Level::Note);
+        assert!(finding.message.contains("100000/s"), "{finding:?}");
         assert_eq!(record.validity.status, Status::Valid);
     }
 }
@@ -93,17 +93,23 @@ fn a_subject_that_kept_up_is_at_least_so_much_faster() {
     assert_eq!(may_stop(&record), may_stop(&pair()));
     let record = judged(record);
     assert_close(record.summaries[0].throughput_per_s.unwrap(), 80_000.0);
-    let one = Compared::of(&record, &record.comparisons[0]);
-    assert_eq!((one.verdict, one.at_least), (Verdict::Faster, true));
-    assert_close(one.ratio.unwrap(), 1.25);
+    let compared = Compared::of(&record, &record.comparisons[0]);
     assert_eq!(
-        ids(&one.findings),
+        (compared.verdict, compared.at_least),
+        (Verdict::Faster, true)
+    );
+    assert_close(compared.ratio.unwrap(), 1.25);
+    assert_eq!(
+        ids(&compared.findings),
         [
             (FindingId::OfferedRateNotReached, Level::Note),
             (FindingId::HeldByRate, Level::Bound)
         ]
     );
-    assert_eq!(of_new(&record, FindingId::HeldByRate), one.findings.last());
+    assert_eq!(
+        of_new(&record, FindingId::HeldByRate),
+        compared.findings.last()
+    );
 }
 
 #[test]
@@ -112,9 +118,12 @@ fn two_subjects_that_did_not_keep_up_are_compared_as_they_are() {
     let mut record = open_pair();
     leave_unsent(&mut record, "old", OK / 5);
     leave_unsent(&mut record, "new", 2 * OK / 5);
-    let one = compared(record);
-    assert_eq!((one.verdict, one.at_least), (Verdict::Slower, false));
-    assert_close(one.ratio.unwrap(), 0.75);
+    let this_compared = compared(record);
+    assert_eq!(
+        (this_compared.verdict, this_compared.at_least),
+        (Verdict::Slower, false)
+    );
+    assert_close(this_compared.ratio.unwrap(), 0.75);
 }
 
 #[test]
@@ -138,8 +147,8 @@ fn a_rate_that_the_generator_did_not_reach_bounds() {
     });
     sides(&mut record, "new").for_each(|side| side.busiest_thread_ns = Some(100 * MS));
     let record = judged(record);
-    let found = of_new(&record, FindingId::OfferedRateNotReached).unwrap();
-    assert_eq!(found.level, Level::Bound);
+    let finding = of_new(&record, FindingId::OfferedRateNotReached).unwrap();
+    assert_eq!(finding.level, Level::Bound);
     // It was the slower one, so nothing is known of the two but what answers take.
     assert_eq!(record.comparisons[0].metric, Metric::ServerCpu);
 }
@@ -191,8 +200,12 @@ fn findings_about_times_leave_throughput_as_it_is() {
         (FindingId::TimesAtLeast, Level::Bound),
         (FindingId::LoopLag, Level::Note),
     ] {
-        let found = of_new(&record, &id).unwrap();
-        assert_eq!((found.level, found.limits), (level, Limits::Times), "{id}");
+        let finding = of_new(&record, &id).unwrap();
+        assert_eq!(
+            (finding.level, finding.limits),
+            (level, Limits::Times),
+            "{id}"
+        );
         assert_eq!(
             find(&limits(&record, &record.comparisons[0].findings), &id),
             None
@@ -226,8 +239,8 @@ fn a_study_s_late_sends_name_what_the_machine_took() {
     );
     each_slice(&mut record, "new", |slice| slice.steal_ns = Some(2 * MS));
     let record = judged(record);
-    let found = of_new(&record, FindingId::LateSends).unwrap();
-    assert!(found.message.contains("others 1.0 %"), "{found:?}");
+    let finding = of_new(&record, FindingId::LateSends).unwrap();
+    assert!(finding.message.contains("others 1.0 %"), "{finding:?}");
 }
 
 #[test]
@@ -242,17 +255,17 @@ fn summaries_hold_what_was_due_and_what_is_at_least() {
         fill(&mut times.response_at_least, 2, 90_000);
     });
     let record = judged(record);
-    let one = &record.summaries[1];
-    let offered = one.offered.unwrap();
+    let summary = &record.summaries[1];
+    let offered = summary.offered.unwrap();
     assert_eq!(
         (offered.planned, offered.unsent, offered.queued),
         (12 * OK, 1_200, 84)
     );
     assert_eq!(
-        (one.response_time_us.p95, one.response_time_us.p99),
+        (summary.response_time_us.p95, summary.response_time_us.p99),
         (Some(1_000), Some(90_047))
     );
-    let named = serde_json::to_value(&one.response_time_us.at_least).unwrap();
+    let named = serde_json::to_value(&summary.response_time_us.at_least).unwrap();
     assert_eq!(named, serde_json::json!(["p99", "p99_9", "max", "mean"]));
     assert_eq!(judged(pair()).summaries[1].offered, None);
 }

@@ -63,7 +63,7 @@ fn a_rate_that_was_not_reached_names_who_was_the_limit() {
         (101, 99, 95, 0, Some(Level::Note)),
     ];
     for (missed, generator, server, wait, level) in cases {
-        let found = found(wait, |record| {
+        let findings = found(wait, |record| {
             unsent(record, missed);
             generator_busy(record, f64::from(generator) / 100.0);
             server_busy(record, f64::from(server) / 100.0);
@@ -72,8 +72,8 @@ fn a_rate_that_was_not_reached_names_who_was_the_limit() {
             .map(|level| (FindingId::OfferedRateNotReached, level))
             .into_iter()
             .collect();
-        assert_eq!(ids(&found), expected);
-        let Some(finding) = found.first() else {
+        assert_eq!(ids(&findings), expected);
+        let Some(finding) = findings.first() else {
             continue;
         };
         let is_generator = level == Some(Level::Bound);
@@ -93,13 +93,17 @@ fn late_sends_bound_the_times_above_1_ms_and_are_noted_above_a_tenth_of_the_medi
         (5_000, 500, None),
         (5_000, 501, Some(Level::Note)),
     ] {
-        let found = found(0, |record| {
+        let findings = found(0, |record| {
             late(record, p99);
             times(record, URL).response = histogram(&[(10_000, median)]);
         });
-        let finding = find(&found, FindingId::LateSends);
-        assert_eq!(finding.map(|one| one.level), expected, "{median} {p99}");
-        assert!(finding.is_none_or(|one| one.limits == Limits::Times));
+        let finding = find(&findings, FindingId::LateSends);
+        assert_eq!(
+            finding.map(|finding| finding.level),
+            expected,
+            "{median} {p99}"
+        );
+        assert!(finding.is_none_or(|finding| finding.limits == Limits::Times));
     }
 }
 
@@ -117,11 +121,11 @@ fn late_sends_name_their_causes_with_a_remedy_for_each() {
         (10, busy, &["used 90 %", "wait 1.0 %"], "other programs"),
     ];
     for (wait, change, causes, remedy) in cases {
-        let found = found(wait, |record| {
+        let findings = found(wait, |record| {
             late(record, 104_000);
             change(record);
         });
-        let finding = find(&found, FindingId::LateSends).unwrap();
+        let finding = find(&findings, FindingId::LateSends).unwrap();
         assert_eq!(finding.level, Level::Bound, "{finding:?}");
         assert!(finding.message.contains("104.1 ms"), "{finding:?}");
         for cause in causes {
@@ -135,10 +139,10 @@ fn late_sends_name_their_causes_with_a_remedy_for_each() {
 fn waiting_for_a_connection_is_the_server_s_doing_and_noted() {
     // Method: 99 and 100 of 10,000; it makes no send late.
     for (queued, expected) in [(99, None), (100, Some(Level::Note))] {
-        let found = found(0, |record| slice(record).queued = queued);
-        let finding = find(&found, FindingId::Queued);
-        assert_eq!(finding.map(|one| one.level), expected);
-        assert!(finding.is_none_or(|one| one.remedy.contains("connections")));
+        let findings = found(0, |record| slice(record).queued = queued);
+        let finding = find(&findings, FindingId::Queued);
+        assert_eq!(finding.map(|finding| finding.level), expected);
+        assert!(finding.is_none_or(|finding| finding.remedy.contains("connections")));
     }
 }
 
@@ -146,11 +150,11 @@ fn waiting_for_a_connection_is_the_server_s_doing_and_noted() {
 fn a_generator_away_from_its_clock_is_noted_above_1_ms() {
     // Method: at the limit and just above.
     for (lag, expected) in [(1_000, None), (1_001, Some(Level::Note))] {
-        let found = found(0, |record| {
+        let findings = found(0, |record| {
             times(record, URL).loop_lag = histogram(&[(98, 1), (2, lag)]);
         });
         assert_eq!(
-            find(&found, FindingId::LoopLag).map(|one| one.level),
+            find(&findings, FindingId::LoopLag).map(|finding| finding.level),
             expected
         );
     }
@@ -164,38 +168,38 @@ fn quantiles_that_rest_on_requests_without_response_are_at_least() {
         found(0, |record| {
             let counts = [(Outcome::Ok, 10_000 - count), (Outcome::Unfinished, count)];
             response(slice(record), &counts);
-            let all = times(record, URL);
+            let histograms = times(record, URL);
             let responded = [(9_890, 50_000), (110 - count, 60_000)];
-            all.response = histogram(&responded);
-            all.response_at_least = histogram(&[(count, given_up_us)]);
-            all.response.merge(&all.response_at_least);
+            histograms.response = histogram(&responded);
+            histograms.response_at_least = histogram(&[(count, given_up_us)]);
+            histograms.response.merge(&histograms.response_at_least);
         })
     };
     assert_eq!(without_response(10, 900_000), []);
-    let found = without_response(15, 55_000);
-    assert_eq!(ids(&found), [(FindingId::TimesAtLeast, Level::Bound)]);
-    assert_eq!(found[0].limits, Limits::Times);
+    let findings = without_response(15, 55_000);
+    assert_eq!(ids(&findings), [(FindingId::TimesAtLeast, Level::Bound)]);
+    assert_eq!(findings[0].limits, Limits::Times);
     assert!(
-        found[0].message.contains("its p99, p99.9 are at least"),
-        "{found:?}"
+        findings[0].message.contains("its p99, p99.9 are at least"),
+        "{findings:?}"
     );
-    assert!(found[0].message.contains("15 requests"), "{found:?}");
+    assert!(findings[0].message.contains("15 requests"), "{findings:?}");
 }
 
 #[test]
 fn unsent_requests_are_among_those_without_a_response() {
     // Method: five of them, beside two timeouts.
-    let found = found(0, |record| {
+    let findings = found(0, |record| {
         let counts = [(Outcome::Ok, 9_990), (Outcome::Timeout, 2)];
         response(slice(record), &counts);
         slice(record).unsent = 5;
-        let all = times(record, URL);
-        all.response = histogram(&[(7, 50_000)]);
-        all.response_at_least = all.response.clone();
+        let histograms = times(record, URL);
+        histograms.response = histogram(&[(7, 50_000)]);
+        histograms.response_at_least = histograms.response.clone();
     });
-    let finding = find(&found, FindingId::TimesAtLeast).unwrap();
-    let said = "never sent 5 requests";
-    assert!(finding.message.contains(said), "{finding:?}");
+    let finding = find(&findings, FindingId::TimesAtLeast).unwrap();
+    let message = "never sent 5 requests";
+    assert!(finding.message.contains(message), "{finding:?}");
     assert!(
         finding.message.contains("and 2 had no response"),
         "{finding:?}"
@@ -211,6 +215,6 @@ fn what_is_said_of_an_open_loop_is_not_said_of_a_closed_one() {
     let mut closed = run();
     late(&mut closed, 104_000);
     assert_eq!(findings(closed), []);
-    let found = found(0, |record| generator_busy(record, 0.95));
-    assert_eq!(found, []);
+    let findings = found(0, |record| generator_busy(record, 0.95));
+    assert_eq!(findings, []);
 }

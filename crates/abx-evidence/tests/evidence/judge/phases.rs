@@ -42,8 +42,11 @@ fn a_summary_is_of_the_samples_of_all_complete_blocks() {
     record.blocks[2].complete = false;
     let record = judge(&record);
     let of = |subject: &str| {
-        let found = record.summaries.iter().find(|one| one.subject == subject);
-        found.unwrap().phases.clone()
+        let summary = record
+            .summaries
+            .iter()
+            .find(|summary| summary.subject == subject);
+        summary.unwrap().phases.clone()
     };
     let old = of("old").unwrap();
     assert_eq!(old.requests, 4);
@@ -90,10 +93,11 @@ fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
     // Method: one name that both sides give in two blocks, of which each counts alike; and
     // one that one side gives in one block, which has no interval and no difference.
     let mut record = pair();
-    let mut say = |block: usize, subject: &str, all: &[(&str, u64)]| {
+    let mut say = |block: usize, subject: &str, pairs: &[(&str, u64)]| {
         let mut histograms = Histograms::default();
         let times = &mut histograms.server_times;
-        all.iter()
+        pairs
+            .iter()
             .for_each(|(name, span_ns)| times.record(name, *span_ns));
         let part = &mut record.blocks[block].loads[0];
         part.histograms.insert(subject.to_owned(), histograms);
@@ -102,11 +106,18 @@ fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
     say(1, "old", &[("db", 4_000), ("page", 500)]);
     say(0, "new", &[("db", 1_000)]);
     say(1, "new", &[("db", 3_000)]);
-    let found = judge(&record);
-    let times: Vec<_> = found
+    let conclusions = judge(&record);
+    let times: Vec<_> = conclusions
         .server_times
         .iter()
-        .map(|one| (&*one.subject, &*one.name, one.count, one.us.mean))
+        .map(|server_time| {
+            (
+                &*server_time.subject,
+                &*server_time.name,
+                server_time.count,
+                server_time.us.mean,
+            )
+        })
         .collect();
     let expected = [
         ("old", "db", 4, 3.0),
@@ -114,18 +125,22 @@ fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
         ("new", "db", 2, 2.0),
     ];
     assert_eq!(times, expected);
-    let [db, page, _] = &found.server_times[..] else {
+    let [db, page, _] = &conclusions.server_times[..] else {
         unreachable!("there are three");
     };
     assert!(db.us.low < Some(2.0) && db.us.high > Some(4.0), "{db:?}");
     assert_eq!(page.us.low, None);
-    let [one] = &found.server_time_differences[..] else {
-        panic!("{:?}", found.server_time_differences);
+    let [time_difference] = &conclusions.server_time_differences[..] else {
+        panic!("{:?}", conclusions.server_time_differences);
     };
-    let pair = (&*one.subject, &*one.baseline, &*one.name);
+    let pair = (
+        &*time_difference.subject,
+        &*time_difference.baseline,
+        &*time_difference.name,
+    );
     assert_eq!(pair, ("new", "old", "db"));
     // In each block it is less by 1.
-    let us = one.us;
+    let us = time_difference.us;
     assert_eq!((us.mean, us.low, us.high), (-1.0, Some(-1.0), Some(-1.0)));
 }
 
@@ -134,7 +149,7 @@ fn what_subjects_say_is_compared_where_the_study_compares_them() {
     // Method: both say so in two blocks: at a rate that both kept up with, where nothing is
     // compared that the study was made for, and what answers cost all the same; and where
     // one gave no response in another block, so that the two are compared by nothing else.
-    let said = |change: fn(&mut Measured)| {
+    let message = |change: fn(&mut Measured)| {
         let mut record = pair();
         for (block, subject) in [(0, "old"), (0, "new"), (1, "old"), (1, "new")] {
             let mut histograms = Histograms::default();
@@ -143,12 +158,15 @@ fn what_subjects_say_is_compared_where_the_study_compares_them() {
             part.histograms.insert(subject.to_owned(), histograms);
         }
         change(&mut record);
-        let found = judge(&record);
-        let all = found.comparisons.iter().filter(|one| !one.load.is_empty());
-        let roles: Vec<Role> = all.map(|one| one.role).collect();
-        (roles, found.server_time_differences.len())
+        let conclusions = judge(&record);
+        let everything = conclusions
+            .comparisons
+            .iter()
+            .filter(|comparison| !comparison.load.is_empty());
+        let roles: Vec<Role> = everything.map(|comparison| comparison.role).collect();
+        (roles, conclusions.server_time_differences.len())
     };
-    let (roles, differences) = said(|record| {
+    let (roles, differences) = message(|record| {
         record.loads[0].settings.arrivals = ArrivalSettings {
             kind: ArrivalKind::Constant,
             rate_per_s: Some(90_000.0),
@@ -160,7 +178,7 @@ fn what_subjects_say_is_compared_where_the_study_compares_them() {
         "{roles:?}"
     );
     assert_eq!(differences, 0);
-    let (roles, differences) = said(|record| {
+    let (roles, differences) = message(|record| {
         for round in &mut record.blocks[4].loads[0].rounds {
             response(&mut round.slices[1], &[]);
         }

@@ -22,24 +22,31 @@ fn days_that_differ_have_a_mean_and_a_next_one() {
     // of 1.1, as far apart as ln 1.1 to each side; by hand 4.3027 · ln 1.1 / √3 and
     // 12.7062 · ln 1.1 · √(4/3) for the interval and the next.
     let days = [day("mon", 9_000), day("tue", 9_900), day("wed", 10_890)];
-    let found = of(&days);
-    let [one] = &found.comparisons[..] else {
-        panic!("{found:?}")
+    let pooled = of(&days);
+    let [pooled_comparison] = &pooled.comparisons[..] else {
+        panic!("{pooled:?}")
     };
     let step = 1.1_f64.ln();
-    let mean = one.mean.unwrap();
+    let mean = pooled_comparison.mean.unwrap();
     assert!((mean.ratio - 1.1).abs() < 1e-4, "{mean:?}");
     assert!(((mean.high / mean.ratio).ln() - 4.302_65 * step / 3.0_f64.sqrt()).abs() < 1e-3);
-    let next = one.prediction.unwrap();
+    let next = pooled_comparison.prediction.unwrap();
     let half = 12.706_2 * step * (4.0_f64 / 3.0).sqrt();
     assert!(
         ((next.high / next.ratio).ln() - half).abs() < 0.01,
         "{next:?}"
     );
-    assert!((one.between.unwrap() - 0.1).abs() < 0.001, "{one:?}");
-    let each: Vec<f64> = one.each.iter().map(|one| one.unwrap().ratio).collect();
-    for (found, expected) in each.iter().zip([1.0, 1.1, 1.21]) {
-        assert!((found - expected).abs() < 1e-4, "{each:?}");
+    assert!(
+        (pooled_comparison.between.unwrap() - 0.1).abs() < 0.001,
+        "{pooled_comparison:?}"
+    );
+    let each: Vec<f64> = pooled_comparison
+        .each
+        .iter()
+        .map(|bounds| bounds.unwrap().ratio)
+        .collect();
+    for (result, expected) in each.iter().zip([1.0, 1.1, 1.21]) {
+        assert!((result - expected).abs() < 1e-4, "{each:?}");
     }
     assert_eq!(of(&days[..2]).comparisons[0].prediction, None);
 }
@@ -56,14 +63,18 @@ fn a_day_without_a_claim_is_left_out_and_shown() {
         abx_fixtures::response(slice, &counts);
     }
     let wrong = (wrong.0, StudyRecord::judged(wrong.1.measured));
-    let found = of(&[day("mon", 9_000), wrong, day("wed", 9_001)]);
-    let one = &found.comparisons[0];
+    let pooled = of(&[day("mon", 9_000), wrong, day("wed", 9_001)]);
+    let pooled_comparison = &pooled.comparisons[0];
     assert_eq!(
-        one.each.iter().map(Option::is_some).collect::<Vec<_>>(),
+        pooled_comparison
+            .each
+            .iter()
+            .map(Option::is_some)
+            .collect::<Vec<_>>(),
         [true, false, true]
     );
-    assert_close(one.mean.unwrap().ratio.round(), 1.0);
-    assert_eq!(one.prediction, None);
+    assert_close(pooled_comparison.mean.unwrap().ratio.round(), 1.0);
+    assert_eq!(pooled_comparison.prediction, None);
 }
 
 #[test]
@@ -88,21 +99,21 @@ fn records_of_different_studies_are_refused_by_name() {
         error @ PoolError::Twice { .. } => panic!("{error}"),
     };
     assert_eq!(
-        other(&|one| one.measured.subjects[1].name = "newer".to_owned()),
+        other(&|study| study.measured.subjects[1].name = "newer".to_owned()),
         "subjects"
     );
     assert_eq!(
-        other(&|one| one.measured.settings.baseline = "new".to_owned()),
+        other(&|study| study.measured.settings.baseline = "new".to_owned()),
         "baseline"
     );
     assert_eq!(
-        other(&|one| one.measured.loads[0].name = "large".to_owned()),
+        other(&|study| study.measured.loads[0].name = "large".to_owned()),
         "loads"
     );
-    let more = |one: &mut StudyRecord| one.measured.loads[0].settings.connections += 1;
+    let more = |study: &mut StudyRecord| study.measured.loads[0].settings.connections += 1;
     assert_eq!(other(&more), "settings of a load");
     let same = StudyRecord::judged(pair());
     let twice = pooled(&[("a".to_owned(), same.clone()), ("b".to_owned(), same)]).unwrap_err();
-    let said = "b and a are the same measurement: give each record once";
-    assert_eq!(twice.to_string(), said);
+    let message = "b and a are the same measurement: give each record once";
+    assert_eq!(twice.to_string(), message);
 }

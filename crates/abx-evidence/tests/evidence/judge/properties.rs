@@ -111,25 +111,35 @@ fn named((old, new, is_disturbed): (SliceRecord, SliceRecord, bool), is_clean: b
 }
 
 /// What every comparison keeps, whatever it was made of.
-fn assert_consistent(one: &Compared) {
-    let has = |level| one.findings.iter().any(|finding| finding.level == level);
-    assert_eq!(one.verdict == Verdict::Invalid, has(Level::Void), "{one:?}");
-    match (one.ratio, one.low, one.high) {
+fn assert_consistent(compared: &Compared) {
+    let has = |level| {
+        compared
+            .findings
+            .iter()
+            .any(|finding| finding.level == level)
+    };
+    assert_eq!(
+        compared.verdict == Verdict::Invalid,
+        has(Level::Void),
+        "{compared:?}"
+    );
+    match (compared.ratio, compared.low, compared.high) {
         (Some(ratio), Some(low), Some(high)) => {
-            assert!(0.0 < low && low <= ratio && ratio <= high, "{one:?}");
-            assert_ne!(one.verdict, Verdict::Invalid);
-            let bounds =
-                |one: &Finding| one.level == Level::Bound && one.limits != Limits::Throughput;
-            let is_bound = one.findings.iter().any(bounds);
-            assert_eq!(one.at_least, is_bound, "{one:?}");
+            assert!(0.0 < low && low <= ratio && ratio <= high, "{compared:?}");
+            assert_ne!(compared.verdict, Verdict::Invalid);
+            let bounds = |finding: &Finding| {
+                finding.level == Level::Bound && finding.limits != Limits::Throughput
+            };
+            let is_bound = compared.findings.iter().any(bounds);
+            assert_eq!(compared.at_least, is_bound, "{compared:?}");
         }
         (None, None, None) => {
             let claims_nothing = [Verdict::Invalid, Verdict::Inconclusive];
-            assert!(claims_nothing.contains(&one.verdict), "{one:?}");
+            assert!(claims_nothing.contains(&compared.verdict), "{compared:?}");
         }
-        _ => panic!("a part of an interval: {one:?}"),
+        _ => panic!("a part of an interval: {compared:?}"),
     }
-    assert!(!(one.at_least && one.verdict == Verdict::Equivalent));
+    assert!(!(compared.at_least && compared.verdict == Verdict::Equivalent));
 }
 
 proptest! {
@@ -145,16 +155,16 @@ proptest! {
             loads: Vec::new(),
         }];
         let speed = |record: Measured| {
-            let all = judged(record).comparisons.clone();
-            all.into_iter().find(|one| one.metric == Metric::Throughput)
+            let comparisons = judged(record).comparisons.clone();
+            comparisons.into_iter().find(|comparison| comparison.metric == Metric::Throughput)
         };
         let (usual, turned) = (speed(record), speed(turned));
         prop_assert_eq!(usual.is_some(), turned.is_some());
         if let (Some(usual), Some(turned)) = (usual, turned) {
             prop_assert_eq!((&*turned.subject, &*turned.baseline), ("old", "new"));
             prop_assert_eq!(turned.verdict, usual.verdict.mirrored());
-            if let (Some(one), Some(other)) = (usual.ratio, turned.ratio) {
-                prop_assert!((one.ln() + other.ln()).abs() < 1e-9, "{} {}", one, other);
+            if let (Some(value), Some(other)) = (usual.ratio, turned.ratio) {
+                prop_assert!((value.ln() + other.ln()).abs() < 1e-9, "{} {}", value, other);
             }
         }
     }
@@ -165,15 +175,15 @@ proptest! {
         // and a remedy.
         let blocks = record.blocks.len();
         let record = judged(record);
-        let said = record.validity.findings.iter().filter(|one| one.id == FindingId::BothKeptUp);
-        prop_assert_eq!(record.primary().count() + said.count(), 1);
-        for one in &record.comparisons {
-            assert_consistent(&Compared::of(&record, one));
-            prop_assert_eq!(one.blocks, blocks);
+        let message = record.validity.findings.iter().filter(|finding| finding.id == FindingId::BothKeptUp);
+        prop_assert_eq!(record.primary().count() + message.count(), 1);
+        for comparison in &record.comparisons {
+            assert_consistent(&Compared::of(&record, comparison));
+            prop_assert_eq!(comparison.blocks, blocks);
         }
         for finding in &record.validity.findings {
             // Only what could not be read has no figure.
-            let has_figure = finding.message.contains(|one: char| one.is_ascii_digit());
+            let has_figure = finding.message.contains(|character: char| character.is_ascii_digit());
             prop_assert_eq!(has_figure, finding.id != FindingId::NotChecked, "{:?}", finding);
             prop_assert!(!finding.remedy.is_empty());
         }
@@ -189,9 +199,9 @@ proptest! {
         prop_assert_eq!(&back, &record);
         prop_assert_eq!(serde_json::to_string(&back).unwrap(), text);
         // What is read is judged anew, so nothing of the conclusions would be missed.
-        let said = format!("{:?}", record.conclusions);
-        let mut words = said.split(|letter: char| !letter.is_alphanumeric());
-        prop_assert!(words.all(|word| word != "inf" && word != "NaN"), "{}", said);
+        let message = format!("{:?}", record.conclusions);
+        let mut words = message.split(|letter: char| !letter.is_alphanumeric());
+        prop_assert!(words.all(|word| word != "inf" && word != "NaN"), "{}", message);
     }
 
     #[test]
@@ -208,16 +218,16 @@ proptest! {
         prop_assert_eq!(there.at_least, back.at_least);
         prop_assert_eq!(there.fragile, back.fragile);
         prop_assert_eq!(there.blocks_more, back.blocks_more);
-        let product = |one: Option<f64>, other: Option<f64>| one.zip(other).map(|(one, other)| one * other);
+        let product = |value: Option<f64>, other: Option<f64>| value.zip(other).map(|(value, other)| value * other);
         for product in [
             product(there.ratio, back.ratio),
             product(there.low, back.high),
             product(there.high, back.low),
         ] {
-            prop_assert!(product.is_none_or(|one| (one - 1.0).abs() < 1e-6), "{product:?}");
+            prop_assert!(product.is_none_or(|value| (value - 1.0).abs() < 1e-6), "{product:?}");
         }
-        let ids = |one: &Compared| {
-            let mut ids: Vec<_> = one.findings.iter().map(|one| (one.id.clone(), one.level)).collect();
+        let ids = |compared: &Compared| {
+            let mut ids: Vec<_> = compared.findings.iter().map(|finding| (finding.id.clone(), finding.level)).collect();
             ids.sort();
             ids
         };

@@ -21,11 +21,14 @@ fn found(side: impl Fn(&mut SubjectReadings), slice: impl FnMut(&mut SliceRecord
     let mut record = pair();
     sides(&mut record, "new").for_each(side);
     each_slice(&mut record, "new", slice);
-    let one = compared(record);
-    let has_bound = one.findings.iter().any(|one| one.level == Level::Bound);
-    assert_eq!(one.at_least, has_bound, "{one:?}");
-    assert_eq!(one.verdict, Verdict::Faster);
-    one.findings
+    let this_compared = compared(record);
+    let has_bound = this_compared
+        .findings
+        .iter()
+        .any(|finding| finding.level == Level::Bound);
+    assert_eq!(this_compared.at_least, has_bound, "{this_compared:?}");
+    assert_eq!(this_compared.verdict, Verdict::Faster);
+    this_compared.findings
 }
 
 /// The same after a change of what the machine counted in each block.
@@ -65,11 +68,11 @@ fn connections_turned_away_under_load_bound_from_one_in_a_thousand() {
             (3, 1_000, Level::Bound),
             (3, 0, Level::Note),
         ] {
-            let found = found(
+            let findings = found(
                 |side| change(side, count),
                 |slice| slice.connects = connects,
             );
-            let (id, found_level, message) = only(&found).unwrap();
+            let (id, found_level, message) = only(&findings).unwrap();
             assert_eq!((id, found_level), (FindingId::ListenOverflows, level));
             assert!(message.contains(&format!("{} connections", 6 * count)));
         }
@@ -95,44 +98,44 @@ fn a_full_queue_is_a_subjects_own_or_nobodys() {
     // Method: what the machine counted beside what the subject's own listeners did; where
     // those could not be read, as many as ten connections of a block can bring about, each
     // up to ten times, and one more.
-    let own = |own, all| {
-        let found = found(
+    let mine = |own_count, total| {
+        let findings = found(
             |side| {
-                side.own_listen_drops = own;
-                side.listen_overflows = Some(all);
+                side.own_listen_drops = own_count;
+                side.listen_overflows = Some(total);
             },
             |slice| slice.connects = 0,
         );
-        let found = only(&found).map(|(id, _, message)| (id, message.to_owned()));
-        found.map(|(id, message)| {
+        let pair = only(&findings).map(|(id, _, message)| (id, message.to_owned()));
+        pair.map(|(id, message)| {
             assert_eq!(id, FindingId::ListenOverflows);
             message
         })
     };
-    assert_eq!(own(Some(0), 957), None);
-    let told = own(Some(3), 957).unwrap();
-    assert!(told.contains("18 connections") && told.contains("its listen queue"));
-    assert!(own(None, 100).unwrap().contains("600 connections"));
-    assert_eq!(own(None, 101), None);
+    assert_eq!(mine(Some(0), 957), None);
+    let message = mine(Some(3), 957).unwrap();
+    assert!(message.contains("18 connections") && message.contains("its listen queue"));
+    assert!(mine(None, 100).unwrap().contains("600 connections"));
+    assert_eq!(mine(None, 101), None);
 }
 
 #[test]
 fn late_packets_of_connections_that_are_gone_turn_nobody_away() {
     // Method: a listener's socket that counts 5,000 drops in each block, while the machine
     // counts none, some or more connections that were turned away.
-    let own = |machine: u64| {
-        let found = found(
+    let mine = |machine: u64| {
+        let findings = found(
             |side| {
                 side.own_listen_drops = Some(5_000);
                 strain(side).listen_drops = Some(machine);
             },
             |slice| slice.connects = 1_000,
         );
-        only(&found).map(|(_, _, message)| message.to_owned())
+        only(&findings).map(|(_, _, message)| message.to_owned())
     };
-    assert_eq!(own(0), None);
-    assert!(own(2).unwrap().contains("12 connections"));
-    assert!(own(9_000).unwrap().contains("30000 connections"));
+    assert_eq!(mine(0), None);
+    assert!(mine(2).unwrap().contains("12 connections"));
+    assert!(mine(9_000).unwrap().contains("30000 connections"));
 }
 
 #[test]
@@ -140,32 +143,39 @@ fn any_lost_packet_is_noted_with_its_kind() {
     // Method: one event in each block, of each kind alone.
     type Change = fn(&mut HostCounters);
     let kinds: [(FindingId, &str, Change); 6] = [
-        (FindingId::LostPackets, "sent again: 6", |one| {
-            one.retransmits = Some(1)
+        (FindingId::LostPackets, "sent again: 6", |host_counters| {
+            host_counters.retransmits = Some(1)
         }),
-        (FindingId::LostPackets, "open a connection: 6", |one| {
-            one.syn_retransmits = Some(1)
+        (
+            FindingId::LostPackets,
+            "open a connection: 6",
+            |host_counters| host_counters.syn_retransmits = Some(1),
+        ),
+        (FindingId::LostPackets, "ran out: 6", |host_counters| {
+            host_counters.timeouts = Some(1)
         }),
-        (FindingId::LostPackets, "ran out: 6", |one| {
-            one.timeouts = Some(1)
+        (
+            FindingId::LostPackets,
+            "receive buffers: 6",
+            |host_counters| host_counters.receive_queue_drops = Some(1),
+        ),
+        (FindingId::LostPackets, "busy sockets: 6", |host_counters| {
+            host_counters.backlog_drops = Some(1)
         }),
-        (FindingId::LostPackets, "receive buffers: 6", |one| {
-            one.receive_queue_drops = Some(1)
-        }),
-        (FindingId::LostPackets, "busy sockets: 6", |one| {
-            one.backlog_drops = Some(1)
-        }),
-        (FindingId::PacketsDropped, "6 packets", |one| {
-            one.packets_dropped = Some(1)
+        (FindingId::PacketsDropped, "6 packets", |host_counters| {
+            host_counters.packets_dropped = Some(1)
         }),
     ];
     for (expected, text, change) in kinds {
-        let found = strained(change);
-        let (id, level, message) = only(&found).unwrap();
+        let findings = strained(change);
+        let (id, level, message) = only(&findings).unwrap();
         assert_eq!((id, level), (expected, Level::Note));
         assert!(message.contains(text), "{message}");
     }
-    assert_eq!(only(&strained(|one| one.squeezes = Some(9))), None);
+    assert_eq!(
+        only(&strained(|host_counters| host_counters.squeezes = Some(9))),
+        None
+    );
 }
 
 #[test]
@@ -174,11 +184,11 @@ fn held_ports_are_noted_when_new_connections_need_them() {
     // or for fewer.
     let enough = OK * 11 / 100;
     for (held, connects, is_noted) in [(70, enough, false), (71, enough, true), (100, 9, false)] {
-        let found = found(
+        let findings = found(
             |side| side.time_wait = Some(of_limit(held, 100)),
             |slice| slice.connects = connects,
         );
-        let ports = only(&found).map(|(id, level, _)| (id, level));
+        let ports = only(&findings).map(|(id, level, _)| (id, level));
         assert_eq!(
             ports,
             is_noted.then_some((FindingId::PortsLow, Level::Note)),
@@ -192,7 +202,7 @@ fn a_cold_load_that_was_not_cold_is_noted() {
     // Method: a load that was to be cold, with pages of the files in memory at
     // the limit and above it in one block of several, or not counted; and the
     // same pages under a load that was not to be cold.
-    let found = |is_cold, pages: Option<u64>| {
+    let result = |is_cold, pages: Option<u64>| {
         let mut record = pair();
         record.loads[0].settings.cold_cache = is_cold;
         for subject in ["old", "new"] {
@@ -205,15 +215,15 @@ fn a_cold_load_that_was_not_cold_is_noted() {
         if pages.is_none() {
             sides(&mut record, "new").for_each(|side| side.resident_pages = None);
         }
-        let found = compared(record).findings;
-        only(&found).map(|(id, level, message)| (id.to_owned(), level, message.to_owned()))
+        let findings = compared(record).findings;
+        only(&findings).map(|(id, level, message)| (id.to_owned(), level, message.to_owned()))
     };
-    assert_eq!(found(true, Some(10)), None);
-    let (id, level, message) = found(true, Some(11)).unwrap();
+    assert_eq!(result(true, Some(10)), None);
+    let (id, level, message) = result(true, Some(11)).unwrap();
     assert_eq!((id, level), (FindingId::NotCold, Level::Note));
     assert!(message.contains("up to 6 %"), "{message}");
-    assert!(found(true, None).unwrap().2.contains("not checked"));
-    assert_eq!(found(false, Some(200)), None);
+    assert!(result(true, None).unwrap().2.contains("not checked"));
+    assert_eq!(result(false, Some(200)), None);
 }
 
 #[test]
@@ -235,14 +245,14 @@ fn descriptors_are_noted_near_the_limit_and_bound_at_it() {
             (181, Some(Level::Note)),
             (200, Some(Level::Bound)),
         ] {
-            let found = found(|side| change(side, count), |_| {});
-            let met = only(&found).map(|(id, level, _)| (id, level));
+            let findings = found(|side| change(side, count), |_| {});
+            let met = only(&findings).map(|(id, level, _)| (id, level));
             assert_eq!(met, level.map(|level| (id.clone(), level)), "{count}");
         }
-        let found = found(|side| change(side, 200), |_| {});
-        let needed = found[0].remedy.split_ascii_whitespace();
+        let findings = found(|side| change(side, 200), |_| {});
+        let needed = findings[0].remedy.split_ascii_whitespace();
         let needed = needed.filter_map(|word| word.trim_end_matches(',').parse::<u64>().ok());
-        assert!(needed.max() > Some(200), "{found:?}");
+        assert!(needed.max() > Some(200), "{findings:?}");
     }
 }
 
@@ -258,28 +268,30 @@ fn want_of_processors_memory_and_disks_is_noted_by_its_share() {
             side.busiest_thread_ns = Some(60 * MS * ROUNDS as u64);
         });
         each_slice(&mut record, "new", idle);
-        find(&compared(record).findings, FindingId::CpuPressure).map(|one| one.level)
+        find(&compared(record).findings, FindingId::CpuPressure).map(|finding| finding.level)
     };
     assert_eq!(cpu(BLOCK_US / 10), None);
     assert_eq!(cpu(BLOCK_US / 10 + 1), Some(Level::Note));
     assert_eq!(
-        only(&strained(|one| one.cpu_pressure_us = Some(BLOCK_US))),
+        only(&strained(
+            |host_counters| host_counters.cpu_pressure_us = Some(BLOCK_US)
+        )),
         None
     );
     type Change = fn(&mut HostCounters, u64);
     let kinds: [(FindingId, Change); 2] = [
-        (FindingId::MemoryPressure, |one, time_us| {
-            one.memory_pressure_us = Some(time_us);
+        (FindingId::MemoryPressure, |host_counters, time_us| {
+            host_counters.memory_pressure_us = Some(time_us);
         }),
-        (FindingId::IoPressure, |one, time_us| {
-            one.io_pressure_us = Some(time_us)
+        (FindingId::IoPressure, |host_counters, time_us| {
+            host_counters.io_pressure_us = Some(time_us)
         }),
     ];
     for (id, change) in kinds {
-        let at = |time_us| strained(|one| change(one, time_us));
+        let at = |time_us| strained(|host_counters| change(host_counters, time_us));
         assert_eq!(only(&at(BLOCK_US / 1_000)), None);
-        let found = at(BLOCK_US / 1_000 + 1);
-        assert_eq!(ids(&found), [(id, Level::Note)]);
+        let findings = at(BLOCK_US / 1_000 + 1);
+        assert_eq!(ids(&findings), [(id, Level::Note)]);
     }
 }
 
@@ -290,11 +302,11 @@ fn a_limit_of_processor_time_bounds_above_one_percent() {
         (BLOCK_US / 100, Level::Note),
         (BLOCK_US / 100 + 1, Level::Bound),
     ] {
-        let found = strained(|one| {
-            one.throttled = Some(1);
-            one.throttled_us = Some(time_us);
+        let findings = strained(|host_counters| {
+            host_counters.throttled = Some(1);
+            host_counters.throttled_us = Some(time_us);
         });
-        let (id, found_level, message) = only(&found).unwrap();
+        let (id, found_level, message) = only(&findings).unwrap();
         assert_eq!((id, found_level), (FindingId::Throttled, level));
         assert!(message.contains("6 times"), "{message}");
     }
@@ -306,8 +318,8 @@ fn with_canaries(change: impl Fn(usize, &mut Calibration)) -> Measured {
     for (index, block) in record.blocks.iter_mut().enumerate() {
         let canaries = block.canaries.iter_mut();
         canaries
-            .filter(|one| one.cpu == 1)
-            .for_each(|one| change(index, one));
+            .filter(|calibration| calibration.cpu == 1)
+            .for_each(|calibration| change(index, calibration));
     }
     record
 }
@@ -316,18 +328,21 @@ fn with_canaries(change: impl Fn(usize, &mut Calibration)) -> Measured {
 fn a_processor_whose_speed_changes_is_named() {
     // Method: the same work 3 % and 4 % longer, in one look of one block.
     let slower = |percent: u64| {
-        let record = with_canaries(|index, one| {
+        let record = with_canaries(|index, calibration| {
             if index == 3 {
-                one.after_ns = Some(MS + MS / 100 * percent);
+                calibration.after_ns = Some(MS + MS / 100 * percent);
             }
         });
         compared(record).findings
     };
     assert_eq!(ids(&slower(3)), []);
-    let found = slower(4);
-    assert_eq!(ids(&found), [(FindingId::SpeedChanged, Level::Note)]);
-    assert!(found[0].message.contains("CPU 1 from 1.00 to 1.04 ms"));
-    let hot = compared(with_canaries(|_, one| one.heat_throttles = Some(2))).findings;
+    let findings = slower(4);
+    assert_eq!(ids(&findings), [(FindingId::SpeedChanged, Level::Note)]);
+    assert!(findings[0].message.contains("CPU 1 from 1.00 to 1.04 ms"));
+    let hot = compared(with_canaries(|_, calibration| {
+        calibration.heat_throttles = Some(2)
+    }))
+    .findings;
     assert_eq!(ids(&hot), [(FindingId::HeatThrottled, Level::Note)]);
     assert!(hot[0].message.contains("12 times"), "{hot:?}");
 }
@@ -335,9 +350,9 @@ fn a_processor_whose_speed_changes_is_named() {
 #[test]
 fn processors_of_different_kinds_are_not_compared_with_each_other() {
     // Method: one takes twice as long as the other, always.
-    let record = with_canaries(|_, one| {
-        one.before_ns = Some(2 * MS);
-        one.after_ns = Some(2 * MS);
+    let record = with_canaries(|_, calibration| {
+        calibration.before_ns = Some(2 * MS);
+        calibration.after_ns = Some(2 * MS);
     });
     assert_eq!(ids(&compared(record).findings), []);
 }
@@ -359,25 +374,25 @@ fn one_finding_lists_everything_that_could_not_be_read() {
     for (text, change) in kinds {
         let mut record = pair();
         sides(&mut record, "new").take(1).for_each(change);
-        let found = compared(record).findings;
+        let findings = compared(record).findings;
         assert_eq!(
-            ids(&found),
+            ids(&findings),
             [(FindingId::NotChecked, Level::Note)],
             "{text}"
         );
-        assert!(found[0].message.contains(text), "{found:?}");
-        assert!(!found[0].message.contains("; "), "{found:?}");
+        assert!(findings[0].message.contains(text), "{findings:?}");
+        assert!(!findings[0].message.contains("; "), "{findings:?}");
     }
     let mut record = pair();
     sides(&mut record, "new").for_each(|side| *side = SubjectReadings::default());
     record.blocks[2].canaries[0].before_ns = None;
-    let found = compared(record).findings;
-    assert_eq!(ids(&found), [(FindingId::NotChecked, Level::Note)]);
-    let listed = found[0].message.split("; ").count();
-    assert_eq!(listed, kinds.len() + 1, "{found:?}");
+    let findings = compared(record).findings;
+    assert_eq!(ids(&findings), [(FindingId::NotChecked, Level::Note)]);
+    let listed = findings[0].message.split("; ").count();
+    assert_eq!(listed, kinds.len() + 1, "{findings:?}");
     assert!(
-        found[0].message.contains("changed their speed"),
-        "{found:?}"
+        findings[0].message.contains("changed their speed"),
+        "{findings:?}"
     );
 }
 
@@ -426,11 +441,11 @@ fn a_summary_tells_switches_memory_and_bytes() {
         side.pss_bytes = Some(1_000 + index);
     }
     let summary = |record: &Measured| judged(record.clone()).summaries[1].clone();
-    let found = summary(&record);
-    assert_eq!(found.subject, "new");
-    assert_eq!(found.server_switches_per_request, Some(2.0));
-    assert_eq!(found.bytes_per_request, Some(170.0));
-    assert_eq!(found.pss_bytes, Some(1_003));
+    let found_summary = summary(&record);
+    assert_eq!(found_summary.subject, "new");
+    assert_eq!(found_summary.server_switches_per_request, Some(2.0));
+    assert_eq!(found_summary.bytes_per_request, Some(170.0));
+    assert_eq!(found_summary.pss_bytes, Some(1_003));
     all_slices(&mut record).nth(1).unwrap().server_switches = None;
     assert_eq!(summary(&record).server_switches_per_request, None);
 }

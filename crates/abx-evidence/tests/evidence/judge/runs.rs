@@ -80,10 +80,10 @@ fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
     ];
     for (kind, count, level) in table {
         let counts = [(Outcome::Ok, 10_000 - count), (kind, count)];
-        let found = found(|record| response(slice(record), &counts));
-        assert_eq!(ids(&found), [(FindingId::FailedRequests, level)]);
+        let findings = found(|record| response(slice(record), &counts));
+        assert_eq!(ids(&findings), [(FindingId::FailedRequests, level)]);
         let figures = format!("{count} of 10000 requests to http://127.0.0.1:8080/small.bin");
-        assert!(found[0].message.contains(&figures), "{found:?}");
+        assert!(findings[0].message.contains(&figures), "{findings:?}");
     }
 }
 
@@ -114,9 +114,9 @@ fn each_circumstance_of_a_run_has_its_finding() {
         }),
     ];
     for (id, level, change) in cases {
-        let found = found(change);
-        assert_eq!(ids(&found), [(id.clone(), level)]);
-        assert!(!found[0].remedy.is_empty(), "{id}");
+        let findings = found(change);
+        assert_eq!(ids(&findings), [(id.clone(), level)]);
+        assert!(!findings[0].remedy.is_empty(), "{id}");
     }
 }
 
@@ -124,14 +124,14 @@ fn each_circumstance_of_a_run_has_its_finding() {
 fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
     // Method: generator at 89 % and at 90 %, server at 94 %, at 95 % and unseen.
     let message = |generator: f64, server: Option<f64>| {
-        let found = found(|record| {
+        let findings = found(|record| {
             generator_busy(record, generator);
             match server {
                 Some(busy) => server_busy(record, busy),
                 None => unseen(record),
             }
         });
-        find(&found, FindingId::GeneratorBound).map(|one| one.message.clone())
+        find(&findings, FindingId::GeneratorBound).map(|finding| finding.message.clone())
     };
     assert_eq!(message(0.89, Some(0.94)), None);
     let bound = message(0.90, Some(0.94)).expect("the generator was the limit");
@@ -146,14 +146,14 @@ fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
 fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
     // Method: eight processors, of which the server uses one, by one thread or by several.
     let is_bound = |busiest_thread: f64| {
-        let found = found(|record| {
+        let findings = found(|record| {
             record.settings.subject_cpus = (0..8).collect();
             record.settings.generator_cpus = vec![8];
             generator_busy(record, 0.95);
             let busiest_ns = (busiest_thread * RUN_NS as f64) as u64;
             sides(record, URL).for_each(|side| side.busiest_thread_ns = Some(busiest_ns));
         });
-        find(&found, FindingId::GeneratorBound).is_some()
+        find(&findings, FindingId::GeneratorBound).is_some()
     };
     assert!(!is_bound(0.96));
     assert!(is_bound(0.50));
@@ -163,12 +163,12 @@ fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
 fn a_generator_that_waits_for_its_processor_is_busy() {
     // Method: 80 % work and 9 or 10 % waiting on each of one thread's seconds.
     let is_bound = |waited_ns: u64| {
-        let found = found(|record| {
+        let findings = found(|record| {
             generator_busy(record, 0.8);
             server_busy(record, 0.5);
             slice(record).generator_wait_ns = Some(waited_ns);
         });
-        find(&found, FindingId::GeneratorBound).is_some()
+        find(&findings, FindingId::GeneratorBound).is_some()
     };
     assert!(!is_bound(RUN_NS / 100 * 9));
     assert!(is_bound(RUN_NS / 10));
@@ -177,13 +177,13 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
 #[test]
 fn the_worst_finding_of_a_run_comes_first() {
     // Method: a note that is found before a bound, and one after it.
-    let found = found(|record| {
+    let findings = found(|record| {
         record.end = StudyEnd::Interrupted;
         generator_busy(record, 1.0);
         server_busy(record, 0.5);
         response(slice(record), &[(Outcome::Ok, 10_000), (Outcome::Reset, 1)]);
     });
-    let levels: Vec<Level> = found.iter().map(|one| one.level).collect();
+    let levels: Vec<Level> = findings.iter().map(|finding| finding.level).collect();
     assert_eq!(levels, [Level::Bound, Level::Note, Level::Note]);
 }
 
@@ -214,15 +214,12 @@ fn a_run_by_number_ends_without_its_connections_being_silent() {
     pilot(&mut asked).slice_ns = 0;
     pilot(&mut asked).slice_requests = Some(10_000);
     slice(&mut asked).clocks = Some(1);
-    let found = judged(asked);
-    assert_eq!(found.findings, []);
-    assert_eq!(found.settings.duration_s, None);
-    assert_eq!(found.settings.requests, Some(10_000));
+    let run = judged(asked);
+    assert_eq!(run.findings, []);
+    assert_eq!(run.settings.duration_s, None);
+    assert_eq!(run.settings.requests, Some(10_000));
     // The time is that of the connections that had something to send.
-    assert_eq!(
-        found.throughput_per_s,
-        Some(1_000.0 / f64::from(CONNECTIONS))
-    );
+    assert_eq!(run.throughput_per_s, Some(1_000.0 / f64::from(CONNECTIONS)));
 }
 
 #[test]
@@ -257,8 +254,8 @@ fn a_saved_run_is_judged_again_by_what_was_measured() {
     let slices = &mut failing["measured"]["blocks"][0]["loads"][0]["slices"];
     slices["outcomes"] = json!({ "ok": [9_000], "reset": [1_000] });
     slices["clocked"] = json!([9_000]);
-    let found = read(failing).findings;
-    assert_eq!(ids(&found), [(FindingId::FailedRequests, Level::Void)]);
+    let findings = read(failing).findings;
+    assert_eq!(ids(&findings), [(FindingId::FailedRequests, Level::Void)]);
 
     let mut painted = saved;
     painted["throughput_per_s"] = json!(1e6);
@@ -311,11 +308,11 @@ fn a_start_that_is_slower_than_the_rest_and_counts_is_noted() {
             .collect()
     };
     let message = |ok: Vec<u64>, paused_ns: u64| {
-        let all = found(|record| {
+        let findings = found(|record| {
             with_course(record, ok, vec![Some(100); 100]);
             slice(record).paused_ns = paused_ns;
         });
-        let note = find(&all, FindingId::WarmUpCounted)?;
+        let note = find(&findings, FindingId::WarmUpCounted)?;
         assert!(note.remedy.contains("--warmup 2s"), "{note:?}");
         Some(note.message.clone())
     };
@@ -334,13 +331,13 @@ fn at_a_rate_it_is_response_times_that_show_a_warm_up() {
     // Method: 100 responses in each interval, whose median is 3 ms for 1 s and 1 ms after it;
     // then stages, which change by themselves.
     let warm_up = |kind: ArrivalKind, rate_per_s: Option<f64>| {
-        let all = found(|record| {
+        let findings = found(|record| {
             let median = |bin: u64| Some(if bin < 10 { 3_000 } else { 1_000 + bin % 7 });
             with_course(record, vec![100; 100], (0..100).map(median).collect());
             let arrivals = &mut record.loads[0].settings.arrivals;
             (arrivals.kind, arrivals.rate_per_s) = (kind, rate_per_s);
         });
-        find(&all, FindingId::WarmUpCounted).map(|one| one.message.clone())
+        find(&findings, FindingId::WarmUpCounted).map(|finding| finding.message.clone())
     };
     let message = warm_up(ArrivalKind::Constant, Some(1_000.0)).expect("it is found");
     assert!(
@@ -354,11 +351,11 @@ fn at_a_rate_it_is_response_times_that_show_a_warm_up() {
 fn quantiles_of_a_few_requests_carry_a_note() {
     // Method: so many requests of a run, and the quantiles that are the slowest of them.
     let noted = |requests: u64| {
-        let all = found(|record| {
+        let findings = found(|record| {
             response(slice(record), &[(Outcome::Ok, requests)]);
             times(record, URL).response = histogram(&[(requests, 100)]);
         });
-        find(&all, FindingId::FewTimes).map(|one| one.message.clone())
+        find(&findings, FindingId::FewTimes).map(|finding| finding.message.clone())
     };
     let four = noted(4).expect("it is noted");
     let expected = "the response times from p90 upwards are the slowest of only 4 requests";

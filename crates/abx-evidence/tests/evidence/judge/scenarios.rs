@@ -54,31 +54,36 @@ fn shop(pauses: bool, count: u64) -> Measured {
 }
 
 fn role(record: &Conclusions, metric: Metric) -> Option<Role> {
-    let mut all = record.comparisons.iter();
-    all.find(|one| one.metric == metric).map(|one| one.role)
+    let mut comparisons = record.comparisons.iter();
+    comparisons
+        .find(|comparison| comparison.metric == metric)
+        .map(|comparison| comparison.role)
 }
 
 #[test]
 fn who_pauses_is_judged_by_session_time_and_who_does_not_by_sessions() {
     // Method: the same sessions with and without pauses between their steps.
     let without = judged(shop(false, 300));
-    let [one] = &primary(&without)[..] else {
+    let [compared] = &primary(&without)[..] else {
         panic!("{without:?}")
     };
     assert_eq!(
-        (one.metric, one.verdict),
+        (compared.metric, compared.verdict),
         (Metric::Throughput, Verdict::Equivalent)
     );
     assert_eq!(role(&without, Metric::ResponseP50), Some(Role::Exploratory));
     let with = judged(shop(true, 300));
-    let [one] = &primary(&with)[..] else {
+    let [this_compared] = &primary(&with)[..] else {
         panic!("{with:?}")
     };
     assert_eq!(
-        (one.metric, one.verdict),
+        (this_compared.metric, this_compared.verdict),
         (Metric::ResponseP50, Verdict::Faster)
     );
-    assert!((one.ratio.unwrap() - 0.8).abs() < 0.01, "{one:?}");
+    assert!(
+        (this_compared.ratio.unwrap() - 0.8).abs() < 0.01,
+        "{this_compared:?}"
+    );
     assert_eq!(role(&with, Metric::Throughput), Some(Role::Exploratory));
 }
 
@@ -96,7 +101,9 @@ fn three_servers_of_users_who_pause_are_ranked_by_session_time() {
     };
     assert_eq!(ranking.metric, Metric::ResponseP50);
     let places = ranking.places.iter();
-    let places: Vec<_> = places.map(|one| (&*one.subject, one.text())).collect();
+    let places: Vec<_> = places
+        .map(|place| (&*place.subject, place.text()))
+        .collect();
     let expected = [("fast", "1"), ("mid", "2"), ("slow", "3")];
     assert_eq!(
         places,
@@ -105,16 +112,24 @@ fn three_servers_of_users_who_pause_are_ranked_by_session_time() {
 }
 
 fn of_steps(record: Measured) -> Vec<Comparison> {
-    let all = judged(record).comparisons.into_iter();
-    all.filter(|one| one.step.is_some()).collect()
+    let comparisons = judged(record).comparisons.into_iter();
+    comparisons
+        .filter(|comparison| comparison.step.is_some())
+        .collect()
 }
 
 #[test]
 fn each_step_is_compared_by_its_own_times() {
     // Method: ten thousand sessions, which are enough for both quantiles of both steps; 200,
     // for the median alone; and 199. None of them is what the study was made for.
-    let found = of_steps(shop(false, 10_000));
-    let of = |one: &Comparison| (one.step.clone().unwrap(), one.metric, one.verdict);
+    let comparisons = of_steps(shop(false, 10_000));
+    let of = |comparison: &Comparison| {
+        (
+            comparison.step.clone().unwrap(),
+            comparison.metric,
+            comparison.verdict,
+        )
+    };
     let expected = [
         ("login", Metric::StepP50, Verdict::Faster),
         ("login", Metric::StepP99, Verdict::Faster),
@@ -122,13 +137,16 @@ fn each_step_is_compared_by_its_own_times() {
         ("buy", Metric::StepP99, Verdict::Slower),
     ]
     .map(|(name, metric, verdict)| (name.to_owned(), metric, verdict));
-    assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected);
-    for (one, ratio) in found.iter().zip([0.5, 0.5, 1.5, 1.5]) {
-        assert!((one.ratio.unwrap() - ratio).abs() < 0.01, "{one:?}");
-        assert_eq!(one.role, Role::Exploratory);
+    assert_eq!(comparisons.iter().map(of).collect::<Vec<_>>(), expected);
+    for (this_comparison, ratio) in comparisons.iter().zip([0.5, 0.5, 1.5, 1.5]) {
+        assert!(
+            (this_comparison.ratio.unwrap() - ratio).abs() < 0.01,
+            "{this_comparison:?}"
+        );
+        assert_eq!(this_comparison.role, Role::Exploratory);
     }
     let few = of_steps(shop(false, 200)).into_iter();
-    let few: Vec<Metric> = few.map(|one| one.metric).collect();
+    let few: Vec<Metric> = few.map(|comparison| comparison.metric).collect();
     assert_eq!(few, [Metric::StepP50; 2]);
     assert_eq!(of_steps(shop(false, 199)), []);
 }
@@ -137,8 +155,12 @@ fn each_step_is_compared_by_its_own_times() {
 fn a_step_is_named_beside_every_metric_of_a_step_and_no_other() {
     // Method: all comparisons of a study of users; and what may be expected of a record,
     // where no step can be named.
-    for one in judged(shop(true, 10_000)).comparisons {
-        assert_eq!(one.metric.is_of_a_step(), one.step.is_some(), "{one:?}");
+    for comparison in judged(shop(true, 10_000)).comparisons {
+        assert_eq!(
+            comparison.metric.is_of_a_step(),
+            comparison.step.is_some(),
+            "{comparison:?}"
+        );
     }
     let known = KnownNames {
         subjects: ["old", "new"].map(str::to_owned).into(),
@@ -155,7 +177,10 @@ fn too_few_sessions_are_said_with_what_makes_more() {
     // Method: no session with a time, of users who pause.
     let record = judged(shop(true, 0));
     assert_eq!(primary(&record), []);
-    let found = find(&record.validity.findings, FindingId::TooFewRequests).unwrap();
-    assert!(found.message.contains("200 sessions"), "{found:?}");
-    assert!(found.message.contains("take more users (-c)"), "{found:?}");
+    let finding = find(&record.validity.findings, FindingId::TooFewRequests).unwrap();
+    assert!(finding.message.contains("200 sessions"), "{finding:?}");
+    assert!(
+        finding.message.contains("take more users (-c)"),
+        "{finding:?}"
+    );
 }

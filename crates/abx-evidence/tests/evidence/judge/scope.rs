@@ -14,13 +14,16 @@ fn a_study_of_servers_that_abx_started_is_on_loopback_with_processors_of_its_own
     // Method: the usual pair on CPUs 0 and 1, whose cores the record holds, in three ways,
     // or does not hold; then both sides on one CPU.
     let mut record = pair();
-    let found = scope(&record);
-    assert_eq!(found.routes, [Route::Loopback]);
-    assert_eq!((found.subject_cpus, found.generator_cpus), (Some(1), 1));
-    assert_eq!((found.started, found.left_running), (2, 0));
-    assert_eq!(found.cpu_sharing, None);
+    let found_scope = scope(&record);
+    assert_eq!(found_scope.routes, [Route::Loopback]);
+    assert_eq!(
+        (found_scope.subject_cpus, found_scope.generator_cpus),
+        (Some(1), 1)
+    );
+    assert_eq!((found_scope.started, found_scope.left_running), (2, 0));
+    assert_eq!(found_scope.cpu_sharing, None);
     assert!(
-        serde_json::to_value(&found)
+        serde_json::to_value(&found_scope)
             .unwrap()
             .get("agents")
             .is_none()
@@ -73,10 +76,10 @@ fn a_route_is_what_the_record_says_of_it() {
         record.subjects[0].address = Some(url.to_owned());
         record.subjects[0].connected_to = connected_to.map(str::to_owned);
         record.machine.roles = roles.into();
-        let found = RunRecord::judged(record).unwrap().scope;
-        assert_eq!(found.routes, [expected], "{url} {connected_to:?} {roles:?}");
-        assert_eq!((found.started, found.left_running), (0, 1));
-        assert_eq!(found.subject_cpus, None);
+        let scope = RunRecord::judged(record).unwrap().scope;
+        assert_eq!(scope.routes, [expected], "{url} {connected_to:?} {roles:?}");
+        assert_eq!((scope.started, scope.left_running), (0, 1));
+        assert_eq!(scope.subject_cpus, None);
     }
     // Of two servers at addresses it is not recorded which of them is here.
     let mut record = pair();
@@ -89,8 +92,8 @@ fn a_route_is_what_the_record_says_of_it() {
         subject.connected_to = Some(there.to_owned());
     }
     record.machine.roles = here.into();
-    let found = scope(&record);
-    assert_eq!(found.routes, [Route::NotRecorded, Route::Loopback]);
+    let found_scope = scope(&record);
+    assert_eq!(found_scope.routes, [Route::NotRecorded, Route::Loopback]);
 }
 
 #[test]
@@ -98,8 +101,8 @@ fn files_are_warm_or_cold_as_the_loads_say() {
     // Method: two loads, of which none, one and both drop files from memory.
     let mut record = two_loads();
     let files = |record: &Measured| {
-        let found = scope(record);
-        (found.warm_caches, found.cold_files)
+        let found_scope = scope(record);
+        (found_scope.warm_caches, found_scope.cold_files)
     };
     assert_eq!(files(&record), (true, false));
     record.loads[0].settings.cold_cache = true;
@@ -202,9 +205,9 @@ fn load_from_agents_comes_over_the_network_unless_all_are_here() {
         let written: serde_json::Value = serde_json::from_str(&file).unwrap();
         let scope_written = &written["conclusions"]["scope"];
         assert_eq!(scope_written["agents"], are_here.len(), "{scope_written}");
-        let found = scope(&record);
+        let found_scope = scope(&record);
         assert_eq!(
-            (found.routes, found.agents),
+            (found_scope.routes, found_scope.agents),
             (vec![expected], are_here.len()),
             "{url}"
         );

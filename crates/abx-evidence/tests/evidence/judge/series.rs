@@ -10,9 +10,9 @@ fn slices_stand_in_the_order_in_which_they_ran() {
     // Method: two loads, of which one is asked for; two rounds of two slices in
     // each of six blocks. Time runs on within a block and begins anew in the next.
     let record = two_loads();
-    let all = slice_figures(&record, &record.loads[1]);
-    assert_eq!(all.len(), 24);
-    let places: Vec<_> = (all[..5].iter())
+    let all_slice_figures = slice_figures(&record, &record.loads[1]);
+    assert_eq!(all_slice_figures.len(), 24);
+    let places: Vec<_> = (all_slice_figures[..5].iter())
         .map(|slice| {
             (
                 slice.block,
@@ -30,7 +30,7 @@ fn slices_stand_in_the_order_in_which_they_ran() {
         (1, 0, "old", 0),
     ];
     assert_eq!(places, expected);
-    let rate = all[0].throughput_per_s.unwrap();
+    let rate = all_slice_figures[0].throughput_per_s.unwrap();
     assert!((rate - 100_000.0).abs() < 1e-6, "{rate}");
 }
 
@@ -51,17 +51,31 @@ fn slices_tell_failures_and_disturbances() {
     let mut ceiling = first[0].clone();
     ceiling.subject = CEILING.to_owned();
     first.insert(1, ceiling);
-    let all = slice_figures(&record, &record.loads[0]);
-    assert_eq!(all.len(), 20);
-    assert_eq!((all[1].subject, all[1].before_ns), ("new", 2 * SLICE_NS));
-    let failed: Vec<_> = all.iter().filter(|slice| slice.failed > 0).collect();
-    assert_eq!(failed.len(), 1);
-    let one = failed[0];
+    let all_slice_figures = slice_figures(&record, &record.loads[0]);
+    assert_eq!(all_slice_figures.len(), 20);
     assert_eq!(
-        (one.block, one.round, one.subject, one.failed),
+        (all_slice_figures[1].subject, all_slice_figures[1].before_ns),
+        ("new", 2 * SLICE_NS)
+    );
+    let failed: Vec<_> = all_slice_figures
+        .iter()
+        .filter(|slice| slice.failed > 0)
+        .collect();
+    assert_eq!(failed.len(), 1);
+    let slice_figures = failed[0];
+    assert_eq!(
+        (
+            slice_figures.block,
+            slice_figures.round,
+            slice_figures.subject,
+            slice_figures.failed
+        ),
         (2, 1, "new", 3)
     );
-    let disturbed = all.iter().filter(|slice| slice.is_disturbed).count();
+    let disturbed = all_slice_figures
+        .iter()
+        .filter(|slice| slice.is_disturbed)
+        .count();
     assert_eq!(disturbed, 2);
 }
 
@@ -74,7 +88,7 @@ fn blocks_agree_with_the_summary_of_all_of_them() {
     let whole = conclusions
         .summaries
         .iter()
-        .find(|one| one.subject == "old")
+        .find(|summary| summary.subject == "old")
         .unwrap();
     let blocks = SubjectView::of(&record, &record.loads[0], "old").block_figures();
     assert_eq!(blocks.len(), 6);
@@ -115,11 +129,15 @@ fn times_of_all_blocks_are_one_distribution() {
     };
     give(0, times(&[100, 100, 100]), Histogram::new());
     give(1, times(&[900]), times(&[900]));
-    let found = SubjectView::of(&record, &record.loads[0], "old")
+    let response_times = SubjectView::of(&record, &record.loads[0], "old")
         .response_times()
         .unwrap();
-    assert_eq!(found.count(), 4);
-    let quantile = |share| found.quantile(share).map(|one| (one.us, one.at_least));
+    assert_eq!(response_times.count(), 4);
+    let quantile = |share| {
+        response_times
+            .quantile(share)
+            .map(|quantile| (quantile.us, quantile.at_least))
+    };
     assert_eq!(quantile(0.5), Some((100, false)));
     assert_eq!(quantile(1.0), Some((900, true)));
     assert_eq!(

@@ -8,14 +8,15 @@ use abx_fixtures::{
 
 /// Sets how busy a subject and the service `db` were in the subject's slices, in percent
 /// of their one processor, and how busy the service's busiest thread was.
-fn busy(record: &mut Measured, subject: &str, [own, service, thread]: [u64; 3]) {
+fn busy(record: &mut Measured, subject: &str, [own_count, service, thread]: [u64; 3]) {
     each_slice(record, subject, |slice| {
-        slice.server_cpu_ns = Some(own * MS);
+        slice.server_cpu_ns = Some(own_count * MS);
         slice.services_cpu_ns = vec![Some(service * MS)];
         slice.services_thread_ns = vec![Some(thread * MS)];
-        slice.busy_ns = Some((own + service + 50) * MS);
+        slice.busy_ns = Some((own_count + service + 50) * MS);
     });
-    sides(record, subject).for_each(|side| side.busiest_thread_ns = Some(own * MS * ROUNDS as u64));
+    sides(record, subject)
+        .for_each(|side| side.busiest_thread_ns = Some(own_count * MS * ROUNDS as u64));
 }
 
 /// `new` (10 % faster) and `old` with how busy each and the service were.
@@ -27,8 +28,8 @@ fn with_busy(cpus: &[usize], new: [u64; 3], old: [u64; 3]) -> Measured {
     record
 }
 
-fn bound(found: &Compared) -> (Level, Option<&str>) {
-    let bound = find(&found.findings, FindingId::ServiceBound).expect("a limit");
+fn bound(compared: &Compared) -> (Level, Option<&str>) {
+    let bound = find(&compared.findings, FindingId::ServiceBound).expect("a limit");
     (bound.level, bound.subject.as_deref())
 }
 
@@ -62,14 +63,17 @@ fn processors_that_a_service_fills_with_its_subject_are_full() {
     // Method: one processor, of which the subject has 38 % and the service 60 %, then the
     // other way round, and then 10 % are left.
     let record = with_busy(&[0], [38, 60, 60], [60, 38, 38]);
-    let found = compared(record.clone());
-    assert_eq!((found.verdict, found.at_least), (Verdict::Faster, false));
+    let found_compared = compared(record.clone());
     assert_eq!(
-        ids(&found.findings),
+        (found_compared.verdict, found_compared.at_least),
+        (Verdict::Faster, false)
+    );
+    assert_eq!(
+        ids(&found_compared.findings),
         [(FindingId::ServiceBound, Level::Note)],
         "neither is idle, nobody else ran, and only one met more of the service than of itself"
     );
-    assert_eq!(bound(&found), (Level::Note, Some("new")));
+    assert_eq!(bound(&found_compared), (Level::Note, Some("new")));
     let idle = compared(with_busy(&[0], [38, 52, 52], [60, 38, 38]));
     let spare = find(&idle.findings, FindingId::NotSaturated).unwrap();
     assert!(
@@ -78,7 +82,10 @@ fn processors_that_a_service_fills_with_its_subject_are_full() {
             .contains("new, with its services, (90 % busy)")
     );
     let summaries = judged(record).summaries;
-    let new = summaries.iter().find(|one| one.subject == "new").unwrap();
+    let new = summaries
+        .iter()
+        .find(|summary| summary.subject == "new")
+        .unwrap();
     assert_eq!(new.services[0].busy, Some(0.6));
     let cpu_us = new.services[0].cpu_us_per_request.unwrap();
     assert!((cpu_us - 60_000.0 / 9_900.0).abs() < 0.01, "{cpu_us}");
@@ -89,8 +96,8 @@ fn what_was_not_read_of_a_service_is_said() {
     // Method: one slice without it.
     let mut record = with_busy(&[0], [90, 8, 8], [90, 8, 8]);
     record.blocks[0].loads[0].rounds[0].slices[0].services_cpu_ns = vec![None];
-    let found = compared(record);
-    let unread = find(&found.findings, FindingId::NotChecked).unwrap();
+    let found_compared = compared(record);
+    let unread = find(&found_compared.findings, FindingId::NotChecked).unwrap();
     assert!(
         unread.message.contains("at least one service"),
         "{unread:?}"
@@ -106,11 +113,11 @@ fn a_service_that_died_is_named_with_its_blocks() {
     let life = spoilt.services.get_mut("db").unwrap();
     life.died = Some("signal 9".to_owned());
     record.blocks.push(spoilt);
-    let found = compared(record);
-    let died = find(&found.findings, FindingId::ServiceFailed).unwrap();
+    let found_compared = compared(record);
+    let died = find(&found_compared.findings, FindingId::ServiceFailed).unwrap();
     assert_eq!(died.level, Level::Note);
     for part in ["service db", "(signal 9)", "one block"] {
         assert!(died.message.contains(part), "{}", died.message);
     }
-    assert_eq!(found.blocks, 6);
+    assert_eq!(found_compared.blocks, 6);
 }

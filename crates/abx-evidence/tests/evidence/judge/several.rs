@@ -22,9 +22,9 @@ fn four() -> Measured {
 }
 
 fn ranking(record: Measured) -> Ranking {
-    let mut all = judged(record).rankings;
-    assert_eq!(all.len(), 1);
-    all.remove(0)
+    let mut rankings = judged(record).rankings;
+    assert_eq!(rankings.len(), 1);
+    rankings.remove(0)
 }
 
 fn texts(ranking: &Ranking) -> Vec<(&str, String, bool)> {
@@ -40,18 +40,23 @@ fn texts(ranking: &Ranking) -> Vec<(&str, String, bool)> {
 fn places_are_what_certain_pairs_leave() {
     // Method: `c` is certainly above `a` and `b`, which are equal; `d` may be
     // anything from the first to the last.
-    let found = ranking(four());
-    assert_eq!(found.metric, Metric::Throughput);
+    let found_ranking = ranking(four());
+    assert_eq!(found_ranking.metric, Metric::Throughput);
     let expected = [
         ("c", "1-2".to_owned(), true),
         ("a", "2-4".to_owned(), false),
         ("b", "2-4".to_owned(), false),
         ("d", "1-4".to_owned(), true),
     ];
-    assert_eq!(texts(&found), expected);
-    assert_eq!(found.pairs.len(), 6);
+    assert_eq!(texts(&found_ranking), expected);
+    assert_eq!(found_ranking.pairs.len(), 6);
     // Three are asked for, and three stand behind those.
-    assert!(found.pairs.iter().all(|one| one.together == 3));
+    assert!(
+        found_ranking
+            .pairs
+            .iter()
+            .all(|comparison| comparison.together == 3)
+    );
 }
 
 fn contrast(subject: &str, baseline: &str, loads: &[&str]) -> Contrast {
@@ -69,19 +74,33 @@ fn declared_pairs_are_compared_and_no_others_but_behind_them() {
     let mut record = four();
     record.settings.contrasts = vec![contrast("c", "b", &[]), contrast("a", "d", &[])];
     let record = judged(record);
-    let pair = |one: &Comparison| [one.subject.clone(), one.baseline.clone()];
+    let pair = |comparison: &Comparison| [comparison.subject.clone(), comparison.baseline.clone()];
     let asked = [["c", "b"], ["a", "d"]].map(|pair| pair.map(str::to_owned));
-    for one in &record.comparisons {
-        assert!(asked.contains(&pair(one)), "{one:?}");
+    for this_comparison in &record.comparisons {
+        assert!(
+            asked.contains(&pair(this_comparison)),
+            "{this_comparison:?}"
+        );
     }
-    let found = primary(&record);
-    assert_eq!(found.iter().map(|one| pair(one)).collect::<Vec<_>>(), asked);
-    assert!(found.iter().all(|one| one.together == 2));
-    assert_eq!(found[0].verdict, Verdict::Faster);
+    let compareds = primary(&record);
+    assert_eq!(
+        compareds
+            .iter()
+            .map(|compared| pair(compared))
+            .collect::<Vec<_>>(),
+        asked
+    );
+    assert!(compareds.iter().all(|compared| compared.together == 2));
+    assert_eq!(compareds[0].verdict, Verdict::Faster);
     let pairs = &record.rankings[0].pairs;
     assert_eq!(pairs.len(), 6);
-    assert!(pairs.iter().zip(&found).all(|(pair, one)| *pair == **one));
-    assert!(pairs[2..].iter().all(|one| one.together == 4));
+    assert!(
+        pairs
+            .iter()
+            .zip(&compareds)
+            .all(|(pair, compared)| *pair == **compared)
+    );
+    assert!(pairs[2..].iter().all(|comparison| comparison.together == 4));
 }
 
 #[test]
@@ -91,15 +110,18 @@ fn a_declared_pair_pays_for_the_declared_ones_only() {
     let faster = [9_500, 10_240, 8_920, 9_830, 9_940, 9_270];
     let same = [9_300, 8_800, 9_200, 8_700, 9_100, 8_900];
     let level = [9_210, 9_010, 9_210, 9_010, 9_210, 9_000];
-    let mut all: Vec<(&str, &[u64])> = vec![("old", &[OK; 6]), ("new", &faster)];
-    all.push(("level", &level));
-    all.extend(["e", "f", "g", "h", "i"].map(|name| (name, &same[..])));
+    let mut pairs: Vec<(&str, &[u64])> = vec![("old", &[OK; 6]), ("new", &faster)];
+    pairs.push(("level", &level));
+    pairs.extend(["e", "f", "g", "h", "i"].map(|name| (name, &same[..])));
     let verdict = |contrasts: &[Contrast], subject: &str| {
-        let mut record = study(&all);
+        let mut record = study(&pairs);
         record.settings.contrasts = contrasts.to_vec();
-        let found = primary(&judged(record));
-        let mut found = found.into_iter();
-        found.find(|one| one.subject == subject).unwrap().verdict
+        let compareds = primary(&judged(record));
+        let mut found_compareds = compareds.into_iter();
+        found_compareds
+            .find(|compared| compared.subject == subject)
+            .unwrap()
+            .verdict
     };
     assert_eq!(verdict(&[], "new"), Verdict::Inconclusive);
     assert_eq!(
@@ -119,11 +141,11 @@ fn a_pair_is_compared_under_the_loads_that_it_was_asked_for() {
     let under = |loads: &[&str]| -> Vec<String> {
         let mut record = two_loads();
         record.settings.contrasts = vec![contrast("old", "new", loads)];
-        let found = judged(record).comparisons;
-        let loads = found
+        let comparisons = judged(record).comparisons;
+        let loads = comparisons
             .into_iter()
-            .filter(|one| one.metric == Metric::Throughput);
-        loads.map(|one| one.load).collect()
+            .filter(|comparison| comparison.metric == Metric::Throughput);
+        loads.map(|comparison| comparison.load).collect()
     };
     assert_eq!(under(&["large"]), ["large"]);
     assert_eq!(under(&[]), ["small", "large"]);
@@ -179,14 +201,19 @@ fn what_limits_a_pair_alone_stands_in_it_and_all_else_is_a_number() {
     }
     let record = judged(record);
     let pairs = &record.rankings[0].pairs;
-    for one in pairs {
-        let limits: Vec<&Finding> = one.limits(&record.validity).collect();
-        assert_eq!(limits.len(), one.findings.len() + one.own_findings.len());
-        assert!(limits.iter().any(|one| one.id == FindingId::Steal));
-        let are_known = |own: &Finding| record.validity.findings.contains(own);
-        assert!(!one.own_findings.iter().any(are_known));
+    for comparison in pairs {
+        let limits: Vec<&Finding> = comparison.limits(&record.validity).collect();
+        assert_eq!(
+            limits.len(),
+            comparison.findings.len() + comparison.own_findings.len()
+        );
+        assert!(limits.iter().any(|finding| finding.id == FindingId::Steal));
+        let are_known = |finding: &Finding| record.validity.findings.contains(finding);
+        assert!(!comparison.own_findings.iter().any(are_known));
     }
-    let alone = pairs.iter().find(|one| !one.own_findings.is_empty());
+    let alone = pairs
+        .iter()
+        .find(|comparison| !comparison.own_findings.is_empty());
     let alone = alone.expect("both are the generator's");
     assert_eq!([&*alone.subject, &*alone.baseline], ["c", "b"]);
     assert_eq!(alone.own_findings[0].id, FindingId::GeneratorBound);
@@ -206,16 +233,24 @@ fn who_is_void_has_no_place() {
         ];
         response(slice, &counts);
     }
-    let found = ranking(record);
-    assert_eq!((found.places.len(), found.pairs.len()), (3, 3));
-    assert!(found.places.iter().all(|place| place.text() == "1-3"));
+    let found_ranking = ranking(record);
+    assert_eq!(
+        (found_ranking.places.len(), found_ranking.pairs.len()),
+        (3, 3)
+    );
     assert!(
-        found
+        found_ranking
+            .places
+            .iter()
+            .all(|place| place.text() == "1-3")
+    );
+    assert!(
+        found_ranking
             .pairs
             .iter()
-            .all(|one| one.verdict != Verdict::Invalid)
+            .all(|comparison| comparison.verdict != Verdict::Invalid)
     );
-    assert_eq!(found.pairs[0].together, 2);
+    assert_eq!(found_ranking.pairs[0].together, 2);
 }
 
 #[test]
@@ -225,10 +260,13 @@ fn who_has_failed_is_in_no_pair_of_a_ranking() {
     for slice in all_slices(&mut record).filter(|slice| slice.subject == "d") {
         slice.stopped_responding = true;
     }
-    let found = ranking(record);
-    assert_eq!((found.places.len(), found.pairs.len()), (3, 3));
-    let is_of = |one: &Comparison| one.subject == "d" || one.baseline == "d";
-    assert!(!found.pairs.iter().any(is_of));
+    let found_ranking = ranking(record);
+    assert_eq!(
+        (found_ranking.places.len(), found_ranking.pairs.len()),
+        (3, 3)
+    );
+    let is_of = |comparison: &Comparison| comparison.subject == "d" || comparison.baseline == "d";
+    assert!(!found_ranking.pairs.iter().any(is_of));
 }
 
 #[test]
@@ -247,9 +285,9 @@ fn a_difference_that_stands_alone_may_fall_among_many() {
     assert_eq!((alone.verdict, alone.together), (Verdict::Faster, 1));
     let same = [9_300, 8_800, 9_200, 8_700, 9_100, 8_900];
     let names = ["e", "f", "g", "h", "i", "j"];
-    let mut all: Vec<(&str, &[u64])> = vec![("old", &[OK; 6]), ("new", &faster)];
-    all.extend(names.map(|name| (name, &same[..])));
-    let among = primary(&free(study(&all)));
+    let mut pairs: Vec<(&str, &[u64])> = vec![("old", &[OK; 6]), ("new", &faster)];
+    pairs.extend(names.map(|name| (name, &same[..])));
+    let among = primary(&free(study(&pairs)));
     assert_eq!(among[0].verdict, Verdict::Inconclusive);
     assert_eq!(among[0].together, 7);
     assert_eq!((among[0].low, among[0].high), (alone.low, alone.high));
@@ -260,7 +298,7 @@ fn equivalence_among_many_takes_more_in_tables_and_in_rankings() {
     // Method: a subject whose blocks make it equivalent to the baseline when the two are
     // alone. Among six that is not enough, beside the baseline and beside one as fast.
     let log_ratios: [f64; 8] = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
-    let close = log_ratios.map(|one| (OK as f64 * one.exp()).round() as u64);
+    let close = log_ratios.map(|ratio| (OK as f64 * ratio.exp()).round() as u64);
     let free = |subjects: &[(&str, &[u64])]| {
         let mut record = study(subjects);
         record.settings.blocks = None;
@@ -269,12 +307,13 @@ fn equivalence_among_many_takes_more_in_tables_and_in_rankings() {
     let alone = primary(&free(&[("old", &[OK; 8]), ("close", &close)])).remove(0);
     assert_eq!(alone.verdict, Verdict::Equivalent);
     let names = ["a", "b", "c", "d"];
-    let mut all: Vec<(&str, &[u64])> = vec![("old", &[OK; 8]), ("close", &close)];
-    all.extend(names.map(|name| (name, &[OK; 8][..])));
-    let among = free(&all);
+    let mut all_pairs: Vec<(&str, &[u64])> = vec![("old", &[OK; 8]), ("close", &close)];
+    all_pairs.extend(names.map(|name| (name, &[OK; 8][..])));
+    let among = free(&all_pairs);
     assert_eq!(primary(&among)[0].verdict, Verdict::Inconclusive);
     let mut pairs = among.rankings[0].pairs.iter();
-    let behind = pairs.find(|one| one.subject == "a" && one.baseline == "close");
+    let behind =
+        pairs.find(|comparison| comparison.subject == "a" && comparison.baseline == "close");
     assert_eq!(behind.unwrap().verdict, Verdict::Inconclusive);
 }
 
@@ -294,8 +333,9 @@ fn equivalence_is_held_to_how_many_subjects_there_are_and_not_to_how_many_pairs(
     record.settings.blocks = None;
     let verdict = |record: &Measured| {
         let mut pairs = ranking(record.clone()).pairs.into_iter();
-        let own = pairs.find(|one| one.subject == "c" && one.baseline == "b");
-        own.unwrap().verdict
+        let comparison =
+            pairs.find(|comparison| comparison.subject == "c" && comparison.baseline == "b");
+        comparison.unwrap().verdict
     };
     assert_eq!(verdict(&record), Verdict::Equivalent);
     record.settings.contrasts = ["a", "b"]
@@ -315,12 +355,15 @@ fn those_asked_for_first_leave_a_tenth_to_the_pairs_behind() {
         ("c", [9_300, 9_500, 8_900, 9_100, 8_900, 9_300, 9_000]),
     ];
     let adjusted = |names: &[&str]| -> Vec<f64> {
-        let own = blocks.iter().filter(|(name, _)| names.contains(name));
-        let own: Vec<(&str, &[u64])> = own.map(|(name, blocks)| (*name, &blocks[..])).collect();
-        let mut record = study(&own);
+        let mine = blocks.iter().filter(|(name, _)| names.contains(name));
+        let pairs: Vec<(&str, &[u64])> = mine.map(|(name, blocks)| (*name, &blocks[..])).collect();
+        let mut record = study(&pairs);
         record.settings.blocks = None;
-        let found = primary(&judged(record));
-        found.iter().map(|one| one.p_adjusted.unwrap()).collect()
+        let compareds = primary(&judged(record));
+        compareds
+            .iter()
+            .map(|compared| compared.p_adjusted.unwrap())
+            .collect()
     };
     let [b, c] = [adjusted(&["a", "b"])[0], adjusted(&["a", "c"])[0]];
     assert!(b < c, "{b} {c}");
@@ -350,19 +393,29 @@ fn a_ranking_has_the_pairs_of_its_load_in_short() {
     let rankings = judged(record).rankings;
     let place = |ranking: &Ranking, name: &str| {
         let mut places = ranking.places.iter();
-        places.position(|one| one.subject == name).unwrap()
+        places.position(|place| place.subject == name).unwrap()
     };
     assert!(place(&rankings[0], "c") < place(&rankings[0], "a"));
     assert!(place(&rankings[1], "c") > place(&rankings[1], "a"));
     for ranking in &rankings {
         assert_eq!(ranking.pairs.len(), 6);
-        assert!(ranking.pairs.iter().all(|one| one.load == ranking.load));
-        assert!(ranking.pairs.iter().all(|one| one.metric == ranking.metric));
+        assert!(
+            ranking
+                .pairs
+                .iter()
+                .all(|comparison| comparison.load == ranking.load)
+        );
+        assert!(
+            ranking
+                .pairs
+                .iter()
+                .all(|comparison| comparison.metric == ranking.metric)
+        );
         let json = serde_json::to_value(ranking).unwrap();
-        for (short, one) in json["pairs"].as_array().unwrap().iter().zip(&ranking.pairs) {
+        for (short, comparison) in json["pairs"].as_array().unwrap().iter().zip(&ranking.pairs) {
             let number = |key: &str| short[key].as_f64();
             let bounds = [number("ratio"), number("low"), number("high")];
-            assert_eq!(bounds, [one.ratio, one.low, one.high]);
+            assert_eq!(bounds, [comparison.ratio, comparison.low, comparison.high]);
         }
     }
 }
@@ -371,8 +424,8 @@ fn a_ranking_has_the_pairs_of_its_load_in_short() {
 fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
     // Method: three that answer all that an open loop offers; then one that leaves a fifth
     // unsent; and one of four that fails, so that it is void and decides nothing.
-    let all: [(&str, &[u64]); 4] = ["a", "b", "c", "d"].map(|name| (name, &[OK; 6][..]));
-    let mut open = study(&all[..3]);
+    let pairs: [(&str, &[u64]); 4] = ["a", "b", "c", "d"].map(|name| (name, &[OK; 6][..]));
+    let mut open = study(&pairs[..3]);
     open.loads[0].settings.arrivals.kind = abx_evidence::ArrivalKind::Constant;
     open.loads[0].settings.arrivals.rate_per_s = Some(100_000.0);
     assert_eq!(ranking(open.clone()).metric, Metric::ResponseP99);
@@ -386,7 +439,7 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
     one_behind.settings.contrasts = vec![contrast("b", "a", &[])];
     assert_eq!(ranking(one_behind).metric, Metric::Throughput);
     let arrivals = open.loads[0].settings.arrivals.clone();
-    open = study(&all);
+    open = study(&pairs);
     open.loads[0].settings.arrivals = arrivals;
     for slice in all_slices(&mut open).filter(|slice| slice.subject == "c") {
         let counts = [
@@ -395,8 +448,11 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
         ];
         response(slice, &counts);
     }
-    let found = ranking(open);
-    assert_eq!((found.metric, found.places.len()), (Metric::ResponseP99, 3));
+    let found_ranking = ranking(open);
+    assert_eq!(
+        (found_ranking.metric, found_ranking.places.len()),
+        (Metric::ResponseP99, 3)
+    );
 }
 
 #[test]
@@ -415,10 +471,10 @@ fn a_pair_has_one_verdict_wherever_it_stands() {
     let p = asked[3].p_adjusted.unwrap();
     assert_eq!(asked[3].verdict, Verdict::Faster, "{p}");
     assert!(p / 4.0 * 10.0 > 0.03, "{p}");
-    for one in asked {
+    for compared in asked {
         let mut pairs = record.rankings[0].pairs.iter();
-        let same = pairs.find(|pair| pair.subject == one.subject && pair.baseline == "old");
-        assert_eq!(same, Some(&*one));
+        let same = pairs.find(|pair| pair.subject == compared.subject && pair.baseline == "old");
+        assert_eq!(same, Some(&*compared));
     }
 }
 
@@ -426,18 +482,25 @@ fn a_pair_has_one_verdict_wherever_it_stands() {
 fn who_is_above_one_is_above_all_below_it() {
     // Method: `up` is certainly above the baseline and `down` below it, while their own
     // pair is so noisy that it is not certain by itself.
-    let found = ranking(study(&[
+    let found_ranking = ranking(study(&[
         ("old", &[OK; 7]),
         ("up", &[9_300, 9_900, 9_250, 9_950, 9_300, 9_900, 9_400]),
         ("down", &[8_700, 8_100, 8_750, 8_050, 8_700, 8_100, 8_600]),
         ("same", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995, 9_000]),
     ]));
-    let own = found
+    let comparison = found_ranking
         .pairs
         .iter()
-        .find(|one| one.subject == "down" && one.baseline == "up");
-    assert_eq!(own.unwrap().verdict, Verdict::Inconclusive);
-    let mut places = found.places.iter().map(|one| (&*one.subject, one.text()));
-    assert!(places.clone().any(|one| one == ("up", "1-2".to_owned())));
-    assert!(places.any(|one| one == ("down", "3-4".to_owned())));
+        .find(|comparison| comparison.subject == "down" && comparison.baseline == "up");
+    assert_eq!(comparison.unwrap().verdict, Verdict::Inconclusive);
+    let mut places = found_ranking
+        .places
+        .iter()
+        .map(|place| (&*place.subject, place.text()));
+    assert!(
+        places
+            .clone()
+            .any(|place| place == ("up", "1-2".to_owned()))
+    );
+    assert!(places.any(|place| place == ("down", "3-4".to_owned())));
 }

@@ -27,9 +27,9 @@ fn rounds(of_new: impl Fn(usize, usize) -> u64) -> Measured {
 }
 
 fn found(record: Measured) -> Option<Finding> {
-    let found = find(&judged(record).validity.findings, FindingId::NeverSteady)?.clone();
-    assert_eq!(found.subject.as_deref(), Some("new"));
-    Some(found)
+    let finding = find(&judged(record).validity.findings, FindingId::NeverSteady)?.clone();
+    assert_eq!(finding.subject.as_deref(), Some("new"));
+    Some(finding)
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn what_changes_to_either_side_by_chance_is_no_way_of_the_subject() {
 fn unsettled(mut record: Measured) -> String {
     let subject = pilot(&mut record).subjects.get_mut("new");
     subject.expect("a pilot of each").settled = false;
-    let found = judged(record).validity.findings;
-    let one = find(&found, FindingId::NotSettled).expect("it is said");
-    one.message.clone()
+    let findings = judged(record).validity.findings;
+    let finding = find(&findings, FindingId::NotSettled).expect("it is said");
+    finding.message.clone()
 }
 
 #[test]

@@ -65,8 +65,8 @@ const CASES: [Case; 17] = [
         }
     }),
     (FindingId::NotSettled, Level::Note, |record| {
-        for (name, found) in &mut pilot(record).subjects {
-            found.settled = name != "new";
+        for (name, pilot_subject) in &mut pilot(record).subjects {
+            pilot_subject.settled = name != "new";
         }
     }),
     (FindingId::RanAsTrials, Level::Note, |record| {
@@ -122,10 +122,10 @@ fn each_circumstance_has_its_finding() {
         let mut record = pair();
         change(&mut record);
         let record = judged(record);
-        let found = Compared::of(&record, &record.comparisons[0]);
-        assert_eq!(ids(&found.findings), [(id.clone(), level)]);
-        assert_eq!(record.validity.findings, found.findings, "{id}");
-        assert!(!found.findings[0].remedy.is_empty(), "{id}");
+        let compared = Compared::of(&record, &record.comparisons[0]);
+        assert_eq!(ids(&compared.findings), [(id.clone(), level)]);
+        assert_eq!(record.validity.findings, compared.findings, "{id}");
+        assert!(!compared.findings[0].remedy.is_empty(), "{id}");
         let status = match level {
             Level::Note => Status::Valid,
             Level::Bound => Status::Bound,
@@ -133,11 +133,11 @@ fn each_circumstance_has_its_finding() {
         };
         assert_eq!(record.validity.status, status, "{id}");
         assert_eq!(
-            found.verdict == Verdict::Invalid,
+            compared.verdict == Verdict::Invalid,
             level == Level::Void,
             "{id}"
         );
-        assert_eq!(found.at_least, level == Level::Bound, "{id}");
+        assert_eq!(compared.at_least, level == Level::Bound, "{id}");
     }
 }
 
@@ -176,8 +176,11 @@ fn shared_processors_forbid_equivalent_but_not_faster() {
     // Method: subjects and generator on one processor.
     let mut record = pair();
     record.settings.generator_cpus = vec![0];
-    let found = compared(record);
-    assert_eq!((found.verdict, found.at_least), (Verdict::Faster, true));
+    let found_compared = compared(record);
+    assert_eq!(
+        (found_compared.verdict, found_compared.at_least),
+        (Verdict::Faster, true)
+    );
     let mut same = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     same.settings.generator_cpus = vec![0];
     assert_eq!(compared(same).verdict, Verdict::Inconclusive);
@@ -209,7 +212,9 @@ fn every_subject_is_compared_with_the_baseline_under_every_load() {
         block.loads.push(more);
     }
     let record = judged(record);
-    let name = |one: &Comparison| [&one.load, &one.subject, &one.baseline].map(String::clone);
+    let name = |comparison: &Comparison| {
+        [&comparison.load, &comparison.subject, &comparison.baseline].map(String::clone)
+    };
     let names: Vec<_> = record.primary().map(name).collect();
     let expected = [
         ["small", "old", "new"],
@@ -218,7 +223,10 @@ fn every_subject_is_compared_with_the_baseline_under_every_load() {
         ["large", "other", "new"],
     ];
     assert_eq!(names, expected);
-    let verdicts: Vec<_> = record.primary().map(|one| one.verdict).collect();
+    let verdicts: Vec<_> = record
+        .primary()
+        .map(|comparison| comparison.verdict)
+        .collect();
     assert_eq!(verdicts, [Verdict::Slower, Verdict::Faster].repeat(2));
     assert_eq!(record.summaries.len(), 6);
 }
@@ -237,18 +245,18 @@ fn a_finding_about_one_subject_touches_only_its_comparison() {
     let record = judged(record);
     assert!(record.comparisons[0].findings.is_empty());
     assert_eq!(record.comparisons[0].verdict, Verdict::Faster);
-    let found = Compared::of(&record, &record.comparisons[1]);
+    let compared = Compared::of(&record, &record.comparisons[1]);
     assert_eq!(
-        ids(&found.findings),
+        ids(&compared.findings),
         [
             (FindingId::FailedRequests, Level::Void),
             (FindingId::UnequalResponses, Level::Note),
             (FindingId::NoResponses, Level::Void),
         ]
     );
-    assert_eq!(found.verdict, Verdict::Invalid);
+    assert_eq!(compared.verdict, Verdict::Invalid);
     // The study holds all three, the worst first.
-    let levels = record.validity.findings.iter().map(|one| one.level);
+    let levels = record.validity.findings.iter().map(|finding| finding.level);
     assert_eq!(
         levels.collect::<Vec<_>>(),
         [Level::Void, Level::Void, Level::Note]
@@ -264,9 +272,12 @@ fn a_finding_about_the_baseline_touches_every_comparison_and_is_listed_once() {
         response(&mut round.slices[0], &[]);
     }
     let record = judged(record);
-    for one in primary(&record) {
-        assert_eq!(one.verdict, Verdict::Invalid);
-        assert_eq!(ids(&one.findings), [(FindingId::NoResponses, Level::Void)]);
+    for compared in primary(&record) {
+        assert_eq!(compared.verdict, Verdict::Invalid);
+        assert_eq!(
+            ids(&compared.findings),
+            [(FindingId::NoResponses, Level::Void)]
+        );
     }
     assert_eq!(record.validity.findings.len(), 1);
 }
@@ -415,17 +426,25 @@ fn a_study_goes_on_while_something_is_missing() {
 fn a_study_that_measured_nothing_is_judged_without_a_claim() {
     // Method: no block at all, as after the first failure of a start.
     let record = judged(study(&[("old", &[]), ("new", &[])]));
-    let found = Compared::of(&record, &record.comparisons[0]);
-    assert_eq!(found.verdict, Verdict::Inconclusive);
-    assert_eq!((found.ratio, found.blocks), (None, 0));
-    assert_eq!(ids(&found.findings), [(FindingId::FewBlocks, Level::Note)]);
+    let compared = Compared::of(&record, &record.comparisons[0]);
+    assert_eq!(compared.verdict, Verdict::Inconclusive);
+    assert_eq!((compared.ratio, compared.blocks), (None, 0));
+    assert_eq!(
+        ids(&compared.findings),
+        [(FindingId::FewBlocks, Level::Note)]
+    );
     assert!(
         record
             .summaries
             .iter()
-            .all(|one| one.throughput_per_s.is_none())
+            .all(|summary| summary.throughput_per_s.is_none())
     );
-    assert!(record.summaries.iter().all(|one| one.server_busy.is_none()));
+    assert!(
+        record
+            .summaries
+            .iter()
+            .all(|summary| summary.server_busy.is_none())
+    );
 }
 
 #[test]
@@ -442,9 +461,9 @@ fn the_side_of_an_unknown_subject_is_ignored() {
 /// Says in the pilot of a study that a subject of it failed, which then has no slices.
 fn fail_in_pilot(record: &mut Measured, subject: &str) {
     let subjects = &mut pilot(record).subjects;
-    let mut own = subjects.values().next().expect("somebody").clone();
-    own.failed = Some("answered 40 of 50 connections".to_owned());
-    subjects.insert(subject.to_owned(), own);
+    let mut pilot_subject = subjects.values().next().expect("somebody").clone();
+    pilot_subject.failed = Some("answered 40 of 50 connections".to_owned());
+    subjects.insert(subject.to_owned(), pilot_subject);
     for block in &mut record.blocks {
         for part in &mut block.loads {
             part.histograms.remove(subject);
@@ -469,7 +488,7 @@ fn a_subject_that_failed_in_the_pilot_is_void_and_the_others_are_judged() {
     let judged = judged(record);
     let verdicts: Vec<_> = judged
         .primary()
-        .map(|one| (one.subject.as_str(), one.verdict))
+        .map(|comparison| (comparison.subject.as_str(), comparison.verdict))
         .collect();
     assert_eq!(
         verdicts,
@@ -479,7 +498,7 @@ fn a_subject_that_failed_in_the_pilot_is_void_and_the_others_are_judged() {
         .validity
         .findings
         .iter()
-        .filter(|one| one.subject.as_deref() == Some("other"))
+        .filter(|finding| finding.subject.as_deref() == Some("other"))
         .collect();
     assert_eq!(about.len(), 1, "{about:?}");
     assert_eq!(about[0].id, FindingId::StoppedResponding);
@@ -545,16 +564,20 @@ fn too_few_blocks_are_no_inconclusive_interval() {
             let mut record = study(&[("old", &vec![9_000; blocks]), ("new", &vec![4_500; blocks])]);
             record.settings.blocks = is_ordered.then_some(blocks as u32);
             let judged = judged(record);
-            let one = judged.primary().next().unwrap();
-            assert_eq!(one.too_few_blocks, blocks < fewest, "{blocks} {is_ordered}");
-            assert_eq!(one.verdict == Verdict::Inconclusive, blocks < fewest);
+            let comparison = judged.primary().next().unwrap();
+            assert_eq!(
+                comparison.too_few_blocks,
+                blocks < fewest,
+                "{blocks} {is_ordered}"
+            );
+            assert_eq!(comparison.verdict == Verdict::Inconclusive, blocks < fewest);
         }
     }
     let wild = [3_000, 12_000, 8_000, 4_000, 10_000, 7_000];
     let open = judged(study(&[("old", &[9_000; 6]), ("new", &wild)]));
-    let one = open.primary().next().unwrap();
+    let comparison = open.primary().next().unwrap();
     assert_eq!(
-        (one.verdict, one.too_few_blocks),
+        (comparison.verdict, comparison.too_few_blocks),
         (Verdict::Inconclusive, false)
     );
 }

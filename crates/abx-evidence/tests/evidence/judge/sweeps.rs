@@ -67,17 +67,17 @@ fn subjects_that_change_places_are_named_with_the_place() {
     };
     assert_eq!(sweep.axis, Axis::Connections);
     assert_eq!(sweep.loads, ["c10", "c50", "c250", "c1250"]);
-    let [found] = &sweep.crossovers[..] else {
+    let [crossover] = &sweep.crossovers[..] else {
         panic!("{:?}", sweep.crossovers)
     };
     assert_eq!(
-        (found.before.as_str(), found.after.as_str()),
+        (crossover.before.as_str(), crossover.after.as_str()),
         ("new", "old")
     );
-    assert_eq!((found.ahead_until, found.ahead_from), (50.0, 250.0));
-    assert!((found.at - 111.8).abs() < 2.0, "{found:?}");
-    let (low, high) = (found.low.unwrap(), found.high.unwrap());
-    assert!(50.0 < low && low < found.at && found.at < high && high < 250.0);
+    assert_eq!((crossover.ahead_until, crossover.ahead_from), (50.0, 250.0));
+    assert!((crossover.at - 111.8).abs() < 2.0, "{crossover:?}");
+    let (low, high) = (crossover.low.unwrap(), crossover.high.unwrap());
+    assert!(50.0 < low && low < crossover.at && crossover.at < high && high < 250.0);
 }
 
 #[test]
@@ -92,14 +92,14 @@ fn places_change_between_the_pairs_that_were_asked_for() {
         loads: loads.iter().map(|&name| name.to_owned()).collect(),
     };
     record.settings.contrasts = vec![contrast(&[])];
-    let [found] = &crossovers(&record)[..] else {
+    let [crossover] = &crossovers(&record)[..] else {
         panic!("one, as before")
     };
     assert_eq!(
-        (&found.before, &found.after),
+        (&crossover.before, &crossover.after),
         (&usual[0].before, &usual[0].after)
     );
-    assert!((found.at - usual[0].at).abs() < 1e-9);
+    assert!((crossover.at - usual[0].at).abs() < 1e-9);
     record.settings.contrasts = vec![contrast(&["c50"])];
     assert_eq!(crossovers(&record), []);
 }
@@ -136,10 +136,10 @@ fn a_load_that_is_void_voids_no_other_of_its_sweep() {
     ]);
     let until = |record: &Measured| {
         let sweep = judged(record.clone()).sweeps.remove(0);
-        let [one] = &sweep.crossovers[..] else {
+        let [crossover] = &sweep.crossovers[..] else {
             panic!("{sweep:?}")
         };
-        (one.ahead_until, one.ahead_from)
+        (crossover.ahead_until, crossover.ahead_from)
     };
     assert_eq!(until(&record), (10.0, 50.0));
     for block in &mut record.blocks {
@@ -180,7 +180,7 @@ fn the_law_of_a_sweep_is_found_again() {
         let laws = &sweep.scalability;
         assert_eq!(laws.len(), if loads < 4 { 0 } else { 2 }, "{loads}");
         for (law, part) in laws.iter().zip([1.0, 0.5]) {
-            let is_close = |found: f64, truth: f64| (found / truth - 1.0).abs() < 0.02;
+            let is_close = |result: f64, truth: f64| (result / truth - 1.0).abs() < 0.02;
             // A slice counts for 90 ms.
             assert!(is_close(law.lambda, part * 1e6 / 0.09), "{law:?}");
             assert!(is_close(law.sigma, 0.05), "{law:?}");
@@ -206,15 +206,15 @@ fn a_knee_has_the_highest_throughput_of_the_table() {
     let mut five = alone.clone();
     five.blocks.pop();
     for record in [alone, five] {
-        let found = judged(record);
-        let [knee] = &found.sweeps[0].knees[..] else {
-            panic!("{:?}", found.sweeps)
+        let conclusions = judged(record);
+        let [knee] = &conclusions.sweeps[0].knees[..] else {
+            panic!("{:?}", conclusions.sweeps)
         };
         assert_eq!((&*knee.subject, knee.connections), ("old", Some(10.0)));
-        let throughputs = found
+        let throughputs = conclusions
             .summaries
             .iter()
-            .filter_map(|one| one.throughput_per_s);
+            .filter_map(|summary| summary.throughput_per_s);
         let highest = throughputs.fold(0.0, f64::max);
         assert_close(knee.highest_per_s, highest);
     }
@@ -262,11 +262,11 @@ fn where_users_pause_a_sweep_is_read_by_session_time() {
     };
     let both = sweep(true, 2);
     assert_eq!(both.metric, Metric::ResponseP50);
-    let [one] = &both.crossovers[..] else {
+    let [crossover] = &both.crossovers[..] else {
         panic!("{both:?}")
     };
-    assert_eq!((&*one.before, &*one.after), ("new", "old"));
-    assert_eq!((one.ahead_until, one.ahead_from), (10.0, 20.0));
+    assert_eq!((&*crossover.before, &*crossover.after), ("new", "old"));
+    assert_eq!((crossover.ahead_until, crossover.ahead_from), (10.0, 20.0));
     for subjects in [1, 2] {
         let paused = sweep(true, subjects);
         assert_eq!((paused.scalability, paused.knees), (vec![], vec![]));
@@ -323,10 +323,15 @@ fn fill(times: &mut Histogram, count: u64, us: u64) {
 }
 
 fn capacity(record: &Conclusions) -> Compared {
-    let all = primary(record);
-    let [one] = &all[..] else { panic!("{all:?}") };
-    assert_eq!((one.metric, one.load.as_str()), (Metric::Capacity, "c10"));
-    one.clone()
+    let compareds = primary(record);
+    let [compared] = &compareds[..] else {
+        panic!("{compareds:?}")
+    };
+    assert_eq!(
+        (compared.metric, compared.load.as_str()),
+        (Metric::Capacity, "c10")
+    );
+    compared.clone()
 }
 
 #[test]
@@ -344,13 +349,13 @@ fn a_capacity_of_short_blocks_is_noted() {
         {
             (pilot.slice_ns, pilot.rounds) = (slice_s * 1_000 * MS, 10);
         }
-        let one = capacity(&judged(study));
-        assert_eq!(one.verdict, Verdict::Faster);
-        find(&one.findings, FindingId::ShortForCapacity).map(|found| found.message.clone())
+        let compared = capacity(&judged(study));
+        assert_eq!(compared.verdict, Verdict::Faster);
+        find(&compared.findings, FindingId::ShortForCapacity).map(|finding| finding.message.clone())
     };
     assert_eq!(note(4), None);
-    let said = note(3).expect("a note");
-    assert!(said.contains("30.0 s, 600 times"), "{said}");
+    let message = note(3).expect("a note");
+    assert!(message.contains("30.0 s, 600 times"), "{message}");
 }
 
 #[test]
@@ -366,13 +371,13 @@ fn capacities_are_read_off_a_grid_and_compared() {
         Decision::Stop(Reason::Precise)
     );
     let record = judged(study);
-    let one = capacity(&record);
-    assert_eq!(one.verdict, Verdict::Faster);
-    assert!((one.ratio.unwrap() - 2.0).abs() < 0.02, "{one:?}");
+    let compared = capacity(&record);
+    assert_eq!(compared.verdict, Verdict::Faster);
+    assert!((compared.ratio.unwrap() - 2.0).abs() < 0.02, "{compared:?}");
     let rates: Vec<f64> = record
         .capacities
         .iter()
-        .filter_map(|one| one.rate_per_s)
+        .filter_map(|capacity| capacity.rate_per_s)
         .collect();
     assert!(
         (rates[0] - 1_414.0).abs() < 10.0 && (rates[1] - 2_828.0).abs() < 20.0,
@@ -395,8 +400,11 @@ fn what_was_never_sent_misses_an_objective() {
     }
     let capacities = judged(record).capacities;
     let high = |name: &str| {
-        let mut all = capacities.iter();
-        all.find(|one| one.subject == name).unwrap().high
+        let mut all_capacities = capacities.iter();
+        all_capacities
+            .find(|capacity| capacity.subject == name)
+            .unwrap()
+            .high
     };
     assert!(
         high("old") < Some(4_000.0) && high("old").is_some(),
@@ -413,7 +421,13 @@ fn one_block_has_a_capacity_without_an_interval() {
     let capacities = judged(record).capacities;
     let ends: Vec<_> = capacities
         .iter()
-        .map(|one| (one.rate_per_s.map(f64::round), one.low, one.high))
+        .map(|capacity| {
+            (
+                capacity.rate_per_s.map(f64::round),
+                capacity.low,
+                capacity.high,
+            )
+        })
         .collect();
     assert_eq!(
         ends,
@@ -427,8 +441,8 @@ fn set_p99(record: &mut Measured, subject: &str, rate: usize, us: impl Fn(u32) -
         let mut histograms = Histograms::default();
         let us = us(block.index).round() as u64;
         fill(&mut histograms.response, 1_000, us);
-        let own = &mut block.loads[rate].histograms;
-        own.insert(subject.to_owned(), histograms);
+        let own_histograms = &mut block.loads[rate].histograms;
+        own_histograms.insert(subject.to_owned(), histograms);
     }
 }
 
@@ -446,22 +460,25 @@ fn the_interval_of_a_capacity_is_that_of_its_blocks() {
     let log = |block| 2.0_f64.ln().powi(2) / (4.0 * times(block)).ln();
     let logs: Vec<f64> = (0..6).map(log).collect();
     let mean = logs.iter().sum::<f64>() / 6.0;
-    let squares: f64 = logs.iter().map(|one| (one - mean).powi(2)).sum();
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
     let half_width = 3.0029 * (squares / 5.0 / 6.0).sqrt();
-    let found = &judged(record).capacities[0];
-    assert_eq!((found.subject.as_str(), found.confidence), ("old", 0.95));
-    let [rate, low, high] = [found.rate_per_s, found.low, found.high].map(Option::unwrap);
+    let capacity = &judged(record).capacities[0];
+    assert_eq!(
+        (capacity.subject.as_str(), capacity.confidence),
+        ("old", 0.95)
+    );
+    let [rate, low, high] = [capacity.rate_per_s, capacity.low, capacity.high].map(Option::unwrap);
     assert!(
         (rate / 1_000.0 / mean.exp() - 1.0).abs() < 2e-3,
-        "{found:?}"
+        "{capacity:?}"
     );
     assert!(
         ((rate / low).ln() / half_width - 1.0).abs() < 0.03,
-        "{found:?}"
+        "{capacity:?}"
     );
     assert!(
         ((high / rate).ln() / half_width - 1.0).abs() < 0.03,
-        "{found:?}"
+        "{capacity:?}"
     );
 }
 
@@ -484,9 +501,9 @@ fn one_block_beyond_the_grid_is_enough_to_bound_or_void() {
                 _ => usual[rate],
             });
         }
-        let one = capacity(&judged(record));
-        let found = find(&one.findings, FindingId::BeyondTheGrid);
-        found.expect("it lies beyond").level
+        let compared = capacity(&judged(record));
+        let finding = find(&compared.findings, FindingId::BeyondTheGrid);
+        finding.expect("it lies beyond").level
     };
     let (above, below) = ([1_000.0, 2_000.0, 3_000.0], [60_000.0, 70_000.0, 80_000.0]);
     assert_eq!(compared("new", above), Level::Bound);
@@ -501,18 +518,21 @@ fn a_capacity_beyond_the_grid_bounds_or_voids() {
     // both do, which leaves nothing.
     let below = [25_000, 100_000, 400_000];
     let above = [1_000, 2_000, 3_000];
-    let one = capacity(&judged(over_rates(&[("old", below), ("new", above)])));
-    assert_eq!((one.verdict, one.at_least), (Verdict::Faster, true));
-    let found = find(&one.findings, FindingId::BeyondTheGrid).unwrap();
-    assert_eq!(found.level, Level::Bound);
+    let compared = capacity(&judged(over_rates(&[("old", below), ("new", above)])));
+    assert_eq!(
+        (compared.verdict, compared.at_least),
+        (Verdict::Faster, true)
+    );
+    let finding = find(&compared.findings, FindingId::BeyondTheGrid).unwrap();
+    assert_eq!(finding.level, Level::Bound);
     assert!(
-        found.message.contains("that of new lies above"),
-        "{found:?}"
+        finding.message.contains("that of new lies above"),
+        "{finding:?}"
     );
     // What is cut at the highest rate looks more alike than it is.
     assert!(
-        found.message.contains("the blocks may differ more"),
-        "{found:?}"
+        finding.message.contains("the blocks may differ more"),
+        "{finding:?}"
     );
     let both = capacity(&judged(over_rates(&[("old", above), ("new", above)])));
     assert_eq!(both.verdict, Verdict::Invalid);

@@ -36,10 +36,13 @@ fn held() -> Measured {
 }
 
 fn only(record: &Conclusions, role: Role) -> Comparison {
-    let mut found = record.comparisons.iter().filter(|one| one.role == role);
-    let first = found.next().cloned().expect("one");
+    let mut result = record
+        .comparisons
+        .iter()
+        .filter(|comparison| comparison.role == role);
+    let first = result.next().cloned().expect("one");
     assert!(
-        found.all(|one| one.metric == Metric::ReadyTime),
+        result.all(|comparison| comparison.metric == Metric::ReadyTime),
         "{role:?}: {:?}",
         record.comparisons
     );
@@ -50,10 +53,13 @@ fn only(record: &Conclusions, role: Role) -> Comparison {
 fn held_connections_are_compared_by_the_memory_of_each() {
     // Method: half of the memory; as quickly opened. There is no throughput.
     let record = judged(held());
-    let one = only(&record, Role::Primary);
-    assert_eq!(one.metric, Metric::MemoryPerConnection);
-    assert_eq!(one.verdict, Verdict::Less);
-    assert!((one.ratio.unwrap() - 0.5).abs() < 0.001, "{one:?}");
+    let comparison = only(&record, Role::Primary);
+    assert_eq!(comparison.metric, Metric::MemoryPerConnection);
+    assert_eq!(comparison.verdict, Verdict::Less);
+    assert!(
+        (comparison.ratio.unwrap() - 0.5).abs() < 0.001,
+        "{comparison:?}"
+    );
     let rate = only(&record, Role::Exploratory);
     assert_eq!(rate.metric, Metric::ConnectRate);
     assert_eq!(rate.verdict, Verdict::Equivalent);
@@ -72,16 +78,20 @@ fn connections_that_do_not_stand_void_their_subject() {
     (held.standing, held.lost) = (989, 4);
     let record = judged(record);
     assert_eq!(only(&record, Role::Primary).verdict, Verdict::Invalid);
-    let found = find(&record.validity.findings, FindingId::ConnectionsNotHeld).expect("it");
+    let finding = find(&record.validity.findings, FindingId::ConnectionsNotHeld).expect("it");
     assert_eq!(
-        (found.level, found.subject.as_deref()),
+        (finding.level, finding.subject.as_deref()),
         (Level::Void, Some("new"))
     );
-    assert!(found.message.contains("11 of 1000"), "{}", found.message);
     assert!(
-        found.message.contains("4 of them lost"),
+        finding.message.contains("11 of 1000"),
         "{}",
-        found.message
+        finding.message
+    );
+    assert!(
+        finding.message.contains("4 of them lost"),
+        "{}",
+        finding.message
     );
 }
 
@@ -132,8 +142,8 @@ fn waiting() -> Measured {
         for subject in ["old", "new"] {
             let mut service = Histogram::new();
             (0..10).for_each(|_| service.record_ns(41_000_000));
-            let all = block.loads[0].histograms.entry(subject.to_owned());
-            all.or_default().service = service;
+            let entry = block.loads[0].histograms.entry(subject.to_owned());
+            entry.or_default().service = service;
         }
     }
     record
@@ -142,16 +152,18 @@ fn waiting() -> Measured {
 #[test]
 fn echoes_that_wait_for_an_acknowledgement_are_noted() {
     // Method: both subjects of a study wait, and neither as plain requests do.
-    let found = judged(waiting()).validity.findings;
-    let noted = found
+    let findings = judged(waiting()).validity.findings;
+    let noted = findings
         .iter()
-        .filter(|one| one.id == FindingId::DelayedAcknowledgements);
-    let subjects: Vec<_> = noted.filter_map(|one| one.subject.as_deref()).collect();
+        .filter(|finding| finding.id == FindingId::DelayedAcknowledgements);
+    let subjects: Vec<_> = noted
+        .filter_map(|finding| finding.subject.as_deref())
+        .collect();
     assert_eq!(subjects, ["new", "old"]);
     let mut asked = waiting();
     asked.loads[0].settings.exchange.shape = LoadShape::Request;
-    let found = judged(asked).validity.findings;
-    assert!(find(&found, FindingId::DelayedAcknowledgements).is_none());
+    let findings = judged(asked).validity.findings;
+    assert!(find(&findings, FindingId::DelayedAcknowledgements).is_none());
 }
 
 #[test]
@@ -161,8 +173,8 @@ fn a_run_notes_echoes_that_wait_and_connections_that_do_not_stand() {
     record.loads[0].settings.exchange.shape = LoadShape::Echo;
     times(&mut record, URL).service = histogram(&[(10, 41_000)]);
     server_busy(&mut record, 0.02);
-    let found = judged(record).validity.findings;
-    assert!(find(&found, FindingId::DelayedAcknowledgements).is_some());
+    let findings = judged(record).validity.findings;
+    assert!(find(&findings, FindingId::DelayedAcknowledgements).is_some());
 
     let mut record = run();
     record.loads[0].settings.exchange.shape = LoadShape::Connections;
@@ -173,9 +185,10 @@ fn a_run_notes_echoes_that_wait_and_connections_that_do_not_stand() {
             ..Held::default()
         });
     });
-    let found = judged(record).validity.findings;
+    let findings = judged(record).validity.findings;
     assert!(
-        find(&found, FindingId::ConnectionsNotHeld).is_some_and(|one| one.level == Level::Void)
+        find(&findings, FindingId::ConnectionsNotHeld)
+            .is_some_and(|finding| finding.level == Level::Void)
     );
 }
 
@@ -188,11 +201,11 @@ fn what_is_sent_as_messages_is_called_so() {
         response(slice, &[(Outcome::Ok, 9_000), (Outcome::EarlyClose, 100)]);
     });
     let record = judged(record);
-    let found = find(&record.validity.findings, FindingId::FailedRequests).expect("it");
+    let finding = find(&record.validity.findings, FindingId::FailedRequests).expect("it");
     assert!(
-        found.message.contains("messages to new failed"),
+        finding.message.contains("messages to new failed"),
         "{}",
-        found.message
+        finding.message
     );
     assert_eq!(primary(&record)[0].verdict, Verdict::Invalid);
 }
@@ -209,8 +222,8 @@ fn broadcasts_are_counted_by_their_one_speaker_and_tell_their_listeners() {
     }
     for block in &mut record.blocks {
         for (subject, us) in [("old", 200), ("new", 100)] {
-            let own = block.loads[0].histograms.entry(subject.to_owned());
-            let times = own.or_default();
+            let entry = block.loads[0].histograms.entry(subject.to_owned());
+            let times = entry.or_default();
             for _ in 0..200 {
                 times
                     .first_listener
@@ -228,10 +241,13 @@ fn broadcasts_are_counted_by_their_one_speaker_and_tell_their_listeners() {
     assert_eq!(broadcasts.lost, 3 * 6 * ROUNDS as u64);
     assert!(broadcasts.first_listener_us.p50 < broadcasts.median_listener_us.p50);
     for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
-        let mut found = record.comparisons.iter().filter(|one| one.metric == metric);
-        let one = found.next().expect("it is compared");
+        let mut result = record
+            .comparisons
+            .iter()
+            .filter(|comparison| comparison.metric == metric);
+        let comparison = result.next().expect("it is compared");
         assert_eq!(
-            (one.role, one.verdict),
+            (comparison.role, comparison.verdict),
             (Role::Exploratory, Verdict::Faster)
         );
     }

@@ -31,16 +31,16 @@ fn bad_starts_that_few_blocks_do_not_see_are_judged_falsely() {
     for whose in [Bad::OfLast, Bad::OfAll] {
         let study = Study::of_two(Noise::BadStarts(whose), 1.0);
         let sooner = Method {
-            is_enough: |all| ends_at_six(&all[0]) || is_decided(all),
-            read: |all| read_at(all, Confidence::COMPUTED.share()),
+            is_enough: |values| ends_at_six(&values[0]) || is_decided(values),
+            read: |values| read_at(values, Confidence::COMPUTED.share()),
         };
         let [six, seven] =
             [sooner, Method::SHIPPED].map(|method| simulate(&study, drawn(STUDIES_OF_TWO), method));
-        for (first, found) in [(6, &six), (7, &seven)] {
+        for (first, outcome) in [(6, &six), (7, &seven)] {
             println!(
                 "| {whose:?} | {first} | {:.1} % | {:.1} |",
-                found.falsely * 100.0,
-                found.blocks
+                outcome.falsely * 100.0,
+                outcome.blocks
             );
         }
         match whose {
@@ -142,22 +142,22 @@ fn few_blocks_of_many_subjects_hold_the_truth() {
     for &comparisons in sizes {
         for &(spreads, shape, beside) in families {
             let studies = drawn(STUDIES);
-            let found = family_studies(comparisons, (spreads, shape, beside), studies);
+            let result = family_studies(comparisons, (spreads, shape, beside), studies);
             let shares = [
-                found.coverage,
-                found.of_noisiest,
-                found.falsely,
-                found.seen,
-                found.seen_alone,
+                result.coverage,
+                result.of_noisiest,
+                result.falsely,
+                result.seen,
+                result.seen_alone,
             ]
             .map(|share| format!("{:.1} %", share * 100.0))
             .join(" | ");
             println!("| {comparisons} | {spreads:?} | {shape:?} | {beside:?} | {shares} |");
-            let what = format!("{comparisons} {spreads:?} {shape:?} {beside:?}: {found:?}");
-            assert!(1.0 - found.coverage <= most(0.06, studies), "{what}");
-            assert!(1.0 - found.of_noisiest <= most(0.06, studies), "{what}");
-            assert!(found.falsely <= most(0.05, studies), "{what}");
-            assert!(found.seen >= found.seen_alone, "{what}");
+            let what = format!("{comparisons} {spreads:?} {shape:?} {beside:?}: {result:?}");
+            assert!(1.0 - result.coverage <= most(0.06, studies), "{what}");
+            assert!(1.0 - result.of_noisiest <= most(0.06, studies), "{what}");
+            assert!(result.falsely <= most(0.05, studies), "{what}");
+            assert!(result.seen >= result.seen_alone, "{what}");
         }
     }
 }
@@ -170,9 +170,15 @@ fn one_spread_for_all_is_seen_to_fail() {
     let mut held = 0;
     for seed in 0..studies {
         let log_ratios = family(9, Spreads::OneNoisy, Shape::Normal, seed as u64);
-        let means = log_ratios.iter().map(|one| PairedMean::of(one).unwrap());
+        let means = log_ratios
+            .iter()
+            .map(|values| PairedMean::of(values).unwrap());
         let means: Vec<PairedMean> = means.collect();
-        let variance = means.iter().map(|one| one.spread().powi(2)).sum::<f64>() / 9.0;
+        let variance = means
+            .iter()
+            .map(|paired_mean| paired_mean.spread().powi(2))
+            .sum::<f64>()
+            / 9.0;
         let reach = 2.2 * (variance / BLOCKS as f64).sqrt();
         held += usize::from(means[8].mean().abs() <= reach);
     }
@@ -196,7 +202,7 @@ fn family_studies(
     (spreads, shape, beside): (Spreads, Shape, Beside),
     studies: usize,
 ) -> Found {
-    let mut found = Found::default();
+    let mut result = Found::default();
     let of_all = 1.0 / (studies * comparisons) as f64;
     let of_studies = 1.0 / studies as f64;
     let shared = ClaimFamily::alone(comparisons).ordered(true);
@@ -209,41 +215,45 @@ fn family_studies(
         let scales = scales(&mut world, comparisons, spreads);
         let level = blocks_of(&mut world, &scales, shape, beside);
         let noisiest = (0..comparisons)
-            .max_by(|one, other| scales[one + 1].total_cmp(&scales[other + 1]))
+            .max_by(|comparison, other| scales[comparison + 1].total_cmp(&scales[other + 1]))
             .expect("a comparison");
         let mut is_false = false;
-        for (place, one) in assessed(&level, shared).iter().enumerate() {
-            let holds = f64::from(u8::from(one.low <= 1.0 && 1.0 <= one.high));
-            found.coverage += holds * of_all;
-            found.of_noisiest += if place == noisiest {
+        for (place, assessment) in assessed(&level, shared).iter().enumerate() {
+            let holds = f64::from(u8::from(assessment.low <= 1.0 && 1.0 <= assessment.high));
+            result.coverage += holds * of_all;
+            result.of_noisiest += if place == noisiest {
                 holds * of_studies
             } else {
                 0.0
             };
-            is_false |= one.verdict.is_directed();
+            is_false |= assessment.verdict.is_directed();
         }
-        found.falsely += if is_false { of_studies } else { 0.0 };
+        result.falsely += if is_false { of_studies } else { 0.0 };
         let mut moved = level;
-        for (place, one) in moved.iter_mut().enumerate() {
+        for (place, values) in moved.iter_mut().enumerate() {
             let shift = 1.5 * scales[beside.baseline(place)].hypot(scales[place + 1]);
-            one.iter_mut().for_each(|log_ratio| *log_ratio += shift);
+            values.iter_mut().for_each(|log_ratio| *log_ratio += shift);
         }
         let seen = |family| {
-            let all = assessed(&moved, family);
-            all.iter().filter(|one| one.verdict.is_directed()).count() as f64 * of_all
+            let assessments = assessed(&moved, family);
+            assessments
+                .iter()
+                .filter(|assessment| assessment.verdict.is_directed())
+                .count() as f64
+                * of_all
         };
-        found.seen += seen(shared);
-        found.seen_alone += seen(alone);
+        result.seen += seen(shared);
+        result.seen_alone += seen(alone);
     }
-    found
+    result
 }
 
 fn assessed(log_ratios: &[Vec<f64>], family: ClaimFamily) -> Vec<Assessment> {
-    let all: Vec<&[f64]> = log_ratios.iter().map(Vec::as_slice).collect();
-    let assessed = assess_together(&all, Margin::DEFAULT, family);
+    let values: Vec<&[f64]> = log_ratios.iter().map(Vec::as_slice).collect();
+    let assessed = assess_together(&values, Margin::DEFAULT, family);
     assessed
         .into_iter()
-        .map(|one| one.expect("six blocks"))
+        .map(|result| result.expect("six blocks"))
         .collect()
 }
 
@@ -265,23 +275,23 @@ fn world(comparisons: usize, seed: u64) -> World {
 
 /// Each subject's own spread, the baseline's first.
 fn scales(world: &mut World, comparisons: usize, spreads: Spreads) -> Vec<f64> {
-    let own = |spread: f64| spread / 2.0_f64.sqrt();
-    let mut drawn = || own(0.05 * 5.0_f64.powf(world.uniform()));
+    let mine = |spread: f64| spread / 2.0_f64.sqrt();
+    let mut drawn = || mine(0.05 * 5.0_f64.powf(world.uniform()));
     let subjects = 0..=comparisons;
     match spreads {
-        Spreads::Equal(spread) => subjects.map(|_| own(spread)).collect(),
+        Spreads::Equal(spread) => subjects.map(|_| mine(spread)).collect(),
         Spreads::Drawn => subjects.map(|_| drawn()).collect(),
         Spreads::OneNoisy => subjects
-            .map(|one| own(if one == comparisons { 0.25 } else { 0.05 }))
+            .map(|subject| mine(if subject == comparisons { 0.25 } else { 0.05 }))
             .collect(),
         Spreads::Half => subjects
-            .map(|one| own(if one % 2 == 1 { 0.25 } else { 0.05 }))
+            .map(|subject| mine(if subject % 2 == 1 { 0.25 } else { 0.05 }))
             .collect(),
         Spreads::NoisyBaseline => subjects
-            .map(|one| own(if one == 0 { 0.25 } else { 0.05 }))
+            .map(|subject| mine(if subject == 0 { 0.25 } else { 0.05 }))
             .collect(),
         Spreads::QuietBaseline => subjects
-            .map(|one| if one == 0 { own(0.05) } else { drawn() })
+            .map(|subject| if subject == 0 { mine(0.05) } else { drawn() })
             .collect(),
     }
 }
@@ -298,9 +308,9 @@ fn blocks_of(world: &mut World, scales: &[f64], shape: Shape, beside: Beside) ->
         .map(|scale| (0..BLOCKS).map(|_| start(*scale)).collect())
         .collect();
     let log_ratios = |comparison: usize| {
-        let [own, baseline] = [comparison + 1, beside.baseline(comparison)];
-        let pairs = starts[own].iter().zip(&starts[baseline]);
-        pairs.map(|(one, other)| one - other).collect()
+        let [own_count, baseline] = [comparison + 1, beside.baseline(comparison)];
+        let pairs = starts[own_count].iter().zip(&starts[baseline]);
+        pairs.map(|(value, other)| value - other).collect()
     };
     (0..starts.len() - 1).map(log_ratios).collect()
 }

@@ -29,11 +29,11 @@ fn intervals_of_p99_ratios_hold_the_truth() {
     // block, 10,000 response times for each subject: lognormal, in the median
     // slower by what the start drew, their shape drawn by the start too. Blocks
     // until the stop rule or the budget ends them.
-    let found = each_at_once(&KINDS, |noise| {
+    let pairs = each_at_once(&KINDS, |noise| {
         let study = Study::of_two(noise, 1.05);
         simulate(noise, |seed| p99_study(&study, seed))
     });
-    assert_holds("p99 ratio", &found);
+    assert_holds("p99 ratio", &pairs);
 }
 
 #[test]
@@ -42,11 +42,11 @@ fn crossings_hold_the_true_place() {
     // above the baseline to 10 % below, in a straight line that passes 0 at
     // 70 connections; each load of a block has 1 % of noise of its own. The
     // ends of a certain crossing hold 70, or it counts as missed.
-    let found = each_at_once(&KINDS, |noise| {
+    let pairs = each_at_once(&KINDS, |noise| {
         let study = Study::of_two(noise, 1.0);
         simulate(noise, |seed| crossing_study(&study, seed))
     });
-    assert_holds("crossing", &found);
+    assert_holds("crossing", &pairs);
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn capacity_ratios_hold_the_truth() {
     // Method: two subjects with the same true capacity, each a queue whose p99
     // grows without end towards full load (see `p99_at`), on a grid of 5 %
     // steps. Blocks until the stop rule or the budget ends them.
-    let found = each_at_once(&KINDS, |noise| {
+    let pairs = each_at_once(&KINDS, |noise| {
         let study = Study::of_two(noise, 1.0);
         simulate(noise, |seed| capacity_ratio_study(&study, seed))
     });
-    assert_holds("capacity ratio", &found);
+    assert_holds("capacity ratio", &pairs);
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn capacities_hold_the_truth_where_the_machine_stands_still() {
     // Method: one such subject over ten blocks. Its capacity is no ratio, so
     // what the machine does to all subjects alike does not cancel: a machine
     // that wanders must be seen to break it, or this would prove nothing.
-    let found = each_at_once(&KINDS, |noise| {
+    let pairs = each_at_once(&KINDS, |noise| {
         let study = Study::of_two(noise, 1.0);
         simulate(noise, |seed| capacity_study(&study, FINE, seed))
     });
-    let (moving, still): (Vec<_>, Vec<_>) = found
+    let (moving, still): (Vec<_>, Vec<_>) = pairs
         .into_iter()
         .partition(|(noise, _)| matches!(noise, Noise::Correlated | Noise::Drift));
     assert_holds("capacity", &still);
@@ -107,11 +107,11 @@ fn a_drawn_quantile_is_that_of_drawn_requests() {
         })
         .collect();
     let short: Vec<f64> = (0..5_000).map(|_| 0.5 * normal_p99(&mut world)).collect();
-    let [drawn, short] = [drawn, short].map(|all| PairedMean::of(&all).unwrap());
-    let [one, other] = [drawn, short].map(|it| it.interval(Confidence::PRINTED).center);
+    let [drawn, short] = [drawn, short].map(|values| PairedMean::of(&values).unwrap());
+    let [value, other] = [drawn, short].map(|it| it.interval(Confidence::PRINTED).center);
     assert!(
-        (one - other).abs() < 4.0 * short.spread() / 200.0_f64.sqrt(),
-        "{one} {other}"
+        (value - other).abs() < 4.0 * short.spread() / 200.0_f64.sqrt(),
+        "{value} {other}"
     );
     let spreads = (drawn.spread() / short.spread()).ln().abs();
     assert!(spreads < 4.0 / 400.0_f64.sqrt(), "{drawn:?} {short:?}");
@@ -144,25 +144,25 @@ fn simulate(noise: Noise, study: impl Fn(u64) -> Found) -> Outcome {
         _ => STUDIES,
     };
     let studies = drawn(studies);
-    let (mut said, mut held, mut blocks) = (0, 0, 0);
+    let (mut figure, mut held, mut blocks) = (0, 0, 0);
     for seed in 0..studies {
-        let found = study(seed as u64);
-        said += usize::from(found.holds.is_some());
-        held += usize::from(found.holds == Some(true));
-        blocks += found.blocks;
+        let result = study(seed as u64);
+        figure += usize::from(result.holds.is_some());
+        held += usize::from(result.holds == Some(true));
+        blocks += result.blocks;
     }
     Outcome {
         studies,
-        coverage: held as f64 / said as f64,
-        silent: (studies - said) as f64 / studies as f64,
+        coverage: held as f64 / figure as f64,
+        silent: (studies - figure) as f64 / studies as f64,
         blocks: blocks as f64 / studies as f64,
     }
 }
 
-fn print(what: &str, found: &[(Noise, Outcome)]) {
+fn print(what: &str, pairs: &[(Noise, Outcome)]) {
     println!("| interval | noise | studies | holds truth | silent | blocks |");
     println!("|---|---|---|---|---|---|");
-    for (noise, outcome) in found {
+    for (noise, outcome) in pairs {
         println!(
             "| {what} | {noise:?} | {} | {:.1} % | {:.1} % | {:.1} |",
             outcome.studies,
@@ -173,9 +173,9 @@ fn print(what: &str, found: &[(Noise, Outcome)]) {
     }
 }
 
-fn assert_holds(what: &str, found: &[(Noise, Outcome)]) {
-    print(what, found);
-    for (noise, outcome) in found {
+fn assert_holds(what: &str, pairs: &[(Noise, Outcome)]) {
+    print(what, pairs);
+    for (noise, outcome) in pairs {
         assert!(
             bounds(&COVERAGE, outcome.studies).contains(&outcome.coverage),
             "{what}, {noise:?}: {outcome:?}"
@@ -219,12 +219,15 @@ fn crossing_study(study: &Study, seed: u64) -> Found {
             sweep[position].push(truth + speeds[1] - speeds[0] + 0.01 * world.normal());
         }
     }
-    let found = crossings(&positions(&CONNECTIONS, &sweep), Confidence::COMPUTED)
+    let found_crossings = crossings(&positions(&CONNECTIONS, &sweep), Confidence::COMPUTED)
         .expect("a sweep of six blocks or more");
     let holds = |it: &Crossing| {
         it.low.is_some_and(|low| low <= CROSSING) && it.high.is_some_and(|high| CROSSING <= high)
     };
-    let certain: Vec<_> = found.into_iter().filter(Crossing::is_certain).collect();
+    let certain: Vec<_> = found_crossings
+        .into_iter()
+        .filter(Crossing::is_certain)
+        .collect();
     Found {
         holds: (!certain.is_empty()).then(|| certain.iter().any(holds)),
         blocks: sweep[0].len(),
@@ -241,16 +244,17 @@ fn capacity_ratio_study(study: &Study, seed: u64) -> Found {
         let [baseline, subject] = [0, 1].map(|index| {
             let values = values(&mut world, speeds[index], &rates);
             let blocks: Vec<_> = values.chunks(1).collect();
-            let found = block_capacities(&positions(&rates, &blocks), LIMIT).expect("a grid")[0];
-            is_beyond |= !matches!(found, BlockCapacity::Within(_));
-            found.rate().ln()
+            let block_capacity =
+                block_capacities(&positions(&rates, &blocks), LIMIT).expect("a grid")[0];
+            is_beyond |= !matches!(block_capacity, BlockCapacity::Within(_));
+            block_capacity.rate().ln()
         });
         subject - baseline
     });
-    let found = found_in(&log_ratios, 0.0);
+    let result = found_in(&log_ratios, 0.0);
     Found {
-        holds: found.holds.filter(|_| !is_beyond),
-        ..found
+        holds: result.holds.filter(|_| !is_beyond),
+        ..result
     }
 }
 
@@ -264,13 +268,13 @@ fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
             blocks[rate].push(value);
         }
     }
-    let found = block_capacities(&positions(&rates, &blocks), LIMIT)
+    let capacity_estimate = block_capacities(&positions(&rates, &blocks), LIMIT)
         .and_then(|blocks| capacity(&blocks, Confidence::COMPUTED))
         .expect("a grid of ten blocks");
     Found {
-        holds: match found {
-            CapacityEstimate::Within(found) => {
-                Some(found.low <= CAPACITY && CAPACITY <= found.high)
+        holds: match capacity_estimate {
+            CapacityEstimate::Within(ratio_interval) => {
+                Some(ratio_interval.low <= CAPACITY && CAPACITY <= ratio_interval.high)
             }
             CapacityEstimate::AtLeast(rate) => Some(rate <= CAPACITY),
             CapacityEstimate::AtMost(rate) => Some(CAPACITY <= rate),
@@ -311,11 +315,11 @@ fn positions<'a>(at: &[f64], blocks: &'a [impl AsRef<[f64]>]) -> Vec<Position<'a
 }
 
 fn until_enough(mut block: impl FnMut() -> f64) -> Vec<f64> {
-    let mut all = vec![Vec::with_capacity(BLOCKS_MAX)];
-    while all[0].len() < BLOCKS_MAX && !is_decided(&all) {
-        all[0].push(block());
+    let mut values = vec![Vec::with_capacity(BLOCKS_MAX)];
+    while values[0].len() < BLOCKS_MAX && !is_decided(&values) {
+        values[0].push(block());
     }
-    all.remove(0)
+    values.remove(0)
 }
 
 fn found_in(log_ratios: &[f64], truth: f64) -> Found {

@@ -57,7 +57,7 @@ fn printed_intervals_hold_the_truth() {
     // and 1.05, each ended by the stop rule or by a budget of 24 blocks. From
     // 93 % to 98.5 % of the intervals hold the truth, at most 6 % of the
     // verdicts are false, and at most 5 % are equivalent at the margin.
-    let found = each_at_once(&KINDS, |noise| {
+    let pairs = each_at_once(&KINDS, |noise| {
         let studies = match noise {
             Noise::Slices => STUDIES_OF_SLICES,
             _ => STUDIES,
@@ -65,8 +65,8 @@ fn printed_intervals_hold_the_truth() {
         let studies = drawn(studies);
         RATIOS.map(|ratio| simulate(&Study::of_two(noise, ratio), studies, Method::SHIPPED))
     });
-    print_table(&found);
-    for (noise, outcomes) in &found {
+    print_table(&pairs);
+    for (noise, outcomes) in &pairs {
         for (ratio, outcome) in RATIOS.iter().zip(outcomes) {
             assert_eq!(check(outcome), Ok(()), "{noise:?} at {ratio}");
         }
@@ -102,7 +102,7 @@ fn six_subjects_together_are_seldom_judged_falsely() {
     // the margin; in each study five verdicts, and the share of studies in which
     // any of them is false. Ended and judged one by one, spiky noise gives more of them.
     let same = || vec![1.0; 5];
-    let found = each_at_once(&[Noise::Normal, Noise::Spikes, Noise::Bimodal], |noise| {
+    let pairs = each_at_once(&[Noise::Normal, Noise::Spikes, Noise::Bimodal], |noise| {
         let study = |ratios| Study { noise, ratios };
         let one_differs = vec![1.0, 1.0, 1.03, 1.0, 1.0];
         [
@@ -110,8 +110,8 @@ fn six_subjects_together_are_seldom_judged_falsely() {
             simulate(&study(one_differs), drawn(STUDIES_OF_SIX), Method::SHIPPED),
         ]
     });
-    print_table(&found);
-    for (noise, outcomes) in &found {
+    print_table(&pairs);
+    for (noise, outcomes) in &pairs {
         for outcome in outcomes {
             let falsely = most(0.06, outcome.studies);
             assert!(outcome.falsely <= falsely, "{noise:?}: {outcome:?}");
@@ -122,7 +122,7 @@ fn six_subjects_together_are_seldom_judged_falsely() {
         ratios: same(),
     };
     let alone = simulate(&study, drawn(STUDIES_OF_SIX), Method::EACH_ALONE);
-    assert!(alone.falsely > found[1].1[0].falsely, "{alone:?}");
+    assert!(alone.falsely > pairs[1].1[0].falsely, "{alone:?}");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn pairs_behind_those_asked_for_add_no_false_directions() {
     println!("|---|---|---|");
     for faster in [0, 1, 5] {
         let ratios: Vec<f64> = (0..5)
-            .map(|one| if one < faster { 1.2 } else { 1.0 })
+            .map(|number| if number < faster { 1.2 } else { 1.0 })
             .collect();
         let study = Study {
             noise: Noise::Wide,
@@ -146,7 +146,7 @@ fn pairs_behind_those_asked_for_add_no_false_directions() {
         };
         let [mut gated, mut apart] = [0, 0];
         for seed in 0..studies {
-            let asked = study.conduct(seed, |all| all[0].len() >= 10);
+            let asked = study.conduct(seed, |values| values[0].len() >= 10);
             gated += u64::from(has_false_direction(&study, &asked, true));
             apart += u64::from(has_false_direction(&study, &asked, false));
         }
@@ -165,20 +165,23 @@ fn pairs_behind_those_asked_for_add_no_false_directions() {
 /// Whether any pair is called faster or slower that is neither: those with the baseline,
 /// and all others, which stand behind them or are judged as if there were none.
 fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> bool {
-    let own = |family| {
-        let all: Vec<&[f64]> = asked.iter().map(Vec::as_slice).collect();
-        assess_together(&all, Margin::DEFAULT, family)
+    let mine = |family| {
+        let values: Vec<&[f64]> = asked.iter().map(Vec::as_slice).collect();
+        assess_together(&values, Margin::DEFAULT, family)
     };
     let gate = if is_gated {
         ClaimFamily::gate(5)
     } else {
         ClaimFamily::alone(5)
     };
-    let first: Vec<_> = own(gate)
+    let first: Vec<_> = mine(gate)
         .into_iter()
-        .map(|one| one.expect("ten blocks"))
+        .map(|result| result.expect("ten blocks"))
         .collect();
-    let standing = first.iter().filter(|one| one.p_adjusted < 0.03).count();
+    let standing = first
+        .iter()
+        .filter(|assessment| assessment.p_adjusted < 0.03)
+        .count();
     let behind = if is_gated {
         gate.behind(standing, first.len())
     } else {
@@ -189,15 +192,19 @@ fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> boo
     for later in 0..asked.len() {
         for earlier in 0..later {
             let pairs = asked[later].iter().zip(&asked[earlier]);
-            others.push(pairs.map(|(one, other)| one - other).collect::<Vec<f64>>());
+            others.push(
+                pairs
+                    .map(|(value, other)| value - other)
+                    .collect::<Vec<f64>>(),
+            );
             are_equal.push(study.ratios[later] == study.ratios[earlier]);
         }
     }
     let others: Vec<&[f64]> = others.iter().map(Vec::as_slice).collect();
     let others = assess_together(&others, Margin::DEFAULT, behind);
-    let others = others.into_iter().map(|one| one.expect("ten blocks"));
-    let mut all = first.into_iter().chain(others).zip(are_equal);
-    all.any(|(one, is_equal)| is_equal && one.p_adjusted < 0.03)
+    let others = others.into_iter().map(|other| other.expect("ten blocks"));
+    let mut everything = first.into_iter().chain(others).zip(are_equal);
+    everything.any(|(assessment, is_equal)| is_equal && assessment.p_adjusted < 0.03)
 }
 
 #[test]
@@ -253,15 +260,15 @@ fn what_is_carried_from_block_to_block_is_paid_with_coverage() {
         Noise::CarriedOver(0.3),
         Noise::RareStalls,
     ];
-    let found = each_at_once(&kinds, |noise| {
+    let pairs = each_at_once(&kinds, |noise| {
         [simulate(
             &Study::of_two(noise, 1.0),
             drawn(STUDIES),
             Method::SHIPPED,
         )]
     });
-    print_table(&found);
-    let shares: Vec<f64> = found.iter().map(|(_, [it])| it.coverage).collect();
+    print_table(&pairs);
+    let shares: Vec<f64> = pairs.iter().map(|(_, [it])| it.coverage).collect();
     assert!(shares[1] < 0.93 && shares[2] < shares[1], "{shares:?}");
     assert!(shares[3] < 0.93, "{shares:?}");
 }
@@ -270,8 +277,8 @@ fn what_is_carried_from_block_to_block_is_paid_with_coverage() {
 fn the_check_refuses_a_narrower_and_a_wider_interval() {
     // Method: the same studies, read at 80 % and at 99.5 %. A check that could
     // not fail would prove nothing.
-    let narrow: fn(&[Vec<f64>]) -> Vec<Reading> = |all| read_at(all, 0.80);
-    let wide: fn(&[Vec<f64>]) -> Vec<Reading> = |all| read_at(all, 0.995);
+    let narrow: fn(&[Vec<f64>]) -> Vec<Reading> = |values| read_at(values, 0.80);
+    let wide: fn(&[Vec<f64>]) -> Vec<Reading> = |values| read_at(values, 0.995);
     for read in [narrow, wide] {
         let method = Method {
             read,
@@ -287,8 +294,8 @@ fn the_check_refuses_stopping_at_the_first_difference() {
     // Method: an honest 95 % interval, but a study stops as soon as it
     // excludes 1: the common mistake that the stop rule exists to avoid.
     let eager = Method {
-        is_enough: |all| all[0].len() >= 6 && interval(&all[0], 0.95).excludes_zero(),
-        read: |all| read_at(all, 0.95),
+        is_enough: |values| values[0].len() >= 6 && interval(&values[0], 0.95).excludes_zero(),
+        read: |values| read_at(values, 0.95),
     };
     let outcome = simulate(&Study::of_two(Noise::Normal, 1.0), drawn(STUDIES), eager);
     assert!(check(&outcome).is_err(), "{outcome:?}");

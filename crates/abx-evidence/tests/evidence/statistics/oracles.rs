@@ -163,12 +163,12 @@ proptest! {
             .filter(|two| two[0].1 != two[1].1)
             .map(|two| (Some(two[0].0), two[0].1, two[1].1, Some(two[1].0)))
             .collect();
-        let all: Vec<_> = found(&sweep)
+        let parts: Vec<_> = found(&sweep)
             .into_iter()
             .filter(Crossing::is_certain)
             .map(|it| (it.ahead_until, it.before, it.after, it.ahead_from))
             .collect();
-        prop_assert_eq!(all, expected);
+        prop_assert_eq!(parts, expected);
     }
 
     #[test]
@@ -204,8 +204,8 @@ proptest! {
             .collect();
         let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
         let penalty = penalty(&logs);
-        let found = Segments::of(&rates).unwrap();
-        let lengths: Vec<usize> = found.segments.iter().map(|it| it.bins.len()).collect();
+        let segments = Segments::of(&rates).unwrap();
+        let lengths: Vec<usize> = segments.segments.iter().map(|it| it.bins.len()).collect();
         prop_assert_eq!(lengths.iter().sum::<usize>(), rates.len());
         let least = partitions(rates.len())
             .map(|lengths| cost(&logs, &lengths, penalty))

@@ -25,8 +25,8 @@ fn assessed(log_ratios: &[f64]) -> Assessment {
     assess(log_ratios, Margin::DEFAULT).expect("two finite blocks or more")
 }
 
-fn is_close(one: f64, other: f64) -> bool {
-    (one - other).abs() < 1e-9 * one.abs().max(1.0)
+fn is_close(value: f64, other: f64) -> bool {
+    (value - other).abs() < 1e-9 * value.abs().max(1.0)
 }
 
 proptest! {
@@ -72,13 +72,13 @@ proptest! {
             .prop_flat_map(|blocks| (Just(blocks.clone()), Just(blocks).prop_shuffle())),
     ) {
         // Method: the same blocks in another order.
-        let one = assessed(&blocks);
+        let assessment = assessed(&blocks);
         let other = assessed(&shuffled);
-        prop_assert!(is_close(one.ratio, other.ratio));
-        prop_assert!(is_close(one.low, other.low));
-        prop_assert!(is_close(one.high, other.high));
-        prop_assert_eq!(one.verdict, other.verdict);
-        prop_assert_eq!(one.hodges_lehmann, other.hodges_lehmann);
+        prop_assert!(is_close(assessment.ratio, other.ratio));
+        prop_assert!(is_close(assessment.low, other.low));
+        prop_assert!(is_close(assessment.high, other.high));
+        prop_assert_eq!(assessment.verdict, other.verdict);
+        prop_assert_eq!(assessment.hodges_lehmann, other.hodges_lehmann);
     }
 
     #[test]
@@ -87,14 +87,14 @@ proptest! {
         // estimate, lies within the blocks and covers at least 95 %.
         let averages = WalshAverages::of(&blocks).unwrap();
         prop_assert_eq!(averages.is_some(), blocks.len() >= 6);
-        if let Some(found) = averages.map(|all| all.interval(Confidence::PRINTED)) {
+        if let Some(rank_interval) = averages.map(|walsh_averages| walsh_averages.interval(Confidence::PRINTED)) {
             let least = blocks.iter().copied().fold(f64::INFINITY, f64::min);
             let largest = blocks.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            prop_assert!(least <= found.interval.low);
-            prop_assert!(found.interval.low <= found.interval.center);
-            prop_assert!(found.interval.center <= found.interval.high);
-            prop_assert!(found.interval.high <= largest);
-            prop_assert!((0.95..1.0).contains(&found.coverage));
+            prop_assert!(least <= rank_interval.interval.low);
+            prop_assert!(rank_interval.interval.low <= rank_interval.interval.center);
+            prop_assert!(rank_interval.interval.center <= rank_interval.interval.high);
+            prop_assert!(rank_interval.interval.high <= largest);
+            prop_assert!((0.95..1.0).contains(&rank_interval.coverage));
         }
     }
 

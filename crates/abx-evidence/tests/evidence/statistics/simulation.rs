@@ -69,11 +69,12 @@ impl Method {
     pub const SHIPPED: Method = Method {
         is_enough: is_decided,
         read: |comparisons| {
-            let all: Vec<&[f64]> = comparisons.iter().map(Vec::as_slice).collect();
-            let assessed = assess_together(&all, Margin::DEFAULT, ClaimFamily::alone(all.len()));
+            let values: Vec<&[f64]> = comparisons.iter().map(Vec::as_slice).collect();
+            let assessed =
+                assess_together(&values, Margin::DEFAULT, ClaimFamily::alone(values.len()));
             let assessed = assessed
                 .into_iter()
-                .map(|one| one.expect("six blocks or more"));
+                .map(|result| result.expect("six blocks or more"));
             assessed.map(Reading::from).collect()
         },
     };
@@ -85,7 +86,7 @@ impl Method {
             let read = |log_ratios: &Vec<f64>| assess(log_ratios, Margin::DEFAULT);
             let assessed = comparisons.iter().map(read);
             assessed
-                .map(|one| Reading::from(one.expect("six blocks or more")))
+                .map(|result| Reading::from(result.expect("six blocks or more")))
                 .collect()
         },
     };
@@ -104,8 +105,9 @@ impl From<Assessment> for Reading {
 
 /// The stop rule of abx, over comparisons that are judged together.
 pub fn is_decided(comparisons: &[Vec<f64>]) -> bool {
-    let all: Vec<&[f64]> = comparisons.iter().map(Vec::as_slice).collect();
-    decide_together(&all, Margin::DEFAULT, ClaimFamily::alone(all.len())) != Decision::Continue
+    let values: Vec<&[f64]> = comparisons.iter().map(Vec::as_slice).collect();
+    decide_together(&values, Margin::DEFAULT, ClaimFamily::alone(values.len()))
+        != Decision::Continue
 }
 
 /// The same over comparisons under loads of their own.

@@ -87,8 +87,12 @@ impl Machine {
         self.step += 1;
         // 50 ms are two steps of forty.
         let stalls = self.shared == Shared::Stalls && subject == 0 && self.step % 40 < 2;
-        let own = 1.0 + 0.02 * self.world.normal();
-        if stalls { 0.0 } else { self.speed.exp() * own }
+        let own_value = 1.0 + 0.02 * self.world.normal();
+        if stalls {
+            0.0
+        } else {
+            self.speed.exp() * own_value
+        }
     }
 
     fn order(&mut self) -> SliceOrder {
@@ -138,8 +142,8 @@ impl Machine {
 /// The lengths that 300 studies choose, in ms.
 fn chosen(shared: Shared, switch_ns: u64) -> Vec<u64> {
     let lengths = (0..SEEDS).map(|seed| {
-        let found = Machine::new(shared, seed).choose(switch_ns);
-        found.slice_ns / 1_000_000
+        let slice_choice = Machine::new(shared, seed).choose(switch_ns);
+        slice_choice.slice_ns / 1_000_000
     });
     lengths.collect()
 }
@@ -167,7 +171,7 @@ fn the_length_follows_the_noise_and_what_switching_costs() {
         for ms in [25, 50, 100, 250, 500, 1000] {
             println!(
                 "    {ms} ms: {:.1} %",
-                100.0 * share(&lengths, |one| one == ms)
+                100.0 * share(&lengths, |number| number == ms)
             );
         }
         assert!(right >= least, "{name}: {right}");
@@ -181,11 +185,15 @@ fn blocks_have_the_spread_that_was_promised() {
     for shared in [Shared::White, NEIGHBOURS] {
         for place in 0..6 {
             let promises = (0..SEEDS).map(|seed| {
-                let found = Machine::new(shared, seed).choose(1_000_000);
-                found.promises[place]
+                let slice_choice = Machine::new(shared, seed).choose(1_000_000);
+                slice_choice.promises[place]
             });
             let promises: Vec<_> = promises.collect();
-            let mean = promises.iter().map(|one| one.variance).sum::<f64>() / SEEDS as f64;
+            let mean = promises
+                .iter()
+                .map(|length_promise| length_promise.variance)
+                .sum::<f64>()
+                / SEEDS as f64;
             let promised = (mean / (BLOCK_NS as f64 / 1e9)).sqrt();
             let mut machine = Machine::new(shared, 1_000);
             let blocks: Vec<f64> = (0..3_000)
@@ -225,6 +233,6 @@ fn a_choice_does_not_bias_a_subject_that_stalls() {
 fn ratio_and_spread(log_ratios: &[f64]) -> (f64, f64) {
     let count = log_ratios.len() as f64;
     let mean = log_ratios.iter().sum::<f64>() / count;
-    let squares: f64 = log_ratios.iter().map(|one| (one - mean).powi(2)).sum();
+    let squares: f64 = log_ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
     (mean.exp(), (squares / count).sqrt())
 }

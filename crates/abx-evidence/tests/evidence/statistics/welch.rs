@@ -31,8 +31,8 @@ fn welch(now: &[f64], then: &[f64]) -> Welch {
     .expect("two finite blocks or more on each side")
 }
 
-fn is_close(one: f64, other: f64) -> bool {
-    (one - other).abs() < 1e-9 * one.abs().max(1.0)
+fn is_close(value: f64, other: f64) -> bool {
+    (value - other).abs() < 1e-9 * value.abs().max(1.0)
 }
 
 proptest! {
@@ -41,7 +41,7 @@ proptest! {
         // Method: the same blocks with the sides exchanged.
         let there = welch(&now, &then);
         let back = welch(&then, &now);
-        let [there_at, back_at] = [there, back].map(|one| one.interval(Confidence::COMPUTED));
+        let [there_at, back_at] = [there, back].map(|welch| welch.interval(Confidence::COMPUTED));
         prop_assert!(is_close(there_at.center, -back_at.center));
         prop_assert!(is_close(there_at.low, -back_at.high));
         prop_assert!(is_close(there_at.high, -back_at.low));
@@ -73,7 +73,7 @@ proptest! {
         let scaled = |blocks: &[f64]| blocks.iter().map(|log| log * scale).collect::<Vec<_>>();
         let before = welch(&now, &then);
         let after = welch(&scaled(&now), &scaled(&then));
-        let [wide, wider] = [before, after].map(|one| one.half_width(Confidence::COMPUTED));
+        let [wide, wider] = [before, after].map(|welch| welch.half_width(Confidence::COMPUTED));
         prop_assert!(is_close(wide * scale, wider));
         prop_assert!(is_close(before.degrees(), after.degrees()));
     }
@@ -84,10 +84,10 @@ proptest! {
         then in logs(),
     ) {
         // Method: the range that Welch and Satterthwaite's formula has.
-        let [one, other] = [now.len(), then.len()].map(|blocks| (blocks - 1) as f64);
+        let [value, other] = [now.len(), then.len()].map(|blocks| (blocks - 1) as f64);
         let degrees = welch(&now, &then).degrees();
-        prop_assert!(degrees >= one.min(other), "{degrees}");
-        prop_assert!(degrees <= one + other + 1e-9, "{degrees}");
+        prop_assert!(degrees >= value.min(other), "{degrees}");
+        prop_assert!(degrees <= value + other + 1e-9, "{degrees}");
     }
 
     #[test]
@@ -193,17 +193,17 @@ fn the_interval_of_two_days_holds_the_truth() {
     println!("|---|---|---|---|---|---|");
     for world in WORLDS {
         for ratio in [1.0, 1.05] {
-            let found = simulate(world, ratio, Confidence::COMPUTED);
+            let outcome = simulate(world, ratio, Confidence::COMPUTED);
             println!(
                 "| {:.0} % | {:.0} % | {} | {ratio:.2} | {:.1} % | {:.1} |",
                 world.now * 100.0,
                 world.then * 100.0,
                 world.blocks_then,
-                found.coverage * 100.0,
-                found.blocks,
+                outcome.coverage * 100.0,
+                outcome.blocks,
             );
-            let is_right = bounds(&COVERAGE, drawn(STUDIES)).contains(&found.coverage);
-            assert!(is_right, "{world:?} at {ratio}: {found:?}");
+            let is_right = bounds(&COVERAGE, drawn(STUDIES)).contains(&outcome.coverage);
+            assert!(is_right, "{world:?} at {ratio}: {outcome:?}");
         }
     }
 }
@@ -213,6 +213,6 @@ fn a_narrower_interval_of_two_days_is_seen() {
     // Method: the same studies read at 80 %: a check that could not fail would
     // prove nothing.
     let narrow = Confidence::new(0.8).expect("a share");
-    let found = simulate(WORLDS[1], 1.0, narrow);
-    assert!(found.coverage < 0.93, "{found:?}");
+    let outcome = simulate(WORLDS[1], 1.0, narrow);
+    assert!(outcome.coverage < 0.93, "{outcome:?}");
 }

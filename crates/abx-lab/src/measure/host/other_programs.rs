@@ -14,9 +14,9 @@ impl OtherPrograms {
     /// Looks at all of them except abx, what it started, and the processes of these trees.
     pub fn read<'a>(trees: impl Iterator<Item = &'a ProcTree>) -> OtherPrograms {
         let members = trees.flat_map(|tree| tree.roots().chain(tree.members()));
-        let mut own: Vec<u32> = members.map(|process| process.pid).collect();
-        own.push(std::process::id());
-        OtherPrograms(ProgramTimes::read_without(&own).ok())
+        let mut numbers: Vec<u32> = members.map(|process| process.pid).collect();
+        numbers.push(std::process::id());
+        OtherPrograms(ProgramTimes::read_without(&numbers).ok())
     }
 
     /// Those that used most processor time since an earlier look.

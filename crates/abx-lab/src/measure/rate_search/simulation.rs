@@ -143,11 +143,11 @@ impl Server {
             return f64::midpoint(met, missed);
         }
         let objective = self.objective();
-        let found = halve(ceiling, |rate| {
+        let result = halve(ceiling, |rate| {
             let seconds = probe_ns(&objective, rate) as f64 / 1e9;
             Ok::<bool, ()>(self.is_met(random, rate, seconds))
         });
-        found.expect("no try fails")
+        result.expect("no try fails")
     }
 
     /// What the blocks on the grid around a rate say. Each start draws a speed, 1 % apart.
@@ -193,8 +193,8 @@ fn is_full() -> bool {
     std::env::var_os("ABX_SIMULATIONS").is_some_and(|it| it == "full")
 }
 
-fn studies(all: u64) -> u64 {
-    if is_full() { all } else { all / 10 }
+fn studies(total: u64) -> u64 {
+    if is_full() { total } else { total / 10 }
 }
 
 /// All of them, or three that differ most.
@@ -221,14 +221,14 @@ fn the_search_finds_a_capacity_well_enough_for_its_grid() {
     for server in servers() {
         for is_short in [true, false] {
             let studies = studies(200);
-            let found = (0..studies).map(|seed| {
+            let result = (0..studies).map(|seed| {
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
                 (server.found(&mut random, is_short) / server.capacity()).ln()
             });
-            let found: Vec<f64> = found.collect();
-            let (mean, spread) = moments(&found);
+            let values: Vec<f64> = result.collect();
+            let (mean, spread) = moments(&values);
             let reaches = |log: &f64| (0.85..1.15).contains(&(-log).exp());
-            let near = found.iter().filter(|log| reaches(log)).count();
+            let near = values.iter().filter(|log| reaches(log)).count();
             let near = near as f64 / studies as f64;
             println!(
                 "| {}/s | {:?} | {:.0} % | {} | {:+.1} % | {:.1} % | {:.1} % |",
@@ -267,9 +267,9 @@ fn a_capacity_is_that_of_slices_as_long_as_they_were() {
             let around = server.found(&mut random, false);
             let truth = server.capacity();
             match server.measured(&mut random, around) {
-                CapacityEstimate::Within(found) => {
-                    logs.push((found.ratio / truth).ln());
-                    held += u64::from(found.low <= truth && truth <= found.high);
+                CapacityEstimate::Within(ratio_interval) => {
+                    logs.push((ratio_interval.ratio / truth).ln());
+                    held += u64::from(ratio_interval.low <= truth && truth <= ratio_interval.high);
                 }
                 CapacityEstimate::AtLeast(rate) => held += u64::from(rate <= truth),
                 CapacityEstimate::AtMost(rate) => held += u64::from(truth <= rate),

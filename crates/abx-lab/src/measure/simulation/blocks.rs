@@ -81,15 +81,15 @@ fn each_round_has_one_slice_of_each_in_random_order() {
     let rounds = subjects(&block);
     assert_eq!(rounds.len(), ROUNDS as usize);
     for (number, round) in rounds.iter().enumerate() {
-        let mut all = round.clone();
-        all.sort_unstable();
+        let mut texts = round.clone();
+        texts.sort_unstable();
         let is_fifth = number % CEILING_EVERY as usize == 0;
         let expected: &[&str] = if is_fifth {
             &["a", "b", "c", "d"]
         } else {
             &["a", "b", "c"]
         };
-        assert_eq!(all, expected);
+        assert_eq!(texts, expected);
     }
     let firsts: Vec<&str> = rounds.iter().map(|round| round[0]).collect();
     assert!(
@@ -98,8 +98,11 @@ fn each_round_has_one_slice_of_each_in_random_order() {
     );
     for (name, ok) in [("a", 90), ("b", 180), ("c", 360)] {
         let slices = block.rounds.iter().flat_map(|round| &round.slices);
-        let own = slices.filter(|slice| slice.subject == name);
-        assert!(own.map(|slice| slice.ok).all(|one| one == ok), "{name}");
+        let mine = slices.filter(|slice| slice.subject == name);
+        assert!(
+            mine.map(|slice| slice.ok).all(|number| number == ok),
+            "{name}"
+        );
         assert_eq!(block.histograms[name].response.count(), 20 * ok);
         let warm_up = block.sides[name].warm_up.as_ref().unwrap();
         assert_eq!(warm_up.wall_ns, WARM_UP_NS);
@@ -147,8 +150,8 @@ fn a_subject_that_fails_is_loaded_no_more_and_the_others_go_on() {
             let mut generator = ScriptedGenerator::new(&[steady, failing, steady]);
             let (block, ended) = block(&mut generator, interleave);
             ended.unwrap();
-            let all = subjects(&block).concat();
-            let count = |name| all.iter().filter(|one| **one == name).count();
+            let texts = subjects(&block).concat();
+            let count = |name| texts.iter().filter(|text| **text == name).count();
             assert_eq!((count("a"), count("b")), (20, expected), "{failing:?}");
             assert_eq!(generator.open_pools(), 0);
         }
@@ -164,11 +167,11 @@ fn trials_have_one_pool_at_a_time_and_a_warm_up_each() {
     ended.unwrap();
     assert_eq!(block.rounds.len(), ROUNDS as usize);
     for round in generator.slices.chunks(6) {
-        let [one, first, other, second, _, ceiling] = round else {
+        let [pair, first, other, second, _, ceiling] = round else {
             panic!("two subjects and a ceiling: {round:?}");
         };
-        assert_eq!((one.0, other.0), (first.0, second.0));
-        assert_eq!((one.1, first.1), (WARM_UP_NS, SLICE_NS));
+        assert_eq!((pair.0, other.0), (first.0, second.0));
+        assert_eq!((pair.1, first.1), (WARM_UP_NS, SLICE_NS));
         assert_ne!(first.0, second.0);
         assert_eq!(ceiling.0, 2);
     }

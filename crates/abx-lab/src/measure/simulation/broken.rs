@@ -47,8 +47,8 @@ fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, N
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
     running.deadline = deadline;
-    let found = pilot(&mut running, &study, &plans, PilotOptions::default());
-    let ended = found.and_then(|found| {
+    let result = pilot(&mut running, &study, &plans, PilotOptions::default());
+    let ended = result.and_then(|pilot| {
         let planned = SubjectPlans {
             verified: plans.iter().map(|_| Vec::new()).collect(),
             plans,
@@ -56,14 +56,14 @@ fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, N
             cache: Cache::Left,
             ceiling: None,
         };
-        let failed = found.subjects["b"].failed.as_ref().map(|_| 1);
+        let failed = pilot.subjects["b"].failed.as_ref().map(|_| 1);
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        let run = SubjectRun::new("one", &mut running, &planned, &found, &mut random);
+        let run = SubjectRun::new("one", &mut running, &planned, &pilot, &mut random);
         let mut run = run.without(failed.into_iter().collect());
         let ended = run.measure(|_| {});
-        let own = run.result.rounds.iter().flat_map(|round| &round.slices);
-        let count = own.filter(|slice| slice.subject == "a").count();
-        let rounds = found.rounds as usize;
+        let mine = run.result.rounds.iter().flat_map(|round| &round.slices);
+        let count = mine.filter(|slice| slice.subject == "a").count();
+        let rounds = pilot.rounds as usize;
         assert!(ended.is_err() || count == rounds, "{count} of {rounds}");
         ended
     });

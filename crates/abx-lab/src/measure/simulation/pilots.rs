@@ -29,31 +29,35 @@ fn the_slowest_subject_sets_the_slices_of_all() {
         ..Behaviour::steady(1_000.0)
     };
     let mut generator = ScriptedGenerator::new(&[Behaviour::steady(5_000.0), slow]);
-    let found = piloted(&mut generator).unwrap();
-    assert_eq!(found.slice_ns, 250_000_000);
-    assert!(found.slice_reason.unwrap().contains("b takes 50 ms"));
-    assert_eq!(found.rounds, 6);
+    let pilot = piloted(&mut generator).unwrap();
+    assert_eq!(pilot.slice_ns, 250_000_000);
+    assert!(pilot.slice_reason.unwrap().contains("b takes 50 ms"));
+    assert_eq!(pilot.rounds, 6);
     // Two response times at the beginning of each slice do not count.
-    assert_eq!(found.discard_ns, 100_000_000);
-    let throughput = ["a", "b"].map(|name| found.subjects[name].throughput_per_s.round());
+    assert_eq!(pilot.discard_ns, 100_000_000);
+    let throughput = ["a", "b"].map(|name| pilot.subjects[name].throughput_per_s.round());
     assert_eq!(throughput, [5_000.0, 1_000.0]);
     // The first of them told how long bins have to be: twice the 100 ms that a response
     // takes then.
-    assert!(found.subjects["a"].settled && found.subjects["b"].settled);
-    assert_eq!(found.subjects["a"].warm_up_ns, 0);
-    assert_eq!(found.subjects["b"].warm_up_ns, 10 * 200_000_000);
-    assert_eq!(found.warm_up_ns, 3_000_000_000);
+    assert!(pilot.subjects["a"].settled && pilot.subjects["b"].settled);
+    assert_eq!(pilot.subjects["a"].warm_up_ns, 0);
+    assert_eq!(pilot.subjects["b"].warm_up_ns, 10 * 200_000_000);
+    assert_eq!(pilot.warm_up_ns, 3_000_000_000);
     assert_eq!(generator.open_pools(), 0);
 }
 
 /// What the pilot says of the second of two subjects, and for how many slices it was loaded.
 fn second(behaviour: Behaviour) -> (PilotRecord, Option<String>, usize) {
     let mut generator = ScriptedGenerator::new(&[Behaviour::steady(5_000.0), behaviour]);
-    let found = piloted(&mut generator).unwrap();
+    let pilot = piloted(&mut generator).unwrap();
     assert_eq!(generator.open_pools(), 0);
-    let slices = generator.slices.iter().filter(|(one, _)| *one == 1).count();
-    let failed = found.subjects["b"].failed.clone();
-    (found, failed, slices)
+    let slices = generator
+        .slices
+        .iter()
+        .filter(|(number, _)| *number == 1)
+        .count();
+    let failed = pilot.subjects["b"].failed.clone();
+    (pilot, failed, slices)
 }
 
 #[test]
@@ -87,11 +91,11 @@ fn a_subject_that_fails_is_left_at_once_and_the_others_go_on() {
             2,
         ),
     ] {
-        let (found, failed, slices) = second(behaviour);
+        let (pilot, failed, slices) = second(behaviour);
         assert_eq!(failed.as_deref(), Some(how));
         assert_eq!(slices, loaded, "{how}");
-        assert_eq!(found.slice_ns, 100_000_000, "{how}");
-        assert_eq!(found.subjects["a"].failed, None);
+        assert_eq!(pilot.slice_ns, 100_000_000, "{how}");
+        assert_eq!(pilot.subjects["a"].failed, None);
     }
 }
 
@@ -109,8 +113,8 @@ fn what_costs_no_time_is_no_reason_to_leave_a_subject() {
         .for_each(|plan| plan.timeout = Duration::from_nanos(50_000_000));
     let study = study(SliceLength::Usual);
     let mut running = generator.running();
-    let found = pilot(&mut running, &study, &plans, PilotOptions::default()).unwrap();
-    assert_eq!(found.subjects["b"].failed, None);
+    let pilot_record = pilot(&mut running, &study, &plans, PilotOptions::default()).unwrap();
+    assert_eq!(pilot_record.subjects["b"].failed, None);
 }
 
 #[test]
@@ -144,8 +148,8 @@ fn of_many_connections(terms: PilotOptions, first: Behaviour) -> (PilotRecord, u
     let mut plans = generator.plans();
     plans.iter_mut().for_each(|plan| plan.connections = 10_000);
     let study = study(SliceLength::Usual);
-    let found = pilot(&mut generator.running(), &study, &plans, terms).unwrap();
-    (found, generator.now.0)
+    let pilot_record = pilot(&mut generator.running(), &study, &plans, terms).unwrap();
+    (pilot_record, generator.now.0)
 }
 
 #[test]
@@ -161,15 +165,15 @@ fn many_connections_cost_a_few_slices_each_and_not_one_for_each_bin() {
             effort,
             ..PilotOptions::default()
         };
-        let (found, took_ns) = of_many_connections(terms, steady);
+        let (pilot, took_ns) = of_many_connections(terms, steady);
         assert!(took_ns < most_ns, "{effort:?}: {took_ns}");
-        assert_eq!((found.slice_ns + 500_000) / 1_000_000, 1_500);
-        for (name, one) in &found.subjects {
+        assert_eq!((pilot.slice_ns + 500_000) / 1_000_000, 1_500);
+        for (name, pilot_subject) in &pilot.subjects {
             assert!(
-                one.settled && !one.cut_short && one.warm_up_ns == 0,
+                pilot_subject.settled && !pilot_subject.cut_short && pilot_subject.warm_up_ns == 0,
                 "{name}"
             );
-            assert_eq!(one.switch_ns / 1_000_000, 600, "{name}");
+            assert_eq!(pilot_subject.switch_ns / 1_000_000, 600, "{name}");
         }
     }
 }
@@ -181,11 +185,11 @@ fn a_warm_up_over_many_connections_is_found() {
         cold_ns: 2 * SECOND,
         ..Behaviour::steady(10_000.0 / 0.3)
     };
-    let (found, _) = of_many_connections(PilotOptions::default(), cold);
-    let warm_up_ns = found.subjects["a"].warm_up_ns;
-    assert!(found.subjects["a"].settled);
+    let (pilot, _) = of_many_connections(PilotOptions::default(), cold);
+    let warm_up_ns = pilot.subjects["a"].warm_up_ns;
+    assert!(pilot.subjects["a"].settled);
     assert!((SECOND..3 * SECOND).contains(&warm_up_ns), "{warm_up_ns}");
-    assert_eq!(found.subjects["b"].warm_up_ns, 0);
+    assert_eq!(pilot.subjects["b"].warm_up_ns, 0);
 }
 
 #[test]
@@ -200,14 +204,20 @@ fn a_pilot_keeps_to_its_time_and_says_whom_it_did_not_see_settle() {
             within_ns: Some(within_ns),
             ..PilotOptions::default()
         };
-        let (found, took_ns) = of_many_connections(terms, steady);
-        let each = found.subjects.values();
-        assert!(each.clone().all(|one| one.settled != one.cut_short));
-        let count = each.clone().filter(|one| one.cut_short).count();
+        let (pilot, took_ns) = of_many_connections(terms, steady);
+        let each = pilot.subjects.values();
+        assert!(
+            each.clone()
+                .all(|pilot_subject| pilot_subject.settled != pilot_subject.cut_short)
+        );
+        let count = each
+            .clone()
+            .filter(|pilot_subject| pilot_subject.cut_short)
+            .count();
         assert_eq!(count, cut_short, "{within_ns}");
         let least_ns = 3 * 1_200_000_000;
         assert!(took_ns < within_ns.max(least_ns), "{within_ns}: {took_ns}");
-        let each = each.map(|one| one.throughput_per_s.round());
+        let each = each.map(|pilot_subject| pilot_subject.throughput_per_s.round());
         assert!(each.eq([33_333.0; 3]), "{within_ns}");
     }
 }

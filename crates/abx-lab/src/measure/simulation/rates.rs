@@ -32,16 +32,21 @@ fn rates(capacities: [f64; 2], rate: RateSpec) -> Result<Vec<f64>, Abort> {
     let mut running = generator.running();
     running.on_pending = &on_pending;
     let mut search = RateSearch::default();
-    let found = search.loads(&mut running, &load, &plans);
+    let result = search.loads(&mut running, &load, &plans);
     drop(running);
     assert_eq!(generator.open_pools(), 0);
     // Each try is told, and what comes of them for each subject.
     let tried = tried.into_inner();
-    for one in &search.capacities {
-        let tries = tried.iter().filter(|name| **name == one.subject).count();
-        assert!((7..=11).contains(&tries), "{one:?}");
+    for found_capacity in &search.capacities {
+        let tries = tried
+            .iter()
+            .filter(|name| **name == found_capacity.subject)
+            .count();
+        assert!((7..=11).contains(&tries), "{found_capacity:?}");
     }
-    let near = |(one, capacity): (&FoundCapacity, &f64)| (one.per_s / capacity - 1.0).abs() < 0.02;
+    let near = |(found_capacity, capacity): (&FoundCapacity, &f64)| {
+        (found_capacity.per_s / capacity - 1.0).abs() < 0.02
+    };
     assert!(search.capacities.iter().zip(&capacities).all(near));
     assert_eq!(
         search.capacities.len(),
@@ -51,7 +56,7 @@ fn rates(capacities: [f64; 2], rate: RateSpec) -> Result<Vec<f64>, Abort> {
         Arrivals::Constant { per_s } => f64::from(per_s.amount()),
         _ => panic!("constant distances were asked for"),
     };
-    found.map(|loads| loads.iter().map(rate).collect())
+    result.map(|loads| loads.iter().map(rate).collect())
 }
 
 #[test]
@@ -71,16 +76,16 @@ fn rates_reach_around_what_each_subject_keeps_to() {
         objective: "p99<50ms".parse().unwrap(),
         spacing: Spacing::Constant,
     };
-    let found = rates([1_000.0, 3_000.0], objective).unwrap();
+    let values = rates([1_000.0, 3_000.0], objective).unwrap();
     for capacity in [1_000.0, 3_000.0] {
-        let around = found
+        let around = values
             .iter()
             .filter(|rate| (*rate / capacity - 1.0).abs() < 0.16);
-        assert!(around.count() >= 7, "{capacity} of {found:?}");
-        let near = found
+        assert!(around.count() >= 7, "{capacity} of {values:?}");
+        let near = values
             .iter()
             .any(|rate| (rate / capacity - 1.0).abs() < 0.01);
-        assert!(near, "{capacity} of {found:?}");
+        assert!(near, "{capacity} of {values:?}");
     }
 }
 

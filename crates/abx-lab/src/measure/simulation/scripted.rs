@@ -100,7 +100,7 @@ impl ScriptedGenerator {
         let count = self.behaviours.len();
         let names: Vec<String> = (b'a'..)
             .take(count)
-            .map(|one| char::from(one).into())
+            .map(|byte| char::from(byte).into())
             .collect();
         let processes = (1..).zip(&names).map(|(port, name)| process(name, port));
         let nowhere = CpuSplit {
@@ -127,8 +127,9 @@ impl ScriptedGenerator {
         };
         let load = &self.pools[&pool.number()];
         let subject = usize::from(load.address.port()) - 1;
-        let own = self.slices.iter().filter(|(one, _)| *one == subject);
-        let (before, before_ns) = own.fold((0, 0), |(count, ns), (_, one)| (count + 1, ns + one));
+        let mine = self.slices.iter().filter(|(number, _)| *number == subject);
+        let (before, before_ns) =
+            mine.fold((0, 0), |(count, ns), (_, number)| (count + 1, ns + number));
         self.slices.push((subject, wall_ns));
         let behaviour = self.behaviours[subject];
         let measured_ns = wall_ns - plan.discard_ns;

@@ -29,12 +29,12 @@ pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
     set_name(c"keeper")?;
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
-    let mut told = 0;
+    let mut figure = 0;
     let made = scratch::make(plan, owner, &mut |bytes| {
-        if bytes < told + TELL_EVERY_BYTES {
+        if bytes < figure + TELL_EVERY_BYTES {
             Ok(())
         } else {
-            told = bytes;
+            figure = bytes;
             tell_making(bytes, &mut wakes)
         }
     });

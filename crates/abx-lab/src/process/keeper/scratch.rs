@@ -27,7 +27,7 @@ const OWNER: &str = "owner";
 pub fn make(
     plan: &KeeperPlan,
     owner: &str,
-    told: &mut dyn FnMut(u64) -> io::Result<()>,
+    pair: &mut dyn FnMut(u64) -> io::Result<()>,
 ) -> Result<Option<File>, StartFailure> {
     let Some(scratch) = &plan.scratch else {
         return Ok(None);
@@ -43,7 +43,7 @@ pub fn make(
     let mut made = 0;
     let mut add = |bytes: u64| {
         made += bytes;
-        told(made)
+        pair(made)
     };
     for file in &plan.files {
         let path = folder.join(&file.path);
@@ -67,7 +67,7 @@ pub fn clear(plan: &KeeperPlan, owner: &str) {
         return;
     };
     match fs::read_to_string(scratch.join(OWNER)) {
-        Ok(found) if found == owner => remove(scratch),
+        Ok(text) if text == owner => remove(scratch),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // A keeper that was killed before it could write the file leaves an empty folder.
             let _ = fs::remove_dir(scratch);
@@ -280,12 +280,12 @@ mod tests {
                 write(&path, &random(seed, bytes), &mut |_| Ok(())).unwrap();
                 std::fs::read(path).unwrap()
             };
-            let (one, other) = (made("one", 7), made("other", 8));
-            let mut drawn = vec![0; one.len()];
+            let (this_bytes, other) = (made("one", 7), made("other", 8));
+            let mut drawn = vec![0; this_bytes.len()];
             ChaCha8Rng::seed_from_u64(7).fill_bytes(&mut drawn);
-            assert_eq!(one.len() as u64, bytes);
-            assert!(one == drawn, "{bytes}");
-            assert!(bytes < 2 || one != other, "{bytes}");
+            assert_eq!(this_bytes.len() as u64, bytes);
+            assert!(this_bytes == drawn, "{bytes}");
+            assert!(bytes < 2 || this_bytes != other, "{bytes}");
         }
     }
 }

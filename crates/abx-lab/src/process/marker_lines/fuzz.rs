@@ -41,7 +41,7 @@ fn found(pieces: &[&[u8]]) -> Found {
         lines.take(Nanos(1), piece, &mut other)?;
     }
     let markers = lines.finish(&mut other)?.into_iter();
-    Ok((markers.map(|one| one.name).collect(), rest))
+    Ok((markers.map(|marker| marker.name).collect(), rest))
 }
 
 /// Whether a line is a marker's, looked at as a whole.

@@ -50,7 +50,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
         folder: folder.to_owned(),
         source,
     };
-    let mut found = Vec::new();
+    let mut known_files = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         // What has vanished since the folder was read is no longer there.
@@ -62,13 +62,13 @@ pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
             && about.is_file()
             && ENDINGS.iter().any(|ending| name.ends_with(ending))
         {
-            found.push(KnownFile {
+            known_files.push(KnownFile {
                 name: name.to_owned(),
                 stamp: stamp(&about),
             });
         }
     }
-    Ok(found)
+    Ok(known_files)
 }
 
 /// A file that is replaced by rename has another inode, also within a tick of

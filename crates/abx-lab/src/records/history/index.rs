@@ -216,13 +216,13 @@ impl Index {
     pub(super) fn find(&self, query: &Query) -> Result<Listing, HistoryError> {
         let text = query.text.as_ref().map(|text| text.to_lowercase());
         let limit = query.limit.and_then(|limit| i64::try_from(limit).ok());
-        let found = (|| {
+        let result = (|| {
             // Others may write in between: all of this is read at one time.
             let _at_one_time = self.connection.unchecked_transaction()?;
             let (measured, others): (usize, usize) =
                 self.connection
                     .query_row(COUNT, [&text], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            let (all, unmeasured) = if query.with_unmeasured {
+            let (total, unmeasured) = if query.with_unmeasured {
                 (measured + others, 0)
             } else {
                 (measured, others)
@@ -245,13 +245,13 @@ impl Index {
                 })
             })?;
             Ok(Listing {
-                left_out: all.saturating_sub(entries.len()),
+                left_out: total.saturating_sub(entries.len()),
                 unmeasured,
                 entries,
                 unread: unread.collect::<rusqlite::Result<_>>()?,
             })
         })();
-        found.map_err(|source| self.failed(source))
+        result.map_err(|source| self.failed(source))
     }
 
     fn comparisons(&self, file: &str) -> rusqlite::Result<Vec<OutlineComparison>> {
@@ -390,20 +390,20 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
     let mut statement = transaction.prepare(
         "INSERT INTO comparison VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
-    for (place, one) in outline.comparisons.iter().enumerate() {
+    for (place, outline_comparison) in outline.comparisons.iter().enumerate() {
         statement.execute(params![
             file.name,
             place,
-            one.load,
-            one.subject,
-            one.baseline,
-            one.against,
-            name(&one.metric),
-            one.ratio,
-            one.low,
-            one.high,
-            name(&one.verdict),
-            one.blocks,
+            outline_comparison.load,
+            outline_comparison.subject,
+            outline_comparison.baseline,
+            outline_comparison.against,
+            name(&outline_comparison.metric),
+            outline_comparison.ratio,
+            outline_comparison.low,
+            outline_comparison.high,
+            name(&outline_comparison.verdict),
+            outline_comparison.blocks,
         ])?;
     }
     Ok(())

@@ -120,23 +120,23 @@ pub fn check(
         first: None,
     };
     let mut checked = Vec::new();
-    let mut has_ended = |look: &SubjectChecks, one: CheckedSubject| {
+    let mut has_ended = |look: &SubjectChecks, checked_subject: CheckedSubject| {
         let has_ended = look.stopper.is_stopped();
         if !has_ended {
-            (around.watch)(&one);
-            checked.push(one);
+            (around.watch)(&checked_subject);
+            checked.push(checked_subject);
         }
         has_ended
     };
     for service in &study.file.services {
-        let one = look.at_service(service);
-        if has_ended(&look, one) {
+        let checked_subject = look.at_service(service);
+        if has_ended(&look, checked_subject) {
             break;
         }
     }
     for subject in &study.file.subjects {
-        let one = look.at(subject);
-        if has_ended(&look, one) {
+        let checked_subject = look.at(subject);
+        if has_ended(&look, checked_subject) {
             break;
         }
     }
@@ -205,9 +205,9 @@ impl SubjectChecks<'_> {
             return None;
         };
         let mut services = self.study.file.services.iter();
-        let service = services.find(|one| {
-            let is_absent = self.absent.contains_key(&one.name);
-            is_absent && names(launch, &one.name, &one.launch().ports)
+        let service = services.find(|service| {
+            let is_absent = self.absent.contains_key(&service.name);
+            is_absent && names(launch, &service.name, &service.launch().ports)
         })?;
         let why = format!("needs the service {}, which does not run", service.name);
         Some((self.absent[&service.name], why))
@@ -215,14 +215,17 @@ impl SubjectChecks<'_> {
 
     /// What is not there, if something is not.
     fn missing(&self, name: &str) -> Option<(SubjectStatus, String)> {
-        let provision = self.provisions.iter().find(|one| one.subject() == name)?;
+        let provision = self
+            .provisions
+            .iter()
+            .find(|provision| provision.subject() == name)?;
         if provision.missing().is_empty() {
             return None;
         }
         let lines: Vec<String> = provision
             .missing()
             .iter()
-            .map(|one| format!("{}: {}", one.what, one.remedy))
+            .map(|missing| format!("{}: {}", missing.what, missing.remedy))
             .collect();
         let status = match provision.brought() {
             Some(_) => SubjectStatus::Skipped,
@@ -267,7 +270,11 @@ impl SubjectChecks<'_> {
 
     /// Gives a server what was had for it; its program is there then.
     fn equip(&self, name: &str, source: &mut Source) -> Result<(), String> {
-        if let Some(had) = self.provisions.iter().find(|one| one.subject() == name) {
+        if let Some(had) = self
+            .provisions
+            .iter()
+            .find(|provision| provision.subject() == name)
+        {
             had.equip(source);
         }
         match source {

@@ -156,8 +156,9 @@ impl CatalogEntry {
         self.files.iter().all(|file| {
             let path = folder.join(file.path);
             fs::read(&path).is_ok_and(|bytes| bytes == file.bytes)
-                && fs::metadata(&path)
-                    .is_ok_and(|found| (found.permissions().mode() & 0o111 != 0) == file.is_program)
+                && fs::metadata(&path).is_ok_and(|metadata| {
+                    (metadata.permissions().mode() & 0o111 != 0) == file.is_program
+                })
         })
     }
 

@@ -144,7 +144,7 @@ fn end(child: &mut Child) -> io::Result<()> {
 fn family(root: u32) -> io::Result<Vec<Process>> {
     let below = descendants(root)?;
     let mut family: Vec<Process> = Process::find(root)?.into_iter().collect();
-    family.extend(below.iter().map(|one| one.process));
+    family.extend(below.iter().map(|relative| relative.process));
     Ok(family)
 }
 
@@ -191,7 +191,7 @@ mod tests {
         // it has been able to end in order, and neither process may be there.
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();
-        let told = interrupt.flag();
+        let flag = interrupt.flag();
         let pids = folder.path().join("pids");
         let script = "trap 'echo > in_order; exit' TERM; sleep 600 & \
                       echo $$ $! > draft; mv draft pids; wait";
@@ -201,7 +201,7 @@ mod tests {
             while !pids.exists() && Instant::now() < deadline {
                 sleep(LOOK_EVERY);
             }
-            told.store(true, Ordering::Relaxed);
+            flag.store(true, Ordering::Relaxed);
             running.join().unwrap().unwrap_err()
         });
         assert!(matches!(error, CommandError::Interrupted), "{error}");

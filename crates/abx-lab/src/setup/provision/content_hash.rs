@@ -161,7 +161,7 @@ impl ContentHash {
 
 /// Everything below a folder, in an order that does not depend on the machine.
 fn entries(folder: &Path) -> Result<Vec<TreeEntry>, ContentHashError> {
-    let mut found = Vec::new();
+    let mut tree_entries = Vec::new();
     let mut bytes: u64 = 0;
     let mut folders = vec![folder.to_owned()];
     while let Some(here) = folders.pop() {
@@ -174,11 +174,11 @@ fn entries(folder: &Path) -> Result<Vec<TreeEntry>, ContentHashError> {
             } else {
                 bytes = bytes.saturating_add(metadata.len());
             }
-            found.push(TreeEntry {
+            tree_entries.push(TreeEntry {
                 path: entry.path(),
                 metadata,
             });
-            if found.len() > FILES_MAX {
+            if tree_entries.len() > FILES_MAX {
                 return Err(ContentHashError::TooMany(folder.to_owned()));
             }
             if bytes > BYTES_MAX {
@@ -186,8 +186,8 @@ fn entries(folder: &Path) -> Result<Vec<TreeEntry>, ContentHashError> {
             }
         }
     }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(found)
+    tree_entries.sort_by(|tree_entry, other| tree_entry.path.cmp(&other.path));
+    Ok(tree_entries)
 }
 
 fn unreadable(path: &Path, source: io::Error) -> ContentHashError {
@@ -248,12 +248,15 @@ mod tests {
             }
             folder
         };
-        let (one, other) = (make(["a", "b", "c"]), make(["c", "a", "b"]));
-        assert_eq!(name_of(one.path()).unwrap(), name_of(other.path()).unwrap());
+        let (temp_dir, other) = (make(["a", "b", "c"]), make(["c", "a", "b"]));
+        assert_eq!(
+            name_of(temp_dir.path()).unwrap(),
+            name_of(other.path()).unwrap()
+        );
         for number in 0..50 {
-            fs::write(one.path().join(number.to_string()), "").unwrap();
+            fs::write(temp_dir.path().join(number.to_string()), "").unwrap();
         }
-        let paths: Vec<PathBuf> = entries(one.path())
+        let paths: Vec<PathBuf> = entries(temp_dir.path())
             .unwrap()
             .into_iter()
             .map(|entry| entry.path)
@@ -308,15 +311,15 @@ mod tests {
             fingerprint.add_words(&words);
             fingerprint.name()
         };
-        let one = name("npm", &["ab", "c"]);
-        assert_eq!(one.len(), 16);
-        assert_eq!(one, name("npm", &["ab", "c"]));
+        let text = name("npm", &["ab", "c"]);
+        assert_eq!(text.len(), 16);
+        assert_eq!(text, name("npm", &["ab", "c"]));
         for other in [
             name("npm", &["a", "bc"]),
             name("npm", &["abc"]),
             name("pypi", &["ab", "c"]),
         ] {
-            assert_ne!(one, other);
+            assert_ne!(text, other);
         }
     }
 }

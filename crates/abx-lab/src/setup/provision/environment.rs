@@ -38,7 +38,7 @@ impl Environment {
         let mut folders = self
             .path
             .split(':')
-            .chain(self.back.iter().map(|one| &**one));
+            .chain(self.back.iter().map(|text| &**text));
         if !folders.any(|folder| folder == SERVERS) {
             self.back.push(SERVERS.to_owned());
         }
@@ -51,8 +51,8 @@ impl Environment {
 
     /// A folder of Java archives.
     pub fn add_java_archives(&mut self, folder: &Path) {
-        let all = folder.join("*");
-        self.class_path.push(all.to_string_lossy().into_owned());
+        let path = folder.join("*");
+        self.class_path.push(path.to_string_lossy().into_owned());
     }
 
     /// `PATH` with what was gained.

@@ -34,8 +34,9 @@ impl CacheFolder {
     pub fn is_complete(&self) -> bool {
         let user = rustix::process::geteuid().as_raw();
         let is_trusted = |path: &Path| {
-            let found = fs::symlink_metadata(path);
-            found.is_ok_and(|found| [0, user].contains(&found.uid()) && !found.is_symlink())
+            let result = fs::symlink_metadata(path);
+            result
+                .is_ok_and(|metadata| [0, user].contains(&metadata.uid()) && !metadata.is_symlink())
         };
         is_trusted(&self.0) && is_trusted(&self.0.join(STAMP))
     }

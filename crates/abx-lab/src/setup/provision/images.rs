@@ -7,7 +7,7 @@ use abx_study::container::ContainerEngine;
 
 /// An image that the engine does not have, or an engine that is not there or gives no response.
 pub fn missing(subject: &str, image: &str, system: &System) -> Vec<Missing> {
-    let found = ContainerEngine::find(system.path.as_ref(), system.engine.as_deref());
+    let result = ContainerEngine::find(system.path.as_ref(), system.engine.as_deref());
     let lacks = |what: String, remedy: Remedy| {
         vec![Missing {
             subject: subject.to_owned(),
@@ -15,7 +15,7 @@ pub fn missing(subject: &str, image: &str, system: &System) -> Vec<Missing> {
             remedy,
         }]
     };
-    let engine = match found {
+    let engine = match result {
         Ok(engine) => engine,
         Err(none) => {
             let how = "install one, such as the package podman, and have it on PATH";

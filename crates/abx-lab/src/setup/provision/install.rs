@@ -126,7 +126,10 @@ struct Installation<'a> {
 /// [`InstallError::ByHand`] as the first of all nothing was changed; otherwise
 /// what was had before stays, and the next call goes on from there.
 pub fn install(provisions: &[Provision], tell: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
-    if provisions.iter().all(|one| one.missing().is_empty()) {
+    if provisions
+        .iter()
+        .all(|provision| provision.missing().is_empty())
+    {
         return Ok(());
     }
     let interrupt = Interrupt::watch().map_err(InstallError::Signals)?;
@@ -140,7 +143,9 @@ pub(super) fn install_until(
     tell: &mut dyn FnMut(&str),
 ) -> Result<(), InstallError> {
     let missing = provisions.iter().flat_map(Provision::missing);
-    let by_hand = |one: &&Missing| matches!(one.remedy, Remedy::ByHand(_) | Remedy::Bring(_));
+    let by_hand = |this_missing: &&Missing| {
+        matches!(this_missing.remedy, Remedy::ByHand(_) | Remedy::Bring(_))
+    };
     let by_hand: Vec<Missing> = missing.filter(by_hand).cloned().collect();
     if !by_hand.is_empty() {
         return Err(InstallError::ByHand(by_hand));
@@ -202,7 +207,7 @@ impl Installation<'_> {
             step.missing(subject, environment, &provision.system)
         };
         let missing = look();
-        let commands = match missing.first().map(|one| &one.remedy) {
+        let commands = match missing.first().map(|this_missing| &this_missing.remedy) {
             None => return Ok(()),
             Some(Remedy::ByHand(_) | Remedy::Bring(_)) => {
                 return Err(InstallError::ByHand(missing));
@@ -257,8 +262,8 @@ impl Installation<'_> {
         let log = provision.cache.join(PACKAGES_LOG);
         renew(&log)?;
         let mut variables = environment.variables();
-        let own = packages::VARIABLES.iter();
-        variables.extend(own.map(|&(name, value)| (name.to_owned(), value.to_owned())));
+        let pairs = packages::VARIABLES.iter();
+        variables.extend(pairs.map(|&(name, value)| (name.to_owned(), value.to_owned())));
         let path = &provision.system.policy;
         let failed = |what| {
             move |source| InstallError::Policy {
@@ -358,7 +363,10 @@ fn renew(log: &Path) -> Result<(), InstallError> {
 }
 
 fn lines(missing: &[Missing]) -> String {
-    missing.iter().map(|one| format!("\n  {one}")).collect()
+    missing
+        .iter()
+        .map(|missing| format!("\n  {missing}"))
+        .collect()
 }
 
 fn shown(output: &str) -> String {

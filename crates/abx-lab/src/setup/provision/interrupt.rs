@@ -27,10 +27,10 @@ impl Interrupt {
             signals: Vec::new(),
         };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let told = Arc::clone(&interrupt.told);
+            let flag = Arc::clone(&interrupt.told);
             interrupt
                 .signals
-                .push(signal_hook::flag::register(signal, told)?);
+                .push(signal_hook::flag::register(signal, flag)?);
         }
         Ok(interrupt)
     }

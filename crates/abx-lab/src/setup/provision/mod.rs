@@ -80,15 +80,15 @@ impl Provision {
     #[must_use]
     pub fn brought(&self) -> Option<&Missing> {
         let mut missing = self.missing.iter();
-        missing.find(|one| matches!(one.remedy, Remedy::Bring(_)))
+        missing.find(|missing| matches!(missing.remedy, Remedy::Bring(_)))
     }
 
     /// Gives the server the environment and the build that it needs. What its
     /// own table says of the environment comes last and wins.
     pub fn equip(&self, source: &mut Source) {
         if let Source::Command(launch) = source {
-            let own = std::mem::take(&mut launch.environment);
-            launch.environment = self.environment().into_iter().chain(own).collect();
+            let pairs = std::mem::take(&mut launch.environment);
+            launch.environment = self.environment().into_iter().chain(pairs).collect();
             launch.build = self.build().map(Path::to_owned);
         }
     }
@@ -156,8 +156,14 @@ fn survey_on(system: &System, study: &StudyFile, folder: &Path, cache: &Path) ->
     // Commands run in other folders than abx does.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (folder, cache) = (absolute(folder), absolute(cache));
-    let subjects = study.subjects.iter().map(|one| (&*one.name, &one.server));
-    let services = study.services.iter().map(|one| (&*one.name, &one.server));
+    let subjects = study
+        .subjects
+        .iter()
+        .map(|subject| (&*subject.name, &subject.server));
+    let services = study
+        .services
+        .iter()
+        .map(|service| (&*service.name, &service.server));
     services
         .chain(subjects)
         .filter(|(_, server)| !server.needs.is_empty())
@@ -185,13 +191,14 @@ fn provision(
     let mut environment = Environment::new(&system.path);
     let mut planned = Vec::new();
     for step in steps {
-        let mut found = step.missing(name, &environment, system);
+        let mut missings = step.missing(name, &environment, system);
         if missing.is_empty() {
-            found.extend(step.missing_program(name, &environment));
+            missings.extend(step.missing_program(name, &environment));
         }
         // A tool may be among the packages that are missing already.
-        found.retain(|one| !missing.iter().any(|other| other.what == one.what));
-        missing.extend(found);
+        missings
+            .retain(|this_missing| !missing.iter().any(|other| other.what == this_missing.what));
+        missing.extend(missings);
         let before = environment.clone();
         step.add_to(&mut environment);
         planned.push(PlannedStep {

@@ -39,12 +39,12 @@ pub fn missing(subject: &str, packages: &[String], system: &System) -> Vec<Missi
                 .to_owned(),
         )
     };
-    let one = |package: &&str| Missing {
+    let item = |package: &&str| Missing {
         subject: subject.to_owned(),
         what: format!("the package {package}"),
         remedy: remedy.clone(),
     };
-    missing.iter().map(one).collect()
+    missing.iter().map(item).collect()
 }
 
 fn remedy(packages: &[&str], is_root: bool) -> Remedy {
@@ -98,13 +98,16 @@ mod tests {
         let names = ["dpkg".to_owned(), "abx-has-no-such-package".to_owned()];
         let mut system = System::here();
         if system.has_packages() {
-            let found = missing("web", &names, &system);
-            let what: Vec<&str> = found.iter().map(|one| one.what.as_str()).collect();
+            let missings = missing("web", &names, &system);
+            let what: Vec<&str> = missings
+                .iter()
+                .map(|missing| missing.what.as_str())
+                .collect();
             assert_eq!(what, ["the package abx-has-no-such-package"]);
         }
         system.path = String::new();
-        let found = missing("web", &names, &system);
-        assert_eq!(found.len(), 2);
-        assert!(matches!(&found[0].remedy, Remedy::ByHand(how) if how.contains("Debian")));
+        let missings = missing("web", &names, &system);
+        assert_eq!(missings.len(), 2);
+        assert!(matches!(&missings[0].remedy, Remedy::ByHand(how) if how.contains("Debian")));
     }
 }

@@ -117,21 +117,21 @@ mod tests {
     use std::process::Command;
 
     /// A folder in the place of `/usr/sbin`, with this file or none.
-    fn place(own: Option<&str>) -> (tempfile::TempDir, PathBuf) {
+    fn place(own_text: Option<&str>) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("policy-rc.d");
-        if let Some(text) = own {
+        if let Some(text) = own_text {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
         }
         (folder, path)
     }
 
-    fn assert_as_before(path: &Path, own: Option<&str>) {
+    fn assert_as_before(path: &Path, own_text: Option<&str>) {
         let folder = path.parent().unwrap();
         let count = fs::read_dir(folder).unwrap().count();
-        assert_eq!(count, usize::from(own.is_some()));
-        if let Some(text) = own {
+        assert_eq!(count, usize::from(own_text.is_some()));
+        if let Some(text) = own_text {
             assert_eq!(fs::read_to_string(path).unwrap(), text);
             let mode = fs::metadata(path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o750);
@@ -141,39 +141,39 @@ mod tests {
     #[test]
     fn the_check_says_no_until_it_is_restored() {
         // Method: with and without a file before; the file itself is asked.
-        for own in [None, Some("#!/bin/sh\nexit 104\n")] {
-            let (_folder, path) = place(own);
+        for own_text in [None, Some("#!/bin/sh\nexit 104\n")] {
+            let (_folder, path) = place(own_text);
             let policy = Policy::refuse(&path).unwrap();
             let mode = fs::metadata(&path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o755);
             let response = Command::new("sh").arg(&path).status().unwrap();
             assert_eq!(response.code(), Some(101));
             policy.restore().unwrap();
-            assert_as_before(&path, own);
+            assert_as_before(&path, own_text);
         }
     }
 
     #[test]
     fn a_failure_on_the_way_restores_it_too() {
         // Method: a panic while it is held.
-        for own in [None, Some("mine")] {
-            let (_folder, path) = place(own);
+        for own_text in [None, Some("mine")] {
+            let (_folder, path) = place(own_text);
             let failed = std::panic::catch_unwind(|| {
                 let _policy = Policy::refuse(&path).unwrap();
                 panic!("an installation that fails");
             });
             assert!(failed.is_err());
-            assert_as_before(&path, own);
+            assert_as_before(&path, own_text);
         }
     }
 
     #[test]
     fn what_a_killed_installation_left_is_put_right() {
         // Method: one that never ends, stopped after each of its steps, then a whole one.
-        for own in [None, Some("mine")] {
+        for own_text in [None, Some("mine")] {
             for steps in 0..=1 {
-                let (_folder, path) = place(own);
-                if own.is_some() {
+                let (_folder, path) = place(own_text);
+                if own_text.is_some() {
                     fs::hard_link(&path, beside(&path, "saved")).unwrap();
                 }
                 write_executable(&beside(&path, "draft")).unwrap();
@@ -181,7 +181,7 @@ mod tests {
                     fs::rename(beside(&path, "draft"), &path).unwrap();
                 }
                 Policy::refuse(&path).unwrap().restore().unwrap();
-                assert_as_before(&path, own);
+                assert_as_before(&path, own_text);
             }
         }
     }

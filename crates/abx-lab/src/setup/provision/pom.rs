@@ -37,7 +37,7 @@ impl<'a> Artifact<'a> {
             ("version", self.version),
         ];
         elements.extend(self.kind.map(|kind| ("type", kind)));
-        elements.extend(self.classifier.map(|one| ("classifier", one)));
+        elements.extend(self.classifier.map(|text| ("classifier", text)));
         let elements = elements.iter();
         let elements: String = elements
             .map(|(name, value)| format!("      <{name}>{value}</{name}>\n"))

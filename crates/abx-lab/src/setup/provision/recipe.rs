@@ -304,7 +304,7 @@ mod tests {
     fn each_folder_is_found_by_its_own_variable() {
         // Method: what one recipe of each kind adds.
         let cache = Path::new("/c");
-        let one = list(&["g:a:1"]);
+        let this_texts = list(&["g:a:1"]);
         let variables = |recipe: &Recipe| {
             let mut environment = Environment::new("/bin");
             recipe.add_to(&mut environment);
@@ -318,13 +318,16 @@ mod tests {
             "PATH=DIR/node_modules/.bin:/bin",
             "NODE_PATH=DIR/node_modules",
         ];
-        assert_eq!(variables(&Recipe::npm(&one, cache)), npm);
-        assert_eq!(variables(&Recipe::pypi(&one, cache)), ["PATH=DIR/bin:/bin"]);
+        assert_eq!(variables(&Recipe::npm(&this_texts, cache)), npm);
         assert_eq!(
-            variables(&Recipe::cargo(&one, cache)),
+            variables(&Recipe::pypi(&this_texts, cache)),
             ["PATH=DIR/bin:/bin"]
         );
-        let maven = Recipe::maven(&one, cache).unwrap();
+        assert_eq!(
+            variables(&Recipe::cargo(&this_texts, cache)),
+            ["PATH=DIR/bin:/bin"]
+        );
+        let maven = Recipe::maven(&this_texts, cache).unwrap();
         assert_eq!(variables(&maven), ["CLASSPATH=DIR/jars/*"]);
     }
 

@@ -135,7 +135,7 @@ impl ProvisionStep {
         environment: &Environment,
         system: &System,
     ) -> Vec<Missing> {
-        let one = |what: String, remedy: Remedy| {
+        let item = |what: String, remedy: Remedy| {
             vec![Missing {
                 subject: subject.to_owned(),
                 what,
@@ -147,7 +147,7 @@ impl ProvisionStep {
             ProvisionStep::Packages(list) => packages::missing(subject, list, system),
             ProvisionStep::Tool(tool) => tool.missing(subject, environment, system),
             ProvisionStep::Folder(recipe) if recipe.is_complete() => Vec::new(),
-            ProvisionStep::Folder(recipe) => one(
+            ProvisionStep::Folder(recipe) => item(
                 recipe.what.clone(),
                 Remedy::Install(recipe.commands.clone()),
             ),
@@ -157,10 +157,10 @@ impl ProvisionStep {
                 study,
             } => match find(name, environment.path().as_ref(), study) {
                 Some(_) => Vec::new(),
-                None => one(format!("the program {name}"), Remedy::Bring(how.clone())),
+                None => item(format!("the program {name}"), Remedy::Bring(how.clone())),
             },
             ProvisionStep::Impossible { what, how } => {
-                one(what.clone(), Remedy::ByHand(how.clone()))
+                item(what.clone(), Remedy::ByHand(how.clone()))
             }
         }
     }

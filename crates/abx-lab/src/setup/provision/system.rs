@@ -77,8 +77,8 @@ impl System {
 /// Reads lines of `status TAB version`; several when there are several architectures.
 fn is_installed(response: &str, version: Option<&str>) -> bool {
     response.lines().any(|line| {
-        let (status, found) = line.split_once('\t').unwrap_or((line, ""));
-        status.ends_with(" ok installed") && version.is_none_or(|wanted| wanted == found)
+        let (status, text) = line.split_once('\t').unwrap_or((line, ""));
+        status.ends_with(" ok installed") && version.is_none_or(|wanted| wanted == text)
     })
 }
 

@@ -124,12 +124,16 @@ fn packages_are_installed_and_no_service_may_start() {
     let machine = Machine::new();
     fs::write(machine.at("installed-old"), "").unwrap();
     let needs = [packages(&["old", "new"]), packages(&["third"])];
-    let found = machine.survey(&needs);
-    assert_eq!(found.len(), 1);
-    let what: Vec<&str> = found[0].missing().iter().map(|one| &*one.what).collect();
+    let provisions = machine.survey(&needs);
+    assert_eq!(provisions.len(), 1);
+    let what: Vec<&str> = provisions[0]
+        .missing()
+        .iter()
+        .map(|missing| &*missing.what)
+        .collect();
     assert_eq!(what, ["the package new", "the package third"]);
-    let mut told = Vec::new();
-    install(&found, &mut |line| told.push(line.to_owned())).unwrap();
+    let mut texts = Vec::new();
+    install(&provisions, &mut |line| texts.push(line.to_owned())).unwrap();
     let refused = "policy 101 frontend noninteractive";
     let expected = [
         "update",
@@ -140,8 +144,8 @@ fn packages_are_installed_and_no_service_may_start() {
         refused,
     ];
     assert_eq!(machine.calls(), expected);
-    assert_eq!(told.len(), 3);
-    assert_eq!(told[0], "web: apt-get update");
+    assert_eq!(texts.len(), 3);
+    assert_eq!(texts[0], "web: apt-get update");
     machine.assert_policy_is_back();
     assert_eq!(machine.survey(&needs)[0].missing(), []);
     install(&machine.survey(&needs), &mut |_| {
@@ -159,8 +163,8 @@ fn a_failed_installation_says_so_and_puts_the_policy_back() {
     ] {
         let machine = Machine::new();
         fs::write(machine.at(behaviour), "").unwrap();
-        let found = machine.survey(&[packages(&["new"])]);
-        let message = install(&found, &mut |_| {}).unwrap_err().to_string();
+        let provisions = machine.survey(&[packages(&["new"])]);
+        let message = install(&provisions, &mut |_| {}).unwrap_err().to_string();
         for part in parts {
             assert!(message.contains(part), "{behaviour}: {message}");
         }
@@ -178,8 +182,8 @@ fn without_root_the_line_to_type_is_shown_and_nothing_is_done() {
         command: ["sh", "-c", "touch built"].map(str::to_owned).to_vec(),
         folder: PathBuf::from("bin"),
     };
-    let found = machine.survey(&[packages(&["new"]), build]);
-    let error = install(&found, &mut |_| panic!("nothing may run")).unwrap_err();
+    let provisions = machine.survey(&[packages(&["new"]), build]);
+    let error = install(&provisions, &mut |_| panic!("nothing may run")).unwrap_err();
     let message = error.to_string();
     let line = "sudo apt-get install -y --no-install-recommends new`";
     assert!(message.contains(line), "{message}");
@@ -194,17 +198,17 @@ fn an_installer_that_is_missing_is_a_package() {
     let mut machine = Machine::new();
     machine.system.path = machine.at("bin").to_string_lossy().into_owned();
     machine.script("bin/dpkg-query", "#!/bin/sh\nexit 1\n");
-    let one = |text: &str| vec![text.to_owned()];
+    let item = |text: &str| vec![text.to_owned()];
     let what = |needs: &[Need]| -> Vec<String> {
-        let found = machine.survey(needs);
-        let missing = found[0].missing().iter();
-        missing.map(|one| one.what.clone()).collect()
+        let provisions = machine.survey(needs);
+        let missing = provisions[0].missing().iter();
+        missing.map(|missing| missing.what.clone()).collect()
     };
     for (need, tool, list) in [
-        (Need::Npm(one("ws")), "npm", "ws from npm"),
-        (Need::Pypi(one("x")), "python3-venv", "x from pypi"),
-        (Need::Cargo(one("x")), "cargo", "x from cargo"),
-        (Need::Maven(one("g:a:1")), "maven", "g:a:1 from maven"),
+        (Need::Npm(item("ws")), "npm", "ws from npm"),
+        (Need::Pypi(item("x")), "python3-venv", "x from pypi"),
+        (Need::Cargo(item("x")), "cargo", "x from cargo"),
+        (Need::Maven(item("g:a:1")), "maven", "g:a:1 from maven"),
     ] {
         let expected = [format!("the package {tool}"), list.to_owned()];
         assert_eq!(what(std::slice::from_ref(&need)), expected);
@@ -219,23 +223,35 @@ fn an_image_is_missed_and_fetched() {
     let mut machine = Machine::new();
     machine.system.path = machine.at("bin").to_string_lossy().into_owned();
     let needs = [Need::Image("web:1".to_owned())];
-    let said = |machine: &Machine| -> Vec<String> {
-        let found = machine.survey(&needs);
-        found[0].missing().iter().map(Missing::to_string).collect()
+    let message = |machine: &Machine| -> Vec<String> {
+        let provisions = machine.survey(&needs);
+        provisions[0]
+            .missing()
+            .iter()
+            .map(Missing::to_string)
+            .collect()
     };
     let none = "needs podman or docker: install one, such as the package podman";
-    assert!(said(&machine)[0].contains(none), "{:?}", said(&machine));
+    assert!(
+        message(&machine)[0].contains(none),
+        "{:?}",
+        message(&machine)
+    );
     let engine = "#!/bin/sh\ncase $1 in\n\
         pull) : >ROOT/fetched-$2 ;;\n\
         image) [ -e ROOT/fetched-$5 ] && echo ab || { echo 'no such image' >&2; exit 1; } ;;\n\
         esac\n";
     machine.script("bin/docker", engine);
-    assert!(said(&machine)[0].ends_with("needs the image web:1: docker pull web:1"));
+    assert!(message(&machine)[0].ends_with("needs the image web:1: docker pull web:1"));
     install(&machine.survey(&needs), &mut |_| {}).unwrap();
-    assert_eq!(said(&machine), [""; 0]);
+    assert_eq!(message(&machine), [""; 0]);
     machine.script("bin/podman", "#!/bin/sh\necho 'no daemon' >&2\nexit 1\n");
     let silent = "have podman answer, which says: no daemon";
-    assert!(said(&machine)[0].ends_with(silent), "{:?}", said(&machine));
+    assert!(
+        message(&machine)[0].ends_with(silent),
+        "{:?}",
+        message(&machine)
+    );
 }
 
 #[test]
@@ -256,10 +272,10 @@ fn packages_of_a_need_come_before_the_build_that_uses_them() {
     let hint = &alone[0].missing()[1];
     assert!(hint.to_string().contains("the program maker"), "{hint}");
     let needs = [packages(&["maker"]), build];
-    let found = machine.survey(&needs);
-    assert_eq!(found[0].missing().len(), 2);
-    install(&found, &mut |_| {}).unwrap();
-    let made = found[0].build().unwrap().join("made");
+    let provisions = machine.survey(&needs);
+    assert_eq!(provisions[0].missing().len(), 2);
+    install(&provisions, &mut |_| {}).unwrap();
+    let made = provisions[0].build().unwrap().join("made");
     assert_eq!(fs::read_to_string(made).unwrap(), "made\n");
     assert_eq!(machine.survey(&needs)[0].missing(), []);
 }
@@ -278,14 +294,14 @@ fn subjects_that_are_built_alike_share_one_build() {
     for subject in &mut study.subjects {
         subject.server.needs = vec![build.clone()];
     }
-    let found = survey_on(
+    let provisions = survey_on(
         &machine.system,
         &study,
         machine.folder.path(),
         &machine.at("cache"),
     );
-    install(&found, &mut |_| {}).unwrap();
-    assert_eq!(found[0].build(), found[1].build());
+    install(&provisions, &mut |_| {}).unwrap();
+    assert_eq!(provisions[0].build(), provisions[1].build());
     let builds = fs::read_to_string(machine.at("builds")).unwrap();
     assert_eq!(builds, "built\n");
 }
@@ -294,15 +310,15 @@ fn subjects_that_are_built_alike_share_one_build() {
 fn an_installation_that_is_stopped_puts_the_policy_back() {
     // Method: it is told to stop before the second of apt's commands.
     let machine = Machine::new();
-    let found = machine.survey(&[packages(&["new"])]);
+    let provisions = machine.survey(&[packages(&["new"])]);
     let interrupt = Interrupt::watch().unwrap();
-    let told = interrupt.flag();
+    let flag = interrupt.flag();
     let mut tell = |line: &str| {
         if line.contains("install") {
-            told.store(true, Ordering::Relaxed);
+            flag.store(true, Ordering::Relaxed);
         }
     };
-    let error = install_until(interrupt, &found, &mut tell).unwrap_err();
+    let error = install_until(interrupt, &provisions, &mut tell).unwrap_err();
     assert!(matches!(error, InstallError::Interrupted), "{error}");
     assert_eq!(machine.calls().len(), 2);
     machine.assert_policy_is_back();
@@ -314,7 +330,7 @@ fn two_installations_into_one_cache_take_turns() {
     // Method: the lock is held by another, who lets go when the waiting is
     // told; in a second try nobody lets go, and the person stops it.
     let machine = Machine::new();
-    let found = machine.survey(&[packages(&["new"])]);
+    let provisions = machine.survey(&[packages(&["new"])]);
     fs::create_dir(machine.at("cache")).unwrap();
     let hold = || {
         let file = fs::File::create(machine.at("cache/lock")).unwrap();
@@ -323,19 +339,19 @@ fn two_installations_into_one_cache_take_turns() {
         file
     };
     let mut held = Some(hold());
-    let mut told = Vec::new();
+    let mut texts = Vec::new();
     let mut tell = |line: &str| {
-        told.push(line.to_owned());
+        texts.push(line.to_owned());
         held = None;
     };
-    install(&found, &mut tell).unwrap();
-    assert!(told[0].starts_with("waiting"), "{told:?}");
-    assert_eq!(told.len(), 3);
+    install(&provisions, &mut tell).unwrap();
+    assert!(texts[0].starts_with("waiting"), "{texts:?}");
+    assert_eq!(texts.len(), 3);
 
     let _held = hold();
     let interrupt = Interrupt::watch().unwrap();
     let stop = interrupt.flag();
     let mut tell = |_: &str| stop.store(true, Ordering::Relaxed);
-    let error = install_until(interrupt, &found, &mut tell).unwrap_err();
+    let error = install_until(interrupt, &provisions, &mut tell).unwrap_err();
     assert!(matches!(error, InstallError::Interrupted), "{error}");
 }

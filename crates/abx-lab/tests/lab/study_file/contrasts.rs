@@ -30,10 +30,14 @@ fn contrasts_are_pairs_under_the_loads_that_they_name() {
 fn what_is_left_out_of_a_study_is_left_out_of_its_contrasts() {
     // Method: without a subject, without some loads, and without all that one names.
     let pairs = |study: &StudyFile| -> Vec<String> {
-        let each = study
-            .contrasts
-            .iter()
-            .map(|one| format!("{}:{} {}", one.subject, one.baseline, one.loads.join(" ")));
+        let each = study.contrasts.iter().map(|contrast| {
+            format!(
+                "{}:{} {}",
+                contrast.subject,
+                contrast.baseline,
+                contrast.loads.join(" ")
+            )
+        });
         each.collect()
     };
     let names = |names: &[&str]| {

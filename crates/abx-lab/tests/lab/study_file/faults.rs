@@ -83,9 +83,9 @@ fn a_fault_says_what_is_done_to_whom_and_when() {
         "action = \"restart\"\nat = \"1s\"\nwithin = \"2s\"\ndelayed_after = \"20ms\"",
     ];
     let study = read(&action).unwrap();
-    let found = &study.faults[0];
+    let fault = &study.faults[0];
     assert_eq!(
-        (found.strike, found.delayed_after),
+        (fault.strike, fault.delayed_after),
         (Strike::Restart, Duration::from_millis(20))
     );
 }

@@ -129,7 +129,7 @@ fn a_count_makes_many_files_and_requests_by_number() {
         ["small.bin", "many/0.bin", "many/1.bin", "many/2.bin", "{n}"]
     );
     let requests = study.loads.last().unwrap().requests.iter();
-    let requests = requests.map(|one| (one.path.as_deref().unwrap(), one.weight));
+    let requests = requests.map(|request| (request.path.as_deref().unwrap(), request.weight));
     assert_eq!(
         requests.collect::<Vec<_>>(),
         [
@@ -156,11 +156,11 @@ fn a_body_is_a_text_or_a_file_numbered_and_posted() {
             &format!("[{{ path = \"/\", {written} }}]"),
         );
         let requests = parsed(&text).unwrap().loads.pop().unwrap().requests;
-        let said = requests.into_iter().map(|one| {
-            let body = String::from_utf8(one.body).unwrap();
-            format!("{} {body}", one.method)
+        let message = requests.into_iter().map(|request| {
+            let body = String::from_utf8(request.body).unwrap();
+            format!("{} {body}", request.method)
         });
-        said.collect::<Vec<_>>()
+        message.collect::<Vec<_>>()
     };
     assert_eq!(requests("weight = 1"), ["GET "]);
     assert_eq!(requests("body = \"x\""), ["POST x"]);
@@ -251,12 +251,18 @@ fn a_log_says_what_is_requested_and_when() {
         let due: Vec<_> = replay
             .requests()
             .iter()
-            .map(|one| (one.due.0 / 1_000_000, one.request))
+            .map(|replayed_request| (replayed_request.due.0 / 1_000_000, replayed_request.request))
             .collect();
         let paths: Vec<_> = load
             .requests
             .iter()
-            .map(|one| (one.path.clone().unwrap(), one.status, one.headers.len()))
+            .map(|request| {
+                (
+                    request.path.clone().unwrap(),
+                    request.status,
+                    request.headers.len(),
+                )
+            })
             .collect();
         (due, paths, load.log.clone().unwrap())
     };
@@ -299,7 +305,7 @@ fn a_list_of_paths_makes_a_request_of_each() {
     );
     let requests = parsed(&text).unwrap().loads.pop().unwrap().requests;
     let requests = requests.iter();
-    let requests = requests.map(|one| (one.path.as_deref().unwrap(), one.weight));
+    let requests = requests.map(|request| (request.path.as_deref().unwrap(), request.weight));
     assert_eq!(
         requests.collect::<Vec<_>>(),
         [("/a", 10), ("/b", 5), ("/", 1)]
@@ -363,7 +369,7 @@ fn a_file_becomes_what_it_says_with_every_default() {
     );
     assert_eq!(study.files[0].bytes, 1320);
 
-    let [one, two, three] = &study.subjects[..] else {
+    let [subject, two, three] = &study.subjects[..] else {
         panic!("three subjects");
     };
     let words = |words: &[&str]| {
@@ -376,9 +382,9 @@ fn a_file_becomes_what_it_says_with_every_default() {
         Need::Packages(words(&["a", "b"])),
         Need::Npm(words(&["ws"])),
     ];
-    assert_eq!(one.server.needs, needs);
-    assert_eq!(one.stand_in_for.as_deref(), Some("zero"));
-    let RunSpec::Launch(launch) = &one.server.run else {
+    assert_eq!(subject.server.needs, needs);
+    assert_eq!(subject.stand_in_for.as_deref(), Some("zero"));
+    let RunSpec::Launch(launch) = &subject.server.run else {
         panic!("a command");
     };
     let template = Template {
@@ -571,9 +577,9 @@ requests = [{ path = "/" }]
     let study = parsed(text).unwrap();
     let launches: Vec<_> = study.launches().collect();
     assert_eq!(launches[0].words(), ["image:web:1"]);
-    let (alone, told) = (launches[0].image.as_ref(), launches[1].image.as_ref());
+    let (alone, container_image) = (launches[0].image.as_ref(), launches[1].image.as_ref());
     assert_eq!(alone.unwrap().stop_signal, None);
-    assert_eq!(told.unwrap().stop_signal, Some(Signal::Quit));
+    assert_eq!(container_image.unwrap().stop_signal, Some(Signal::Quit));
     assert_eq!(launches[1].words()[0], "image:nginx");
     assert_eq!(study.services[0].launch().words()[0], "image:redis:7");
     let needs = |name: &str| [Need::Image(name.to_owned())];
@@ -589,7 +595,7 @@ fn the_baseline_comes_first_and_a_line_leads_back_to_each_subject() {
     let order: Vec<&str> = study
         .in_order()
         .iter()
-        .map(|one| one.name.as_str())
+        .map(|subject| subject.name.as_str())
         .collect();
     assert_eq!(order, ["two", "one", "three"]);
     let line = GOOD.lines().nth(study.subjects[1].server.line - 1);
@@ -766,7 +772,7 @@ fn every_key_is_documented_and_the_examples_are_read() {
 /// The keys of a table and, joined by points, of the tables in it. Lists of
 /// tables at the top have sections of their own.
 fn keys(table: &Value, prefix: &str) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut texts = Vec::new();
     for (key, inner) in table["properties"].as_object().into_iter().flatten() {
         let key = format!("{prefix}{key}");
         let list = &inner["items"];
@@ -776,8 +782,8 @@ fn keys(table: &Value, prefix: &str) -> Vec<String> {
             continue;
         }
         let deeper = if list.is_object() { list } else { inner };
-        all.extend(keys(deeper, &format!("{key}.")));
-        all.push(key);
+        texts.extend(keys(deeper, &format!("{key}.")));
+        texts.push(key);
     }
-    all
+    texts
 }

@@ -62,7 +62,11 @@ fn services_that_no_subject_needs_any_more_are_left_out() {
     let names = |kept: &str| -> Vec<String> {
         let mut study = parsed(GOOD).unwrap();
         study.keep_subjects(&[kept.to_owned()]).unwrap();
-        study.services.into_iter().map(|one| one.name).collect()
+        study
+            .services
+            .into_iter()
+            .map(|service| service.name)
+            .collect()
     };
     assert_eq!(names("cached"), ["db", "cache"]);
     assert_eq!(names("plain"), [""; 0]);

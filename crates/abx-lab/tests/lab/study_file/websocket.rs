@@ -54,11 +54,11 @@ fn messages_and_times_are_what_is_written() {
 #[test]
 fn lengths_and_connections_are_swept_together() {
     // Method: two lists; every pair is a load with a name of its own.
-    let all = loads(
+    let all_loads = loads(
         "shape = \"broadcast\"\nprotocol = \"websocket\"\nconnections = [2, 4]\n\
          message = { bytes = [100, 5000] }\n",
     );
-    let rows: Vec<_> = all
+    let rows: Vec<_> = all_loads
         .iter()
         .map(|load| (load.name.as_str(), load.connections, load.shape))
         .collect();

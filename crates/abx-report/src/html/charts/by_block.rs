@@ -39,15 +39,18 @@ pub(crate) fn block_table(
     caption: String,
     headers: impl Iterator<Item = String>,
     indices: &[u32],
-    all: &[&BlockValues],
+    block_values: &[&BlockValues],
     show: impl Fn(f64) -> String,
 ) -> Table {
     let row = |index: &u32| {
-        let cell = |one: &&BlockValues| {
-            let found = one.values.iter().find(|(block, _)| block == index);
-            or_unknown(found, |(_, value)| show(*value))
+        let cell = |this_block_values: &&BlockValues| {
+            let pair = this_block_values
+                .values
+                .iter()
+                .find(|(block, _)| block == index);
+            or_unknown(pair, |(_, value)| show(*value))
         };
-        let cells = all.iter().map(cell);
+        let cells = block_values.iter().map(cell);
         std::iter::once(index.to_string())
             .chain(cells)
             .collect::<Vec<_>>()
@@ -64,7 +67,7 @@ pub(crate) fn block_indices(record: &StudyRecord, load: &LoadRecord) -> Vec<u32>
 
 pub(crate) fn block_axis(indices: &[u32]) -> PlotAxis {
     let [first, last] =
-        [indices.first(), indices.last()].map(|one| one.copied().map_or(0.0, f64::from));
+        [indices.first(), indices.last()].map(|number| number.copied().map_or(0.0, f64::from));
     let scale = Scale::linear(first - 0.5, last + 0.5);
     let whole = |value: &f64| value.fract() == 0.0;
     let mut axis = PlotAxis::new("block, in the order measured", scale, 12, plain);
@@ -73,10 +76,10 @@ pub(crate) fn block_axis(indices: &[u32]) -> PlotAxis {
 }
 
 pub(crate) fn load_number(record: &StudyRecord, load: &LoadRecord) -> usize {
-    let found = record
+    let count = record
         .measured
         .loads
         .iter()
-        .position(|one| one.name == load.name);
-    found.unwrap_or(record.measured.loads.len())
+        .position(|load_record| load_record.name == load.name);
+    count.unwrap_or(record.measured.loads.len())
 }

@@ -101,8 +101,8 @@ pub(crate) fn axis(scale: Scale, show: impl Fn(f64) -> String) -> Element {
     let ticks = scale.ticks(TICKS);
     let is_dense = ticks.len() > 4;
     // Where there is no difference is written on a narrow page too.
-    let one = ticks.iter().position(|tick| (tick - 1.0).abs() < 1e-9);
-    let kept = one.unwrap_or_default() % 2;
+    let number = ticks.iter().position(|tick| (tick - 1.0).abs() < 1e-9);
+    let kept = number.unwrap_or_default() % 2;
     let ticks = ticks.iter().enumerate().flat_map(|(index, tick)| {
         let at = scale.place(*tick);
         let minor = if is_dense && index % 2 != kept {

@@ -267,7 +267,7 @@ impl Plot {
         }
         axes.push(self.rules.clone());
         axes.push(horizontal(px(self.height)).class("axis"));
-        let below = |distances: [f64; 3]| distances.map(|one| self.height + one);
+        let below = |distances: [f64; 3]| distances.map(|distance| self.height + distance);
         axes.push(axis_name(
             "label y",
             "-56",
@@ -290,18 +290,18 @@ impl Plot {
 
 /// The name of an axis: on one line at the first of these places down, or on two lines at
 /// the others where a narrow page has no room for one.
-fn axis_name(class: &'static str, x: &str, name: &str, [one, first, second]: [f64; 3]) -> Markup {
+fn axis_name(class: &'static str, x: &str, name: &str, [value, first, second]: [f64; 3]) -> Markup {
     let line = |text: &str, y: f64| {
         let line = element("text").class(class).with("x", x);
         line.with("y", px(y)).text(text)
     };
     if name.chars().count() <= NAME_LETTERS {
-        return line(name, one).into();
+        return line(name, value).into();
     }
     let middle = name.len() / 2;
     let blanks = name.match_indices(' ').map(|(at, _)| at);
     match blanks.min_by_key(|at| at.abs_diff(middle)) {
-        None => line(name, one).into(),
+        None => line(name, value).into(),
         Some(at) => [line(&name[..at], first), line(&name[at + 1..], second)]
             .into_iter()
             .collect(),
@@ -512,7 +512,7 @@ mod tests {
     #[test]
     fn subjects_differ_in_colour_or_sign() {
         // Method: as many subjects as there are pairs of both.
-        let look = |one| (series_class(one), marker(one, PointSize::Usual));
+        let look = |number| (series_class(number), marker(number, PointSize::Usual));
         let looks: std::collections::BTreeSet<_> = (0..64).map(look).collect();
         assert_eq!(looks.len(), 64);
     }

@@ -109,13 +109,13 @@ impl Scale {
         let powers = |factors: &'static [f64], every: usize| {
             (first as i32..=last as i32)
                 .step_by(every)
-                .flat_map(move |power| factors.iter().map(move |one| one * 10_f64.powi(power)))
+                .flat_map(move |power| factors.iter().map(move |value| value * 10_f64.powi(power)))
                 .filter(|value| (self.low..=self.high).contains(value))
                 .collect::<Vec<f64>>()
         };
         let choices: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
-        let found = choices.iter().map(|factors| powers(factors, 1));
-        let mut fitting = found.filter(|ticks| ticks.len() <= most && ticks.len() > 1);
+        let result = choices.iter().map(|factors| powers(factors, 1));
+        let mut fitting = result.filter(|ticks| ticks.len() <= most && ticks.len() > 1);
         fitting.next().unwrap_or_else(|| {
             let decades = (last - first) as usize;
             powers(&[1.0], (decades / most.max(1)).max(1) + 1)
@@ -134,9 +134,9 @@ fn within_range(value: f64) -> f64 {
 /// 1, 2 or 5 times a power of ten, at or above `step`.
 fn nice_step(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
-    let found = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
-    let enough = |one: &&f64| **one >= step * (1.0 - CLOSE);
-    found.iter().find(enough).copied().unwrap_or(10.0 * power)
+    let values = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    let enough = |value: &&f64| **value >= step * (1.0 - CLOSE);
+    values.iter().find(enough).copied().unwrap_or(10.0 * power)
 }
 
 /// A tick as a plain number: as many digits as its steps have.
@@ -272,11 +272,11 @@ mod tests {
                 prop_assert!(values.iter().all(|value| low <= *value && *value <= high));
                 let mut sorted = values.clone();
                 sorted.sort_by(f64::total_cmp);
-                let places: Vec<f64> = sorted.iter().map(|one| scale.place(*one)).collect();
+                let places: Vec<f64> = sorted.iter().map(|value| scale.place(*value)).collect();
                 prop_assert!(places.is_sorted());
                 let ticks = scale.ticks(most);
                 prop_assert!(ticks.len() <= most, "{ticks:?}");
-                prop_assert!(ticks.is_sorted_by(|one, next| one < next), "{ticks:?}");
+                prop_assert!(ticks.is_sorted_by(|tick, next| tick < next), "{ticks:?}");
                 let slack = (high - low) * 1e-6;
                 let within = |tick: &f64| low - slack <= *tick && *tick <= high + slack;
                 prop_assert!(ticks.iter().all(within), "{ticks:?} {low} {high}");

@@ -21,7 +21,7 @@ impl<'a> Subjects<'a> {
                 .measured
                 .subjects
                 .iter()
-                .map(|one| one.name.as_str())
+                .map(|subject| subject.name.as_str())
                 .collect(),
             baseline: { record.measured.only_baseline() }
                 .filter(|_| record.measured.is_comparison()),
@@ -37,7 +37,7 @@ impl<'a> Subjects<'a> {
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|one| *one == name)
+        self.names.iter().position(|text| *text == name)
     }
 
     pub(crate) fn legend(&self, shown: impl IntoIterator<Item = usize>) -> Markup {

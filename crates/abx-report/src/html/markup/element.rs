@@ -66,9 +66,9 @@ impl From<Element> for Markup {
 
 impl<T: Into<Markup>> FromIterator<T> for Markup {
     fn from_iter<I: IntoIterator<Item = T>>(parts: I) -> Markup {
-        let mut all = Markup::new();
-        all.push_all(parts);
-        all
+        let mut markup = Markup::new();
+        markup.push_all(parts);
+        markup
     }
 }
 

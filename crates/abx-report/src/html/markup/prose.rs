@@ -45,8 +45,8 @@ pub(crate) fn quoting(text: &str) -> Markup {
 
 /// What a person asked for and does not see: each thing, and why; nothing where
 /// all is there.
-pub(crate) fn missing(all: impl Iterator<Item = (String, String)>) -> Markup {
-    let entries: Markup = all
+pub(crate) fn missing(pairs: impl Iterator<Item = (String, String)>) -> Markup {
+    let entries: Markup = pairs
         .map(|(what, why)| {
             let what = element("bdi").text(&what);
             element("li").add(what).add(quoting(&why))

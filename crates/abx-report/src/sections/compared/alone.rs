@@ -18,37 +18,40 @@ pub(crate) fn is_alone(record: &StudyRecord) -> bool {
 
 /// What was found out of it, a sentence each: capacities, the ends of curves over rates, knees.
 pub(crate) fn sentences(record: &StudyRecord) -> Vec<String> {
-    let found = &record.conclusions;
-    let knees = found.sweeps.iter().flat_map(|sweep| &sweep.knees);
-    let rates = found
+    let conclusions = &record.conclusions;
+    let knees = conclusions.sweeps.iter().flat_map(|sweep| &sweep.knees);
+    let rates = conclusions
         .sweeps
         .iter()
         .filter_map(|sweep| ends_of_rates(record, sweep));
-    let capacities = found.capacities.iter().map(|one| capacity(record, one));
+    let capacities = conclusions
+        .capacities
+        .iter()
+        .map(|this_capacity| capacity(record, this_capacity));
     capacities.chain(rates).chain(knees.map(knee)).collect()
 }
 
-fn capacity(record: &StudyRecord, one: &Capacity) -> String {
-    let unit = rate_of(record, &one.objective);
+fn capacity(record: &StudyRecord, capacity: &Capacity) -> String {
+    let unit = rate_of(record, &capacity.objective);
     let rate = |rate: f64| format!("{} {unit}", figure(rate));
-    let (who, objective) = (name(&one.subject), &one.objective);
-    match (one.rate_per_s, one.low, one.high) {
-        (Some(found), Some(low), Some(high)) => format!(
+    let (who, objective) = (name(&capacity.subject), &capacity.objective);
+    match (capacity.rate_per_s, capacity.low, capacity.high) {
+        (Some(result), Some(low), Some(high)) => format!(
             "{who} meets {objective} up to {} ({} to {}, {} interval).{}",
-            rate(found),
+            rate(result),
             figure(low),
             figure(high),
-            percent(one.confidence),
-            in_every_block(one)
+            percent(capacity.confidence),
+            in_every_block(capacity)
         ),
-        (Some(found), None, None) => format!(
+        (Some(result), None, None) => format!(
             "{who} meets {objective} up to {} in the only block.{}",
-            rate(found),
-            in_every_block(one)
+            rate(result),
+            in_every_block(capacity)
         ),
         (_, Some(low), None) => format!("{who} meets {objective} at {} at least.", rate(low)),
         (_, None, Some(high)) => {
-            let lowest = tried(record, &one.objective).first().copied();
+            let lowest = tried(record, &capacity.objective).first().copied();
             format!(
                 "{who} meets {objective} at {} at most: some blocks missed it at every rate, down \
                  to {}. Loosen the objective, or find its response times at lower rates with \
@@ -64,8 +67,8 @@ fn capacity(record: &StudyRecord, one: &Capacity) -> String {
 }
 
 /// The rates that every block met, and missed; empty when a block had no such rate.
-fn in_every_block(one: &Capacity) -> String {
-    match (one.held_per_s, one.missed_per_s) {
+fn in_every_block(capacity: &Capacity) -> String {
+    match (capacity.held_per_s, capacity.missed_per_s) {
         (Some(held), Some(missed)) => format!(
             " It holds in every block at {} and fails in every block at {}.",
             figure(held),
@@ -75,20 +78,20 @@ fn in_every_block(one: &Capacity) -> String {
     }
 }
 
-fn knee(one: &Knee) -> String {
-    let highest = figure(one.highest_per_s);
-    match one.connections {
+fn knee(knee: &Knee) -> String {
+    let highest = figure(knee.highest_per_s);
+    match knee.connections {
         Some(connections) => format!(
             "From {} connections on, {} gives {} or more of its highest throughput, {highest} \
              requests/s: more of them mostly wait longer.",
             count(connections as u64),
-            name(&one.subject),
+            name(&knee.subject),
             percent(KNEE_SHARE)
         ),
         None => format!(
             "{} gives its highest throughput, {highest} requests/s, with the most connections that \
              were tried: try more, to see where it ends.",
-            name(&one.subject)
+            name(&knee.subject)
         ),
     }
 }
@@ -229,22 +232,22 @@ fn bars_of_throughput(record: &StudyRecord, style: &Style) -> String {
             text: figure(rate),
         }
     };
-    let all = record.conclusions.summaries.iter().map(bar);
+    let everything = record.conclusions.summaries.iter().map(bar);
     let heading = format!("{}, from zero:", curve_unit(record));
-    bars(&heading, &all.collect::<Vec<_>>(), style)
+    bars(&heading, &everything.collect::<Vec<_>>(), style)
 }
 
 /// Bars on one scale from zero; empty if all are zero.
-fn bars(heading: &str, all: &[CurveBar], style: &Style) -> String {
-    let longest = all.iter().map(|bar| bar.length).fold(0.0, f64::max);
+fn bars(heading: &str, curve_bars: &[CurveBar], style: &Style) -> String {
+    let longest = curve_bars.iter().map(|bar| bar.length).fold(0.0, f64::max);
     if longest <= 0.0 {
         return String::new();
     }
-    let labels = all.iter().map(|bar| bar.label.chars().count());
+    let labels = curve_bars.iter().map(|bar| bar.label.chars().count());
     let width = labels.max().unwrap_or_default();
     let sign = if style.unicode { "█" } else { "#" };
     let mut out = style.paragraph(heading);
-    for bar in all {
+    for bar in curve_bars {
         let drawn = sign.repeat((BAR * bar.length / longest).round() as usize);
         let gap = if drawn.is_empty() { "" } else { " " };
         out.push_str(&format!(

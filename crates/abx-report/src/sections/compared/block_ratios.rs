@@ -17,19 +17,19 @@ use crate::words::wrap::shorten;
 pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup {
     let mut figures = Vec::new();
     let mut seen: Vec<(&str, Metric, &str)> = Vec::new();
-    for one in record.conclusions.primary() {
-        if seen.contains(&about(one)) {
+    for comparison in record.conclusions.primary() {
+        if seen.contains(&about(comparison)) {
             continue;
         }
         let these = record
             .conclusions
             .primary()
-            .filter(|other| about(other) == about(one));
+            .filter(|other| about(other) == about(comparison));
         let dots: Vec<Dots> = these
-            .filter_map(|one| Dots::of(record, one, subjects))
+            .filter_map(|comparison| Dots::of(record, comparison, subjects))
             .collect();
         figures.extend(of_metric(record, subjects, seen.len(), &dots));
-        seen.push(about(one));
+        seen.push(about(comparison));
     }
     if figures.is_empty() {
         return Markup::new();
@@ -37,13 +37,13 @@ pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup 
     let text = "Each point is one block, for which every server was restarted. The interval \
                 (shaded) is computed from these points and nothing else: if they drift, or fall \
                 into two groups, restarts or the machine make the difference.";
-    let mut all = Markup::from(note(text));
-    all.push(side_by_side(figures));
-    all
+    let mut markup = Markup::from(note(text));
+    markup.push(side_by_side(figures));
+    markup
 }
 
-fn about(one: &Comparison) -> (&str, Metric, &str) {
-    (&one.load, one.metric, &one.baseline)
+fn about(comparison: &Comparison) -> (&str, Metric, &str) {
+    (&comparison.load, comparison.metric, &comparison.baseline)
 }
 
 struct Dots<'a> {
@@ -52,20 +52,29 @@ struct Dots<'a> {
 }
 
 impl<'a> Dots<'a> {
-    fn of(record: &StudyRecord, one: &'a Comparison, subjects: &Subjects) -> Option<Dots<'a>> {
-        let ratios = indices_of(record, one).into_iter().zip(&one.per_block);
+    fn of(
+        record: &StudyRecord,
+        comparison: &'a Comparison,
+        subjects: &Subjects,
+    ) -> Option<Dots<'a>> {
+        let ratios = indices_of(record, comparison)
+            .into_iter()
+            .zip(&comparison.per_block);
         let drawable = ratios.filter_map(|(block, ratio)| Some((block, (*ratio)?)));
         let ratios = BlockValues {
-            number: subjects.number(&one.subject)?,
-            subject: name(&one.subject),
+            number: subjects.number(&comparison.subject)?,
+            subject: name(&comparison.subject),
             values: drawable.filter(|(_, ratio)| is_drawable(*ratio)).collect(),
         };
-        Some(Dots { one, ratios })
+        Some(Dots {
+            one: comparison,
+            ratios,
+        })
     }
 }
 
-fn indices_of(record: &StudyRecord, one: &Comparison) -> Vec<u32> {
-    match record.measured.load(&one.load) {
+fn indices_of(record: &StudyRecord, comparison: &Comparison) -> Vec<u32> {
+    match record.measured.load(&comparison.load) {
         Some(load) => block_indices(record, load),
         // It is about several loads, which are in every block.
         None => record
@@ -83,7 +92,7 @@ fn of_metric(
     dots: &[Dots],
 ) -> Option<CaptionedFigure> {
     let first = dots.first()?.one;
-    let ratios = dots.iter().flat_map(|one| &one.ratios.values);
+    let ratios = dots.iter().flat_map(|dots| &dots.ratios.values);
     ratios.clone().next()?;
     let margin = record.measured.settings.margin;
     let band = [1.0 / (1.0 + margin), 1.0 + margin];
@@ -111,10 +120,10 @@ fn of_metric(
     let mut plot = Plot::new(caption, axes, 210.0);
     plot.shade_y("margin", band);
     plot.rule_y("one", 1.0);
-    dots.iter().for_each(|one| draw(&mut plot, &indices, one));
+    dots.iter().for_each(|dots| draw(&mut plot, &indices, dots));
     Some(CaptionedFigure {
         title: Some(title.clone()),
-        legend: subjects.legend(dots.iter().map(|one| one.ratios.number)),
+        legend: subjects.legend(dots.iter().map(|dots| dots.ratios.number)),
         body: plot.svg(),
         note: String::new(),
         table: Some(table(&title, &indices, dots)),
@@ -123,8 +132,8 @@ fn of_metric(
 
 /// The ratio over all blocks with its interval, and that of each block.
 fn draw(plot: &mut Plot, indices: &[u32], dots: &Dots) {
-    let one = dots.one;
-    if let Some([ratio, low, high]) = one.bounds() {
+    let comparison = dots.one;
+    if let Some([ratio, low, high]) = comparison.bounds() {
         plot.band(dots.ratios.number, [low, high]);
         let ends = [indices.first(), indices.last()].map(|index| index.copied().unwrap_or(0));
         let [left, right] = ends.map(f64::from);

@@ -271,11 +271,13 @@ pub(crate) fn expectations_html(record: &StudyRecord, responses: &[ExpectationRe
 /// does not settle.
 #[must_use]
 pub fn no_claim_line(findings: &[Finding], responses: &[ExpectationResult]) -> String {
-    let mut voids = findings.iter().filter(|one| one.level == Level::Void);
+    let mut voids = findings
+        .iter()
+        .filter(|finding| finding.level == Level::Void);
     let settled = [Standing::Holds, Standing::Fails];
     let mut open = responses
         .iter()
-        .filter(|one| !settled.contains(&one.standing));
+        .filter(|expectation_result| !settled.contains(&expectation_result.standing));
     let why = match (voids.next(), open.next()) {
         (Some(finding), _) => {
             let message = message(finding).replace('\n', " ");
@@ -362,8 +364,8 @@ mod tests {
         let notes = std::slice::from_ref(&note);
         assert_eq!(line(notes, &responses), unsettled);
         assert_eq!(line(notes, &responses[..1]), "the report says why");
-        let said = line(&[note, void], &responses);
-        assert!(said.starts_with("90 of 100 failed; "), "{said}");
-        assert!(!said.contains('\n'), "{said}");
+        let message = line(&[note, void], &responses);
+        assert!(message.starts_with("90 of 100 failed; "), "{message}");
+        assert!(!message.contains('\n'), "{message}");
     }
 }

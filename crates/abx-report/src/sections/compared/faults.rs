@@ -49,37 +49,40 @@ fn action(action: &FaultAction) -> String {
 }
 
 fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table {
-    let all = record.conclusions.faults.iter();
-    let rows = all.filter(|one| one.fault == fault.name).map(|one| {
-        let subject = clean_name(&one.subject);
-        if one.left_out.is_some() {
-            let word = if has_failed(fault, &one.subject) {
-                "failed"
-            } else {
-                "left out"
-            };
-            let [delayed, recovers, back] = [UNKNOWN; 3].map(str::to_owned);
-            return [subject, word.to_owned(), delayed, recovers, back];
-        }
-        [
-            subject,
-            or_unknown(one.lost, |lost| mean(&lost)),
-            or_unknown(one.delayed, requests),
-            recovery(one, fault),
-            format!("{} of {}", one.back, one.times),
-        ]
-    });
+    let fault_summaries = record.conclusions.faults.iter();
+    let rows = fault_summaries
+        .filter(|fault_summary| fault_summary.fault == fault.name)
+        .map(|fault_summary| {
+            let subject = clean_name(&fault_summary.subject);
+            if fault_summary.left_out.is_some() {
+                let word = if has_failed(fault, &fault_summary.subject) {
+                    "failed"
+                } else {
+                    "left out"
+                };
+                let [delayed, recovers, back] = [UNKNOWN; 3].map(str::to_owned);
+                return [subject, word.to_owned(), delayed, recovers, back];
+            }
+            [
+                subject,
+                or_unknown(fault_summary.lost, |lost| mean(&lost)),
+                or_unknown(fault_summary.delayed, requests),
+                recovery(fault_summary, fault),
+                format!("{} of {}", fault_summary.back, fault_summary.times),
+            ]
+        });
     Table::new(["subject", "lost", "delayed", "recovers in", "back"], rows)
 }
 
 fn has_failed(fault: &FaultRecord, subject: &str) -> bool {
-    let mut all = fault.left_out.iter();
-    all.any(|one| one.failed && one.subject == subject)
+    let mut left_outs = fault.left_out.iter();
+    left_outs.any(|left_out| left_out.failed && left_out.subject == subject)
 }
 
 fn fault_legend(record: &StudyRecord) -> String {
-    let mut all = record.conclusions.faults.iter();
-    let is_cut = all.any(|one| one.lost.and_then(|lost| lost.low) < Some(0.0));
+    let mut fault_summaries = record.conclusions.faults.iter();
+    let is_cut = fault_summaries
+        .any(|fault_summary| fault_summary.lost.and_then(|lost| lost.low) < Some(0.0));
     let cut = if is_cut {
         "; an end below 0 is given as 0"
     } else {
@@ -93,29 +96,31 @@ fn fault_legend(record: &StudyRecord) -> String {
     )
 }
 
-fn recovery(one: &FaultSummary, fault: &FaultRecord) -> String {
-    match one.recovery_s {
+fn recovery(fault_summary: &FaultSummary, fault: &FaultRecord) -> String {
+    match fault_summary.recovery_s {
         // Before the next request, each time.
-        Some(span) if one.unfelt == one.times => format!("at most {}", seconds(span)),
+        Some(span) if fault_summary.unfelt == fault_summary.times => {
+            format!("at most {}", seconds(span))
+        }
         Some(span) => seconds(span),
-        None if one.times == 0 => UNKNOWN.to_owned(),
+        None if fault_summary.times == 0 => UNKNOWN.to_owned(),
         None => {
             let room = nanos(fault.within_ns.saturating_sub(fault.at_ns));
-            let beyond = one.times - one.recovered;
-            format!("not within {room} ({beyond} of {})", one.times)
+            let beyond = fault_summary.times - fault_summary.recovered;
+            format!("not within {room} ({beyond} of {})", fault_summary.times)
         }
     }
 }
 
-fn mean(one: &MeanInterval) -> String {
-    match one.low.zip(one.high) {
+fn mean(mean_interval: &MeanInterval) -> String {
+    match mean_interval.low.zip(mean_interval.high) {
         Some((low, high)) => {
             // Fewer than none cannot be lost; the legend says that this is cut.
-            let ends = [one.mean, low.max(0.0), high].map(requests);
+            let ends = [mean_interval.mean, low.max(0.0), high].map(requests);
             let [mean, low, high] = ends;
             format!("{mean} ({low} to {high})")
         }
-        None => requests(one.mean),
+        None => requests(mean_interval.mean),
     }
 }
 
@@ -133,16 +138,17 @@ fn requests(mean: f64) -> String {
 }
 
 /// By how many requests one subject loses more than another, in a sentence.
-fn lost_sentence(one: &LostDifference, style: &Style) -> String {
-    let [subject, baseline] = [&one.subject, &one.baseline].map(|text| name(text));
-    let place = name(&one.fault);
-    let MeanInterval { mean, low, high } = one.requests;
-    let verdict = if one.too_few_blocks {
-        style.paint(TOO_FEW_BLOCKS, tint(one.verdict))
+fn lost_sentence(lost_difference: &LostDifference, style: &Style) -> String {
+    let [subject, baseline] =
+        [&lost_difference.subject, &lost_difference.baseline].map(|text| name(text));
+    let place = name(&lost_difference.fault);
+    let MeanInterval { mean, low, high } = lost_difference.requests;
+    let verdict = if lost_difference.too_few_blocks {
+        style.paint(TOO_FEW_BLOCKS, tint(lost_difference.verdict))
     } else {
-        painted(one.verdict, style)
+        painted(lost_difference.verdict, style)
     };
-    let blocks = plural(one.blocks as u64, "block");
+    let blocks = plural(lost_difference.blocks as u64, "block");
     let ends = low.zip(high);
     if (mean, ends) == (0.0, Some((0.0, 0.0))) {
         return format!(
@@ -159,7 +165,7 @@ fn lost_sentence(one: &LostDifference, style: &Style) -> String {
         Some([low, high]) => format!("({low} to {high})"),
         None => format!("in {blocks}, {NO_INTERVAL},"),
     };
-    let is_open = !one.verdict.is_directed();
+    let is_open = !lost_difference.verdict.is_directed();
     let size = requests(mean.abs());
     if is_open && ["0", "0.0"].contains(&size.as_str()) {
         return format!(
@@ -167,13 +173,13 @@ fn lost_sentence(one: &LostDifference, style: &Style) -> String {
              the difference is 0 {interval}: {verdict}."
         );
     }
-    let said = format!(
+    let message = format!(
         "{subject} loses {size} requests {word} than {baseline} {interval} for each {place}"
     );
     if is_open {
-        format!("Cannot tell whether {said}: {verdict}.")
+        format!("Cannot tell whether {message}: {verdict}.")
     } else {
-        format!("{said}: {verdict}.")
+        format!("{message}: {verdict}.")
     }
 }
 
@@ -185,8 +191,10 @@ fn of_fault(record: &StudyRecord, fault: &FaultRecord, style: &Style) -> Documen
     out.heading(heading);
     out.table(Some(table), "");
     let lost = record.conclusions.lost_to_faults.iter();
-    for one in lost.filter(|one| one.fault == fault.name) {
-        out.paragraph(lost_sentence(one, style));
+    for lost_difference in
+        lost.filter(|this_lost_difference| this_lost_difference.fault == fault.name)
+    {
+        out.paragraph(lost_sentence(lost_difference, style));
     }
     out
 }
@@ -230,8 +238,8 @@ fn picture(
     let courses: Vec<(usize, Vec<FaultMoment>)> =
         courses.filter(|(_, course)| course.len() > 1).collect();
     let moments = || courses.iter().flat_map(|(_, course)| course);
-    let first = moments().map(|one| one.since_ns).min()?;
-    let last = moments().map(|one| one.since_ns).max()?;
+    let first = moments().map(|fault_moment| fault_moment.since_ns).min()?;
+    let last = moments().map(|fault_moment| fault_moment.since_ns).max()?;
     let at = name(&fault.name);
     let caption = PlotCaption {
         id: format!("fault-{number}"),
@@ -253,22 +261,24 @@ fn picture(
     let mut plot = Plot::new(caption, [x, y], 200.0);
     plot.rule_x("even", 0.0);
     for (place, course) in &courses {
-        let points = course.iter().map(|one| PlotPoint {
-            x: one.since_ns as f64 / 1e9,
-            y: one.in_time,
+        let points = course.iter().map(|fault_moment| PlotPoint {
+            x: fault_moment.since_ns as f64 / 1e9,
+            y: fault_moment.in_time,
         });
         plot.curve(*place, Stroke::Solid, &points.collect::<Vec<_>>());
     }
     let rows = courses.iter().flat_map(|(place, course)| {
         let subject = subjects.iter().find(|(number, _)| number == place);
         let subject = subject.map_or(String::new(), |(_, subject)| name(subject));
-        let disturbed = course.iter().filter(|one| one.in_time < 1.0);
-        disturbed.map(move |one| {
+        let disturbed = course
+            .iter()
+            .filter(|fault_moment| fault_moment.in_time < 1.0);
+        disturbed.map(move |fault_moment| {
             vec![
                 subject.clone(),
-                format!("{:.2}", one.since_ns as f64 / 1e9),
-                share_text(one.in_time),
-                share_text(one.failed),
+                format!("{:.2}", fault_moment.since_ns as f64 / 1e9),
+                share_text(fault_moment.in_time),
+                share_text(fault_moment.failed),
             ]
         })
     });
@@ -299,9 +309,9 @@ mod tests {
     fn what_is_open_is_never_told_as_equal() {
         // Method: no difference in any block, one of nothing on average, one that is open and
         // one that is not, and a single block.
-        let told = |requests, verdict| {
+        let report = |requests, verdict| {
             let MeanInterval { mean, low, high } = requests;
-            let one = LostDifference {
+            let lost_difference = LostDifference {
                 fault: "crash".to_owned(),
                 subject: "a".to_owned(),
                 baseline: "b".to_owned(),
@@ -311,7 +321,7 @@ mod tests {
                 verdict,
                 too_few_blocks: low.is_none(),
             };
-            lost_sentence(&one, &Style::plain())
+            lost_sentence(&lost_difference, &Style::plain())
         };
         let with = |mean, low, high| MeanInterval {
             mean,
@@ -320,22 +330,22 @@ mod tests {
         };
         let open = Verdict::Inconclusive;
         assert_eq!(
-            told(with(0.0, 0.0, 0.0), open),
+            report(with(0.0, 0.0, 0.0), open),
             "Neither a nor b lost more requests than the other after crash in any of 6 blocks: \
              inconclusive."
         );
         assert_eq!(
-            told(with(0.0, -0.8, 0.8), open),
+            report(with(0.0, -0.8, 0.8), open),
             "Cannot tell whether a or b loses more requests for each crash: the difference is 0 \
              (-0.8 to 0.8): inconclusive."
         );
         assert_eq!(
-            told(with(-0.7, -2.2, 0.8), open),
+            report(with(-0.7, -2.2, 0.8), open),
             "Cannot tell whether a loses 0.7 requests fewer than b (-0.8 to 2.2) for each crash: \
              inconclusive."
         );
         assert_eq!(
-            told(with(4.2, 3.0, 5.4), Verdict::More),
+            report(with(4.2, 3.0, 5.4), Verdict::More),
             "a loses 4.2 requests more than b (3.0 to 5.4) for each crash: more."
         );
         let single = MeanInterval {
@@ -344,7 +354,7 @@ mod tests {
             high: None,
         };
         assert_eq!(
-            told(single, open),
+            report(single, open),
             "Cannot tell whether a loses 2.0 requests more than b in 1 block, no interval yet, \
              for each crash: too few blocks."
         );
@@ -362,8 +372,8 @@ mod tests {
             delayed_after_ns: 100_000_000,
             left_out: Vec::new(),
         };
-        let told = |unfelt, recovered| {
-            let one = FaultSummary {
+        let report = |unfelt, recovered| {
+            let fault_summary = FaultSummary {
                 fault: "crash".to_owned(),
                 subject: "a".to_owned(),
                 left_out: None,
@@ -375,10 +385,10 @@ mod tests {
                 back: 6,
                 unfelt,
             };
-            recovery(&one, &fault).replace('\u{a0}', " ")
+            recovery(&fault_summary, &fault).replace('\u{a0}', " ")
         };
-        assert_eq!(told(5, 6), "1 ms");
-        assert_eq!(told(6, 6), "at most 1 ms");
-        assert_eq!(told(5, 5), "not within 3 s (1 of 6)");
+        assert_eq!(report(5, 6), "1 ms");
+        assert_eq!(report(6, 6), "at most 1 ms");
+        assert_eq!(report(5, 5), "not within 3 s (1 of 6)");
     }
 }

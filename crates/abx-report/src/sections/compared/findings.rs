@@ -27,7 +27,7 @@ pub(crate) struct MergedFinding<'a> {
 impl MergedFinding<'_> {
     pub(crate) fn likewise(&self) -> String {
         let named = self.others.iter().take(NAMED);
-        let names: Vec<String> = named.map(|one| shorten(&clean_name(one), 30)).collect();
+        let names: Vec<String> = named.map(|text| shorten(&clean_name(text), 30)).collect();
         let names = names.join(", ");
         match self.others.len() {
             0 => String::new(),
@@ -39,18 +39,23 @@ impl MergedFinding<'_> {
 
 /// The findings in their order, each once. Of notes that were made of the same
 /// subject under many loads the first is told, and where the others were.
-pub(crate) fn told(all: &[Finding]) -> Vec<MergedFinding<'_>> {
-    let mut told: Vec<MergedFinding> = Vec::new();
-    for finding in all {
+pub(crate) fn told(findings: &[Finding]) -> Vec<MergedFinding<'_>> {
+    let mut merged_findings: Vec<MergedFinding> = Vec::new();
+    for finding in findings {
         let key = (&finding.load, &finding.message);
-        if told
-            .iter()
-            .any(|one| (&one.finding.load, &one.finding.message) == key)
-        {
+        if merged_findings.iter().any(|merged_finding| {
+            (
+                &merged_finding.finding.load,
+                &merged_finding.finding.message,
+            ) == key
+        }) {
             continue;
         }
-        match told.iter_mut().find(|one| is_like(one.finding, finding)) {
-            None => told.push(MergedFinding {
+        match merged_findings
+            .iter_mut()
+            .find(|merged_finding| is_like(merged_finding.finding, finding))
+        {
+            None => merged_findings.push(MergedFinding {
                 finding,
                 others: Vec::new(),
             }),
@@ -61,16 +66,16 @@ pub(crate) fn told(all: &[Finding]) -> Vec<MergedFinding<'_>> {
             }
         }
     }
-    told
+    merged_findings
 }
 
 /// Whether two findings are notes of one kind and subject, under different loads.
-fn is_like(one: &Finding, other: &Finding) -> bool {
+fn is_like(this_finding: &Finding, other: &Finding) -> bool {
     let is_note = |finding: &Finding| finding.level == Level::Note && finding.load.is_some();
-    is_note(one)
+    is_note(this_finding)
         && is_note(other)
-        && one.load != other.load
-        && (&one.id, &one.subject) == (&other.id, &other.subject)
+        && this_finding.load != other.load
+        && (&this_finding.id, &this_finding.subject) == (&other.id, &other.subject)
 }
 
 /// The message of a finding with its load, if the record has several.
@@ -90,10 +95,12 @@ pub(crate) struct Cause<'a> {
 }
 
 /// The findings by cause, in the order of the first of each.
-pub(crate) fn causes(all: &[Finding]) -> Vec<Cause<'_>> {
+pub(crate) fn causes(findings: &[Finding]) -> Vec<Cause<'_>> {
     let mut causes: Vec<Cause> = Vec::new();
-    for finding in all {
-        let is_same = |one: &&mut Cause| (one.level, one.id) == (finding.level, &finding.id);
+    for finding in findings {
+        let is_same = |this_cause: &&mut Cause| {
+            (this_cause.level, this_cause.id) == (finding.level, &finding.id)
+        };
         match causes.iter_mut().find(is_same) {
             Some(cause) if cause.findings.contains(&finding) => {}
             Some(cause) => cause.findings.push(finding),
@@ -110,8 +117,12 @@ pub(crate) fn causes(all: &[Finding]) -> Vec<Cause<'_>> {
 impl Cause<'_> {
     /// What it is, how often, whom it concerns and where.
     pub(crate) fn text(&self) -> String {
-        let subjects = several(self.findings.iter().map(|one| one.subject.as_deref()));
-        let loads = several(self.findings.iter().map(|one| one.load.as_deref()));
+        let subjects = several(
+            self.findings
+                .iter()
+                .map(|finding| finding.subject.as_deref()),
+        );
+        let loads = several(self.findings.iter().map(|finding| finding.load.as_deref()));
         let whom = subjects.map_or(String::new(), |names| format!(": {names}"));
         let place = loads.map_or(String::new(), |names| format!(" under {names}"));
         format!("{}{whom}{place}", self.counted())
@@ -174,7 +185,7 @@ fn several<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
             known.push(name);
         }
     }
-    let named: Vec<String> = known.iter().take(NAMED).map(|one| name(one)).collect();
+    let named: Vec<String> = known.iter().take(NAMED).map(|text| name(text)).collect();
     match known.len() {
         0 => None,
         1..=NAMED => Some(named.join(", ")),
@@ -186,34 +197,34 @@ const NAMED: usize = 4;
 const SUBJECT: &str = "\u{0}";
 
 /// The findings that are told; empty when there are none.
-pub(crate) fn findings_text(all: &[Finding], loads: LoadCount, style: &Style) -> String {
-    told(all)
+pub(crate) fn findings_text(findings: &[Finding], loads: LoadCount, style: &Style) -> String {
+    told(findings)
         .iter()
-        .map(|one| finding_text(one, loads, style))
+        .map(|merged_finding| finding_text(merged_finding, loads, style))
         .collect()
 }
 
-fn finding_text(told: &MergedFinding, loads: LoadCount, style: &Style) -> String {
-    let finding = told.finding;
-    let message = message_under(finding, loads) + &told.likewise();
+fn finding_text(merged_finding: &MergedFinding, loads: LoadCount, style: &Style) -> String {
+    let finding = merged_finding.finding;
+    let message = message_under(finding, loads) + &merged_finding.likewise();
     entry_text(finding.level, &message, style) + &to_do(finding, style)
 }
 
 /// What limits the result, an entry per cause: the first message, and of what limits a claim
 /// what to do, which stands once; of many notes the first ones, and what the others are.
-pub(crate) fn by_cause(all: &[Finding], style: &Style) -> String {
-    let (mut notes, limits): (Vec<Cause>, Vec<Cause>) = causes(all)
+pub(crate) fn by_cause(findings: &[Finding], style: &Style) -> String {
+    let (mut notes, limits): (Vec<Cause>, Vec<Cause>) = causes(findings)
         .into_iter()
         .partition(|cause| cause.level == Level::Note);
     // That it was stopped is told whatever else there is.
     notes.sort_by_key(|cause| *cause.id != FindingId::Interrupted);
     let mut out = String::new();
-    let mut said: Vec<&str> = Vec::new();
+    let mut texts: Vec<&str> = Vec::new();
     for cause in &limits {
         let first = cause.findings[0];
         out.push_str(&entry_text(cause.level, &first_message(cause), style));
-        if !said.contains(&first.remedy.as_str()) {
-            said.push(&first.remedy);
+        if !texts.contains(&first.remedy.as_str()) {
+            texts.push(&first.remedy);
             out.push_str(&to_do(first, style));
         }
     }
@@ -232,24 +243,24 @@ pub(crate) fn by_cause(all: &[Finding], style: &Style) -> String {
 }
 
 /// What limits the verdicts of a large study, a line for each level.
-pub(crate) fn by_level(all: &[Finding], style: &Style) -> String {
-    let causes = causes(all);
+pub(crate) fn by_level(findings: &[Finding], style: &Style) -> String {
+    let causes = causes(findings);
     let of = |level: Level, text: fn(&Cause) -> String, between: &str| {
-        let all: Vec<String> = causes
+        let texts: Vec<String> = causes
             .iter()
-            .filter(|one| one.level == level)
+            .filter(|cause| cause.level == level)
             .map(text)
             .collect();
-        if all.is_empty() {
+        if texts.is_empty() {
             String::new()
         } else {
-            entry_text(level, &all.join(between), style)
+            entry_text(level, &texts.join(between), style)
         }
     };
     [
-        of(Level::Void, |one| one.text(), "; "),
-        of(Level::Bound, |one| one.text(), "; "),
-        of(Level::Note, |one| one.counted(), ", "),
+        of(Level::Void, |cause| cause.text(), "; "),
+        of(Level::Bound, |cause| cause.text(), "; "),
+        of(Level::Note, |cause| cause.counted(), ", "),
     ]
     .concat()
 }
@@ -296,14 +307,16 @@ const INDENT: &str = "       ";
 const NOTES_MAX: usize = 3;
 
 /// The findings, an entry for each cause, with their loads where there are several.
-pub(crate) fn findings_html(all: &[Finding], loads: usize) -> Markup {
-    if all.is_empty() {
+pub(crate) fn findings_html(findings: &[Finding], loads: usize) -> Markup {
+    if findings.is_empty() {
         return element("p")
             .text("Nothing was found that limits the result.")
             .into();
     }
-    let causes = causes(all);
-    let entries = causes.iter().map(|cause| entry_html(all, cause, loads));
+    let causes = causes(findings);
+    let entries = causes
+        .iter()
+        .map(|cause| entry_html(findings, cause, loads));
     let how = "note: worth knowing, the claim stands. bound: the ratio is only an \"at least\". \
                void: no claim can be made.";
     [element("ul").class("findings").add_all(entries), note(how)]
@@ -312,13 +325,13 @@ pub(crate) fn findings_html(all: &[Finding], loads: usize) -> Markup {
 }
 
 /// One cause: the first finding, the others folded away, and each remedy once.
-fn entry_html(all: &[Finding], cause: &Cause, loads: usize) -> Element {
+fn entry_html(findings: &[Finding], cause: &Cause, loads: usize) -> Element {
     let (word, sign) = level_words(cause.level);
     let badge = element("p").class("level");
     let badge = badge.add(element("span").with("aria-hidden", "true").text(sign));
     let badge = badge.text(word).add(element("code").text(cause.id.name()));
-    let told = |finding: &Finding, tag| {
-        let number = all.iter().position(|other| other == finding);
+    let report = |finding: &Finding, tag| {
+        let number = findings.iter().position(|other| other == finding);
         element(tag)
             .with("id", finding_id(number.unwrap_or_default()))
             .add_all(lines(finding, loads))
@@ -326,7 +339,7 @@ fn entry_html(all: &[Finding], cause: &Cause, loads: usize) -> Element {
     let (first, others) = (cause.findings[0], &cause.findings[1..]);
     let others = (!others.is_empty()).then(|| {
         let summary = format!("The same {}", plural(others.len() as u64, "more time"));
-        let others = others.iter().map(|one| told(one, "li"));
+        let others = others.iter().map(|finding| report(finding, "li"));
         folded(&summary, element("ul").class("others").add_all(others))
     });
     let remedies = cause.remedies().into_iter().map(|remedy| {
@@ -337,7 +350,7 @@ fn entry_html(all: &[Finding], cause: &Cause, loads: usize) -> Element {
     element("li")
         .class(format!("finding is-{word}"))
         .add(badge)
-        .add(told(first, "div"))
+        .add(report(first, "div"))
         .add_all(others)
         .add_all(remedies)
 }
@@ -364,9 +377,9 @@ fn level_words(level: Level) -> (&'static str, &'static str) {
 }
 
 /// Where the ratio of a comparison stands; empty for one of a ranking alone.
-pub(crate) fn ratio_id(record: &StudyRecord, one: &Comparison) -> String {
-    let mut all = record.conclusions.comparisons.iter();
-    let number = all.position(|other| std::ptr::eq(other, one));
+pub(crate) fn ratio_id(record: &StudyRecord, comparison: &Comparison) -> String {
+    let mut comparisons = record.conclusions.comparisons.iter();
+    let number = comparisons.position(|other| std::ptr::eq(other, comparison));
     number.map_or_else(String::new, |number| format!("ratio-{number}"))
 }
 
@@ -375,13 +388,13 @@ pub(crate) fn finding_id(number: usize) -> String {
     format!("finding-{number}")
 }
 
-pub(crate) fn reasons(record: &StudyRecord, one: &Comparison) -> Option<Element> {
-    let all = &record.conclusions.validity.findings;
+pub(crate) fn reasons(record: &StudyRecord, comparison: &Comparison) -> Option<Element> {
+    let findings = &record.conclusions.validity.findings;
     let mut ids: Vec<&FindingId> = Vec::new();
     let mut links = Markup::new();
-    for number in &one.findings {
-        let found = all.get(*number);
-        let Some(finding) = found.filter(|one| one.level != Level::Note) else {
+    for number in &comparison.findings {
+        let found_finding = findings.get(*number);
+        let Some(finding) = found_finding.filter(|finding| finding.level != Level::Note) else {
             continue;
         };
         if ids.contains(&&finding.id) {
@@ -394,7 +407,7 @@ pub(crate) fn reasons(record: &StudyRecord, one: &Comparison) -> Option<Element>
         let link = element("a").with("href", format!("#{}", finding_id(*number)));
         links.push(link.text(&finding.id.name().replace('_', " ")));
     }
-    let word = match one.verdict {
+    let word = match comparison.verdict {
         Verdict::Invalid => "void: ",
         _ => "bound: ",
     };
@@ -404,7 +417,11 @@ pub(crate) fn reasons(record: &StudyRecord, one: &Comparison) -> Option<Element>
 
 /// What limits the result, an entry per cause and the notes folded away; in a study that
 /// compares much it names only whom each cause concerns and where.
-pub(crate) fn findings_markdown(all: &[Finding], loads: LoadCount, is_counted: bool) -> String {
+pub(crate) fn findings_markdown(
+    findings: &[Finding],
+    loads: LoadCount,
+    is_counted: bool,
+) -> String {
     let entry = |cause: &Cause| {
         let seen = if is_counted {
             vec![cause.text()]
@@ -419,7 +436,7 @@ pub(crate) fn findings_markdown(all: &[Finding], loads: LoadCount, is_counted: b
         let (level, seen) = (level_tag(cause.level).0, seen.join("<br>"));
         format!("- **{level}** {seen}{}\n", remedies.collect::<String>())
     };
-    let causes = causes(all);
+    let causes = causes(findings);
     let (notes, limits): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().partition(|cause| cause.level == Level::Note);
     let [notes_text, limits_text] =
@@ -456,13 +473,13 @@ mod tests {
             )
             .about(subject)
         };
-        let all = [
+        let findings = [
             steal(Level::Note, "a", "c1"),
             steal(Level::Note, "b", "c1"),
             steal(Level::Note, "b", "c1"),
             steal(Level::Bound, "b", "c10"),
         ];
-        let causes = causes(&all);
+        let causes = causes(&findings);
         let texts: Vec<String> = causes.iter().map(Cause::text).collect();
         assert_eq!(
             texts,
@@ -479,13 +496,13 @@ mod tests {
             let message = text.replace("{}", subject);
             finding(FindingId::Steal, Level::Note, Some(load), &message).about(subject)
         };
-        let all = [
+        let findings = [
             note("old", "c1", "{} was warming up"),
             note("new", "c1", "{} was warming up"),
             note("new", "c10", "{} was warming up"),
             note("new", "c1", "{} lost 12345 requests"),
         ];
-        let causes = causes(&all);
+        let causes = causes(&findings);
         let expected = [
             "under c1: old was warming up (also new)",
             "under c10: new was warming up",
@@ -499,7 +516,7 @@ mod tests {
         // Method: the same note under three loads, twice under one of them; what is
         // of another kind or level, of no load, or said twice word for word.
         let (note, bound) = (Level::Note, Level::Bound);
-        let all = [
+        let findings = [
             finding(FindingId::Steal, note, Some("c1"), "3 % were taken"),
             finding(FindingId::Steal, note, Some("c1"), "as were 4 %"),
             finding(FindingId::Steal, note, Some("c10"), "5 % were taken"),
@@ -525,9 +542,14 @@ mod tests {
                 "it was the limit",
             ),
         ];
-        let told: Vec<(&str, Vec<&str>)> = told(&all)
+        let pairs: Vec<(&str, Vec<&str>)> = told(&findings)
             .into_iter()
-            .map(|one| (one.finding.message.as_str(), one.others))
+            .map(|merged_finding| {
+                (
+                    merged_finding.finding.message.as_str(),
+                    merged_finding.others,
+                )
+            })
             .collect();
         let expected = [
             ("3 % were taken", vec!["c10", "c100"]),
@@ -536,6 +558,6 @@ mod tests {
             ("it was the limit", vec![]),
             ("it was the limit", vec![]),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(pairs, expected);
     }
 }

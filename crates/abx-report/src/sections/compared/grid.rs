@@ -65,21 +65,25 @@ fn stands_in(record: &StudyRecord, column: GridColumn) -> bool {
 }
 
 fn has_instead(record: &StudyRecord) -> bool {
-    let mut all = all_columns(record).into_iter();
-    all.any(|column| stands_in(record, column))
+    let mut grid_columns = all_columns(record).into_iter();
+    grid_columns.any(|column| stands_in(record, column))
 }
 
 /// The same with a column of its own for what stands in for throughput.
 pub(crate) fn all_columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
     let mut columns: Vec<GridColumn> = Vec::new();
-    let loads = record.measured.loads.iter().map(|one| one.name.as_str());
-    let faults = record.measured.faults.iter().map(|one| one.name.as_str());
+    let loads = record.measured.loads.iter().map(|load| load.name.as_str());
+    let faults = record
+        .measured
+        .faults
+        .iter()
+        .map(|fault| fault.name.as_str());
     for load in loads.chain(faults) {
         let primary = record.conclusions.primary();
-        for one in primary.filter(|one| one.load == load) {
+        for comparison in primary.filter(|this_comparison| this_comparison.load == load) {
             let column = GridColumn {
                 load,
-                metric: one.metric,
+                metric: comparison.metric,
             };
             if !columns.contains(&column) {
                 columns.push(column);
@@ -95,7 +99,11 @@ pub(crate) fn rows(record: &StudyRecord) -> Vec<GridRow<'_>> {
     let Some(baseline) = record.measured.only_baseline() else {
         return pairs.into_iter().map(GridRow::Pair).collect();
     };
-    let names = record.measured.subjects.iter().map(|one| one.name.as_str());
+    let names = record
+        .measured
+        .subjects
+        .iter()
+        .map(|subject| subject.name.as_str());
     let row = |name: &'_ str| {
         if name == baseline {
             Some(GridRow::Baseline(baseline))
@@ -119,15 +127,15 @@ pub(crate) fn cell<'a>(
         GridRow::Subject(pair) | GridRow::Pair(pair) => pair,
     };
     let by = |metric: Metric| {
-        record.conclusions.primary().find(|one| {
-            [&*one.subject, &*one.baseline] == pair
-                && (one.load.as_str(), one.metric) == (column.load, metric)
+        record.conclusions.primary().find(|comparison| {
+            [&*comparison.subject, &*comparison.baseline] == pair
+                && (comparison.load.as_str(), comparison.metric) == (column.load, metric)
         })
     };
     let instead = || by(Metric::ServerCpu).filter(|_| column.metric == Metric::Throughput);
     match (by(column.metric), instead()) {
-        (Some(one), _) => GridCell::Found(one),
-        (None, Some(one)) => GridCell::Instead(one),
+        (Some(comparison), _) => GridCell::Found(comparison),
+        (None, Some(comparison)) => GridCell::Instead(comparison),
         (None, None) => GridCell::Nothing,
     }
 }
@@ -143,18 +151,18 @@ pub(crate) fn row_name(row: GridRow) -> String {
 
 /// A ratio and its interval as they stand in a grid: a bound or a ratio without an interval
 /// stands alone. `None` without a ratio.
-pub(crate) fn cell_figures(one: &Comparison, style: &Style) -> Option<[String; 2]> {
-    if one.verdict == Verdict::Invalid {
+pub(crate) fn cell_figures(comparison: &Comparison, style: &Style) -> Option<[String; 2]> {
+    if comparison.verdict == Verdict::Invalid {
         return None;
     }
-    let Some(shown) = ShownRatio::of_comparison(one) else {
-        return one
+    let Some(shown) = ShownRatio::of_comparison(comparison) else {
+        return comparison
             .plain_ratio()
             .map(|ratio| [figure(ratio), String::new()]);
     };
-    let bounds = one
+    let bounds = comparison
         .bounds()
-        .filter(|_| one.verdict == Verdict::Inconclusive);
+        .filter(|_| comparison.verdict == Verdict::Inconclusive);
     // The third digit shows on which side of 1 a decided one ends.
     let short = bounds.map(short_ratios);
     Some(match (short, shown.ends.clone()) {
@@ -165,26 +173,31 @@ pub(crate) fn cell_figures(one: &Comparison, style: &Style) -> Option<[String; 2
 }
 
 /// Marks a ratio that is a bound without a decided direction.
-pub(crate) fn open_bound(one: &Comparison) -> &'static str {
-    if is_open_bound(one) { OPEN_BOUND } else { "" }
+pub(crate) fn open_bound(comparison: &Comparison) -> &'static str {
+    if is_open_bound(comparison) {
+        OPEN_BOUND
+    } else {
+        ""
+    }
 }
 
-pub(crate) fn too_few(one: &Comparison) -> String {
-    if one.too_few_blocks {
+pub(crate) fn too_few(comparison: &Comparison) -> String {
+    if comparison.too_few_blocks {
         return format!(" {TOO_FEW}");
     }
     String::new()
 }
 
-fn is_open_bound(one: &Comparison) -> bool {
-    let shown = ShownRatio::of_comparison(one).filter(|_| one.verdict != Verdict::Invalid);
+fn is_open_bound(comparison: &Comparison) -> bool {
+    let shown =
+        ShownRatio::of_comparison(comparison).filter(|_| comparison.verdict != Verdict::Invalid);
     shown.is_some_and(|shown| shown.further == Some(Further::Open))
 }
 
 /// The signs in the cells as far as they are there, and what they mean.
 pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
     let has = |is: &dyn Fn(&Comparison) -> bool| record.conclusions.primary().any(is);
-    let is = |verdict: Verdict| has(&|one| one.verdict == verdict);
+    let is = |verdict: Verdict| has(&|comparison| comparison.verdict == verdict);
     let margin = percent(record.measured.settings.margin);
     let limit = foreign_limits(record).words();
     let marked = |verdict: Verdict, meaning: &str| format!("{} {meaning}", style.mark(verdict));
@@ -192,9 +205,9 @@ pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
     let bounds: Vec<&str> = bounds
         .into_iter()
         .filter(|side| {
-            has(&|one| {
-                let shown = ShownRatio::of_comparison(one);
-                one.verdict != Verdict::Invalid
+            has(&|comparison| {
+                let shown = ShownRatio::of_comparison(comparison);
+                comparison.verdict != Verdict::Invalid
                     && shown.is_some_and(|shown| shown.further == Some(*side))
             })
         })
@@ -215,18 +228,21 @@ pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
         ),
         (has(&is_open), marked(Verdict::Inconclusive, "undecided")),
         (
-            has(&|one| one.too_few_blocks),
+            has(&|comparison| comparison.too_few_blocks),
             format!("{TOO_FEW}: too few blocks for a verdict"),
         ),
         (is(Verdict::Invalid), marked(Verdict::Invalid, "no result")),
-        (has(&|one| one.fragile), "~ fragile".to_owned()),
+        (
+            has(&|comparison| comparison.fragile),
+            "~ fragile".to_owned(),
+        ),
         (!bounds.is_empty(), format!("{} a bound", bounds.join(" "))),
         (
             has(&is_open_bound),
             format!("{OPEN_BOUND}: or beyond the interval"),
         ),
         (
-            has(&|one| one.bounds().is_none() && one.plain_ratio().is_some()),
+            has(&|comparison| comparison.bounds().is_none() && comparison.plain_ratio().is_some()),
             format!("a ratio alone: {NO_INTERVAL}"),
         ),
         (
@@ -244,15 +260,15 @@ pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
 
 /// Ratios with two digits behind the point at most, and with one if the interval is so wide
 /// that the second means nothing.
-fn short_ratios(found: [f64; 3]) -> [String; 3] {
-    let [_, low, high] = found;
+fn short_ratios(values: [f64; 3]) -> [String; 3] {
+    let [_, low, high] = values;
     let decimals = if high > WIDE * low && low >= 0.1 {
         1
     } else {
         2
     };
-    let shorter = found.map(|ratio| format!("{ratio:.decimals$}"));
-    let whole = ratios(found);
+    let shorter = values.map(|ratio| format!("{ratio:.decimals$}"));
+    let whole = ratios(values);
     if whole[0].len() > shorter[0].len() {
         shorter
     } else {
@@ -315,33 +331,33 @@ pub(crate) fn matrix_html(record: &StudyRecord) -> Markup {
 fn cell_html(record: &StudyRecord, row: GridRow, column: GridColumn) -> Element {
     match cell(record, row, column) {
         GridCell::One => element("td").class("cell one").text("1"),
-        GridCell::Found(one) => found_html(record, one, ""),
-        GridCell::Instead(one) => found_html(record, one, &format!(" {}", INSTEAD)),
+        GridCell::Found(comparison) => found_html(record, comparison, ""),
+        GridCell::Instead(comparison) => found_html(record, comparison, &format!(" {}", INSTEAD)),
         GridCell::Nothing => element("td").class("cell"),
     }
 }
 
 /// Sign, ratio and interval of one comparison, which lead to its details.
-fn found_html(record: &StudyRecord, one: &Comparison, mark: &str) -> Element {
-    let (figures, open) = (cell_figures(one, &LINE), open_bound(one));
-    let fragile = if one.fragile { "~" } else { "" };
-    let [ratio, interval] = figures.unwrap_or_else(|| match one.verdict {
+fn found_html(record: &StudyRecord, comparison: &Comparison, mark: &str) -> Element {
+    let (figures, open) = (cell_figures(comparison, &LINE), open_bound(comparison));
+    let fragile = if comparison.fragile { "~" } else { "" };
+    let [ratio, interval] = figures.unwrap_or_else(|| match comparison.verdict {
         Verdict::Invalid => ["no result".to_owned(), String::new()],
-        _ if one.too_few_blocks => [TOO_FEW_BLOCKS.to_owned(), String::new()],
+        _ if comparison.too_few_blocks => [TOO_FEW_BLOCKS.to_owned(), String::new()],
         _ => ["undecided".to_owned(), String::new()],
     });
-    let few = too_few(one);
+    let few = too_few(comparison);
     let ratio = element("b").text(&format!("{ratio}{fragile}{mark}{open}{few}"));
     let interval = element("small").text(&interval);
     let link = element("a")
-        .with("href", format!("#{}", ratio_id(record, one)))
-        .with("title", sentence(record, one, &LINE))
-        .add(sign(one.verdict))
+        .with("href", format!("#{}", ratio_id(record, comparison)))
+        .with("title", sentence(record, comparison, &LINE))
+        .add(sign(comparison.verdict))
         .add(ratio)
         .text(" ")
         .add(interval);
     element("td")
-        .class(format!("cell {}", word(one.verdict)))
+        .class(format!("cell {}", word(comparison.verdict)))
         .add(link)
 }
 
@@ -365,7 +381,7 @@ pub fn verdict_matrix(record: &StudyRecord) -> String {
 /// Columns of one table: those of one row of the study file, as many as a page has room for.
 fn together<'a>(columns: &'a [GridColumn<'a>]) -> impl Iterator<Item = &'a [GridColumn<'a>]> {
     columns
-        .chunk_by(|one, next| stem(one.load) == stem(next.load))
+        .chunk_by(|grid_column, next| stem(grid_column.load) == stem(next.load))
         .flat_map(|chunk| chunk.chunks(COLUMNS_MAX))
 }
 
@@ -381,17 +397,17 @@ fn table_markdown(record: &StudyRecord, rows: &[GridRow], columns: &[GridColumn]
     });
     let headers: Vec<String> = std::iter::once(String::new()).chain(headers).collect();
     let line = vec!["---".to_owned(); headers.len()];
-    let rows = rows.iter().map(|own| {
+    let rows = rows.iter().map(|grid_row| {
         let cells = columns
             .iter()
-            .map(|column| match cell(record, *own, *column) {
+            .map(|column| match cell(record, *grid_row, *column) {
                 GridCell::One => "1".to_owned(),
-                GridCell::Found(one) => cell_markdown(one),
+                GridCell::Found(comparison) => cell_markdown(comparison),
                 // It has a column of its own.
                 GridCell::Instead(_) => "not known".to_owned(),
                 GridCell::Nothing => String::new(),
             });
-        let name = match own {
+        let name = match grid_row {
             GridRow::Baseline(name) | GridRow::Subject([name, _]) => code(name),
             GridRow::Pair([subject, baseline]) => format!("{} / {}", code(subject), code(baseline)),
         };
@@ -401,11 +417,14 @@ fn table_markdown(record: &StudyRecord, rows: &[GridRow], columns: &[GridColumn]
     row(&headers) + &row(&line) + &rows.collect::<String>()
 }
 
-fn cell_markdown(one: &Comparison) -> String {
-    let [ratio, interval] = ratio_cells(one);
-    let fragile = if one.fragile { ", fragile" } else { "" };
-    let (mark, verdict) = (mark(one.verdict), format!("{}{fragile}", word_of(one)));
-    match one.verdict {
+fn cell_markdown(comparison: &Comparison) -> String {
+    let [ratio, interval] = ratio_cells(comparison);
+    let fragile = if comparison.fragile { ", fragile" } else { "" };
+    let (mark, verdict) = (
+        mark(comparison.verdict),
+        format!("{}{fragile}", word_of(comparison)),
+    );
+    match comparison.verdict {
         Verdict::Invalid => format!("{mark} {verdict}"),
         Verdict::Inconclusive => format!("{ratio} ({interval}) {mark} {verdict}"),
         _ => format!("{ratio} ({interval}) {mark} **{verdict}**"),

@@ -14,11 +14,11 @@ use crate::words::verdict::{name, sentence, tint, word};
 use crate::words::wrap::clean_name;
 
 pub(crate) fn counts(record: &StudyRecord) -> String {
-    let all: Vec<&Comparison> = record.conclusions.primary().collect();
-    let kind = |one: &Comparison| match one.verdict {
+    let comparisons: Vec<&Comparison> = record.conclusions.primary().collect();
+    let kind = |comparison: &Comparison| match comparison.verdict {
         Verdict::Faster | Verdict::Less => "better",
         Verdict::Slower | Verdict::More => "worse",
-        Verdict::Inconclusive if one.too_few_blocks => "with too few blocks",
+        Verdict::Inconclusive if comparison.too_few_blocks => "with too few blocks",
         verdict => word(verdict),
     };
     let kinds = [
@@ -29,7 +29,12 @@ pub(crate) fn counts(record: &StudyRecord) -> String {
         "with too few blocks",
         word(Verdict::Invalid),
     ];
-    let count = |word: &str| all.iter().filter(|one| kind(one) == word).count();
+    let count = |word: &str| {
+        comparisons
+            .iter()
+            .filter(|comparison| kind(comparison) == word)
+            .count()
+    };
     let kinds = kinds.map(|word| (count(word), word));
     let there = kinds.iter().filter(|(count, _)| *count > 0);
     let each: Vec<String> = there
@@ -37,7 +42,7 @@ pub(crate) fn counts(record: &StudyRecord) -> String {
         .collect();
     format!(
         "{} of {} under {}: {}.",
-        plural(all.len() as u64, "comparison"),
+        plural(comparisons.len() as u64, "comparison"),
         plural(record.measured.subjects.len() as u64, "subject"),
         plural(record.measured.loads.len() as u64, "load"),
         each.join(", ")
@@ -47,8 +52,8 @@ pub(crate) fn counts(record: &StudyRecord) -> String {
 /// What those comparisons lack that have fewer blocks than a verdict needs; `None` without any.
 pub(crate) fn lacking(record: &StudyRecord) -> Option<String> {
     let mut primary = record.conclusions.primary();
-    let one = primary.find(|one| one.too_few_blocks)?;
-    let lacking = crate::words::verdict::lacking(record, one);
+    let comparison = primary.find(|comparison| comparison.too_few_blocks)?;
+    let lacking = crate::words::verdict::lacking(record, comparison);
     Some(format!("Too few blocks: {lacking}."))
 }
 
@@ -56,16 +61,18 @@ pub(crate) fn lacking(record: &StudyRecord) -> Option<String> {
 pub(crate) fn largest(record: &StudyRecord) -> Vec<&Comparison> {
     let settled = || {
         let primary = record.conclusions.primary();
-        primary.filter(|one| one.verdict.is_directed() && one.ratio.is_some())
+        primary.filter(|comparison| comparison.verdict.is_directed() && comparison.ratio.is_some())
     };
-    let size = |one: &Comparison| one.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    let by_size =
-        |one: &&Comparison, other: &&Comparison| -> Ordering { size(one).total_cmp(&size(other)) };
+    let size = |comparison: &Comparison| comparison.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let by_size = |comparison: &&Comparison, other: &&Comparison| -> Ordering {
+        size(comparison).total_cmp(&size(other))
+    };
     let Some(first) = settled().max_by(by_size) else {
         return Vec::new();
     };
-    let is_good = |one: &Comparison| matches!(one.verdict, Verdict::Faster | Verdict::Less);
-    let other = settled().filter(|one| is_good(one) != is_good(first));
+    let is_good =
+        |comparison: &Comparison| matches!(comparison.verdict, Verdict::Faster | Verdict::Less);
+    let other = settled().filter(|comparison| is_good(comparison) != is_good(first));
     [Some(first), other.max_by(by_size)]
         .into_iter()
         .flatten()
@@ -103,7 +110,7 @@ struct Leaders<'a> {
 
 impl Leaders<'_> {
     fn line(&self) -> String {
-        let names: Vec<String> = self.names.iter().map(|one| name(one)).collect();
+        let names: Vec<String> = self.names.iter().map(|text| name(text)).collect();
         let leads = match names.as_slice() {
             [] => "No leader is certain".to_owned(),
             [only] => format!("{only} leads"),
@@ -140,8 +147,8 @@ pub(crate) fn overview_text(record: &StudyRecord, style: &Style) -> String {
     if let Some(text) = lacking(record) {
         out.push_str(&style.paragraph(&text));
     }
-    for one in largest(record) {
-        out.push_str(&style.paragraph(&sentence(record, one, style)));
+    for comparison in largest(record) {
+        out.push_str(&style.paragraph(&sentence(record, comparison, style)));
     }
     for line in leaders(record) {
         out.push_str(&style.paragraph(&line));
@@ -203,8 +210,8 @@ impl Column {
             .iter()
             .map(|row| match grid::cell(record, *row, column) {
                 GridCell::One => Cell::plain("1"),
-                GridCell::Found(one) => Cell::of(one, style),
-                GridCell::Instead(one) => Cell::instead(one, style),
+                GridCell::Found(comparison) => Cell::of(comparison, style),
+                GridCell::Instead(comparison) => Cell::instead(comparison, style),
                 GridCell::Nothing => Cell::plain(""),
             })
             .collect();
@@ -228,26 +235,29 @@ impl Cell {
     }
 
     /// What is known instead of throughput, marked.
-    fn instead(one: &Comparison, style: &Style) -> Cell {
-        let found = Cell::of(one, style);
+    fn instead(comparison: &Comparison, style: &Style) -> Cell {
+        let cell = Cell::of(comparison, style);
         Cell {
-            text: found.text + grid::INSTEAD,
-            ..found
+            text: cell.text + grid::INSTEAD,
+            ..cell
         }
     }
 
-    fn of(one: &Comparison, style: &Style) -> Cell {
-        let mark = style.mark(one.verdict);
-        let Some(figures) = grid::cell_figures(one, style) else {
-            return Cell::tinted(&format!("{mark}{}", grid::too_few(one)), one.verdict);
+    fn of(comparison: &Comparison, style: &Style) -> Cell {
+        let mark = style.mark(comparison.verdict);
+        let Some(figures) = grid::cell_figures(comparison, style) else {
+            return Cell::tinted(
+                &format!("{mark}{}", grid::too_few(comparison)),
+                comparison.verdict,
+            );
         };
         let figures = figures.join(" ");
-        let (figures, open) = (figures.trim_end(), grid::open_bound(one));
-        let fragile = if one.fragile { "~" } else { "" };
-        let few = grid::too_few(one);
+        let (figures, open) = (figures.trim_end(), grid::open_bound(comparison));
+        let fragile = if comparison.fragile { "~" } else { "" };
+        let few = grid::too_few(comparison);
         Cell::tinted(
             &format!("{figures} {fragile}{mark}{open}{few}"),
-            one.verdict,
+            comparison.verdict,
         )
     }
 

@@ -22,8 +22,8 @@ pub(crate) fn past_baseline(record: &StudyRecord, style: &Style) -> String {
         out.push_str(&wrap(text, indent, "  ", style.columns()));
     };
     let comparisons = &record.conclusions.past_comparisons;
-    for one in comparisons {
-        add(&sentence(record, older, one, style), "");
+    for unpaired in comparisons {
+        add(&sentence(record, older, unpaired, style), "");
     }
     if comparisons.is_empty() {
         let then = name(&older.subject.name);
@@ -48,46 +48,51 @@ fn source(older: &PastBaseline) -> String {
     )
 }
 
-fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &Style) -> String {
-    let subject = name(&one.subject);
+fn sentence(
+    record: &StudyRecord,
+    older: &PastBaseline,
+    unpaired: &Unpaired,
+    style: &Style,
+) -> String {
+    let subject = name(&unpaired.subject);
     let then = format!(
         "{} of {}",
-        name(&one.baseline),
+        name(&unpaired.baseline),
         moment(older.started_unix_ms)
     );
-    let place = place(record, &one.load);
-    let verdict = if is_of_too_few_blocks(one) {
-        style.paint(TOO_FEW_BLOCKS, tint(one.verdict))
+    let place = place(record, &unpaired.load);
+    let verdict = if is_of_too_few_blocks(unpaired) {
+        style.paint(TOO_FEW_BLOCKS, tint(unpaired.verdict))
     } else {
-        painted(one.verdict, style)
+        painted(unpaired.verdict, style)
     };
     let blocks = format!(
         "{} now, {} then",
-        plural(one.blocks as u64, "block"),
-        one.blocks_then
+        plural(unpaired.blocks as u64, "block"),
+        unpaired.blocks_then
     );
-    let serves = bounds(one).map(|bounds| {
-        let shown = ShownRatio::of(one.verdict, one.at_least, bounds);
+    let serves = bounds(unpaired).map(|bounds| {
+        let shown = ShownRatio::of(unpaired.verdict, unpaired.at_least, bounds);
         format!(
             "{subject} serves {} times the requests of {then} ({}; {blocks}) {place}",
             shown.in_words(),
             shown.detail
         )
     });
-    match (one.verdict, serves) {
+    match (unpaired.verdict, serves) {
         (Verdict::Faster | Verdict::Slower, Some(serves)) => {
-            format!("{serves}: {verdict}{}.", shaky(one))
+            format!("{serves}: {verdict}{}.", shaky(unpaired))
         }
         (Verdict::Equivalent, Some(serves)) => {
             let margin = percent(record.measured.settings.margin);
             format!(
                 "{serves}, no difference larger than {margin}: {verdict}{}.",
-                shaky(one)
+                shaky(unpaired)
             )
         }
         (Verdict::Invalid, _) => {
-            let mut findings = record.conclusions.validity.numbered(&one.findings);
-            let void = findings.find(|one| one.level == Level::Void);
+            let mut findings = record.conclusions.validity.numbered(&unpaired.findings);
+            let void = findings.find(|finding| finding.level == Level::Void);
             let because = void_line(void);
             format!(
                 "{subject} and {then} {place}: no claim can be made: {verdict}, because {because}."
@@ -95,7 +100,7 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
         }
         (_, Some(serves)) => format!(
             "Cannot tell whether {subject} or {then} is faster: {serves}; {}: {verdict}.",
-            settling(record, one)
+            settling(record, unpaired)
         ),
         (_, None) => format!(
             "Cannot tell whether {subject} or {then} is faster {place}: {blocks}, too few for an \
@@ -105,27 +110,28 @@ fn sentence(record: &StudyRecord, older: &PastBaseline, one: &Unpaired, style: &
 }
 
 /// Whether it is open because a side has fewer blocks than a verdict needs.
-fn is_of_too_few_blocks(one: &Unpaired) -> bool {
-    one.verdict == Verdict::Inconclusive && one.blocks.min(one.blocks_then) < BLOCKS_ORDERED
+fn is_of_too_few_blocks(unpaired: &Unpaired) -> bool {
+    unpaired.verdict == Verdict::Inconclusive
+        && unpaired.blocks.min(unpaired.blocks_then) < BLOCKS_ORDERED
 }
 
-fn shaky(one: &Unpaired) -> &'static str {
-    if one.fragile { ", fragile" } else { "" }
+fn shaky(unpaired: &Unpaired) -> &'static str {
+    if unpaired.fragile { ", fragile" } else { "" }
 }
 
-fn settling(record: &StudyRecord, one: &Unpaired) -> String {
-    match one.blocks_more {
-        Some(more) if one.blocks < BLOCKS_ORDERED => format!(
+fn settling(record: &StudyRecord, unpaired: &Unpaired) -> String {
+    match unpaired.blocks_more {
+        Some(more) if unpaired.blocks < BLOCKS_ORDERED => format!(
             "a verdict needs at least {}",
             plural(more.into(), "more block")
         ),
         Some(more) => would_settle(record, more),
-        None if one.reference.is_none() => {
+        None if unpaired.reference.is_none() => {
             "nothing was measured beside both, so nobody knows how the machine has changed: measure \
              both in one study, or keep the ceiling on in both"
                 .to_owned()
         }
-        None if one.at_least => {
+        None if unpaired.at_least => {
             "the true difference may be larger than what was measured".to_owned()
         }
         None => "more blocks now would not settle it: the older ones are too few or too scattered, \
@@ -135,12 +141,13 @@ fn settling(record: &StudyRecord, one: &Unpaired) -> String {
 }
 
 pub(crate) fn progress(comparisons: &[Unpaired]) -> Option<String> {
-    let one = comparisons.first()?;
-    let [subject, then] = [&one.subject, &one.baseline].map(|text| shorten(&clean_name(text), 14));
-    let state = so_far(bounds(one).map(ratios), None, one.verdict);
+    let unpaired = comparisons.first()?;
+    let [subject, then] =
+        [&unpaired.subject, &unpaired.baseline].map(|text| shorten(&clean_name(text), 14));
+    let state = so_far(bounds(unpaired).map(ratios), None, unpaired.verdict);
     Some(format!("{subject}/{then} of then {state}"))
 }
 
-fn bounds(one: &Unpaired) -> Option<[f64; 3]> {
-    Some([one.ratio?, one.low?, one.high?])
+fn bounds(unpaired: &Unpaired) -> Option<[f64; 3]> {
+    Some([unpaired.ratio?, unpaired.low?, unpaired.high?])
 }

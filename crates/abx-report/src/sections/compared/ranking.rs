@@ -12,7 +12,7 @@ use crate::words::verdict::{name, place};
 /// A line for each load; empty where there are but two subjects.
 pub(crate) fn rankings_text(record: &StudyRecord, style: &Style) -> String {
     let lines = record.conclusions.rankings.iter();
-    lines.map(|one| line(record, one, style)).collect()
+    lines.map(|ranking| line(record, ranking, style)).collect()
 }
 
 pub(crate) const RANKING_LEGEND: &str = "ranks that each subject may have, by the pairs asked for \
@@ -33,7 +33,7 @@ fn line(record: &StudyRecord, ranking: &Ranking, style: &Style) -> String {
         [] => String::new(),
         [only] => format!("; first: {}", name(&only.subject)),
         several => {
-            let names: Vec<String> = several.iter().map(|one| name(&one.subject)).collect();
+            let names: Vec<String> = several.iter().map(|place| name(&place.subject)).collect();
             format!("; tied for first: {}", names.join(", "))
         }
     };
@@ -75,7 +75,7 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
         let tied = ranking
             .places
             .iter()
-            .filter(|one| one.tied_for_first)
+            .filter(|place| place.tied_for_first)
             .count();
         let first = match place.tied_for_first {
             true if tied > 1 => "tied",

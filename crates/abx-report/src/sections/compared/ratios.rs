@@ -22,8 +22,8 @@ use crate::words::wrap::{clean_name, columns, shorten};
 /// A table for each load, and one for starts unless there is one load only; empty
 /// without such comparisons.
 pub(crate) fn also_compared_text(record: &StudyRecord, style: &Style) -> String {
-    let told = "intervals; with this many intervals, one may miss by chance";
-    tables(record, told, style)
+    let message = "intervals; with this many intervals, one may miss by chance";
+    tables(record, message, style)
 }
 
 /// The same with a heading of one line.
@@ -36,14 +36,16 @@ fn tables(record: &StudyRecord, intervals: &str, style: &Style) -> String {
         .conclusions
         .comparisons
         .iter()
-        .filter(|one| one.role == Role::Exploratory)
+        .filter(|comparison| comparison.role == Role::Exploratory)
         .collect();
     if explored.is_empty() {
         return String::new();
     }
     let baseline = record.measured.only_baseline().map(name);
     let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
-    let confidence = explored.first().map_or(0.95, |one| one.confidence);
+    let confidence = explored
+        .first()
+        .map_or(0.95, |comparison| comparison.confidence);
     let heading = format!(
         "Also compared, relative to {baseline} ({} {intervals}):",
         percent(confidence)
@@ -53,7 +55,7 @@ fn tables(record: &StudyRecord, intervals: &str, style: &Style) -> String {
         let these = explored
             .iter()
             .copied()
-            .filter(|one| loads.contains(&one.load.as_str()));
+            .filter(|comparison| loads.contains(&comparison.load.as_str()));
         let these: Vec<&Comparison> = these.collect();
         if these.is_empty() {
             continue;
@@ -77,27 +79,30 @@ fn tables_of(record: &StudyRecord, these: &[&Comparison]) -> Vec<Table> {
         let headers = [of, "ratio", "interval", "verdict"].map(str::to_owned);
         Table::new(headers, rows)
     };
-    let metric = |one: &Comparison| metric_of(record, one);
+    let metric = |comparison: &Comparison| metric_of(record, comparison);
     let is_alone = record.measured.subjects.len() == 2;
     if is_alone || record.measured.only_baseline().is_some() {
-        let rows = these.iter().map(|one| {
+        let rows = these.iter().map(|comparison| {
             if is_alone {
-                row(metric(one), one)
+                row(metric(comparison), comparison)
             } else {
-                row(format!("{}: {}", who(record, one), metric(one)), one)
+                row(
+                    format!("{}: {}", who(record, comparison), metric(comparison)),
+                    comparison,
+                )
             }
         });
         return vec![table("metric", rows.collect())];
     }
     let mut metrics: Vec<String> = Vec::new();
-    for found in these.iter().map(|one| metric(one)) {
-        if !metrics.contains(&found) {
-            metrics.push(found);
+    for text in these.iter().map(|comparison| metric(comparison)) {
+        if !metrics.contains(&text) {
+            metrics.push(text);
         }
     }
     let of_metric = |of: &String| {
-        let rows = these.iter().filter(|one| metric(one) == *of);
-        let rows = rows.map(|one| row(who(record, one), one));
+        let rows = these.iter().filter(|comparison| metric(comparison) == *of);
+        let rows = rows.map(|comparison| row(who(record, comparison), comparison));
         table(&capitalized(of), rows.collect())
     };
     metrics.iter().map(of_metric).collect()
@@ -119,10 +124,15 @@ fn headings(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
 
 const STARTS: &str = "";
 
-fn row(what: String, one: &Comparison) -> [String; 4] {
-    let [ratio, interval] = ratio_cells(one);
-    let fragile = if one.fragile { ", fragile" } else { "" };
-    [what, ratio, interval, format!("{}{fragile}", word_of(one))]
+fn row(what: String, comparison: &Comparison) -> [String; 4] {
+    let [ratio, interval] = ratio_cells(comparison);
+    let fragile = if comparison.fragile { ", fragile" } else { "" };
+    [
+        what,
+        ratio,
+        interval,
+        format!("{}{fragile}", word_of(comparison)),
+    ]
 }
 
 /// One bar for each primary comparison that has a ratio, with axis and legend
@@ -137,23 +147,26 @@ pub(crate) fn ratio_bars(record: &StudyRecord, style: &Style) -> String {
 }
 
 fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
-    let found: Vec<(&Comparison, [f64; 3])> = record
+    let pairs: Vec<(&Comparison, [f64; 3])> = record
         .conclusions
         .primary()
-        .filter(|one| one.metric == metric)
-        .filter_map(|one| Some((one, drawable(one)?)))
+        .filter(|comparison| comparison.metric == metric)
+        .filter_map(|comparison| Some((comparison, drawable(comparison)?)))
         .collect();
-    let Some((first, _)) = found.first() else {
+    let Some((first, _)) = pairs.first() else {
         return String::new();
     };
-    let labels: Vec<String> = found.iter().map(|(one, _)| label(record, one)).collect();
+    let labels: Vec<String> = pairs
+        .iter()
+        .map(|(comparison, _)| label(record, comparison))
+        .collect();
     // Pairs of contrasts stand below their load, so they may take more.
     let is_grouped = is_grouped(record);
     let share = if is_grouped { 2 } else { 3 };
     let most = style.columns() / share;
     let label_width = label_width(labels.iter().map(String::as_str), most);
     let scale = RatioScale::of(
-        found.iter().map(|(_, values)| *values),
+        pairs.iter().map(|(_, values)| *values),
         record.measured.settings.margin,
         style.columns() - label_width - 4,
     );
@@ -164,13 +177,13 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     let heading = format!("{what} relative to {baseline}:");
     let mut out = style.paragraph(&heading);
     let mut load = "";
-    for ((one, values), label) in found.iter().zip(&labels) {
-        if is_grouped && load != one.load {
-            load = &one.load;
+    for ((comparison, values), label) in pairs.iter().zip(&labels) {
+        if is_grouped && load != comparison.load {
+            load = &comparison.load;
             out.push_str(&format!("  {}:\n", clean_name(load)));
         }
         let lines = label_lines(label, label_width);
-        let bar = scale.bar(*values, one.at_least);
+        let bar = scale.bar(*values, comparison.at_least);
         out.push_str(format!("  {:label_width$}  {bar}", lines[0]).trim_end());
         out.push('\n');
         for line in &lines[1..] {
@@ -178,7 +191,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
         }
     }
     out.push_str(&format!("  {:label_width$}  {}\n", "", scale.axis()));
-    let is_bound = found.iter().any(|(one, _)| one.at_least);
+    let is_bound = pairs.iter().any(|(comparison, _)| comparison.at_least);
     let legend = format!(
         "● ratio, ┣━┫ interval ({} confidence), │ 1.00, ░ margin ({}){}; log scale",
         percent(first.confidence),
@@ -193,10 +206,10 @@ fn is_grouped(record: &StudyRecord) -> bool {
     record.measured.loads.len() > 1 && record.measured.only_baseline().is_none()
 }
 
-fn label(record: &StudyRecord, one: &Comparison) -> String {
-    let subject = who(record, one);
+fn label(record: &StudyRecord, comparison: &Comparison) -> String {
+    let subject = who(record, comparison);
     match record.measured.loads.len() {
-        2.. if !is_grouped(record) => format!("{subject}, {}", clean_name(&one.load)),
+        2.. if !is_grouped(record) => format!("{subject}, {}", clean_name(&comparison.load)),
         _ => subject,
     }
 }
@@ -211,9 +224,9 @@ struct RatioScale {
 }
 
 impl RatioScale {
-    fn of(all: impl Iterator<Item = [f64; 3]>, margin: f64, width: usize) -> RatioScale {
+    fn of(values: impl Iterator<Item = [f64; 3]>, margin: f64, width: usize) -> RatioScale {
         let margin = margin.max(0.0).ln_1p();
-        let furthest = all.flatten().map(|value| value.ln().abs());
+        let furthest = values.flatten().map(|value| value.ln().abs());
         RatioScale {
             end: ROOM * furthest.fold(margin.max(f64::MIN_POSITIVE), f64::max),
             margin,
@@ -244,11 +257,11 @@ impl RatioScale {
     }
 
     fn axis(&self) -> String {
-        let [one, left, right] = ratios([1.0, (-self.end).exp(), self.end.exp()]);
+        let [text, left, right] = ratios([1.0, (-self.end).exp(), self.end.exp()]);
         let half = self.half;
-        let before = half.saturating_sub(columns(&one) / 2);
-        let after = (2 * half + 1).saturating_sub(before + columns(&one));
-        format!("{left:before$}{one}{right:>after$}")
+        let before = half.saturating_sub(columns(&text) / 2);
+        let after = (2 * half + 1).saturating_sub(before + columns(&text));
+        format!("{left:before$}{text}{right:>after$}")
     }
 
     fn place(&self, log: f64) -> usize {
@@ -280,8 +293,8 @@ pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<RatioRow<'_>>)> 
         let rows: Vec<RatioRow> = record
             .conclusions
             .primary()
-            .filter(|one| one.metric == metric)
-            .map(|one| RatioRow::of_load(record, one))
+            .filter(|comparison| comparison.metric == metric)
+            .map(|comparison| RatioRow::of_load(record, comparison))
             .collect();
         let load = &rows.first()?.one.load;
         let caption = capitalized(metric_under(record, load, metric));
@@ -301,10 +314,11 @@ pub(crate) fn legend(record: &StudyRecord) -> String {
 /// What was compared besides: all metrics of a load in one table.
 fn also_compared_html(record: &StudyRecord) -> Markup {
     let explored = |load: &str| {
-        let all = record.conclusions.comparisons.iter();
-        let these = all.filter(|one| one.role == Role::Exploratory && one.load == load);
+        let comparisons = record.conclusions.comparisons.iter();
+        let these = comparisons
+            .filter(|comparison| comparison.role == Role::Exploratory && comparison.load == load);
         these
-            .map(|one| RatioRow::of(metric_of(record, one), record, one))
+            .map(|comparison| RatioRow::of(metric_of(record, comparison), record, comparison))
             .collect::<Vec<RatioRow>>()
     };
     let names = record.measured.loads.iter().map(|load| load.name.as_str());
@@ -329,10 +343,10 @@ fn also_compared_html(record: &StudyRecord) -> Markup {
     out
 }
 
-pub(crate) fn pairs(record: &StudyRecord, caption: &str, all: &[Comparison]) -> Markup {
-    let rows: Vec<RatioRow> = all
+pub(crate) fn pairs(record: &StudyRecord, caption: &str, comparisons: &[Comparison]) -> Markup {
+    let rows: Vec<RatioRow> = comparisons
         .iter()
-        .map(|one| RatioRow::of_load(record, one))
+        .map(|comparison| RatioRow::of_load(record, comparison))
         .collect();
     table(caption, "load", &rows)
 }
@@ -349,19 +363,19 @@ pub(crate) struct RatioRow<'a> {
 }
 
 impl<'a> RatioRow<'a> {
-    fn of_load(record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
-        RatioRow::of(load_text(record, &one.load), record, one)
+    fn of_load(record: &StudyRecord, comparison: &'a Comparison) -> RatioRow<'a> {
+        RatioRow::of(load_text(record, &comparison.load), record, comparison)
     }
 
-    pub(crate) fn of(of: String, record: &StudyRecord, one: &'a Comparison) -> RatioRow<'a> {
+    pub(crate) fn of(of: String, record: &StudyRecord, comparison: &'a Comparison) -> RatioRow<'a> {
         let margin = record.measured.settings.margin;
         RatioRow {
-            one,
+            one: comparison,
             of,
             band: [1.0 / (1.0 + margin), 1.0 + margin],
-            bounds: drawable(one),
-            id: ratio_id(record, one),
-            reasons: reasons(record, one),
+            bounds: drawable(comparison),
+            id: ratio_id(record, comparison),
+            reasons: reasons(record, comparison),
         }
     }
 
@@ -483,13 +497,13 @@ const BEYOND: f64 = 3.0;
 
 /// A table of comparisons of one role; empty without any.
 pub(crate) fn comparisons_markdown(record: &StudyRecord, role: Role) -> String {
-    let all = record
+    let everything = record
         .conclusions
         .comparisons
         .iter()
-        .filter(|one| one.role == role);
-    let rows: Vec<String> = all
-        .map(|one| markdown::row(&cells_markdown(record, one)))
+        .filter(|comparison| comparison.role == role);
+    let rows: Vec<String> = everything
+        .map(|comparison| markdown::row(&cells_markdown(record, comparison)))
         .collect();
     if rows.is_empty() {
         return String::new();
@@ -499,20 +513,20 @@ pub(crate) fn comparisons_markdown(record: &StudyRecord, role: Role) -> String {
     markdown::row(&headers) + &markdown::row(&line) + &rows.concat()
 }
 
-fn cells_markdown(record: &StudyRecord, one: &Comparison) -> [String; 6] {
-    let [ratio, interval] = ratio_cells(one);
-    let place = match one.load.as_str() {
+fn cells_markdown(record: &StudyRecord, comparison: &Comparison) -> [String; 6] {
+    let [ratio, interval] = ratio_cells(comparison);
+    let place = match comparison.load.as_str() {
         "" => String::new(),
         load => place(record, load),
     };
-    let fragile = if one.fragile { ", fragile" } else { "" };
+    let fragile = if comparison.fragile { ", fragile" } else { "" };
     [
-        escape(&format!("{} / {}", one.subject, one.baseline)),
+        escape(&format!("{} / {}", comparison.subject, comparison.baseline)),
         escape(&place),
-        escape(&metric_of(record, one)),
+        escape(&metric_of(record, comparison)),
         ratio,
         interval,
-        format!("{}{fragile}", word_of(one)),
+        format!("{}{fragile}", word_of(comparison)),
     ]
 }
 
@@ -526,7 +540,7 @@ pub(crate) fn also_compared_markdown(record: &StudyRecord) -> String {
         .conclusions
         .comparisons
         .first()
-        .map_or(0.95, |one| one.confidence);
+        .map_or(0.95, |comparison| comparison.confidence);
     details(
         &format!(
             "Also compared ({} intervals; with this many intervals, one may miss by chance)",

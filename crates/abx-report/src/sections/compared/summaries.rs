@@ -31,19 +31,19 @@ pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> String {
         .conclusions
         .summaries
         .iter()
-        .filter(|one| one.sent > 0)
+        .filter(|summary| summary.sent > 0)
         .peekable();
     if measured.peek().is_none() {
         return String::new();
     }
     let mut legend = FIGURES_LEGEND.to_owned();
-    let has_gap = |one: &Summary| {
-        one.server_cpu_us_per_request.is_none()
-            || one.server_busy.is_none()
-            || one.rss_bytes.is_none()
+    let has_gap = |summary: &Summary| {
+        summary.server_cpu_us_per_request.is_none()
+            || summary.server_busy.is_none()
+            || summary.rss_bytes.is_none()
     };
-    let all = record.conclusions.summaries.iter();
-    let times = all.map(|one| &one.response_time_us);
+    let summaries = record.conclusions.summaries.iter();
+    let times = summaries.map(|summary| &summary.response_time_us);
     legend.push_str(&at_least_legend(times, &[Figure::P50, Figure::P99], style));
     if measured.any(has_gap) {
         legend.push_str(&format!(" {UNKNOWN}: not checked."));
@@ -80,13 +80,13 @@ pub(crate) fn under(record: &StudyRecord, load: &LoadRecord, style: &Style) -> D
 /// What the generator could get at most; `None` where that was not looked for.
 fn ceiling(record: &StudyRecord, load: &LoadRecord) -> Option<String> {
     let mut ceilings = record.conclusions.ceilings.iter();
-    let found = ceilings.find(|one| one.load == load.name)?;
-    let busy = found.generator_busy.map_or(String::new(), |busy| {
+    let ceiling = ceilings.find(|ceiling| ceiling.load == load.name)?;
+    let busy = ceiling.generator_busy.map_or(String::new(), |busy| {
         format!("; generator {} busy", whole_percent(busy))
     });
     Some(format!(
         "ceiling: {} requests/s (a server that does nothing{busy})",
-        figure(found.throughput_per_s)
+        figure(ceiling.throughput_per_s)
     ))
 }
 
@@ -96,7 +96,7 @@ const FIGURES_LEGEND: &str = "p50, p99: response time of half and of 99 % of the
      peak of all its processes together.";
 
 pub(crate) fn figures_table(summaries: &[&Summary], shape: LoadShape, style: &Style) -> Table {
-    let unit = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
+    let unit = TimeUnit::of(summaries.iter().map(|summary| summary.response_time_us.p50));
     let headers = [
         "subject".to_owned(),
         rate_name(shape).to_owned(),
@@ -108,17 +108,17 @@ pub(crate) fn figures_table(summaries: &[&Summary], shape: LoadShape, style: &St
         "ok".to_owned(),
         "failed".to_owned(),
     ];
-    let row = |one: &&Summary| {
+    let row = |summary: &&Summary| {
         [
-            clean_name(&one.subject),
-            or_unknown(one.throughput_per_s, figure),
-            time(&one.response_time_us, Figure::P50, unit, style),
-            time(&one.response_time_us, Figure::P99, unit, style),
-            or_unknown(one.server_cpu_us_per_request, figure),
-            or_unknown(one.server_busy, whole_percent),
-            or_unknown(one.rss_bytes, |size| bytes(size as f64)),
-            count(one.ok),
-            count(one.outcomes.failed()),
+            clean_name(&summary.subject),
+            or_unknown(summary.throughput_per_s, figure),
+            time(&summary.response_time_us, Figure::P50, unit, style),
+            time(&summary.response_time_us, Figure::P99, unit, style),
+            or_unknown(summary.server_cpu_us_per_request, figure),
+            or_unknown(summary.server_busy, whole_percent),
+            or_unknown(summary.rss_bytes, |size| bytes(size as f64)),
+            count(summary.ok),
+            count(summary.outcomes.failed()),
         ]
     };
     Table::new(headers, summaries.iter().map(row))
@@ -193,8 +193,8 @@ pub(crate) fn summaries(record: &StudyRecord) -> Markup {
         _ => each_load(record, |load| of_load(record, load)),
     };
     if record.conclusions.any_sent() {
-        let all = record.conclusions.summaries.iter();
-        let times = all.map(|one| &one.response_time_us);
+        let summaries = record.conclusions.summaries.iter();
+        let times = summaries.map(|summary| &summary.response_time_us);
         let text = format!("{LEGEND}{}", at_least_legend(times, &SHOWN, &LINE));
         out.push(note(&text));
     }
@@ -226,7 +226,7 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
         let table = table.captioned(caption.trim_end_matches(':'));
         return [table.markup(), note(HELD_LEGEND)].into_iter().collect();
     }
-    if summaries.iter().all(|one| one.sent == 0) {
+    if summaries.iter().all(|summary| summary.sent == 0) {
         return element("p")
             .text(&format!("{caption} nothing was measured."))
             .into();
@@ -237,7 +237,7 @@ fn of_load(record: &StudyRecord, load: &LoadRecord) -> Markup {
         .conclusions
         .ceilings
         .iter()
-        .find(|one| one.load == load.name)
+        .find(|this_ceiling| this_ceiling.load == load.name)
     {
         let text = format!(
             "The generator got {} requests/s from a server that does nothing, in the same blocks.",
@@ -260,7 +260,7 @@ fn left_out(summary: &Summary) -> Markup {
 /// out, as the start of a server that was running already.
 fn table(caption: &str, names: &str, load: &LoadRecord, summaries: &[&Summary]) -> Table {
     let rate = rate_name(load.settings.exchange.shape);
-    let shared = TimeUnit::of(summaries.iter().map(|one| one.response_time_us.p50));
+    let shared = TimeUnit::of(summaries.iter().map(|summary| summary.response_time_us.p50));
     // Subjects are compared down a column; along a curve, times are of different sizes.
     let unit = Some(shared).filter(|_| names != BY_LOAD);
     let mut headers = vec![names.to_owned(), rate.to_owned()];

@@ -21,8 +21,10 @@ use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
 /// Capacities of one objective under one load, each in a slice of its own.
-pub(crate) fn alike(all: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
-    all.chunk_by(|one, next| one.load == next.load && one.objective == next.objective)
+pub(crate) fn alike(capacities: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
+    capacities.chunk_by(|capacity, next| {
+        capacity.load == next.load && capacity.objective == next.objective
+    })
 }
 
 pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
@@ -43,8 +45,8 @@ pub(crate) fn is_same_in_all_blocks(record: &StudyRecord, objective: &Objective)
     of_grid.all(|load| record.measured.block_loads(&load.name).count() == blocks)
 }
 
-pub(crate) fn is_without_interval(one: &Capacity) -> bool {
-    one.rate_per_s.is_some() && one.low.is_none() && one.high.is_none()
+pub(crate) fn is_without_interval(capacity: &Capacity) -> bool {
+    capacity.rate_per_s.is_some() && capacity.low.is_none() && capacity.high.is_none()
 }
 
 pub(crate) fn rate_of(record: &StudyRecord, objective: &Objective) -> &'static str {
@@ -64,7 +66,7 @@ pub(crate) fn sweep_text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> 
     };
     let metric = metric_under(record, load, sweep.metric);
     let each = sweep.crossovers.iter();
-    let each = each.map(|one| crossover(one, metric, number));
+    let each = each.map(|this_crossover| crossover(this_crossover, metric, number));
     let mut lines: Vec<String> = each.collect();
     if lines.is_empty() && record.measured.is_comparison() {
         let whom = record
@@ -77,21 +79,21 @@ pub(crate) fn sweep_text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> 
             or_unknown(sweep.at.last().copied(), |at| number(&at))
         ));
     }
-    for one in &sweep.scalability {
-        let peak = match one.peak_connections {
+    for scalability in &sweep.scalability {
+        let peak = match scalability.peak_connections {
             Some(peak) => format!("peak at about {} connections", figure(peak)),
             None => "no peak in sight".to_owned(),
         };
-        let fit = one.r2.map_or(String::new(), |r2| {
+        let fit = scalability.r2.map_or(String::new(), |r2| {
             format!(", which explains {} of the variation", percent(r2.max(0.0)))
         });
         lines.push(format!(
             "{} by the Universal Scalability Law: {} {unit} with one connection, contention {}, \
              coherency {:.2e}: {peak}{fit}.",
-            name(&one.subject),
-            figure(one.lambda),
-            percent(one.sigma),
-            one.kappa
+            name(&scalability.subject),
+            figure(scalability.lambda),
+            percent(scalability.sigma),
+            scalability.kappa
         ));
     }
     let of_which = of_which(record, sweep);
@@ -109,8 +111,8 @@ fn of_which(record: &StudyRecord, sweep: &Sweep) -> String {
     }
 }
 
-fn crossover(one: &Crossover, metric: &str, number: impl Fn(&f64) -> String) -> String {
-    let range = match (one.low, one.high) {
+fn crossover(crossover: &Crossover, metric: &str, number: impl Fn(&f64) -> String) -> String {
+    let range = match (crossover.low, crossover.high) {
         (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
         (None, Some(high)) => format!("at most {}", figure(high)),
         (Some(low), None) => format!("at least {}", figure(low)),
@@ -118,12 +120,12 @@ fn crossover(one: &Crossover, metric: &str, number: impl Fn(&f64) -> String) -> 
     };
     format!(
         "{} is ahead by {} up to {}, {} from {} on; they are even at about {} ({range}).",
-        name(&one.before),
+        name(&crossover.before),
         metric,
-        number(&one.ahead_until),
-        name(&one.after),
-        number(&one.ahead_from),
-        figure(one.at)
+        number(&crossover.ahead_until),
+        name(&crossover.after),
+        number(&crossover.ahead_from),
+        figure(crossover.at)
     )
 }
 
@@ -139,8 +141,8 @@ pub(crate) fn sweeps_text(record: &StudyRecord, style: &Style) -> String {
 
 /// Those sweeps in which subjects certainly change places; empty when there are none.
 pub(crate) fn crossovers(record: &StudyRecord, style: &Style) -> String {
-    let all = record.conclusions.sweeps.iter();
-    let crossed = all.filter(|sweep| !sweep.crossovers.is_empty());
+    let sweeps = record.conclusions.sweeps.iter();
+    let crossed = sweeps.filter(|sweep| !sweep.crossovers.is_empty());
     crossed
         .map(|sweep| sweep_text(record, sweep, style))
         .collect()
@@ -181,10 +183,10 @@ pub(crate) fn capacities_text(record: &StudyRecord, style: &Style) -> String {
         if alike.iter().any(is_without_interval) {
             out.push_str(&style.note("one block was measured: no interval yet"));
         }
-        if alike.iter().any(|one| one.rate_per_s.is_none()) {
+        if alike.iter().any(|capacity| capacity.rate_per_s.is_none()) {
             let is_below = alike
                 .iter()
-                .any(|one| one.rate_per_s.is_none() && one.high.is_some());
+                .any(|capacity| capacity.rate_per_s.is_none() && capacity.high.is_some());
             let next = if is_below {
                 "; loosen the objective, or find response times at lower rates with `-r auto`"
             } else {
@@ -197,14 +199,14 @@ pub(crate) fn capacities_text(record: &StudyRecord, style: &Style) -> String {
     out
 }
 
-fn row(one: &Capacity) -> [String; 6] {
+fn row(capacity: &Capacity) -> [String; 6] {
     [
-        clean_name(&one.subject),
-        or_unknown(one.rate_per_s, figure),
-        or_unknown(one.low, figure),
-        or_unknown(one.high, figure),
-        or_unknown(one.held_per_s, figure),
-        or_unknown(one.missed_per_s, figure),
+        clean_name(&capacity.subject),
+        or_unknown(capacity.rate_per_s, figure),
+        or_unknown(capacity.low, figure),
+        or_unknown(capacity.high, figure),
+        or_unknown(capacity.held_per_s, figure),
+        or_unknown(capacity.missed_per_s, figure),
     ]
 }
 
@@ -276,8 +278,11 @@ struct SubjectLine<'a> {
 impl<'a> SubjectLine<'a> {
     fn all(record: &StudyRecord, subjects: &Subjects<'a>, sweep: &Sweep) -> Vec<SubjectLine<'a>> {
         let value = |load: &String, subject: &str| {
-            let mut found = record.conclusions.under(load);
-            reading(sweep.metric, found.find(|one| one.subject == subject)?)
+            let mut summaries = record.conclusions.under(load);
+            reading(
+                sweep.metric,
+                summaries.find(|summary| summary.subject == subject)?,
+            )
         };
         let line = |(number, subject)| SubjectLine {
             number,
@@ -343,8 +348,8 @@ fn figure_of(
     };
     let ends = [sweep.at.first(), sweep.at.last()].map(|at| at.copied().unwrap_or_default());
     let mut plot = Plot::new(caption, [x, y], 240.0);
-    for one in &sweep.crossovers {
-        mark(&mut plot, one, ends);
+    for crossover in &sweep.crossovers {
+        mark(&mut plot, crossover, ends);
     }
     for line in &lines {
         let places = line.places(sweep);
@@ -371,15 +376,15 @@ fn asked(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
 }
 
 fn law(record: &StudyRecord, sweep: &Sweep) -> Table {
-    let row = |one: &Scalability| {
-        let peak = one.peak_connections.map(figure);
+    let row = |scalability: &Scalability| {
+        let peak = scalability.peak_connections.map(figure);
         vec![
-            name(&one.subject),
-            figure(one.lambda),
-            percent(one.sigma),
-            format!("{:.2e}", one.kappa),
+            name(&scalability.subject),
+            figure(scalability.lambda),
+            percent(scalability.sigma),
+            format!("{:.2e}", scalability.kappa),
             peak.unwrap_or_else(|| "no peak in sight".to_owned()),
-            or_unknown(one.r2, |r2| percent(r2.max(0.0))),
+            or_unknown(scalability.r2, |r2| percent(r2.max(0.0))),
         ]
     };
     let single = format!("{} with one connection", SweepNames::of(record, sweep).rate);
@@ -412,12 +417,15 @@ fn crossover_note(record: &StudyRecord, sweep: &Sweep) -> String {
 }
 
 /// Where two subjects change places.
-fn mark(plot: &mut Plot, one: &Crossover, [first, last]: [f64; 2]) {
+fn mark(plot: &mut Plot, crossover: &Crossover, [first, last]: [f64; 2]) {
     plot.shade_x(
         "crossover",
-        [one.low.unwrap_or(first), one.high.unwrap_or(last)],
+        [
+            crossover.low.unwrap_or(first),
+            crossover.high.unwrap_or(last),
+        ],
     );
-    plot.rule_x("even", one.at);
+    plot.rule_x("even", crossover.at);
 }
 
 fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[SubjectLine]) -> Table {
@@ -437,7 +445,7 @@ fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[Subj
 /// A table for each objective and load, and how to read the pictures.
 pub(crate) fn capacities_html(record: &StudyRecord) -> Markup {
     let mut out: Markup = alike(&record.conclusions.capacities)
-        .map(|all| capacity_table(record, all))
+        .map(|capacities| capacity_table(record, capacities))
         .collect();
     if !out.is_empty() {
         let text = format!(
@@ -452,12 +460,12 @@ pub(crate) fn capacities_html(record: &StudyRecord) -> Markup {
     out
 }
 
-fn capacity_table(record: &StudyRecord, all: &[Capacity]) -> Markup {
-    let first = &all[0];
+fn capacity_table(record: &StudyRecord, capacities: &[Capacity]) -> Markup {
+    let first = &capacities[0];
     let tried = tried(record, &first.objective);
-    let known = all
+    let known = capacities
         .iter()
-        .flat_map(|one| [one.rate_per_s, one.low, one.high]);
+        .flat_map(|capacity| [capacity.rate_per_s, capacity.low, capacity.high]);
     let Some(scale) = Scale::log_around(known.flatten().chain(tried.iter().copied())) else {
         return Markup::new();
     };
@@ -470,12 +478,12 @@ fn capacity_table(record: &StudyRecord, all: &[Capacity]) -> Markup {
     let unit = rate_of(record, &first.objective);
     let scaled = format!("{unit}, log scale");
     let headers = ["subject", "capacity (interval)", &scaled];
-    let band = band(record, all);
-    let rows = all.iter().map(|one| {
+    let band = band(record, capacities);
+    let rows = capacities.iter().map(|capacity| {
         [
-            name_cell("who", &name(&one.subject)),
-            cell("ratio", &capacity_interval(one, unit)),
-            picture_cell(capacity_picture(one, unit, scale, &tried, band)),
+            name_cell("who", &name(&capacity.subject)),
+            cell("ratio", &capacity_interval(capacity, unit)),
+            picture_cell(capacity_picture(capacity, unit, scale, &tried, band)),
         ]
     });
     let table = bar_table(&caption, headers, rows, axis(scale, rate));
@@ -483,22 +491,22 @@ fn capacity_table(record: &StudyRecord, all: &[Capacity]) -> Markup {
 }
 
 /// Rates that do not matter beside the baseline's, where that is known.
-fn band(record: &StudyRecord, all: &[Capacity]) -> Option<[f64; 2]> {
+fn band(record: &StudyRecord, capacities: &[Capacity]) -> Option<[f64; 2]> {
     let baseline = record.measured.only_baseline()?;
-    let is_baseline = |one: &&Capacity| one.subject == baseline;
-    let rate = all.iter().find(is_baseline)?.rate_per_s?;
+    let is_baseline = |capacity: &&Capacity| capacity.subject == baseline;
+    let rate = capacities.iter().find(is_baseline)?.rate_per_s?;
     let wide = 1.0 + record.measured.settings.margin;
     Some([rate / wide, rate * wide])
 }
 
 /// A capacity in words, with its unit: a narrow page has no headers.
-fn capacity_interval(one: &Capacity, unit: &str) -> String {
+fn capacity_interval(capacity: &Capacity, unit: &str) -> String {
     let rate = |rate: f64| with_unit(&figure(rate), unit);
-    match (one.rate_per_s, one.low, one.high) {
-        (Some(found), Some(low), Some(high)) => {
-            format!("{} ({} to {})", rate(found), figure(low), figure(high))
+    match (capacity.rate_per_s, capacity.low, capacity.high) {
+        (Some(result), Some(low), Some(high)) => {
+            format!("{} ({} to {})", rate(result), figure(low), figure(high))
         }
-        (Some(found), None, None) => format!("{} (no interval yet)", rate(found)),
+        (Some(result), None, None) => format!("{} (no interval yet)", rate(result)),
         (_, Some(low), None) => format!("at least {}", rate(low)),
         (_, None, Some(high)) => format!("at most {}", rate(high)),
         _ => "outside the rates that were tried".to_owned(),
@@ -506,26 +514,26 @@ fn capacity_interval(one: &Capacity, unit: &str) -> String {
 }
 
 fn capacity_picture(
-    one: &Capacity,
+    capacity: &Capacity,
     unit: &str,
     scale: Scale,
     tried: &[f64],
     band: Option<[f64; 2]>,
 ) -> Element {
-    let subject = name(&one.subject);
-    let said = format!("{subject}: {}", capacity_interval(one, unit));
+    let subject = name(&capacity.subject);
+    let message = format!("{subject}: {}", capacity_interval(capacity, unit));
     let [lowest, highest] = scale.ends();
     Bar {
-        label: said.clone(),
-        tip: said,
+        label: message.clone(),
+        tip: message,
         band,
         rule: None,
         dots: tried.to_vec(),
-        point: one.rate_per_s,
-        ends: (!is_without_interval(one)).then(|| {
+        point: capacity.rate_per_s,
+        ends: (!is_without_interval(capacity)).then(|| {
             [
-                BarEnd::new(one.low.unwrap_or(lowest), one.low.is_none()),
-                BarEnd::new(one.high.unwrap_or(highest), one.high.is_none()),
+                BarEnd::new(capacity.low.unwrap_or(lowest), capacity.low.is_none()),
+                BarEnd::new(capacity.high.unwrap_or(highest), capacity.high.is_none()),
             ]
         }),
     }

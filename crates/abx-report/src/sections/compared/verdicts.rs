@@ -24,7 +24,7 @@ pub(crate) fn title(record: &StudyRecord) -> String {
         .measured
         .subjects
         .iter()
-        .map(|one| name(&one.name))
+        .map(|subject| name(&subject.name))
         .collect();
     if record.measured.settings.aa {
         return "What can this machine tell apart?".to_owned();
@@ -49,9 +49,9 @@ pub(crate) fn verdicts_text(record: &StudyRecord, style: &Style) -> String {
         return "Nothing was compared.\n".to_owned();
     }
     let mut out = String::new();
-    for one in record.conclusions.primary() {
-        out.push_str(&style.paragraph(&sentence(record, one, style)));
-        for remark in remarks(record, one) {
+    for comparison in record.conclusions.primary() {
+        out.push_str(&style.paragraph(&sentence(record, comparison, style)));
+        for remark in remarks(record, comparison) {
             out.push_str(&style.note(&remark));
         }
     }
@@ -63,9 +63,9 @@ pub(crate) fn verdicts_text(record: &StudyRecord, style: &Style) -> String {
 pub(crate) fn verdicts_html(record: &StudyRecord) -> Markup {
     let scope = note(&scope::of_study(record));
     if is_alone(record) {
-        let said = sentences(record).into_iter();
-        let said = said.map(|text| element("p").text(&text));
-        return said.chain([scope]).collect();
+        let texts = sentences(record).into_iter();
+        let message = texts.map(|text| element("p").text(&text));
+        return message.chain([scope]).collect();
     }
     let Some(first) = record.conclusions.primary().next() else {
         let nothing = element("p").text("Nothing was compared.");
@@ -76,12 +76,15 @@ pub(crate) fn verdicts_html(record: &StudyRecord) -> Markup {
         out.push(matrix_html(record));
         out.push(element("p").text(&counts(record)));
         out.push_all(lacking(record).map(|text| element("p").text(&text)));
-        for one in largest(record) {
-            out.push(element("p").text(&sentence(record, one, &LINE)));
+        for comparison in largest(record) {
+            out.push(element("p").text(&sentence(record, comparison, &LINE)));
         }
         out.push_all(leaders(record).iter().map(|line| element("p").text(line)));
     }
-    let cards = record.conclusions.primary().map(|one| card(record, one));
+    let cards = record
+        .conclusions
+        .primary()
+        .map(|comparison| card(record, comparison));
     let cards = element("ul").class("verdicts").add_all(cards);
     if record.conclusions.primary().count() > CARDS_MAX {
         out.push(folded("Each verdict in words", cards))
@@ -102,20 +105,20 @@ pub(crate) fn verdicts_html(record: &StudyRecord) -> Markup {
 }
 
 /// One comparison in words, with its sign, what else is to be known, and what limits it.
-fn card(record: &StudyRecord, one: &Comparison) -> Element {
-    let remarks = remarks(record, one);
+fn card(record: &StudyRecord, comparison: &Comparison) -> Element {
+    let remarks = remarks(record, comparison);
     let remarks = remarks
         .iter()
         .map(|text| element("p").class("remark").text(text));
-    let reasons = reasons(record, one).map(|why| element("p").class("remark").add(why));
-    let told = element("div")
-        .add(element("p").text(&sentence(record, one, &LINE)))
+    let reasons = reasons(record, comparison).map(|why| element("p").class("remark").add(why));
+    let reported_element = element("div")
+        .add(element("p").text(&sentence(record, comparison, &LINE)))
         .add_all(remarks)
         .add_all(reasons);
     element("li")
-        .class(format!("verdict {}", word(one.verdict)))
-        .add(sign(one.verdict))
-        .add(told)
+        .class(format!("verdict {}", word(comparison.verdict)))
+        .add(sign(comparison.verdict))
+        .add(reported_element)
 }
 
 const NAMES_MAX: usize = 5;
@@ -142,11 +145,11 @@ pub(crate) fn verdicts_markdown(record: &StudyRecord) -> String {
 
 fn sentences_markdown(record: &StudyRecord) -> String {
     let mut out = String::new();
-    for one in record.conclusions.primary() {
-        let mark = mark(one.verdict);
-        let said = quoting(&sentence(record, one, &UNBROKEN));
-        out.push_str(&format!("- {mark} **{said}**\n"));
-        for remark in remarks(record, one) {
+    for comparison in record.conclusions.primary() {
+        let mark = mark(comparison.verdict);
+        let message = quoting(&sentence(record, comparison, &UNBROKEN));
+        out.push_str(&format!("- {mark} **{message}**\n"));
+        for remark in remarks(record, comparison) {
             out.push_str(&format!("  - {}\n", quoting(&remark)));
         }
     }
@@ -154,8 +157,8 @@ fn sentences_markdown(record: &StudyRecord) -> String {
         out.push_str(&format!("\n{}\n", escape(text)));
     }
     if is_alone(record) {
-        let said = sentences(record).into_iter();
-        return said
+        let texts = sentences(record).into_iter();
+        return texts
             .map(|text| format!("- **{}**\n", escape(&text)))
             .collect();
     }

@@ -113,7 +113,7 @@ fn figure_of(
     reading: CostFigure,
 ) -> Option<CaptionedFigure> {
     let known = readings(record, load, subjects, reading);
-    let values = known.iter().flat_map(|one| &one.values);
+    let values = known.iter().flat_map(|block_values| &block_values.values);
     values.clone().next()?;
     let most = values.map(|(_, value)| *value).fold(0.0, f64::max);
     let scale = match reading {
@@ -131,13 +131,15 @@ fn figure_of(
     };
     let mut plot = Plot::new(caption, [block_axis(&indices), y], 180.0);
     let show = |value| reading.show(value);
-    for one in &known {
-        one.draw_line(&mut plot);
-        one.draw_points(&mut plot, show);
+    for block_values in &known {
+        block_values.draw_line(&mut plot);
+        block_values.draw_points(&mut plot, show);
     }
-    let headers = known.iter().map(|one| one.subject.clone());
-    let all: Vec<&BlockValues> = known.iter().collect();
-    let table = block_table(title.clone(), headers, &indices, &all, show);
+    let headers = known
+        .iter()
+        .map(|block_values| block_values.subject.clone());
+    let block_values: Vec<&BlockValues> = known.iter().collect();
+    let table = block_table(title.clone(), headers, &indices, &block_values, show);
     Some(CaptionedFigure {
         title: Some(title),
         legend: subjects.whole_legend(),

@@ -49,12 +49,23 @@ fn throughput(
     until_s: f64,
     (unit, length): (&str, &str),
 ) -> CaptionedFigure {
-    let has_failed = intervals.iter().any(|one| one.failed_per_s > 0.0);
+    let has_failed = intervals
+        .iter()
+        .any(|course_interval| course_interval.failed_per_s > 0.0);
     let shown = if has_failed { &RATES[..] } else { &RATES[..1] };
-    let of = |number: usize, one: &CourseInterval| [one.ok_per_s, one.failed_per_s][number];
-    let all = intervals.iter();
-    let all = all.flat_map(|one| (0..shown.len()).map(move |number| of(number, one)));
-    let y = PlotAxis::new(unit, Scale::from_zero(all.fold(0.0, f64::max)), 6, rate);
+    let of = |number: usize, course_interval: &CourseInterval| {
+        [course_interval.ok_per_s, course_interval.failed_per_s][number]
+    };
+    let course_intervals = intervals.iter();
+    let everything = course_intervals.flat_map(|course_interval| {
+        (0..shown.len()).map(move |number| of(number, course_interval))
+    });
+    let y = PlotAxis::new(
+        unit,
+        Scale::from_zero(everything.fold(0.0, f64::max)),
+        6,
+        rate,
+    );
     let caption = PlotCaption {
         id: "course-throughput".to_owned(),
         title: "Throughput over time".to_owned(),
@@ -64,20 +75,31 @@ fn throughput(
     for (number, name) in shown.iter().enumerate() {
         let places: Vec<PlotPoint> = intervals
             .iter()
-            .map(|one| PlotPoint {
-                x: middle(one),
-                y: of(number, one),
+            .map(|course_interval| PlotPoint {
+                x: middle(course_interval),
+                y: of(number, course_interval),
             })
             .collect();
         plot.curve(number, Stroke::Solid, &places);
-        for (one, place) in intervals.iter().zip(&places) {
-            let tip = format!("{}: {} {unit} {name}", when(one), figure(place.y));
+        for (course_interval, place) in intervals.iter().zip(&places) {
+            let tip = format!(
+                "{}: {} {unit} {name}",
+                when(course_interval),
+                figure(place.y)
+            );
             plot.point(number, *place, &tip);
         }
     }
     let headers = ["from s", "to s", "verified/s", "failed/s"];
-    let row =
-        |one: &CourseInterval| [one.from_s, one.to_s, one.ok_per_s, one.failed_per_s].map(figure);
+    let row = |course_interval: &CourseInterval| {
+        [
+            course_interval.from_s,
+            course_interval.to_s,
+            course_interval.ok_per_s,
+            course_interval.failed_per_s,
+        ]
+        .map(figure)
+    };
     CaptionedFigure {
         title: Some("Throughput over time".to_owned()),
         legend: key(shown),
@@ -94,7 +116,10 @@ fn throughput(
 
 /// `None` when no request ended.
 fn times(intervals: &[CourseInterval], until_s: f64, length: &str) -> Option<CaptionedFigure> {
-    let known = intervals.iter().flat_map(|one| one.quantiles_us).flatten();
+    let known = intervals
+        .iter()
+        .flat_map(|course_interval| course_interval.quantiles_us)
+        .flatten();
     let scale = Scale::log_around(known.map(|us| us as f64))?;
     let y = PlotAxis::new("response time, log scale", scale, 6, time_text);
     let caption = PlotCaption {
@@ -104,29 +129,37 @@ fn times(intervals: &[CourseInterval], until_s: f64, length: &str) -> Option<Cap
     };
     let mut plot = plot(caption, [time_axis(until_s), y], intervals.len());
     for (number, name) in QUANTILES.iter().enumerate() {
-        let place = |one: &CourseInterval| {
-            let us = one.quantiles_us[number]?;
+        let place = |course_interval: &CourseInterval| {
+            let us = course_interval.quantiles_us[number]?;
             Some(PlotPoint {
-                x: middle(one),
+                x: middle(course_interval),
                 y: us as f64,
             })
         };
         // An interval without a request interrupts the line.
-        for part in intervals.split(|one| one.quantiles_us[number].is_none()) {
+        for part in
+            intervals.split(|course_interval| course_interval.quantiles_us[number].is_none())
+        {
             let places: Vec<PlotPoint> = part.iter().filter_map(place).collect();
             plot.curve(number, Stroke::Solid, &places);
-            for (one, place) in part.iter().zip(&places) {
-                let tip = format!("{}: {name} {}", when(one), time_text(place.y));
+            for (course_interval, place) in part.iter().zip(&places) {
+                let tip = format!("{}: {name} {}", when(course_interval), time_text(place.y));
                 plot.point(number, *place, &tip);
             }
         }
     }
     let headers = ["from s", "to s", "p50 µs", "p90 µs", "p99 µs"];
-    let row = |one: &CourseInterval| {
-        let [p50, p90, p99] = one
+    let row = |course_interval: &CourseInterval| {
+        let [p50, p90, p99] = course_interval
             .quantiles_us
             .map(|us| us.map_or_else(|| UNKNOWN.to_owned(), count));
-        [figure(one.from_s), figure(one.to_s), p50, p90, p99]
+        [
+            figure(course_interval.from_s),
+            figure(course_interval.to_s),
+            p50,
+            p90,
+            p99,
+        ]
     };
     Some(CaptionedFigure {
         title: Some("Response times over time".to_owned()),

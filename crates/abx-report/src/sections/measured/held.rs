@@ -8,10 +8,10 @@ use crate::words::wrap::clean_name;
 
 /// What came of holding them for each subject; `None` for any other load.
 pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table> {
-    let row = |one: &&Summary| {
-        let held = one.held?;
+    let row = |summary: &&Summary| {
+        let held = summary.held?;
         Some([
-            clean_name(&one.subject),
+            clean_name(&summary.subject),
             count(held.asked),
             count(held.standing),
             count(held.lost),

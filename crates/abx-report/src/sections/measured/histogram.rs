@@ -12,7 +12,7 @@ pub(crate) fn histogram(record: &RunRecord) -> Markup {
     let Some(times) = record.response_times() else {
         return Markup::new();
     };
-    let all = times.count();
+    let total = times.count();
     let bins: Vec<TimeBin> = times.bins();
     let counted = || bins.iter().filter(|bin| bin.count >= LEAST);
     let ends = bins.iter().flat_map(|bin| [bin.from_us, bin.to_us]);
@@ -37,7 +37,7 @@ pub(crate) fn histogram(record: &RunRecord) -> Markup {
             "{}: {} requests ({})",
             span(bin),
             number(bin),
-            part(bin, all)
+            part(bin, total)
         );
         let top = PlotPoint {
             x: bin.to_us,
@@ -45,7 +45,7 @@ pub(crate) fn histogram(record: &RunRecord) -> Markup {
         };
         plot.column(0, bin.from_us, top, &tip);
     }
-    let rows = counted().map(|bin| [span(bin), number(bin), part(bin, all)]);
+    let rows = counted().map(|bin| [span(bin), number(bin), part(bin, total)]);
     let table = Table::new(["response time", "requests", "share"], rows)
         .captioned("Requests by response time");
     let figure = CaptionedFigure {
@@ -69,8 +69,8 @@ fn number(bin: &TimeBin) -> String {
     count(bin.count.round() as u64)
 }
 
-fn part(bin: &TimeBin, all: u64) -> String {
-    share(bin.count.round() as u64, all)
+fn part(bin: &TimeBin, total: u64) -> String {
+    share(bin.count.round() as u64, total)
 }
 
 /// What is less than this is a part of one request only.

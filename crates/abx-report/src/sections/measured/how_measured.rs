@@ -56,11 +56,11 @@ fn versions(record: &StudyRecord) -> String {
         let version = clean_name(subject.version.as_deref()?);
         Some(format!("{} is {version}", name(&subject.name)))
     });
-    let all: Vec<String> = each.collect();
-    if all.is_empty() {
+    let texts: Vec<String> = each.collect();
+    if texts.is_empty() {
         return String::new();
     }
-    format!("Reported versions: {}.", all.join(", "))
+    format!("Reported versions: {}.", texts.join(", "))
 }
 
 pub(crate) fn measured_briefly(record: &StudyRecord, style: &Style) -> String {
@@ -159,7 +159,9 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         let unsettled = pilot
             .subjects
             .iter()
-            .filter(|(_, one)| !one.settled && one.cut_short == cut_short)
+            .filter(|(_, pilot_subject)| {
+                !pilot_subject.settled && pilot_subject.cut_short == cut_short
+            })
             .map(|(subject, _)| name(subject));
         let names: Vec<String> = unsettled.collect();
         if !names.is_empty() {
@@ -217,22 +219,25 @@ pub(crate) fn command_block(command: &str) -> Element {
 }
 
 fn subjects(record: &StudyRecord) -> Markup {
-    let row = |one: &SubjectRecord| {
-        let mut how = match (&one.address, &one.connected_to) {
+    let row = |subject: &SubjectRecord| {
+        let mut how = match (&subject.address, &subject.connected_to) {
             (Some(url), Some(there)) if !url.contains(there) => {
                 format!("was running at {url}, loaded at {there}")
             }
             (Some(url), _) => format!("was running at {url}"),
-            (None, _) => shell_words::join(&one.command),
+            (None, _) => shell_words::join(&subject.command),
         };
-        if one.http2 {
+        if subject.http2 {
             how.push_str(", asked in HTTP/2");
         }
-        let mut version = one.version.clone().unwrap_or_else(|| UNKNOWN.to_owned());
-        if let Some(meant) = &one.stand_in_for {
+        let mut version = subject
+            .version
+            .clone()
+            .unwrap_or_else(|| UNKNOWN.to_owned());
+        if let Some(meant) = &subject.stand_in_for {
             version.push_str(&format!(" (stands in for {meant})"));
         }
-        vec![name(&one.name), version, how]
+        vec![name(&subject.name), version, how]
     };
     let grid = Table::new(
         ["subject", "reported version", "command"],
@@ -250,7 +255,10 @@ fn loads(record: &StudyRecord) -> Markup {
         offered.push(arrivals(&settings.arrivals).unwrap_or_else(|| "closed loop".to_owned()));
         offered.extend(exchange(&settings.exchange));
         offered.push(keep_alive(settings.keep_alive));
-        let has_own = settings.requests.iter().any(|one| one.status.is_some());
+        let has_own = settings
+            .requests
+            .iter()
+            .any(|request_settings| request_settings.status.is_some());
         let status = if has_own {
             format!("status {} or the one of the request", settings.status)
         } else {
@@ -285,13 +293,13 @@ fn loads(record: &StudyRecord) -> Markup {
 fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Table> {
     let pilot = load.pilot.as_ref()?;
     let row = |subject: &SubjectRecord| {
-        let one = pilot.subjects.get(&subject.name)?;
+        let pilot_subject = pilot.subjects.get(&subject.name)?;
         Some(vec![
             name(&subject.name),
-            count(one.throughput_per_s.round() as u64),
-            seconds(one.warm_up_ns as f64 / 1e9),
-            if one.settled { "yes" } else { "no" }.to_owned(),
-            or_unknown(one.background_cpu, percent),
+            count(pilot_subject.throughput_per_s.round() as u64),
+            seconds(pilot_subject.warm_up_ns as f64 / 1e9),
+            if pilot_subject.settled { "yes" } else { "no" }.to_owned(),
+            or_unknown(pilot_subject.background_cpu, percent),
         ])
     };
     let headers = [
@@ -334,9 +342,9 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
 }
 
 fn contrasts(declared: &[Contrast]) -> String {
-    let text = |one: &Contrast| {
-        let [subject, baseline] = one.pair().map(name);
-        match &one.loads[..] {
+    let text = |contrast: &Contrast| {
+        let [subject, baseline] = contrast.pair().map(name);
+        match &contrast.loads[..] {
             [] => format!("{subject} ÷ {baseline}"),
             loads => {
                 let loads: Vec<String> = loads.iter().map(|load| name(load)).collect();
@@ -383,16 +391,16 @@ pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     ]
 }
 
-pub(crate) fn pairs(caption: &str, all: Vec<(&'static str, String)>) -> Table {
+pub(crate) fn pairs(caption: &str, pairs: Vec<(&'static str, String)>) -> Table {
     let row = |(name, value): (&str, String)| vec![name.to_owned(), value];
-    Table::new(["what", "is"], all.into_iter().map(row))
+    Table::new(["what", "is"], pairs.into_iter().map(row))
         .captioned(caption)
         .of_words()
 }
 
-fn numbers(all: &[usize]) -> String {
-    let all: Vec<String> = all.iter().map(usize::to_string).collect();
-    all.join(", ")
+fn numbers(numbers: &[usize]) -> String {
+    let texts: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    texts.join(", ")
 }
 
 const NOT_READ: &str = "not checked";

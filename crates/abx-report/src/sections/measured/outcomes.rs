@@ -38,25 +38,28 @@ pub(crate) fn wrong_statuses(statuses: &Statuses) -> String {
 
 pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
     let summaries = record.conclusions.summaries.iter();
-    let measured: Vec<_> = summaries.filter(|one| one.sent > 0).collect();
+    let measured: Vec<_> = summaries.filter(|summary| summary.sent > 0).collect();
     if measured.is_empty() {
         return Markup::new();
     }
-    let came = came(measured.iter().map(|one| &one.outcomes));
+    let came = came(measured.iter().map(|summary| &summary.outcomes));
     let mut headers = vec!["load".to_owned(), "subject".to_owned(), "sent".to_owned()];
     headers.extend(came.iter().map(|outcome| title(*outcome)));
     headers.extend(["failed", "ok of sent"].map(str::to_owned));
-    let rows = measured.iter().map(|one| {
+    let rows = measured.iter().map(|summary| {
         let mut cells = vec![
-            load_text(record, &one.load),
-            clean_name(&one.subject),
-            count(one.sent),
+            load_text(record, &summary.load),
+            clean_name(&summary.subject),
+            count(summary.sent),
         ];
         cells.extend(
             came.iter()
-                .map(|outcome| count(one.outcomes.count(*outcome))),
+                .map(|outcome| count(summary.outcomes.count(*outcome))),
         );
-        cells.extend([count(one.outcomes.failed()), share(one.ok, one.sent)]);
+        cells.extend([
+            count(summary.outcomes.failed()),
+            share(summary.ok, summary.sent),
+        ]);
         cells
     });
     let grid = Table::new(headers, rows)
@@ -66,9 +69,13 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
     let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts \
                 against the server.";
     out.push(note(text));
-    for one in measured {
-        let who = format!("{} {}", clean_name(&one.subject), place(record, &one.load));
-        out.push(wrong(&who, &one.wrong_statuses));
+    for summary in measured {
+        let who = format!(
+            "{} {}",
+            clean_name(&summary.subject),
+            place(record, &summary.load)
+        );
+        out.push(wrong(&who, &summary.wrong_statuses));
     }
     out
 }
@@ -82,9 +89,12 @@ pub(crate) fn wrong(who: &str, statuses: &Statuses) -> Markup {
 }
 
 /// The outcomes that came at least once; ok always.
-pub(crate) fn came<'a>(all: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<Outcome> {
+pub(crate) fn came<'a>(outcomes: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<Outcome> {
     let has_come = |outcome: &Outcome| {
-        *outcome == Outcome::Ok || all.clone().any(|one| one.count(*outcome) > 0)
+        *outcome == Outcome::Ok
+            || outcomes
+                .clone()
+                .any(|outcomes| outcomes.count(*outcome) > 0)
     };
     Outcome::ALL.into_iter().filter(has_come).collect()
 }
@@ -106,17 +116,17 @@ mod tests {
     #[test]
     fn statuses_are_told_one_by_one_and_by_class() {
         // Method: none, one, and three of two classes.
-        let said = |all: &[(u16, usize)]| {
+        let message = |pairs: &[(u16, usize)]| {
             let mut statuses = Statuses::default();
-            let each = all.iter();
+            let each = pairs.iter();
             let each = each.flat_map(|(status, times)| std::iter::repeat_n(*status, *times));
             each.for_each(|status| statuses.add(status));
             wrong_statuses(&statuses)
         };
-        assert_eq!(said(&[]), "");
-        assert_eq!(said(&[(404, 1_200)]), "404 1,200");
+        assert_eq!(message(&[]), "");
+        assert_eq!(message(&[(404, 1_200)]), "404 1,200");
         assert_eq!(
-            said(&[(404, 118), (429, 2), (503, 3)]),
+            message(&[(404, 118), (429, 2), (503, 3)]),
             "4xx 120, 5xx 3 (404 118, 429 2, 503 3)"
         );
     }

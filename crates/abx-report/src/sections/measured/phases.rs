@@ -44,13 +44,13 @@ fn mean(of: PhaseTime) -> String {
 /// first byte.
 pub(crate) fn study_phases(record: &StudyRecord) -> Document {
     let tables = alone(record).filter_map(|load| {
-        let found = under(record, load);
-        let is_telling = found.iter().any(|(_, times)| times.is_telling());
+        let pairs = under(record, load);
+        let is_telling = pairs.iter().any(|(_, times)| times.is_telling());
         is_telling.then(|| {
             let mut out = Document::default();
             let place = place(record, &load.name);
             out.heading(format!("Where the time goes {place}, on average:"));
-            out.table(Some(means(&found)), "");
+            out.table(Some(means(&pairs)), "");
             out
         })
     });
@@ -63,18 +63,20 @@ pub(crate) fn study_phases(record: &StudyRecord) -> Document {
 
 fn under<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<(&'a str, &'a PhaseTimes)> {
     let summaries = record.conclusions.under(&load.name);
-    let known = summaries.filter_map(|one| Some((one.subject.as_str(), one.phases.as_ref()?)));
+    let known =
+        summaries.filter_map(|summary| Some((summary.subject.as_str(), summary.phases.as_ref()?)));
     known.collect()
 }
 
-fn means(found: &[(&str, &PhaseTimes)]) -> Table {
+fn means(pairs: &[(&str, &PhaseTimes)]) -> Table {
     let row = |(subject, times): &(&str, &PhaseTimes)| {
-        let [waiting, connect, first_byte, body] = Phase::ALL.map(|one| mean(times.phase(one)));
+        let [waiting, connect, first_byte, body] = Phase::ALL.map(|phase| mean(times.phase(phase)));
         let subject = clean_name(subject);
         let requests = count(times.requests);
         [subject, waiting, connect, first_byte, body, requests]
     };
-    let [waiting, connect, first_byte, body] = Phase::ALL.map(|one| format!("{} µs", one.name()));
+    let [waiting, connect, first_byte, body] =
+        Phase::ALL.map(|phase| format!("{} µs", phase.name()));
     Table::new(
         [
             "subject".to_owned(),
@@ -84,7 +86,7 @@ fn means(found: &[(&str, &PhaseTimes)]) -> Table {
             body,
             "responses".to_owned(),
         ],
-        found.iter().map(row),
+        pairs.iter().map(row),
     )
 }
 
@@ -153,9 +155,9 @@ struct PhaseRow<'a> {
 
 fn rows<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<PhaseRow<'a>> {
     let summaries = record.conclusions.under(&load.name);
-    let row = summaries.map(|one| PhaseRow {
-        who: name(&one.subject),
-        times: one.phases.as_ref(),
+    let row = summaries.map(|summary| PhaseRow {
+        who: name(&summary.subject),
+        times: summary.phases.as_ref(),
     });
     row.collect()
 }
@@ -212,11 +214,11 @@ fn bar(row: &PhaseRow, scale: Scale) -> Element {
         from_us += mean_us;
         (part(phase, ends), said(times, phase))
     });
-    let label: Vec<&str> = parts.iter().map(|(_, said)| said.as_str()).collect();
+    let label: Vec<&str> = parts.iter().map(|(_, message)| message.as_str()).collect();
     let label = format!("{}: {}", row.who, label.join("; "));
-    let drawn = parts.iter().filter_map(|(part, said)| {
+    let drawn = parts.iter().filter_map(|(part, message)| {
         let part = part.clone()?;
-        Some(part.with("aria-label", format!("{}, {said}", row.who)))
+        Some(part.with("aria-label", format!("{}, {message}", row.who)))
     });
     picture
         .with("role", "img")

@@ -154,7 +154,9 @@ fn shared_spread(record: &StudyRecord) -> Option<&'static str> {
     let loads = record.measured.loads.iter();
     let mut of_loads = loads.map(|load| {
         let primary = record.conclusions.primary();
-        primary.filter(|one| one.load == load.name).count()
+        primary
+            .filter(|comparison| comparison.load == load.name)
+            .count()
     });
     let are_several = of_loads.any(|comparisons| comparisons > 1);
     (record.measured.is_ordered() && are_several).then_some(
@@ -185,17 +187,17 @@ mod tests {
     #[test]
     fn families_are_told_from_two_on_and_by_what_bounds_them() {
         // Method: one, seven and forty; by hand 7 · 5 %, 1 − 0.95^7 and 1 − 0.95^40.
-        let told = |count| {
-            let told = families(&Families::with(count), "Each load is a family of its own");
-            told.map(|it| it.replace('\u{a0}', " "))
+        let report = |count| {
+            let message = families(&Families::with(count), "Each load is a family of its own");
+            message.map(|it| it.replace('\u{a0}', " "))
         };
-        assert_eq!(told(1), None);
-        let seven = told(7).unwrap();
+        assert_eq!(report(1), None);
+        let seven = report(7).unwrap();
         assert!(
             seven.contains("at most 35 % of such studies (30.2 % if"),
             "{seven}"
         );
-        let forty = told(40).unwrap();
+        let forty = report(40).unwrap();
         assert!(forty.contains("up to 87.1 % of such studies if"), "{forty}");
     }
 
@@ -223,8 +225,8 @@ mod tests {
             cold_files: true,
             ..usual.clone()
         };
-        let told = line(&unknown, "");
-        assert!(told.contains("(SMT siblings: not recorded); warm caches, and cold files."));
+        let message = line(&unknown, "");
+        assert!(message.contains("(SMT siblings: not recorded); warm caches, and cold files."));
         let elsewhere = Scope {
             routes: vec![Route::Network],
             started: 0,

@@ -13,22 +13,35 @@ pub(crate) const SERVER_TIMES_LEGEND: &str = "server timings: durations that sub
 /// A row for each name and subject under a load, then for each name and pair; `None` where no
 /// subject gave any.
 pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Table> {
-    let found = &record.conclusions;
-    let times = found.server_times.iter().filter(|one| one.load == load);
-    let times = times.map(|one| {
-        let name = format!("{} of {}", clean_name(&one.name), clean_name(&one.subject));
-        row(name, &one.us, count(one.count))
+    let conclusions = &record.conclusions;
+    let times = conclusions
+        .server_times
+        .iter()
+        .filter(|server_time| server_time.load == load);
+    let times = times.map(|server_time| {
+        let name = format!(
+            "{} of {}",
+            clean_name(&server_time.name),
+            clean_name(&server_time.subject)
+        );
+        row(name, &server_time.us, count(server_time.count))
     });
-    let pairs = found.server_time_differences.iter();
-    let pairs = pairs.filter(|one| one.load == load).map(|one| {
-        let [name, subject, baseline] =
-            [&one.name, &one.subject, &one.baseline].map(|text| clean_name(text));
-        row(
-            format!("{name} of {subject} less {baseline}"),
-            &one.us,
-            UNKNOWN.to_owned(),
-        )
-    });
+    let pairs = conclusions.server_time_differences.iter();
+    let pairs = pairs
+        .filter(|time_difference| time_difference.load == load)
+        .map(|time_difference| {
+            let [name, subject, baseline] = [
+                &time_difference.name,
+                &time_difference.subject,
+                &time_difference.baseline,
+            ]
+            .map(|text| clean_name(text));
+            row(
+                format!("{name} of {subject} less {baseline}"),
+                &time_difference.us,
+                UNKNOWN.to_owned(),
+            )
+        });
     let headers = ["server timing", "mean µs", "95 % interval", "responses"];
     let table = Table::new(headers, times.chain(pairs));
     (!table.rows.is_empty()).then_some(table)
@@ -39,9 +52,9 @@ pub(crate) const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that
 
 /// A row for each name that a server gave in a run; `None` where it gave none.
 pub(crate) fn run_server_times_table(record: &RunRecord) -> Option<Table> {
-    let rows = record.server_times.iter().map(|one| {
-        let name = clean_name(&one.name);
-        [name, figure(one.us.mean), count(one.count)]
+    let rows = record.server_times.iter().map(|server_time| {
+        let name = clean_name(&server_time.name);
+        [name, figure(server_time.us.mean), count(server_time.count)]
     });
     let table = Table::new(["server timing", "mean µs", "responses"], rows);
     (!table.rows.is_empty()).then_some(table)
@@ -50,11 +63,11 @@ pub(crate) fn run_server_times_table(record: &RunRecord) -> Option<Table> {
 /// The same on one line, the longest first; empty where it gave none.
 pub(crate) fn server_times_at_a_glance(record: &RunRecord) -> String {
     let mut times: Vec<&ServerTime> = record.server_times.iter().collect();
-    times.sort_by(|one, other| other.us.mean.total_cmp(&one.us.mean));
+    times.sort_by(|server_time, other| other.us.mean.total_cmp(&server_time.us.mean));
     let shown = times.iter().take(SHOWN_AT_A_GLANCE);
-    let each = shown.map(|one| {
-        let name = shorten(&clean_name(&one.name), 16);
-        format!("{name} {}{GLUE}µs", figure(one.us.mean))
+    let each = shown.map(|server_time| {
+        let name = shorten(&clean_name(&server_time.name), 16);
+        format!("{name} {}{GLUE}µs", figure(server_time.us.mean))
     });
     let more = times.len().saturating_sub(SHOWN_AT_A_GLANCE);
     let more = (more > 0).then(|| format!("{more} more"));

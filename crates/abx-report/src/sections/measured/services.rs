@@ -11,21 +11,21 @@ pub(crate) const SERVICES_LEGEND: &str = "services: their CPU time per response 
 
 /// A row for each service and subject; `None` where there is no service.
 pub(crate) fn services_table(summaries: &[&Summary]) -> Option<Table> {
-    let row = |one: &Summary, used: &ServiceUse| {
+    let row = |summary: &Summary, used: &ServiceUse| {
         [
             format!(
                 "{} for {}",
                 clean_name(&used.service),
-                clean_name(&one.subject)
+                clean_name(&summary.subject)
             ),
             or_unknown(used.cpu_us_per_request, figure),
             or_unknown(used.busy, whole_percent),
             or_unknown(used.rss_bytes, |size| bytes(size as f64)),
         ]
     };
-    let rows = summaries.iter().flat_map(|one| {
-        let services = one.services.iter();
-        services.map(move |used| row(one, used))
+    let rows = summaries.iter().flat_map(|summary| {
+        let services = summary.services.iter();
+        services.map(move |used| row(summary, used))
     });
     let table = Table::new(["service", "CPU µs", "busy", "memory"], rows);
     (!table.rows.is_empty()).then_some(table)

@@ -28,9 +28,9 @@ pub(crate) fn slices(record: &StudyRecord, subjects: &Subjects) -> Markup {
     let text = "Each point is one slice, in which one server was loaded and the others were idle; \
                 blocks are separated by gaps. A sloping line is drift, a point near zero is a \
                 stall.";
-    let mut all = Markup::from(note(text));
-    all.push(out);
-    all
+    let mut markup = Markup::from(note(text));
+    markup.push(out);
+    markup
 }
 
 /// Where blocks stand along the axis.
@@ -41,9 +41,9 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(all: &[SliceFigures]) -> Layout {
+    fn of(slice_figures: &[SliceFigures]) -> Layout {
         let mut lengths: BTreeMap<u32, f64> = BTreeMap::new();
-        for slice in all {
+        for slice in slice_figures {
             let end = (slice.before_ns + slice.wall_ns) as f64;
             let length = lengths.entry(slice.block).or_default();
             *length = length.max(end);
@@ -89,21 +89,23 @@ fn of_load(
     load: &LoadRecord,
     subjects: &Subjects,
 ) -> Option<CaptionedFigure> {
-    let all = slice_figures(&record.measured, load);
-    let rates = all.iter().filter_map(|slice| slice.throughput_per_s);
+    let all_slice_figures = slice_figures(&record.measured, load);
+    let rates = all_slice_figures
+        .iter()
+        .filter_map(|slice| slice.throughput_per_s);
     let most = rates.fold(0.0, f64::max);
     if most <= 0.0 {
         return None;
     }
-    let layout = Layout::of(&all);
-    let (shown, every) = thinned(&all);
+    let layout = Layout::of(&all_slice_figures);
+    let (shown, every) = thinned(&all_slice_figures);
     let under = place(record, &load.name);
     let caption = PlotCaption {
         id: format!("slices-{}", load_number(record, load)),
         title: format!("Throughput of each slice {under}"),
         description: format!(
             "{} of {} in {}, in the order in which they ran, by subject.",
-            plural(all.len() as u64, "slice"),
+            plural(all_slice_figures.len() as u64, "slice"),
             plural(subjects.len() as u64, "subject"),
             plural(layout.blocks.len() as u64, "block")
         ),
@@ -119,7 +121,12 @@ fn of_load(
     } else {
         unit.to_owned()
     };
-    let y = PlotAxis::new(&label, scale(record, load, &all, most), 6, rate);
+    let y = PlotAxis::new(
+        &label,
+        scale(record, load, &all_slice_figures, most),
+        6,
+        rate,
+    );
     let size = match shown.len() {
         ..=FEW => PointSize::Usual,
         _ => PointSize::Small,
@@ -128,7 +135,7 @@ fn of_load(
     for (start, length) in layout.blocks.values() {
         plot.shade_x("block", [*start, start + length]);
     }
-    let disturbed = all.iter().filter(|slice| slice.is_disturbed);
+    let disturbed = all_slice_figures.iter().filter(|slice| slice.is_disturbed);
     disturbed.for_each(|slice| plot.sign_at("disturbed", layout.middle(slice)));
     for (number, subject) in subjects.iter() {
         draw(&mut plot, &layout, (number, subject), (&shown, every), unit);
@@ -137,8 +144,8 @@ fn of_load(
         title: Some(format!("Throughput {under}")),
         legend: subjects.whole_legend(),
         body: plot.svg(),
-        note: how_to_read(&all, &shown, every),
-        table: Some(table(&under, &layout, &all, subjects, unit)),
+        note: how_to_read(&all_slice_figures, &shown, every),
+        table: Some(table(&under, &layout, &all_slice_figures, subjects, unit)),
     })
 }
 
@@ -150,7 +157,7 @@ fn draw(
     (shown, every): (&[&SliceFigures], usize),
     unit: &str,
 ) {
-    let own: Vec<&SliceFigures> = shown
+    let slice_figures: Vec<&SliceFigures> = shown
         .iter()
         .copied()
         .filter(|slice| slice.subject == subject)
@@ -161,12 +168,12 @@ fn draw(
     };
     if every == 1 {
         for block in layout.blocks.keys() {
-            let of_block = own.iter().filter(|slice| slice.block == *block);
+            let of_block = slice_figures.iter().filter(|slice| slice.block == *block);
             let places: Vec<PlotPoint> = of_block.map(|slice| place(slice)).collect();
             plot.curve(number, Stroke::Thin, &places);
         }
     }
-    for slice in own {
+    for slice in slice_figures {
         plot.point(number, place(slice), &tip(slice, unit));
     }
 }
@@ -192,14 +199,14 @@ fn tip(slice: &SliceFigures, unit: &str) -> String {
 
 /// All slices, or where they are too many for a picture the slowest and the
 /// fastest of each few rounds of one subject; and of how many rounds.
-fn thinned<'a, 'b>(all: &'b [SliceFigures<'a>]) -> (Vec<&'b SliceFigures<'a>>, usize) {
-    if all.len() <= POINTS_MAX {
-        return (all.iter().collect(), 1);
+fn thinned<'a, 'b>(slice_figures: &'b [SliceFigures<'a>]) -> (Vec<&'b SliceFigures<'a>>, usize) {
+    if slice_figures.len() <= POINTS_MAX {
+        return (slice_figures.iter().collect(), 1);
     }
-    let every = (2 * all.len()).div_ceil(POINTS_MAX);
+    let every = (2 * slice_figures.len()).div_ceil(POINTS_MAX);
     let mut ends: BTreeMap<(u32, usize, &str), [usize; 2]> = BTreeMap::new();
-    let rate = |index: usize| all[index].throughput_per_s.unwrap_or_default();
-    for (index, slice) in all.iter().enumerate() {
+    let rate = |index: usize| slice_figures[index].throughput_per_s.unwrap_or_default();
+    for (index, slice) in slice_figures.iter().enumerate() {
         let key = (slice.block, slice.round / every, slice.subject);
         let [slowest, fastest] = ends.entry(key).or_insert([index; 2]);
         if rate(index) < rate(*slowest) {
@@ -212,23 +219,28 @@ fn thinned<'a, 'b>(all: &'b [SliceFigures<'a>]) -> (Vec<&'b SliceFigures<'a>>, u
     let mut kept: Vec<usize> = ends.into_values().flatten().collect();
     kept.sort_unstable();
     kept.dedup();
-    (kept.into_iter().map(|index| &all[index]).collect(), every)
+    (
+        kept.into_iter()
+            .map(|index| &slice_figures[index])
+            .collect(),
+        every,
+    )
 }
 
-fn how_to_read(all: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> String {
+fn how_to_read(slice_figures: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> String {
     let mut text = String::new();
     if every > 1 {
         text.push_str(&format!(
             "{} of {} slices are drawn: the slowest and the fastest of each subject in every \
              {every} rounds of a block, so that stalls and peaks stay visible. ",
             count(shown.len() as u64),
-            count(all.len() as u64)
+            count(slice_figures.len() as u64)
         ));
     }
-    if let Some(longest) = all.iter().map(|slice| slice.wall_ns).max() {
+    if let Some(longest) = slice_figures.iter().map(|slice| slice.wall_ns).max() {
         text.push_str(&format!("The longest slice took {}.", nanos(longest)));
     }
-    if all.iter().any(|slice| slice.is_disturbed) {
+    if slice_figures.iter().any(|slice| slice.is_disturbed) {
         text.push_str(" Ticks at the bottom: rounds that were disturbed from outside.");
     }
     text
@@ -237,7 +249,7 @@ fn how_to_read(all: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> S
 /// Subjects that are far apart need a log scale, or the slower one is a flat line.
 fn scale_is_log(record: &StudyRecord, load: &LoadRecord) -> bool {
     let summaries = record.conclusions.under(&load.name);
-    let rates = summaries.filter_map(|one| one.throughput_per_s);
+    let rates = summaries.filter_map(|summary| summary.throughput_per_s);
     let (least, most) = extremes(rates.filter(|rate| *rate > 0.0));
     most > LOG_FROM * least
 }
@@ -248,26 +260,36 @@ fn extremes(rates: impl Iterator<Item = f64>) -> (f64, f64) {
     })
 }
 
-fn scale(record: &StudyRecord, load: &LoadRecord, all: &[SliceFigures], most: f64) -> Scale {
-    let log = scale_is_log(record, load)
-        .then(|| Scale::log_around(all.iter().filter_map(|slice| slice.throughput_per_s)));
+fn scale(
+    record: &StudyRecord,
+    load: &LoadRecord,
+    slice_figures: &[SliceFigures],
+    most: f64,
+) -> Scale {
+    let log = scale_is_log(record, load).then(|| {
+        Scale::log_around(
+            slice_figures
+                .iter()
+                .filter_map(|slice| slice.throughput_per_s),
+        )
+    });
     log.flatten().unwrap_or_else(|| Scale::from_zero(most))
 }
 
 fn table(
     under: &str,
     layout: &Layout,
-    all: &[SliceFigures],
+    slice_figures: &[SliceFigures],
     subjects: &Subjects,
     unit: &str,
 ) -> Table {
     let row = |block: &u32| {
         let mut cells = vec![block.to_string()];
         for (_, subject) in subjects.iter() {
-            let own = all
+            let mine = slice_figures
                 .iter()
                 .filter(|slice| slice.block == *block && slice.subject == subject);
-            let rates = own.filter_map(|slice| slice.throughput_per_s);
+            let rates = mine.filter_map(|slice| slice.throughput_per_s);
             let (least, most) = extremes(rates);
             cells.push(if least.is_finite() {
                 format!("{} to {}", figure(least), figure(most))

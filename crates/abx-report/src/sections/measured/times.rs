@@ -16,7 +16,7 @@ use crate::words::verdict::{name, place};
 
 pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
     let out = each_load(record, |load| {
-        let found = subjects.iter().filter_map(|(number, subject)| {
+        let parts = subjects.iter().filter_map(|(number, subject)| {
             let times = SubjectView::of(&record.measured, load, subject).response_times()?;
             Some(SubjectTimes {
                 number,
@@ -24,7 +24,7 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
                 times,
             })
         });
-        let known: Vec<SubjectTimes> = found.collect();
+        let known: Vec<SubjectTimes> = parts.collect();
         of_load(record, load, subjects, &known).unwrap_or_default()
     });
     if out.is_empty() {
@@ -45,9 +45,9 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
     text.push_str(
         "Dotted: known as \"at least\" only, since requests without an answer are in it.",
     );
-    let mut all = Markup::from(note(&text));
-    all.push(out);
-    all
+    let mut markup = Markup::from(note(&text));
+    markup.push(out);
+    markup
 }
 
 struct SubjectTimes<'a> {
@@ -65,11 +65,11 @@ struct QuantilePoint {
 
 impl SubjectTimes<'_> {
     fn point(&self, share: f64) -> Option<QuantilePoint> {
-        let found = self.times.quantile(share)?;
+        let quantile = self.times.quantile(share)?;
         Some(QuantilePoint {
             share,
-            us: found.us as f64,
-            at_least: found.at_least,
+            us: quantile.us as f64,
+            at_least: quantile.at_least,
         })
     }
 
@@ -101,11 +101,11 @@ fn of_load(
     subjects: &Subjects,
     known: &[SubjectTimes],
 ) -> Option<Markup> {
-    let all = known.iter().flat_map(SubjectTimes::tail);
-    let scale = Scale::log_around(all.map(|point| point.us))?;
+    let everything = known.iter().flat_map(SubjectTimes::tail);
+    let scale = Scale::log_around(everything.map(|point| point.us))?;
     let under = place(record, &load.name);
     let number = load_number(record, load);
-    let numbers = || known.iter().map(|one| one.number);
+    let numbers = || known.iter().map(|subject_times| subject_times.number);
     let tail = CaptionedFigure {
         title: Some(format!("Quantiles {under}")),
         legend: subjects.legend(numbers()),
@@ -126,7 +126,7 @@ fn of_load(
 fn tail_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -> Markup {
     let end = known
         .iter()
-        .map(|one| nines(one.last_share()))
+        .map(|subject_times| nines(subject_times.last_share()))
         .fold(1.0, f64::max);
     let x = tail_axis(end);
     let y = PlotAxis::new("response time, log scale", scale, 7, time_text);
@@ -138,19 +138,24 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -
             .to_owned(),
     };
     let mut plot = Plot::new(caption, [x, y], 260.0);
-    for one in known {
+    for subject_times in known {
         let place = |point: &QuantilePoint| PlotPoint {
             x: nines(point.share),
             y: point.us,
         };
-        curves(&mut plot, one.number, &one.tail(), place);
-        let last = nines(one.last_share());
+        curves(
+            &mut plot,
+            subject_times.number,
+            &subject_times.tail(),
+            place,
+        );
+        let last = nines(subject_times.last_share());
         for share in named_shares(end).filter(|share| nines(*share) <= last) {
-            if let Some(point) = one.point(share) {
+            if let Some(point) = subject_times.point(share) {
                 let limit = if point.at_least { "at least " } else { "" };
                 let [share, time] = [share_text(share), time_text(point.us)];
-                let tip = format!("{}, {share}: {limit}{time}", name(one.subject));
-                plot.point(one.number, place(&point), &tip);
+                let tip = format!("{}, {share}: {limit}{time}", name(subject_times.subject));
+                plot.point(subject_times.number, place(&point), &tip);
             }
         }
     }
@@ -169,22 +174,30 @@ fn whole_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) 
             .to_owned(),
     };
     let mut plot = Plot::new(caption, [x, y], 260.0);
-    for one in known {
+    for subject_times in known {
         let place = |point: &QuantilePoint| PlotPoint {
             x: point.us,
             y: point.share,
         };
-        curves(&mut plot, one.number, &one.whole(), place);
+        curves(
+            &mut plot,
+            subject_times.number,
+            &subject_times.whole(),
+            place,
+        );
         for share in [0.1, 0.25, 0.5, 0.75, 0.9] {
-            if let Some(point) = one.point(share) {
+            if let Some(point) = subject_times.point(share) {
                 let [share, time] = [share_text(share), time_text(point.us)];
                 let limit = if point.at_least {
                     "at least "
                 } else {
                     "at most "
                 };
-                let tip = format!("{}, {share} took {limit}{time}", name(one.subject));
-                plot.point(one.number, place(&point), &tip);
+                let tip = format!(
+                    "{}, {share} took {limit}{time}",
+                    name(subject_times.subject)
+                );
+                plot.point(subject_times.number, place(&point), &tip);
             }
         }
     }
@@ -207,9 +220,9 @@ fn curves(
 fn table(under: &str, known: &[SubjectTimes]) -> Table {
     let row = |share: &f64| {
         let mut cells = vec![share_text(*share)];
-        cells.extend(known.iter().map(|one| {
-            let point = (*share <= one.last_share())
-                .then(|| one.point(*share))
+        cells.extend(known.iter().map(|subject_times| {
+            let point = (*share <= subject_times.last_share())
+                .then(|| subject_times.point(*share))
                 .flatten();
             point.map_or_else(
                 || "-".to_owned(),
@@ -222,9 +235,17 @@ fn table(under: &str, known: &[SubjectTimes]) -> Table {
         cells
     };
     let mut headers = vec!["share".to_owned()];
-    headers.extend(known.iter().map(|one| format!("{}, µs", name(one.subject))));
+    headers.extend(
+        known
+            .iter()
+            .map(|subject_times| format!("{}, µs", name(subject_times.subject))),
+    );
     let shares = NAMED.iter();
-    let in_reach = |share: &&f64| known.iter().any(|one| **share <= one.last_share());
+    let in_reach = |share: &&f64| {
+        known
+            .iter()
+            .any(|subject_times| **share <= subject_times.last_share())
+    };
     Table::new(headers, shares.filter(in_reach).map(row)).captioned(format!(
         "Response time that a share of the requests does not exceed, {under}"
     ))

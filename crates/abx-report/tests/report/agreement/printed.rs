@@ -53,20 +53,20 @@ impl Printed {
 
     /// Every verdict in every output.
     pub fn verdicts(&self, record: &StudyRecord) -> Vec<Seen> {
-        let mut all = sentences(record, "sentences", self.full.lines(), "");
+        let mut seens = sentences(record, "sentences", self.full.lines(), "");
         let bullets = self.markdown.lines().filter(|line| is_bullet(line));
         let bullets: Vec<String> = bullets.map(|line| line.replace('\\', "")).collect();
         let bullets = bullets.iter().map(String::as_str);
-        all.extend(sentences(record, "Markdown sentences", bullets, "- "));
-        all.extend(markdown_lists(record, &self.markdown));
-        all.extend(cards(record, &self.html));
-        all.extend(html_rows(&self.html));
+        seens.extend(sentences(record, "Markdown sentences", bullets, "- "));
+        seens.extend(markdown_lists(record, &self.markdown));
+        seens.extend(cards(record, &self.html));
+        seens.extend(html_rows(&self.html));
         if has_grid(record) {
-            all.extend(grid(record, &self.grid));
-            all.extend(markdown_tables(record, &self.markdown));
-            all.extend(html_matrix(record, &self.html));
+            seens.extend(grid(record, &self.grid));
+            seens.extend(markdown_tables(record, &self.markdown));
+            seens.extend(html_matrix(record, &self.html));
         }
-        all
+        seens
     }
 
     /// Sentences in which a bound stands beside an interval that reaches beyond it.
@@ -86,8 +86,8 @@ impl Printed {
                 })
             })
         };
-        let all = [&self.grid, &self.full, &self.markdown];
-        let lines = all.into_iter().flat_map(|text| text.lines());
+        let texts = [&self.grid, &self.full, &self.markdown];
+        let lines = texts.into_iter().flat_map(|text| text.lines());
         lines.filter(is_wrong).map(str::to_owned).collect()
     }
 
@@ -117,9 +117,10 @@ fn has_grid(record: &StudyRecord) -> bool {
     record.conclusions.primary().count() > 4
 }
 
-fn number_of(record: &StudyRecord, one: &Comparison) -> usize {
-    let mut all = record.conclusions.comparisons.iter();
-    all.position(|other| std::ptr::eq(other, one))
+fn number_of(record: &StudyRecord, comparison: &Comparison) -> usize {
+    let mut comparisons = record.conclusions.comparisons.iter();
+    comparisons
+        .position(|other| std::ptr::eq(other, comparison))
         .expect("what every output has here")
 }
 
@@ -130,10 +131,10 @@ fn find<'a>(
     load: &str,
     is_cpu: bool,
 ) -> Option<&'a Comparison> {
-    record.conclusions.primary().find(|one| {
-        [&*one.subject, &*one.baseline] == pair
-            && one.load == load
-            && (one.metric == Metric::ServerCpu) == is_cpu
+    record.conclusions.primary().find(|comparison| {
+        [&*comparison.subject, &*comparison.baseline] == pair
+            && comparison.load == load
+            && (comparison.metric == Metric::ServerCpu) == is_cpu
     })
 }
 
@@ -149,9 +150,9 @@ fn pair_of(record: &StudyRecord, name: &str) -> Option<[String; 2]> {
 
 /// The words of a sentence.
 fn tokens(line: &str) -> Vec<&str> {
-    let all = line.split([' ', ',', ':', ';', '(', ')', '*', '\u{a0}']);
-    let all = all.map(|word| word.trim_end_matches("'s").trim_end_matches('.'));
-    all.filter(|word| !word.is_empty()).collect()
+    let split = line.split([' ', ',', ':', ';', '(', ')', '*', '\u{a0}']);
+    let everything = split.map(|word| word.trim_end_matches("'s").trim_end_matches('.'));
+    everything.filter(|word| !word.is_empty()).collect()
 }
 
 fn is_bullet(line: &str) -> bool {
@@ -170,32 +171,32 @@ fn sentences<'a>(
     let several = record.measured.loads.len() > 1;
     let lines: Vec<&str> = lines.collect();
     let mut taken = vec![false; lines.len()];
-    let mut all = Vec::new();
-    for one in record.conclusions.primary() {
+    let mut seens = Vec::new();
+    for comparison in record.conclusions.primary() {
         let is_of = |line: &str| {
             let words = tokens(line);
             let at = |name: &str| words.iter().position(|word| *word == name);
-            let place = !several || at(&one.load).is_some() || one.load.is_empty();
-            let order = at(&one.subject).zip(at(&one.baseline));
+            let place = !several || at(&comparison.load).is_some() || comparison.load.is_empty();
+            let order = at(&comparison.subject).zip(at(&comparison.baseline));
             place && order.is_some_and(|(subject, baseline)| subject < baseline)
         };
         let is_verdict = |line: &str| !line.starts_with(' ') && word_of(line).is_some();
-        let mut found = lines.iter().zip(&mut taken);
+        let mut result = lines.iter().zip(&mut taken);
         let Some((line, taken)) =
-            found.find(|(line, taken)| !**taken && is_verdict(line) && is_of(line))
+            result.find(|(line, taken)| !**taken && is_verdict(line) && is_of(line))
         else {
             continue;
         };
         *taken = true;
         let mark = (!before_mark.is_empty()).then(|| line[before_mark.len()..].chars().next());
-        all.push(Seen {
+        seens.push(Seen {
             place,
-            number: number_of(record, one),
+            number: number_of(record, comparison),
             mark: mark.flatten().map(String::from),
             word: word_of(line),
         });
     }
-    all
+    seens
 }
 
 /// The verdict that a sentence ends in.
@@ -222,7 +223,11 @@ fn word_of(line: &str) -> Option<String> {
 /// The cells of the terminal's grid, by the columns in which headers end.
 fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
     let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
-    let mut names = record.measured.subjects.iter().map(|one| one.name.clone());
+    let mut names = record
+        .measured
+        .subjects
+        .iter()
+        .map(|subject| subject.name.clone());
     let pairs = record.measured.pairs();
     let rows: Vec<String> = match record.measured.only_baseline() {
         Some(_) => names.by_ref().collect(),
@@ -250,7 +255,7 @@ fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
         let letters = line.iter().take(edges[column]).skip(from);
         letters.collect::<String>().trim().to_owned()
     };
-    let mut all = Vec::new();
+    let mut seens = Vec::new();
     for line in &lines[first..] {
         let Some(name) = is_row(line) else { break };
         let Some(pair) = pair_of(record, name) else {
@@ -271,22 +276,26 @@ fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
                 .expect("what every output has here");
             let is_cpu = text.ends_with('c') || header.contains("CPU");
             let load = column_load(record, &header).expect("a load above each column");
-            let one = find(record, [&pair[0], &pair[1]], load, is_cpu);
-            all.push(Seen {
+            let comparison = find(record, [&pair[0], &pair[1]], load, is_cpu);
+            seens.push(Seen {
                 place: "grid",
-                number: number_of(record, one.expect("the comparison of a cell")),
+                number: number_of(record, comparison.expect("the comparison of a cell")),
                 mark: Some(mark.to_string()),
                 word: None,
             });
         }
     }
-    all
+    seens
 }
 
 /// The load or fault whose name a header begins with.
 fn column_load<'a>(record: &'a StudyRecord, header: &str) -> Option<&'a str> {
-    let loads = record.measured.loads.iter().map(|one| one.name.as_str());
-    let faults = record.measured.faults.iter().map(|one| one.name.as_str());
+    let loads = record.measured.loads.iter().map(|load| load.name.as_str());
+    let faults = record
+        .measured
+        .faults
+        .iter()
+        .map(|fault| fault.name.as_str());
     let named = loads.chain(faults).filter(|name| header.starts_with(name));
     named.max_by_key(|name| name.len())
 }
@@ -302,7 +311,7 @@ fn ends(line: &[char]) -> Vec<usize> {
 
 /// The tables of Markdown that have a column per load.
 fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
-    let mut all = Vec::new();
+    let mut seens = Vec::new();
     let mut headers: Vec<String> = Vec::new();
     for line in markdown.lines() {
         if line.starts_with("|  | `") {
@@ -337,16 +346,16 @@ fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
                 .split('`')
                 .nth(1)
                 .expect("what every output has here");
-            let one = find(record, [&pair[0], &pair[1]], load, header.contains("CPU"));
-            all.push(Seen {
+            let comparison = find(record, [&pair[0], &pair[1]], load, header.contains("CPU"));
+            seens.push(Seen {
                 place: "Markdown table",
-                number: number_of(record, one.expect("the comparison of a cell")),
+                number: number_of(record, comparison.expect("the comparison of a cell")),
                 mark: Some(mark.to_owned()),
                 word: Some(word.to_owned()),
             });
         }
     }
-    all
+    seens
 }
 
 /// The tables of Markdown that have a line per comparison: the primary ones, then the others.
@@ -360,10 +369,10 @@ fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
     });
     let seen = |(number, row): (usize, &str)| {
         let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
-        let one = &record.conclusions.comparisons[number];
+        let comparison = &record.conclusions.comparisons[number];
         assert_eq!(
             cells[0].replace('\\', ""),
-            format!("{} / {}", one.subject, one.baseline)
+            format!("{} / {}", comparison.subject, comparison.baseline)
         );
         Seen {
             place: "Markdown list",
@@ -406,7 +415,7 @@ fn cards(record: &StudyRecord, html: &str) -> Vec<Seen> {
 /// The cells of the page's matrix, which lead to their comparisons by number.
 fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
     let matrix = between(html, "<table class=\"matrix\">", "</table>").unwrap_or_default();
-    let mut all = Vec::new();
+    let mut seens = Vec::new();
     for row in matrix.split("<tr>").skip(2) {
         let name = between(row, "<bdi>", "</bdi>").unwrap_or_default();
         for cell in row.split("<td class=\"cell ").skip(1) {
@@ -414,10 +423,13 @@ fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
                 continue;
             };
             let number: usize = number.parse().expect("what every output has here");
-            let one = &record.conclusions.comparisons[number];
+            let comparison = &record.conclusions.comparisons[number];
             let pair = pair_of(record, name).expect("the pair of a row");
-            assert_eq!([&pair[0], &pair[1]], [&one.subject, &one.baseline]);
-            all.push(Seen {
+            assert_eq!(
+                [&pair[0], &pair[1]],
+                [&comparison.subject, &comparison.baseline]
+            );
+            seens.push(Seen {
                 place: "matrix",
                 number,
                 mark: between(cell, "aria-hidden=\"true\">", "<").map(str::to_owned),
@@ -425,7 +437,7 @@ fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
             });
         }
     }
-    all
+    seens
 }
 
 /// The rows of the page's pictures of ratios, which have the numbers of their comparisons.

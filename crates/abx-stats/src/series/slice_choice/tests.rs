@@ -43,16 +43,16 @@ fn a_straight_drift_costs_the_cube_of_the_length() {
     // mean, makes a difference of k h between intervals of k slices: the
     // variance of a round is (k h)², times the length.
     let rises = rounds(|slice| 1000.0 + slice as f64);
-    let found = choose(&rises, 0).unwrap();
+    let slice_choice = choose(&rises, 0).unwrap();
     let mean = 1000.0 + 319.0 / 2.0;
-    for one in &found.promises {
-        let slices = (one.slice_ns / SHORT_NS) as f64;
-        let expected = (slices / mean).powi(2) * one.slice_ns as f64 / 1e9;
-        let off = one.variance / expected - 1.0;
-        assert!(off.abs() < 0.01, "{one:?}: {off}");
+    for length_promise in &slice_choice.promises {
+        let slices = (length_promise.slice_ns / SHORT_NS) as f64;
+        let expected = (slices / mean).powi(2) * length_promise.slice_ns as f64 / 1e9;
+        let off = length_promise.variance / expected - 1.0;
+        assert!(off.abs() < 0.01, "{length_promise:?}: {off}");
     }
-    assert_eq!(found.slice_ns, SHORT_NS);
-    assert!((found.promise().unwrap().time_share / (1.0 / 64.0) - 1.0).abs() < 0.02);
+    assert_eq!(slice_choice.slice_ns, SHORT_NS);
+    assert!((slice_choice.promise().unwrap().time_share / (1.0 / 64.0) - 1.0).abs() < 0.02);
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn without_noise_only_switching_counts() {
     // the usual slice.
     let calm = rounds(|_| 500.0);
     assert_eq!(choose(&calm, 0).unwrap().slice_ns, LENGTHS.usual_ns);
-    let found = choose(&calm, 100_000_000).unwrap();
-    assert_eq!(found.slice_ns, 500_000_000);
-    assert!((found.promise().unwrap().time_share - 0.6).abs() < 1e-9);
+    let slice_choice = choose(&calm, 100_000_000).unwrap();
+    assert_eq!(slice_choice.slice_ns, 500_000_000);
+    assert!((slice_choice.promise().unwrap().time_share - 0.6).abs() < 1e-9);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn what_one_subject_has_of_its_own_does_not_ask_for_short_slices() {
     // Method: one subject gets faster in the middle, the other is constant, and
     // orders are mixed. Neighbours of one subject and intervals of both differ
     // only where it changes.
-    let own: Vec<ShortRound> = (0..160)
+    let short_rounds: Vec<ShortRound> = (0..160)
         .map(|round| ShortRound {
             rates: [if round < 80 { 900.0 } else { 1100.0 }, 1000.0],
             order: if round % 3 == 0 {
@@ -81,8 +81,8 @@ fn what_one_subject_has_of_its_own_does_not_ask_for_short_slices() {
             },
         })
         .collect();
-    let found = choose(&own, 0).unwrap();
-    let shortest = found.promises[0];
+    let slice_choice = choose(&short_rounds, 0).unwrap();
+    let shortest = slice_choice.promises[0];
     // Its own variance is 1 % of a round; a round of 25 ms would show all of it.
     assert!(shortest.variance < 0.01 * 0.025 / 10.0, "{shortest:?}");
 }
@@ -190,11 +190,13 @@ fn a_saving_must_be_beyond_the_error_of_both_variances() {
 fn variances_that_fall_with_the_length_become_one_by_their_weight() {
     // Method: by hand. 4 with 10 degrees and 2 with 30 are 2.5 with 40; 3 and 2 are 2.5 with
     // 2, and with 1 of 2 more 1.75.
-    let pooled = |all: &[(f64, f64)]| -> Vec<(f64, usize)> {
-        let estimates = all.iter().map(|one| estimated(one.0, one.1, 9));
+    let pooled = |pairs: &[(f64, f64)]| -> Vec<(f64, usize)> {
+        let estimates = pairs.iter().map(|pair| estimated(pair.0, pair.1, 9));
         let mut estimates: Vec<Estimate> = estimates.collect();
         pool(&mut estimates);
-        let each = estimates.iter().map(|one| (one.variance, one.pool));
+        let each = estimates
+            .iter()
+            .map(|estimate| (estimate.variance, estimate.pool));
         each.collect()
     };
     let two = pooled(&[(4.0, 10.0), (2.0, 30.0), (8.0, 5.0)]);
@@ -236,7 +238,10 @@ fn rounds_in_one_order_do_not_tell_of_the_shortest_length() {
         round.order = SliceOrder::Forth;
     }
     let promises = choose(&forth, 0).unwrap().promises;
-    let lengths: Vec<u64> = promises.iter().map(|one| one.slice_ns).collect();
+    let lengths: Vec<u64> = promises
+        .iter()
+        .map(|length_promise| length_promise.slice_ns)
+        .collect();
     assert_eq!(lengths, [50, 100, 250, 500].map(|ms| ms * 1_000_000));
 }
 
@@ -266,8 +271,8 @@ fn degrees_of_freedom_are_those_of_the_handbook() {
 
 fn any_rounds() -> impl Strategy<Value = Vec<ShortRound>> {
     let round = (1.0..1e6_f64, 1.0..1e6_f64, any::<bool>());
-    let round = round.prop_map(|(one, other, is_forth)| ShortRound {
-        rates: [one, other],
+    let round = round.prop_map(|(value, other, is_forth)| ShortRound {
+        rates: [value, other],
         order: if is_forth {
             SliceOrder::Forth
         } else {
@@ -286,7 +291,7 @@ proptest! {
         factor in 0.01..100.0_f64,
     ) {
         // Method: swap the subjects, and multiply the rates of one of them.
-        let found = choose(&rounds, 1_000_000).unwrap();
+        let slice_choice = choose(&rounds, 1_000_000).unwrap();
         let swapped: Vec<_> = rounds.iter().map(|round| ShortRound {
             rates: [round.rates[1] * factor, round.rates[0]],
             order: match round.order {
@@ -295,8 +300,8 @@ proptest! {
             },
         }).collect();
         let other = choose(&swapped, 1_000_000).unwrap();
-        prop_assert_eq!(found.slice_ns, other.slice_ns);
-        prop_assert!((found.promise().unwrap().time_share / other.promise().unwrap().time_share - 1.0).abs() < 1e-6);
+        prop_assert_eq!(slice_choice.slice_ns, other.slice_ns);
+        prop_assert!((slice_choice.promise().unwrap().time_share / other.promise().unwrap().time_share - 1.0).abs() < 1e-6);
     }
 
     #[test]
@@ -316,11 +321,11 @@ proptest! {
         switch_ns in 0_u64..100_000_000,
     ) {
         // Method: any rounds; variances never fall with the length.
-        let found = choose(&rounds, switch_ns).unwrap();
-        prop_assert!(found.promise().unwrap().time_share <= 1.0);
-        let is_sorted = found.promises.is_sorted_by(|one, next| {
-            one.slice_ns < next.slice_ns && one.variance <= next.variance
+        let slice_choice = choose(&rounds, switch_ns).unwrap();
+        prop_assert!(slice_choice.promise().unwrap().time_share <= 1.0);
+        let is_sorted = slice_choice.promises.is_sorted_by(|length_promise, next| {
+            length_promise.slice_ns < next.slice_ns && length_promise.variance <= next.variance
         });
-        prop_assert!(is_sorted, "{:?}", found.promises);
+        prop_assert!(is_sorted, "{:?}", slice_choice.promises);
     }
 }

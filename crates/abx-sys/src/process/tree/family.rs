@@ -66,16 +66,16 @@ pub(super) fn scan(roots: &[u32]) -> io::Result<Family> {
     let mut scans = 0;
     loop {
         scans += 1;
-        let all = processes()?;
-        let is_complete = has_all_parents(&all);
+        let all_relatives = processes()?;
+        let is_complete = has_all_parents(&all_relatives);
         if is_complete || scans == SCANS_MAX {
             return Ok(Family {
                 relatives: roots
                     .iter()
-                    .flat_map(|root| relatives(*root, &all))
+                    .flat_map(|root| relatives(*root, &all_relatives))
                     .collect(),
-                roots: { all.iter() }
-                    .filter(|one| roots.contains(&one.process.pid))
+                roots: { all_relatives.iter() }
+                    .filter(|relative| roots.contains(&relative.process.pid))
                     .copied()
                     .collect(),
                 is_complete,
@@ -85,15 +85,15 @@ pub(super) fn scan(roots: &[u32]) -> io::Result<Family> {
 }
 
 fn processes() -> io::Result<Vec<Relative>> {
-    let mut all = Vec::new();
+    let mut relatives = Vec::new();
     for entry in std::fs::read_dir("/proc")? {
         let name = entry?.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        all.extend(relative(pid)?);
+        relatives.extend(relative(pid)?);
     }
-    Ok(all)
+    Ok(relatives)
 }
 
 /// The process or thread of a number, when there is one that may be seen.
@@ -118,19 +118,28 @@ pub(super) fn is_process(number: u32) -> io::Result<bool> {
     Ok(group.and_then(|group| group.trim().parse().ok()) == Some(number))
 }
 
-fn has_all_parents(all: &[Relative]) -> bool {
-    let listed: HashSet<u32> = all.iter().map(|relative| relative.process.pid).collect();
+fn has_all_parents(relatives: &[Relative]) -> bool {
+    let listed: HashSet<u32> = relatives
+        .iter()
+        .map(|relative| relative.process.pid)
+        .collect();
     // The first process has no parent, nor has one that came from outside a container.
-    all.iter()
+    relatives
+        .iter()
         .all(|relative| relative.parent == 0 || listed.contains(&relative.parent))
 }
 
-fn relatives(root: u32, all: &[Relative]) -> Vec<Relative> {
-    let links = all.iter().map(|one| (one.process.pid, one.parent));
-    let found = below(root, &links.collect::<Vec<_>>());
-    let by_number: HashMap<u32, Relative> = all.iter().map(|one| (one.process.pid, *one)).collect();
-    let found = found.iter().filter_map(|pid| by_number.get(pid));
-    found.copied().collect()
+fn relatives(root: u32, relatives: &[Relative]) -> Vec<Relative> {
+    let links = relatives
+        .iter()
+        .map(|relative| (relative.process.pid, relative.parent));
+    let numbers = below(root, &links.collect::<Vec<_>>());
+    let by_number: HashMap<u32, Relative> = relatives
+        .iter()
+        .map(|relative| (relative.process.pid, *relative))
+        .collect();
+    let result = numbers.iter().filter_map(|pid| by_number.get(pid));
+    result.copied().collect()
 }
 
 /// The numbers of all descendants of a process, parents before children, by pairs of a process
@@ -140,16 +149,16 @@ pub(crate) fn below(root: u32, links: &[(u32, u32)]) -> Vec<u32> {
     for (pid, parent) in links {
         children.entry(*parent).or_default().push(*pid);
     }
-    let mut found = Vec::new();
+    let mut numbers = Vec::new();
     let mut parents = VecDeque::from([root]);
     // Each parent is taken away once, so that a ring of links has an end.
     while let Some(parent) = parents.pop_front() {
         for child in children.remove(&parent).unwrap_or_default() {
             parents.push_back(child);
-            found.push(child);
+            numbers.push(child);
         }
     }
-    found
+    numbers
 }
 
 #[cfg(test)]
@@ -173,23 +182,23 @@ mod tests {
     #[test]
     fn descendants_come_after_their_parents_and_strangers_not_at_all() {
         // Method: numbers that went round, so that children have lower ones.
-        let all = [(1, 0), (3, 9), (4, 3), (7, 1), (9, 5), (5, 1)];
-        let all = all.map(|(pid, parent)| relative(pid, parent));
-        let found: Vec<u32> = relatives(5, &all)
+        let pairs = [(1, 0), (3, 9), (4, 3), (7, 1), (9, 5), (5, 1)];
+        let all_relatives = pairs.map(|(pid, parent)| relative(pid, parent));
+        let numbers: Vec<u32> = relatives(5, &all_relatives)
             .iter()
-            .map(|one| one.process.pid)
+            .map(|relative| relative.process.pid)
             .collect();
-        assert_eq!(found, [9, 3, 4]);
-        assert!(has_all_parents(&all));
-        assert!(!has_all_parents(&all[1..]));
+        assert_eq!(numbers, [9, 3, 4]);
+        assert!(has_all_parents(&all_relatives));
+        assert!(!has_all_parents(&all_relatives[1..]));
     }
 
     proptest! {
         #[test]
         fn any_links_have_an_end(links in prop::collection::vec((0..9_u32, 0..9_u32), 0..30)) {
             // Method: random links, rings and doubles among them.
-            let all: Vec<Relative> = links.iter().map(|(pid, parent)| relative(*pid, *parent)).collect();
-            prop_assert!(relatives(1, &all).len() <= all.len());
+            let all_relatives: Vec<Relative> = links.iter().map(|(pid, parent)| relative(*pid, *parent)).collect();
+            prop_assert!(relatives(1, &all_relatives).len() <= all_relatives.len());
         }
     }
 }

@@ -68,15 +68,15 @@ pub fn listen_drops(address: ServerAddress) -> io::Result<ListenDrops> {
     let ServerAddress::Tcp(_) = address else {
         return Ok(ListenDrops::default());
     };
-    let own = listeners_at(address)?;
+    let numbers = listeners_at(address)?;
     let mut drops = BTreeMap::new();
     for family in [AddressFamily::INET, AddressFamily::INET6] {
-        if drops.len() < own.len() {
-            let found = dump(family, address.port())?.into_iter();
-            drops.extend(found.filter(|(inode, _)| own.contains(inode)));
+        if drops.len() < numbers.len() {
+            let pairs = dump(family, address.port())?.into_iter();
+            drops.extend(pairs.filter(|(inode, _)| numbers.contains(inode)));
         }
     }
-    if drops.len() == own.len() {
+    if drops.len() == numbers.len() {
         Ok(ListenDrops(drops))
     } else {
         Err(io::Error::from(io::ErrorKind::NotFound))
@@ -100,13 +100,13 @@ fn dump(family: AddressFamily, port: u16) -> io::Result<Vec<(u64, u32)>> {
         SendFlags::empty(),
         &everybody,
     )?;
-    let mut found = Vec::new();
-    while take_part(&kernel, &mut found)? {}
-    Ok(found)
+    let mut pairs = Vec::new();
+    while take_part(&kernel, &mut pairs)? {}
+    Ok(pairs)
 }
 
 /// Receives one part of a response; whether others follow.
-fn take_part(kernel: &OwnedFd, found: &mut Vec<(u64, u32)>) -> io::Result<bool> {
+fn take_part(kernel: &OwnedFd, pairs: &mut Vec<(u64, u32)>) -> io::Result<bool> {
     let mut buffer = vec![0; PART_BYTES_MAX];
     let (count, _) = recv(kernel, &mut buffer[..], RecvFlags::empty())?;
     let mut rest = &buffer[..count];
@@ -114,7 +114,7 @@ fn take_part(kernel: &OwnedFd, found: &mut Vec<(u64, u32)>) -> io::Result<bool> 
         match kind {
             DONE => return Ok(false),
             ERROR => return Err(io::Error::from(io::ErrorKind::Unsupported)),
-            BY_FAMILY => found.extend(listener(message)),
+            BY_FAMILY => pairs.extend(listener(message)),
             _ => {}
         }
         rest = next;
@@ -194,12 +194,14 @@ mod tests {
         let address = full.local_addr().unwrap();
         let neighbour = SocketAddr::new([127, 0, 0, 2].into(), address.port());
         let _empty = TcpListener::bind(neighbour).unwrap();
-        let before = [address, neighbour].map(|one| listen_drops(one.into()).unwrap());
+        let before =
+            [address, neighbour].map(|socket_addr| listen_drops(socket_addr.into()).unwrap());
         let moment = Duration::from_millis(50);
         let _tried: Vec<_> = (0..6)
             .map(|_| TcpStream::connect_timeout(&address, moment))
             .collect();
-        let after = [address, neighbour].map(|one| listen_drops(one.into()).unwrap());
+        let after =
+            [address, neighbour].map(|socket_addr| listen_drops(socket_addr.into()).unwrap());
         assert!(after[0].since(&before[0]) > 0, "{after:?}");
         assert_eq!(after[1].since(&before[1]), 0);
         assert_eq!(listen_drops(neighbour.into()).unwrap(), after[1]);

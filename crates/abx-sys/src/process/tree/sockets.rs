@@ -37,7 +37,7 @@ pub fn accept_queue(address: ServerAddress) -> io::Result<u64> {
         return Ok(0);
     };
     let here = listeners_of(address)?;
-    Ok(here.iter().map(|one| one.queued).sum())
+    Ok(here.iter().map(|listener| listener.queued).sum())
 }
 
 /// The inodes of the sockets that take connections to `address`. Of TCP those bound to
@@ -48,7 +48,7 @@ pub(super) fn listeners_at(address: ServerAddress) -> io::Result<HashSet<u64>> {
     match address {
         ServerAddress::Tcp(address) => {
             let here = listeners_of(address)?;
-            Ok(here.iter().map(|one| one.inode).collect())
+            Ok(here.iter().map(|listener| listener.inode).collect())
         }
         ServerAddress::Unix(path) => listeners_on(&path),
     }
@@ -76,24 +76,24 @@ fn unix_listener(line: &str, path: &str) -> Option<u64> {
 }
 
 fn listeners_of(address: SocketAddr) -> io::Result<Vec<Listener>> {
-    let all = listeners()?;
-    let own = unmapped(address.ip());
+    let all_listeners = listeners()?;
+    let ip_addr = unmapped(address.ip());
     let every_v4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     let every_v6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
-    let bound_to = match own {
-        IpAddr::V4(_) => vec![own, every_v4, every_v6],
-        IpAddr::V6(_) => vec![own, every_v6],
+    let bound_to = match ip_addr {
+        IpAddr::V4(_) => vec![ip_addr, every_v4, every_v6],
+        IpAddr::V6(_) => vec![ip_addr, every_v6],
     };
-    let found = bound_to.into_iter().map(|ip| {
-        let takes = |one: &&Listener| one.address == SocketAddr::new(ip, address.port());
-        all.iter().filter(takes).copied().collect()
+    let result = bound_to.into_iter().map(|ip| {
+        let takes = |listener: &&Listener| listener.address == SocketAddr::new(ip, address.port());
+        all_listeners.iter().filter(takes).copied().collect()
     });
-    let mut found = found.filter(|some: &Vec<Listener>| !some.is_empty());
-    Ok(found.next().unwrap_or_default())
+    let mut outcome = result.filter(|some: &Vec<Listener>| !some.is_empty());
+    Ok(outcome.next().unwrap_or_default())
 }
 
 fn listeners() -> io::Result<Vec<Listener>> {
-    let mut found = Vec::new();
+    let mut listeners = Vec::new();
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
         // The second one is missing where IPv6 is switched off.
         let Some(file) = if_there(File::open(path))? else {
@@ -107,10 +107,10 @@ fn listeners() -> io::Result<Vec<Listener>> {
             if line.split_ascii_whitespace().nth(3) != Some(LISTENS) {
                 break;
             }
-            found.extend(listener(&line));
+            listeners.extend(listener(&line));
         }
     }
-    Ok(found)
+    Ok(listeners)
 }
 
 /// Which of these sockets a process has open. One that may not be looked into holds
@@ -118,16 +118,24 @@ fn listeners() -> io::Result<Vec<Listener>> {
 pub(super) fn held_by(pid: u32, inodes: &HashSet<u64>) -> io::Result<HashSet<u64>> {
     match find_held(pid, inodes) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(HashSet::new()),
-        found => found,
+        result => result,
     }
 }
 
 /// The ports that a process listens on.
 pub(super) fn ports_of(pid: u32) -> io::Result<Vec<u16>> {
-    let all = listeners()?;
-    let held = held_by(pid, &all.iter().map(|one| one.inode).collect())?;
-    let own = all.iter().filter(|one| held.contains(&one.inode));
-    Ok(own.map(|one| one.address.port()).collect())
+    let all_listeners = listeners()?;
+    let held = held_by(
+        pid,
+        &all_listeners
+            .iter()
+            .map(|listener| listener.inode)
+            .collect(),
+    )?;
+    let mine = all_listeners
+        .iter()
+        .filter(|listener| held.contains(&listener.inode));
+    Ok(mine.map(|listener| listener.address.port()).collect())
 }
 
 fn find_held(pid: u32, inodes: &HashSet<u64>) -> io::Result<HashSet<u64>> {
@@ -215,16 +223,21 @@ mod tests {
     #[cfg(target_endian = "little")]
     fn lines_of_the_kernel_are_read() {
         // Method: one line, then the same of another state, in IPv6, mapped, and a head.
-        let read = |line: &str| listener(line).map(|one| (one.address.to_string(), one.inode));
-        let found = |address: &str| Some((address.to_owned(), 1065));
-        assert_eq!(read(LINE), found("127.0.0.1:2024"));
+        let read = |line: &str| {
+            listener(line).map(|listener| (listener.address.to_string(), listener.inode))
+        };
+        let result = |address: &str| Some((address.to_owned(), 1065));
+        assert_eq!(read(LINE), result("127.0.0.1:2024"));
         assert_eq!(read(&LINE.replace(" 0A ", " 01 ")), None);
         let version_6 = LINE.replace("0100007F:", "00000000000000000000000001000000:");
-        assert_eq!(read(&version_6), found("[::1]:2024"));
+        assert_eq!(read(&version_6), result("[::1]:2024"));
         let mapped = LINE.replace("0100007F:", "0000000000000000FFFF00000100007F:");
-        assert_eq!(read(&mapped), found("127.0.0.1:2024"));
+        assert_eq!(read(&mapped), result("127.0.0.1:2024"));
         let queued = LINE.replace(" 00000000:00000000 00:", " 00000000:00000F7B 00:");
-        assert_eq!(listener(&queued).map(|one| one.queued), Some(3_963));
+        assert_eq!(
+            listener(&queued).map(|listener| listener.queued),
+            Some(3_963)
+        );
         assert_eq!(read("  sl  local_address rem_address   st"), None);
         assert_eq!(socket_inode("socket:[1065]"), Some(1065));
         assert_eq!(socket_inode("pipe:[1065]"), None);

@@ -47,9 +47,9 @@ impl Story {
         self.tree.adopt(&relatives);
     }
 
-    fn reads(&mut self, pid: u32, own: u64, reaped: u64) {
+    fn reads(&mut self, pid: u32, own_count: u64, reaped: u64) {
         let reading = CpuReading {
-            own: Nanos(own * MILLISECOND),
+            own: Nanos(own_count * MILLISECOND),
             reaped: Nanos(reaped * MILLISECOND),
         };
         self.readings.insert(pid, reading);
@@ -286,10 +286,10 @@ fn who_was_born_since_is_found_by_number() {
     within_a_minute("both are there", || descendants(root).unwrap().len() == 2);
     tree.look_at(before + 1..=births::last_number().unwrap())
         .unwrap();
-    let found: Vec<Process> = tree.members().collect();
+    let processes: Vec<Process> = tree.members().collect();
     let scanned = descendants(root).unwrap();
-    let scanned: Vec<Process> = scanned.iter().map(|one| one.process).collect();
-    assert_eq!(found, scanned);
+    let scanned: Vec<Process> = scanned.iter().map(|relative| relative.process).collect();
+    assert_eq!(processes, scanned);
     // And the usual way finds nobody twice.
     tree.refresh().unwrap();
     assert_eq!(tree.members().count(), 2);
@@ -302,11 +302,11 @@ fn a_thread_is_no_member() {
     let mut tree = ProcTree::of(std::os::unix::process::parent_id(), &[], true).unwrap();
     let is_member = |tree: &ProcTree, pid| tree.members().any(|member| member.pid == pid);
     assert!(is_member(&tree, std::process::id()));
-    let (told, number) = std::sync::mpsc::channel();
+    let (sender, number) = std::sync::mpsc::channel();
     let (end, waits) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || {
         let number = rustix::thread::gettid().as_raw_nonzero().get();
-        told.send(number.unsigned_abs()).unwrap();
+        sender.send(number.unsigned_abs()).unwrap();
         let _ = waits.recv();
     });
     let number = number.recv().unwrap();
@@ -322,17 +322,17 @@ fn who_has_not_run_is_not_looked_at_again() {
     let this = Process::find(std::process::id()).unwrap().unwrap();
     let child = Script::start("read line");
     let asleep = Process::find(child.0.id()).unwrap().unwrap();
-    let made_up = |own| CpuReading {
-        own,
+    let made_up = |time| CpuReading {
+        own: time,
         reaped: Nanos(7),
     };
     within_a_minute("the child sleeps", || {
-        let own = process_cpu(asleep.pid).unwrap();
-        let found = read_cpu(asleep, Some(made_up(own))).unwrap();
-        found.is_some_and(|found| found.reaped == Nanos(7))
+        let time = process_cpu(asleep.pid).unwrap();
+        let cpu_reading = read_cpu(asleep, Some(made_up(time))).unwrap();
+        cpu_reading.is_some_and(|cpu_reading| cpu_reading.reaped == Nanos(7))
     });
-    let found = read_cpu(this, Some(made_up(Nanos(0)))).unwrap().unwrap();
-    assert_ne!(found.reaped, Nanos(7));
+    let cpu_reading = read_cpu(this, Some(made_up(Nanos(0)))).unwrap().unwrap();
+    assert_ne!(cpu_reading.reaped, Nanos(7));
 }
 
 #[test]
@@ -467,7 +467,7 @@ fn one_port_on_two_addresses_is_two_servers_and_a_shared_port_is_one() {
     let second = sharing();
     rustix::net::bind(&second, &shared).unwrap();
     rustix::net::listen(&second, 1).unwrap();
-    let (one, other) = (Script::holding(first), Script::holding(second.into()));
+    let (script, other) = (Script::holding(first), Script::holding(second.into()));
     within_a_minute("both children hold a listener", || {
         let tree = ProcTree::of_listener(shared.into()).unwrap();
         let mut roots: Vec<u32> = tree
@@ -476,7 +476,7 @@ fn one_port_on_two_addresses_is_two_servers_and_a_shared_port_is_one() {
             .map(|root| root.pid)
             .collect();
         roots.sort_unstable();
-        let mut wanted = [one.0.id(), other.0.id()];
+        let mut wanted = [script.0.id(), other.0.id()];
         wanted.sort_unstable();
         roots == wanted
     });

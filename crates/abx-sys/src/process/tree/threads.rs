@@ -43,7 +43,7 @@ impl Switches {
             // A lower count is another thread's under the same number.
             now.checked_sub(*then)
         });
-        let new = self.0.iter().filter(|one| !earlier.0.contains_key(one.0));
+        let new = self.0.iter().filter(|pair| !earlier.0.contains_key(pair.0));
         of_old.chain(new.map(|(_, count)| Some(*count))).sum()
     }
 }
@@ -147,8 +147,8 @@ mod tests {
         // Method: two threads that go on and a new one; one that ended; one whose
         // number a new one has.
         let earlier = switches(&[(1, 10), (2, 20)]);
-        let all = switches(&[(1, 11), (2, 25), (3, 4)]);
-        assert_eq!(all.since(&earlier), Some(1 + 5 + 4));
+        let all_switches = switches(&[(1, 11), (2, 25), (3, 4)]);
+        assert_eq!(all_switches.since(&earlier), Some(1 + 5 + 4));
         assert_eq!(switches(&[(1, 11)]).since(&earlier), None);
         assert_eq!(switches(&[(1, 11), (2, 3)]).since(&earlier), None);
     }

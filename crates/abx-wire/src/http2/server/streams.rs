@@ -88,8 +88,8 @@ impl ServedStreams {
     /// How one ended that is no longer open, if that is not too long ago.
     pub(super) fn how_ended(&self, number: u32) -> Option<StreamEnd> {
         let mut last_first = self.ended.iter().rev();
-        let found = last_first.find(|(ended, _)| *ended == number);
-        found.map(|(_, end)| *end)
+        let pair = last_first.find(|(ended, _)| *ended == number);
+        pair.map(|(_, end)| *end)
     }
 
     /// The oldest is mostly the one that is asked for.
@@ -97,7 +97,9 @@ impl ServedStreams {
         if self.open.front()?.number == number {
             return Some(0);
         }
-        let found = self.open.binary_search_by_key(&number, |one| one.number);
-        found.ok()
+        let result = self
+            .open
+            .binary_search_by_key(&number, |served_stream| served_stream.number);
+        result.ok()
     }
 }

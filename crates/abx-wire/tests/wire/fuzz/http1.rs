@@ -22,7 +22,7 @@ pub fn client(data: &[u8]) {
         0 => ResponseKind::HeadOnly,
         _ => ResponseKind::WithBody,
     };
-    assert!(server_timings(responses).all(|one| !one.name.is_empty()));
+    assert!(server_timings(responses).all(|server_timing| !server_timing.name.is_empty()));
     let mut memo = HeadMemo::default();
     let whole = client_steps(kind, &[responses], &mut memo);
     // The first pass has filled the memo, mostly with the last head.

@@ -95,7 +95,7 @@ fn response(server: &mut Server, stream: u32, body: &[u8], out: &mut Vec<u8>) {
 }
 
 fn take_out(open: &mut Vec<u32>, stream: u32) {
-    let place = open.iter().position(|one| *one == stream);
+    let place = open.iter().position(|number| *number == stream);
     open.remove(place.expect("what ends has begun"));
 }
 

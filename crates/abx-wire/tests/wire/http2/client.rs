@@ -168,10 +168,10 @@ fn room_is_given_back_when_half_of_it_was_taken() {
     let mut talk = Talk::begun(1);
     talk.said(&head(1, 0, OK));
     let (frames, payload) = (3 << 15, [0; 1 << 14]);
-    let one = data(1, 0, &payload);
+    let this_bytes = data(1, 0, &payload);
     let mut bytes = 0_u64;
     for _ in 0..frames {
-        let mut input = &one[..];
+        let mut input = &this_bytes[..];
         while let Some(event) = talk.client.receive(&mut input, &mut talk.out) {
             let Event::Body { bytes: part, .. } = event else {
                 panic!("{event:?}");
@@ -182,7 +182,7 @@ fn room_is_given_back_when_half_of_it_was_taken() {
     assert_eq!(bytes, 3 << 29);
     let written = talk.written();
     for stream in [0, 1] {
-        let given = written.iter().filter(|one| one.2 == stream);
+        let given = written.iter().filter(|parts| parts.2 == stream);
         assert_eq!(given.count(), 3, "{written:?}");
     }
 }

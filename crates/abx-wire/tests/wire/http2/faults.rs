@@ -111,13 +111,13 @@ fn a_wrong_response_fails_alone() {
     // not the server who did that, and the other is answered.
     for (bytes, why) in wrong_heads().iter().chain(&wrong_bodies()) {
         let mut talk = Talk::begun(2);
-        let said = talk.said(bytes);
-        let last = said.lines().last().unwrap_or_default();
-        assert!(last.starts_with("1 failed: "), "{why}: {said}");
-        assert!(last.ends_with(why), "{why}: {said}");
+        let message = talk.said(bytes);
+        let last = message.lines().last().unwrap_or_default();
+        assert!(last.starts_with("1 failed: "), "{why}: {message}");
+        assert!(last.ends_with(why), "{why}: {message}");
         let resets = usize::from(!why.contains("the server reset"));
         let written = talk.written();
-        let ours = written.iter().filter(|one| one.0 == RST_STREAM);
+        let ours = written.iter().filter(|parts| parts.0 == RST_STREAM);
         assert_eq!(ours.count(), resets, "{why}");
         // What was under way when we gave it up is passed over.
         if resets > 0 {
@@ -226,10 +226,13 @@ fn a_broken_connection_is_told_once_and_says_why() {
     // Method: each breach behind the settings and two requests; afterwards nothing is read.
     for (bytes, why) in wrong_frames().iter().chain(&wrong_places()) {
         let mut talk = Talk::begun(2);
-        let said = talk.said(bytes);
-        assert_eq!(said.lines().last(), Some(format!("failed: {why}").as_str()));
+        let message = talk.said(bytes);
         assert_eq!(
-            talk.written().last().map(|one| one.0),
+            message.lines().last(),
+            Some(format!("failed: {why}").as_str())
+        );
+        assert_eq!(
+            talk.written().last().map(|parts| parts.0),
             Some(GOAWAY),
             "{why}"
         );
@@ -274,25 +277,25 @@ fn floods_end() {
         frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
         frame(GOAWAY, 0, 0, &[0; 8]),
     ];
-    for one in each {
+    for bytes in each {
         let mut talk = Talk::open();
         talk.begin(&encoded("GET", b""));
         talk.said(&begun);
-        let said = talk.said(&one.repeat(10_001));
+        let message = talk.said(&bytes.repeat(10_001));
         assert!(
-            said.ends_with("failed: 10,000 frames came that answer nothing"),
-            "{one:?}"
+            message.ends_with("failed: 10,000 frames came that answer nothing"),
+            "{bytes:?}"
         );
     }
     let too_large = "a head is longer than 256 KiB or has more than 256 header fields";
     let mut talk = Talk::begun(1);
     talk.said(&frame(HEADERS, 0, 1, OK));
-    let said = talk.said(&frame(CONTINUATION, 0, 1, &[0; 16_384]).repeat(17));
-    assert_eq!(said, format!("failed: {too_large}"));
+    let message = talk.said(&frame(CONTINUATION, 0, 1, &[0; 16_384]).repeat(17));
+    assert_eq!(message, format!("failed: {too_large}"));
     let mut talk = Talk::begun(1);
     talk.said(&frame(HEADERS, 0, 1, OK));
-    let said = talk.said(&frame(CONTINUATION, 0, 1, b"").repeat(10_001));
-    assert_eq!(said, "failed: 10,000 frames came that answer nothing");
+    let message = talk.said(&frame(CONTINUATION, 0, 1, b"").repeat(10_001));
+    assert_eq!(message, "failed: 10,000 frames came that answer nothing");
 }
 
 #[test]
@@ -311,7 +314,7 @@ fn replies_that_the_peer_does_not_read_end_the_connection() {
         deaf.said(&head(1, 0, OK));
         let last = (0..200)
             .map(|_| deaf.said(&round))
-            .find(|said| said.contains("failed"));
+            .find(|message| message.contains("failed"));
         let last = last.expect("the replies pile up");
         assert!(last.contains("it reads none of them"), "{last}");
         assert!(
@@ -328,7 +331,7 @@ fn responses_make_up_for_quiet_frames() {
     let mut talk = Talk::begun(5);
     for stream in [1, 3, 5, 7, 9] {
         talk.said(&frame(PING, 1, 0, &[0; 8]).repeat(9_000));
-        let said = talk.said(&head(stream, END_STREAM, OK));
-        assert!(said.ends_with("done 200 0"), "{said}");
+        let message = talk.said(&head(stream, END_STREAM, OK));
+        assert!(message.ends_with("done 200 0"), "{message}");
     }
 }

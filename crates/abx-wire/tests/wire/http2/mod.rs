@@ -59,8 +59,8 @@ pub fn field(name: &str, value: &str) -> Vec<u8> {
 }
 
 /// A whole frame of settings.
-pub fn settings(all: &[(u16, u32)]) -> Vec<u8> {
-    let each = all.iter().flat_map(|(name, value)| {
+pub fn settings(pairs: &[(u16, u32)]) -> Vec<u8> {
+    let each = pairs.iter().flat_map(|(name, value)| {
         let (name, value) = (name.to_be_bytes(), value.to_be_bytes());
         name.into_iter().chain(value)
     });
@@ -161,9 +161,9 @@ impl Served {
     }
 
     /// The client's preface and settings came.
-    pub fn open(all: &[(u16, u32)]) -> Served {
+    pub fn open(pairs: &[(u16, u32)]) -> Served {
         let mut served = Served::begun();
-        assert_eq!(served.said(&[&PREFACE[..], &settings(all)].concat()), "");
+        assert_eq!(served.said(&[&PREFACE[..], &settings(pairs)].concat()), "");
         served.out.clear();
         served
     }

@@ -149,7 +149,11 @@ impl Pair<'_> {
 
     /// The body of the response on this stream.
     fn response_bytes(&self, stream: u32) -> usize {
-        let place = self.begun.iter().position(|one| *one == stream).unwrap();
+        let place = self
+            .begun
+            .iter()
+            .position(|number| *number == stream)
+            .unwrap();
         self.asked[place].2
     }
 
@@ -175,7 +179,11 @@ impl Pair<'_> {
             }
         }
         for stream in whole {
-            let place = self.begun.iter().position(|one| *one == stream).unwrap();
+            let place = self
+                .begun
+                .iter()
+                .position(|number| *number == stream)
+                .unwrap();
             let length = self.response_bytes(stream);
             let ends = length == 0 || self.asked[place].0 == 1;
             let head = ResponseHead {
@@ -214,7 +222,11 @@ impl Pair<'_> {
     /// Each request has its response.
     fn check(&self) -> Result<(), TestCaseError> {
         for (stream, bytes) in &self.done {
-            let place = self.begun.iter().position(|one| one == stream).unwrap();
+            let place = self
+                .begun
+                .iter()
+                .position(|number| number == stream)
+                .unwrap();
             let (method, _, length) = self.asked[place];
             let expected = if method == 1 { 0 } else { length };
             prop_assert_eq!(*bytes, expected as u64);

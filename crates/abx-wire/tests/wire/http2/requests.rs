@@ -69,16 +69,16 @@ fn a_body_goes_out_as_there_is_room_for_it() {
     let body: Vec<u8> = (0..100_000).map(|place: u32| (place % 251) as u8).collect();
     let sent = |talk: &mut Talk| {
         let written = talk.written();
-        let all: usize = written
+        let total: usize = written
             .iter()
-            .filter(|one| one.0 == DATA)
-            .map(|one| one.3)
+            .filter(|parts| parts.0 == DATA)
+            .map(|parts| parts.3)
             .sum();
         let ends = written
             .iter()
-            .any(|one| (one.0, one.1) == (DATA, END_STREAM));
+            .any(|parts| (parts.0, parts.1) == (DATA, END_STREAM));
         talk.out.clear();
-        (all, ends)
+        (total, ends)
     };
     talk.begin(&encoded("POST", &body));
     assert_eq!(sent(&mut talk), (65_535, false));
@@ -106,12 +106,15 @@ fn settings_change_the_room_of_streams_that_are_open() {
     talk.out.clear();
     talk.said(&settings(&[(4, 0)]));
     talk.said(&frame(WINDOW_UPDATE, 0, 1, &65_535_u32.to_be_bytes()));
-    assert!(talk.written().iter().all(|one| one.0 == SETTINGS));
+    assert!(talk.written().iter().all(|parts| parts.0 == SETTINGS));
     talk.out.clear();
     talk.said(&settings(&[(4, 50_000), (5, 40_000)]));
     let data = |talk: &Talk| -> Vec<usize> {
-        let all = talk.written().into_iter();
-        all.filter(|one| one.0 == DATA).map(|one| one.3).collect()
+        let parts = talk.written().into_iter();
+        parts
+            .filter(|parts| parts.0 == DATA)
+            .map(|parts| parts.3)
+            .collect()
     };
     assert_eq!(data(&talk), [40_000, 10_000]);
 }

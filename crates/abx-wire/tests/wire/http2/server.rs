@@ -93,8 +93,8 @@ fn what_a_head_says_is_read_again_where_the_table_has_changed() {
     );
     assert_eq!(served.said(&head(9, END_STREAM, &same)), "9 Get /b\n9 done");
     served.said(&head(11, 0, POST));
-    let said = served.said(&head(13, END_STREAM, &same));
-    assert_eq!(said, "13 Get /b\n13 done");
+    let message = served.said(&head(13, END_STREAM, &same));
+    assert_eq!(message, "13 Get /b\n13 done");
     let trailer = head(11, END_STREAM, &[0x40, 1, b'a', 1, b'b']);
     assert_eq!(served.said(&trailer), "11 done");
     assert_eq!(served.said(&head(15, END_STREAM, &same)), "");
@@ -108,7 +108,7 @@ fn methods_and_targets_are_told() {
     };
     let connect = [field(":method", "CONNECT"), field(":authority", "h:1")].concat();
     let waits = with("PUT", &[field("expect", "100-continue")]);
-    let all = [
+    let bytes = [
         &field(":method", "OPTIONS")[..],
         &[0x86],
         &field(":path", "*"),
@@ -116,7 +116,7 @@ fn methods_and_targets_are_told() {
     .concat();
     for (block, expected) in [
         (with("HEAD", &[]), "1 Head /"),
-        (all, "1 Other *"),
+        (bytes, "1 Other *"),
         (connect, "1 Other h:1"),
         (waits, "1 Other / waits"),
         (with("POST", &[field("te", "trailers")]), "1 Post /"),
@@ -171,7 +171,7 @@ fn a_body_goes_out_as_far_as_there_is_room() {
     assert_eq!(served.server.room_of_all(), 65_525);
     served.out.clear();
     served.server.send(1, &[7; 40_000], false, &mut served.out);
-    let lengths: Vec<usize> = served.written().iter().map(|one| one.3.len()).collect();
+    let lengths: Vec<usize> = served.written().iter().map(|parts| parts.3.len()).collect();
     assert_eq!(lengths, [16_384, 16_384, 7_232]);
     served.said(&frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 9]));
     assert_eq!(served.server.room(3), 25_534);
@@ -248,14 +248,14 @@ fn room_is_given_back_by_a_server_when_half_of_it_was_taken() {
     // that comes is given back once, to the stream and to the connection.
     let mut served = Served::open(&[]);
     served.said(&head(1, 0, POST));
-    let one = data(1, 0, &[0; 1 << 14]);
+    let bytes = data(1, 0, &[0; 1 << 14]);
     for _ in 0..3 << 15 {
-        let mut input = &one[..];
+        let mut input = &bytes[..];
         assert!(served.server.receive(&mut input, &mut served.out).is_none());
     }
     let written = served.written();
     for stream in [0, 1] {
-        let given = written.iter().filter(|one| one.2 == stream);
+        let given = written.iter().filter(|parts| parts.2 == stream);
         assert_eq!(given.count(), 3);
     }
 }

@@ -231,9 +231,9 @@ fn a_broken_connection_is_told_once_with_its_code() {
     for (bytes, code) in wrong_frames().iter().chain(&wrong_places()) {
         let mut served = Served::open(&[]);
         served.said(&head(1, 0, POST));
-        let said = served.said(bytes);
+        let message = served.said(bytes);
         assert!(
-            said.lines().last().unwrap().starts_with("failed: "),
+            message.lines().last().unwrap().starts_with("failed: "),
             "{bytes:?}"
         );
         let last = *ends(&mut served).last().unwrap();
@@ -251,8 +251,8 @@ fn a_connection_that_does_not_begin_right_is_refused() {
     let response = [&PREFACE[..], &frame(SETTINGS, 1, 0, b"")].concat();
     for bytes in [b"GET / HTTP/1.1\r\n".to_vec(), wrong, mute, response] {
         let mut served = Served::begun();
-        let said = served.said(&bytes);
-        assert!(said.starts_with("failed: "), "{said}");
+        let message = served.said(&bytes);
+        assert!(message.starts_with("failed: "), "{message}");
         assert_eq!(ends(&mut served), [(GOAWAY, 0, PROTOCOL_ERROR)]);
     }
 }
@@ -290,8 +290,8 @@ fn streams_above_their_limit_are_refused() {
     assert_eq!(served.said(&get(next, &[])), "");
     assert_eq!(ends(&mut served), [(RST_STREAM, next, REFUSED_STREAM)]);
     served.respond(5, 200, 0);
-    let said = served.said(&get(next + 2, &[]));
-    assert!(said.ends_with("done"), "{said}");
+    let message = served.said(&get(next + 2, &[]));
+    assert!(message.ends_with("done"), "{message}");
 }
 
 #[test]
@@ -332,10 +332,10 @@ fn floods_end_the_connection() {
         let mut served = Served::open(&[]);
         served.said(&head(1, 0, POST));
         assert!(!served.said(&most).contains("failed"));
-        let said = served.said(&one_more);
-        assert!(said.contains("failed: "), "{said}");
+        let message = served.said(&one_more);
+        assert!(message.contains("failed: "), "{message}");
         let last = *ends(&mut served).last().unwrap();
-        assert_eq!((last.0, last.2), (GOAWAY, ENHANCE_YOUR_CALM), "{said}");
+        assert_eq!((last.0, last.2), (GOAWAY, ENHANCE_YOUR_CALM), "{message}");
     }
 }
 
@@ -346,8 +346,8 @@ fn who_gives_up_now_and_then_is_no_flood() {
     for place in 0..3 * UNACKNOWLEDGED_MAX {
         let number = 4 * place + 1;
         served.said(&[get(number, &[]), get(number + 2, &[])].concat());
-        let said = served.said(&frame(RST_STREAM, 0, number, &[0; 4]));
-        assert_eq!(said, format!("{number} gone"));
+        let message = served.said(&frame(RST_STREAM, 0, number, &[0; 4]));
+        assert_eq!(message, format!("{number} gone"));
         served.respond(number + 2, 200, 0);
         served.out.clear();
     }

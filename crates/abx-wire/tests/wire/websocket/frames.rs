@@ -115,24 +115,24 @@ type Frames = Vec<(u8, Vec<u8>)>;
 /// of the close that answers.
 fn broken() -> Vec<(Frames, Fault, u16)> {
     let long = vec![b'x'; 126];
-    let one = |first: u8, payload: &[u8]| vec![(first, payload.to_vec())];
+    let item = |first: u8, payload: &[u8]| vec![(first, payload.to_vec())];
     vec![
-        (one(FIN | 0x40 | TEXT, b"a"), Fault::ReservedBits, 1002),
-        (one(FIN | 0x20 | TEXT, b"a"), Fault::ReservedBits, 1002),
-        (one(FIN | 0x10 | PING, b"a"), Fault::ReservedBits, 1002),
-        (one(FIN | 3, b""), Fault::UnknownOpcode(3), 1002),
-        (one(FIN | 11, b""), Fault::UnknownOpcode(11), 1002),
-        (one(PING, b""), Fault::FragmentedControl, 1002),
-        (one(CLOSE, b""), Fault::FragmentedControl, 1002),
-        (one(FIN | PONG, &long), Fault::ControlTooLarge, 1002),
-        (one(FIN | CONTINUATION, b"a"), Fault::LooseFragment, 1002),
+        (item(FIN | 0x40 | TEXT, b"a"), Fault::ReservedBits, 1002),
+        (item(FIN | 0x20 | TEXT, b"a"), Fault::ReservedBits, 1002),
+        (item(FIN | 0x10 | PING, b"a"), Fault::ReservedBits, 1002),
+        (item(FIN | 3, b""), Fault::UnknownOpcode(3), 1002),
+        (item(FIN | 11, b""), Fault::UnknownOpcode(11), 1002),
+        (item(PING, b""), Fault::FragmentedControl, 1002),
+        (item(CLOSE, b""), Fault::FragmentedControl, 1002),
+        (item(FIN | PONG, &long), Fault::ControlTooLarge, 1002),
+        (item(FIN | CONTINUATION, b"a"), Fault::LooseFragment, 1002),
         (
             vec![(TEXT, b"a".to_vec()), (FIN | BINARY, b"b".to_vec())],
             Fault::UnfinishedMessage,
             1002,
         ),
-        (one(FIN | TEXT, b"\xC3"), Fault::InvalidUtf8, 1007),
-        (one(FIN | TEXT, b"\xFF"), Fault::InvalidUtf8, 1007),
+        (item(FIN | TEXT, b"\xC3"), Fault::InvalidUtf8, 1007),
+        (item(FIN | TEXT, b"\xFF"), Fault::InvalidUtf8, 1007),
         (
             vec![
                 (TEXT, b"\xC3".to_vec()),
@@ -141,28 +141,28 @@ fn broken() -> Vec<(Frames, Fault, u16)> {
             Fault::InvalidUtf8,
             1007,
         ),
-        (one(FIN | CLOSE, b"\x03"), Fault::BadClose, 1002),
+        (item(FIN | CLOSE, b"\x03"), Fault::BadClose, 1002),
         (
-            one(FIN | CLOSE, &close_payload(1005, b"")),
+            item(FIN | CLOSE, &close_payload(1005, b"")),
             Fault::BadCloseCode(1005),
             1002,
         ),
         (
-            one(FIN | CLOSE, &close_payload(999, b"")),
+            item(FIN | CLOSE, &close_payload(999, b"")),
             Fault::BadCloseCode(999),
             1002,
         ),
         (
-            one(FIN | CLOSE, &close_payload(5000, b"")),
+            item(FIN | CLOSE, &close_payload(5000, b"")),
             Fault::BadCloseCode(5000),
             1002,
         ),
         (
-            one(FIN | CLOSE, &close_payload(1000, b"\xFF")),
+            item(FIN | CLOSE, &close_payload(1000, b"\xFF")),
             Fault::InvalidUtf8,
             1007,
         ),
-        (one(FIN | BINARY, &[0; 1_001]), Fault::FrameTooLarge, 1009),
+        (item(FIN | BINARY, &[0; 1_001]), Fault::FrameTooLarge, 1009),
         (
             vec![
                 (BINARY, vec![0; 1_000]),

@@ -63,7 +63,10 @@ pub fn opening(protocols: &[&str]) -> Opening {
         target: "/echo".to_owned(),
         host: "h:1".to_owned(),
         headers: Vec::new(),
-        protocols: protocols.iter().map(|one| (*one).to_owned()).collect(),
+        protocols: protocols
+            .iter()
+            .map(|protocol| (*protocol).to_owned())
+            .collect(),
     }
 }
 

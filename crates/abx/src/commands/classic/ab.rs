@@ -105,8 +105,13 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
         clocks,
     };
     say(&heads(options, &run.log))?;
-    let outcomes = || run.log.requests().iter().map(|one| one.outcome);
-    if options.proxy.is_some() && outcomes().any(|one| one == Outcome::TlsFailed) {
+    let outcomes = || {
+        run.log
+            .requests()
+            .iter()
+            .map(|logged_request| logged_request.outcome)
+    };
+    if options.proxy.is_some() && outcomes().any(|outcome| outcome == Outcome::TlsFailed) {
         tell(TLS_OF_PROXY);
     }
     if let Some(abort) = abort(options, &run.log, stopped_responding) {
@@ -440,7 +445,8 @@ impl<'a> AbWatch<'a> {
                 return has_stopped;
             }
             let is_late = left() == Some(Duration::ZERO);
-            let has_failed = !self.goes_on && ENDING.iter().any(|one| self.count.of(*one) > 0);
+            let has_failed =
+                !self.goes_on && ENDING.iter().any(|outcome| self.count.of(*outcome) > 0);
             if !has_stopped && !stopper.is_stopped() && (is_late || has_failed) {
                 stopper.stop();
                 has_stopped = true;
@@ -479,10 +485,13 @@ const ENDING: [Outcome; 9] = [
 
 /// Why there is no report, as ab says it; `None` when there is one.
 fn abort(options: &AbOptions, log: &RequestLog, stopped_responding: bool) -> Option<AbRefusal> {
-    let mut requests = log.requests().iter().map(|one| one.outcome);
+    let mut requests = log
+        .requests()
+        .iter()
+        .map(|logged_request| logged_request.outcome);
     let outcome = if options.goes_on {
         // Then ab gives up in any case.
-        requests.find(|one| stopped_responding && *one == Outcome::Timeout)?
+        requests.find(|outcome| stopped_responding && *outcome == Outcome::Timeout)?
     } else {
         requests.find(|outcome| ENDING.contains(outcome))?
     };
@@ -513,7 +522,7 @@ fn completed_before(log: &RequestLog) -> String {
     let whole = log
         .requests()
         .iter()
-        .filter(|one| one.outcome.is_completed());
+        .filter(|logged_request| logged_request.outcome.is_completed());
     match whole.count() {
         0 => String::new(),
         count => format!("Total of {count} requests completed\n"),

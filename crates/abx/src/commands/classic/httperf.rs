@@ -143,10 +143,10 @@ fn log(options: &HttperfOptions) -> Result<Vec<u8>, String> {
 /// Where the server is: of several addresses the first of IPv4, as httperf knows no other.
 fn address(options: &HttperfOptions) -> Result<SocketAddr, String> {
     let (server, port) = (&options.server, options.port);
-    let found = look_up(server, port).unwrap_or_default();
-    let mut all = found.iter();
-    let first = all.find(|one| one.is_ipv4());
-    let first = first.or(found.first()).copied();
+    let socket_addrs = look_up(server, port).unwrap_or_default();
+    let mut all_socket_addrs = socket_addrs.iter();
+    let first = all_socket_addrs.find(|socket_addr| socket_addr.is_ipv4());
+    let first = first.or(socket_addrs.first()).copied();
     first.ok_or_else(|| format!("invalid server address {server}"))
 }
 
@@ -160,7 +160,7 @@ fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
         return Ok(None);
     }
     let files = given.certificate.as_ref().zip(given.key.as_ref());
-    let identity = files.map(|(one, key)| TlsIdentity::read(Path::new(one), Path::new(key)));
+    let identity = files.map(|(text, key)| TlsIdentity::read(Path::new(text), Path::new(key)));
     let trust = match (given.verifies, &given.ca_file) {
         (false, _) => Ok(TlsTrust::Anyone),
         (true, None) => Ok(TlsTrust::System),

@@ -10,8 +10,8 @@ pub fn suites<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<TlsSuite>,
     let named = |name: &str| {
         let suite = TlsSuite::ALL.into_iter().find(|suite| suite.name() == name);
         suite.ok_or_else(|| {
-            let all = TlsSuite::ALL.map(TlsSuite::name).join(":");
-            format!("`{name}` is none of {all}")
+            let text = TlsSuite::ALL.map(TlsSuite::name).join(":");
+            format!("`{name}` is none of {text}")
         })
     };
     names.map(named).collect()

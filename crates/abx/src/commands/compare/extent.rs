@@ -60,19 +60,26 @@ impl Extent<'_> {
             Loads::All => {}
             Loads::First => file.keep_first_positions(),
             Loads::Named(names) => {
-                let known = file.loads.iter().map(|one| one.name.clone()).collect();
+                let known = file.loads.iter().map(|load| load.name.clone()).collect();
                 file.keep_loads(names)
                     .map_err(|name| unknown("--loads", "load", name, known))?;
             }
         }
-        for fault in faults.iter().filter(|one| !file.faults.contains(one)) {
+        for fault in faults
+            .iter()
+            .filter(|this_fault| !file.faults.contains(this_fault))
+        {
             tell(&format!(
                 "leaving out the fault {}: it is under the load {}, which --loads does not name",
                 fault.name, fault.load
             ));
         }
         if !self.subjects.is_empty() {
-            let known = file.subjects.iter().map(|one| one.name.clone()).collect();
+            let known = file
+                .subjects
+                .iter()
+                .map(|subject| subject.name.clone())
+                .collect();
             file.keep_subjects(self.subjects)
                 .map_err(|name| unknown("--subjects", "subject", name, known))?;
         }

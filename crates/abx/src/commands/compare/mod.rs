@@ -127,7 +127,11 @@ pub fn ended(record: &StudyRecord, responses: &[ExpectationResult], flags: &Outp
 
 /// What is about to be done where nobody said what to compare.
 fn demonstration(study: &Study) -> String {
-    let names: Vec<&str> = study.subjects.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = study
+        .subjects
+        .iter()
+        .map(|subject| subject.name.as_str())
+        .collect();
     let how_long = match study.blocks {
         Some(blocks) => format!("for {}", abx_report::plural(blocks.into(), "block")),
         None => format!(
@@ -251,7 +255,10 @@ fn failure(study: &Study, error: StudyError) -> Failure {
 /// How to measure the only other subject, when this one cannot be; empty where there are more
 /// of them, or it does not run yet.
 fn alone_without(study: &Study, failed: &str) -> String {
-    let others = study.subjects.iter().filter(|one| one.name != failed);
+    let others = study
+        .subjects
+        .iter()
+        .filter(|subject| subject.name != failed);
     let others: Vec<&Subject> = others.collect();
     match &others[..] {
         [

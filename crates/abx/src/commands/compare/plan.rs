@@ -49,14 +49,14 @@ fn outline(subject: &abx_lab::Subject) -> OutlineSubject {
 fn past_studies() -> Result<Vec<PastStudy>, Failure> {
     let folder = state_folder();
     let archive = Archive::open(&folder).map_err(Failure::usage)?;
-    let all = archive.list(&Query::default()).map_err(Failure::usage)?;
-    let studies = all
+    let history = archive.list(&Query::default()).map_err(Failure::usage)?;
+    let studies = history
         .entries
         .iter()
-        .filter(|one| one.outline.kind == RecordKind::Study);
-    let read = |one: &Entry| {
-        let text = read_text(&folder.join(&one.file)).ok()?;
-        PastStudy::read(&text, one.file.starts_with("doctor-")).ok()?
+        .filter(|entry| entry.outline.kind == RecordKind::Study);
+    let read = |entry: &Entry| {
+        let text = read_text(&folder.join(&entry.file)).ok()?;
+        PastStudy::read(&text, entry.file.starts_with("doctor-")).ok()?
     };
     Ok(studies.filter_map(read).take(STUDIES_MOST).collect())
 }

@@ -106,7 +106,10 @@ fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> 
     }
     let mut requests = loads.iter().flat_map(|load| &load.requests);
     let takes_own_path = requests.any(|request| request.path.is_none());
-    match subjects.iter().find(|one| has_placeholder(one)) {
+    match subjects
+        .iter()
+        .find(|this_subject| has_placeholder(this_subject))
+    {
         Some(subject) if takes_own_path => Err(Failure::usage(format!(
             "the URL of {} has a placeholder, which would be sent as it is: give the path by \
              --path, or write %7B and %7D for the braces",
@@ -201,7 +204,10 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
 fn alone(skipped: &[SkippedSubject]) -> String {
     let beside = "start it yourself and load it alone with `abx run URL`, or compare it with an \
                   older record using --against";
-    let names: Vec<&str> = skipped.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = skipped
+        .iter()
+        .map(|skipped_subject| skipped_subject.name.as_str())
+        .collect();
     if names.is_empty() {
         format!("one subject alone cannot be compared: add a second [[subject]], {beside}")
     } else {
@@ -267,7 +273,12 @@ fn have_images(subjects: &[Subject], compare: &Compare) -> Result<(), Failure> {
 /// What is missing, and what would bring it.
 fn lines(missing: &[&Missing]) -> String {
     let each = missing.iter();
-    let each = each.map(|one| format!("  {}: {}\n    {}", one.subject, one.what, one.remedy));
+    let each = each.map(|missing| {
+        format!(
+            "  {}: {}\n    {}",
+            missing.subject, missing.what, missing.remedy
+        )
+    });
     each.collect::<Vec<_>>().join("\n")
 }
 
@@ -283,23 +294,25 @@ fn skip(
     }
     let needed = provision::survey(file, folder, &provision::cache_folder());
     // Without a service nobody can be measured, so that is missing and not skipped.
-    let is_service = |name: &str| file.services.iter().any(|one| one.name == name);
-    let subjects = needed.iter().filter(|one| !is_service(one.subject()));
+    let is_service = |name: &str| file.services.iter().any(|service| service.name == name);
+    let subjects = needed
+        .iter()
+        .filter(|provision| !is_service(provision.subject()));
     let skipped: Vec<SkippedSubject> = subjects
         .filter_map(Provision::brought)
-        .map(|one| SkippedSubject {
-            name: one.subject.clone(),
-            needs: one.what.clone(),
-            how: one.remedy.to_string(),
+        .map(|missing| SkippedSubject {
+            name: missing.subject.clone(),
+            needs: missing.what.clone(),
+            how: missing.remedy.to_string(),
         })
         .collect();
-    let stays = |one: &&SubjectSpec| !skipped.iter().any(|other| other.name == one.name);
+    let stays = |subject: &&SubjectSpec| !skipped.iter().any(|other| other.name == subject.name);
     let subjects = file.subjects.iter().filter(stays);
-    let names: Vec<String> = subjects.map(|one| one.name.clone()).collect();
-    for one in &skipped {
+    let names: Vec<String> = subjects.map(|subject| subject.name.clone()).collect();
+    for skipped_subject in &skipped {
         tell(&format!(
             "skipping {}: it needs {}; {}",
-            one.name, one.needs, one.how
+            skipped_subject.name, skipped_subject.needs, skipped_subject.how
         ));
     }
     if names.is_empty() {
@@ -351,7 +364,7 @@ fn service(
 
 /// Gives a server what was had for it; what is wrong when its program is not there then.
 fn equip(name: &str, source: &mut Source, had: &[Provision]) -> Option<String> {
-    if let Some(had) = had.iter().find(|one| one.subject() == name) {
+    if let Some(had) = had.iter().find(|provision| provision.subject() == name) {
         had.equip(source);
     }
     let Source::Command(launch) = source else {

@@ -35,8 +35,8 @@ pub struct CollectArgs {
 pub fn collect(args: &CollectArgs) -> Result<End, Failure> {
     let outputs = Outputs::of_record(&args.output, &args.formats)?;
     let read = |file: &PathBuf| {
-        let one = Final::read(file).map_err(Failure::usage)?;
-        Ok((file.clone(), one))
+        let item = Final::read(file).map_err(Failure::usage)?;
+        Ok((file.clone(), item))
     };
     let finals = args
         .files

@@ -410,7 +410,10 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
 /// How a command ends that printed this run with these results. With `--quiet` it says why
 /// there is no claim.
 fn ended(record: &RunRecord, results: &[ExpectationResult], flags: &OutputFlags) -> End {
-    let is_void = record.findings.iter().any(|one| one.level == Level::Void);
+    let is_void = record
+        .findings
+        .iter()
+        .any(|finding| finding.level == Level::Void);
     let end = if record.interrupted {
         End::Interrupted
     } else if is_void {

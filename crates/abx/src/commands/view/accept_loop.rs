@@ -82,14 +82,14 @@ struct TakenSlot(Arc<Slots>);
 
 impl Slots {
     /// Waits for a free slot and takes it.
-    fn take(all: &Arc<Slots>) -> TakenSlot {
-        let taken = all.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = all
+    fn take(slots: &Arc<Slots>) -> TakenSlot {
+        let taken = slots.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = slots
             .left
             .wait_while(taken, |taken| *taken >= SLOTS)
             .unwrap_or_else(PoisonError::into_inner);
         *taken += 1;
-        TakenSlot(Arc::clone(all))
+        TakenSlot(Arc::clone(slots))
     }
 }
 

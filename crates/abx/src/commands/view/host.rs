@@ -90,14 +90,14 @@ mod tests {
             " localhost",
         ];
         let on = |text: &str| HostNames::of(text.parse().unwrap());
-        let all = [on("127.0.0.1"), on("::1"), on("192.0.2.7"), on("0.0.0.0")];
-        for names in all {
+        let host_names = [on("127.0.0.1"), on("::1"), on("192.0.2.7"), on("0.0.0.0")];
+        for names in host_names {
             assert!(always.iter().all(|name| names.admit(name)), "{names:?}");
-            let found: Vec<_> = never.iter().filter(|name| names.admit(name)).collect();
-            assert!(found.is_empty(), "{names:?}: {found:?}");
+            let texts: Vec<_> = never.iter().filter(|name| names.admit(name)).collect();
+            assert!(texts.is_empty(), "{names:?}: {texts:?}");
         }
         assert_eq!(
-            all.map(|names| names.admit("192.0.2.7:80")),
+            host_names.map(|names| names.admit("192.0.2.7:80")),
             [false, false, true, true]
         );
     }

@@ -91,8 +91,8 @@ fn kept() -> Result<(RecordIndex, String), Failure> {
     if let Some(problem) = archive.problem() {
         tell(&format!("abx: {problem}"));
     }
-    let found = archive.list(&Query::default()).map_err(Failure::no_claim)?;
-    let count = found.entries.len();
+    let history = archive.list(&Query::default()).map_err(Failure::no_claim)?;
+    let count = history.entries.len();
     let what = format!("{count} records in {}", folder.display());
     Ok((RecordIndex::Folder(folder), what))
 }
@@ -115,7 +115,7 @@ fn named(words: &[String]) -> Result<(RecordIndex, String), Failure> {
         }
     };
     let paths: Vec<PathBuf> = words.iter().map(path).collect::<Result<_, _>>()?;
-    let all = NamedFile::all(paths);
-    let what = format!("{} given records", all.len());
-    Ok((RecordIndex::Files(all), what))
+    let named_files = NamedFile::all(paths);
+    let what = format!("{} given records", named_files.len());
+    Ok((RecordIndex::Files(named_files), what))
 }

@@ -33,9 +33,9 @@ impl NamedFile {
     /// there once.
     pub fn all(paths: Vec<PathBuf>) -> Vec<NamedFile> {
         let mut ids = BTreeSet::new();
-        let mut all: Vec<NamedFile> = Vec::new();
+        let mut named_files: Vec<NamedFile> = Vec::new();
         for path in paths {
-            if all.iter().any(|one| one.path == path) {
+            if named_files.iter().any(|named_file| named_file.path == path) {
                 continue;
             }
             // As `abx history` would name it; two files of one name in two
@@ -46,9 +46,9 @@ impl NamedFile {
             let free = candidates.into_iter().find(|id| !ids.contains(*id));
             let id = free.unwrap_or(&by_path).to_owned();
             ids.insert(id.clone());
-            all.push(NamedFile { id, path });
+            named_files.push(NamedFile { id, path });
         }
-        all
+        named_files
     }
 }
 
@@ -61,7 +61,7 @@ impl RecordIndex {
                 limit: Some(LISTED_MOST),
                 ..Query::default()
             }),
-            RecordIndex::Files(all) => Ok(list(all)),
+            RecordIndex::Files(named_files) => Ok(list(named_files)),
         }
     }
 
@@ -69,19 +69,23 @@ impl RecordIndex {
     pub fn find(&self, id: &str) -> Result<PathBuf, HistoryError> {
         match self {
             RecordIndex::Folder(folder) => find(id, folder),
-            RecordIndex::Files(all) => {
-                let found = all.iter().find(|one| one.id.eq_ignore_ascii_case(id));
+            RecordIndex::Files(named_files) => {
+                let named_file = named_files
+                    .iter()
+                    .find(|named_file| named_file.id.eq_ignore_ascii_case(id));
                 let none = || HistoryError::NoRecord {
                     word: id.to_owned(),
                 };
-                found.map(|one| one.path.clone()).ok_or_else(none)
+                named_file
+                    .map(|named_file| named_file.path.clone())
+                    .ok_or_else(none)
             }
         }
     }
 }
 
 /// What the named files hold now.
-fn list(all: &[NamedFile]) -> History {
+fn list(named_files: &[NamedFile]) -> History {
     let mut history = History {
         schema: HISTORY_SCHEMA.to_owned(),
         folder: String::new(),
@@ -90,7 +94,7 @@ fn list(all: &[NamedFile]) -> History {
         unmeasured: 0,
         unread: Vec::new(),
     };
-    for NamedFile { id, path } in all {
+    for NamedFile { id, path } in named_files {
         let file = path.display().to_string();
         let outline = read_text(path).map_err(|error| error.to_string());
         let outline =
@@ -118,12 +122,18 @@ mod tests {
     fn each_file_has_an_id_of_its_own() {
         // Method: a file, the same again, and one of the same name elsewhere.
         let paths = ["a/x.json", "a/x.json", "b/x.json", "a/y.json"].map(PathBuf::from);
-        let all = NamedFile::all(paths.into());
-        let ids: BTreeSet<&str> = all.iter().map(|one| one.id.as_str()).collect();
-        assert_eq!((all.len(), ids.len()), (3, 3));
-        assert_eq!(all[0].id, id_of_file("x.json")[..ID_LETTERS]);
-        let index = RecordIndex::Files(all.clone());
-        assert_eq!(index.find(&all[1].id).unwrap(), PathBuf::from("b/x.json"));
+        let named_files = NamedFile::all(paths.into());
+        let ids: BTreeSet<&str> = named_files
+            .iter()
+            .map(|named_file| named_file.id.as_str())
+            .collect();
+        assert_eq!((named_files.len(), ids.len()), (3, 3));
+        assert_eq!(named_files[0].id, id_of_file("x.json")[..ID_LETTERS]);
+        let index = RecordIndex::Files(named_files.clone());
+        assert_eq!(
+            index.find(&named_files[1].id).unwrap(),
+            PathBuf::from("b/x.json")
+        );
         assert!(index.find("a/x.json").is_err());
     }
 }

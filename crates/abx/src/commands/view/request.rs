@@ -115,8 +115,8 @@ mod tests {
     fn a_head_has_one_host_or_none() {
         // Method: one in odd letters, none, two, and one in the value of another.
         let of = |text: &str| host(text.as_bytes());
-        let one = "GET / HTTP/1.1\r\nA: b\r\nhOsT: localhost:80 \r\n\r\n";
-        assert_eq!(of(one).as_deref(), Some("localhost:80"));
+        let text = "GET / HTTP/1.1\r\nA: b\r\nhOsT: localhost:80 \r\n\r\n";
+        assert_eq!(of(text).as_deref(), Some("localhost:80"));
         assert_eq!(of("GET /Host: HTTP/1.0\r\nA: Host: x\r\n\r\n"), None);
         assert_eq!(of("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"), None);
     }

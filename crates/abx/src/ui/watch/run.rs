@@ -53,8 +53,10 @@ impl RunWatch {
         match progress {
             RunProgress::Pending(Pending::Over) => self.display.return_to_last(),
             RunProgress::Pending(pending) => self.display.interrupt(&waiting_for_server(&pending)),
-            RunProgress::Intervals(told) => {
-                told.iter().for_each(|one| self.count(one));
+            RunProgress::Intervals(reported_intervals) => {
+                reported_intervals
+                    .iter()
+                    .for_each(|reported_interval| self.count(reported_interval));
                 self.draw();
             }
         }
@@ -65,16 +67,16 @@ impl RunWatch {
         self.display.clear();
     }
 
-    fn count(&mut self, told: &ReportedInterval) {
-        self.came.merge(&told.interval.outcomes);
+    fn count(&mut self, reported_interval: &ReportedInterval) {
+        self.came.merge(&reported_interval.interval.outcomes);
         // One that is long gone is shown in the sums only.
-        let Some(place) = told.number.checked_sub(self.before) else {
+        let Some(place) = reported_interval.number.checked_sub(self.before) else {
             return;
         };
         if self.intervals.len() <= place {
             self.intervals.resize_with(place + 1, Interval::default);
         }
-        self.intervals[place].merge(&told.interval);
+        self.intervals[place].merge(&reported_interval.interval);
         // In step with the columns, so that these keep their height as they move.
         while self.intervals.len() > COLUMN * (COLUMNS + 1) {
             self.intervals.drain(..COLUMN);
@@ -91,18 +93,18 @@ impl RunWatch {
         let mut lately = Interval::default();
         let last = self.intervals.range(whole.saturating_sub(LATELY)..whole);
         let seconds = self.interval.as_secs_f64() * last.len() as f64;
-        last.for_each(|one| lately.merge(one));
+        last.for_each(|interval| lately.merge(interval));
         let intervals = self.intervals.make_contiguous();
         let columns = intervals[..whole].chunks(COLUMN);
         let rates: Vec<f64> = columns
             .map(|column| {
-                let ok: u64 = column.iter().map(|one| one.outcomes.ok()).sum();
+                let ok: u64 = column.iter().map(|interval| interval.outcomes.ok()).sum();
                 ok as f64 / (self.interval.as_secs_f64() * column.len() as f64)
             })
             .collect();
-        let told = u32::try_from(self.before + whole).unwrap_or(u32::MAX);
+        let figure = u32::try_from(self.before + whole).unwrap_or(u32::MAX);
         let line = run_line(&RunNow {
-            elapsed: self.interval.saturating_mul(told),
+            elapsed: self.interval.saturating_mul(figure),
             goal: self.goal,
             per_s: lately.outcomes.ok() as f64 / seconds,
             quantiles_us: [0.5, 0.99].map(|share| lately.response.quantile_us(share)),
@@ -174,7 +176,10 @@ mod tests {
         assert_eq!(watch.came.ok(), 50_000);
         assert_eq!(watch.before + watch.intervals.len(), 10_000);
         assert!(watch.intervals.len() <= COLUMN * (COLUMNS + 1));
-        let each = watch.intervals.iter().map(|one| one.outcomes.ok());
+        let each = watch
+            .intervals
+            .iter()
+            .map(|interval| interval.outcomes.ok());
         assert_eq!(each.filter(|ok| *ok != 5).count(), 0);
     }
 }

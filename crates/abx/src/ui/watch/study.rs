@@ -72,11 +72,15 @@ impl Watch {
                 let text = "pilot: finding the warm-up and the slice length";
                 self.display.show(text, Urgency::LivenessEvent);
             }
-            StudyProgress::Capacities(found) => {
-                for alike in found.chunk_by(|one, next| one.load == next.load) {
+            StudyProgress::Capacities(found_capacities) => {
+                for alike in found_capacities
+                    .chunk_by(|found_capacity, next| found_capacity.load == next.load)
+                {
                     let rates: Vec<(&str, f64)> = alike
                         .iter()
-                        .map(|one| (one.subject.as_str(), one.per_s))
+                        .map(|found_capacity| {
+                            (found_capacity.subject.as_str(), found_capacity.per_s)
+                        })
                         .collect();
                     let objective = alike[0].objective.to_string();
                     let text = abx_report::capacities_line(&objective, &rates);
@@ -146,8 +150,8 @@ impl Watch {
             abx_report::failures_line(&self.came),
             self.so_far.clone(),
         ];
-        let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        said.join(" · ")
+        let texts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        texts.join(" · ")
     }
 
     /// What to know when the budget has no room for a verdict.
@@ -166,8 +170,8 @@ impl Watch {
     /// The block of this number, from one. More than the budget has room for there will not be.
     fn block(&self, number: u32) -> String {
         let about = if self.ordered.is_some() { "" } else { "about " };
-        let all = self.expected.min(self.room.unwrap_or(u32::MAX));
-        format!("block {number} of {about}{}", all.max(number))
+        let total = self.expected.min(self.room.unwrap_or(u32::MAX));
+        format!("block {number} of {about}{}", total.max(number))
     }
 
     /// Also what began in the discarded part of a slice: a failure is one.
@@ -225,11 +229,13 @@ impl Watch {
 /// How many blocks more it takes until each verdict stands, as far as one can tell.
 fn blocks_until_verdicts(record: &StudyRecord) -> u32 {
     let conclusions = &record.conclusions;
-    let primary = conclusions.primary().map(|one| one.blocks_more);
+    let primary = conclusions
+        .primary()
+        .map(|comparison| comparison.blocks_more);
     let beside = conclusions
         .past_comparisons
         .iter()
-        .map(|one| one.blocks_more);
+        .map(|unpaired| unpaired.blocks_more);
     let precise = abx_evidence::blocks_until_precise(&record.measured);
     let each = primary.chain(beside).chain([precise]);
     each.flatten().max().unwrap_or(0)
@@ -258,14 +264,14 @@ mod tests {
     fn a_budget_without_room_for_a_verdict_is_told() {
         // Method: blocks of 10 s, and 70 s left for them, then a second less; a number of
         // blocks that was ordered takes what it takes.
-        let said = |left, ordered| {
+        let message = |left, ordered| {
             let watch = Watch::new(true, Duration::from_secs(100), ordered, &[]);
             watch.too_short(Duration::from_secs(left), Duration::from_secs(10))
         };
-        assert_eq!((said(70, None), said(1, Some(6))), (None, None));
-        assert!(said(69, None).unwrap().contains("7 blocks"));
+        assert_eq!((message(70, None), message(1, Some(6))), (None, None));
+        assert!(message(69, None).unwrap().contains("7 blocks"));
         assert!(
-            said(69, None)
+            message(69, None)
                 .unwrap()
                 .contains("by 2 s: use `--budget 110s`")
         );

@@ -25,21 +25,21 @@ impl AbPeer {
     pub fn start() -> AbPeer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let told = Arc::new(MergedFinding::default());
-        let for_acceptor = Arc::clone(&told);
+        let merged_finding = Arc::new(MergedFinding::default());
+        let for_acceptor = Arc::clone(&merged_finding);
         let acceptor = thread::spawn(move || {
             for stream in listener.incoming() {
                 if for_acceptor.is_ending.load(Ordering::SeqCst) {
                     return;
                 }
-                let told = Arc::clone(&for_acceptor);
+                let merged_finding = Arc::clone(&for_acceptor);
                 // They end when their clients do, or with the silence.
-                thread::spawn(move || serve(stream.unwrap(), &told));
+                thread::spawn(move || serve(stream.unwrap(), &merged_finding));
             }
         });
         AbPeer {
             address,
-            told,
+            told: merged_finding,
             acceptor: Some(acceptor),
         }
     }
@@ -73,7 +73,7 @@ impl Drop for AbPeer {
 }
 
 /// Answers one connection's requests; `None` when there are no more.
-fn serve(stream: TcpStream, told: &MergedFinding) -> Option<()> {
+fn serve(stream: TcpStream, merged_finding: &MergedFinding) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let head = read_head(&mut reader)?;
@@ -83,10 +83,20 @@ fn serve(stream: TcpStream, told: &MergedFinding) -> Option<()> {
         let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
         reader.read_exact(&mut body).ok()?;
         let body = String::from_utf8(body).unwrap();
-        told.requests.lock().unwrap().push(format!("{head}{body}"));
-        let number = told.responded.fetch_add(1, Ordering::SeqCst);
+        merged_finding
+            .requests
+            .lock()
+            .unwrap()
+            .push(format!("{head}{body}"));
+        let number = merged_finding.responded.fetch_add(1, Ordering::SeqCst);
         let is_kept = head.contains("Connection: Keep-Alive");
-        response(&stream, head.split(' ').nth(1)?, number, is_kept, told)?;
+        response(
+            &stream,
+            head.split(' ').nth(1)?,
+            number,
+            is_kept,
+            merged_finding,
+        )?;
         if !is_kept {
             return None;
         }
@@ -109,7 +119,7 @@ fn response(
     path: &str,
     number: usize,
     is_kept: bool,
-    told: &MergedFinding,
+    merged_finding: &MergedFinding,
 ) -> Option<()> {
     let (mut status, mut body) = ("200 OK", "hello world\n");
     match path {
@@ -121,7 +131,7 @@ fn response(
             return None;
         }
         "/silent" => {
-            while !told.is_ending.load(Ordering::SeqCst) {
+            while !merged_finding.is_ending.load(Ordering::SeqCst) {
                 thread::sleep(Duration::from_millis(10));
             }
             return None;

@@ -85,7 +85,11 @@ impl Peer {
             target: door.path.to_owned(),
             host: format!("127.0.0.1:{}", door.port),
             headers: Vec::new(),
-            protocols: door.protocols.iter().map(|one| (*one).to_owned()).collect(),
+            protocols: door
+                .protocols
+                .iter()
+                .map(|protocol| (*protocol).to_owned())
+                .collect(),
         };
         let options = ClientOptions {
             limits: SizeLimits::default(),

@@ -113,12 +113,12 @@ fn converse(port: &str) {
     assert_eq!(hear(&mut peer), text("pong there"));
     peer.say(MessageKind::Text, b"pieces");
     match hear(&mut peer) {
-        Heard::Message(said) => {
+        Heard::Message(message) => {
             assert_eq!(
-                (said.payload.as_slice(), said.kind),
+                (message.payload.as_slice(), message.kind),
                 (&b"in pieces"[..], MessageKind::Text)
             );
-            assert!(said.fragments >= 2, "{said:?}");
+            assert!(message.fragments >= 2, "{message:?}");
         }
         other => panic!("{other:?}"),
     }
@@ -216,9 +216,9 @@ fn the_clients_of_others_and_our_server_understand_each_other() {
     for name in ["ws_client.cjs", "websockets_client.py"] {
         let url = format!("ws://127.0.0.1:{}", server.port());
         let ended = script(name).arg(url).output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stdout);
+        let message = String::from_utf8_lossy(&ended.stdout);
         assert!(
-            ended.status.success() && said == "ok\n",
+            ended.status.success() && message == "ok\n",
             "{name}: {ended:?}"
         );
     }
@@ -254,7 +254,7 @@ fn our_client_speaks_through_the_tunnel_of_lighttpd() {
         let mut back = Vec::new();
         while back.len() < payload.len() {
             match hear(&mut peer) {
-                Heard::Message(said) => back.extend(said.payload),
+                Heard::Message(message) => back.extend(message.payload),
                 other => panic!("{other:?} after {} of {length} bytes", back.len()),
             }
         }

@@ -12,9 +12,9 @@ use crate::support::{
 fn run_at(server: &Server, path: &str, words: &str, code: i32) -> Value {
     let home = Home::new();
     let url = format!("ws://127.0.0.1:{}{path}", server.port());
-    let mut all = vec!["run", &url, "--quiet", "--json", "-"];
-    all.extend(words.split(' '));
-    let ended = home.run_abx(&all);
+    let mut texts = vec!["run", &url, "--quiet", "--json", "-"];
+    texts.extend(words.split(' '));
+    let ended = home.run_abx(&texts);
     ended.expect(code, &[]);
     ended.json()
 }
@@ -71,8 +71,8 @@ fn messages_of_others_are_no_echo() {
     let record = run_at(&server, "/chat/a", "-n 200 -c 8", 3);
     assert_honest(&record["requests"]);
     assert!(record["requests"]["ok"].as_u64() < Some(200), "{record}");
-    let found = findings(&record, "failed_requests");
-    let message = found[0]["message"].as_str().unwrap();
+    let values = findings(&record, "failed_requests");
+    let message = values[0]["message"].as_str().unwrap();
     assert!(message.contains(" messages to ws://"), "{message}");
 }
 
@@ -99,8 +99,8 @@ fn an_echo_that_waits_for_an_acknowledgement_is_noted() {
     let slow = Server::start(&["--websocket", "--no-nodelay", "--split-frames"]);
     let noted = |server: &Server| {
         let record = run_at(server, "/echo", "-n 200 -c 4", 0);
-        let found = findings(&record, "delayed_acknowledgements");
-        (found.len(), record["response_time_us"].to_string())
+        let values = findings(&record, "delayed_acknowledgements");
+        (values.len(), record["response_time_us"].to_string())
     };
     in_five_looks(|| match noted(&slow) {
         (1, _) => Ok(()),
@@ -117,12 +117,12 @@ fn an_echo_that_waits_for_an_acknowledgement_is_noted() {
 fn two_servers_are_compared_by_their_echoes() {
     // Method: one of them works for each message; one short block.
     let home = Home::new();
-    let (one, other) = (
+    let (text, other) = (
         subject("one", "--websocket"),
         subject("other", "--websocket --work 50us"),
     );
     let ended = home.run_abx(&[
-        "compare", &one, &other, "--shape", "echo", "--path", "/echo", "-c", "4", "--blocks", "1",
+        "compare", &text, &other, "--shape", "echo", "--path", "/echo", "-c", "4", "--blocks", "1",
         "--rounds", "6", "--slice", "20ms", "--pilot", "brief",
     ]);
     let record = home.record();
@@ -131,9 +131,9 @@ fn two_servers_are_compared_by_their_echoes() {
     assert_eq!(record["conclusions"]["ceilings"], Value::Array(Vec::new()));
     assert_eq!(findings(&record, "body_varies").len(), 0, "{record}");
     for name in ["one", "other"] {
-        let all = slices(&record, name);
-        all.iter().for_each(assert_honest);
-        assert!(all.iter().any(|slice| slice["ok"].as_u64() > Some(0)));
+        let values = slices(&record, name);
+        values.iter().for_each(assert_honest);
+        assert!(values.iter().any(|slice| slice["ok"].as_u64() > Some(0)));
     }
 }
 
@@ -189,7 +189,7 @@ fn a_study_file_has_every_shape() {
     let names: Vec<&Value> = record["loads"].as_array().unwrap().iter().collect();
     let names: Vec<&str> = names
         .iter()
-        .map(|one| one["name"].as_str().unwrap())
+        .map(|name| name["name"].as_str().unwrap())
         .collect();
     assert_eq!(
         names,
@@ -197,8 +197,8 @@ fn a_study_file_has_every_shape() {
     );
     let metrics = record["comparisons"].as_array().unwrap().iter();
     let primary: Vec<&str> = metrics
-        .filter(|one| one["role"] == "primary")
-        .map(|one| one["metric"].as_str().unwrap())
+        .filter(|metric| metric["role"] == "primary")
+        .map(|metric| metric["metric"].as_str().unwrap())
         .collect();
     assert!(primary.contains(&"memory_per_connection"), "{primary:?}");
     for block in record["blocks"].as_array().unwrap() {
@@ -209,7 +209,7 @@ fn a_study_file_has_every_shape() {
             let held = &readings(load, "one")["held"];
             assert_eq!(held["standing"], held["asked"], "{held}");
         }
-        let room = loads.iter().find(|one| one["load"] == "room").unwrap();
+        let room = loads.iter().find(|load| load["load"] == "room").unwrap();
         assert!(
             room["histograms"]["one"]["first_listener"].is_array(),
             "{room}"

@@ -265,14 +265,17 @@ fn a_member_that_does_not_read_is_told_to_go_and_the_others_go_on() {
     let mut slow = Peer::open(port, "/chat/red");
     let mut speaker = Peer::open(port, "/chat/red");
     let payload = vec![7; 64_000];
-    let mut said = 0;
+    let mut figure = 0;
     while members(port, "red") == 2 {
         for _ in 0..20 {
             speaker.say(MessageKind::Binary, &payload);
             assert!(speaker.hear() == binary(&payload));
-            said += 1;
+            figure += 1;
         }
-        assert!(said < 2_000, "128 MB wait for a member that does not read");
+        assert!(
+            figure < 2_000,
+            "128 MB wait for a member that does not read"
+        );
     }
     let mut heard = 0;
     let last = loop {
@@ -287,8 +290,8 @@ fn a_member_that_does_not_read_is_told_to_go_and_the_others_go_on() {
     );
     assert_eq!(slow.hear(), Heard::End);
     assert!(
-        (4_000_000 / 64_000..said).contains(&heard),
-        "{heard} of {said}"
+        (4_000_000 / 64_000..figure).contains(&heard),
+        "{heard} of {figure}"
     );
     speaker.say(MessageKind::Text, b"still here");
     assert_eq!(speaker.hear(), text("still here"));

@@ -24,8 +24,8 @@ fn folder() -> PathBuf {
 /// How a subject is started, with what was installed for it.
 fn launch(spec: &SubjectSpec, folder: &Path, provisions: &[Provision]) -> Launch {
     let mut subject = spec.subject(folder).unwrap();
-    let mut own = provisions.iter();
-    if let Some(had) = own.find(|one| one.subject() == spec.name) {
+    let mut own_provisions = provisions.iter();
+    if let Some(had) = own_provisions.find(|provision| provision.subject() == spec.name) {
         assert!(had.missing().is_empty(), "{had:?}");
         had.equip(&mut subject.source);
     }
@@ -145,12 +145,15 @@ fn neglect(port: &str) {
     let mut speaker = Peer::open(port, "/chat/slow");
     wait_for("both", || (members(port, "slow") == 2).then_some(()));
     let payload = vec![7; 64_000];
-    for said in 0.. {
+    for figure in 0.. {
         exchange(&mut speaker, MessageKind::Binary, &payload);
-        if said % 20 == 0 && members(port, "slow") == 1 {
+        if figure % 20 == 0 && members(port, "slow") == 1 {
             break;
         }
-        assert!(said < 2_000, "128 MB wait for a member that does not read");
+        assert!(
+            figure < 2_000,
+            "128 MB wait for a member that does not read"
+        );
     }
     let last = loop {
         match slow.hear() {
