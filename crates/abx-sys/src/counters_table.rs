@@ -2,10 +2,13 @@
 
 /// Declares a struct of counters, each `None` where it cannot be read.
 macro_rules! counters {
-    ($(#[$about:meta])* $name:ident { $($(#[$meaning:meta])* $counter:ident,)+ }) => {
+    (
+        $(#[$about:meta])*
+        $visibility:vis struct $name:ident { $($(#[$meaning:meta])* $counter:ident,)+ }
+    ) => {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-        pub struct $name {
+        $visibility struct $name {
             $($(#[$meaning])* pub $counter: Option<u64>,)+
         }
 

@@ -7,7 +7,7 @@ use crate::kernel_files::KeptFile;
 counters! {
     /// Totals since boot for the whole machine, in microseconds; `None` where this
     /// kernel does not count them.
-    PressureCounters {
+    pub struct PressureCounters {
         /// Some thread was ready to run and had no CPU.
         cpu_pressure_us,
         /// Nothing ran, since everything waited for memory.

@@ -11,7 +11,7 @@ use crate::kernel_files::{KeptFile, read_lossy};
 counters! {
     /// Totals since the groups were made, those of all groups added up; `None` when
     /// no group can be looked into.
-    ThrottlingCounters {
+    pub struct ThrottlingCounters {
         /// Periods in which a group had used up what it may.
         throttled,
         /// For how long its threads were kept from running, in microseconds.

@@ -9,7 +9,7 @@ use crate::kernel_files::{KeptFile, read_lossy};
 
 counters! {
     /// What was counted since boot; `None` where this kernel does not count it.
-    NetworkCounters {
+    pub struct NetworkCounters {
         /// A connection was complete, but the server's accept queue was full.
         listen_overflows,
         /// Connection attempts dropped by a listener, full queues included.
