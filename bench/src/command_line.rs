@@ -75,10 +75,10 @@ impl CommandLine {
     /// The usage, if it is not given or is no file.
     pub fn program(&self, flag: &str) -> Result<PathBuf, String> {
         let path: String = self.value(flag, String::new())?;
-        let found = std::fs::canonicalize(&path)
+        let found_path = std::fs::canonicalize(&path)
             .ok()
             .filter(|path| path.is_file());
-        found.ok_or_else(|| format!("{flag} names no program, build it first: {}", self.usage))
+        found_path.ok_or_else(|| format!("{flag} names no program, build it first: {}", self.usage))
     }
 
     /// Whether no words were given, or one of them is a part of `name`.

@@ -9,7 +9,6 @@ use rustix::net::{RecvFlags, SendFlags};
 
 /// What is the same for all connections.
 pub struct Exchange {
-    /// Where the server listens.
     pub address: SocketAddr,
     /// What is sent by one call.
     pub request: Vec<u8>,
@@ -29,9 +28,7 @@ pub struct Connection {
 /// What a receive amounted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Response {
-    /// All of it has come.
     Whole,
-    /// More is to come.
     Part,
     /// An end too early, a break, or more bytes than were asked for.
     Broken,

@@ -10,9 +10,7 @@ use crate::reports::{self, Report};
 /// What every generator is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// What people call it.
     pub name: &'static str,
-    /// Bytes of the body.
     pub body_bytes: usize,
     /// Connections, each with one request in flight.
     pub connections: usize,
@@ -88,17 +86,13 @@ pub enum Generator {
     Paced,
     /// The same, awake for the last [`AWAKE_US`] before each one.
     PacedAwake,
-    /// What is measured.
     Abx,
     /// The same with two threads, for the cost of a second one.
     AbxTwo,
-    /// wrk.
     Wrk,
-    /// ApacheBench.
     Ab,
     /// The generator of nghttp2.
     H2load,
-    /// oha.
     Oha,
     /// One that was found on the PATH.
     Peer(Peer),
@@ -109,15 +103,12 @@ const AWAKE_US: &str = "30";
 
 /// Where the programs are, and what they load.
 pub struct Setup {
-    /// The abx binary.
     pub abx: PathBuf,
     /// This program, which has the bare loops.
     pub own: PathBuf,
-    /// The oha binary.
     pub oha: PathBuf,
     /// Where scripts for wrk may be written.
     pub folder: PathBuf,
-    /// The server.
     pub address: SocketAddr,
     /// Where it speaks HTTP/2.
     pub http2_address: SocketAddr,

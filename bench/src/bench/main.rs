@@ -147,7 +147,6 @@ fn options(arguments: Vec<String>) -> Result<Options, Box<dyn Error>> {
     })
 }
 
-/// The name of a generator that is here.
 fn known_generator(name: String) -> Result<String, String> {
     if Generator::all().any(|generator| generator.name() == name) {
         Ok(name)

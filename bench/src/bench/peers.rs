@@ -12,15 +12,11 @@ use crate::reports::{Report, number_after};
 /// A generator that may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Peer {
-    /// hey, in Go.
     Hey,
-    /// vegeta, in Go.
     Vegeta,
-    /// bombardier, in Go.
     Bombardier,
     /// k6, in Go, with scripts.
     K6,
-    /// autocannon, in JavaScript.
     Autocannon,
     /// gcannon, in C over `io_uring`.
     Gcannon,
@@ -102,7 +98,6 @@ impl Peer {
     }
 }
 
-/// A command with its words.
 fn command(program: &str, words: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(words);

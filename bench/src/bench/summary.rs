@@ -10,7 +10,6 @@ use crate::reports::Report;
 /// One run of one generator.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// What it said.
     pub report: Report,
     /// Its processor time in µs, without what it waited awake, as far as it tells that.
     pub cpu_us: f64,
@@ -23,7 +22,6 @@ pub struct Run {
 /// One generator under one load: a run or the reason for none, for each alternation.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// Which generator.
     pub generator: Generator,
     /// Its runs in order.
     pub runs: Vec<Result<Run, String>>,
@@ -32,9 +30,7 @@ pub struct Row {
 /// One load with all its rows.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// The load.
     pub load: Load,
-    /// One for each generator.
     pub rows: Vec<Row>,
 }
 
@@ -276,7 +272,7 @@ impl Table {
         let rivals = Generator::RIVALS.into_iter();
         let to_rivals = rivals.filter_map(|rival| Some((median(rival, Metric::Cpu)?, rival)));
         // Beside the best of them abx looks worst.
-        let best = to_rivals.max_by(|one, other| one.0.total_cmp(&other.0));
+        let best = to_rivals.max_by(|rival, other| rival.0.total_cmp(&other.0));
         let best_name = best.map_or("any", |(_, rival)| rival.name());
         let is_small = self.load.body_bytes < SMALL_BYTES && self.load.keep_alive;
         let is_closed = self.load.rate.is_none();
@@ -349,8 +345,8 @@ impl Table {
                 Some((self.ratio(abx?, other, metric)?.median, other.name()))
             })
         };
-        let slowest = beside(Metric::Rate).min_by(|one, other| one.0.total_cmp(&other.0));
-        let dearest = beside(Metric::ServerCpu).max_by(|one, other| one.0.total_cmp(&other.0));
+        let slowest = beside(Metric::Rate).min_by(|pair, other| pair.0.total_cmp(&other.0));
+        let dearest = beside(Metric::ServerCpu).max_by(|pair, other| pair.0.total_cmp(&other.0));
         let (rate, rate_name) = slowest.unzip();
         let (cost, cost_name) = dearest.unzip();
         let best = rate_name.unwrap_or("any");

@@ -51,7 +51,6 @@ struct Options {
 struct Spell {
     /// When all workers were first at work.
     began: Option<f64>,
-    /// Whether they are.
     is_full: bool,
     last: f64,
     served: u64,
@@ -207,8 +206,8 @@ impl Capacity {
             }
             Job::Broadcast(frame) => {
                 let everybody = self.connections.values_mut();
-                let listening = everybody.filter(|one| one.is_websocket());
-                listening.for_each(|one| one.send(&frame));
+                let listening = everybody.filter(|connection| connection.is_websocket());
+                listening.for_each(|connection| connection.send(&frame));
             }
         }
     }

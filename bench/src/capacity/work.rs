@@ -6,9 +6,7 @@ use std::f64::consts::LN_2;
 /// How the work of requests differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// All the same.
     Constant,
-    /// Exponential.
     Exponential,
     /// One of ten takes eleven times as much as the others.
     Bimodal,
@@ -31,10 +29,10 @@ impl Deck {
             Kind::Constant => vec![1.0],
             Kind::Exponential => (0..100).map(|part| exponential(part, 100)).collect(),
             Kind::Bimodal => (0..10)
-                .map(|one| if one == 0 { 11.0 } else { 1.0 })
+                .map(|number| if number == 0 { 11.0 } else { 1.0 })
                 .collect(),
             Kind::Stalls => (0..100)
-                .map(|one| if one == 0 { 10.0 } else { 1.0 })
+                .map(|number| if number == 0 { 10.0 } else { 1.0 })
                 .collect(),
         };
         let mean = cards.iter().sum::<f64>() / cards.len() as f64;
@@ -87,7 +85,7 @@ mod tests {
             let dealt: Vec<f64> = (0..200).map(|_| deck.deal()).collect();
             let mean = dealt.iter().sum::<f64>() / 200.0;
             assert!((mean - 1.0).abs() < 1e-9, "{kind:?}: {mean}");
-            dealt.iter().map(|one| (one - 1.0).powi(2)).sum::<f64>() / 200.0
+            dealt.iter().map(|value| (value - 1.0).powi(2)).sum::<f64>() / 200.0
         };
         assert_eq!(spread(Kind::Constant), 0.0);
         assert!((0.9..1.0).contains(&spread(Kind::Exponential)));

@@ -78,7 +78,7 @@ impl<J> Workers<J> {
 
     /// When the next request is served, in ns.
     pub fn next(&self) -> Option<f64> {
-        let left = self.serving.iter().map(|one| one.left);
+        let left = self.serving.iter().map(|serving| serving.left);
         let least = left.reduce(f64::min)?;
         Some(self.clock + least / self.speed())
     }
@@ -89,15 +89,19 @@ impl<J> Workers<J> {
             let least = (next - self.clock) * self.speed();
             self.clock = next;
             // Those that end at the same moment differ by rounding only.
-            let ends = |one: &mut Serving<J>| one.left <= least + 1e-3;
-            for one in self.serving.extract_if(.., ends) {
-                served.extend(one.jobs);
+            let ends = |serving: &mut Serving<J>| serving.left <= least + 1e-3;
+            for serving in self.serving.extract_if(.., ends) {
+                served.extend(serving.jobs);
             }
-            self.serving.iter_mut().for_each(|one| one.left -= least);
+            self.serving
+                .iter_mut()
+                .for_each(|serving| serving.left -= least);
             self.begin();
         }
         let done = (now - self.clock).max(0.0) * self.speed();
-        self.serving.iter_mut().for_each(|one| one.left -= done);
+        self.serving
+            .iter_mut()
+            .for_each(|serving| serving.left -= done);
         self.clock = self.clock.max(now);
     }
 
@@ -119,8 +123,8 @@ impl<J> Workers<J> {
         while self.serving.len() < places && !self.waiting.is_empty() {
             let batch: Vec<Waiting<J>> = (0..together).map_while(|_| self.take()).collect();
             self.serving.push(Serving {
-                left: batch.iter().map(|one| one.work).sum(),
-                jobs: batch.into_iter().map(|one| one.job).collect(),
+                left: batch.iter().map(|waiting| waiting.work).sum(),
+                jobs: batch.into_iter().map(|waiting| waiting.job).collect(),
             });
         }
     }
@@ -130,11 +134,11 @@ impl<J> Workers<J> {
             Order::Lifo => self.waiting.pop_back(),
             Order::Turns(most) => {
                 let (last, in_a_row) = self.turn;
-                let same = |one: &Waiting<J>| one.connection == last;
+                let same = |waiting: &Waiting<J>| waiting.connection == last;
                 let place = if in_a_row < most {
                     self.waiting.iter().position(same)
                 } else {
-                    self.waiting.iter().position(|one| !same(one))
+                    self.waiting.iter().position(|waiting| !same(waiting))
                 };
                 let taken = self.waiting.remove(place.unwrap_or(0))?;
                 let row = if taken.connection == last {
@@ -156,18 +160,18 @@ mod tests {
 
     /// When each of some requests is served that come at once, by their place.
     fn served(order: Order, workers: usize, works: &[f64]) -> Vec<f64> {
-        let mut all = Workers::new(order, workers);
-        all.advance(100.0, &mut Vec::new());
+        let mut all_workers = Workers::new(order, workers);
+        all_workers.advance(100.0, &mut Vec::new());
         for (place, work) in works.iter().enumerate() {
-            all.arrive(place as u64, *work, place);
+            all_workers.arrive(place as u64, *work, place);
         }
         let mut when = vec![0.0; works.len()];
-        while let Some(next) = all.next() {
+        while let Some(next) = all_workers.next() {
             let mut done = Vec::new();
-            all.advance(next, &mut done);
+            all_workers.advance(next, &mut done);
             done.iter().for_each(|place| when[*place] = next - 100.0);
         }
-        assert!(all.is_idle());
+        assert!(all_workers.is_idle());
         when
     }
 
@@ -186,12 +190,12 @@ mod tests {
     #[test]
     fn connections_take_turns() {
         // Method: two connections with three requests each, two of them in a row.
-        let mut all = Workers::new(Order::Turns(2), 1);
+        let mut workers = Workers::new(Order::Turns(2), 1);
         for place in 0..6 {
-            all.arrive(place / 3, 10.0, place);
+            workers.arrive(place / 3, 10.0, place);
         }
         let mut done = Vec::new();
-        all.advance(1_000.0, &mut done);
+        workers.advance(1_000.0, &mut done);
         assert_eq!(done, [0, 1, 3, 4, 2, 5]);
     }
 
@@ -200,15 +204,15 @@ mod tests {
         // Method: the same requests, looked at at every moment and at the end only.
         for order in [Order::Fifo, Order::Lifo, Order::Sharing] {
             let mut looked = Vec::new();
-            let mut all = Workers::new(order, 1);
-            (0..20).for_each(|one| all.arrive(one, 7.0 + one as f64, one));
+            let mut workers = Workers::new(order, 1);
+            (0..20).for_each(|number| workers.arrive(number, 7.0 + number as f64, number));
             for now in 0..500 {
-                all.advance(f64::from(now), &mut looked);
+                workers.advance(f64::from(now), &mut looked);
             }
             let mut at_the_end = Vec::new();
-            let mut all = Workers::new(order, 1);
-            (0..20).for_each(|one| all.arrive(one, 7.0 + one as f64, one));
-            all.advance(500.0, &mut at_the_end);
+            let mut workers = Workers::new(order, 1);
+            (0..20).for_each(|number| workers.arrive(number, 7.0 + number as f64, number));
+            workers.advance(500.0, &mut at_the_end);
             assert_eq!(looked, at_the_end, "{order:?}");
             assert_eq!(looked.len(), 20);
         }

@@ -184,8 +184,8 @@ impl Tally {
         if at_least(self.directions, self.studies, MISSED) < CHANCE_MIN {
             wrong.push("false directions");
         }
-        let (sided, all) = (self.above.max(self.below), self.above + self.below);
-        if 2.0 * at_least(sided, all, 0.5) < CHANCE_MIN {
+        let (sided, total) = (self.above.max(self.below), self.above + self.below);
+        if 2.0 * at_least(sided, total, 0.5) < CHANCE_MIN {
             wrong.push("leans to one side");
         }
         wrong
@@ -193,13 +193,13 @@ impl Tally {
 }
 
 /// How often chance gives at least so many of all, each with this probability.
-fn at_least(count: u64, all: u64, probability: f64) -> f64 {
+fn at_least(count: u64, total: u64, probability: f64) -> f64 {
     let odds = probability / (1.0 - probability);
-    let mut term = (1.0 - probability).powi(i32::try_from(all).unwrap_or(i32::MAX));
+    let mut term = (1.0 - probability).powi(i32::try_from(total).unwrap_or(i32::MAX));
     let mut below = 0.0;
     for hits in 0..count {
         below += term;
-        term *= odds * (all - hits) as f64 / (hits + 1) as f64;
+        term *= odds * (total - hits) as f64 / (hits + 1) as f64;
     }
     (1.0 - below).max(0.0)
 }

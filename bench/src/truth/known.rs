@@ -41,13 +41,13 @@ struct Case {
 
 const fn case(
     name: &'static str,
-    one: &'static str,
+    text: &'static str,
     other: &'static str,
     load: &'static str,
 ) -> Case {
     Case {
         name,
-        one,
+        one: text,
         other,
         load,
         starves: false,
@@ -210,9 +210,9 @@ fn compare_all(programs: &[PathBuf; 2], folder: &Path, line: &CommandLine) -> Ou
     let mut all_right = true;
     let selected = CASES.iter().filter(|case| line.selects(case.name));
     for (place, case) in selected.enumerate() {
-        let own = folder.join(place.to_string());
-        std::fs::create_dir(&own)?;
-        let response = compare(programs, &own, case)?;
+        let path = folder.join(place.to_string());
+        std::fs::create_dir(&path)?;
+        let response = compare(programs, &path, case)?;
         let wrong = response.wrong(case);
         all_right &= wrong.is_empty();
         writeln!(out, "{}", response.row(case.name, &wrong))?;
@@ -289,14 +289,14 @@ impl Response {
         if (0..2).any(|which| self.off(which).is_none_or(|off| off.abs() > OFF_MAX)) {
             wrong.push("throughput");
         }
-        let own = self.own_ratio();
+        let own_value = self.own_ratio();
         if self
             .ratio
-            .is_none_or(|ratio| (ratio / own - 1.0).abs() > OFF_MAX)
+            .is_none_or(|ratio| (ratio / own_value - 1.0).abs() > OFF_MAX)
         {
             wrong.push("ratio");
         }
-        let differs_by = (own - 1.0).abs();
+        let differs_by = (own_value - 1.0).abs();
         let is_told_apart = matches!(self.verdict.as_str(), "faster" | "slower");
         let is_false = is_told_apart && differs_by <= OFF_MAX;
         let is_missed = !is_told_apart && differs_by > MARGIN + OFF_MAX;
@@ -308,7 +308,7 @@ impl Response {
 
     fn row(&self, name: &str, wrong: &[&str]) -> String {
         let both = |format: &dyn Fn(usize) -> String| format!("{}, {}", format(0), format(1));
-        let own = both(&|which| format!("{:.1}", self.counts[which].per_s()));
+        let own_text = both(&|which| format!("{:.1}", self.counts[which].per_s()));
         let given = |figure: Option<String>| figure.unwrap_or_else(|| "none".to_owned());
         let abx = both(&|which| given(self.throughput[which].map(|figure| format!("{figure:.1}"))));
         let off = both(&|which| given(self.off(which).map(|off| format!("{:+.2} %", 100.0 * off))));
@@ -319,7 +319,7 @@ impl Response {
         };
         let (own_ratio, verdict) = (self.own_ratio(), &self.verdict);
         format!(
-            "| {name} | {own} | {abx} | {off} | {own_ratio:.4} | {ratio} | {verdict} | {mark} |"
+            "| {name} | {own_text} | {abx} | {off} | {own_ratio:.4} | {ratio} | {verdict} | {mark} |"
         )
     }
 }

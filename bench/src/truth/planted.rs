@@ -206,13 +206,19 @@ fn repeat(options: &Options, folder: &Path, pair: &Pair) -> Outcome<Runs> {
 impl Runs {
     fn row(&self, pair: &Pair) -> String {
         let truth = self.truth(pair.truth);
-        let known = self.comparisons.iter().filter_map(|one| one.bounds);
+        let known = self
+            .comparisons
+            .iter()
+            .filter_map(|comparison| comparison.bounds);
         let held = known
             .clone()
             .filter(|[_, low, high]| (*low..=*high).contains(&truth))
             .count();
         let count = |verdict: &str| {
-            let such = self.comparisons.iter().filter(|one| one.verdict == verdict);
+            let such = self
+                .comparisons
+                .iter()
+                .filter(|comparison| comparison.verdict == verdict);
             such.count().to_string()
         };
         let verdicts = ["slower", "equivalent", "inconclusive", "faster", "invalid"]
@@ -233,7 +239,11 @@ impl Runs {
         match truth {
             Truth::One => 1.0,
             Truth::CpuTime => 1.0 / mean(&self.costs),
-            Truth::Pooled => pooled(self.comparisons.iter().filter_map(|one| one.bounds)),
+            Truth::Pooled => pooled(
+                self.comparisons
+                    .iter()
+                    .filter_map(|comparison| comparison.bounds),
+            ),
         }
     }
 }

@@ -163,7 +163,7 @@ fn percent(share: Option<f64>) -> String {
 fn spread(log_ratios: &[f64]) -> Option<f64> {
     let count = log_ratios.len() as f64;
     let mean = log_ratios.iter().sum::<f64>() / count;
-    let squares: f64 = log_ratios.iter().map(|one| (one - mean).powi(2)).sum();
+    let squares: f64 = log_ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
     (log_ratios.len() >= 2).then(|| (squares / (count - 1.0)).sqrt())
 }
 

@@ -23,7 +23,6 @@ pub struct Study {
 pub struct Comparison {
     /// The ratio and its interval's ends, where the verdict allows them.
     pub bounds: Option<[f64; 3]>,
-    /// The verdict's word.
     pub verdict: String,
     /// The ratio of each complete block.
     pub per_block: Vec<f64>,
@@ -32,11 +31,9 @@ pub struct Comparison {
 /// What one comparison claims, whatever it is for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// What is compared.
     pub metric: String,
     /// Under which load or fault; empty for what is of none.
     pub load: String,
-    /// The verdict's word.
     pub verdict: String,
     /// The ratio, where the verdict allows one.
     pub ratio: Option<f64>,
@@ -95,38 +92,38 @@ impl Study {
 }
 
 fn comparison(record: &Value, metric: &str) -> Option<Comparison> {
-    let all = record["comparisons"].as_array()?;
-    let one = all.iter().find(|one| one["metric"] == metric)?;
+    let values = record["comparisons"].as_array()?;
+    let value = values.iter().find(|value| value["metric"] == metric)?;
     let bounds = || {
         Some([
-            one["ratio"].as_f64()?,
-            one["low"].as_f64()?,
-            one["high"].as_f64()?,
+            value["ratio"].as_f64()?,
+            value["low"].as_f64()?,
+            value["high"].as_f64()?,
         ])
     };
-    let per_block = one["per_block"].as_array()?;
+    let per_block = value["per_block"].as_array()?;
     Some(Comparison {
         bounds: bounds(),
-        verdict: one["verdict"].as_str()?.to_owned(),
+        verdict: value["verdict"].as_str()?.to_owned(),
         per_block: per_block.iter().filter_map(Value::as_f64).collect(),
     })
 }
 
 fn claims(record: &Value) -> Vec<Claim> {
-    let all = record["comparisons"].as_array().into_iter().flatten();
-    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
-    let each = all.map(|one| Claim {
-        metric: text(one, "metric"),
-        load: text(one, "load"),
-        verdict: text(one, "verdict"),
-        ratio: one["ratio"].as_f64(),
+    let flatten = record["comparisons"].as_array().into_iter().flatten();
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let each = flatten.map(|value| Claim {
+        metric: text(value, "metric"),
+        load: text(value, "load"),
+        verdict: text(value, "verdict"),
+        ratio: value["ratio"].as_f64(),
     });
     each.collect()
 }
 
 fn figure(record: &Value, subject: &str, key: &str) -> Option<f64> {
-    let all = record["conclusions"]["summaries"].as_array()?;
-    all.iter().find(|one| one["subject"] == subject)?[key].as_f64()
+    let values = record["conclusions"]["summaries"].as_array()?;
+    values.iter().find(|value| value["subject"] == subject)?[key].as_f64()
 }
 
 #[cfg(test)]
@@ -155,9 +152,12 @@ mod tests {
         );
         assert_eq!(comparison(&record, "response_p99").unwrap().bounds, None);
         assert_eq!(comparison(&record, "memory"), None);
-        let all = claims(&record);
-        assert_eq!((all.len(), all[0].ratio), (2, Some(0.9)));
-        assert_eq!((all[1].verdict.as_str(), all[1].ratio), ("invalid", None));
+        let all_claims = claims(&record);
+        assert_eq!((all_claims.len(), all_claims[0].ratio), (2, Some(0.9)));
+        assert_eq!(
+            (all_claims[1].verdict.as_str(), all_claims[1].ratio),
+            ("invalid", None)
+        );
         assert_eq!(figure(&record, "base", "throughput_per_s"), Some(5.0));
         assert_eq!(figure(&record, "more", "throughput_per_s"), None);
     }

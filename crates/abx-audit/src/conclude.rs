@@ -7,7 +7,6 @@ use crate::report::{FigureKey, LoadTool, ToolReport};
 /// What a report's rate is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Worth {
-    /// Nothing.
     Void,
     /// The server serves at least so many.
     AtLeast,
@@ -15,7 +14,6 @@ enum Worth {
     Capacity,
     /// Of one request at a time.
     OneAtATime,
-    /// One run's rate.
     OneRun,
 }
 
@@ -51,30 +49,9 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
         ));
     }
     out.extend(late(&of(Worth::OneRun), findings));
-    for report in of(Worth::AtLeast) {
-        if let Some(rate) = report.rate().map(|rate| rate.printed) {
-            out.push(format!(
-                "{}: the server served {rate} requests/s in this run; how many more it could is \
-                 not shown.",
-                report.name
-            ));
-        }
-    }
-    for report in tool_reports
-        .iter()
-        .filter(|report| worth(report, findings) == Worth::Capacity)
-    {
-        if let Some(rate) = report.rate().map(|rate| rate.printed) {
-            out.push(format!(
-                "{}: the server or the generator was saturated at {rate} requests/s in this run; \
-                 which one is not shown.",
-                report.name
-            ));
-        }
-    }
-    for report in of(Worth::OneAtATime) {
-        out.push(one_at_a_time(report));
-    }
+    out.extend(of(Worth::AtLeast).into_iter().filter_map(at_least));
+    out.extend(of(Worth::Capacity).into_iter().filter_map(saturated));
+    out.extend(of(Worth::OneAtATime).into_iter().map(one_at_a_time));
     let void = of(Worth::Void);
     if !void.is_empty() {
         out.push(format!(
@@ -94,6 +71,24 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
             .to_owned(),
     );
     out
+}
+
+fn at_least(report: &ToolReport) -> Option<String> {
+    let rate = report.rate()?.printed;
+    let name = &report.name;
+    Some(format!(
+        "{name}: the server served {rate} requests/s in this run; how many more it could is not \
+         shown."
+    ))
+}
+
+fn saturated(report: &ToolReport) -> Option<String> {
+    let rate = report.rate()?.printed;
+    let name = &report.name;
+    Some(format!(
+        "{name}: the server or the generator was saturated at {rate} requests/s in this run; \
+         which one is not shown."
+    ))
 }
 
 /// What is said of rates that a late generator had.

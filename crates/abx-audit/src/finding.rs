@@ -47,21 +47,16 @@ pub enum AuditFindingId {
     ConnectionSetUp,
     /// A quantile of few requests.
     FewForQuantile,
-    /// A quantile that is the maximum.
     QuantileIsMaximum,
     /// Times that are printed too coarsely.
     CoarseTimes,
     /// A figure that the tool computes in a way of its own.
     ToolsOwnWay,
-    /// One run.
     SingleRun,
-    /// A short run.
     ShortRun,
-    /// Heads of different lengths.
     DifferentHeads,
     /// A figure that another report has too.
     SameFigures,
-    /// Lines that are missing.
     Incomplete,
 }
 
@@ -139,7 +134,6 @@ impl AuditFindingId {
 /// A line of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FileLine {
-    /// The file.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
@@ -148,13 +142,11 @@ pub struct FileLine {
 /// One finding about one or more reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditFinding {
-    /// Which kind.
     pub id: AuditFindingId,
     /// How far it limits what may be claimed.
     pub level: Level,
     /// The reports, by their names.
     pub reports: Vec<String>,
-    /// The figures.
     pub message: String,
     /// The lines that they stand on.
     pub rests_on: Vec<FileLine>,

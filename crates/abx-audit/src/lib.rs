@@ -31,7 +31,6 @@ pub use text::text_of;
 /// A text and what its file is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportText {
-    /// The file's name.
     pub file: String,
     /// What stands in it; `None` when it is no text.
     pub text: Option<String>,
@@ -40,15 +39,11 @@ pub struct ReportText {
 /// What was found in one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditedFile {
-    /// The file's name.
     pub file: String,
     /// How many lines it has.
     pub lines: usize,
-    /// How many reports.
     pub reports: usize,
-    /// Whether it is text at all.
     pub is_text: bool,
-    /// What cannot be read.
     pub unread: Vec<Unread>,
 }
 

@@ -10,21 +10,15 @@ use crate::figure::{PrintedFigure, Reach};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadTool {
-    /// ApacheBench.
     Ab,
-    /// httperf.
     Httperf,
-    /// wrk.
     Wrk,
     /// wrk2.
     Wrk2,
-    /// hey.
     Hey,
-    /// oha.
     Oha,
     /// h2load.
     H2load,
-    /// siege.
     Siege,
     /// Nobody known: rows of a table under a rate.
     Table,
@@ -58,7 +52,6 @@ macro_rules! figure_keys {
         }
 
         impl FigureKey {
-            /// The key of this name.
             pub(crate) fn named(name: &str) -> Option<FigureKey> {
                 match name {
                     $($name => Some(FigureKey::$key),)*
@@ -216,18 +209,14 @@ figure_keys! {
 pub enum WordKey {
     /// What the server calls itself.
     Software,
-    /// The server's host.
     Host,
     /// The path that was asked for.
     Path,
-    /// The whole URL.
     Url,
-    /// The version of TLS.
     Tls,
 }
 
 impl WordKey {
-    /// The key of this name.
     pub(crate) fn named(name: &str) -> Option<WordKey> {
         match name {
             "software" => Some(WordKey::Software),
@@ -245,14 +234,12 @@ impl WordKey {
 pub struct PrintedQuantile {
     /// The share, of 100.
     pub percent: f64,
-    /// The time.
     pub time: PrintedFigure,
 }
 
 /// A word and its line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrintedWord {
-    /// The word.
     pub word: String,
     /// Its line in the file, from 1.
     pub line: usize,
@@ -263,22 +250,17 @@ pub struct PrintedWord {
 pub struct ToolReport {
     /// What it is called here: after its file, and its line where a file has several.
     pub name: String,
-    /// Who printed it.
     pub tool: LoadTool,
-    /// The file.
     pub file: String,
     /// Its first line, from 1.
     pub line: usize,
-    /// Its last line.
     pub last_line: usize,
     /// Whether the command line says that connections are kept: `None` when it is not shown.
     pub asked_keep_alive: Option<bool>,
     /// The first line that counts failures and cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_unread: Option<usize>,
-    /// Its figures.
     pub figures: BTreeMap<FigureKey, PrintedFigure>,
-    /// Its words.
     pub words: BTreeMap<WordKey, PrintedWord>,
     /// Its quantiles, ascending by their share.
     pub quantiles: Vec<PrintedQuantile>,
@@ -300,7 +282,6 @@ impl ToolReport {
         self.figure(key).map(|figure| figure.value)
     }
 
-    /// The figure as it was printed.
     pub(crate) fn printed(&self, key: FigureKey) -> Option<&str> {
         self.figure(key).map(|figure| figure.printed.as_str())
     }

@@ -6,7 +6,6 @@
 pub(crate) struct ShortOptions<'a> {
     /// Each letter with its value, which is empty for one that has none.
     pub(crate) given: Vec<(char, &'a str)>,
-    /// What stands behind them.
     pub(crate) rest: &'a [String],
 }
 
@@ -59,7 +58,6 @@ impl<'a> ShortOptions<'a> {
     }
 }
 
-/// Whether a letter has a value.
 fn takes_value(letters: &str, letter: char) -> Result<bool, ShortOptionError> {
     let unknown = ShortOptionError::Unknown(letter);
     let place = letters.find(letter).filter(|_| letter != ':');

@@ -17,11 +17,9 @@ use crate::workers::error::EngineError;
 /// What came of a scenario.
 #[derive(Debug)]
 pub struct RanScenario {
-    /// What was counted.
     pub tally: ScenarioTally,
     /// From the beginning to the last response.
     pub elapsed: Nanos,
-    /// What it took.
     pub cost: ScenarioCost,
 }
 

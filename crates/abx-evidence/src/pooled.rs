@@ -26,13 +26,9 @@ pub struct Pooled {
 /// One comparison over all records.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PooledComparison {
-    /// What is compared.
     pub metric: Metric,
-    /// The load's name.
     pub load: String,
-    /// The subject.
     pub subject: String,
-    /// What it is compared with.
     pub baseline: String,
     /// What each record says, in their order; `None` where it has no such claim.
     pub each: Vec<Option<Bounds>>,
@@ -57,25 +53,16 @@ pub enum PoolError {
          study, with the same subjects, baseline and loads"
     )]
     Other {
-        /// What differs.
         what: &'static str,
-        /// The record that differs.
         record: String,
         /// The first record.
         first: String,
-        /// What it has.
         found: String,
         /// What the first has.
         expected: String,
     },
-    /// One measurement, given twice.
     #[error("{record} and {first} are the same measurement: give each record once")]
-    Twice {
-        /// The later one.
-        record: String,
-        /// The earlier one.
-        first: String,
-    },
+    Twice { record: String, first: String },
 }
 
 /// The schema of what [`pooled`] gives, as JSON.

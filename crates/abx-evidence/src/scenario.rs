@@ -91,9 +91,7 @@ pub struct ScenarioTally {
     pub session: Histogram,
     /// The same without pauses.
     pub session_without_think: Histogram,
-    /// Connections that were begun.
     pub connections: u64,
-    /// Each step.
     pub steps: Vec<StepTally>,
 }
 
@@ -107,7 +105,6 @@ pub struct StepTally {
     /// Those of them that were sent again, since a connection that had served before was
     /// closed before a byte of the response.
     pub resent: u64,
-    /// How often it succeeded.
     pub ok: u64,
     /// How often it failed, by [`StepFailure::name`].
     pub failed: BTreeMap<&'static str, u64>,

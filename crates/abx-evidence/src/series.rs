@@ -15,11 +15,9 @@ use crate::view::{BlockView, SubjectView};
 /// One slice under one load, with its place among the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SliceFigures<'a> {
-    /// The number of its block.
     pub block: u32,
     /// The number of its round in that block, from zero.
     pub round: usize,
-    /// Who was loaded.
     pub subject: &'a str,
     /// For how long this load had run in its block before this slice, whoever
     /// was loaded, in ns.
@@ -28,7 +26,6 @@ pub struct SliceFigures<'a> {
     pub wall_ns: u64,
     /// Verified responses per second; `None` when there was no time to count them in.
     pub throughput_per_s: Option<f64>,
-    /// Attempts that failed.
     pub failed: u64,
     /// Whether its round was disturbed from outside.
     pub is_disturbed: bool,
@@ -37,7 +34,6 @@ pub struct SliceFigures<'a> {
 /// One subject under one load in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockFigures {
-    /// The number of the block.
     pub block: u32,
     /// Verified responses per second; `None` when there was no load.
     pub throughput_per_s: Option<f64>,
@@ -69,7 +65,6 @@ pub struct FaultMoment {
     pub failed: f64,
 }
 
-/// A time that was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CountedTime {
     /// The shortest of the times that are not told apart from it.
@@ -169,7 +164,6 @@ impl ResponseTimes {
 pub struct TimeBin {
     /// Where it begins, in µs.
     pub from_us: f64,
-    /// Where it ends.
     pub to_us: f64,
     /// How many times lie in it.
     pub count: f64,

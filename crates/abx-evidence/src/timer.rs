@@ -15,13 +15,11 @@ pub const P99_RUNS: usize = 100;
 /// Runs of a command, and what its markers say of its time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimerRecord {
-    /// [`TIMER_SCHEMA`].
     pub schema: String,
     /// The version of abx that measured.
     pub abx_version: String,
     /// When the first run started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
-    /// The command.
     pub command: Vec<String>,
     /// How many runs were asked for.
     pub asked_runs: u32,
@@ -34,7 +32,6 @@ pub struct TimerRecord {
     /// How many markers came in one piece with the one before, so that the time between them
     /// is unknown.
     pub together: usize,
-    /// What was measured.
     pub runs: Vec<MarkedRun>,
 }
 
@@ -59,9 +56,7 @@ pub struct Marker {
 /// Whole runs, in µs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TotalTime {
-    /// Over runs.
     pub us: MeanInterval,
-    /// The median.
     pub p50_us: f64,
     /// Of which one run in 100 takes longer; `None` below [`P99_RUNS`] runs.
     pub p99_us: Option<f64>,
@@ -80,7 +75,6 @@ pub struct MarkerTime {
     pub index_us: f64,
     /// From the marker before, or from the start, to this one: over runs.
     pub us: MeanInterval,
-    /// The median of that.
     pub p50_us: f64,
     /// Of which one run in 100 takes longer; `None` below [`P99_RUNS`] runs.
     pub p99_us: Option<f64>,
@@ -96,7 +90,6 @@ pub struct TimerRuns {
     pub abx_version: String,
     /// When the first run started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
-    /// The command.
     pub command: Vec<String>,
     /// How many runs were asked for.
     pub asked_runs: u32,

@@ -433,9 +433,7 @@ pub fn judged(study: Measured) -> Conclusions {
 /// A comparison with what limits it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// The comparison.
     pub one: Comparison,
-    /// What limits it.
     pub findings: Vec<Finding>,
 }
 

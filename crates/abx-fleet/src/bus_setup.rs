@@ -27,7 +27,6 @@ use crate::message::subject::{
 pub struct BusSetup {
     /// The names and addresses at which it is reached, besides this machine's own.
     pub hosts: Vec<String>,
-    /// Its port.
     pub port: u16,
     /// How many agents have credentials.
     pub agents: u16,
@@ -36,9 +35,7 @@ pub struct BusSetup {
 /// A file for it. All of them are secret, but for the authority's certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SetupFile {
-    /// Its name.
     pub name: String,
-    /// What is in it.
     pub text: String,
 }
 

@@ -9,7 +9,6 @@ pub struct ClockOffset {
     pub offset_ns: i64,
     /// It is right within this, in ns.
     pub bound_ns: u64,
-    /// When it was measured.
     pub at: Instant,
 }
 
@@ -17,11 +16,8 @@ pub struct ClockOffset {
 /// and when that came by ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {
-    /// By our clock.
     pub asked_ns: i64,
-    /// By theirs.
     pub said_ns: i64,
-    /// By ours.
     pub came_ns: i64,
 }
 

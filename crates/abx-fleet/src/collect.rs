@@ -32,38 +32,26 @@ pub enum CollectError {
          leave one of them out", .file.display(), .first.display()
     )]
     SamePart {
-        /// One of them.
         file: PathBuf,
-        /// The other.
         first: PathBuf,
         /// The part, from 1.
         slot: usize,
-        /// How many there are.
         slots: usize,
     },
     /// What the parts are of is not known.
     #[error("{} does not say who took part in its run: it is damaged", .file.display())]
-    NoFleet {
-        /// The file.
-        file: PathBuf,
-    },
+    NoFleet { file: PathBuf },
 }
 
 /// In what two files differ that do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is {what} {own}, and {} {other}: {remedy}", .file.display(), .first.display())]
 pub struct MixedFinals {
-    /// One of them.
     pub file: PathBuf,
-    /// The other.
     pub first: PathBuf,
-    /// In what they differ.
     pub what: &'static str,
-    /// What the one has.
     pub own: String,
-    /// What the other has.
     pub other: String,
-    /// What to do.
     pub remedy: &'static str,
 }
 

@@ -19,7 +19,6 @@ const KEPT: usize = 32;
 /// Who made which part of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
-    /// The run.
     pub run: String,
     /// Which part, from 0.
     pub slot: usize,
@@ -27,7 +26,6 @@ pub struct Author {
     pub slots: usize,
     /// The agent's address on the bus.
     pub agent: String,
-    /// What people call it.
     pub name: String,
     /// The SHA-256 of its program.
     pub build: String,
@@ -36,14 +34,11 @@ pub struct Author {
 /// What one agent has counted of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Final {
-    /// [`SCHEMA`].
     schema: String,
     /// When it was written, in milliseconds since 1970-01-01 UTC.
     pub saved_unix_ms: u64,
-    /// Who has counted.
     #[serde(flatten)]
     pub author: Author,
-    /// What was counted.
     #[serde(flatten)]
     pub counted: Counted,
 }
@@ -66,10 +61,8 @@ pub struct Counted {
 /// Why a file is not what an agent has kept of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum FinalError {
-    /// It cannot be read.
     #[error("cannot read {}: {source}", .file.display())]
     Unread {
-        /// The file.
         file: PathBuf,
         /// Why not.
         source: io::Error,
@@ -80,7 +73,6 @@ pub enum FinalError {
          {SUFFIX}, by an abx that is no older than the agent's", .file.display()
     )]
     NoFinal {
-        /// The file.
         file: PathBuf,
         /// Why not.
         why: String,

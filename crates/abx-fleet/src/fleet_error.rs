@@ -22,7 +22,6 @@ pub enum FleetError {
         seconds(.within), refusals(.refused)
     )]
     TooFew {
-        /// How many joined.
         joined: usize,
         /// How many were asked for.
         wanted: usize,
@@ -42,7 +41,6 @@ pub enum FleetError {
     TooFewConnections {
         /// How many connections there are.
         connections: u32,
-        /// How many agents.
         agents: usize,
     },
     /// The address means another machine to each agent.
@@ -51,9 +49,7 @@ pub enum FleetError {
          address is its own; give the server an address that both can reach"
     )]
     Loopback {
-        /// Who.
         agent: String,
-        /// The address.
         address: std::net::IpAddr,
     },
     /// A load that only one machine makes.
@@ -64,34 +60,20 @@ pub enum FleetError {
     Replay,
     /// An agent refuses what it is asked.
     #[error("{agent} refuses: {why}")]
-    Refused {
-        /// Who.
-        agent: String,
-        /// Why.
-        why: String,
-    },
+    Refused { agent: String, why: String },
     /// An agent's engine cannot go on.
     #[error("{agent} cannot go on: {why}")]
     Failed {
-        /// Who.
         agent: String,
         /// Why not.
         why: String,
     },
     /// An agent is not there any more.
     #[error("{agent} was lost: {how}")]
-    Lost {
-        /// Who.
-        agent: String,
-        /// How.
-        how: String,
-    },
+    Lost { agent: String, how: String },
     /// An agent says what has no sense here.
     #[error("{agent} gave an answer that makes no sense: have the same version of abx everywhere")]
-    Nonsense {
-        /// Who.
-        agent: String,
-    },
+    Nonsense { agent: String },
 }
 
 fn seconds(span: &Duration) -> String {

@@ -124,7 +124,6 @@ pub fn written(group: &impl Serialize) -> impl Iterator<Item = String> {
 /// A key that contradicts another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyMistake {
-    /// The key.
     pub key: &'static str,
     /// What is wrong, and what to write instead.
     pub why: &'static str,

@@ -110,7 +110,6 @@ impl Admission {
 pub(crate) enum EventSource {
     /// A connection waits to be accepted.
     Listener,
-    /// The connection of this number.
     Connection(usize),
     /// What else is waited for: the end, or what the model watches.
     Other,

@@ -19,7 +19,6 @@ pub struct ServerConfig {
     pub certificate: Option<ServerCertificate>,
     /// How connections are spread over threads.
     pub model: Model,
-    /// What is served.
     pub content: Content,
     /// Whether `/blog/index` is a page made of so many rows of a database.
     pub blog_rows: Option<u32>,
@@ -83,9 +82,7 @@ pub enum Model {
 /// What not every model can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
-    /// Serving files.
     Files,
-    /// Sending files by io_uring.
     FilesByRing,
     /// WebSocket at `/echo`.
     Echo,
@@ -95,9 +92,7 @@ pub enum Feature {
     Blog,
     /// A place where the process dies.
     Crash,
-    /// Injected faults.
     Faults,
-    /// A number of threads.
     Threads,
 }
 
@@ -246,12 +241,7 @@ impl SendMethod {
 pub enum ServeError {
     /// The model cannot do what it was asked for.
     #[error("the {} model does not support {}: choose the {} model", .model.name(), .feature.name(), .feature.models())]
-    Unsupported {
-        /// The model.
-        model: Model,
-        /// What it cannot do.
-        feature: Feature,
-    },
+    Unsupported { model: Model, feature: Feature },
     /// A certificate or its key cannot be used.
     #[error("TLS cannot be spoken: {0}")]
     Certificate(#[from] CertificateFault),
@@ -269,7 +259,6 @@ pub enum ServeError {
     Percent {
         /// The name of the setting.
         name: &'static str,
-        /// Its value.
         value: f64,
     },
     /// Each response has one fault at most.
@@ -285,7 +274,6 @@ pub enum ServeError {
     Stall {
         /// How long nothing is done.
         length: std::time::Duration,
-        /// How often.
         period: std::time::Duration,
     },
     /// A fault that only the page can have.
@@ -302,28 +290,17 @@ pub enum ServeError {
     EmptyPage,
     /// The page would not fit in memory.
     #[error("a page of {bytes} bytes is above {max}: serve a file of that size instead")]
-    PageTooLarge {
-        /// The length asked for.
-        bytes: u64,
-        /// The largest length.
-        max: u64,
-    },
+    PageTooLarge { bytes: u64, max: u64 },
     /// The directory with the files cannot be used.
     #[error(
         "root {root}: {source}: name a directory that can be read (Linux 5.6 or later is needed)"
     )]
-    Root {
-        /// The directory.
-        root: PathBuf,
-        /// What the kernel says.
-        source: io::Error,
-    },
+    Root { root: PathBuf, source: io::Error },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}: choose another one, or end what holds it")]
     Listen {
         /// The address; boxed, since paths make it far larger than what else may go wrong.
         address: Box<ServerAddress>,
-        /// What the kernel says.
         source: io::Error,
     },
     /// Members of a room would be in different processes.
@@ -346,7 +323,6 @@ pub enum ServeError {
 /// Why a blog, or one page of it, cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BlogError {
-    /// What SQLite says.
     #[error("its database: {0}")]
     Database(#[from] rusqlite::Error),
     /// What the template engine says.

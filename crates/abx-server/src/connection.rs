@@ -71,7 +71,6 @@ pub(crate) struct Connection {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ConnectionPhase {
-    /// Requests are taken.
     Open,
     /// All but what is to be sent is over.
     Closing,
@@ -85,7 +84,6 @@ enum ConnectionPhase {
 pub(crate) enum ConnectionWait {
     /// Bytes of the client.
     Bytes,
-    /// Room to send in.
     Room,
     /// The time of a response.
     Time(Nanos),

@@ -25,7 +25,6 @@ pub(crate) struct ListeningSocket {
     tls: Option<TlsAcceptor>,
 }
 
-/// A connection as it was accepted.
 #[derive(Debug)]
 pub(crate) struct AcceptedConnection {
     pub(crate) socket: Socket,
@@ -225,7 +224,6 @@ impl Ending {
         Ok(Ending { has_come, event })
     }
 
-    /// Whether it has come.
     pub(crate) fn has_come(&self) -> bool {
         self.has_come.load(Ordering::Relaxed)
     }

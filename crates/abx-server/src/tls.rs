@@ -20,7 +20,6 @@ pub enum ServerCertificate {
     Files {
         /// The certificate, and those that lead from it to an authority.
         certificate: PathBuf,
-        /// Its private key.
         key: PathBuf,
     },
     /// Made by each process at its start, for `localhost`, the loopback addresses and the one
@@ -51,11 +50,8 @@ pub enum CertificateFault {
     /// A file that cannot be read, or is no PEM.
     #[error("{}: {why}: give a PEM file with {what}", .path.display())]
     File {
-        /// The file.
         path: PathBuf,
-        /// What is wrong.
         why: pem::Error,
-        /// What it should hold.
         what: &'static str,
     },
     /// It is PEM, and has no certificate.

@@ -5,12 +5,7 @@
 pub enum StatsError {
     /// A spread needs at least [`crate::paired::BLOCKS_MIN`] blocks.
     #[error("an interval needs at least {need} blocks and there are {got}: measure more blocks")]
-    TooFewBlocks {
-        /// Blocks given.
-        got: usize,
-        /// Blocks needed.
-        need: usize,
-    },
+    TooFewBlocks { got: usize, need: usize },
     /// A log ratio must be a finite number. A rate of zero has no logarithm.
     #[error(
         "block {block} has the log ratio {value}: a subject with no ok answer has no rate; \
@@ -19,7 +14,6 @@ pub enum StatsError {
     NoLogRatio {
         /// Place of the block in the list, from zero.
         block: usize,
-        /// What was found instead.
         value: f64,
     },
     /// A margin outside the range that [`crate::Margin::new`] accepts.
@@ -27,34 +21,22 @@ pub enum StatsError {
     Margin(f64),
     /// A warm-up series needs at least [`crate::series::warm_up::BINS_MIN`] bins.
     #[error("warm-up needs at least {need} bins and there are {got}: load for longer")]
-    TooFewBins {
-        /// Bins given.
-        got: usize,
-        /// Bins needed.
-        need: usize,
-    },
+    TooFewBins { got: usize, need: usize },
     /// A bin must hold a finite number.
     #[error("warm-up bin {bin} holds {value}: give finite rates")]
     BadBin {
         /// Place of the bin in the series, from zero.
         bin: usize,
-        /// What was found instead.
         value: f64,
     },
     /// Steadiness needs at least [`crate::series::segments::BINS_MIN`] bins.
     #[error("steadiness needs at least {need} bins and there are {got}: load for longer")]
-    TooShort {
-        /// Bins given.
-        got: usize,
-        /// Bins needed.
-        need: usize,
-    },
+    TooShort { got: usize, need: usize },
     /// A bin must hold a rate that has a logarithm.
     #[error("bin {bin} has the rate {value}: take bins so long that each holds an answer")]
     NoLogRate {
         /// Place of the bin in the series, from zero.
         bin: usize,
-        /// What was found instead.
         value: f64,
     },
     /// A choice of the slice's length needs at least [`crate::series::slice_choice::ROUNDS_MIN`] rounds.
@@ -62,12 +44,7 @@ pub enum StatsError {
         "a choice of the slice's length needs at least {need} rounds of short slices and there are \
          {got}: load for longer"
     )]
-    TooFewRounds {
-        /// Rounds given.
-        got: usize,
-        /// Rounds needed.
-        need: usize,
-    },
+    TooFewRounds { got: usize, need: usize },
     /// A rate of a round must be finite and not below zero, and not always zero.
     #[error(
         "round {round} of short slices has the rate {value}: give finite rates, of subjects that \
@@ -76,17 +53,11 @@ pub enum StatsError {
     BadRate {
         /// Place of the round in the series, from zero; 0 when all rates together are meant.
         round: usize,
-        /// What was found instead.
         value: f64,
     },
     /// A sweep has too few different positions for what was asked.
     #[error("at least {need} different positions are needed and there are {got}: add loads")]
-    TooFewPositions {
-        /// Different positions given.
-        got: usize,
-        /// Different positions needed.
-        need: usize,
-    },
+    TooFewPositions { got: usize, need: usize },
     /// A position must be finite, in range, and above the one before.
     #[error(
         "position {position} of the sweep is {value}: give connections from 1, or rates above 0, \
@@ -95,7 +66,6 @@ pub enum StatsError {
     BadPosition {
         /// Place in the sweep, from zero.
         position: usize,
-        /// What was found instead.
         value: f64,
     },
     /// Every position of a sweep must have the same blocks.
@@ -106,7 +76,6 @@ pub enum StatsError {
     UnequalBlocks {
         /// Place in the sweep, from zero.
         position: usize,
-        /// Its blocks.
         got: usize,
         /// The blocks of the first position.
         need: usize,
@@ -119,7 +88,6 @@ pub enum StatsError {
     NoThroughput {
         /// Place in the sweep, from zero.
         position: usize,
-        /// What was found instead.
         value: f64,
     },
     /// The best fit has no finite throughput for one connection.
@@ -141,7 +109,6 @@ pub enum StatsError {
         position: usize,
         /// Place of the block in the list, from zero.
         block: usize,
-        /// What was found instead.
         value: f64,
     },
 }

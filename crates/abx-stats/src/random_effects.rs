@@ -8,7 +8,6 @@ use crate::student::{Confidence, t_quantile};
 /// One study's estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StudyEstimate {
-    /// A log ratio.
     pub center: f64,
     /// Its standard error, above zero.
     pub error: f64,

@@ -33,7 +33,6 @@ pub const EARLY_LOOKS: [usize; 2] = [7, 13];
 pub enum Decision {
     /// Measure another block, if the budget allows.
     Continue,
-    /// Enough is known.
     Stop(Reason),
 }
 

@@ -21,7 +21,6 @@ const DEGREES_MOST: f64 = 5_000.0;
 /// that over the throughput of what was measured beside it.
 #[derive(Debug, Clone, Copy)]
 pub struct TwoSamples<'a> {
-    /// What is measured now.
     pub now: &'a [f64],
     /// What was measured before.
     pub then: &'a [f64],

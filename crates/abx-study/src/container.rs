@@ -26,7 +26,6 @@ pub struct ContainerImage {
 /// The program that runs containers here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerEngine {
-    /// Where it is.
     pub program: PathBuf,
 }
 

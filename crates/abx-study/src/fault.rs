@@ -13,7 +13,6 @@ pub struct Fault {
     pub name: String,
     /// The name of the load that is offered meanwhile: one with a fixed rate.
     pub load: String,
-    /// What is done.
     pub strike: Strike,
     /// When, from the start of the slice.
     pub at: Duration,
@@ -26,7 +25,6 @@ pub struct Fault {
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strike {
-    /// Somebody gets a signal.
     Signal(Signal, Whom),
     /// The main process gets the subject's own signal to take its configuration anew.
     Reload,

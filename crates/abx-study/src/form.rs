@@ -13,9 +13,7 @@ use crate::units::hex;
 /// A form as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// The value of `Content-Type`.
     pub content_type: String,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -30,9 +28,7 @@ pub enum FormError {
     /// A file that is not there.
     #[error("the file `{file}` of the field `{name}` cannot be read: {why}: give one that can")]
     File {
-        /// The field.
         name: String,
-        /// The file.
         file: String,
         /// Why not.
         why: io::Error,

@@ -29,9 +29,7 @@ pub struct Launch {
     pub templates: Vec<Template>,
     /// The name that its certificate is for, when it speaks TLS.
     pub tls_name: Option<String>,
-    /// When it is ready.
     pub ready: ReadinessRule,
-    /// How it is stopped.
     pub stop: Stop,
     /// The program name of its workers; `None` for every process without children but
     /// the main one.
@@ -49,7 +47,6 @@ pub struct Launch {
 pub struct Template {
     /// Its path in the subject's folder: relative, and never above it.
     pub target: PathBuf,
-    /// Its text.
     pub text: String,
 }
 
@@ -76,11 +73,9 @@ pub struct Stop {
 /// A launch with every placeholder filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilledLaunch {
-    /// The argument list.
     pub command: Vec<String>,
     /// Further variables of its environment.
     pub environment: Vec<(String, String)>,
-    /// Files for its folder.
     pub templates: Vec<Template>,
 }
 

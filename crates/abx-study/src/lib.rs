@@ -59,7 +59,6 @@ pub struct Study {
     pub services: Vec<StudyService>,
     /// The pairs that are compared; none for each subject beside the baseline.
     pub contrasts: Vec<Contrast>,
-    /// The loads.
     pub loads: Vec<Load>,
     /// What is done to the subjects on purpose, under some of the loads.
     pub faults: Vec<Fault>,
@@ -73,7 +72,6 @@ pub struct Study {
     pub blocks: Option<u32>,
     /// The time that ordered blocks have; `None`: they take what they take.
     pub ordered_time: Option<OrderedTime>,
-    /// How long slices are.
     pub slice: SliceLength,
     /// A fixed number of rounds in a block instead of one from the slices' length.
     pub rounds: Option<u32>,
@@ -83,7 +81,6 @@ pub struct Study {
     /// How a server that does nothing is started, to learn what the generator
     /// can get at most; `None` to leave that out.
     pub ceiling: Option<CeilingServer>,
-    /// How subjects take turns.
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.
     pub files: Vec<GeneratedFile>,
@@ -91,7 +88,6 @@ pub struct Study {
     pub local_addresses: Vec<IpAddr>,
     /// Worker threads; `None` for one on each of the generator's processors.
     pub threads: Option<usize>,
-    /// Who uses which processors.
     pub pin: Pin,
     /// How the generator waits for responses.
     pub wait: WaitChoice,
@@ -128,9 +124,7 @@ pub struct CeilingServer {
 /// A subject of an older record.
 #[derive(Debug, Clone)]
 pub struct OlderRecord {
-    /// What that study measured.
     pub study: Measured,
-    /// Where it was read from.
     pub path: String,
     /// The subject's name; `None` when the record has only one.
     pub subject: Option<String>,
@@ -141,7 +135,6 @@ pub struct OlderRecord {
 pub struct GeneratedFile {
     /// Its path in the subject's folder: relative, and never above it.
     pub path: PathBuf,
-    /// Its length.
     pub bytes: u64,
 }
 
@@ -152,7 +145,6 @@ pub enum SliceLength {
     Usual,
     /// What the pilot finds to give most precision for its time.
     Auto,
-    /// So long.
     Fixed(Duration),
 }
 
@@ -163,7 +155,6 @@ pub enum WaitChoice {
     Auto,
     /// Awake, or not at all.
     Awake,
-    /// Asleep.
     Asleep,
 }
 
@@ -215,14 +206,11 @@ pub enum ExpectBody {
 pub struct Load {
     /// Its name in the study.
     pub name: String,
-    /// What every load has.
     pub options: LoadOptions,
-    /// What connections carry.
     pub shape: Shape,
     /// What is asked, at least one request, by weight; of WebSocket the one request
     /// that opens each connection.
     pub requests: Vec<RequestSpec>,
-    /// What is spoken.
     pub version: HttpVersion,
     /// Requests that a connection has in flight at most, at least 1; in HTTP/2 its streams.
     pub pipeline: u32,
@@ -241,7 +229,6 @@ pub struct Load {
     pub cold_cache: bool,
     /// The right status, or the class of those that are.
     pub status: ExpectedStatus,
-    /// Which bodies are right.
     pub body: ExpectBody,
 }
 
@@ -297,11 +284,9 @@ pub fn usual_method(has_body: bool) -> &'static str {
 /// What is asked, before it is known of whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestSpec {
-    /// The method.
     pub method: String,
     /// Path and query; `None` takes that of a subject's URL, or `/`.
     pub path: Option<String>,
-    /// Further headers.
     pub headers: Vec<(String, String)>,
     /// The body, mostly empty.
     pub body: Vec<u8>,

@@ -27,10 +27,7 @@ pub enum NumberError {
     #[error(
         "`{path}` is the same for each of `count`: write `{{n}}` in the path, a header or the body for the number"
     )]
-    NoNumber {
-        /// The path of all of them.
-        path: String,
-    },
+    NoNumber { path: String },
     /// Their bodies do not fit.
     #[error(
         "bodies of {count} requests with {bytes} bytes each are more than {} MiB: ask for fewer \
@@ -38,7 +35,6 @@ pub enum NumberError {
         BODIES_BYTES_MAX >> 20
     )]
     TooLarge {
-        /// How many requests.
         count: u32,
         /// The length of each body.
         bytes: usize,
@@ -48,11 +44,8 @@ pub enum NumberError {
 /// A part of a request in which a number may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestPart {
-    /// The path.
     Path,
-    /// The value of a header.
     Headers,
-    /// The body.
     Body,
 }
 

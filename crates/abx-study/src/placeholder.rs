@@ -23,7 +23,6 @@ pub struct PlaceholderValues<'a> {
     pub port: u16,
     /// The subject's folder, fresh for each block.
     pub dir: &'a Path,
-    /// The study's folder.
     pub study: &'a Path,
     /// The program of abx itself, when that is known.
     pub abx: Option<&'a Path>,

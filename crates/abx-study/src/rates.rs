@@ -10,7 +10,6 @@ use crate::units;
 /// How much a load offers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RateSpec {
-    /// What its pacing says.
     AsPaced,
     /// A share of what the slowest subject answers in a closed loop over the
     /// same connections.

@@ -28,13 +28,11 @@ pub enum RequestFileError {
     Line {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
         wrong: RequestLineError,
     },
     /// A path that is wrong, with its line.
     #[error("{0}")]
     Path(#[from] UrlListError),
-    /// Nothing to ask for.
     #[error("there is no request in it: write one on each line, such as {{\"path\": \"/a\"}}")]
     Empty,
     /// More than a load may have.
@@ -60,7 +58,6 @@ pub enum RequestLineError {
     /// A header's value with a line end or the like.
     #[error("the header `{0}` has a control character in its value: remove it")]
     HeaderValue(String),
-    /// Two bodies.
     #[error("a request has either `body` or `body_base64`: leave one of them out")]
     TwoBodies,
     /// A body that is no Base64.
@@ -74,7 +71,6 @@ pub enum RequestLineError {
     Status(StatusError),
 }
 
-/// A line as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RequestLine {

@@ -37,25 +37,16 @@ pub enum RequestPlaceholderError {
     #[error(
         "`{{line:{file}}}`: cannot read {file}: {why}. Give a text file with something on each line"
     )]
-    File {
-        /// Its name.
-        file: String,
-        /// What the system says.
-        why: String,
-    },
+    File { file: String, why: String },
     /// A file of which nothing could be filled in.
     #[error("`{{line:{file}}}`: {file} has nothing on any line: write what is to be filled in")]
-    NoLine {
-        /// Its name.
-        file: String,
-    },
+    NoLine { file: String },
     /// A line that no header can have.
     #[error(
         "`{{line:{file}}}`: {file} has a line with a control character, `{line}`, which no header \
          can have: remove it"
     )]
     Control {
-        /// The file's name.
         file: String,
         /// The line, with spaces in place of such characters.
         line: String,

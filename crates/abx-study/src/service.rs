@@ -11,7 +11,6 @@ use crate::subject::Source;
 /// A server that subjects need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StudyService {
-    /// Its name in the study.
     pub name: String,
     /// How it is started and stopped: always a [`Source::Command`].
     pub source: Source,
@@ -26,7 +25,6 @@ pub struct StudyService {
 /// What tells that a service is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HealthCheck {
-    /// Its port takes connections.
     Port,
     /// It answers a request as the readiness rule of its launch says.
     Request,
@@ -48,7 +46,6 @@ pub struct SeedCommand {
 pub enum ServiceRestart {
     /// The whole study, unless it dies.
     Study,
-    /// One block.
     Block,
 }
 

@@ -21,7 +21,6 @@ const PORT: &str = "{port}";
 pub struct Subject {
     /// Its name in the study.
     pub name: String,
-    /// How it comes to be.
     pub source: Source,
     /// The server that was meant, when this one stands in for it.
     pub stand_in_for: Option<String>,

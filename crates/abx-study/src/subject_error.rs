@@ -15,7 +15,6 @@ pub enum SubjectError {
          one to compare it with"
     )]
     UnnamedCommand {
-        /// The command.
         command: String,
         /// A name that it may have.
         name: String,
@@ -26,11 +25,9 @@ pub enum SubjectError {
          `'{name}=env {command}'`"
     )]
     Variable {
-        /// The subject.
         name: String,
         /// The variable with its value.
         word: String,
-        /// The command.
         command: String,
     },
     /// A word that only a shell understands.
@@ -39,11 +36,8 @@ pub enum SubjectError {
          write `\"{name}=sh -c '{command}'\"`, with exec before the server's own command{}", in_folder(.word)
     )]
     Shell {
-        /// The subject.
         name: String,
-        /// The word.
         word: String,
-        /// The command.
         command: String,
     },
     /// A name that would not fit into tables, files and scripts.
@@ -56,51 +50,29 @@ pub enum SubjectError {
         "the command of `{name}` has no {{port}}: abx chooses the port, so write {{port}} where \
          the command takes it (or `env PORT={{port}} ...`)"
     )]
-    NoPort {
-        /// The subject.
-        name: String,
-    },
+    NoPort { name: String },
     /// Nothing after `name=`.
     #[error("`{name}` has an empty command: write `'{name}=program arguments'`")]
-    Empty {
-        /// The subject.
-        name: String,
-    },
+    Empty { name: String },
     /// No name of an image behind `image:`.
     #[error(
         "`{image}` of `{name}` is not the name of an image: write for example \
          `'{name}=image:nginx:1.27'`, and words for it behind that"
     )]
-    BadImage {
-        /// The subject.
-        name: String,
-        /// What was given.
-        image: String,
-    },
+    BadImage { name: String, image: String },
     /// Quotes that do not close.
     #[error("the command of `{name}` has a quote that does not close: `{command}`")]
-    Quotes {
-        /// The subject.
-        name: String,
-        /// Its command.
-        command: String,
-    },
+    Quotes { name: String, command: String },
     /// Another scheme than these.
     #[error(
         "`{url}`: abx speaks http://, https://, ws:// and wss://; {scheme}:// is not supported"
     )]
-    Scheme {
-        /// What was given.
-        url: String,
-        /// Its scheme.
-        scheme: String,
-    },
+    Scheme { url: String, scheme: String },
     /// Not a URL.
     #[error(
         "`{url}` is not a URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or https://, ws://, wss://"
     )]
     Url {
-        /// What was given.
         url: String,
         /// What is wrong with it.
         why: &'static str,
@@ -108,7 +80,6 @@ pub enum SubjectError {
     /// An address of IPv6 without brackets.
     #[error("`{url}` has an IPv6 address without brackets: write `{right}` for its host and port")]
     Brackets {
-        /// What was given.
         url: String,
         /// Host and port as they are to be written.
         right: String,
@@ -116,19 +87,13 @@ pub enum SubjectError {
     /// Not the path of a Unix socket.
     #[error("`{url}`: {why}: write http://unix:/SOCKET:/PATH")]
     Socket {
-        /// What was given.
         url: String,
         /// What is wrong with it.
         why: String,
     },
     /// A name that leads nowhere.
     #[error("`{host}` does not resolve ({why}): check the name, or give an address")]
-    Resolve {
-        /// The name.
-        host: String,
-        /// What the resolver said.
-        why: String,
-    },
+    Resolve { host: String, why: String },
 }
 
 /// The other remedy for a command that changes its folder first.

@@ -13,20 +13,16 @@ use crate::{host, units};
 /// What is spoken at a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// `http://`.
     Http,
-    /// `ws://`.
     WebSocket,
 }
 
 /// Where a server answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// What is spoken there.
     pub scheme: Scheme,
     /// Whether that is encrypted, as `https://` and `wss://` say.
     pub is_encrypted: bool,
-    /// The URL as it was given.
     pub url: String,
     /// Name and port as in the URL, for the `Host` header.
     pub host: String,
@@ -34,16 +30,13 @@ pub struct Target {
     pub address: ServerAddress,
     /// Those before it.
     pub passed_over: Vec<PassedOver>,
-    /// Path and query.
     pub path: String,
 }
 
 /// An address of a host that was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOver {
-    /// The address.
     pub address: SocketAddr,
-    /// What it did: `refused`.
     pub why: String,
 }
 
@@ -100,12 +93,10 @@ struct UrlParts<'a> {
     is_encrypted: bool,
     /// Name and port as they are written.
     authority: &'a str,
-    /// The name alone.
     host: &'a str,
     port: u16,
     /// The socket that stands in place of both.
     socket: Option<&'a str>,
-    /// Path and query.
     path: String,
 }
 

@@ -6,7 +6,6 @@ use abx_evidence::record::{TlsSettings, TlsTrustKind};
 /// How the connections of a load are encrypted to those subjects that speak TLS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsSpec {
-    /// Whose certificates are believed.
     pub trust: TlsTrust,
     /// The only version to be spoken; `None` for the newest that both sides know.
     pub version: Option<TlsVersion>,

@@ -19,7 +19,6 @@ pub enum UrlListError {
     Unknown {
         /// The line, from 1.
         line: usize,
-        /// What stands there.
         text: String,
     },
     /// A URL of another server.
@@ -29,12 +28,10 @@ pub enum UrlListError {
     ForeignCpu {
         /// The line, from 1.
         line: usize,
-        /// What stands there.
         text: String,
         /// The server that is loaded.
         server: String,
     },
-    /// Nothing to ask for.
     #[error("there is no path in it: write one on each line")]
     Empty,
     /// More than a load may have.

@@ -20,9 +20,7 @@ pub(super) enum Column {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Divider {
     Mark(&'static str),
-    /// Two blanks or more.
     Gap,
-    /// Any blank.
     Blank,
 }
 
@@ -182,7 +180,6 @@ pub(super) struct Notation {
 }
 
 impl Notation {
-    /// The notation of these cells.
     pub(super) fn of<'a>(mut cells: impl Iterator<Item = &'a String>) -> Notation {
         let is_decimal = |cell: &String| {
             let number: String = number_letters(cell)

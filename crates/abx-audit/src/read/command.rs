@@ -10,7 +10,6 @@ struct Flags {
     program: &'static str,
     /// Letters of flags that are followed by a value.
     with_value: &'static str,
-    /// What a value is.
     values: &'static [(&'static str, FigureKey)],
 }
 

@@ -25,7 +25,6 @@ pub(crate) struct TextReading {
     pub(crate) lines: usize,
 }
 
-/// Reads texts.
 pub(crate) struct Reader {
     templates: LineTemplates,
 }

@@ -40,7 +40,6 @@ pub(super) struct Trouble {
     pub(super) misfit: Misfit,
     /// Whether a line that begins so counts requests that went wrong.
     pub(super) counts_failures: bool,
-    /// The words that are there.
     pub(super) words: &'static str,
 }
 

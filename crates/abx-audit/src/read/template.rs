@@ -104,7 +104,6 @@ pub(super) struct Found {
 /// Why a line whose label is there cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misfit {
-    /// Other words follow.
     Words,
     /// A number is cut off, or can be read in two ways.
     Number(NumberTrouble),

@@ -14,7 +14,6 @@ pub(crate) enum Digits {
     Any,
 }
 
-/// A number that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Numeral {
     pub(crate) printed: String,

@@ -10,15 +10,11 @@ use super::spread::Spread;
 /// What came of a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AbRun {
-    /// Each request.
     pub log: RequestLog,
     /// From the first connection's start to the last request's end.
     pub elapsed: Duration,
-    /// Bytes received.
     pub received_bytes: u64,
-    /// Those of bodies.
     pub body_bytes: u64,
-    /// Bytes of one request.
     pub request_bytes: u64,
     /// A moment of the calendar in µs, and the same moment on the monotonic clock in ns.
     pub clocks: (u64, u64),
@@ -80,7 +76,6 @@ pub struct AbFigures {
     pub(super) body_bytes: u64,
     /// `None` when requests have no body.
     pub(super) sent_bytes: Option<u64>,
-    /// By their totals.
     pub(super) times: Vec<AbTime>,
     pub(super) rows: Rows,
 }

@@ -20,7 +20,6 @@ const CONCURRENCY_MAX: u32 = 20_000;
 /// What a command line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AbCommand {
-    /// `-V`: the version.
     Version,
     /// A load and its report.
     Load(Box<AbOptions>),
@@ -29,9 +28,7 @@ pub enum AbCommand {
 /// A load, and how it is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbOptions {
-    /// Where it goes.
     pub url: AbUrl,
-    /// How many requests.
     pub requests: u64,
     /// Over how many connections at a time.
     pub concurrency: u32,
@@ -43,7 +40,6 @@ pub struct AbOptions {
     pub timeout: Duration,
     /// The local address of the connections.
     pub local_address: Option<IpAddr>,
-    /// The method.
     pub method: String,
     /// The file whose contents are sent.
     pub body_file: Option<String>,
@@ -75,13 +71,10 @@ pub struct AbOptions {
     pub accepts_any_length: bool,
     /// The file for each request.
     pub gnuplot: Option<String>,
-    /// The file for percentages.
     pub csv: Option<String>,
     /// Whether it goes on after a failure.
     pub goes_on: bool,
-    /// How connections are encrypted.
     pub tls: AbTlsOptions,
-    /// How many threads send.
     pub threads: Option<usize>,
     /// Time from one connection's start to the next one's.
     pub ramp: Duration,
@@ -92,11 +85,8 @@ pub struct AbOptions {
 /// Attributes of the report's tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbMarkup {
-    /// Of `<table>`.
     pub table: String,
-    /// Of `<tr>`.
     pub row: String,
-    /// Of `<td>` and `<th>`.
     pub cell: String,
 }
 
@@ -128,7 +118,6 @@ pub enum AbTlsVersion {
 pub struct AbRefusal {
     /// What stands on standard error.
     pub message: String,
-    /// With what it ends.
     pub exit_code: u8,
 }
 
@@ -141,7 +130,6 @@ impl AbRefusal {
         }
     }
 
-    /// As ab: what is wrong with one flag.
     fn flag(wrong: &str) -> AbRefusal {
         AbRefusal {
             message: wrong.to_owned(),
@@ -198,7 +186,6 @@ struct Reader {
     timeout: Option<Duration>,
     local_address: Option<IpAddr>,
     method: Option<String>,
-    /// Whether `-m` gave it.
     is_own_method: bool,
     body_file: Option<String>,
     content_type: Option<String>,

@@ -59,7 +59,6 @@ mod tests {
 
     const OK: (u16, u64, Outcome) = (200, 12, Outcome::Ok);
 
-    /// Which remarks there are, by a word of each.
     fn remarks(words: &str, requests: &[(u16, u64, Outcome)]) -> Vec<&'static str> {
         let options = options(words);
         let remarks = AbFigures::of(&options, &run(requests)).remarks(&options);

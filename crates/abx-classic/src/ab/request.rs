@@ -5,7 +5,6 @@ use super::options::AbOptions;
 /// One request of HTTP/1.0, sent over and over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbRequest {
-    /// The method.
     pub method: String,
     /// What stands behind it: a path, or a whole URL for a proxy.
     pub target: String,

@@ -4,13 +4,11 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Spread {
     pub(super) min_us: u64,
-    /// Cut to whole µs.
     pub(super) mean_us: u64,
     /// Of a sample: over n − 1.
     pub(super) deviation_us: f64,
     /// What ab calls the median, see [`Spread::of`].
     pub(super) middle_us: u64,
-    /// The median.
     pub(super) median_us: u64,
     pub(super) max_us: u64,
 }

@@ -3,11 +3,9 @@
 /// Where the requests go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbUrl {
-    /// Whether it is `https://`.
     pub is_encrypted: bool,
     /// The host as it is written, an IPv6 address within its brackets.
     pub host: String,
-    /// The port.
     pub port: u16,
     /// The path with its query.
     pub path: String,

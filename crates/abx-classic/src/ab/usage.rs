@@ -45,7 +45,6 @@ pub fn usage() -> String {
     text
 }
 
-/// Each flag with its value, and what it does.
 const FLAGS: &[(&str, &str)] = &[
     ("-n requests", "How many requests to send [1]"),
     ("-c concurrency", "How many connections send at a time [1]"),

@@ -8,9 +8,7 @@ use super::session_figures::{HttperfSessionEnd, SessionFigures};
 /// A reply, as far as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttperfReply {
-    /// The status.
     pub status: u16,
-    /// Bytes of its head.
     pub header_bytes: u64,
     /// Bytes of its body.
     pub content_bytes: u64,
@@ -41,9 +39,7 @@ pub enum HttperfFailure {
 /// Processor time of the client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HttperfCpu {
-    /// In its own code.
     pub user_ns: u64,
-    /// In the kernel's.
     pub system_ns: u64,
 }
 
@@ -66,7 +62,6 @@ pub struct HttperfFigures {
     /// in whole ms.
     pub(super) lifetimes: RunningMoments,
     whole_lifetimes: BTreeMap<u64, u64>,
-    /// Replies over these.
     pub(super) replies_of_connections: u64,
     pub(super) requests: u64,
     pub(super) request_bytes: u64,

@@ -2,7 +2,6 @@
 
 use super::{HttperfCommand, HttperfSessionRequests};
 
-/// Sessions that are written.
 const SESSIONS: u64 = 3;
 
 /// Reads bytes as a file of `--wsesslog`, writes every request of its first sessions, and

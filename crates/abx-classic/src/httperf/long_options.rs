@@ -224,7 +224,6 @@ fn value_of(flag: HttperfFlag) -> &'static str {
     }
 }
 
-/// One option as it was given.
 pub(super) struct GivenOption {
     /// Its whole name with its hyphens.
     pub(super) name: String,

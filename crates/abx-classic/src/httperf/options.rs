@@ -15,7 +15,6 @@ pub enum HttperfCommand {
     Help,
     /// To be told who speaks.
     Version,
-    /// To load a server.
     Load(Box<HttperfOptions>),
 }
 
@@ -24,25 +23,21 @@ pub enum HttperfCommand {
 pub struct PrintedParts {
     /// The lines of its head.
     pub head: bool,
-    /// Its body.
     pub body: bool,
 }
 
 /// Which URIs are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HttperfUris {
-    /// That of `--uri`.
     One,
     /// `--wset`: so many files below that of `--uri`, gone through at a rate.
     Set {
-        /// How many.
         files: u64,
         /// Files by which each call goes on, in millionths.
         step_millionths: u64,
     },
     /// `--wlog`: those of a file, separated by NULs.
     Log {
-        /// The file.
         file: String,
         /// Whether it begins again behind the last one.
         repeats: bool,
@@ -54,9 +49,7 @@ pub enum HttperfUris {
 pub struct HttperfOptions {
     /// Print the samples of the reply rate.
     pub verbose: bool,
-    /// What is printed of replies.
     pub print_reply: Option<PrintedParts>,
-    /// What is printed of requests.
     pub print_request: Option<PrintedParts>,
     /// Use as many ports as there are, which abx always does.
     pub hog: bool,
@@ -70,17 +63,13 @@ pub struct HttperfOptions {
     pub server: String,
     /// Its name in `Host`; `None` for `server`.
     pub server_name: Option<String>,
-    /// Its port.
     pub port: u16,
     /// The URI, or what all of several begin with.
     pub uri: String,
     /// HTTP/1.0 instead of 1.1.
     pub is_http10: bool,
-    /// When connections are begun.
     pub pace: HttperfPace,
-    /// Speak TLS.
     pub ssl: bool,
-    /// How it is spoken.
     pub tls: HttperfTlsOptions,
     /// Close connections with a reset.
     pub close_with_reset: bool,
@@ -90,17 +79,13 @@ pub struct HttperfOptions {
     pub runtime_s: Option<f64>,
     /// Further headers as they are sent, and as they were given.
     pub add_header: Option<(Vec<u8>, String)>,
-    /// The method.
     pub method: Option<String>,
     /// Send no `Host`.
     pub no_host_header: bool,
-    /// Connections.
     pub num_conns: u64,
-    /// Calls of each.
     pub num_calls: u32,
     /// Calls that are sent together.
     pub burst_length: u32,
-    /// What is asked for.
     pub uris: HttperfUris,
     /// Sessions in place of connections, and what is said of them.
     pub session: HttperfSessionOptions,

@@ -26,12 +26,10 @@ pub enum HttperfPace {
 pub struct HttperfPaceStep {
     /// From one connection to the next, above zero.
     pub gap_s: f64,
-    /// For how long.
     pub lasts_s: f64,
 }
 
 impl HttperfPace {
-    /// Reads `--rate`.
     pub(super) fn of_rate(value: &str) -> Result<HttperfPace, HttperfRefusal> {
         let rate = seconds(value, "request rate")?;
         Ok(if rate > 0.0 {
@@ -41,7 +39,6 @@ impl HttperfPace {
         })
     }
 
-    /// Reads `--period`.
     pub(super) fn of_period(value: &str) -> Result<HttperfPace, HttperfRefusal> {
         let what = "mean interarrival time";
         let (kind, spans) = match value.chars().next() {

@@ -10,7 +10,6 @@ pub struct HttperfRequests {
     /// Behind the URI, but for the empty line.
     behind: Vec<u8>,
     uris: UriSequence,
-    /// Requests that were written.
     written: u64,
 }
 

@@ -5,7 +5,6 @@ use super::values::HttperfRefusal;
 /// Calls of a session that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttperfBurst {
-    /// How many.
     pub calls: u32,
     /// From the last reply to the next burst, in ns.
     pub think_ns: u64,

@@ -9,7 +9,6 @@ pub struct HttperfSessionEnd {
     pub lasted_ns: u64,
     /// Connections that were begun for it.
     pub connections: u64,
-    /// Replies that it had.
     pub replies: u64,
     /// Whether all of it was answered, and nothing failed it.
     pub is_whole: bool,
@@ -20,7 +19,6 @@ pub struct HttperfSessionEnd {
 pub(super) struct SessionFigures {
     whole: u64,
     failed: u64,
-    /// Connections of whole sessions.
     connections: u64,
     /// How long whole sessions and failed ones lasted, summed.
     whole_ns: u64,

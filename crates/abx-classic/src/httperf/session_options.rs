@@ -22,7 +22,6 @@ pub struct HttperfSessionOptions {
 /// Sessions in place of connections.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttperfSessions {
-    /// How many there are.
     pub count: u64,
     /// From one burst of calls to the next, in seconds, where a file says nothing else.
     pub think_s: f64,
@@ -44,7 +43,6 @@ pub enum HttperfSessionCalls {
 const CONNECTIONS: usize = 4;
 
 impl HttperfSessions {
-    /// Reads `--wsess`.
     pub(super) fn of_wsess(value: &str) -> Result<HttperfSessions, HttperfRefusal> {
         let mut parts = value.splitn(3, ',');
         let count = whole(parts.next(), "number of sessions (1st", "wsess")?;
@@ -59,7 +57,6 @@ impl HttperfSessions {
         })
     }
 
-    /// Reads `--wsesslog`.
     pub(super) fn of_wsesslog(value: &str) -> Result<HttperfSessions, HttperfRefusal> {
         let mut parts = value.splitn(3, ',');
         let count = whole(parts.next(), "number of sessions (1st", "wsesslog")?;

@@ -128,7 +128,6 @@ const HEAD_BYTES_MAX: usize = 512 * 1024;
 /// The cookie of each session: as httperf's, the last one that came.
 #[derive(Debug, Clone, Default)]
 struct Cookies {
-    /// By session.
     of: BTreeMap<u64, Vec<u8>>,
     /// Whose each call is that was asked.
     sessions: BTreeMap<u64, u64>,

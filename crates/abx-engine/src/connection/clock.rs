@@ -36,7 +36,6 @@ pub(crate) struct Counting {
     window: u64,
     /// Clocks that have not closed.
     unclosed: usize,
-    /// Whether any has opened.
     pub(crate) has_opened: bool,
     /// The clock of all connections together.
     flow: Flow,

@@ -7,7 +7,6 @@ use crate::connection::template::RequestTemplate;
 /// One request of the plan as it is sent: several copies, of which any number goes out by
 /// one call, as the end of them.
 pub(crate) struct Encoded {
-    /// All copies.
     pub(crate) copies: Vec<u8>,
     pub(crate) count: usize,
     /// Bytes of one copy.

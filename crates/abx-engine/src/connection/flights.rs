@@ -126,7 +126,6 @@ impl Flights {
         }
     }
 
-    /// The place of the one on this stream.
     #[inline]
     pub(crate) fn place_of(&self, stream: u32) -> Option<usize> {
         self.iter().position(|flight| flight.stream == stream)

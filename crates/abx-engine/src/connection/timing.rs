@@ -12,7 +12,6 @@ pub(crate) struct Timing {
     /// When the making of the connection began. To be true to the clock it is read
     /// for sampled flights; for others it is the batch's time.
     began: Nanos,
-    /// When the connection stood.
     made: Nanos,
     /// When the first byte came of a sampled response of which some is still to come.
     first_byte: Option<Nanos>,

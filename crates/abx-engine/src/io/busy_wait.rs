@@ -18,9 +18,7 @@ pub(super) struct BusyWait {
 }
 
 pub(super) struct Look {
-    /// The clock behind it.
     pub(super) now: Nanos,
-    /// Whether there are events.
     pub(super) has_events: bool,
 }
 

@@ -60,7 +60,6 @@ impl Awaits {
 /// How long a back end waited for responses without sleeping, and without finding any.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Awake {
-    /// Processor time of it.
     pub(crate) on_cpu_ns: u64,
     /// Time of it in which the thread did not have its processor.
     pub(crate) off_cpu_ns: u64,

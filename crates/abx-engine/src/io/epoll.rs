@@ -216,10 +216,11 @@ impl Io for EpollIo {
             self.last
         };
         let is_over = awaits == Awaits::Responses && until > self.last && self.stay_awake(until);
-        match until.since(self.last) < NEAR {
-            _ if is_over => {}
-            true => self.sleep(until),
-            false => self.wait_long(until),
+        let is_near = until.since(self.last) < NEAR;
+        if is_near && !is_over {
+            self.sleep(until);
+        } else if !is_over {
+            self.wait_long(until);
         }
         for event in self.events.iter() {
             let token = token(event.token());

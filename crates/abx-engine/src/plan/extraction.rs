@@ -6,11 +6,8 @@ use serde_json::Value;
 /// A value that a response has to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extraction {
-    /// The number of the value.
     pub value: usize,
-    /// Its name, for messages.
     pub name: String,
-    /// Where it is.
     pub source: ValueSource,
     /// What stands before it there; empty where it is at the beginning.
     pub after: String,

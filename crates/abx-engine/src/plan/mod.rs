@@ -71,11 +71,9 @@ impl HttpVersion {
 /// One request, as a person writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPlan {
-    /// The protocol version.
     pub version: HttpVersion,
     /// The method, `GET` before all.
     pub method: String,
-    /// Path and query.
     pub path: String,
     /// The `Host` header: name and, when it is not 80, port.
     pub host: String,
@@ -101,7 +99,6 @@ impl RequestPlan {
         http2::EncodedRequest::of(&self.written(true), scheme(is_encrypted))
     }
 
-    /// The fields of that stream.
     pub(crate) fn stream_fields(
         &self,
         is_encrypted: bool,
@@ -151,7 +148,6 @@ fn scheme(is_encrypted: bool) -> &'static str {
 /// What a right body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BodyIdentity {
-    /// Its length.
     pub bytes: u64,
     /// Its XXH3-64 hash, compared on a sample of the responses.
     pub xxh3: u64,
@@ -160,7 +156,6 @@ pub struct BodyIdentity {
 /// What a correct response is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpectedResponse {
-    /// Its status.
     pub status: ExpectedStatus,
     /// Its body; `None` when bodies vary and only the status is checked.
     pub body: Option<BodyIdentity>,
@@ -169,7 +164,6 @@ pub struct ExpectedResponse {
 /// One request of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeightedRequest {
-    /// What is asked.
     pub request: RequestPlan,
     /// What a correct response is.
     pub expect: ExpectedResponse,
@@ -180,7 +174,6 @@ pub struct WeightedRequest {
 /// The load that one pool of connections makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadPlan {
-    /// Where the subject listens.
     pub address: ServerAddress,
     /// How connections are encrypted; `None` for not at all.
     #[serde(default)]
@@ -192,7 +185,6 @@ pub struct LoadPlan {
     /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
     /// A Unix socket has none.
     pub sources: Vec<IpAddr>,
-    /// What every load has.
     #[serde(flatten)]
     pub options: LoadOptions,
     /// Requests that a connection has in flight at most, at least one, which are its streams

@@ -20,18 +20,15 @@ pub struct RequestPlaceholder {
     pub start: usize,
     /// Where it ends there. No two of them overlap, and those of a part are in order.
     pub end: usize,
-    /// What is filled in.
     pub kind: PlaceholderKind,
 }
 
 /// A part of a request that may have placeholders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlaceholderPart {
-    /// Path and query.
     Path,
     /// The value of this one of the further headers, counted from 0.
     Header(usize),
-    /// The body.
     Body,
 }
 
@@ -44,10 +41,8 @@ pub enum PlaceholderKind {
     Random {
         /// The least.
         first: u64,
-        /// The greatest.
         last: u64,
     },
-    /// A random UUID.
     Uuid,
     /// The lines of a list, one after the other and over again.
     Line(LineList),
@@ -154,7 +149,6 @@ impl RequestPlan {
     }
 }
 
-/// Writes a number in decimal.
 pub(crate) fn push_decimal(mut number: u64, out: &mut Vec<u8>) {
     let mut digits = [b'0'; 20];
     let mut start = digits.len();

@@ -20,7 +20,6 @@ pub const OWN_VALUES: [&str; 2] = ["user", "session"];
 /// What users of a load do, for all of its subjects.
 #[derive(Debug)]
 pub struct ScenarioScript {
-    /// As [`crate::ScenarioPlan::values`].
     pub values: Vec<Option<String>>,
     /// The steps of a session, at least one.
     pub steps: Vec<ScenarioStep>,
@@ -35,7 +34,6 @@ pub struct ScenarioScript {
 /// What the users of one pool do.
 #[derive(Debug, Clone)]
 pub struct ScenarioUsers {
-    /// The steps.
     pub script: Arc<ScenarioScript>,
     /// What the server is told that it is called.
     pub host: String,
@@ -60,9 +58,7 @@ impl Eq for ScenarioUsers {}
 /// One request of a session.
 #[derive(Debug, Clone)]
 pub struct ScenarioStep {
-    /// What it is called.
     pub name: String,
-    /// The method.
     pub method: String,
     /// Path and query, or a whole URL of the server, of which those are taken.
     pub path: TextTemplate,
@@ -70,7 +66,6 @@ pub struct ScenarioStep {
     pub headers: Vec<(String, TextTemplate)>,
     /// The body, mostly empty.
     pub body: TextTemplate,
-    /// The right status.
     pub status: ExpectedStatus,
     /// The pause before it, if any.
     pub think: Option<ThinkTime>,
@@ -81,7 +76,6 @@ pub struct ScenarioStep {
 /// How long a user pauses: any time from the shortest to the longest, as likely as another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThinkTime {
-    /// The shortest.
     pub least: Nanos,
     /// The longest, which is not below.
     pub most: Nanos,

@@ -7,7 +7,6 @@ pub struct TextTemplate(Vec<TemplatePiece>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum TemplatePiece {
     Text(String),
-    /// The value of this number.
     Value(usize),
 }
 

@@ -84,11 +84,8 @@ pub enum TlsFileError {
     /// It cannot be read, or is no PEM.
     #[error("{}: {why}: give a PEM file with {what}", .path.display())]
     Broken {
-        /// The file.
         path: PathBuf,
-        /// What is wrong.
         why: pem::Error,
-        /// What it should hold.
         what: &'static str,
     },
     /// It is PEM, and has no certificate.

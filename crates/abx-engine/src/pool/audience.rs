@@ -43,7 +43,6 @@ pub(super) struct Audience {
     base: u64,
     /// How many of `rounds` have not ended.
     in_flight: usize,
-    /// Memory of ended rounds.
     spare: Vec<Vec<u64>>,
 }
 

@@ -8,7 +8,6 @@ use crate::connection::slot::SlotState;
 pub(super) struct ConnectionCounts {
     pub(super) connecting: usize,
     pub(super) standing: usize,
-    /// All that ever stood.
     pub(super) made: u64,
 }
 

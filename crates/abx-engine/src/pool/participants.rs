@@ -25,7 +25,6 @@ pub struct AwaitedResponses {
 pub struct ReportedInterval {
     /// Which interval, from zero.
     pub number: usize,
-    /// What ended in it.
     #[serde(rename = "stretch")]
     pub interval: Interval,
 }

@@ -11,7 +11,6 @@ use abx_sys::Nanos;
 pub struct AwaitedConnections {
     /// Connections of the pool that stand.
     pub open: u64,
-    /// All that it is to have.
     pub asked: u64,
     /// For how long no other one was seen to stand.
     pub silent: Duration,

@@ -10,7 +10,6 @@ use crate::io::{TlsPlanError, remedy};
 /// Why there was no whole response.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// Nobody listens.
     #[error("the connection was refused")]
     Refused,
     /// No connection within the time.
@@ -22,10 +21,8 @@ pub enum ProbeError {
     /// No response within the time.
     #[error("no whole answer within {} ms", .0.as_millis())]
     Timeout(Duration),
-    /// Somebody stopped it.
     #[error("stopped")]
     Stopped,
-    /// The connection broke.
     #[error("the connection broke: {0}")]
     Broken(io::Error),
     /// It stands, and no TLS came of it.

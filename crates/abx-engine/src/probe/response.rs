@@ -15,11 +15,9 @@ pub const BODY_START_BYTES: usize = 4 * 1024;
 /// A whole response, read to its end with every byte of its body hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// The status.
     pub status: u16,
     /// What the load compares answers with.
     pub body: BodyIdentity,
-    /// What its head says.
     pub said: HeadFields,
     /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
     pub sha256: String,

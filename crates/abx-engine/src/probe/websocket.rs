@@ -37,7 +37,6 @@ pub struct WebSocketResponse {
 /// A message that came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Echo {
-    /// Whether it is text.
     pub is_text: bool,
     /// What loads compare echoes with. A right echo has that of [`payload`].
     pub body: BodyIdentity,

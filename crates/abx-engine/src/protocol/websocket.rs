@@ -49,7 +49,6 @@ pub(crate) struct ReceivedMessage {
     pub(crate) listener: usize,
     pub(crate) number: u64,
     pub(crate) kind: MessageKind,
-    /// Length of the payload.
     pub(crate) bytes: u64,
     /// Bytes received for it, framing included.
     pub(crate) received: u64,

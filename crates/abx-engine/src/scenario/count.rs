@@ -96,14 +96,12 @@ impl SessionCount {
             outcome,
             bytes: user.bytes,
         };
-        match user.is_counted {
-            true => {
-                self.counting.in_flight -= 1;
-                self.tally.record_session(&sample);
-            }
-            // Nobody needed its end.
-            false if outcome == Outcome::Unfinished => {}
-            false => self.tally.discarded.add(outcome),
+        if user.is_counted {
+            self.counting.in_flight -= 1;
+            self.tally.record_session(&sample);
+        } else if outcome == Outcome::Unfinished {
+        } else {
+            self.tally.discarded.add(outcome)
         }
         if outcome == Outcome::Unfinished {
             return;

@@ -11,7 +11,6 @@ use crate::plan::{LoadPlan, ScenarioStep, ScenarioUsers, TlsPlan};
 /// What users do, each in sessions one behind the other.
 #[derive(Debug, Clone)]
 pub struct ScenarioPlan {
-    /// Where the server listens.
     pub address: ServerAddress,
     /// How connections are encrypted; `None` for not at all.
     pub tls: Option<TlsPlan>,

@@ -24,7 +24,6 @@ pub(crate) struct ScenarioRunner<'a, I: Io> {
     plan: &'a ScenarioPlan,
     /// The number of the next session, over all threads.
     next_session: &'a AtomicU64,
-    /// Sessions have numbers below.
     sessions_until: u64,
     users: Vec<ScenarioUser>,
     tally: ScenarioTally,
@@ -102,7 +101,6 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         ((self.tally, now.since(self.start)), awake)
     }
 
-    /// Has a slice count, from here on.
     pub(super) fn counts(&mut self, slice: SessionCount) {
         self.slice = Some(slice);
     }
@@ -319,12 +317,12 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                 // What comes while nothing is awaited ends the connection, and no step.
                 _ if !asks => self.close(index),
                 ConnectionEvent::Broken(Fault::ClosedIdle) if has_ended => {
-                    let fault = match self.io.is_acknowledged(token) {
-                        _ if is_cut_short => {
-                            StepFault::from_outcome(Outcome::Reset, "reset by the server")
-                        }
-                        true => StepFault::from_outcome(Outcome::EmptyResponse, NO_BYTE),
-                        false => StepFault::from_outcome(Outcome::EarlyClose, NO_BYTE),
+                    let fault = if is_cut_short {
+                        StepFault::from_outcome(Outcome::Reset, "reset by the server")
+                    } else if self.io.is_acknowledged(token) {
+                        StepFault::from_outcome(Outcome::EmptyResponse, NO_BYTE)
+                    } else {
+                        StepFault::from_outcome(Outcome::EarlyClose, NO_BYTE)
                     };
                     self.lost(index, fault, now);
                 }

@@ -18,15 +18,9 @@ pub enum Arrivals {
     #[default]
     Closed,
     /// At equal distances.
-    Constant {
-        /// The rate.
-        per_s: PerSecond,
-    },
+    Constant { per_s: PerSecond },
     /// At random, independent of each other: many users who know nothing of each other.
-    Poisson {
-        /// The mean rate.
-        per_s: PerSecond,
-    },
+    Poisson { per_s: PerSecond },
     /// At a rate that changes, in the distances that it has at each moment.
     Stages(StageList),
     /// At recorded times, each with its own request.

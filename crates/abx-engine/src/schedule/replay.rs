@@ -23,7 +23,6 @@ pub struct Replay {
 /// One request of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayedRequest {
-    /// When it is due.
     pub due: Nanos,
     /// Which of the load's requests it is, from 0.
     pub request: u32,
@@ -37,7 +36,6 @@ pub struct ReplaySpeed(Amount);
 /// Why a list is no replay.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// Nothing is there.
     #[error("a replay needs a request")]
     Empty,
     /// A moment before the last one, or behind the end.
@@ -50,7 +48,6 @@ pub enum ReplayError {
 #[error("`{0}` is no speed: write a number from 0.01 to 1000000, such as 2 for twice as fast")]
 pub struct ReplaySpeedError(String);
 
-/// A replay as it is written.
 #[derive(Serialize, Deserialize)]
 struct ReplayParts {
     due_ns: Vec<u64>,

@@ -35,27 +35,21 @@ pub struct Stage {
     pub from: Amount,
     /// The value that it reaches at its end.
     pub to: Amount,
-    /// How long it lasts.
     pub lasts: Nanos,
 }
 
 /// Why a text is no list of stages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StageListError {
-    /// Nothing is there.
     #[error("there is no stage: write some such as 0:20000@30s,20000@60s")]
     Empty,
-    /// Every value is zero.
     #[error("every stage is at 0, so nothing would happen: give one a value above it")]
     AllZero,
-    /// One stage is wrong.
     #[error("stage {number} `{text}`: {wrong}")]
     Stage {
         /// Its place, from 1.
         number: usize,
-        /// As it was written.
         text: String,
-        /// What is wrong with it.
         wrong: StageError,
     },
 }
@@ -66,7 +60,6 @@ pub enum StageError {
     /// Nothing between two commas, or behind the last.
     #[error("nothing stands there: remove a comma")]
     Empty,
-    /// No `@`.
     #[error("it does not say how long: add a time, such as 20000@60s")]
     NoTime,
     /// The time cannot be read.

@@ -9,7 +9,6 @@ use crate::plan::TlsPlan;
 
 /// What holds for every session of a load.
 pub struct SessionOptions {
-    /// Where the server listens.
     pub address: SocketAddr,
     /// How connections are encrypted; `None` for not at all.
     pub tls: Option<TlsPlan>,
@@ -27,7 +26,6 @@ pub struct SessionOptions {
 
 /// A load of sessions.
 pub struct SessionPlan {
-    /// What holds for each.
     pub terms: SessionOptions,
     /// How many sessions there are.
     pub sessions: u64,

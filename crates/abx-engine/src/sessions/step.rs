@@ -30,31 +30,22 @@ pub enum SessionStep<'a> {
     /// It stands, and did so much later than it was begun; with TLS the handshake is in that.
     Stands(Nanos),
     /// A request was handed over whole.
-    Sent {
-        /// Its call.
-        call: u64,
-        /// All of it.
-        request: &'a [u8],
-    },
+    Sent { call: u64, request: &'a [u8] },
     /// A part of a response's head, interim ones and the empty line included.
     Head {
         /// The call that it answers.
         call: u64,
-        /// The part.
         bytes: &'a [u8],
     },
     /// A part of a response's body, without framing.
     Body {
         /// The call that it answers.
         call: u64,
-        /// The part.
         bytes: &'a [u8],
     },
-    /// A response has come.
     Responded {
         /// The call that it answers.
         call: u64,
-        /// What it was.
         response: SessionResponse,
     },
     /// A session ends here that had more to do, or one could not be begun at all.
@@ -73,7 +64,6 @@ pub enum SessionStep<'a> {
 /// A response, as far as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionResponse {
-    /// The status.
     pub status: u16,
     /// Bytes of its head, interim ones and the empty line included.
     pub head_bytes: u64,
@@ -96,7 +86,6 @@ pub enum SessionFailure {
     Timeout,
     /// The kernel gave up on the connection.
     KernelTimeout,
-    /// Nobody listens.
     Refused,
     /// The connection was closed or reset while something was still expected of it.
     Reset,

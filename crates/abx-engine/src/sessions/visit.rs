@@ -53,13 +53,11 @@ pub struct VisitCall {
 /// What became of a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitEnd {
-    /// The visit.
     pub visit: u64,
     /// Since it began.
     pub lasted: Nanos,
     /// Connections that were begun for it.
     pub connections: u64,
-    /// Responses that it had.
     pub responses: u64,
     /// Whether all of it was answered, and nothing failed it.
     pub is_whole: bool,

@@ -313,10 +313,10 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         while let Some(call) = link.calls.pop_back() {
             visit.waiting.push_front(call);
         }
-        match may_ask_again {
-            _ if !has_lost_calls => {}
-            true => self.assign(number, now),
-            false => self.end(number, false, now),
+        if has_lost_calls && may_ask_again {
+            self.assign(number, now);
+        } else if has_lost_calls {
+            self.end(number, false, now);
         }
         // Behind that, since httperf only closes then.
         let client = &mut *self.client;

@@ -26,7 +26,6 @@ use inbox::{Inbox, Pull, TcpSegment};
 #[derive(Clone, Copy)]
 pub(crate) enum Service {
     Constant(Nanos),
-    /// Exponential with this mean.
     Exponential(Nanos),
     /// All that this gives, in any order, again and again.
     Dealt(fn() -> Vec<Nanos>),
@@ -35,7 +34,6 @@ pub(crate) enum Service {
 /// In which order the peer's workers serve requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Discipline {
-    /// As they came.
     Fifo,
     /// The last one first.
     Lifo,
@@ -51,7 +49,6 @@ pub(crate) enum Discipline {
 #[derive(Clone, Copy)]
 pub(crate) struct Network {
     pub(crate) seed: u64,
-    /// One way.
     pub(crate) delay: Nanos,
     pub(crate) service: Service,
     /// Requests that the peer serves at the same time.

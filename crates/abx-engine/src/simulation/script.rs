@@ -26,13 +26,10 @@ pub(crate) enum PeerStep {
     Choose(Arc<[Choice]>),
     /// A worker serves the request; takes time in simulations only.
     Work,
-    /// Sends.
     Send(Arc<[u8]>),
     /// Sends this again and again, always faster than it is received.
     Flood(Arc<[u8]>),
-    /// Closes as one does.
     Close,
-    /// Breaks the connection.
     Reset,
     /// Goes back to the first step.
     Again,

@@ -27,7 +27,6 @@ pub(crate) struct Sealed<I> {
     received: Vec<u8>,
 }
 
-/// One connection.
 #[derive(Default)]
 struct SealedConnection {
     is_open: bool,

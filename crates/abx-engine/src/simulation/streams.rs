@@ -135,15 +135,19 @@ fn a_closed_loop_of_streams_gets_what_the_server_serves() {
                 let mut plan = streams_plan(5, BODY, 4, 5);
                 plan.verify_every = 3;
                 plan.timeout = Duration::from_nanos(3_000 * MS);
-                let steps = RequestLengths::of(&plan).steps(4_000, |place| match is_reversed {
-                    false => vec![PeerStep::Work, response(stream(place), BODY)],
-                    true if place % 2 == 0 => Vec::new(),
-                    true => vec![
-                        PeerStep::Work,
-                        response(stream(place), BODY),
-                        PeerStep::Work,
-                        response(stream(place - 1), BODY),
-                    ],
+                let steps = RequestLengths::of(&plan).steps(4_000, |place| {
+                    if !is_reversed {
+                        vec![PeerStep::Work, response(stream(place), BODY)]
+                    } else if place % 2 == 0 {
+                        Vec::new()
+                    } else {
+                        vec![
+                            PeerStep::Work,
+                            response(stream(place), BODY),
+                            PeerStep::Work,
+                            response(stream(place - 1), BODY),
+                        ]
+                    }
                 });
                 let network = Network {
                     discipline,

@@ -35,7 +35,6 @@ pub struct OpenReport {
     pub standing: usize,
     /// How many of them were opened by this call.
     pub opened: usize,
-    /// How the others ended.
     pub failures: Outcomes,
 }
 
@@ -422,7 +421,6 @@ fn start_worker(
     })
 }
 
-/// Whether a load has this part.
 fn check_part(plan: &LoadPlan, part: LoadPart) -> Result<(), EngineError> {
     if part.number >= part.of || part.of > plan.connections {
         return Err(EngineError::Part {

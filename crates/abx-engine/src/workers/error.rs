@@ -11,10 +11,7 @@ use crate::io::TlsPlanError;
 pub enum EngineError {
     /// A load needs a connection, an engine a thread.
     #[error("{what} is 0: give at least 1")]
-    Zero {
-        /// Which number it was.
-        what: &'static str,
-    },
+    Zero { what: &'static str },
     /// The request cannot be written.
     #[error("the request cannot be sent: {0}")]
     Request(#[from] http1::RequestError),
@@ -54,9 +51,7 @@ pub enum EngineError {
     /// The system refused a thread or an epoll set.
     #[error("the system refused {what}: {source}")]
     System {
-        /// What was asked for.
         what: &'static str,
-        /// Its response.
         source: io::Error,
     },
     /// A worker thread has ended, which is a defect of abx.

@@ -8,7 +8,6 @@ pub struct PoolId {
     pub(super) number: u64,
     /// Those of the whole load.
     pub(super) connections: u64,
-    /// Which part of the load it makes.
     pub(super) part: LoadPart,
     /// Workers that have a part of it.
     pub(super) workers: u64,

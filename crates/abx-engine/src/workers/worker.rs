@@ -44,7 +44,6 @@ pub(crate) enum WorkerReply {
     Connected(usize, usize, Outcomes),
     /// To `Open`: the kernel refused an epoll set.
     Failed(EngineError),
-    /// To `Run`.
     SliceOutcome(Box<SliceTally>),
 }
 

@@ -28,7 +28,6 @@ const BLOCKS_MOST: usize = 1_000;
 /// What one machine can measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DoctorRecord {
-    /// [`DOCTOR_SCHEMA`].
     pub schema: String,
     /// The version of abx that looked.
     pub abx_version: String,
@@ -58,11 +57,8 @@ pub struct DoctorRecord {
 /// What a machine says of itself; `None` is "could not be read".
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Readings {
-    /// The processor's name.
     pub cpu_model: Option<String>,
-    /// The kernel's release.
     pub kernel: Option<String>,
-    /// Processors that are online.
     pub cpus_online: Option<u32>,
     /// Processors that abx may use.
     pub cpus: Vec<usize>,
@@ -74,7 +70,6 @@ pub struct Readings {
     pub generator_cpus: Vec<usize>,
     /// How many processors' time the control group may use.
     pub quota: Option<Quota>,
-    /// Main memory.
     pub memory_bytes: Option<u64>,
     /// What programs could still get of it.
     pub memory_available_bytes: Option<u64>,
@@ -113,18 +108,14 @@ pub struct Readings {
 pub enum Quota {
     /// As much as there is.
     Unlimited,
-    /// So many processors' time.
     Cpus(f64),
 }
 
 /// For which share of the last ten seconds some program waited.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Pressure {
-    /// For a processor.
     pub cpu: f64,
-    /// For memory.
     pub memory: f64,
-    /// For a disk.
     pub io: f64,
 }
 
@@ -172,7 +163,6 @@ pub struct Noise {
 pub struct GeneratorCeiling {
     /// Whether a connection served more than one request.
     pub keep_alive: bool,
-    /// Connections.
     pub connections: u32,
     /// Verified responses per second; `None` when there was none.
     pub throughput_per_s: Option<f64>,
@@ -180,9 +170,7 @@ pub struct GeneratorCeiling {
     pub generator_busy: Option<f64>,
     /// The share of one processor that the server used.
     pub server_busy: Option<f64>,
-    /// Verified responses.
     pub ok: u64,
-    /// Requests that failed.
     pub failed: u64,
     /// How long it was measured for, in seconds.
     pub measured_s: f64,
@@ -192,7 +180,6 @@ pub struct GeneratorCeiling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
-    /// It limits nothing usual.
     Ok,
     /// It could not be read or measured.
     NotChecked,
@@ -207,13 +194,11 @@ pub enum CheckStatus {
 pub struct Check {
     /// A fixed name that scripts can look for, in snake case.
     pub id: String,
-    /// How far it limits.
     pub status: CheckStatus,
     /// What was seen, with figures.
     pub message: String,
     /// What the reader can do; `None` when nothing is to be done.
     pub remedy: Option<String>,
-    /// The command that does it, where one does.
     pub command: Option<String>,
 }
 

@@ -24,13 +24,9 @@ pub use words::{ExpectationError, KnownNames};
 /// On which side of its factor a ratio is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// `>=`
     AtLeast,
-    /// `<=`
     AtMost,
-    /// `>`
     Above,
-    /// `<`
     Below,
 }
 
@@ -53,7 +49,6 @@ pub struct RatioExpectation {
     /// What is compared; `None` for how fast they are, by what each load was
     /// made to compare.
     pub metric: Option<Metric>,
-    /// The subject.
     pub subject: String,
     /// On which side of the factor.
     pub sign: Sign,
@@ -174,7 +169,6 @@ pub enum Standing {
     Holds,
     /// The whole interval lies on the other side.
     Fails,
-    /// Neither.
     Unsettled(Doubt),
     /// No claim stands, for this reason.
     Invalid(String),
@@ -204,7 +198,6 @@ impl Standing {
 pub struct ExpectationResult {
     /// What was expected, as a person would write it.
     pub expected: String,
-    /// [`Expectation::is_demanded`].
     pub is_demanded: bool,
     /// What was compared; `None` when nothing was.
     pub metric: Option<Metric>,
@@ -226,7 +219,6 @@ pub struct ExpectationResult {
     /// How many blocks more would bring the interval to one side of the factor, where it
     /// includes it.
     pub blocks_more: Option<u32>,
-    /// What the record says.
     pub standing: Standing,
 }
 

@@ -194,10 +194,13 @@ fn side(sign: Sign, [low, high]: [f64; 2], factor: f64) -> IntervalSide {
 /// direction is open too, it has none at all.
 fn reach(bounds: Bounds, at_least: bool) -> (f64, f64) {
     let Bounds { low, high, .. } = bounds;
-    match at_least {
-        false => (low, high),
-        true if low > 1.0 => (low, f64::INFINITY),
-        true if high < 1.0 => (0.0, high),
-        true => (0.0, f64::INFINITY),
+    if !at_least {
+        (low, high)
+    } else if low > 1.0 {
+        (low, f64::INFINITY)
+    } else if high < 1.0 {
+        (0.0, high)
+    } else {
+        (0.0, f64::INFINITY)
     }
 }

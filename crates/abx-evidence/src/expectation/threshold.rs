@@ -34,14 +34,12 @@ pub enum GoalReading {
     Time {
         /// Its name, such as p99.
         name: &'static str,
-        /// The time in µs.
         us: f64,
         /// Whether the true one may be longer, since requests had no response.
         at_least: bool,
     },
     /// Requests that failed, or that were due and never sent.
     Errors {
-        /// How many.
         missed: u64,
         /// Of how many that were due.
         planned: u64,

@@ -9,9 +9,7 @@ use crate::record::objective::{Goal, ObjectiveError};
 /// What an expectation may name: what a study has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownNames {
-    /// Names of subjects.
     pub subjects: Vec<String>,
-    /// Names of loads.
     pub loads: Vec<String>,
 }
 

@@ -34,9 +34,7 @@ use crate::view::summary::Summary;
 /// A study as it is saved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyRecord {
-    /// What was measured.
     pub measured: Measured,
-    /// What it means.
     pub conclusions: Conclusions,
 }
 

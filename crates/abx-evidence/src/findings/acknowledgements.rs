@@ -22,7 +22,6 @@ pub(crate) struct Echoes<'a> {
     pub(crate) who: &'a str,
     pub(crate) exchange: &'a Exchange,
     pub(crate) arrivals: &'a ArrivalSettings,
-    /// The median service time.
     pub(crate) service_p50_us: Option<u64>,
     /// The share of its processors that the server used; `None` when not readable.
     pub(crate) server_busy: Option<f64>,

@@ -26,7 +26,6 @@ const ADD_CONNECTIONS: &str = "add connections (`-c`), or lower the rate (`-r`)"
 
 /// How one server's load kept its pace.
 pub(crate) struct Pace<'a> {
-    /// The server.
     pub(crate) who: &'a str,
     /// `None` in a closed loop.
     pub(crate) offered: Option<Offered>,
@@ -267,7 +266,6 @@ pub(crate) fn kept_up(view: &SubjectView) -> Option<Offered> {
 /// Requests whose response time is unknown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnknownTimes {
-    /// All of them.
     pub(crate) requests: u64,
     /// Those that were never sent.
     pub(crate) unsent: u64,

@@ -54,7 +54,6 @@ pub(crate) struct RateGrid<'a> {
     pub(crate) objective: &'a Objective,
     /// What the loads have in common of their names.
     pub(crate) name: String,
-    /// By rate, upwards.
     loads: Vec<&'a OfferView<'a>>,
 }
 

@@ -179,7 +179,6 @@ pub struct Undisturbed {
 
 /// What comparisons are about.
 pub(crate) enum ComparedUnder<'a> {
-    /// One load.
     Load(&'a OfferView<'a>),
     /// Several rates, and an objective.
     Grid(RateGrid<'a>),

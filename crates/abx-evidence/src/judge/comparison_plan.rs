@@ -173,21 +173,32 @@ impl<'a> ComparisonPlan<'a> {
                 &responding,
             );
         }
+        self.ask_of_costs(view, &responding, &by_cpu);
+        let primary = by_cpu.into_iter().map(|pair| (pair, Role::Primary));
+        let cpu = (fallback.values(), primary.collect());
+        self.ask(ComparedUnder::Load(view), Metric::ServerCpu, cpu);
+        share_among(&mut self.asked[first..], &void);
+    }
+
+    /// Costs of these pairs, except the CPU time of those that it decides about.
+    fn ask_of_costs(
+        &mut self,
+        view: &'a OfferView<'a>,
+        responding: &[[&'a str; 2]],
+        by_cpu: &[[&'a str; 2]],
+    ) {
+        let fewest = blocks_for_verdict(view.study.is_ordered());
         for metric in COSTS {
-            let fewest = blocks_for_verdict(view.study.is_ordered());
-            if metric == Metric::ColdStart && under(metric).blocks() < fewest {
+            let values = Values::under(view, metric, Rounds::All);
+            if metric == Metric::ColdStart && values.blocks() < fewest {
                 // One load of several is the first of a block only now and then.
                 continue;
             }
             let is_asked = |pair| metric == Metric::ServerCpu && by_cpu.contains(pair);
             let pairs = responding.iter().filter(|pair| !is_asked(pair)).copied();
             let pairs: Vec<[&str; 2]> = pairs.collect();
-            self.explore(ComparedUnder::Load(view), metric, under(metric), &pairs);
+            self.explore(ComparedUnder::Load(view), metric, values, &pairs);
         }
-        let primary = by_cpu.into_iter().map(|pair| (pair, Role::Primary));
-        let cpu = (fallback.values(), primary.collect());
-        self.ask(ComparedUnder::Load(view), Metric::ServerCpu, cpu);
-        share_among(&mut self.asked[first..], &void);
     }
 
     /// By what each pair is compared that the study asks for.

@@ -19,7 +19,6 @@ pub struct Conclusions {
     /// The pairs that were asked for, each subject beside the baseline unless the study
     /// says otherwise, under each load and by each metric, the primary ones first.
     pub comparisons: Vec<Comparison>,
-    /// What limits the conclusions.
     pub validity: Validity,
     /// What was not varied.
     pub scope: Scope,

@@ -59,9 +59,7 @@ pub enum Metric {
 /// What a number of a metric says of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
-    /// More is faster.
     Speed,
-    /// Less is faster.
     Time,
     /// It is what the subject needs: less is less.
     Cost,

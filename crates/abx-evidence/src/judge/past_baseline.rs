@@ -48,7 +48,6 @@ const ONE_SIDED: [FindingId; 3] = [
 pub struct PastSubject<'a> {
     /// Where the older record was read from, for messages and the new record.
     pub record: &'a str,
-    /// What that study measured.
     pub study: &'a Measured,
     /// The subject's name; `None` when the study has only one.
     pub name: Option<&'a str>,
@@ -64,7 +63,6 @@ pub enum PastBaselineError {
         first(has)
     )]
     Subject {
-        /// Where the record was read from.
         record: String,
         /// The subjects that there are.
         has: Vec<String>,
@@ -76,9 +74,7 @@ pub enum PastBaselineError {
         texts(differences)
     )]
     Machine {
-        /// Where the record was read from.
         record: String,
-        /// What differs.
         differences: Vec<Difference>,
     },
     /// It was measured under another load.
@@ -87,9 +83,7 @@ pub enum PastBaselineError {
          flags or in the study file"
     )]
     Load {
-        /// Where the record was read from.
         record: String,
-        /// The load's name.
         load: String,
         /// The first key that differs.
         difference: Difference,
@@ -100,13 +94,9 @@ pub enum PastBaselineError {
          needs {BLOCKS_ORDERED} on each side: name a record that has more"
     )]
     FewBlocks {
-        /// Where the record was read from.
         record: String,
-        /// The subject.
         subject: String,
-        /// The load's name.
         load: String,
-        /// Blocks that there are.
         got: usize,
     },
     /// The record itself makes no claim about the subject.
@@ -115,11 +105,8 @@ pub enum PastBaselineError {
         message.trim_end_matches('.')
     )]
     NoClaim {
-        /// Where the record was read from.
         record: String,
-        /// The subject.
         subject: String,
-        /// What forbids it.
         message: String,
     },
 }

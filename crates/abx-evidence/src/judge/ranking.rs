@@ -173,24 +173,7 @@ fn rank(
         .filter(|comparison| comparison.load == load.name && comparison.role == Role::Primary)
         .filter(|comparison| is_ranked(&comparison.subject) && is_ranked(&comparison.baseline))
         .collect();
-    let have_kept_up = view
-        .subjects
-        .iter()
-        .filter(|subject| is_ranked(subject.subject))
-        .all(|subject| kept_up(subject).is_some());
-    // Throughput tells nothing of those that kept up; a pair that is void has it all the same.
-    let is_told_by_time = have_kept_up
-        && asked
-            .iter()
-            .all(|comparison| comparison.metric != Metric::Throughput);
-    let is_by_cpu = |comparison: &&Comparison| comparison.metric == Metric::ServerCpu;
-    let metric = match is_told_by_time {
-        _ if load.settings.exchange.shape == LoadShape::Connections => Metric::MemoryPerConnection,
-        _ if is_by_session_time(load) => primary_time(load),
-        true => primary_time(load),
-        false if !asked.is_empty() && asked.iter().all(is_by_cpu) => Metric::ServerCpu,
-        false => Metric::Throughput,
-    };
+    let metric = ranking_metric(view, &names, &asked);
     let family = ComparisonFamily {
         study: view.study,
         compared_under: &ComparedUnder::Load(view),
@@ -227,6 +210,32 @@ fn rank(
         places: places(&in_order(&names, &family), &compared),
         pairs: compared,
     })
+}
+
+/// By what the subjects of a load are ranked, given the pairs that were asked for.
+fn ranking_metric(view: &OfferView, ranked: &[&str], asked: &[&Comparison]) -> Metric {
+    let load = view.load;
+    if load.settings.exchange.shape == LoadShape::Connections {
+        return Metric::MemoryPerConnection;
+    }
+    let have_kept_up = view
+        .subjects
+        .iter()
+        .filter(|subject| ranked.contains(&subject.subject))
+        .all(|subject| kept_up(subject).is_some());
+    let is_by = |metric| asked.iter().any(|comparison| comparison.metric == metric);
+    let are_all_by_cpu = || {
+        let mut metrics = asked.iter().map(|comparison| comparison.metric);
+        metrics.all(|metric| metric == Metric::ServerCpu)
+    };
+    // Throughput tells nothing of those that kept up; a pair that is void has it all the same.
+    if is_by_session_time(load) || (have_kept_up && !is_by(Metric::Throughput)) {
+        primary_time(load)
+    } else if !asked.is_empty() && are_all_by_cpu() {
+        Metric::ServerCpu
+    } else {
+        Metric::Throughput
+    }
 }
 
 /// The pairs that nobody asked for, the later named beside the earlier.

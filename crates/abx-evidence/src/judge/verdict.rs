@@ -107,7 +107,6 @@ impl Assessment {
 pub struct Required {
     /// To be called faster or slower; `None` where nothing would do.
     pub direction: Option<Confidence>,
-    /// To be called equivalent.
     pub equivalence: Confidence,
     /// The fewest blocks for either.
     pub blocks: usize,

@@ -9,7 +9,6 @@ pub const CHECK_SCHEMA: &str = "abx.check/1";
 /// The subjects that were looked at, in the order of the catalog.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckRecord {
-    /// [`CHECK_SCHEMA`].
     pub schema: String,
     /// The version of abx that looked.
     pub abx_version: String,
@@ -24,9 +23,7 @@ pub struct CheckRecord {
 pub struct CheckedSubject {
     /// The study that it belongs to.
     pub study: String,
-    /// Its name.
     pub subject: String,
-    /// What came of it.
     pub status: SubjectStatus,
     /// From its start to its first correct response, in seconds.
     pub ready_s: Option<f64>,

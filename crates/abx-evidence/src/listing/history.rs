@@ -17,9 +17,7 @@ pub const HISTORY_SCHEMA: &str = "abx.history/1";
 /// A list of records, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct History {
-    /// [`HISTORY_SCHEMA`].
     pub schema: String,
-    /// The folder in which they are.
     pub folder: String,
     /// The records that are shown.
     pub entries: Vec<Entry>,
@@ -61,7 +59,6 @@ pub struct Outline {
     pub started_unix_ms: u64,
     /// How long it took, in seconds.
     pub elapsed_s: Option<f64>,
-    /// Who was measured.
     pub subjects: Vec<OutlineSubject>,
     /// The names of the loads; of a run, its connections; of a scenario, its file.
     pub loads: Vec<String>,
@@ -73,7 +70,6 @@ pub struct Outline {
     pub is_measured: bool,
     /// Verified responses per second of a run, sessions per second of a scenario.
     pub throughput_per_s: Option<f64>,
-    /// Where it was measured.
     pub machine: Fingerprint,
     /// What its randomness was drawn from; `None` where that was not kept.
     pub seed: Option<u64>,
@@ -85,7 +81,6 @@ pub struct Outline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordKind {
-    /// Several subjects, compared.
     Study,
     /// One server, loaded once.
     Run,
@@ -109,23 +104,17 @@ pub struct OutlineSubject {
 /// What was concluded of two subjects under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutlineComparison {
-    /// The load.
     pub load: String,
-    /// The subject.
     pub subject: String,
-    /// What it was compared with.
     pub baseline: String,
     /// The older record in which that was measured; `None` when side by side.
     pub against: Option<String>,
-    /// What was compared.
     pub metric: Metric,
-    /// Subject over baseline.
     pub ratio: Option<f64>,
     /// The interval's lower end.
     pub low: Option<f64>,
     /// The interval's upper end.
     pub high: Option<f64>,
-    /// What it means.
     pub verdict: Verdict,
     /// How many blocks it rests on.
     #[serde(default)]
@@ -190,7 +179,6 @@ struct StudyOutline {
     started_unix_ms: u64,
     elapsed_s: f64,
     seed: u64,
-    /// Its threads and processors.
     settings: Fingerprint,
     machine: Machine,
     subjects: Vec<OutlineSubject>,

@@ -38,14 +38,12 @@ pub struct PlannedStudy {
 /// What an earlier study says of the next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastStudy {
-    /// What it was.
     pub outline: Outline,
     /// Whether it compared a server with itself, for `abx doctor`.
     pub is_of_doctor: bool,
     /// Squared deviations of the log ratios of throughput in its blocks, summed over its
     /// primary comparisons.
     squares: f64,
-    /// Their degrees of freedom.
     degrees: usize,
 }
 
@@ -54,7 +52,6 @@ pub struct PastStudy {
 pub enum SpreadSource {
     /// Studies of the same subjects.
     SameSubjects,
-    /// Studies of other subjects.
     OtherSubjects,
     /// What `abx doctor` measured, of a server beside itself.
     Doctor,
@@ -65,9 +62,7 @@ pub enum SpreadSource {
 pub struct KnownSpread {
     /// The standard deviation of a log ratio from block to block: 0.02 is about 2 %.
     pub spread: f64,
-    /// Where it is from.
     pub source: SpreadSource,
-    /// How many studies.
     pub studies: usize,
     /// How long a block took for each subject and load, starts included, in seconds.
     pub seconds: f64,
@@ -76,7 +71,6 @@ pub struct KnownSpread {
 /// What a study can find.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyPlan {
-    /// The study.
     pub study: PlannedStudy,
     /// How far its blocks will scatter, going by earlier studies; `None` when there are none.
     pub known: Option<KnownSpread>,
@@ -154,10 +148,12 @@ impl PastStudy {
                 .iter()
                 .any(|had| report(had) == report(outline_subject))
         };
-        Some(match planned.subjects.iter().all(is_here) {
-            true => SpreadSource::SameSubjects,
-            false if self.is_of_doctor => SpreadSource::Doctor,
-            false => SpreadSource::OtherSubjects,
+        Some(if planned.subjects.iter().all(is_here) {
+            SpreadSource::SameSubjects
+        } else if self.is_of_doctor {
+            SpreadSource::Doctor
+        } else {
+            SpreadSource::OtherSubjects
         })
     }
 

@@ -104,7 +104,6 @@ pub(crate) struct Late {
 /// The times over which answers were counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spans {
-    /// The connections' time, summed.
     pub(crate) connection_ns: u64,
     /// Wall time of the counted part.
     pub(crate) measured_ns: u64,

@@ -29,14 +29,12 @@ pub enum Outcome {
     HeadTooLarge,
     /// Bytes of TLS or HTTP/2 where HTTP/1 was expected, or of HTTP/1 where HTTP/2 was.
     OtherProtocol,
-    /// The connection was refused.
     Refused,
     /// The connection could not be made for another reason, such as no route.
     Unreachable,
     /// TLS failed. In the handshake: a certificate that is not trusted, no version or cipher in
     /// common, or no TLS. After it: a record that cannot be decrypted, or an alert.
     TlsFailed,
-    /// The connection was reset.
     Reset,
     /// The server reset the request's stream of HTTP/2; its connection went on.
     StreamReset,

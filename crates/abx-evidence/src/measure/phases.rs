@@ -49,7 +49,6 @@ impl Phase {
 /// The moments of one request that was answered, on the monotonic clock in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamps {
-    /// When it was due.
     pub intended_ns: u64,
     /// How long its own connection was in the making, which ended before its turn;
     /// `None` over a connection that stood already.

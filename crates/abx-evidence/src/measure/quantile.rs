@@ -5,7 +5,6 @@ use crate::measure::histogram::Histogram;
 /// A quantile of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantile {
-    /// In µs.
     pub us: u64,
     /// Whether the true one may be longer. It is never shorter.
     pub at_least: bool,

@@ -46,7 +46,6 @@ pub struct LoggedRequest {
     pub status: u16,
     /// Whether the response left its connection open.
     pub is_kept: bool,
-    /// What became of it.
     pub outcome: Outcome,
 }
 

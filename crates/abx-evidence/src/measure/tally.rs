@@ -24,7 +24,6 @@ pub struct Sample {
     pub sent_ns: Option<u64>,
     /// When its last byte was received, or when it failed.
     pub done_ns: u64,
-    /// What became of it.
     pub outcome: Outcome,
 }
 
@@ -79,7 +78,6 @@ pub struct Tally {
     pub service: Histogram,
     /// Those of `response` of which only this is known: it took at least so long.
     pub response_at_least: Histogram,
-    /// The same of `service`.
     pub service_at_least: Histogram,
     /// How late sends were by the generator's own doing: from when each was due
     /// and a connection was free for it, to when it was sent.
@@ -114,7 +112,6 @@ pub struct Tally {
     /// What the server said of its own time in the same sample.
     #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
     pub server_times: ServerTimes,
-    /// Which statuses those had that had a wrong one.
     #[serde(default, skip_serializing_if = "Statuses::is_empty")]
     pub wrong_statuses: Statuses,
     /// Each step of sessions, where they are what is counted.

@@ -87,11 +87,9 @@ pub struct BlockSubject {
 /// A subject that failed at the start of a block, and is not measured any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedStart<'a> {
-    /// Its name.
     pub subject: &'a str,
     /// The block's number from zero.
     pub block: u32,
-    /// Why it failed.
     pub why: &'a str,
 }
 
@@ -107,7 +105,6 @@ pub struct ListenerRecord {
 /// What one load gave in one block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockLoad {
-    /// The load's name.
     pub load: String,
     /// The rounds in order.
     pub rounds: Vec<Round>,

@@ -29,11 +29,9 @@ pub struct Objective {
 pub enum Goal {
     /// A quantile of response times lies below this limit.
     Time {
-        /// Which quantile.
         figure: Figure,
         /// Its share, 0.99 for p99.
         share: f64,
-        /// The limit in µs.
         limit_us: f64,
     },
     /// Less than this share of what was due failed, or was never answered.
@@ -46,7 +44,6 @@ pub enum Goal {
 /// What a load got from a subject, to be held against an objective.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectiveInput<'a> {
-    /// Requests that were due.
     pub planned: u64,
     /// Those that were answered and verified.
     pub ok: u64,
@@ -66,7 +63,6 @@ pub struct LimitUsage {
 /// Why a text is no objective.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectiveError {
-    /// Nothing is asked for.
     #[error("an objective has at least one goal: write one such as `p99<50ms,errors<0.1%`")]
     Empty,
     /// A goal that is none.

@@ -51,7 +51,6 @@ pub struct SubjectReadings {
 /// How much of something that is limited was in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InUse {
-    /// What was in use.
     pub count: u64,
     /// What there is; `None` where nothing limits it.
     pub limit: Option<u64>,

@@ -7,7 +7,6 @@ use crate::measure::tally::SliceTally;
 /// One slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SliceRecord {
-    /// Who was loaded.
     pub subject: String,
     /// The counted part: from the end of the discarded part to the slice's end.
     pub measured_ns: u64,
@@ -23,11 +22,8 @@ pub struct SliceRecord {
     pub clocked: u64,
     /// Attempts; the sum of the outcomes.
     pub sent: u64,
-    /// Whole responses.
     pub completed: u64,
-    /// Verified responses.
     pub ok: u64,
-    /// All outcomes.
     pub outcomes: Outcomes,
     /// Outcomes of attempts that began before the counted part or behind it.
     pub discarded: Outcomes,
@@ -52,7 +48,6 @@ pub struct SliceRecord {
     pub closing: u64,
     /// Connections that had died since the last slice and were opened again before this one.
     pub reopened: u64,
-    /// Bodies hashed.
     pub hashed: u64,
     /// Connections on which no request ended in the counted part.
     pub silent: u64,

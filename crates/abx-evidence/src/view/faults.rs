@@ -32,12 +32,10 @@ pub(crate) enum Recovery {
     /// Before the next request: at most the time between two, in seconds, since nothing is
     /// seen in between.
     Unseen(f64),
-    /// Longer than the slice.
     NotWithin,
 }
 
 impl Recovery {
-    /// In seconds.
     pub(crate) fn s(self) -> Option<f64> {
         match self {
             Recovery::After(s) | Recovery::Unseen(s) => Some(s),
@@ -59,7 +57,6 @@ const CALM_PART: f64 = 0.1;
 const CALM_REQUESTS: f64 = 10.0;
 
 impl<'a> FaultView<'a> {
-    /// Those of a study.
     pub(crate) fn all(study: &'a Measured) -> impl Iterator<Item = FaultView<'a>> {
         study.faults.iter().map(move |fault| FaultView {
             study,

@@ -39,7 +39,6 @@ pub(crate) struct OfferView<'a> {
 pub struct SubjectView<'a> {
     pub(crate) study: &'a Measured,
     pub(crate) load: &'a LoadRecord,
-    /// Its name.
     pub(crate) subject: &'a str,
     /// In the order in which they were measured.
     pub(crate) blocks: Vec<BlockView<'a>>,
@@ -71,7 +70,6 @@ impl<'a> StudyView<'a> {
         }
     }
 
-    /// The load of this name.
     pub(crate) fn load(&self, name: &str) -> Option<&OfferView<'a>> {
         self.loads.iter().find(|view| view.load.name == name)
     }
@@ -90,7 +88,6 @@ impl<'a> OfferView<'a> {
         }
     }
 
-    /// The subject of this name.
     pub(crate) fn subject(&self, name: &str) -> Option<&SubjectView<'a>> {
         self.subjects.iter().find(|view| view.subject == name)
     }
@@ -115,7 +112,6 @@ impl<'a> OfferView<'a> {
         })
     }
 
-    /// What each block has of it.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &'a BlockLoad> {
         self.study.block_loads(&self.load.name)
     }

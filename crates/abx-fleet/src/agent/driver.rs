@@ -55,7 +55,6 @@ struct DeskState {
 
 /// What became of an order by now.
 pub enum OrderState {
-    /// It is worked at.
     Working(Working),
     /// The text of its [`TaskResult`].
     Done(Arc<str>),

@@ -34,7 +34,6 @@ const LOG_MAX: u64 = 100_000_000;
 const INTERVAL_NS_MIN: u64 = 1_000_000;
 /// The longest slice, in seconds: 31 days.
 const SLICE_SECONDS_MAX: u64 = 31 * 86_400;
-/// Requests of a slice, at most.
 const SLICE_REQUESTS_MAX: u64 = 1_000_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 

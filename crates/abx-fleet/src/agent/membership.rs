@@ -69,11 +69,9 @@ pub struct Membership<'a> {
 /// A part in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenSlot {
-    /// The run.
     pub run: String,
     /// Its slot, from 0.
     pub slot: usize,
-    /// How many there are.
     pub slots: usize,
 }
 

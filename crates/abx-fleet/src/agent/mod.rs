@@ -31,7 +31,6 @@ use membership::{GivenSlot, Membership, MembershipEnd};
 pub struct AgentPlan {
     /// What tells it from all other processes: letters, digits and `-`.
     pub id: String,
-    /// What people call it.
     pub name: String,
     /// The slot that it must have, from 0; `None` for any.
     pub slot: Option<usize>,
@@ -39,9 +38,7 @@ pub struct AgentPlan {
     pub build: String,
     /// The threads that make its load.
     pub engine: EnginePlan,
-    /// What it refuses.
     pub limits: AgentLimits,
-    /// How long it waits.
     pub timing: FleetTiming,
     /// Whether it ends with its first run.
     pub once: bool,
@@ -59,7 +56,6 @@ pub enum AgentEvent {
     Joined {
         /// Its slot, from 0.
         slot: usize,
-        /// How many there are.
         slots: usize,
     },
     /// A controller does not want it.
@@ -69,10 +65,8 @@ pub enum AgentEvent {
     },
     /// It refuses an order.
     Refuses {
-        /// Why.
         why: String,
     },
-    /// The run is over.
     RunEnded,
     /// Nothing was heard of the controller, so it ended its load.
     ControllerLost,
@@ -85,7 +79,6 @@ pub enum AgentEvent {
     },
     /// What it counted is kept here, since nobody has fetched it.
     Saved {
-        /// In this file.
         file: PathBuf,
     },
     /// A slice had not ended long after its time, so it ended it.

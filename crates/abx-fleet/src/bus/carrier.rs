@@ -75,7 +75,6 @@ pub struct BusMessage {
 /// Why a message did not come, or its response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
-    /// Nobody has subscribed.
     #[error("nobody is there")]
     NoResponders,
     /// There was no response in time.
@@ -87,7 +86,6 @@ pub enum BusError {
          NATS), or use fewer or shorter requests"
     )]
     TooLarge {
-        /// How many it has.
         bytes: usize,
         /// How many it may have.
         max: usize,

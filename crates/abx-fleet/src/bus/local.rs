@@ -158,7 +158,6 @@ impl Bus for LocalConnection {
     }
 }
 
-/// Whether a subject is one that was subscribed to.
 fn matches(subscribed: &str, subject: &str) -> bool {
     let (mut wanted, mut words) = (subscribed.split('.'), subject.split('.'));
     loop {

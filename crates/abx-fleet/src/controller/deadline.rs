@@ -15,7 +15,6 @@ const GRACE: Duration = Duration::from_secs(20);
 /// How long an order may take.
 #[derive(Debug, Clone)]
 pub struct OrderAllowance {
-    /// Ends the load.
     pub stopper: Stopper,
     /// How long all of it may take; `None` if nothing limits that.
     pub within: Option<Duration>,

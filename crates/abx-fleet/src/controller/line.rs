@@ -24,9 +24,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The bus as a run's controller uses it.
 pub struct RunBus {
-    /// The bus.
     pub bus: Arc<dyn Bus>,
-    /// The run.
     pub run: String,
 }
 
@@ -35,13 +33,9 @@ const RESULT_MOST: usize = 256 << 20;
 
 /// One agent, to be asked.
 pub struct Line<'a> {
-    /// The bus.
     pub bus: &'a RunBus,
-    /// Who is there.
     pub roll: &'a Liveness,
-    /// The agent's slot.
     pub slot: usize,
-    /// Its id.
     pub id: &'a str,
     /// What it is called in messages.
     pub agent: String,

@@ -39,7 +39,6 @@ struct Entry {
 /// How an agent was lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// How.
     pub how: String,
     /// When it was last heard, in milliseconds since 1970-01-01 UTC: what it did from then on
     /// nobody knows.
@@ -198,11 +197,9 @@ impl Watch {
 
 /// What a beat is for a controller.
 enum Heard {
-    /// Worth telling.
     LivenessEvent(FleetEvent),
     /// That of an agent that was given up, by its id: it must not go on loading.
     Ghost(String),
-    /// As usual.
     Nothing,
 }
 

@@ -14,7 +14,6 @@ use crate::pace::{LATE, PaceSums};
 pub struct Member {
     /// What it said of itself.
     pub introduction: Introduction,
-    /// What its clock says.
     pub clock: ClockOffset,
     /// The worst bound of all measurements of its clock, in ns.
     pub bound_ns_max: u64,
@@ -32,7 +31,6 @@ pub struct Member {
 
 /// A slice that an agent took part in.
 pub struct SliceOfMember<'a> {
-    /// What its part gave.
     pub tally: &'a SliceTally,
     /// How late it began, in ns.
     pub late_ns: u64,

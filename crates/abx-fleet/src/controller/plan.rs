@@ -9,12 +9,10 @@ use crate::timing::FleetTiming;
 /// What a controller wants.
 #[derive(Debug, Clone)]
 pub struct FleetPlan {
-    /// How many agents.
     pub agents: usize,
     /// The SHA-256 of the program that each of them must be: see
     /// [`own_build`](crate::own_build).
     pub build: String,
-    /// How long it waits.
     pub timing: FleetTiming,
     /// What is done when one of them is lost.
     pub on_loss: OnLoss,
@@ -23,21 +21,16 @@ pub struct FleetPlan {
 /// What a controller tells of its agents, each by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FleetEvent {
-    /// It has a slot.
     Joined {
-        /// Who.
         agent: String,
     },
-    /// It cannot take part.
     NotWanted {
-        /// Who.
         agent: String,
         /// Why not.
         why: String,
     },
     /// It makes load for another controller.
     Busy {
-        /// Who.
         agent: String,
     },
     /// Agents keep nothing of what they count: what would say of what it is does not fit into
@@ -48,19 +41,15 @@ pub enum FleetEvent {
     },
     /// Nothing was heard of it for a while.
     Silent {
-        /// Who.
         agent: String,
     },
     /// It was silent and is there again.
     Back {
-        /// Who.
         agent: String,
     },
     /// It is not there any more.
     Lost {
-        /// Who.
         agent: String,
-        /// How.
         how: String,
     },
 }

@@ -25,21 +25,16 @@ pub const PROTOCOL: u32 = 1;
 /// An agent that asks for a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Introduction {
-    /// Its [`PROTOCOL`].
     pub protocol: u32,
     /// Its address: whom the bus knows it as, and what tells it from all other processes.
     pub id: String,
-    /// What people call it.
     pub name: String,
     /// The slot that it must have, from 0; `None` for any.
     pub slot: Option<usize>,
     /// The SHA-256 of its program.
     pub build: String,
-    /// Worker threads.
     pub threads: usize,
-    /// Its kernel's release.
     pub kernel: Option<String>,
-    /// Its processor's name.
     pub cpu_model: Option<String>,
     /// Which machine its loopback addresses are of.
     pub loopback: Option<String>,
@@ -64,18 +59,13 @@ impl Introduction {
 /// What a controller answers to that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JoinResponse {
-    /// It has this slot.
     Joined {
-        /// The run.
         run: String,
         /// Its slot, from 0.
         slot: usize,
-        /// How many there are.
         slots: usize,
     },
-    /// There are enough others.
     Full,
-    /// It cannot take part.
     Refused {
         /// Why not.
         why: String,
@@ -88,20 +78,16 @@ pub enum Control {
     /// The controller is there, and looks for agents: those of other runs say that they are
     /// busy.
     Discovery,
-    /// The controller is there.
     Alive,
     /// What runs ends now, and so does every later slice.
     Stop,
-    /// The run is over.
     End,
 }
 
 /// What an agent says to a controller that looks for some while it makes load for another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyAgent {
-    /// Who says it.
     pub id: String,
-    /// What people call it.
     pub name: String,
     /// The run that it has a part in.
     pub busy_with: String,
@@ -110,9 +96,7 @@ pub struct BusyAgent {
 /// What an agent says unasked, now and then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beat {
-    /// Who says it.
     pub id: String,
-    /// Its slot.
     pub slot: usize,
     /// Whether it goes away now.
     pub leaves: bool,
@@ -123,14 +107,12 @@ pub struct Beat {
 pub struct AgentCommand {
     /// The run for which it is asked.
     pub run: String,
-    /// What.
     pub what: AgentQuery,
 }
 
 /// What an agent may be asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentQuery {
-    /// What its clock says.
     Clock,
     /// To do something, and to say only whether it will.
     Task {
@@ -155,11 +137,8 @@ pub enum AgentQuery {
 /// Something that an agent does with its engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentTask {
-    /// Make a pool.
     Open {
-        /// Its number.
         pool: u64,
-        /// The whole load.
         plan: Box<LoadPlan>,
         /// [`sha256_of`] it, so that both sides mean the same by it.
         sha256: String,
@@ -168,14 +147,10 @@ pub enum AgentTask {
     },
     /// Reopen a pool's connections that have died.
     Refresh {
-        /// Its number.
         pool: u64,
     },
-    /// Load a pool.
     Slice {
-        /// Its number.
         pool: u64,
-        /// How.
         plan: SlicePlan,
         /// When it begins, on the agent's clock.
         starts_ns: i64,
@@ -185,9 +160,7 @@ pub enum AgentTask {
         /// What is known of the run before its load.
         record: Box<Measured>,
     },
-    /// Close a pool.
     Close {
-        /// Its number.
         pool: u64,
     },
 }
@@ -195,12 +168,9 @@ pub enum AgentTask {
 /// What an agent answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentResponse {
-    /// What its clock says.
     Clock {
-        /// In ns.
         now_ns: i64,
     },
-    /// It does that.
     Accepted,
     /// It does not.
     Refused {
@@ -226,7 +196,6 @@ pub enum AgentResponse {
 /// What an agent tells while it works.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Working {
-    /// How far it is.
     pub progress: TaskProgress,
     /// The number of the first of these intervals among all that it tells of.
     #[serde(default)]
@@ -242,20 +211,15 @@ pub enum TaskProgress {
     /// There is nothing to tell.
     #[default]
     Nothing,
-    /// Connections are being made.
     Opening {
-        /// Those that stand.
         open: u64,
-        /// Those that are wanted.
         asked: u64,
         /// For how long none was made.
         silent_ns: u64,
         /// After how long without another one it is given up.
         at_most_ns: u64,
     },
-    /// Responses are awaited.
     Responses {
-        /// On so many connections.
         connections: u64,
         /// The longest for so long.
         waited_ns: u64,
@@ -267,23 +231,16 @@ pub enum TaskProgress {
 /// What came of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum TaskResult {
-    /// Of a pool's connections.
     Opened {
-        /// Those that stand.
         standing: usize,
-        /// Those that are new.
         opened: usize,
-        /// How the others ended.
         failures: Outcomes,
     },
-    /// Of a slice.
     Tally {
-        /// What it gave.
         tally: Box<SliceTally>,
         /// How long after its time it began, in ns.
         late_ns: u64,
     },
-    /// It is done.
     Done,
     /// The engine there cannot go on.
     Failed {

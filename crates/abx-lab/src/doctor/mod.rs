@@ -33,7 +33,6 @@ const CONNECTIONS: u32 = 50;
 pub struct Examination<'a> {
     /// The program of abx itself: it becomes keepers and the server `null`.
     pub program: PathBuf,
-    /// What makes a keeper of it.
     pub keeper_arguments: &'a [&'a str],
     /// What makes the server of it; `{port}` is the port.
     pub null_arguments: &'a [&'a str],
@@ -49,7 +48,6 @@ pub struct Examination<'a> {
     pub command: Vec<String>,
     /// Where the study of noise is kept.
     pub store: &'a mut Store,
-    /// Told what begins.
     pub watch: &'a mut dyn FnMut(DoctorStep),
     /// Given a handle for each part, before it starts anything, that stops that
     /// part: one that is stopped by then starts nothing.

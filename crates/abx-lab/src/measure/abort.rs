@@ -9,32 +9,25 @@ use crate::process::verify::VerifyError;
 /// Why a study cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Abort {
-    /// The person stopped it.
     #[error("stopped")]
     Interrupted,
     /// A subject is not there, not right, or gone.
     #[error("{error}")]
     Subject {
-        /// Which one.
         name: String,
-        /// Why.
         error: Box<ServerProcessError>,
     },
     /// A service is not there for the subjects, or not any more.
     #[error("{error}")]
     Service {
-        /// Which one.
         name: String,
-        /// Why.
         error: Box<ServiceError>,
     },
     /// A service ended while subjects were loaded: what was measured meanwhile is of
     /// subjects without it.
     #[error("{error}")]
     ServiceDied {
-        /// Which one.
         name: String,
-        /// How.
         error: Box<ServiceError>,
     },
     /// A machine that made a part of the load was lost, and the others can go on: from here on
@@ -49,10 +42,7 @@ pub enum Abort {
         "no rate can be found for the load `{load}`: a subject gave no right answer; \
          try each alone with `abx run`"
     )]
-    NoRate {
-        /// The load.
-        load: String,
-    },
+    NoRate { load: String },
     /// The time is up.
     #[error(
         "the budget was used up before a block was complete: give more time (`--budget`), or \

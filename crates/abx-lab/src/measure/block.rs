@@ -44,9 +44,7 @@ pub enum RoundEvent<'a> {
 pub struct SubjectRun<'a, 'b> {
     /// Who is loaded, and with what.
     pub running: &'a mut RunningSubjects<'b>,
-    /// The plan for each subject.
     pub plans: &'a [LoadPlan],
-    /// What the pilot set.
     pub pilot: &'a PilotRecord,
     /// A server that does nothing, loaded now and then in the same way.
     pub ceiling: Option<&'a PlannedCeiling>,

@@ -36,7 +36,6 @@ struct Effort {
     bins: usize,
     /// Whether bins are lengthened for a slow subject.
     lengthens: bool,
-    /// Slices behind it.
     rounds: u32,
 }
 
@@ -151,7 +150,6 @@ struct RateSeries {
     /// Answers per second in bins of equal length, or what is in proportion to them.
     rates: Vec<f64>,
     bin_ns: u64,
-    /// The last slice of it.
     last: SliceRecord,
     /// Whether the time was up before it was long enough.
     cut_short: bool,

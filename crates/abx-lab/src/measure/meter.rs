@@ -16,7 +16,6 @@ use crate::measure::host::subjects::{SubjectHost, SubjectReading};
 
 /// Reads both hosts at once.
 pub struct Meter {
-    /// Where the subjects are.
     pub subjects: SubjectHost,
     /// What the subjects need beside themselves.
     pub services: ServiceHost,
@@ -39,11 +38,9 @@ pub struct MeterReading {
 /// What happened between two edges.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MeterWindow {
-    /// How long it was.
     pub window_ns: u64,
     /// Processor time of the subject that was loaded.
     pub server_cpu_ns: Option<u64>,
-    /// Its context switches.
     pub server_switches: Option<u64>,
     /// Processor time of the others together: none where there are no others, and not
     /// yet known where there are.

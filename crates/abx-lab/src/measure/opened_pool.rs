@@ -17,9 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// A pool that was opened.
 pub struct OpenedPool {
-    /// The pool.
     pub pool: PoolId,
-    /// How its connections were opened.
     pub opening: ConnectionOpening,
 }
 
@@ -97,7 +95,6 @@ impl RunningSubjects<'_> {
         }
     }
 
-    /// The name of the subject at an address.
     fn name_at(&self, address: ServerAddress) -> String {
         let place = self
             .processes

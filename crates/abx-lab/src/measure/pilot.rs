@@ -89,7 +89,7 @@ pub fn pilot(
         None => (1, ShortestSlice::CLOSED),
     };
     let needed_ns = needed_ns(&subjects, in_flight);
-    let mut record = set(study, in_flight, least, subjects, terms.trials_because);
+    let mut record = plan_blocks(study, in_flight, least, subjects, terms.trials_because);
     if study.slice == SliceLength::Auto && record.interleave == Interleave::Slices {
         // What lengthened the usual slice is what bounds any other one.
         let least_ns = match record.slice_ns {
@@ -185,7 +185,7 @@ impl ShortestSlice {
 }
 
 /// From what subjects gave to how blocks run. Pure.
-fn set(
+fn plan_blocks(
     study: &Study,
     in_flight: u64,
     least: ShortestSlice,
@@ -245,16 +245,6 @@ fn set(
         Interleave::Slices => study.rounds.unwrap_or(rounds(slice_ns, ROUNDS_MAX)),
         Interleave::Trials => 1,
     };
-    let longest_warm_up = subjects
-        .values()
-        .map(|pilot_subject| pilot_subject.warm_up_ns)
-        .max();
-    // What users who pause do at first cannot be read from how many sessions end.
-    let warm_up_ns = match least.is_replay {
-        true => slice_ns.min(REPLAYED_WARM_UP_NS),
-        false if least.users == Some(Pauses::Some) => slice_ns.min(REPLAYED_WARM_UP_NS),
-        false => (WARM_UP_FACTOR * longest_warm_up.unwrap_or_default() as f64) as u64,
-    };
     PilotRecord {
         interleave,
         interleave_reason,
@@ -266,9 +256,25 @@ fn set(
         slice_choice: None,
         rounds,
         shortened: false,
-        warm_up_ns: warm_up_ns.max(WARM_UP_MIN_NS),
+        warm_up_ns: warm_up_ns(&least, slice_ns, &subjects),
         subjects,
     }
+}
+
+/// How long each block warms up, in nanoseconds.
+fn warm_up_ns(
+    least: &ShortestSlice,
+    slice_ns: u64,
+    subjects: &BTreeMap<String, PilotSubject>,
+) -> u64 {
+    let longest = subjects.values().map(|subject| subject.warm_up_ns).max();
+    // What users who pause do at first cannot be read from how many sessions end.
+    let warm_up_ns = if least.is_replay || least.users == Some(Pauses::Some) {
+        slice_ns.min(REPLAYED_WARM_UP_NS)
+    } else {
+        (WARM_UP_FACTOR * longest.unwrap_or_default() as f64) as u64
+    };
+    warm_up_ns.max(WARM_UP_MIN_NS)
 }
 
 #[cfg(test)]
@@ -293,7 +299,7 @@ mod tests {
                 item(rate, 200_000_000, Some(background_cpu)),
             ),
         ]);
-        set(&study(slice), 50, ShortestSlice::CLOSED, subjects, None)
+        plan_blocks(&study(slice), 50, ShortestSlice::CLOSED, subjects, None)
     }
 
     #[test]
@@ -327,7 +333,7 @@ mod tests {
             is_replay: false,
             users: None,
         };
-        let set = set(&study(SliceLength::Usual), 50, least, BTreeMap::new(), None);
+        let set = plan_blocks(&study(SliceLength::Usual), 50, least, BTreeMap::new(), None);
         assert_eq!((set.slice_ns, set.rounds), (SLICE_OPEN_NS, 2));
         assert_eq!(set.slice_reason.as_deref(), Some("queues"));
     }
@@ -336,7 +342,7 @@ mod tests {
     fn a_log_is_replayed_in_one_trial_as_long_as_it_lasts() {
         // Method: logs of 3 s and of 3 minutes, at rates by which a closed loop would be slow;
         // and a length that was asked for.
-        let set = |lasts_s: u64, slice: SliceLength| {
+        let of_a_log = |lasts_s: u64, slice: SliceLength| {
             let least = ShortestSlice {
                 ns: lasts_s * 1_000_000_000,
                 why: None,
@@ -348,16 +354,16 @@ mod tests {
                 ..PilotSubject::default()
             };
             let subjects = BTreeMap::from([("one".to_owned(), pilot_subject)]);
-            let pilot = set(&study(slice), 50, least, subjects, None);
+            let pilot = plan_blocks(&study(slice), 50, least, subjects, None);
             assert_eq!((pilot.interleave, pilot.rounds), (Interleave::Trials, 1));
             assert!(pilot.interleave_reason.unwrap().contains("replays the log"));
             (pilot.slice_ns, pilot.warm_up_ns)
         };
         let second = 1_000_000_000;
-        assert_eq!(set(3, SliceLength::Usual), (3 * second, 2 * second));
-        assert_eq!(set(180, SliceLength::Auto), (TRIAL_MAX_NS, 2 * second));
+        assert_eq!(of_a_log(3, SliceLength::Usual), (3 * second, 2 * second));
+        assert_eq!(of_a_log(180, SliceLength::Auto), (TRIAL_MAX_NS, 2 * second));
         let asked = SliceLength::Fixed(Duration::from_secs(1));
-        assert_eq!(set(180, asked), (second, second));
+        assert_eq!(of_a_log(180, asked), (second, second));
     }
 
     #[test]

@@ -13,7 +13,6 @@ use abx_study::{Load, Study};
 
 /// One load as it will be offered to each subject, in the order of the study.
 pub struct SubjectPlans {
-    /// The plans.
     pub plans: Vec<LoadPlan>,
     /// What each subject answered to each request.
     pub verified: Vec<Vec<Verified>>,
@@ -30,7 +29,6 @@ pub struct SubjectPlans {
 pub struct PlannedCeiling {
     /// Its position behind those of the subjects.
     pub index: usize,
-    /// What it is offered.
     pub plan: LoadPlan,
 }
 

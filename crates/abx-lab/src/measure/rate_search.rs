@@ -42,13 +42,9 @@ pub const APART: f64 = 1.025;
 /// The highest rate at which a subject met an objective in short tries: an estimate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundCapacity {
-    /// The subject.
     pub subject: String,
-    /// The objective.
     pub objective: Objective,
-    /// The load's name.
     pub load: String,
-    /// The rate.
     pub per_s: f64,
 }
 
@@ -57,7 +53,6 @@ pub struct FoundCapacity {
 pub struct RateSearch {
     /// What the slowest subject answers, of loads that differ in their share of it only.
     slowest: Vec<(Load, f64)>,
-    /// Where subjects met objectives.
     pub capacities: Vec<FoundCapacity>,
 }
 

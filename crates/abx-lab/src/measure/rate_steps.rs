@@ -21,7 +21,6 @@ const TRIES: usize = 10;
 pub struct RateSteps {
     /// Steps down and up so far.
     taken: [i32; 2],
-    /// Rates tried so far.
     tries: usize,
 }
 

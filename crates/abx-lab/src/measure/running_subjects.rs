@@ -37,13 +37,10 @@ pub type OnIntervals<'a> = dyn Fn(&[ReportedInterval]) + 'a;
 
 /// Subjects that run, with everything to load and watch them.
 pub struct RunningSubjects<'a> {
-    /// Makes the load.
     pub generator: &'a mut dyn LoadGenerator,
-    /// Reads what they use.
     pub meter: Meter,
     /// The subjects in the order of the study.
     pub processes: Vec<ServerProcess>,
-    /// Their names.
     pub names: Vec<String>,
     /// What they need beside themselves, where they need something.
     pub services: Option<&'a mut RunningServices>,
@@ -74,11 +71,9 @@ pub struct RunningSubjects<'a> {
 
 /// One slice as measured.
 pub struct MeasuredSlice {
-    /// For the record.
     pub record: SliceRecord,
     /// How many of its connections stood at the end, when they are there to be held.
     pub standing: Option<u64>,
-    /// Times of its requests.
     pub times: Histograms,
     /// Its requests by when they were due, where the plan asked for that.
     pub timeline: Option<TimelineTally>,

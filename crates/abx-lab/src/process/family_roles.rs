@@ -21,9 +21,7 @@ pub struct FamilyRoles {
     pub main: Option<Process>,
     /// The parent of the first worker, unless that is the keeper.
     pub supervisor: Option<Process>,
-    /// Those that do the work.
     pub workers: Vec<Process>,
-    /// All of them.
     pub all: Vec<Process>,
 }
 

@@ -14,17 +14,12 @@ use abx_study::placeholder::FilledWord;
 
 /// What a start has by then.
 pub struct StartDetails<'a> {
-    /// The server's name.
     pub name: &'a str,
-    /// Its port.
     pub port: u16,
-    /// Its folder.
     pub directory: &'a Path,
     /// What paths of names stand for.
     pub words: &'a [FilledWord],
-    /// Its processors.
     pub cpus: &'a [usize],
-    /// Its limit of descriptors.
     pub descriptors: DescriptorLimit,
     /// What every server finds in its environment.
     pub usual: Vec<(String, String)>,
@@ -33,13 +28,10 @@ pub struct StartDetails<'a> {
 /// A program with all that it is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// The program.
     pub program: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// Variables of its environment beside those of abx.
     pub environment: BTreeMap<String, String>,
-    /// The container that comes of it.
     pub container: Option<KeptContainer>,
 }
 

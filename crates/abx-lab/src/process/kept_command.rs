@@ -18,7 +18,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// What a command beside a server is given.
 pub struct CommandContext {
-    /// Where the server listens.
     pub address: ServerAddress,
     /// The folder of its start.
     pub scratch: PathBuf,
@@ -35,12 +34,9 @@ pub enum CommandEnd {
     Well,
     /// In another way, and with this at the end of its output.
     Failed {
-        /// How.
         how: String,
-        /// The end of its output.
         output: String,
     },
-    /// The person stopped abx.
     Stopped,
 }
 

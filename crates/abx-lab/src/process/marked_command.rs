@@ -29,13 +29,11 @@ const PIECE_BYTES: usize = 64 << 10;
 pub struct MarkedCommand<'a> {
     /// The argument list, not empty.
     pub words: &'a [String],
-    /// Where it runs.
     pub directory: &'a Path,
     /// How long a run may take.
     pub within: Duration,
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: &'a Path,
-    /// See `program`.
     pub keeper_arguments: &'a [&'a str],
 }
 
@@ -54,7 +52,6 @@ pub enum MarkedCommandError {
     /// Its output could not be had.
     #[error("the output of the command cannot be read: {0}")]
     Output(#[from] io::Error),
-    /// It failed.
     #[error("it ended with {0}")]
     Failed(Exit),
     /// It took too long, and was ended.
@@ -63,10 +60,8 @@ pub enum MarkedCommandError {
     /// It prints markers without end.
     #[error("it printed more than {} markers", TooManyMarkers::MOST)]
     TooMany,
-    /// Somebody killed its keeper.
     #[error("its keeper was killed")]
     Lost,
-    /// The person stopped abx.
     #[error("stopped")]
     Stopped,
 }

@@ -10,7 +10,6 @@ use abx_engine::AwaitedConnections;
 pub enum Pending<'a> {
     /// Files that are made for a subject.
     Files {
-        /// The subject.
         subject: &'a str,
         /// How much of them there is.
         made_bytes: u64,
@@ -19,7 +18,6 @@ pub enum Pending<'a> {
     },
     /// The first correct responses of a subject that was started.
     Ready {
-        /// The subject.
         subject: &'a str,
         /// For how long it was waited so far.
         waited: Duration,
@@ -28,7 +26,6 @@ pub enum Pending<'a> {
     },
     /// The responses of a subject that are looked at closely before a load.
     Verification {
-        /// The subject.
         subject: &'a str,
         /// For how long the one at hand was waited so far.
         waited: Duration,
@@ -37,7 +34,6 @@ pub enum Pending<'a> {
     },
     /// Connections that are opened before a load or a slice.
     Connections {
-        /// The subject.
         subject: &'a str,
         /// How many are open, and accepted as far as that is seen.
         open: u64,
@@ -50,7 +46,6 @@ pub enum Pending<'a> {
     },
     /// One try of the search for the highest rate at which an objective is met.
     Try {
-        /// The subject.
         subject: &'a str,
         /// The rate that is tried, per second.
         per_s: u64,
@@ -59,12 +54,10 @@ pub enum Pending<'a> {
     },
     /// The end of what fills a service with data.
     Seed {
-        /// The service.
         service: &'a str,
     },
     /// Responses to requests that a slice has left.
     Responses {
-        /// The subject.
         subject: &'a str,
         /// Connections with such a request.
         connections: u64,
@@ -73,7 +66,6 @@ pub enum Pending<'a> {
         /// For how long it is waited at most.
         at_most: Duration,
     },
-    /// Nothing any more.
     Over,
 }
 

@@ -14,7 +14,6 @@ pub enum ServerProcessError {
     /// No port for it.
     #[error("no port for {name}: {source}")]
     Port {
-        /// The server.
         name: String,
         /// Why not.
         source: PortError,
@@ -22,7 +21,6 @@ pub enum ServerProcessError {
     /// It does not start.
     #[error("{name} does not start: {source}")]
     Start {
-        /// The server.
         name: String,
         /// Why not.
         source: KeeperError,
@@ -30,7 +28,6 @@ pub enum ServerProcessError {
     /// It ended before it was ready, or under load.
     #[error("{name} ended {when} ({how}){}", behind(.output))]
     Ended {
-        /// The server.
         name: String,
         /// Before or under what.
         when: &'static str,
@@ -45,13 +42,10 @@ pub enum ServerProcessError {
         behind(.output)
     )]
     NotReady {
-        /// The server.
         name: String,
-        /// How long it had.
         within: Duration,
         /// Whether the budget allowed no longer.
         is_budget: bool,
-        /// What it did instead.
         why: String,
         /// What may be wrong with it.
         advice: Box<str>,
@@ -61,7 +55,6 @@ pub enum ServerProcessError {
     /// Its container cannot be looked into, or is not as it was ordered.
     #[error("{name}: {why}")]
     Container {
-        /// The server.
         name: String,
         /// What is wrong, and what helps.
         why: String,
@@ -72,9 +65,7 @@ pub enum ServerProcessError {
          measured instead{advice}{}", behind(.output)
     )]
     Foreign {
-        /// The server.
         name: String,
-        /// Its port.
         port: u16,
         /// What may be the reason; empty when nobody knows one.
         advice: &'static str,
@@ -87,7 +78,6 @@ pub enum ServerProcessError {
          its log"
     )]
     WithoutResponse {
-        /// The server.
         name: String,
         /// What it did, and what became of the requests.
         how: String,
@@ -98,18 +88,13 @@ pub enum ServerProcessError {
          without pauses, and has to succeed: correct the scenario or the server{}", behind(.output)
     )]
     Session {
-        /// The server.
         name: String,
-        /// The step.
         step: Box<str>,
-        /// Its method and path.
         request: Box<str>,
-        /// Why it failed.
         why: Box<str>,
         /// The end of its output.
         output: String,
     },
-    /// Its response is wrong.
     #[error("{0}")]
     Response(#[from] VerifyError),
 }

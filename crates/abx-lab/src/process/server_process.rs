@@ -36,7 +36,6 @@ use abx_study::subject::Source;
 /// A server that runs.
 pub struct ServerProcess {
     name: String,
-    /// Where it listens.
     pub address: ServerAddress,
     /// `None` for a server that abx leaves alone.
     keeper: Option<Keeper>,
@@ -49,7 +48,6 @@ pub struct ServerProcess {
     ready_s: Option<f64>,
 }
 
-/// The ports of a server.
 struct GivenPorts {
     main: FreePort,
     further: Vec<(String, FreePort)>,
@@ -216,7 +214,6 @@ impl ServerProcess {
         self.keeper.as_ref()?.plan().container.as_ref()
     }
 
-    /// Its processes, where it is a container.
     fn container_tree(&self, container: &KeptContainer) -> Option<ProcTree> {
         let first = self.first_process;
         let first = first.or_else(|| container::first_process(container).ok())?;

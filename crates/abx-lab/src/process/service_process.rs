@@ -33,22 +33,14 @@ pub enum ServiceError {
     /// It runs, and cannot be filled.
     #[error("service {name}: its `seed` failed ({how}){}", behind(.output))]
     Seed {
-        /// The service.
         name: String,
-        /// How it ended.
         how: String,
         /// The end of its output.
         output: String,
     },
     /// It runs, and is not what it was when it was ready.
     #[error("service {name} is not ready any more ({why})")]
-    Unhealthy {
-        /// The service.
-        name: String,
-        /// What it does instead.
-        why: String,
-    },
-    /// The person stopped abx.
+    Unhealthy { name: String, why: String },
     #[error("stopped")]
     Stopped,
 }

@@ -13,9 +13,7 @@ use abx_study::placeholder::FilledWord;
 pub struct StartContext<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: &'a Path,
-    /// See `program`.
     pub keeper_arguments: &'a [&'a str],
-    /// Processors of the subjects.
     pub cpus: &'a [usize],
     /// File descriptors that a subject may have.
     pub descriptors: DescriptorLimit,

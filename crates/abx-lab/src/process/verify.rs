@@ -30,7 +30,6 @@ const TELLING: Duration = Duration::from_millis(100);
 pub struct Verified {
     /// That of the first response.
     status: u16,
-    /// Those that are right.
     expected: ExpectedStatus,
     body_bytes: u64,
     /// `None` when the bodies varied from answer to answer.
@@ -49,9 +48,7 @@ pub enum VerifyError {
     /// No whole response came.
     #[error("{name} did not answer {path}: {source}")]
     NoResponse {
-        /// The subject.
         name: String,
-        /// What was asked for.
         path: String,
         /// Why not.
         source: ProbeError,
@@ -61,13 +58,9 @@ pub enum VerifyError {
         "{name} answers {path} with status {got}, not {expected}: {remedy}{}", behind(.output)
     )]
     Status {
-        /// The subject.
         name: String,
-        /// What was asked for.
         path: String,
-        /// The status that came.
         got: u16,
-        /// The status that was expected.
         expected: ExpectedStatus,
         /// What to do about it.
         remedy: String,
@@ -80,11 +73,8 @@ pub enum VerifyError {
         behind(.output)
     )]
     NoWebSocket {
-        /// The subject.
         name: String,
-        /// Where the handshake went.
         path: String,
-        /// The status that came.
         got: u16,
         /// What to do about it.
         remedy: String,
@@ -98,9 +88,7 @@ pub enum VerifyError {
          (`--shape`, or `shape` in a study file)"
     )]
     NoEcho {
-        /// The subject.
         name: String,
-        /// Where the message went.
         path: String,
         /// The length of what came back.
         got_bytes: u64,
@@ -116,11 +104,9 @@ pub enum VerifyError {
     Different {
         /// The first subject.
         one: String,
-        /// Its body's length.
         one_bytes: u64,
         /// The second subject.
         other: String,
-        /// Its body's length.
         other_bytes: u64,
         /// The hashes of the bodies, and where the bodies differ first.
         difference: String,
@@ -128,7 +114,6 @@ pub enum VerifyError {
     /// Not the body that was asked for by its hash.
     #[error("{name} answers a body of SHA-256 {got}, not {expected} as `--expect-body` says")]
     Hash {
-        /// The subject.
         name: String,
         /// The hash that came, or that bodies vary.
         got: String,
@@ -353,7 +338,6 @@ pub enum ReadinessOutcome {
     Ready(Nanos),
     /// Not within the time; what it did instead.
     Late(String),
-    /// It answers, and wrongly.
     Wrong(VerifyError),
 }
 

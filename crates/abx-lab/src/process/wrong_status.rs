@@ -6,7 +6,6 @@ use abx_evidence::ExpectedStatus;
 
 /// The status that came, with what it was a response to.
 pub struct WrongStatus<'a> {
-    /// The status.
     pub got: u16,
     /// The method of the request.
     pub method: &'a str,

@@ -15,9 +15,7 @@ use abx_study::Load;
 
 /// One load as a block measures it.
 pub struct BlockPart<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// What the pilot set.
     pub pilot: &'a PilotRecord,
     /// Subjects that have failed under it, by their places among those of the block.
     pub failed: Vec<usize>,
@@ -59,7 +57,6 @@ pub struct GridPart<'a> {
     pub name: &'a str,
     /// What has to be met.
     pub objective: &'a Objective,
-    /// The load.
     pub load: &'a Load,
     /// Whether blocks begin with it.
     pub is_offered: bool,
@@ -67,7 +64,6 @@ pub struct GridPart<'a> {
 
 /// The subjects of a block while they are loaded.
 pub struct BlockRun<'a, 'b> {
-    /// The subjects.
     pub running: &'a mut RunningSubjects<'b>,
     /// What the order of slices is drawn from.
     pub random: &'a mut ChaCha8Rng,

@@ -44,7 +44,6 @@ impl CeilingKind {
     }
 }
 
-/// The server of this kind.
 fn null_server(ceiling: &CeilingServer, kind: CeilingKind) -> Subject {
     let word = |word: &String| word.replace("{bytes}", &kind.page_bytes.to_string());
     let encrypted = ceiling.encrypted.iter().filter(|_| kind.is_encrypted);

@@ -33,11 +33,9 @@ pub enum PrepareError {
          (`-t`), or use fewer connections"
     )]
     Descriptors {
-        /// Connections of the load.
         connections: u32,
         /// Worker threads that share them.
         threads: usize,
-        /// Descriptors that they need.
         needed: u64,
         /// Descriptors that may be had.
         limit: u64,
@@ -47,16 +45,10 @@ pub enum PrepareError {
         "{subject}: the program `{program}` is not found, or not executable: install it, write \
          its full path, or mark it as a program (chmod +x)"
     )]
-    Program {
-        /// The subject.
-        subject: String,
-        /// Its program.
-        program: String,
-    },
+    Program { subject: String, program: String },
     /// The system does not let abx prepare.
     #[error("cannot prepare {what}: {source}")]
     System {
-        /// What.
         what: &'static str,
         /// Why not.
         source: std::io::Error,
@@ -79,13 +71,11 @@ pub struct StudyContext<'a> {
     pub(super) keeper_arguments: &'a [&'a str],
     /// What is offered, as far as it is known.
     pub loads: Vec<Load>,
-    /// Makes the load.
     pub generator: Box<dyn LoadGenerator>,
     /// How its workers wait for responses.
     pub waiting: Waiting,
     /// What the subjects need beside themselves.
     pub services: RunningServices,
-    /// Who uses which processors.
     pub split: CpuSplit,
     /// How many processors abx may use.
     pub cpus: Vec<usize>,

@@ -36,9 +36,7 @@ const DISCARDED: u32 = 2;
 
 /// What is to be done to whom.
 pub struct FaultCommand<'a> {
-    /// The fault.
     pub fault: &'a Fault,
-    /// The subject.
     pub subject: &'a Subject,
     /// For how long it warms up before.
     pub warm_up_ns: u64,

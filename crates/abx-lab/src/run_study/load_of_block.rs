@@ -15,7 +15,6 @@ use abx_study::Load;
 
 /// What a block gave.
 pub struct MeasuredBlock {
-    /// For the record.
     pub block: BlockRecord,
     /// The loads that it went on with after those it began with.
     pub further: Vec<Load>,

@@ -16,11 +16,9 @@ use abx_study::{Load, Study};
 /// What is offered to a server once.
 #[derive(Debug, Clone)]
 pub struct OncePlan {
-    /// The server.
     pub target: Target,
     /// The load. Its address and its sources come from here.
     pub plan: LoadPlan,
-    /// When it ends.
     pub end: SliceEnd,
     /// Worker threads; `None` for one on each of the generator's processors.
     pub threads: Option<usize>,
@@ -31,9 +29,7 @@ pub struct OncePlan {
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnceResult {
-    /// What was counted.
     pub slice: SliceTally,
-    /// Whether somebody stopped it.
     pub is_stopped: bool,
 }
 

@@ -71,7 +71,6 @@ use stop_rule::{TimeSpent, reason_to_stop};
 /// Why a study did not begin, or did not come to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// It cannot begin.
     #[error("{0}")]
     Prepare(#[from] PrepareError),
     /// The record cannot be saved.
@@ -89,11 +88,9 @@ pub enum StudyError {
 pub struct StudyEnvironment<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: PathBuf,
-    /// See `program`.
     pub keeper_arguments: &'a [&'a str],
     /// Where the record is kept.
     pub store: &'a mut Store,
-    /// Told of progress.
     pub watch: &'a mut dyn FnMut(StudyProgress),
     /// Given a handle, before anything is started, that stops the study.
     pub on_stopper: &'a mut dyn FnMut(Stopper),

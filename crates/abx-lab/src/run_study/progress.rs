@@ -11,7 +11,6 @@ use crate::process::pending::Pending;
 /// What happens, for whoever watches. Told between slices, never within what one counts.
 #[derive(Debug)]
 pub enum StudyProgress<'a> {
-    /// The pilot begins.
     Pilot,
     /// The search for rates has ended, and this is where it found capacities.
     Capacities(&'a [FoundCapacity]),
@@ -30,7 +29,6 @@ pub enum StudyProgress<'a> {
         block: u32,
         /// The round's number from zero.
         round: u32,
-        /// Rounds of the block.
         rounds: u32,
     },
     /// A round has ended, and these are its slices, that of a server that does
@@ -40,23 +38,17 @@ pub enum StudyProgress<'a> {
     Fault {
         /// The block's number from zero.
         block: u32,
-        /// The fault's name.
         fault: &'a str,
-        /// The subject.
         subject: &'a str,
     },
     /// A service has ended under load; it is started again.
     ServiceDied {
-        /// Which one.
         service: &'a str,
-        /// How.
         how: &'a str,
     },
     /// A subject failed at the start of a block, and is not measured any further.
     LeftOut {
-        /// Which one.
         subject: &'a str,
-        /// How.
         how: &'a str,
     },
     /// A block has ended, and this is what the blocks so far say.

@@ -30,11 +30,8 @@ use abx_study::{Load, PilotEffort, Study, WaitChoice};
 /// What a run is asked to do.
 #[derive(Debug, Clone)]
 pub struct RunPlan {
-    /// The server.
     pub target: Target,
-    /// What is offered.
     pub load: Load,
-    /// When it ends.
     pub end: RunEnd,
     /// For how long the load is sent before anything counts.
     pub warm_up: Duration,
@@ -74,7 +71,6 @@ pub enum RunError {
 /// How far a run is.
 #[derive(Debug)]
 pub enum RunProgress<'a> {
-    /// What is waited for.
     Pending(Pending<'a>),
     /// What the generator's workers saw in the last intervals of the load.
     Intervals(&'a [ReportedInterval]),
@@ -225,7 +221,6 @@ fn port_of(address: Option<&str>) -> u16 {
     address.map_or(0, |address| address.port())
 }
 
-/// The study that a run is.
 fn study(plan: RunPlan) -> Study {
     let mut load = plan.load;
     for request in &mut load.requests {

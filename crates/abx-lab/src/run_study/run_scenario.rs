@@ -23,13 +23,11 @@ use abx_study::{Pin, WaitChoice};
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct ScenarioRun {
-    /// The server.
     pub target: Target,
     /// How connections to it are encrypted, when its URL says that they are.
     pub tls: TlsSpec,
     /// The file that says what a session is.
     pub path: PathBuf,
-    /// What it says.
     pub file: ScenarioFile,
     /// How many users there are.
     pub users: u32,
@@ -63,13 +61,9 @@ pub enum ScenarioError {
          first, without pauses, and has to succeed: correct the scenario or the server"
     )]
     Trial {
-        /// The server.
         url: String,
-        /// The step.
         step: String,
-        /// Its method and path.
         request: String,
-        /// Why it failed.
         why: String,
     },
     /// Somebody stopped it during the trial.

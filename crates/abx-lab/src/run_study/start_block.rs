@@ -19,9 +19,7 @@ use abx_study::subject::Subject;
 
 /// A block's subjects, up and verified, with what each load asks of them.
 pub struct StartedBlock<'a> {
-    /// The subjects.
     pub running: RunningSubjects<'a>,
-    /// The order in which they were started.
     pub order: Vec<String>,
     /// The loads in the order of the study.
     pub loads: Vec<SubjectPlans>,

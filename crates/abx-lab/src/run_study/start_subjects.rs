@@ -23,7 +23,6 @@ use abx_study::subject::Subject;
 pub struct Participants {
     /// Those that are there, in the order of the study.
     pub subjects: Vec<Subject>,
-    /// Their processes.
     pub processes: Vec<ServerProcess>,
     /// What became of those that failed.
     pub failed: Vec<(String, BlockSubject)>,
@@ -77,14 +76,14 @@ fn not_started() -> BlockSubject {
 
 /// How the wait for a subject goes on.
 enum WaitReport {
-    /// It still lasts.
     Lasts {
         place: usize,
         waited: Duration,
         at_most: Duration,
     },
-    /// It is over.
-    Over { place: usize },
+    Over {
+        place: usize,
+    },
 }
 
 /// The wait until one subject is ready, on a thread of its own.

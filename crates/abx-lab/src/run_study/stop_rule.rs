@@ -13,9 +13,7 @@ use abx_study::{OrderedTime, Study};
 /// The time that a study has taken.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeSpent {
-    /// All of it.
     pub whole: Duration,
-    /// Its last block.
     pub last_block: Duration,
 }
 

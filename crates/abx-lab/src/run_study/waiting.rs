@@ -12,7 +12,6 @@ use abx_study::WaitChoice;
 pub struct CpuAssignment {
     /// Worker threads of the generator.
     pub threads: usize,
-    /// Their processors.
     pub generator: Vec<usize>,
     /// What the servers may use; `None` when that is not known.
     pub subjects: Option<Vec<usize>>,
@@ -30,7 +29,6 @@ pub enum Obstacle {
     /// Both have SMT siblings of one core.
     #[error("servers and generator share a core")]
     SharedCore,
-    /// Workers that take turns.
     #[error("there are more worker threads than CPUs for them")]
     Threads,
     /// What is spent on waiting would be missing elsewhere.

@@ -5,7 +5,6 @@ use abx_sys::conditions::Quota;
 /// What the number of worker threads follows from.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
-    /// Processors of the generator.
     pub cpus: usize,
     /// Connections of the largest load, when there is one.
     pub connections: Option<usize>,

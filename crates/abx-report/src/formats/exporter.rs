@@ -18,11 +18,9 @@ use crate::reports::study::study_html_with;
 /// A record, with the results of its expectations.
 #[derive(Debug, Clone, Copy)]
 pub enum Exported<'a> {
-    /// Of several subjects, judged.
     Study(&'a StudyRecord, &'a [ExpectationResult]),
     /// A run, and the study of one subject that it is.
     Run(&'a RunRecord, &'a StudyRecord, &'a [ExpectationResult]),
-    /// Sessions of users.
     Scenario(&'a ScenarioRecord),
 }
 
@@ -31,7 +29,6 @@ pub enum Exported<'a> {
 pub struct ExportedText {
     /// The subject and the load, if the format has a text for each.
     pub of: Option<[String; 2]>,
-    /// All of it.
     pub text: String,
 }
 

@@ -12,9 +12,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 /// The response times of one subject under one load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Percentiles {
-    /// The subject.
     pub subject: String,
-    /// The load.
     pub load: String,
     /// Percentiles in ms, from 0 to 100, as HdrHistogram prints them.
     pub text: String,

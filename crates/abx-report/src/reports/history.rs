@@ -203,10 +203,12 @@ fn shorten_subjects(text: &str, width: usize) -> String {
     }
     let path = text.split_once(host).map_or("", |(_, path)| path);
     let room = width.saturating_sub(columns(host));
-    let path = match columns(path) <= room {
-        true => path.to_owned(),
-        false if room > 1 => shorten(path, room),
-        false => String::new(),
+    let path = if columns(path) <= room {
+        path.to_owned()
+    } else if room > 1 {
+        shorten(path, room)
+    } else {
+        String::new()
     };
     // Of a host without room its end remains, which has the port.
     let host: Vec<char> = host.chars().collect();

@@ -81,17 +81,17 @@ pub struct TimeLeft {
 pub fn time_left_line(left: TimeLeft) -> String {
     let [wanted, at_most] = [left.wanted, left.at_most].map(minutes);
     let blocks = plural(left.blocks.into(), "block");
-    match left.is_estimate {
-        _ if left.wanted >= left.at_most => format!("the budget ends in {at_most}"),
-        true => {
-            let goal = if left.is_for_limits {
-                "settled"
-            } else {
-                "precise enough"
-            };
-            format!("{goal} in about {blocks}, {wanted}; at the latest in {at_most}")
-        }
-        false => format!("at least {blocks} to go, {wanted}; at the latest in {at_most}"),
+    if left.wanted >= left.at_most {
+        format!("the budget ends in {at_most}")
+    } else if left.is_estimate {
+        let goal = if left.is_for_limits {
+            "settled"
+        } else {
+            "precise enough"
+        };
+        format!("{goal} in about {blocks}, {wanted}; at the latest in {at_most}")
+    } else {
+        format!("at least {blocks} to go, {wanted}; at the latest in {at_most}")
     }
 }
 
@@ -213,7 +213,6 @@ fn short(name: &str) -> String {
 pub struct RunNow<'a> {
     /// For how long it has been loading.
     pub elapsed: Duration,
-    /// When it ends.
     pub goal: RunGoal,
     /// Verified responses per second, lately.
     pub per_s: f64,

@@ -19,18 +19,14 @@ use crate::words::wrap::clean_name;
 /// One of several records.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedRecord<'a> {
-    /// What names it here.
     pub id: &'a str,
-    /// What it is.
     pub record: AnyRecord<'a>,
 }
 
 /// A record of any kind that has a page.
 #[derive(Debug, Clone, Copy)]
 pub enum AnyRecord<'a> {
-    /// Of several subjects, judged.
     Study(&'a StudyRecord),
-    /// Of one server.
     Run(&'a RunRecord),
 }
 
@@ -39,7 +35,6 @@ pub enum AnyRecord<'a> {
 pub struct NotShown {
     /// What it was asked for by.
     pub id: String,
-    /// Why not, and what to do.
     pub why: String,
 }
 

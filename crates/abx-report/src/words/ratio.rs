@@ -17,10 +17,14 @@ pub(crate) enum Further {
 impl Further {
     /// That of a ratio with this verdict; `None` without a bound.
     fn of(verdict: Verdict, at_least: bool, ratio: f64) -> Option<Further> {
-        at_least.then(|| match verdict.is_directed() {
-            true if ratio > 1.0 => Further::AtLeast,
-            true => Further::AtMost,
-            false => Further::Open,
+        at_least.then(|| {
+            if verdict.is_directed() && ratio > 1.0 {
+                Further::AtLeast
+            } else if verdict.is_directed() {
+                Further::AtMost
+            } else {
+                Further::Open
+            }
         })
     }
 

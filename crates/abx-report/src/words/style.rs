@@ -23,7 +23,6 @@ pub enum ReportExtent {
     Brief,
     /// The same, and what its words mean.
     Explained,
-    /// All of it.
     Full,
 }
 
@@ -32,7 +31,6 @@ pub enum ReportExtent {
 pub enum Tint {
     /// Good for a subject, or as wanted.
     Good,
-    /// Bad, or a failure.
     Bad,
     /// Not certain.
     Doubtful,

@@ -36,7 +36,6 @@ pub(crate) struct Context {
 pub(crate) enum Batch {
     /// As many as came together.
     All,
-    /// One.
     One,
 }
 

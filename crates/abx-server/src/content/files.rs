@@ -18,11 +18,9 @@ pub(crate) struct Folder {
     sending: SendMethod,
 }
 
-/// A file that was found.
 #[derive(Debug)]
 pub(crate) struct FoundFile {
     pub(crate) file: OwnedFd,
-    /// Its length.
     pub(crate) bytes: u64,
     pub(crate) content_type: &'static str,
     pub(crate) sending: SendMethod,

@@ -29,7 +29,6 @@ use crate::tls::{self, TlsStream};
 pub(crate) use files::read_part;
 pub(crate) use response::{PlannedResponse, ResponseBody};
 
-/// All that is served.
 #[derive(Debug)]
 pub(crate) struct ServedContent {
     main: MainContent,
@@ -294,7 +293,6 @@ impl Tail {
         Ok(())
     }
 
-    /// Whether there is none.
     pub(crate) fn is_none(&self) -> bool {
         matches!(self, Tail::None)
     }

@@ -45,7 +45,6 @@ impl Work {
         }
     }
 
-    /// Does it.
     pub(crate) fn perform(self) {
         match self {
             Work::Nothing => {}

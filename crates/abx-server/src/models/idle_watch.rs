@@ -37,9 +37,7 @@ pub(crate) struct ReadyConnection {
 /// How many requests a thread answers before it gives a connection back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visit {
-    /// Those that came together.
     Requests,
-    /// One, or one message.
     OneRequest,
 }
 

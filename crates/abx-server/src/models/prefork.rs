@@ -82,7 +82,6 @@ fn serve(
 
 /// How a wait for a client ended.
 enum Waited {
-    /// The client did something.
     Over {
         /// Whether other clients wait to be accepted.
         others_wait: bool,

@@ -38,18 +38,13 @@ pub enum WorkerEvent {
     Ended {
         /// Its number, from 1.
         number: u32,
-        /// Its process.
         pid: u32,
-        /// How it ended.
         exit: Exit,
-        /// When another one starts.
         wait: Duration,
     },
     /// A worker could not be started, which is tried again.
     NotStarted {
-        /// Its number.
         number: u32,
-        /// What the kernel says.
         error: io::Error,
         /// When it is tried again.
         wait: Duration,
@@ -58,14 +53,10 @@ pub enum WorkerEvent {
     NotReplaced {
         /// The number of both.
         number: u32,
-        /// How the successor ended.
         exit: Exit,
     },
     /// A worker that was told to end did not, and was killed.
-    Killed {
-        /// Its process.
-        pid: u32,
-    },
+    Killed { pid: u32 },
 }
 
 /// Keeps so many workers until it is told to end.

@@ -35,7 +35,6 @@ impl WorkerProcess {
         })
     }
 
-    /// Its number.
     pub(super) fn pid(&self) -> u32 {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }

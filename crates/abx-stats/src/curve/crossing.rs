@@ -306,7 +306,6 @@ mod tests {
         crossings(&sweep, Confidence::PRINTED).unwrap()
     }
 
-    /// The interval of the blocks themselves.
     fn interval(blocks: &[f64]) -> LogInterval {
         let mean = PairedMean::of(blocks).expect("blocks");
         mean.interval(Confidence::PRINTED)

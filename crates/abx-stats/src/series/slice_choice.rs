@@ -56,7 +56,6 @@ pub struct Lengths<'a> {
 /// One length and what it promises.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LengthPromise {
-    /// The length in ns.
     pub slice_ns: u64,
     /// The variance of the log ratio that one second of loading each subject gives.
     pub variance: f64,
@@ -302,7 +301,6 @@ impl Deviations {
 #[derive(Debug, Clone, Copy)]
 struct Estimate {
     interval: Interval,
-    /// See [`LengthPromise::variance`].
     variance: f64,
     /// How many independent normal numbers would tell as much.
     freedom: f64,

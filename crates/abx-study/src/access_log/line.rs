@@ -17,9 +17,7 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 pub struct AccessLogLine {
     /// When it was logged, in seconds since 1970.
     pub at_s: i64,
-    /// The method.
     pub method: String,
-    /// Path and query.
     pub path: String,
     /// The status that was answered; `None` where the log has none.
     pub status: Option<u16>,
@@ -28,7 +26,6 @@ pub struct AccessLogLine {
 /// Why a line is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LogLineError {
-    /// Too long.
     #[error("it is longer than {} KiB", LINE_BYTES_MAX >> 10)]
     TooLong,
     /// No time in brackets.

@@ -65,10 +65,7 @@ pub enum AccessLogError {
     TooMany(u64),
     /// Times that lie too far apart.
     #[error("its times are {days} days apart, more than a year: replay a part of it")]
-    TooLong {
-        /// How far.
-        days: u64,
-    },
+    TooLong { days: u64 },
 }
 
 /// What the lines of a log say so far.
@@ -98,7 +95,6 @@ struct DifferentRequest {
 pub struct LeftOutLines {
     /// Requests by methods that are not replayed.
     pub other_methods: u64,
-    /// Connections that became WebSockets.
     pub websockets: u64,
     /// Lines that are no requests.
     pub damaged: u64,
@@ -114,9 +110,7 @@ pub struct ReplayedLog {
     pub requests: Vec<RequestSpec>,
     /// Which of them is due when.
     pub replay: Replay,
-    /// At which speed.
     pub speed: ReplaySpeed,
-    /// What is missing.
     pub left_out: LeftOutLines,
 }
 

@@ -262,11 +262,7 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
         pacing,
         rate: RateSpec::AsPaced,
         cold_cache: raw.cold_cache.unwrap_or(usual.cold_cache),
-        status: if shapes[0].is_websocket() {
-            SWITCHED
-        } else {
-            status.unwrap_or(usual.status)
-        },
+        status: status_of(shapes[0], status),
         body,
         log: None,
         scenario: None,
@@ -277,7 +273,6 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
     if let Some(log) = log {
         log.onto(&mut load, status.is_some());
     }
-    let is_sweep = connections.len() > 1;
     let sweep = SweepSpec {
         connections,
         rates,
@@ -293,15 +288,28 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
         if let Some(message) = shape.message().filter(|_| several) {
             load.name.push_str(&format!("-b{}", message.bytes));
         }
-        sweep.loads(&load, |connections| {
-            if is_sweep {
-                format!("{}-c{connections}", load.name)
-            } else {
-                load.name.clone()
-            }
-        })
+        rows_of(&load, &sweep)
     });
     Ok(rows.collect())
+}
+
+fn status_of(shape: Shape, expected: Option<ExpectedStatus>) -> ExpectedStatus {
+    if shape.is_websocket() {
+        return SWITCHED;
+    }
+    expected.unwrap_or_else(|| Load::default().status)
+}
+
+/// A load for each position of its sweep, named after its connections if there are several.
+fn rows_of(load: &Load, sweep: &SweepSpec) -> Vec<Load> {
+    let is_sweep = sweep.connections.len() > 1;
+    sweep.loads(load, |connections| {
+        if is_sweep {
+            format!("{}-c{connections}", load.name)
+        } else {
+            load.name.clone()
+        }
+    })
 }
 
 /// Which answers are right: the status where it is told, and the body.

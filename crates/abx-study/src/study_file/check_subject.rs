@@ -125,7 +125,6 @@ impl LaunchTable<'_> {
         Ok(launch)
     }
 
-    /// The image of its container, when it is one.
     fn image(&self, here: &KeyPosition) -> Result<Option<ContainerImage>, Diagnostic> {
         let Some(name) = &self.from.image else {
             return Ok(None);

@@ -33,7 +33,6 @@ impl LineIndex {
 /// One step from a table or list to what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathStep {
-    /// To a key's value.
     Key(String),
     /// To an item, from 0.
     Item(usize),

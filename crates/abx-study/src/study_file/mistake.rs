@@ -23,7 +23,6 @@ pub enum StudyFileError {
         path.display()
     )]
     Read {
-        /// The file.
         path: PathBuf,
         /// Why not.
         source: std::io::Error,
@@ -42,7 +41,6 @@ pub struct Diagnostic {
     pub line: usize,
     /// The table that it stands in, such as `subject "nginx"`; `None` outside of lists of tables.
     pub place: Option<String>,
-    /// What is wrong.
     pub wrong: Box<Mistake>,
 }
 
@@ -168,12 +166,10 @@ pub enum Mistake {
     /// A name that is taken.
     #[error("the name `{name}` is taken by the {kind} in line {first_line}: give each its own")]
     Taken {
-        /// Subject, load or file.
         kind: String,
         name: String,
         first_line: usize,
     },
-    /// A pair of one.
     #[error("`{}` is compared with itself: name two subjects", short(.0))]
     ContrastWithItself(String),
     /// A pair that an earlier contrast has.
@@ -246,7 +242,6 @@ pub enum Mistake {
     /// A sweep that visits a number twice.
     #[error("`connections` lists {0} twice: each number gives one row, so list it once")]
     ConnectionsTwice(u32),
-    /// Many of one name.
     #[error("`{key}` is `{text}` for each of `count`: write `{{n}}` in it for the number")]
     NoNumber { key: String, text: String },
     /// Requests that cannot be numbered.
@@ -337,7 +332,6 @@ pub enum Mistake {
     /// A PEM file that does not serve.
     #[error("`ca`: {path} cannot be used ({why}): give a PEM file beside the study file")]
     TlsFile {
-        /// The file.
         path: String,
         /// What is wrong with it.
         why: String,
@@ -404,7 +398,6 @@ pub enum Mistake {
     /// A status that nobody looks at.
     #[error("`status` is that of a request: add `path`, or leave `status` out")]
     StatusWithoutPath,
-    /// A time for nothing.
     #[error("`seed_within` is for `seed`, and there is none: leave it out, or add `seed`")]
     NoSeed,
     /// An argument list whose program has no name.
@@ -447,7 +440,6 @@ pub enum Mistake {
         /// Why not.
         why: String,
     },
-    /// Something in a scenario.
     #[error("{0}")]
     Scenario(ScenarioMistake),
     /// A template that is not there.

@@ -26,11 +26,8 @@ pub struct StudyFile {
     pub budget: Option<Duration>,
     /// A fixed number of blocks.
     pub blocks: Option<u32>,
-    /// How long slices are.
     pub slice: Option<SliceLength>,
-    /// How subjects take turns.
     pub interleave: Option<Interleave>,
-    /// Who uses which processors.
     pub pin: Option<Pin>,
     /// How the generator waits for responses.
     pub wait: Option<WaitChoice>,
@@ -58,7 +55,6 @@ pub struct StudyFile {
 /// The loads of a file: one for each table, or the rows of its sweep.
 #[derive(Default)]
 pub struct StudyRows {
-    /// The loads.
     pub loads: Vec<Load>,
     /// For each of them, its position in its sweep.
     pub positions: Vec<usize>,
@@ -103,7 +99,6 @@ pub struct ServerSpec {
     /// What is needed, in the order in which it is to be had; empty when the
     /// program is simply there.
     pub needs: Vec<Need>,
-    /// How it comes to run.
     pub run: RunSpec,
 }
 
@@ -126,17 +121,12 @@ pub enum RunSpec {
 pub enum Need {
     /// The image of its container.
     Image(String),
-    /// Packages of the system.
     Packages(Vec<String>),
-    /// Packages of npm.
     Npm(Vec<String>),
     /// Packages of the Python Package Index.
     Pypi(Vec<String>),
-    /// Artifacts of Maven.
     Maven(Vec<String>),
-    /// Crates with a program.
     Cargo(Vec<String>),
-    /// It is built.
     Build {
         /// The argument list; `{study}` is the study's folder, `{build}` where its work goes.
         command: Vec<String>,

@@ -36,7 +36,6 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub struct ScenarioFile {
     /// The values that a session begins with, and places for those of responses.
     pub values: Vec<Option<String>>,
-    /// The steps.
     pub steps: Vec<ScenarioStep>,
     /// The path of each step as it is written.
     pub paths: Vec<String>,
@@ -76,7 +75,6 @@ pub enum ScenarioFileError {
         path.display()
     )]
     Read {
-        /// The file.
         path: PathBuf,
         /// Why not.
         source: std::io::Error,
@@ -162,7 +160,6 @@ impl KnownValues {
         })
     }
 
-    /// A text with values in it.
     fn text(&self, text: &str, here: &KeyPosition) -> Result<TextTemplate, Diagnostic> {
         TextTemplate::parse(text, |name| self.number(name)).map_err(|name| {
             let known: Vec<&str> = self.names.iter().map(String::as_str).collect();

@@ -28,7 +28,6 @@ use transfer::{Transfer, TransferStep};
 /// What is still to be sent of a file.
 #[derive(Debug)]
 pub struct FilePart {
-    /// The file.
     pub file: OwnedFd,
     /// Where the next byte is.
     pub offset: u64,
@@ -39,9 +38,7 @@ pub struct FilePart {
 /// What became of what is to be sent on one connection.
 #[derive(Debug)]
 pub struct Delivery {
-    /// The connection's number.
     pub number: usize,
-    /// What became of it.
     pub sent: Sent,
 }
 
@@ -61,7 +58,6 @@ pub enum Sent {
 pub struct FileRing {
     /// Dropped first, so that the kernel is done with what follows.
     ring: ManuallyDrop<IoUring>,
-    /// By the connections' numbers.
     transfers: ManuallyDrop<Vec<Option<Transfer>>>,
     notice: OwnedFd,
     /// Operations that the kernel was told of, or is about to be, and that have not ended.
@@ -286,7 +282,6 @@ impl Drop for FileRing {
     }
 }
 
-/// The operations of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PieceOperation {
     Read,

@@ -46,7 +46,6 @@ pub(super) enum TransferStep {
     Piece,
     /// More when the socket has room.
     Full,
-    /// It has come to its end.
     StreamEnd(io::Result<()>),
 }
 

@@ -41,11 +41,8 @@ pub enum Quota {
 /// For which share of the last ten seconds some program waited: 0.1 is a tenth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pressure {
-    /// For a processor.
     pub cpu: f64,
-    /// For memory.
     pub memory: f64,
-    /// For a disk.
     pub io: f64,
 }
 

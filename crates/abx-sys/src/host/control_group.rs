@@ -15,12 +15,9 @@ pub(crate) enum Hierarchy {
     Second,
 }
 
-/// The folder of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GroupFolder {
-    /// The group itself.
     pub(crate) path: PathBuf,
-    /// Where its hierarchy begins.
     pub(crate) mount_point: PathBuf,
 }
 

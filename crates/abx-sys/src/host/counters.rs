@@ -20,15 +20,12 @@ pub fn ticks_per_second() -> u64 {
 pub struct CpuTicks {
     /// Programs, guests of a virtual machine included.
     pub user: u64,
-    /// Programs of low priority.
     pub nice: u64,
     /// The kernel, on behalf of programs.
     pub system: u64,
-    /// Nothing.
     pub idle: u64,
     /// Nothing, while a program waited for a disk.
     pub iowait: u64,
-    /// Interrupts.
     pub irq: u64,
     /// Work put off by interrupts; most of loopback's TCP.
     pub softirq: u64,
@@ -64,7 +61,6 @@ impl CpuTicks {
 /// What abx takes from /proc/stat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineCounters {
-    /// Every CPU by its number.
     pub cpus: BTreeMap<usize, CpuTicks>,
     /// How many processes and threads were started since boot.
     pub forks: u64,

@@ -16,9 +16,7 @@ pub struct Machine {
     pub cpu_model: Option<String>,
     /// How many CPUs are online.
     pub cpus: Option<u32>,
-    /// Memory of the machine.
     pub memory_bytes: Option<u64>,
-    /// The kernel's release.
     pub kernel: Option<String>,
     /// Whether the CPU says that it is a virtual machine's (x86 only).
     pub virtualised: Option<bool>,

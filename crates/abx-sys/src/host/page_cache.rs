@@ -13,7 +13,6 @@ use rustix::param::page_size;
 pub struct Pages {
     /// Those that are in memory.
     pub resident: u64,
-    /// All of them.
     pub all: u64,
 }
 

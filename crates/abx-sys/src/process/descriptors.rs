@@ -10,7 +10,6 @@ use crate::process::limits::descriptor_limit;
 /// Open descriptors and their limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DescriptorUse {
-    /// How many are open.
     pub in_use: u64,
     /// How many may be; `u64::MAX` is "no limit".
     pub limit: u64,

@@ -26,7 +26,6 @@ use crate::kernel_files::read_lossy;
 /// time belongs to the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Process {
-    /// The kernel's number.
     pub pid: u32,
     /// When it started, in clock ticks since boot.
     pub start_ticks: u64,
@@ -92,7 +91,6 @@ impl Process {
 pub struct ProcessStat {
     /// The kernel's letter: `R` runs, `S` sleeps, `Z` has ended and waits to be reaped.
     pub state: char,
-    /// The parent's number.
     pub parent: u32,
     /// Its process group; 0 for one whose leader is outside of this PID namespace.
     pub group: u32,
@@ -212,9 +210,7 @@ pub fn process_cpu(pid: u32) -> Option<Nanos> {
 /// Processor time that this process has used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OwnCpu {
-    /// In its own code.
     pub user: Nanos,
-    /// In the kernel's.
     pub system: Nanos,
 }
 
@@ -302,9 +298,7 @@ impl From<Signal> for rustix::process::Signal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// By itself, with this exit code.
     Code(i32),
-    /// By this signal.
     Signal(i32),
 }
 
@@ -324,12 +318,10 @@ pub enum Reaped {
     Ended {
         /// Its number, free for others from now on.
         pid: u32,
-        /// How it ended.
         exit: Exit,
     },
     /// There are children, none of them has ended.
     NoneYet,
-    /// There is no child at all.
     NoChild,
 }
 

@@ -42,7 +42,6 @@ enum ChunkState {
 pub(super) enum Chunk<'a> {
     /// Part of the body, never empty.
     Data(&'a [u8]),
-    /// The body has ended.
     End,
     /// The input is used up.
     More,

@@ -25,7 +25,6 @@ pub struct Client {
     state: ClientState,
     /// The kind of the response that is awaited or in progress.
     kind: ResponseKind,
-    /// The kinds of those behind it.
     behind: VecDeque<ResponseKind>,
     has_started: bool,
     /// Interim heads that came before the final one that is awaited.
@@ -42,9 +41,7 @@ pub struct Client {
 pub enum Event<'a> {
     /// A whole interim head (1xx, except 101), at most [`INTERIM_MAX`] per response.
     Interim,
-    /// The final head.
     Head {
-        /// The status code.
         status: u16,
         /// What `Content-Length` says, in bytes, also where no body follows.
         content_length: Option<u64>,
@@ -60,7 +57,6 @@ pub enum Event<'a> {
 /// A whole response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
-    /// The status code.
     pub status: u16,
     /// Length of the body without framing, in bytes.
     pub body_bytes: u64,

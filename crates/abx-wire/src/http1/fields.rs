@@ -7,9 +7,7 @@ use super::Fault;
 pub(super) struct Fields {
     pub(super) content_length: Option<u64>,
     pub(super) coding: Coding,
-    /// `Connection` names `close`.
     pub(super) close: bool,
-    /// `Connection` names `keep-alive`.
     pub(super) keep_alive: bool,
     /// `Expect: 100-continue` is there.
     pub(super) expects_continue: bool,
@@ -19,12 +17,10 @@ pub(super) struct Fields {
 /// What `Transfer-Encoding` says.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coding {
-    /// The header is absent.
     #[default]
     Plain,
     /// It is `chunked` and nothing else.
     Chunked,
-    /// It is anything else.
     Unknown,
 }
 

@@ -39,9 +39,7 @@ pub enum Persistence {
 /// An encoded request, and where the parts stand in it that may differ from time to time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedParts {
-    /// All of it.
     pub bytes: Vec<u8>,
-    /// Where the target begins.
     pub target: usize,
     /// Where the value of each further header begins, in the order given.
     pub headers: Vec<usize>,
@@ -75,22 +73,14 @@ pub enum RequestError {
     HeaderName(String),
     /// A header's value has a line end or another control character.
     #[error("header {name} has a control character in its value: remove it")]
-    HeaderValue {
-        /// The header's name.
-        name: String,
-        /// Its value as given.
-        value: String,
-    },
+    HeaderValue { name: String, value: String },
     /// A header contradicts how the body is sent.
     #[error(
         "header {name}: {value} contradicts the body of {body_bytes} bytes: leave it out, it is set as needed"
     )]
     Framing {
-        /// The header's name.
         name: String,
-        /// Its value as given.
         value: String,
-        /// Length of the body.
         body_bytes: usize,
     },
     /// A header asks the server to close connections that are to be kept.

@@ -7,11 +7,9 @@ use super::Version;
 /// What the head of a response says.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseHead<'a> {
-    /// The status code.
     pub status: u16,
     /// Length of the body in bytes; for HEAD, of the body that GET would give.
     pub content_length: u64,
-    /// The value of `Content-Type`.
     pub content_type: &'a str,
     /// The version that the client speaks; the response always says HTTP/1.1.
     pub version: Version,

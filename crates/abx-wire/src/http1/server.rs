@@ -31,7 +31,6 @@ pub enum ServerEvent<'a> {
 /// What a request's head says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestHead<'a> {
-    /// The method.
     pub method: Method,
     /// The request target as sent, query included.
     pub target: &'a str,
@@ -48,13 +47,11 @@ pub struct RequestHead<'a> {
 /// The methods that make a difference here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Asks for a representation.
     Get,
     /// Asks for the head of one.
     Head,
     /// Sends something to be handled.
     Post,
-    /// Any other.
     Other,
 }
 

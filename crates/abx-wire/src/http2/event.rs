@@ -10,32 +10,23 @@ pub enum Event<'a> {
     Open,
     /// The head of a response, but for those that say that it is under way (1xx).
     Head {
-        /// The number of its stream.
         stream: u32,
-        /// The status.
         status: u16,
         /// `content-length`, if there is one.
         content_length: Option<u64>,
     },
     /// The next bytes of a body, at least one.
     Body {
-        /// The number of its stream.
         stream: u32,
-        /// The bytes.
         bytes: &'a [u8],
     },
-    /// A response is whole.
     Done {
-        /// The number of its stream.
         stream: u32,
-        /// What it was.
         done: Done,
     },
     /// A stream has no correct response, and nothing more comes of it.
     StreamFailed {
-        /// Its number.
         stream: u32,
-        /// Why.
         fault: StreamFault,
     },
     /// The server takes no more streams on this connection. What was begun behind the last

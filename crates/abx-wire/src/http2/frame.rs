@@ -24,7 +24,6 @@ pub(super) const PADDED: u8 = 0x8;
 /// Of HEADERS: five bytes of priority stand before the block.
 pub(super) const PRIORITISED: u8 = 0x20;
 
-/// The head of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     pub(super) length: usize,
@@ -54,7 +53,6 @@ pub(super) fn number(bytes: [u8; 4]) -> u32 {
     u32::from_be_bytes(bytes) & 0x7fff_ffff
 }
 
-/// Writes the head of a frame.
 #[inline]
 pub(super) fn head(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) {
     let length = u32::try_from(length).expect("a frame is at most 16 MiB long");

@@ -19,7 +19,6 @@ pub struct EncodedRequest {
 pub struct RequestField {
     /// Its name, in small letters.
     pub name: String,
-    /// Its value.
     pub value: String,
     /// Which of the further headers it is, counted from 0, and how many bytes at the beginning
     /// of that one's value were left out; `None` for what the protocol asks for.

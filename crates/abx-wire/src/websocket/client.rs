@@ -17,7 +17,6 @@ use super::outbound::{FragmentPlace, NotOpen};
 pub struct ClientOptions {
     /// The most that is taken from the server.
     pub limits: SizeLimits,
-    /// Where masks come from.
     pub masking: Masking,
 }
 
@@ -38,7 +37,6 @@ pub struct Client {
 enum ClientStage {
     Opening(Awaited),
     Open,
-    /// The handshake failed.
     Refused,
 }
 

@@ -13,7 +13,6 @@ pub struct Close<'a> {
 }
 
 impl<'a> Close<'a> {
-    /// Reads the payload of a close.
     pub(super) fn read(payload: &'a [u8]) -> Result<Close<'a>, Fault> {
         let [high, low, reason @ ..] = payload else {
             return if payload.is_empty() {

@@ -14,7 +14,6 @@ pub enum Event<'a> {
     Open,
     /// A part of a message, unmasked, never empty.
     Data {
-        /// What the message is.
         kind: MessageKind,
         /// Its next bytes, where they were received.
         bytes: &'a [u8],
@@ -44,7 +43,6 @@ pub enum MessageKind {
 /// A whole message that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// What its payload is.
     pub kind: MessageKind,
     /// Length of its payload, in bytes, of all fragments together.
     pub bytes: u64,

@@ -17,13 +17,11 @@ pub(super) enum Opcode {
 /// Which side sends a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
-    /// Its frames are masked.
     Client,
     /// Its frames are not.
     Server,
 }
 
-/// The head of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameHead {
     pub(super) opcode: Opcode,

@@ -230,7 +230,6 @@ impl Awaited {
 }
 
 enum HandshakeResponse {
-    /// Another one follows.
     Interim,
     Agreed(Agreed),
 }

@@ -9,7 +9,6 @@ use crate::http1::{HEADERS_MAX, Method, RequestHead, Version};
 /// A client's wish to speak WebSocket from here on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer<'a> {
-    /// The value of `Sec-WebSocket-Key`.
     pub(super) key: &'a str,
     /// The first subprotocol that the client names: the one that it likes best.
     pub protocol: Option<&'a str>,

@@ -11,7 +11,6 @@ pub const CONTROL_BYTES_MAX: usize = CONTROL_PAYLOAD_BYTES_MAX as usize;
 /// Where in its message a fragment stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FragmentPlace {
-    /// Others follow.
     Inner,
     /// The message ends with it.
     Last,

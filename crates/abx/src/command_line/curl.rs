@@ -32,7 +32,6 @@ enum DataKind {
     /// With `@` for a file without its line ends.
     Plain,
     Binary,
-    /// `@` is a letter.
     Raw,
     Encoded,
     Json,

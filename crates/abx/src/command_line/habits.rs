@@ -377,7 +377,6 @@ fn elsewhere(unknown: &str, command: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The message for these words.
     fn message(words: &str) -> String {
         let words: Vec<OsString> = words.split(' ').map(Into::into).collect();
         let error = read(words).expect_err("these words are wrong");

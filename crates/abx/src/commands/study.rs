@@ -308,17 +308,17 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
     let report = abx_report::check_text(&record, &output::style(&flags.output));
     output::print(&report, &record, &flags.output)?;
     let is_broken = |status: SubjectStatus| status == SubjectStatus::Broken;
-    Ok(
-        match record
-            .subjects
-            .iter()
-            .any(|checked_subject| is_broken(checked_subject.status))
-        {
-            _ if record.interrupted => End::Interrupted,
-            true => End::NoClaim,
-            false => End::Done,
-        },
-    )
+    Ok(if record.interrupted {
+        End::Interrupted
+    } else if record
+        .subjects
+        .iter()
+        .any(|checked_subject| is_broken(checked_subject.status))
+    {
+        End::NoClaim
+    } else {
+        End::Done
+    })
 }
 
 /// Has what the subjects of studies need.

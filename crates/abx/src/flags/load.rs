@@ -104,7 +104,6 @@ pub struct UserFlags {
     pub users: u32,
     /// How long a step may take; `None` for what the scenario says.
     pub timeout: Option<Duration>,
-    /// How connections are encrypted.
     pub tls: TlsSpec,
 }
 

@@ -285,7 +285,6 @@ fn read_text(path: &Path, bytes_max: usize) -> io::Result<String> {
     Ok(text)
 }
 
-/// The requests in a file.
 fn read_requests(file: &Path, server: Option<&Target>) -> Result<Vec<RequestSpec>, Failure> {
     let shown = file.display();
     let unread = |error: io::Error| {

@@ -135,12 +135,12 @@ pub fn method(text: &str) -> Result<String, String> {
     if units::is_token(text) && !is_number {
         return Ok(text.to_owned());
     }
-    let meant = match is_number {
-        true => {
-            "; requests in flight per connection (h2load's -m) are --streams with --http2, or --pipeline"
-        }
-        false if text.contains(':') => "; a proxy cannot be used",
-        false => "",
+    let meant = if is_number {
+        "; requests in flight per connection (h2load's -m) are --streams with --http2, or --pipeline"
+    } else if text.contains(':') {
+        "; a proxy cannot be used"
+    } else {
+        ""
     };
     Err(format!(
         "`{text}` is not a method: give one such as GET{meant}"

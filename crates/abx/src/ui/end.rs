@@ -6,7 +6,6 @@ use std::process::ExitCode;
 /// How a command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Done.
     Done,
     /// What was expected is not so.
     Failed,
@@ -14,7 +13,6 @@ pub enum End {
     Usage,
     /// No claim is possible.
     NoClaim,
-    /// The person stopped it.
     Interrupted,
 }
 

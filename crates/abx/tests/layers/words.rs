@@ -5,14 +5,36 @@ use super::modules::{Modules, code, crates, planted};
 /// Each replaced word, in the spelling of functions, and what is written instead. It is found
 /// in types and constants too.
 const REPLACED: &[(&str, &str)] = &[
+    ("agent_news", "agent_event"),
+    ("agent_order", "agent_command"),
+    ("answer", "response"),
+    ("answered", "responded"),
+    ("answering", "responding"),
+    ("answers", "responses"),
+    ("census", "counts"),
+    ("company", "participants"),
     ("competitor", "subject"),
     ("contender", "subject"),
     ("contestant", "subject"),
+    ("fault_order", "fault_command"),
+    ("fleet_news", "fleet_event"),
     ("judgement", "verdict"),
     ("judgment", "verdict"),
+    ("keeper_order", "keeper_command"),
+    ("lingering", "background_cpu"),
+    ("news", "event"),
     ("opponent", "baseline"),
+    ("roll_call", "liveness"),
+    ("roster", "participants"),
+    ("stretch", "interval"),
+    ("stretches", "intervals"),
     ("sut", "subject"),
     ("tempo", "rate"),
+    ("tls_terms", "tls_options"),
+    ("troubles", "host_counters"),
+    ("unanswered", "without_response"),
+    ("warm_in", "lead_in"),
+    ("worker_order", "worker_command"),
 ];
 
 /// The words of an identifier, each in small letters: `LeadIn` has `warm` and `in`.

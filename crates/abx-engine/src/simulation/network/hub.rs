@@ -15,7 +15,6 @@ pub(crate) struct HubMessage {
     pub(crate) payload: Vec<u8>,
     /// Which message of all it is, from 0.
     pub(crate) number: usize,
-    /// When it came.
     pub(crate) at: Nanos,
     /// The places of all connections that are open, in their order.
     pub(crate) open: Vec<usize>,
@@ -40,7 +39,6 @@ pub(crate) struct Hub {
     refusal: Option<Vec<u8>>,
     talks: Vec<Option<HubConnection>>,
     said: usize,
-    /// Pongs that came.
     pub(crate) pongs: usize,
 }
 

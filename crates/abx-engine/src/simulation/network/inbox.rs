@@ -33,7 +33,6 @@ pub(super) struct Inbox {
     most: usize,
 }
 
-/// One pull.
 pub(super) enum Pull {
     Bytes(PulledBytes),
     Nothing,
@@ -46,7 +45,6 @@ pub(super) struct PulledBytes {
     pub(super) are_skipped: bool,
     /// How long receiving took; zero unless there are always more of them.
     pub(super) took: Nanos,
-    /// Whether the turn ended with them.
     pub(super) end_turn: bool,
 }
 

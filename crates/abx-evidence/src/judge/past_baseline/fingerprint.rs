@@ -40,9 +40,7 @@ pub struct Fingerprint {
 pub struct Difference {
     /// Its name, as in the record.
     pub key: String,
-    /// What it was.
     pub then: String,
-    /// What it is.
     pub now: String,
 }
 

@@ -36,7 +36,6 @@ pub(super) struct Reference {
     pub(super) of: SessionReference,
     /// The logarithm of its throughput in each block now.
     pub(super) now: Vec<f64>,
-    /// The same then.
     pub(super) then: Vec<f64>,
 }
 

@@ -21,10 +21,8 @@ use abx_stats::student::Confidence;
 const BLOCKS_THEN: usize = 12;
 const BLOCKS_MAX: usize = 24;
 
-/// What the machine does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum MachineWorld {
-    /// Nothing.
     Quiet,
     /// Its speed is an AR(1) series over the blocks: 10 %, correlation 0.8.
     Correlated,

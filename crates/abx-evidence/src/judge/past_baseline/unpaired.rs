@@ -144,9 +144,7 @@ fn margin(study: &Measured) -> Margin {
 struct UnpairedSubject<'a> {
     against: &'a PastBaseline,
     past: &'a PastMeasurement,
-    /// The load, measured now.
     load: &'a OfferView<'a>,
-    /// The subject, measured now.
     now: &'a SubjectView<'a>,
     /// What was measured beside both.
     reference: Option<Reference>,

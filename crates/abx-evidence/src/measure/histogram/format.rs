@@ -42,7 +42,6 @@ pub(super) struct Counts {
     pub(super) total: u64,
 }
 
-/// Reads the numbers as they come.
 pub(super) struct Numbers;
 
 impl<'de> Visitor<'de> for Numbers {

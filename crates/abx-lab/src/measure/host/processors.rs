@@ -10,7 +10,6 @@ pub struct Processors(Vec<usize>);
 /// How fast a processor is at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuSpeed {
-    /// The processor.
     pub cpu: usize,
     /// Its time for work that is always the same.
     pub work_ns: Option<u64>,

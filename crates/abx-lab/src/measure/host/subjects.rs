@@ -23,7 +23,6 @@ pub struct SubjectHost {
     trees: Vec<Option<ProcTree>>,
     /// What each used while nobody loaded it.
     idle: Vec<IdleTime>,
-    /// Counts the machine's troubles.
     strain: StrainGauge,
 }
 
@@ -32,9 +31,7 @@ pub struct SubjectHost {
 pub struct SubjectReading {
     /// Processor time of the subject that is loaded.
     pub cpu: Option<Nanos>,
-    /// Its context switches.
     pub switches: Option<Switches>,
-    /// The machine's troubles.
     pub strain: Strain,
 }
 

@@ -171,21 +171,16 @@ impl ScriptedGenerator {
             1_000_000
         };
         let is_wrong = before >= behaviour.wrong_after;
-        let response = if is_wrong {
-            Outcome::WrongStatus
-        } else {
-            Outcome::Ok
-        };
+        let response = [Outcome::Ok, Outcome::WrongStatus][usize::from(is_wrong)];
         // When each comes in the counted part: twice as far apart while it is cold.
         let first_ns = self.now.0 + plan.discard_ns;
         let apart_ns = measured_ns as f64 * warmth / responded.max(1) as f64;
-        for number in 0..responded {
+        (0..responded).for_each(|number| {
             let loaded_ns = (number as f64 + 0.5) * apart_ns;
             let late_ns = loaded_ns.min(cold_ns as f64 / 2.0);
             let done_ns = first_ns + (loaded_ns + late_ns) as u64;
-            let sample = sample(done_ns, response_ns, response);
-            slice.tally.record(&sample);
-        }
+            slice.tally.record(&sample(done_ns, response_ns, response));
+        });
         if behaviour.has_edges {
             let in_flight = f64::from(load.connections * load.pipeline);
             slice.wall_ns += (2e9 * in_flight / capacity_per_s) as u64;

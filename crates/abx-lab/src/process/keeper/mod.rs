@@ -61,7 +61,6 @@ pub enum KeeperError {
     NoKeeper {
         /// The program that should have become the keeper.
         program: PathBuf,
-        /// What the kernel says.
         source: io::Error,
     },
     /// The keeper ended or was silent before it told how the start went.
@@ -96,20 +95,13 @@ pub enum KeeperError {
         "command `{command}` not found: install it, or write its full path in the subject's \
          `command`; a script also needs the program that its first line names"
     )]
-    CommandNotFound {
-        /// The command as it was given.
-        command: String,
-    },
+    CommandNotFound { command: String },
     /// The command is there but may not be executed.
     #[error("command `{command}` may not be executed: is it a program, and executable (chmod +x)?")]
-    PermissionDenied {
-        /// The command as it was given.
-        command: String,
-    },
+    PermissionDenied { command: String },
     /// Something else that the command needs could not be had.
     #[error("cannot start `{command}`: {why}")]
     CannotStart {
-        /// The command as it was given.
         command: String,
         /// What failed, on which file or setting.
         why: String,
@@ -164,7 +156,6 @@ pub struct Keeper {
     owner: String,
     /// When the command was started.
     since: Nanos,
-    /// When it ended.
     until: Option<Nanos>,
     /// Where this command's part of the log file begins.
     output_start: u64,

@@ -22,7 +22,6 @@ pub const SCRATCH_EMPTY: &str = "dir";
 pub struct KeeperPlan {
     /// The program; looked for in `PATH` when it holds no slash.
     pub program: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// The directory that it starts in.
     pub directory: PathBuf,
@@ -40,7 +39,6 @@ pub struct KeeperPlan {
     /// Files that are made in [`SCRATCH_EMPTY`] before the start.
     #[serde(default)]
     pub files: Vec<ScratchFile>,
-    /// How it is stopped.
     pub stop: Stop,
     /// The container that it has an engine run: stopped in its place, and removed.
     #[serde(default)]
@@ -55,7 +53,6 @@ pub struct KeeperPlan {
 pub struct ScratchFile {
     /// Its path there: relative, and never above it.
     pub path: PathBuf,
-    /// What it holds.
     pub content: FileContent,
 }
 
@@ -63,11 +60,9 @@ pub struct ScratchFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileContent {
-    /// This text.
     Text(String),
     /// So many bytes drawn from the seed: the same seed gives the same bytes.
     Random {
-        /// The seed.
         seed: u64,
         /// How many bytes.
         bytes: u64,
@@ -88,9 +83,7 @@ impl FileContent {
 /// What a process is told that was started for a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeeperCommand {
-    /// What it is to be.
     pub role: KeeperRole,
-    /// The plan.
     pub plan: KeeperPlan,
     /// Identifies this start in the folder that it makes. No other start has the same text.
     #[serde(default)]
@@ -103,7 +96,6 @@ pub(super) struct KeeperCommand {
 pub(super) enum KeeperRole {
     /// It has a keeper, and is there when the keeper is killed.
     Guardian,
-    /// It runs the command.
     Keeper,
 }
 
@@ -170,7 +162,6 @@ pub(super) enum StartFailure {
     CommandNotFound,
     /// It may not be executed.
     PermissionDenied,
-    /// Anything else, in words.
     Other(String),
 }
 

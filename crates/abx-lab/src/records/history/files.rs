@@ -81,7 +81,6 @@ fn stamp(about: &fs::Metadata) -> String {
 
 /// What a file holds.
 pub(super) enum FileContents {
-    /// A record.
     Record(Box<Outline>),
     /// Something else, and why it is that.
     Other(String),
@@ -91,7 +90,6 @@ pub(super) enum FileContents {
     Nothing,
 }
 
-/// Reads one file.
 pub(super) fn read(folder: &Path, name: &str) -> FileContents {
     match read_text(&folder.join(name)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => FileContents::Nothing,

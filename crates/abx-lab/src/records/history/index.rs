@@ -92,7 +92,6 @@ pub(super) struct Index {
 pub(super) enum Refresh {
     /// Those that are not as the index knows them.
     AtChanges,
-    /// All.
     AtAll,
 }
 

@@ -24,7 +24,6 @@ pub enum HistoryError {
          XDG_STATE_HOME", folder.display()
     )]
     Folder {
-        /// Which folder.
         folder: PathBuf,
         /// Why not.
         source: std::io::Error,
@@ -35,7 +34,6 @@ pub enum HistoryError {
         path.display(), remedy(source)
     )]
     Index {
-        /// Its file.
         path: PathBuf,
         /// Why not.
         source: rusqlite::Error,
@@ -46,7 +44,6 @@ pub enum HistoryError {
          whole; name another folder by XDG_STATE_HOME", folder.display()
     )]
     Lock {
-        /// Which folder.
         folder: PathBuf,
         /// Why not.
         source: std::io::Error,
@@ -56,34 +53,22 @@ pub enum HistoryError {
         "there is no file `{word}`, and no record has that id: `abx history` lists the ids, and \
          `last` is the newest record"
     )]
-    NoRecord {
-        /// What was asked for.
-        word: String,
-    },
+    NoRecord { word: String },
     /// There are no records at all.
     #[error(
         "`{word}`: there are no records yet: `abx run URL` and `abx compare` save one each, and \
          `abx history` lists them"
     )]
-    Empty {
-        /// What was asked for.
-        word: String,
-    },
+    Empty { word: String },
     /// There are not so many records.
     #[error(
         "there is no record `{word}`: {}. `abx history` lists what there is",
         kept(*.count)
     )]
-    NotSoMany {
-        /// What was asked for.
-        word: String,
-        /// How many there are.
-        count: usize,
-    },
+    NotSoMany { word: String, count: usize },
     /// Several records have ids that begin so.
     #[error("several records have ids that begin with `{word}`: {}. Give more of its letters", files.join(", "))]
     Several {
-        /// What was asked for.
         word: String,
         /// Ids and files that it may mean.
         files: Vec<String>,

@@ -26,9 +26,7 @@ use abx_study::subject::{Source, Subject};
 /// A study whose subjects are looked at.
 #[derive(Debug)]
 pub struct CheckedStudy {
-    /// What its file says.
     pub file: StudyFile,
-    /// Its folder.
     pub folder: PathBuf,
 }
 
@@ -36,7 +34,6 @@ pub struct CheckedStudy {
 pub struct CheckEnvironment<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: &'a Path,
-    /// See `program`.
     pub keeper_arguments: &'a [&'a str],
     /// Where installations and builds are.
     pub cache: &'a Path,
@@ -52,7 +49,6 @@ pub enum CheckError {
     /// The system does not let abx prepare.
     #[error("cannot prepare {what}: {source}")]
     System {
-        /// What.
         what: &'static str,
         /// Why not.
         source: std::io::Error,

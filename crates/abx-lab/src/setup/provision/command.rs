@@ -17,7 +17,6 @@ use abx_study::program::find;
 pub struct LoggedCommand<'a> {
     /// The argument list, not empty.
     pub words: &'a [String],
-    /// Where it runs.
     pub directory: &'a Path,
     /// Where its program is looked for.
     pub path: &'a str,
@@ -30,10 +29,8 @@ pub struct LoggedCommand<'a> {
 /// Why a command did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// No such program.
     #[error("`{0}` is not on PATH, or not executable")]
     NoProgram(String),
-    /// It failed.
     #[error("{0}")]
     Exit(ExitStatus),
     /// It could not be started or waited for.
@@ -41,12 +38,7 @@ pub enum CommandError {
     Run(io::Error),
     /// Its output has no place.
     #[error("{} cannot be written: {source}", path.display())]
-    Log {
-        /// The log.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Log { path: PathBuf, source: io::Error },
     /// abx was told to stop, and stopped it.
     #[error("stopped")]
     Interrupted,

@@ -23,14 +23,8 @@ pub struct ContentHash(Sha256);
 /// Why a folder has no fingerprint.
 #[derive(Debug, thiserror::Error)]
 pub enum ContentHashError {
-    /// Something cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
-    Read {
-        /// What.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// Too many files.
     #[error(
         "{} holds more than {FILES_MAX} files and folders: name a smaller one as build.folder",

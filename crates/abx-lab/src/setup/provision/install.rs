@@ -25,7 +25,6 @@ pub enum InstallError {
     /// A person has to do something first.
     #[error("nothing more is installed until this is done by hand:{}", lines(.0))]
     ByHand(Vec<Missing>),
-    /// A command failed.
     #[error("{0}")]
     Command(Box<FailedCommand>),
     /// Everything went well, and still it is not there.
@@ -34,7 +33,6 @@ pub enum InstallError {
         log.display()
     )]
     StillMissing {
-        /// What.
         missing: Vec<Missing>,
         /// The output of the commands.
         log: PathBuf,
@@ -44,33 +42,21 @@ pub enum InstallError {
         "{subject}: {} changed while it was built. Let the build's command write to {{build}} \
          and nowhere else, and try again", folder.display()
     )]
-    SourcesChanged {
-        /// The subject.
-        subject: String,
-        /// The sources.
-        folder: PathBuf,
-    },
+    SourcesChanged { subject: String, folder: PathBuf },
     /// Services could not be kept from starting, or the machine's own rule not be put back.
     #[error("{}, which keeps services from starting meanwhile, cannot be {what}: {source}{}",
         path.display(), advice(source))]
     Policy {
-        /// The file.
         path: PathBuf,
         /// What was done to it.
         what: &'static str,
-        /// What the system says.
         source: io::Error,
     },
     /// The cache cannot be written.
     #[error(
         "{}: {source}. Make room there, or name another folder by XDG_CACHE_HOME", path.display()
     )]
-    Cache {
-        /// Where.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Cache { path: PathBuf, source: io::Error },
     /// It would not be seen when abx is told to stop.
     #[error("cannot watch for Ctrl-C: {0}")]
     Signals(io::Error),
@@ -86,15 +72,12 @@ pub enum InstallError {
     log.display()
 )]
 pub struct FailedCommand {
-    /// The subject.
     pub subject: String,
     /// The command as one would type it.
     pub command: String,
-    /// How it failed.
     pub source: CommandError,
     /// The end of its output.
     pub output: String,
-    /// All of its output.
     pub log: PathBuf,
 }
 
@@ -107,7 +90,6 @@ const IMAGES_LOG: &str = "images.log";
 /// How often it is looked whether another abx is done.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// One installation.
 struct Installation<'a> {
     tell: &'a mut dyn FnMut(&str),
     interrupt: Interrupt,

@@ -5,11 +5,9 @@ use std::fmt;
 /// Something that a subject needs and that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// The subject.
     pub subject: String,
     /// What is missing, in words: `the package nginx-light`.
     pub what: String,
-    /// What would bring it.
     pub remedy: Remedy,
 }
 

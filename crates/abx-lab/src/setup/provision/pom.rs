@@ -6,7 +6,6 @@ pub struct Artifact<'a> {
     group: &'a str,
     name: &'a str,
     version: &'a str,
-    /// Another kind than `jar`.
     kind: Option<&'a str>,
     classifier: Option<&'a str>,
 }

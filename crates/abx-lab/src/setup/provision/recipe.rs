@@ -14,7 +14,6 @@ use abx_study::placeholder::{PlaceholderValues, fill};
 pub struct Recipe {
     /// What a person calls it: `ws@8 from npm`.
     pub what: String,
-    /// What is filled.
     pub folder: CacheFolder,
     /// Files that are written into it first: names and texts.
     pub files: Vec<(&'static str, String)>,
@@ -38,11 +37,9 @@ enum RecipeKind {
 pub struct Sources {
     /// The argument list as written.
     pub command: Vec<String>,
-    /// The study's folder.
     pub study: PathBuf,
     /// Where it runs; everything below belongs to it.
     pub folder: PathBuf,
-    /// What was had before it.
     pub before: Vec<String>,
 }
 

@@ -16,24 +16,20 @@ use abx_study::study_file::Need;
 pub enum ProvisionStep {
     /// The image of a container.
     Image(String),
-    /// Packages of the system.
     Packages(Vec<String>),
     /// What a recipe needs itself.
     Tool(Tool),
     /// A folder of the cache.
     Folder(Recipe),
-    /// The user brings it.
     Bring {
         /// A name on `PATH` or a path.
         program: String,
         /// How a person gets it.
         how: String,
-        /// Where paths begin.
         study: PathBuf,
     },
     /// It cannot be had as it is written.
     Impossible {
-        /// What was meant.
         what: String,
         /// What has to be changed.
         how: String,
@@ -53,11 +49,8 @@ pub enum Tool {
 /// Whose needs they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner<'a> {
-    /// The subject.
     pub subject: &'a str,
-    /// The study's folder.
     pub study: &'a Path,
-    /// The cache.
     pub cache: &'a Path,
 }
 

@@ -11,7 +11,6 @@ pub(crate) struct Bar {
     pub(crate) label: String,
     pub(crate) tip: String,
     pub(crate) band: Option<[f64; 2]>,
-    /// Where a line stands.
     pub(crate) rule: Option<f64>,
     pub(crate) dots: Vec<f64>,
     pub(crate) point: Option<f64>,

@@ -45,7 +45,6 @@ pub(crate) struct Tick {
 
 /// What a plot is called, and what it tells those who do not see it.
 pub(crate) struct PlotCaption {
-    /// Unique within the page.
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) description: String,

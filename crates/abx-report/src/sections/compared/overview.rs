@@ -157,7 +157,6 @@ pub(crate) fn overview_text(record: &StudyRecord, style: &Style) -> String {
     out + &verdict_grid(record, style)
 }
 
-/// Where the rest is.
 pub(crate) fn overview_rest(style: &Style) -> String {
     style.paragraph(
         "--full prints all figures and remedies, --html FILE draws them, --explain-terms defines \

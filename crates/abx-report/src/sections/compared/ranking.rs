@@ -77,10 +77,12 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
             .iter()
             .filter(|place| place.tied_for_first)
             .count();
-        let first = match place.tied_for_first {
-            true if tied > 1 => "tied",
-            true => "yes",
-            false => "",
+        let first = if place.tied_for_first && tied > 1 {
+            "tied"
+        } else if place.tied_for_first {
+            "yes"
+        } else {
+            ""
         };
         vec![name(&place.subject), place.text(), first.to_owned()]
     };

@@ -358,7 +358,6 @@ pub(crate) struct RatioRow<'a> {
     bounds: Option<[f64; 3]>,
     /// Where it stands in the page; empty for a pair of a ranking.
     id: String,
-    /// What limits it.
     reasons: Option<Element>,
 }
 

@@ -49,10 +49,12 @@ fn line(scope: &Scope, builds: &str) -> String {
             Route::Loopback | Route::UnixSocket | Route::OwnAddress
         )
     };
-    parts.push(match scope.routes.iter().all(are_here) {
-        true => "one machine, one boot",
-        false if scope.agents > 0 => "one boot of each agent's machine",
-        false => "one boot of the generator's machine",
+    parts.push(if scope.routes.iter().all(are_here) {
+        "one machine, one boot"
+    } else if scope.agents > 0 {
+        "one boot of each agent's machine"
+    } else {
+        "one boot of the generator's machine"
     });
     parts.push(builds);
     if scope.left_running > 0 {

@@ -10,11 +10,8 @@ use crate::process::{Process, ProcessStat, if_there};
 /// One descendant of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relative {
-    /// The descendant itself.
     pub process: Process,
-    /// Its parent's number.
     pub parent: u32,
-    /// What it does.
     pub state: RelativeState,
     /// CPU time of the children that it has reaped, in steps of a clock tick.
     pub reaped_cpu: Nanos,
@@ -51,7 +48,6 @@ pub fn descendants(root: u32) -> io::Result<Vec<Relative>> {
 
 pub(super) struct Family {
     pub(super) relatives: Vec<Relative>,
-    /// The roots themselves, those that are there.
     pub(super) roots: Vec<Relative>,
     /// Whether every process of the scan has its parent in it.
     pub(super) is_complete: bool,

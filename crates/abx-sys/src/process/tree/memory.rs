@@ -10,7 +10,6 @@ use crate::process::if_there;
 /// for each of them, so that a tree's sum counts it once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProportionalMemory {
-    /// All of it, in bytes.
     pub all_bytes: u64,
     /// What belongs to no file: heap, stacks, made by the program itself.
     pub anonymous_bytes: u64,

@@ -8,21 +8,13 @@ use crate::http1::Method;
 pub enum RequestEvent<'a> {
     /// The head of a request; its body, if there is one, is passed over.
     Head {
-        /// The number of its stream.
         stream: u32,
-        /// What it says.
         head: StreamRequest<'a>,
     },
     /// A request is whole: answer it.
-    Done {
-        /// The number of its stream.
-        stream: u32,
-    },
+    Done { stream: u32 },
     /// The client gave a stream up, or broke a rule on it: nothing more is to be sent there.
-    Gone {
-        /// The number of the stream.
-        stream: u32,
-    },
+    Gone { stream: u32 },
     /// The connection is of no further use; the client is told why.
     Failed(Fault),
 }
@@ -30,7 +22,6 @@ pub enum RequestEvent<'a> {
 /// What a request's head says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamRequest<'a> {
-    /// The method.
     pub method: Method,
     /// The path with its query; of CONNECT, whom it asks for.
     pub target: &'a str,

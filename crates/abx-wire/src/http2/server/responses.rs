@@ -14,11 +14,9 @@ const CONTINUE: &[u8] = &[0x08, 0x03, b'1', b'0', b'0'];
 /// What the head of a response says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseHead {
-    /// The status code.
     pub status: u16,
     /// Length of the body in bytes; for HEAD, of the body that GET would give.
     pub content_length: u64,
-    /// The value of `content-type`.
     pub content_type: &'static str,
 }
 

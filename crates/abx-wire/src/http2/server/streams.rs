@@ -23,7 +23,6 @@ pub(super) struct ServedStream {
     pub(super) window: i64,
 }
 
-/// How a stream has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamEnd {
     /// The response was sent to its end.

@@ -12,14 +12,12 @@ pub struct Extent<'a> {
     pub subjects: &'a [String],
     /// What becomes of a subject whose program only the user can bring.
     pub absent: Absent,
-    /// Which loads are offered.
     pub loads: Loads<'a>,
 }
 
 /// What becomes of a subject whose program only the user can bring, when it is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
-    /// Nothing is measured.
     Refused,
     /// The others are measured, and the record says so.
     Skipped,
@@ -28,11 +26,9 @@ pub enum Absent {
 /// Which loads of a study file are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loads<'a> {
-    /// All.
     All,
     /// Of each sweep the first position.
     First,
-    /// Those of these names.
     Named(&'a [String]),
 }
 

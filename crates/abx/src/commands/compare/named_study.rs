@@ -10,7 +10,6 @@ use crate::ui::end::Failure;
 
 /// Where a study is, and how much of it is conducted.
 pub struct NamedStudy {
-    /// Its file or folder.
     pub path: PathBuf,
     /// All of it. Of a study of the catalog, subjects that only the user can
     /// bring are skipped where they are absent.

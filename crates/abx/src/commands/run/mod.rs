@@ -152,7 +152,6 @@ impl Run {
         )))
     }
 
-    /// When it ends.
     fn end(&self, load: &Load) -> Result<RunEnd, Failure> {
         if let Some(hold_ns) = load.shape.hold_ns() {
             return match (self.duration, self.requests) {
@@ -237,7 +236,9 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         return scenario::run(run.scenario(file, target));
     }
     let is_encrypted = target.is_encrypted;
-    let mut loads = (&run.load).loads(target.scheme, target.is_encrypted, Some(&target))?;
+    let mut loads = run
+        .load
+        .loads(target.scheme, target.is_encrypted, Some(&target))?;
     if !run.output.quiet {
         run.load.hint(is_encrypted).into_iter().for_each(tell);
     }

@@ -24,17 +24,13 @@ use abx_report::plural;
 pub struct ScenarioWords<'a> {
     /// The file that says what a session is.
     pub path: &'a Path,
-    /// The server.
     pub target: Target,
     /// How many sessions there are; `None` for as many as there is time for.
     pub sessions: Option<u64>,
-    /// That time.
     pub time: Duration,
     /// Flags of loads, of which few apply.
     pub load: &'a LoadFlags,
-    /// What makes the load.
     pub generator: &'a GeneratorFlags,
-    /// Where the report goes.
     pub output: &'a OutputFlags,
     /// Formats, of which only HTML applies.
     pub formats: &'a FormatFlags,

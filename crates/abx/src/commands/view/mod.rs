@@ -84,7 +84,6 @@ pub fn view(view: &View) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// All records that are kept.
 fn kept() -> Result<(RecordIndex, String), Failure> {
     let folder = state_folder();
     let archive = Archive::open(&folder).map_err(Failure::usage)?;

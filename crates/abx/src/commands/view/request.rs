@@ -28,7 +28,6 @@ pub enum Access {
 /// Why there is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViewRequestError {
-    /// It breaks the grammar.
     Malformed,
     /// Its head is longer than [`HEAD_BYTES_MOST`].
     TooLarge,

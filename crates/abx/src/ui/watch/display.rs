@@ -13,18 +13,15 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// Where progress is shown.
 pub enum Display {
-    /// Nowhere.
     None,
     /// A line on the terminal.
     Line {
-        /// The line.
         bar: ProgressBar,
         /// What it says, but for what interrupts that.
         text: String,
     },
     /// Lines on standard error, which is no terminal.
     Lines {
-        /// When the last one was written.
         last: Instant,
     },
 }
@@ -32,9 +29,7 @@ pub enum Display {
 /// What is worth a line of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// Something new is known.
     LivenessEvent,
-    /// It goes on.
     Movement,
 }
 
