@@ -1,6 +1,6 @@
 //! The language of Markdown: tables, code, and text that shows as it stands.
 
-use crate::document::{Document, Part, Table};
+use crate::document::{Document, DocumentPart, Table};
 use crate::words::prose::{SentencePart, parts};
 use crate::words::style::Style;
 use crate::words::wrap::{clean, clean_name};
@@ -31,12 +31,12 @@ impl Table {
 impl Document {
     /// As Markdown shows it: each part apart from the others.
     pub(crate) fn markdown(&self) -> String {
-        let part = |part: &Part| match part {
-            Part::Heading(text) | Part::Paragraph(text) | Part::Note(text) => {
-                Some(escape(text) + "\n")
-            }
-            Part::Table(table) => Some(table.markdown()),
-            Part::Gap => None,
+        let part = |part: &DocumentPart| match part {
+            DocumentPart::Heading(text)
+            | DocumentPart::Paragraph(text)
+            | DocumentPart::Note(text) => Some(escape(text) + "\n"),
+            DocumentPart::Table(table) => Some(table.markdown()),
+            DocumentPart::Gap => None,
         };
         let parts: Vec<String> = self.0.iter().filter_map(part).collect();
         parts.join("\n")

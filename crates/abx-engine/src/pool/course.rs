@@ -4,7 +4,7 @@
 use abx_evidence::{CourseTally, Histogram, Interval, Outcomes, Tally};
 use abx_sys::Nanos;
 
-use super::participants::Participants;
+use super::participants::SliceParticipants;
 use super::worker_slice::WorkerSlice;
 
 pub(super) struct CourseKeeper {
@@ -61,7 +61,7 @@ impl CourseKeeper {
 
     /// Takes note of the intervals that are over. What the tally has had since the last look
     /// belongs to the first of them.
-    pub(super) fn look(&mut self, now: Nanos, tally: &mut Tally, participants: &Participants) {
+    pub(super) fn look(&mut self, now: Nanos, tally: &mut Tally, participants: &SliceParticipants) {
         while now >= self.due {
             self.note(self.due, tally, participants);
             self.number += 1;
@@ -74,7 +74,12 @@ impl CourseKeeper {
     }
 
     /// The slice has ended: what is left is a shorter interval.
-    pub(super) fn finish(&mut self, now: Nanos, tally: &mut Tally, participants: &Participants) {
+    pub(super) fn finish(
+        &mut self,
+        now: Nanos,
+        tally: &mut Tally,
+        participants: &SliceParticipants,
+    ) {
         self.look(now, tally, participants);
         let began = self
             .start
@@ -90,7 +95,7 @@ impl CourseKeeper {
         self.start.plus(Nanos(length)).min(self.end)
     }
 
-    fn note(&mut self, until: Nanos, tally: &mut Tally, participants: &Participants) {
+    fn note(&mut self, until: Nanos, tally: &mut Tally, participants: &SliceParticipants) {
         let mut interval = Interval {
             outcomes: tally.outcomes.since(&self.outcomes),
             ..Interval::default()

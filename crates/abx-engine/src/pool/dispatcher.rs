@@ -11,34 +11,31 @@ use std::collections::VecDeque;
 
 use abx_sys::Nanos;
 
-use super::slots::Pool;
 use super::worker_slice::WorkerSlice;
 use crate::event_loop::Timers;
-use crate::io::Io;
 use crate::plan::Pacing;
-use crate::protocol::Protocol;
-use crate::schedule::{Pacer, Schedule, StageList};
+use crate::schedule::{Pacer, Schedule};
 
 pub(super) struct Dispatcher {
-    start: Nanos,
+    pub(super) start: Nanos,
     /// Nothing that is due from here on is sent.
-    end: Nanos,
+    pub(super) end: Nanos,
     /// Behind it the load stays what it was then.
-    counted_until: Nanos,
+    pub(super) counted_until: Nanos,
     /// `None` in a closed loop.
-    pacer: Option<Pacer>,
+    pub(super) pacer: Option<Pacer>,
     /// Slots that wait for a request to be due, the longest-idle one first.
-    idle: VecDeque<u32>,
+    pub(super) idle: VecDeque<u32>,
     /// Slots with requests in flight and room for more. SUBTLE: one may have lost
     /// its room, or its last request in flight, since it was listed.
-    roomy: VecDeque<u32>,
+    pub(super) roomy: VecDeque<u32>,
     /// Slots that think, and until when.
-    thinking: Timers<u32>,
+    pub(super) thinking: Timers<u32>,
     /// Slots beyond the number of connections that the plan has now.
-    parked: Vec<u32>,
+    pub(super) parked: Vec<u32>,
 }
 
-enum Next {
+pub(super) enum Next {
     /// It sends a request that is due at this moment.
     Sends(Nanos),
     Waits,
@@ -85,7 +82,7 @@ impl Dispatcher {
     }
 
     /// Which of the load's requests is due, where the schedule says so.
-    fn request(&self) -> Option<usize> {
+    pub(super) fn request(&self) -> Option<usize> {
         self.pacer.as_ref()?.request()
     }
 
@@ -107,173 +104,4 @@ impl Dispatcher {
         let first = self.thinking.next_at().into_iter().chain(due).min();
         first.unwrap_or(Nanos::MAX)
     }
-}
-
-impl<I: Io, C: Protocol> Pool<I, C> {
-    /// A slot may have room for requests: then it sends, waits, thinks, or is parked.
-    pub(super) fn freed(&mut self, index: usize, now: Nanos) {
-        if !(self.progress.may_send(now) && self.slots[index].has_room(self.refill_below)) {
-            return;
-        }
-        let next = if self.is_plain {
-            Next::Sends(now)
-        } else {
-            self.next(index, now)
-        };
-        match next {
-            Next::Sends(due) => {
-                self.begin(index, due, now);
-                if self.window > 1 {
-                    self.fill(index, now);
-                }
-                self.go(index, now);
-            }
-            Next::Waits if self.slots[index].flights.is_empty() => {
-                self.dispatcher.idle.push_back(number(index));
-            }
-            Next::Waits => self.list_roomy(index),
-            Next::Thinks(until) => self.dispatcher.thinking.set(until, number(index)),
-            Next::Parks => {
-                if !std::mem::replace(&mut self.slots[index].is_listed, true) {
-                    self.dispatcher.parked.push(number(index));
-                }
-            }
-        }
-    }
-
-    /// Begins all that there is room for, so that it goes out together.
-    fn fill(&mut self, index: usize, now: Nanos) {
-        while self.slots[index].has_room(self.window) && self.progress.may_send(now) {
-            self.begin(index, now, now);
-        }
-    }
-
-    /// Lists a slot that has requests in flight and room for more, once.
-    fn list_roomy(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        let is_roomy = !slot.flights.is_empty() && slot.has_room(self.window);
-        if is_roomy && !std::mem::replace(&mut slot.is_listed, true) {
-            self.dispatcher.roomy.push_back(number(index));
-        }
-    }
-
-    /// The slot whose turn it is: the longest-idle one, else one with room.
-    fn take_free(&mut self) -> Option<usize> {
-        if let Some(index) = self.dispatcher.idle.pop_front() {
-            return Some(index as usize);
-        }
-        while let Some(index) = self.dispatcher.roomy.pop_front() {
-            let slot = &mut self.slots[index as usize];
-            slot.is_listed = false;
-            if !slot.flights.is_empty() && slot.has_room(self.window) {
-                return Some(index as usize);
-            }
-        }
-        None
-    }
-
-    fn next(&mut self, index: usize, now: Nanos) -> Next {
-        let pacing = &self.plan.pacing;
-        let slot = &mut self.slots[index];
-        if slot.calls > 0 && pacing.session_calls.is_none_or(|total| slot.calls < total) {
-            match pacing.think_ns {
-                0 => {}
-                think => return Next::Thinks(now.plus(Nanos(think))),
-            }
-            if pacing.session_calls.is_some() {
-                return Next::Sends(now);
-            }
-        }
-        let was_session = std::mem::take(&mut slot.calls) > 0 && pacing.session_calls.is_some();
-        if was_session {
-            // Another user comes over a connection of its own.
-            self.close(index);
-        }
-        let pacing = &self.plan.pacing;
-        if self.dispatcher.is_open() {
-            return Next::Waits;
-        }
-        match &pacing.connections_over_time {
-            Some(stages) if index >= self.allowed(stages, now) => Next::Parks,
-            _ => Next::Sends(now),
-        }
-    }
-
-    /// Sends what is due, as far as slots are free for it.
-    pub(super) fn dispatch(&mut self, now: Nanos) {
-        if !self.progress.may_send(now) {
-            return;
-        }
-        while self.progress.has_requests()
-            && let Some((until, index)) = self.dispatcher.thinking.take_due(now)
-        {
-            self.begin(index as usize, until, now);
-            self.go(index as usize, now);
-        }
-        while let Some(due) = self.dispatcher.due()
-            && due <= now
-            && self.progress.has_requests()
-            && let Some(index) = self.take_free()
-        {
-            if let Some(request) = self.dispatcher.request() {
-                self.chooser.next_is(request);
-            }
-            self.dispatcher.pass();
-            self.begin(index, due, now);
-            self.go(index, now);
-            self.list_roomy(index);
-        }
-        self.unpark(now);
-    }
-
-    /// Takes note of requests that were due before `end` and never sent.
-    pub(super) fn count_unsent(&mut self, end: Nanos) {
-        while let Some(due) = self.dispatcher.due()
-            && due < end
-            && self.progress.has_requests()
-        {
-            self.dispatcher.pass();
-            self.progress.passes();
-            if self.progress.counting.counts(due) {
-                self.tally.record_unsent(due.0, end.0);
-            }
-        }
-    }
-
-    /// Lets slots go that the plan has a place for by now.
-    fn unpark(&mut self, now: Nanos) {
-        if self.dispatcher.parked.is_empty() {
-            return;
-        }
-        let Some(stages) = &self.plan.pacing.connections_over_time else {
-            return;
-        };
-        let allowed = self.allowed(stages, now);
-        let parked = std::mem::take(&mut self.dispatcher.parked);
-        for index in parked {
-            if (index as usize) < allowed {
-                self.slots[index as usize].is_listed = false;
-                self.freed(index as usize, now);
-            } else {
-                self.dispatcher.parked.push(index);
-            }
-        }
-    }
-
-    /// How many of this worker's slots the plan lets send at a moment: their
-    /// shares add up to the whole number of it.
-    fn allowed(&self, stages: &StageList, now: Nanos) -> usize {
-        let total = u64::from(self.plan.connections);
-        let last = Nanos(self.dispatcher.counted_until.0.saturating_sub(1));
-        let value = stages.value_at(now.min(last).since(self.dispatcher.start));
-        // A slice that is longer than its stages ends with nobody.
-        let value = value.map_or(0, crate::schedule::Amount::rounded).min(total);
-        let before = |connection: usize| value * connection as u64 / total;
-        let share = before(self.first + self.slots.len()) - before(self.first);
-        usize::try_from(share).expect("a share of the slots")
-    }
-}
-
-fn number(index: usize) -> u32 {
-    u32::try_from(index).expect("a pool's connections are counted in 32 bits")
 }

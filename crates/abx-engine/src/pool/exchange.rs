@@ -7,39 +7,17 @@ use abx_sys::Nanos;
 
 use super::outbox::has_outbox;
 use super::slots::Pool;
+use crate::connection::encoded::{HEAD_BYTES, SKIP_MIN};
 use crate::connection::slot::{ConnectionUse, Slot, SlotState};
 use crate::io::{Io, Received, Token, is_cut_off};
-use crate::plan::{LoadPlan, WeightedRequest};
 use crate::protocol::Protocol;
 use crate::protocol::intake::{Intake, StreamState};
 
-/// Less of a body that is still to come is not worth being skipped.
-///
-/// A skipped body costs two more receives, and saves its copy. Measured: nginx
-/// with sendfile on loopback, 50 connections on one thread, slices of 200 ms that
-/// read and skipped in turn, median processor time per request. 12 and 16 KiB:
-/// equal; 20 KiB: 2 % less; 34 kB: 14 % less; 64 KiB: 27 %; 96 KiB: 38 %.
-const SKIP_MIN: u64 = 16 * 1024;
 /// The end of a skipped body is read, so that bytes behind it come to light
 /// with it and make the response malformed, as they do behind any other.
 const TAIL: u64 = 1;
-/// What the first receive of a response brings when its body is to be skipped:
-/// a usual head, and little of the body.
-const HEAD_BYTES: u16 = 2048;
 /// No limit to what one receive brings.
 const ALL_BYTES: usize = usize::MAX;
-
-/// Whether the responses to a request are known to have a body that is worth
-/// skipping, also when a part of it came with the head.
-pub(super) fn has_large_response(plan: &LoadPlan, asked: &WeightedRequest) -> bool {
-    // That a text is UTF-8 is seen by reading it.
-    let is_text = plan
-        .shape
-        .message()
-        .is_some_and(abx_evidence::Message::is_text);
-    let body = asked.expect.body.filter(|_| !is_text);
-    body.is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
-}
 
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Sends a slot's flights, or makes the connection for them.

@@ -1,14 +1,14 @@
 //! One worker's share of the connections to one subject.
 //!
 //! `slots.rs` has the connections and makes one; `opening.rs` makes all of them
-//! before a slice, `worker_slice.rs` runs one, `exchange.rs` sends requests and receives,
+//! before a slice, `request_slice.rs` runs one, `exchange.rs` sends requests and receives,
 //! `protocol/intake.rs` says what was received, and `lost.rs` what becomes of requests
 //! whose connection is gone.
 
-mod audience;
 mod broadcast;
 mod connection_counts;
 mod course;
+mod dispatch;
 mod dispatcher;
 mod exchange;
 mod hold;
@@ -16,13 +16,14 @@ mod lost;
 mod opening;
 mod outbox;
 mod participants;
+mod request_slice;
 mod shared_opening;
 mod slots;
 mod worker_slice;
 
 pub(crate) use broadcast::Broadcast;
 pub use participants::{AwaitedResponses, ReportedInterval};
-pub(crate) use participants::{Part, Participants, SharedSlice};
+pub(crate) use participants::{Part, SharedSlice, SliceParticipants};
 pub use shared_opening::AwaitedConnections;
 pub(crate) use shared_opening::{OpeningLook, OpeningPart};
 pub(crate) use slots::{Pool, connect_outcome};

@@ -84,7 +84,7 @@ pub(crate) enum Part {
 }
 
 /// One worker's membership, which ends with the slice at the latest.
-pub(crate) struct Participants {
+pub(crate) struct SliceParticipants {
     shared: Arc<SharedSlice>,
     has_left: bool,
     /// Whether it is one of those that get answers.
@@ -93,14 +93,14 @@ pub(crate) struct Participants {
     awaited: u64,
 }
 
-impl Participants {
-    pub(crate) fn alone() -> Participants {
-        Participants::of(&SharedSlice::new(1, 1), Part::Connections)
+impl SliceParticipants {
+    pub(crate) fn alone() -> SliceParticipants {
+        SliceParticipants::of(&SharedSlice::new(1, 1), Part::Connections)
     }
 
     /// One of those that are counted there.
-    pub(crate) fn of(shared: &Arc<SharedSlice>, part: Part) -> Participants {
-        Participants {
+    pub(crate) fn of(shared: &Arc<SharedSlice>, part: Part) -> SliceParticipants {
+        SliceParticipants {
             shared: Arc::clone(shared),
             has_left: false,
             has_response: part == Part::Connections,
@@ -165,7 +165,7 @@ impl Participants {
     }
 }
 
-impl Drop for Participants {
+impl Drop for SliceParticipants {
     /// Nobody waits for a worker that has died.
     fn drop(&mut self) {
         self.end();

@@ -9,10 +9,10 @@ use abx_sys::Nanos;
 use super::connection_counts::ConnectionCounts;
 use super::course::CourseKeeper;
 use super::dispatcher::Dispatcher;
-use super::exchange;
-use super::participants::Participants;
+use super::participants::SliceParticipants;
 use super::shared_opening::OpeningPart;
 use crate::connection::encoded::Encoded;
+use crate::connection::encoded::has_large_response;
 use crate::connection::progress::Progress;
 use crate::connection::slot::{Slot, SlotState};
 use crate::connection::template::{RequestTemplate, ValuesToFill};
@@ -56,7 +56,7 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     pub(super) tally: Tally,
     pub(crate) progress: Progress,
     pub(super) dispatcher: Dispatcher,
-    pub(super) participants: Participants,
+    pub(super) participants: SliceParticipants,
     pub(super) course: CourseKeeper,
     pub(super) connection_counts: ConnectionCounts,
     pub(super) opening_share: ScheduleShare,
@@ -114,7 +114,7 @@ fn encoded_of<C: Protocol>(
         count,
         kind: request.response_kind(),
         // The bodies of several streams come in frames between each other.
-        has_large_response: !C::HAS_STREAMS && exchange::has_large_response(plan, asked),
+        has_large_response: !C::HAS_STREAMS && has_large_response(plan, asked),
         is_idempotent: request.is_idempotent(),
         template,
     }
@@ -161,7 +161,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             tally,
             progress: Progress::idle(),
             dispatcher: Dispatcher::none(),
-            participants: Participants::alone(),
+            participants: SliceParticipants::alone(),
             course: CourseKeeper::none(),
             connection_counts: ConnectionCounts::default(),
             opening_share: ScheduleShare::WHOLE,
@@ -200,7 +200,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Says with whom the next slice is run.
-    pub(crate) fn joins(&mut self, participants: Participants) {
+    pub(crate) fn joins(&mut self, participants: SliceParticipants) {
         self.participants = participants;
     }
 

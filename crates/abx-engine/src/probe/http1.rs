@@ -6,7 +6,7 @@ use abx_wire::http1::{Client, Event, Fault};
 use super::error::ProbeError;
 use super::head_fields::{HeadFields, START_BYTES};
 use super::line::{Patience, ProbeConnection};
-use super::response::{Response, ResponseBody};
+use super::response::{ProbeBody, Response};
 use crate::plan::{RequestPlan, TlsPlan};
 
 /// Asks once, and reads the response to its end.
@@ -24,7 +24,7 @@ pub(super) fn probe_http1(
     line.send(&bytes)?;
     let mut client = Client::new();
     client.expect(request.response_kind());
-    let mut body = ResponseBody::default();
+    let mut body = ProbeBody::default();
     let mut buffer = Vec::new();
     // The first bytes, which mostly hold the whole head.
     let mut start: Vec<u8> = Vec::new();

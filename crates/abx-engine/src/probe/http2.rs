@@ -6,7 +6,7 @@ use abx_wire::http2::{Client, Event};
 use super::error::ProbeError;
 use super::head_fields::HeadFields;
 use super::line::{Patience, ProbeConnection};
-use super::response::{Response, ResponseBody};
+use super::response::{ProbeBody, Response};
 use crate::plan::{RequestPlan, TlsPlan};
 
 /// Asks once, when the server's settings have come, and reads the response to its end.
@@ -24,7 +24,7 @@ pub(super) fn probe_http2(
     let mut client = Client::open(&mut out);
     client.keep_heads();
     let mut line = ProbeConnection::connect(address, tls, patience)?;
-    let mut body = ResponseBody::default();
+    let mut body = ProbeBody::default();
     let mut buffer = Vec::new();
     let mut head_fields = HeadFields::default();
     loop {

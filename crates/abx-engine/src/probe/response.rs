@@ -29,14 +29,14 @@ pub struct Response {
 
 /// The body of a response, as far as it has come.
 #[derive(Default)]
-pub(super) struct ResponseBody {
+pub(super) struct ProbeBody {
     sha256: Sha256,
     xxh3: Xxh3,
     /// At most [`BODY_START_BYTES`].
     start: Vec<u8>,
 }
 
-impl ResponseBody {
+impl ProbeBody {
     pub(super) fn add(&mut self, part: &[u8]) {
         self.sha256.update(part);
         self.xxh3.update(part);

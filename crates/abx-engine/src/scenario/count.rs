@@ -8,7 +8,7 @@ use super::plan::ScenarioPlan;
 use super::user::ScenarioUser;
 use crate::connection::clock::{Basis, Clock, Counting};
 use crate::plan::LoadPlan;
-use crate::pool::{Participants, WorkerSlice};
+use crate::pool::{SliceParticipants, WorkerSlice};
 
 /// A subject has stopped responding after this many failures without a response for each user,
 /// one behind the other, or when all users waited in vain.
@@ -19,7 +19,7 @@ pub(crate) struct SessionCount {
     counting: Counting,
     clocks: Vec<Clock>,
     tally: Tally,
-    participants: Participants,
+    participants: SliceParticipants,
     /// Nobody is waited for behind this moment.
     patience: Nanos,
     /// Failures without a response, one behind the other, and those of them in vain.
@@ -42,7 +42,7 @@ pub(super) enum LoadNeed {
 impl SessionCount {
     pub(super) fn new(
         slice: &WorkerSlice,
-        participants: Participants,
+        participants: SliceParticipants,
         users: usize,
         load: &LoadPlan,
         plan: &ScenarioPlan,

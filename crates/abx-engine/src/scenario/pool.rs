@@ -17,7 +17,7 @@ use super::runner::ScenarioRunner;
 use super::user::ScenarioUser;
 use crate::io::{Awake, Io};
 use crate::plan::{LoadPlan, ScenarioUsers};
-use crate::pool::{Participants, SliceOutcome, WorkerSlice};
+use crate::pool::{SliceOutcome, SliceParticipants, WorkerSlice};
 
 pub(crate) struct ScenarioPool<I: Io> {
     /// `None` while a slice runs.
@@ -61,7 +61,7 @@ impl<I: Io> ScenarioPool<I> {
     pub(crate) fn run(
         &mut self,
         slice: WorkerSlice,
-        participants: Participants,
+        participants: SliceParticipants,
         stop: &AtomicBool,
     ) -> SliceOutcome {
         let count = SessionCount::new(

@@ -9,7 +9,7 @@ use abx_sys::Nanos;
 use super::echoes::talking;
 use super::simulated::{MS, SECOND, count, plan};
 use crate::plan::LoadPlan;
-use crate::pool::{Broadcast, Part, Participants, SharedSlice, SliceOutcome, WorkerSlice};
+use crate::pool::{Broadcast, Part, SharedSlice, SliceOutcome, SliceParticipants, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::schedule::{Arrivals, ScheduleShare};
 use crate::simulation::network::hub::{Act, Hub, HubMessage, frame, to_all};
@@ -73,7 +73,7 @@ fn who_misses_a_message_is_told_while_it_is_waited_for() {
     });
     let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
     let shared = SharedSlice::new(1, 1);
-    let participants = Participants::of(&shared, Part::Connections);
+    let participants = SliceParticipants::of(&shared, Part::Connections);
     broadcast.pool_mut().joins(participants);
     let start = broadcast.pool_mut().now();
     run(&mut broadcast, u64::MAX, 100 * MS);

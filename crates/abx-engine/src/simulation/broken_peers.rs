@@ -9,7 +9,7 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::simulated::{MS, SECOND, count, plan, pool_of_steps, run};
-use crate::pool::{Part, Participants, Pool, SharedSlice};
+use crate::pool::{Part, Pool, SharedSlice, SliceParticipants};
 use crate::protocol::Http;
 use crate::simulation::network::{Network, Service, Sim};
 use crate::simulation::script::{NOBODY, PeerStep};
@@ -209,7 +209,7 @@ fn who_is_waited_for_is_told_while_it_lasts_and_not_before() {
     let waits = |timeout: u64| {
         let mut pool = mute(2, 20).pool(timeout);
         let shared = SharedSlice::new(1, 1);
-        pool.joins(Participants::of(&shared, Part::Connections));
+        pool.joins(SliceParticipants::of(&shared, Part::Connections));
         let start = pool.now();
         let ran = run(&mut pool, SLICE, 0);
         let awaited_responses = shared.awaited(start.plus(Nanos(2 * SECOND)));

@@ -8,7 +8,7 @@ use abx_sys::Nanos;
 
 use super::simulated::{MS, SECOND, plan, pool};
 use crate::plan::Pacing;
-use crate::pool::{Part, Participants, Pool, SharedSlice, WorkerSlice};
+use crate::pool::{Part, Pool, SharedSlice, SliceParticipants, WorkerSlice};
 use crate::protocol::Http;
 use crate::schedule::{Arrivals, ScheduleShare};
 use crate::simulation::network::{Network, Sim};
@@ -112,7 +112,7 @@ fn whoever_listens_is_told_each_interval_once() {
     let (listener, intervals) = channel();
     let shared = SharedSlice::told_to(Some(listener), 1, 1);
     let mut pool = paced("1000");
-    pool.joins(Participants::of(&shared, Part::Connections));
+    pool.joins(SliceParticipants::of(&shared, Part::Connections));
     let kept = slice(&mut pool, Nanos(350 * MS), u64::MAX);
     pool.run(kept, &AtomicBool::new(false));
     let reported_intervals: Vec<_> = intervals.try_iter().collect();

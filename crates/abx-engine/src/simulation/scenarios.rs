@@ -17,7 +17,7 @@ use crate::plan::{
     Extraction, LoadPlan, ScenarioScript, ScenarioStep, ScenarioUsers, TextTemplate, ThinkTime,
     ValueSource,
 };
-use crate::pool::{Participants, WorkerSlice};
+use crate::pool::{SliceParticipants, WorkerSlice};
 use crate::scenario::{ScenarioPlan, ScenarioPool, ScenarioRunner};
 use crate::schedule::ScheduleShare;
 use crate::stopper::Stopper;
@@ -374,7 +374,7 @@ fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
             share: ScheduleShare::WHOLE,
             course: None,
         };
-        let ran = pool.run(slice, Participants::alone(), &Arc::default());
+        let ran = pool.run(slice, SliceParticipants::alone(), &Arc::default());
         assert!(!ran.stopped_responding);
         assert!(ran.end < slice.end.plus(Nanos(60 * MS)), "{ran:?}");
         let tally = pool.tally();
@@ -422,7 +422,7 @@ fn a_slice_ends_when_no_user_has_a_response_any_more() {
         share: ScheduleShare::WHOLE,
         course: None,
     };
-    let ran = pool.run(slice, Participants::alone(), &Arc::default());
+    let ran = pool.run(slice, SliceParticipants::alone(), &Arc::default());
     assert!(ran.stopped_responding);
     assert!(ran.end < start.plus(Nanos(2 * SECOND)), "{ran:?}");
     assert_eq!(pool.tally().outcomes.ok(), 0);

@@ -8,7 +8,7 @@ use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 use super::simulated::{MS, count, plan, pool_of_steps, run};
-use crate::pool::{Part, Participants, Pool, SharedSlice};
+use crate::pool::{Part, Pool, SharedSlice, SliceParticipants};
 use crate::protocol::Http;
 use crate::simulation::network::{Network, Service, Sim};
 use crate::simulation::script::PeerStep;
@@ -30,14 +30,14 @@ fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
 }
 
 /// Fifteen other workers, who need the load no more.
-fn others(shared: &Arc<SharedSlice>) -> Vec<Participants> {
+fn others(shared: &Arc<SharedSlice>) -> Vec<SliceParticipants> {
     let mut others = members(shared, 15);
-    others.iter_mut().for_each(Participants::leave);
+    others.iter_mut().for_each(SliceParticipants::leave);
     others
 }
 
-fn members(shared: &Arc<SharedSlice>, count: usize) -> Vec<Participants> {
-    let member = |_| Participants::of(shared, Part::Connections);
+fn members(shared: &Arc<SharedSlice>, count: usize) -> Vec<SliceParticipants> {
+    let member = |_| SliceParticipants::of(shared, Part::Connections);
     (0..count).map(member).collect()
 }
 
@@ -49,7 +49,7 @@ fn one_worker_s_timeouts_do_not_silence_a_subject_that_responds_to_others() {
     let shared = SharedSlice::new(16, 16);
     let _others = others(&shared);
     let mut pool = mute(|_| ());
-    pool.joins(Participants::of(&shared, Part::Connections));
+    pool.joins(SliceParticipants::of(&shared, Part::Connections));
     let start = pool.now();
     let ran = run(&mut pool, 10 * TIMEOUT - MS, 0);
     assert!(!ran.stopped_responding);
@@ -64,9 +64,9 @@ fn a_subject_that_responds_to_no_worker_has_stopped() {
     // connections is none of those who wait for responses.
     let shared = SharedSlice::new(17, 16);
     drop(others(&shared));
-    drop(Participants::of(&shared, Part::Nothing));
+    drop(SliceParticipants::of(&shared, Part::Nothing));
     let mut pool = mute(|_| ());
-    pool.joins(Participants::of(&shared, Part::Connections));
+    pool.joins(SliceParticipants::of(&shared, Part::Connections));
     let start = pool.now();
     let ran = run(&mut pool, 100 * TIMEOUT, 0);
     assert!(ran.stopped_responding);
@@ -80,7 +80,7 @@ fn a_subject_that_responds_to_no_worker_has_stopped() {
             others.lock().unwrap().clear();
         }
     });
-    pool.joins(Participants::of(&shared, Part::Connections));
+    pool.joins(SliceParticipants::of(&shared, Part::Connections));
     let start = pool.now();
     let ran = run(&mut pool, 100 * TIMEOUT, 0);
     assert!(ran.stopped_responding);
@@ -98,7 +98,7 @@ fn the_load_goes_on_until_the_last_of_64_workers_knows_what_it_needs() {
     // Method: a slice of 10 ms on a peer that takes 1 ms for each request, alone, and with
     // 63 other workers of whom the last is settled when the 40th connection is made. What
     // counts is the same; what goes out behind the slice's end is not.
-    let ran = |shared: &Arc<SharedSlice>, others: Vec<Participants>| {
+    let ran = |shared: &Arc<SharedSlice>, others: Vec<SliceParticipants>| {
         let mut network = Network::faultless(1);
         network.service = Service::Constant(Nanos(MS));
         let others = Mutex::new(others);
@@ -111,7 +111,7 @@ fn the_load_goes_on_until_the_last_of_64_workers_knows_what_it_needs() {
                     .lock()
                     .unwrap()
                     .iter_mut()
-                    .for_each(Participants::leave);
+                    .for_each(SliceParticipants::leave);
             }
             let response: Arc<[u8]> = (&b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"[..]).into();
             vec![
@@ -122,7 +122,7 @@ fn the_load_goes_on_until_the_last_of_64_workers_knows_what_it_needs() {
             ]
         };
         let mut pool = pool_of_steps(network, plan, Box::new(script));
-        pool.joins(Participants::of(shared, Part::Connections));
+        pool.joins(SliceParticipants::of(shared, Part::Connections));
         let start = pool.now();
         let ran = run(&mut pool, 10 * MS, 2 * MS);
         assert!(!ran.stopped_responding);

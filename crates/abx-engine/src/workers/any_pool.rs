@@ -8,7 +8,7 @@ use abx_evidence::{Outcomes, Shape, Tally, Wait};
 use abx_sys::{Nanos, SocketTuning};
 
 use crate::io::{Awake, EpollIo, Io, Tls};
-use crate::pool::{Broadcast, OpeningPart, Participants, Pool, SliceOutcome, WorkerSlice};
+use crate::pool::{Broadcast, OpeningPart, Pool, SliceOutcome, SliceParticipants, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Http, Http2, Protocol, WebSocket};
 use crate::scenario::ScenarioPool;
@@ -37,7 +37,7 @@ pub(crate) trait AnyPool {
     fn run(
         &mut self,
         slice: WorkerSlice,
-        participants: Participants,
+        participants: SliceParticipants,
         stop: &Arc<AtomicBool>,
     ) -> SliceOutcome;
 
@@ -63,7 +63,7 @@ impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
     fn run(
         &mut self,
         slice: WorkerSlice,
-        participants: Participants,
+        participants: SliceParticipants,
         stop: &Arc<AtomicBool>,
     ) -> SliceOutcome {
         self.joins(participants);
@@ -96,7 +96,7 @@ impl<I: Io> AnyPool for Broadcast<I> {
     fn run(
         &mut self,
         slice: WorkerSlice,
-        participants: Participants,
+        participants: SliceParticipants,
         stop: &Arc<AtomicBool>,
     ) -> SliceOutcome {
         self.pool_mut().joins(participants);
@@ -129,7 +129,7 @@ impl<I: Io> AnyPool for ScenarioPool<I> {
     fn run(
         &mut self,
         slice: WorkerSlice,
-        participants: Participants,
+        participants: SliceParticipants,
         stop: &Arc<AtomicBool>,
     ) -> SliceOutcome {
         ScenarioPool::run(self, slice, participants, stop)

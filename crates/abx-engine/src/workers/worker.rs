@@ -9,7 +9,7 @@ use abx_evidence::{Connections, CoursePlan, Outcomes, SliceTally};
 use abx_sys::Nanos;
 
 use crate::io::paused_ns;
-use crate::pool::{OpeningPart, Part, Participants, SharedSlice, SliceOutcome, WorkerSlice};
+use crate::pool::{OpeningPart, Part, SharedSlice, SliceOutcome, SliceParticipants, WorkerSlice};
 use crate::schedule;
 use crate::workers::any_pool::{AnyPool, PoolParts};
 use crate::workers::error::EngineError;
@@ -91,7 +91,7 @@ fn connect(pool: &mut dyn AnyPool, part: OpeningPart, stop: &AtomicBool) -> Work
 }
 
 fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> WorkerReply {
-    let participants = Participants::of(&share.slice, share.part);
+    let participants = SliceParticipants::of(&share.slice, share.part);
     let stood = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();

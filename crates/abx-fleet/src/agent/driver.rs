@@ -25,7 +25,7 @@ const TOLD_AT_ONCE: usize = 50;
 const TOLD_KEPT: usize = 1_000;
 
 /// An engine with a thread that drives it.
-pub struct Driver {
+pub struct AgentDriver {
     tasks: Option<Sender<AgentTask>>,
     desk: Arc<Desk>,
     stopper: Stopper,
@@ -84,7 +84,7 @@ struct WorkPool {
     sha256: String,
 }
 
-impl Driver {
+impl AgentDriver {
     /// Starts an engine and its driver.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Driver {
         skew_ns: i64,
         rate_max: Option<PerSecond>,
         finals: Option<(PathBuf, Author)>,
-    ) -> Result<Driver, EngineError> {
+    ) -> Result<AgentDriver, EngineError> {
         let engine = Engine::start(plan)?;
         let stopper = engine.stopper();
         let (tasks, inbox) = channel();
@@ -114,7 +114,7 @@ impl Driver {
         let thread = thread::Builder::new().name(name);
         let thread = thread.spawn(move || work.go_on(&inbox));
         let thread = thread.map_err(EngineError::no_thread)?;
-        Ok(Driver {
+        Ok(AgentDriver {
             tasks: Some(tasks),
             desk,
             stopper,
@@ -190,7 +190,7 @@ impl Driver {
     }
 }
 
-impl Drop for Driver {
+impl Drop for AgentDriver {
     fn drop(&mut self) {
         self.finish();
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use abx_engine::{SliceEnd, SlicePlan};
 use abx_sys::Nanos;
 
-use super::driver::{Driver, OrderState};
+use super::driver::{AgentDriver, OrderState};
 use super::limits::slice_refusal;
 use super::{AgentEvent, AgentPlan, LOOK_EVERY, reply};
 use crate::bus::{Bus, BusError, BusMessage, Subscription};
@@ -51,7 +51,7 @@ pub struct Membership<'a> {
     plan: &'a AgentPlan,
     run: String,
     slot: usize,
-    driver: Driver,
+    driver: AgentDriver,
     /// When the controller was heard last.
     heard: Instant,
     beats_at: Instant,
@@ -99,7 +99,7 @@ impl<'a> Membership<'a> {
         Ok(Membership {
             // Other runs' controllers are to hear that this agent is busy.
             _control: bus.subscribe(&control_subject(ALL_RUNS), sender.clone())?,
-            driver: Driver::start(&plan.engine, plan.skew_ns, plan.limits.rate_max, finals)?,
+            driver: AgentDriver::start(&plan.engine, plan.skew_ns, plan.limits.rate_max, finals)?,
             bus,
             plan,
             run,

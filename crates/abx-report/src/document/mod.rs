@@ -3,6 +3,6 @@
 mod parts;
 mod table;
 
-pub(crate) use self::parts::{Document, Part};
+pub(crate) use self::parts::{Document, DocumentPart};
 pub(crate) use self::table::CellKind;
 pub use self::table::Table;

@@ -3,7 +3,7 @@
 use super::table::Table;
 use crate::words::style::Style;
 
-pub(crate) enum Part {
+pub(crate) enum DocumentPart {
     /// Stands above what follows; a table of a page says it in its caption.
     Heading(String),
     Paragraph(String),
@@ -16,7 +16,7 @@ pub(crate) enum Part {
 
 /// Parts in their order.
 #[derive(Default)]
-pub(crate) struct Document(pub(crate) Vec<Part>);
+pub(crate) struct Document(pub(crate) Vec<DocumentPart>);
 
 impl Document {
     pub(crate) fn is_empty(&self) -> bool {
@@ -24,15 +24,15 @@ impl Document {
     }
 
     pub(crate) fn heading(&mut self, text: String) {
-        self.0.push(Part::Heading(text));
+        self.0.push(DocumentPart::Heading(text));
     }
 
     pub(crate) fn paragraph(&mut self, text: String) {
-        self.0.push(Part::Paragraph(text));
+        self.0.push(DocumentPart::Paragraph(text));
     }
 
     pub(crate) fn note(&mut self, text: impl Into<String>) {
-        self.0.push(Part::Note(text.into()));
+        self.0.push(DocumentPart::Note(text.into()));
     }
 
     /// A table and what explains it; nothing without one.
@@ -40,7 +40,7 @@ impl Document {
         let Some(table) = table else {
             return;
         };
-        self.0.push(Part::Table(table));
+        self.0.push(DocumentPart::Table(table));
         if !legend.is_empty() {
             self.note(legend);
         }
@@ -51,7 +51,7 @@ impl Document {
         let mut out = Document::default();
         for document in documents {
             if !out.is_empty() {
-                out.0.push(Part::Gap);
+                out.0.push(DocumentPart::Gap);
             }
             out.0.extend(document.0);
         }
@@ -60,11 +60,11 @@ impl Document {
 
     /// As a terminal shows it.
     pub(crate) fn text(&self, style: &Style) -> String {
-        let part = |part: &Part| match part {
-            Part::Heading(text) | Part::Paragraph(text) => style.paragraph(text),
-            Part::Note(text) => style.note(text),
-            Part::Table(table) => table.text(style.columns()),
-            Part::Gap => "\n".to_owned(),
+        let part = |part: &DocumentPart| match part {
+            DocumentPart::Heading(text) | DocumentPart::Paragraph(text) => style.paragraph(text),
+            DocumentPart::Note(text) => style.note(text),
+            DocumentPart::Table(table) => table.text(style.columns()),
+            DocumentPart::Gap => "\n".to_owned(),
         };
         self.0.iter().map(part).collect()
     }

@@ -123,7 +123,9 @@ const AFTER_OUTCOMES: [SliceColumn; 29] = [
     field!(steal_ns?),
     field!(busy_ns?),
     field!(window_ns),
-    field!(stopped_responding),
+    ("stopped_answering", |row| {
+        row.slice.stopped_responding.to_string()
+    }),
     ("phase_requests", |row| {
         row.slice.phases.requests.to_string()
     }),

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use abx_sys::process::die_of_crashes;
 use abx_sys::{FilePart, Socket};
-use abx_wire::http1::{Method, RequestHead, ResponseHead, Version, response_head};
+use abx_wire::http1::{Http1ResponseHead, Method, RequestHead, Version, response_head};
 use abx_wire::http2::StreamRequest;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
@@ -164,7 +164,7 @@ impl ServedContent {
     ) -> PreparedResponse {
         let (version, keep_alive) = (plan.version, plan.keep_alive);
         let response = self.respond(plan, injected);
-        let head = ResponseHead {
+        let head = Http1ResponseHead {
             status: response.status,
             content_length: response.content_length,
             content_type: response.content_type,
@@ -388,7 +388,7 @@ const CRASH: &str = "/crash";
 /// Writes the response to a request that makes no sense.
 pub(crate) fn response_malformed(out: &mut Vec<u8>) {
     let body = refusal(400);
-    let head = ResponseHead {
+    let head = Http1ResponseHead {
         status: 400,
         content_length: body.len() as u64,
         content_type: "text/plain",

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use abx_wire::http1::{Method, RequestHead, ResponseHead, response_head};
+use abx_wire::http1::{Http1ResponseHead, Method, RequestHead, response_head};
 use abx_wire::websocket::{
     Close, CloseCode, Event, MessageKind, Offer, OfferFault, Server, SizeLimits, message_frame,
 };
@@ -23,7 +23,7 @@ pub(crate) enum UpgradeRequest {
     /// A WebSocket that cannot be had.
     Refused(OfferFault),
     /// The number of members, and whether the connection stays.
-    Count(Arc<str>, ResponseHead<'static>),
+    Count(Arc<str>, Http1ResponseHead<'static>),
 }
 
 /// One connection that speaks WebSocket.
@@ -75,7 +75,7 @@ impl UpgradeRequest {
                 Some(UpgradeRequest::WebSocketSession(session, response))
             }
             (Ok(None), Some(room)) if head.method == Method::Get => {
-                let response = ResponseHead {
+                let response = Http1ResponseHead {
                     status: 200,
                     content_length: 0,
                     content_type: "text/plain",
@@ -90,7 +90,7 @@ impl UpgradeRequest {
 }
 
 /// Writes how many members a room has.
-pub(crate) fn response_count(members: usize, mut head: ResponseHead<'_>, out: &mut Vec<u8>) {
+pub(crate) fn response_count(members: usize, mut head: Http1ResponseHead<'_>, out: &mut Vec<u8>) {
     let body = format!("{members}\n");
     head.content_length = body.len() as u64;
     response_head(&head, out);

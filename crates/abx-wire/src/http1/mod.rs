@@ -18,7 +18,7 @@ pub use client::{Client, Done, Event};
 pub use head::{ResponseKind, response_header, response_headers};
 pub use memo::HeadMemo;
 pub use request::{EncodedParts, Persistence, Request, RequestError};
-pub use response::{ResponseHead, response_head};
+pub use response::{Http1ResponseHead, response_head};
 pub use server::{Method, RequestHead, Server, ServerEvent};
 pub use server_timing::{ServerTiming, server_timings};
 

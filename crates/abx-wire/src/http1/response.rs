@@ -6,7 +6,7 @@ use super::Version;
 
 /// What the head of a response says.
 #[derive(Debug, Clone, Copy)]
-pub struct ResponseHead<'a> {
+pub struct Http1ResponseHead<'a> {
     pub status: u16,
     /// Length of the body in bytes; for HEAD, of the body that GET would give.
     pub content_length: u64,
@@ -21,7 +21,7 @@ pub struct ResponseHead<'a> {
 ///
 /// `Connection` is written only where the client could not know it. Allocates
 /// nothing but room in `out`.
-pub fn response_head(head: &ResponseHead<'_>, out: &mut Vec<u8>) {
+pub fn response_head(head: &Http1ResponseHead<'_>, out: &mut Vec<u8>) {
     let connection = match (head.version, head.keep_alive) {
         (Version::Http11, true) => "",
         (Version::Http10, true) => "Connection: keep-alive\r\n",

@@ -1,7 +1,7 @@
 //! The server's side: requests in, heads of responses out.
 
 use abx_wire::http1::{
-    Client, Event, Fault, Method, RequestHead, ResponseHead, Server, ServerEvent, Version,
+    Client, Event, Fault, Http1ResponseHead, Method, RequestHead, Server, ServerEvent, Version,
     response_head,
 };
 
@@ -137,7 +137,7 @@ fn a_response_head_is_read_back_by_the_client() {
         (Version::Http11, true),
     ] {
         let mut bytes = Vec::new();
-        let head = ResponseHead {
+        let head = Http1ResponseHead {
             status: 405,
             content_length: 1,
             content_type: "text/plain",

@@ -60,6 +60,7 @@ columns! {
         generator_steal_ns: Option<u64>,
         busy_ns: Option<u64>,
         window_ns: u64,
+        #[serde(rename = "stopped_answering")]
         stopped_responding: bool,
     }
 }

@@ -102,13 +102,14 @@ plain_cells!(
 
 /// Declares the columns of a row: every field of it, by its name and type.
 macro_rules! columns {
-    ($(#[$about:meta])* $columns:ident of $row:ident { $($field:ident: $cell:ty,)+ }) => {
+    ($(#[$about:meta])* $columns:ident of $row:ident { $($(#[$key:meta])* $field:ident: $cell:ty,)+ }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default)]
         pub(in crate::record) struct $columns {
             $(
                 #[serde(skip_serializing_if = "is_default")]
+                $(#[$key])*
                 $field: <$cell as Cell>::Column,
             )+
         }

@@ -1,7 +1,7 @@
 //! Words of reports as markup: paragraphs, quotes, figures with their units.
 
 use super::element::{Element, Markup, element};
-use crate::document::{Document, Part};
+use crate::document::{Document, DocumentPart};
 use crate::words::prose::{SentencePart, parts};
 use crate::words::style::Style;
 use crate::words::units::GLUE;
@@ -21,11 +21,11 @@ pub(crate) fn paragraphs(text: &str) -> Markup {
 impl Document {
     /// As a page shows it.
     pub(crate) fn html(self) -> Markup {
-        let part = |part: Part| match part {
-            Part::Heading(_) | Part::Gap => Markup::new(),
-            Part::Paragraph(text) => paragraphs(&text),
-            Part::Note(text) => note(&text).into(),
-            Part::Table(table) => table.markup().into(),
+        let part = |part: DocumentPart| match part {
+            DocumentPart::Heading(_) | DocumentPart::Gap => Markup::new(),
+            DocumentPart::Paragraph(text) => paragraphs(&text),
+            DocumentPart::Note(text) => note(&text).into(),
+            DocumentPart::Table(table) => table.markup().into(),
         };
         self.0.into_iter().map(part).collect()
     }

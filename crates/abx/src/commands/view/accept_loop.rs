@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::pages::respond;
 use super::request::{Access, read};
-use super::response::{Response, ResponseStatus};
+use super::response::{ResponseStatus, ViewResponse};
 use super::site::Site;
 
 /// How many connections are looked after at a time; further ones wait in the
@@ -43,7 +43,7 @@ fn attend(site: &Site, stream: &TcpStream) {
     let request = match read(stream) {
         Ok(request) => request,
         Err(error) => {
-            if let Some(response) = Response::to_error(error) {
+            if let Some(response) = ViewResponse::to_error(error) {
                 response.send(stream, Access::Get);
             }
             return;
@@ -54,13 +54,13 @@ fn attend(site: &Site, stream: &TcpStream) {
         .as_deref()
         .is_some_and(|host| site.names.admit(host));
     let response = match (is_admitted, request.access) {
-        (false, _) => Response::notice(
+        (false, _) => ViewResponse::notice(
             ResponseStatus::Misdirected,
             "Not under this name",
             "These records are shown under `localhost`, a loopback address, or the address that \
              `abx view` printed: ask by one of them.",
         ),
-        (true, Access::Other) => Response::notice(
+        (true, Access::Other) => ViewResponse::notice(
             ResponseStatus::MethodNotAllowed,
             "Only to be looked at",
             "Records are shown by GET and HEAD; nothing here can be changed.",

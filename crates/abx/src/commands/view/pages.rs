@@ -9,14 +9,14 @@ use abx_report::{
 };
 
 use super::record_index::RecordIndex;
-use super::response::{Response, ResponseStatus};
+use super::response::{ResponseStatus, ViewResponse};
 use crate::commands::saved::{SavedRecord, read};
 
 /// How many records one page shows side by side.
 const SIDE_MOST: usize = 12;
 
 /// The page that a target names, path and query as they were sent.
-pub fn respond(records: &RecordIndex, target: &str) -> Response {
+pub fn respond(records: &RecordIndex, target: &str) -> ViewResponse {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let query = pairs(query);
     match path {
@@ -24,7 +24,7 @@ pub fn respond(records: &RecordIndex, target: &str) -> Response {
         "/side" => side(records, &query),
         _ => match path.strip_prefix("/record/") {
             Some(id) => record(records, id),
-            None => Response::notice(
+            None => ViewResponse::notice(
                 ResponseStatus::NotFound,
                 "There is no such page",
                 "Pages are `/`, `/record/ID` and `/side?ids=ID,ID`.",
@@ -33,7 +33,7 @@ pub fn respond(records: &RecordIndex, target: &str) -> Response {
     }
 }
 
-fn index(records: &RecordIndex, query: &[(String, String)]) -> Response {
+fn index(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
     let text = query.iter().find(|(key, _)| key == "text");
     let text = text.map(|(_, value)| value.trim());
     let text = text.filter(|text| !text.is_empty());
@@ -42,8 +42,8 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> Response {
         RecordIndex::Files(_) => Listed::Named,
     };
     match records.list(text) {
-        Ok(history) => Response::page(index_html(&history, listed)),
-        Err(error) => Response::notice(
+        Ok(history) => ViewResponse::page(index_html(&history, listed)),
+        Err(error) => ViewResponse::notice(
             ResponseStatus::Broken,
             "The records cannot be listed",
             &error.to_string(),
@@ -51,12 +51,12 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> Response {
     }
 }
 
-fn record(records: &RecordIndex, id: &str) -> Response {
+fn record(records: &RecordIndex, id: &str) -> ViewResponse {
     match open(records, id) {
-        Ok(SavedRecord::Study(record)) => Response::page(study_html(&record)),
-        Ok(SavedRecord::Run(record)) => Response::page(run_html(&record)),
-        Ok(SavedRecord::Scenario(record)) => Response::page(scenario_html(&record)),
-        Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => Response::notice(
+        Ok(SavedRecord::Study(record)) => ViewResponse::page(study_html(&record)),
+        Ok(SavedRecord::Run(record)) => ViewResponse::page(run_html(&record)),
+        Ok(SavedRecord::Scenario(record)) => ViewResponse::page(scenario_html(&record)),
+        Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => ViewResponse::notice(
             ResponseStatus::NotFound,
             "This record has no page",
             WITHOUT_A_PAGE,
@@ -66,12 +66,12 @@ fn record(records: &RecordIndex, id: &str) -> Response {
                 ResponseStatus::NotFound => "There is no such record",
                 _ => "This record cannot be read",
             };
-            Response::notice(status, title, &why)
+            ViewResponse::notice(status, title, &why)
         }
     }
 }
 
-fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
+fn side(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
     let ids = ids(query);
     if ids.len() < 2 || ids.len() > SIDE_MOST {
         let text = format!(
@@ -79,7 +79,7 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
              of all records, or write `/side?ids=ID,ID`.",
             ids.len()
         );
-        return Response::notice(ResponseStatus::BadRequest, "Name several records", &text);
+        return ViewResponse::notice(ResponseStatus::BadRequest, "Name several records", &text);
     }
     let mut opened = Vec::new();
     let mut not_shown = Vec::new();
@@ -116,7 +116,7 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> Response {
     } else {
         ResponseStatus::Ok
     };
-    Response { status, html }
+    ViewResponse { status, html }
 }
 
 /// Why a record is not shown.

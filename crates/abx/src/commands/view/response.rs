@@ -10,7 +10,7 @@ use super::request::{Access, ViewRequestError};
 
 /// What the browser gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Response {
+pub struct ViewResponse {
     pub status: ResponseStatus,
     pub html: String,
 }
@@ -35,25 +35,25 @@ const SENT_WITHIN: Duration = Duration::from_secs(60);
 const REST_WITHIN: Duration = Duration::from_secs(2);
 const REST_BYTES_MOST: usize = 256 * 1024;
 
-impl Response {
+impl ViewResponse {
     /// A page.
-    pub fn page(html: String) -> Response {
-        Response {
+    pub fn page(html: String) -> ViewResponse {
+        ViewResponse {
             status: ResponseStatus::Ok,
             html,
         }
     }
 
     /// A page that says why there is no other.
-    pub fn notice(status: ResponseStatus, title: &str, text: &str) -> Response {
-        Response {
+    pub fn notice(status: ResponseStatus, title: &str, text: &str) -> ViewResponse {
+        ViewResponse {
             status,
             html: notice_html(title, text),
         }
     }
 
     /// What is said to a request that could not be read; nothing when nobody waits.
-    pub fn to_error(error: ViewRequestError) -> Option<Response> {
+    pub fn to_error(error: ViewRequestError) -> Option<ViewResponse> {
         let (status, title, text) = match error {
             ViewRequestError::Malformed => (
                 ResponseStatus::BadRequest,
@@ -72,7 +72,7 @@ impl Response {
             ),
             ViewRequestError::Gone => return None,
         };
-        Some(Response::notice(status, title, text))
+        Some(ViewResponse::notice(status, title, text))
     }
 
     /// Sends it and ends the connection. Whoever does not wait for all of it

@@ -12,16 +12,17 @@ use abx_evidence::{Outcome, Outcomes};
 use abx_sys::Nanos;
 
 use super::audience::{Audience, Ended, Expected};
-use super::dispatcher::Dispatcher;
-use super::opening::CONNECTING_MAX;
-use super::slots::{Pool, REST_DOUBLINGS_MAX, REST_MIN};
-use super::worker_slice::{SliceOutcome, TELL_EVERY, WorkerSlice};
 use crate::connection::clock::{Basis, Clock, Counting};
 use crate::connection::flights::Flight;
 use crate::connection::progress::Progress;
 use crate::connection::slot::SlotState;
 use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Awaits, Io, Ready};
+use crate::pool::dispatcher::Dispatcher;
+use crate::pool::opening::CONNECTING_MAX;
+use crate::pool::request_slice::TELL_EVERY;
+use crate::pool::slots::{Pool, REST_DOUBLINGS_MAX, REST_MIN};
+use crate::pool::worker_slice::{SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Lost, WebSocket};
 
