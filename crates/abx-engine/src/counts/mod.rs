@@ -25,7 +25,6 @@ use crate::schedule::ScheduleShare;
 
 use memory::{CONNECTIONS, Memory};
 
-const VERIFY_EVERY: u32 = 100;
 /// What the responses are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Responses {

@@ -57,7 +57,7 @@ pub enum SessionStep<'a> {
         /// Responses that came over it.
         responses: u64,
     },
-    /// A further [`SessionOptions::tick`](super::SessionTerms::tick) has passed.
+    /// A further [`SessionOptions::tick`](super::SessionOptions::tick) has passed.
     Ticks,
 }
 
@@ -82,7 +82,7 @@ pub struct SessionResponse {
 /// Why a session ended early, or could not begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionFailure {
-    /// No progress within [`SessionOptions::timeout`](super::SessionTerms::timeout).
+    /// No progress within [`SessionOptions::timeout`](super::SessionOptions::timeout).
     Timeout,
     /// The kernel gave up on the connection.
     KernelTimeout,

@@ -1,6 +1,6 @@
 //! What became of requests by when they were due: the story of a slice in which the
 //! subject is expected to fail. Start at [`Timeline`]. And how its correct responses came over
-//! time, from which a warm-up is read: [`TimelineTally::answered`].
+//! time, from which a warm-up is read: [`TimelineTally::responded`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -30,7 +30,7 @@ impl<'a> Offer<'a> {
     /// should be answered as any other request.
     ///
     /// # Errors
-    /// [`OfferFault`] when it is one that must be refused; [`OfferFault::answer`] does so.
+    /// [`OfferFault`] when it is one that must be refused; [`OfferFault::response`] does so.
     pub fn read(request: &RequestHead<'a>) -> Result<Option<Offer<'a>>, OfferFault> {
         let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut parsed = httparse::Request::new(&mut room);
