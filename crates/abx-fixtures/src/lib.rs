@@ -263,7 +263,6 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             discard_ns: SLICE_NS - COUNTED_NS,
             slice_reason: None,
             shortened: false,
-            slice_choice: None,
             rounds: ROUNDS as u32,
             warm_up_ns: 300 * MS,
             subjects: each.map(|name| (name, pilot_subject.clone())).collect(),

@@ -46,7 +46,7 @@ pub use abx_study::url_list::{UrlListError, listed_paths};
 pub use abx_study::user_scenario::UserScenario;
 pub use abx_study::{
     CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, OrderedTime, PilotEffort, Pin,
-    RequestSpec, SliceLength, Study, WaitChoice, credentials, study_file, units, usual_method,
+    RequestSpec, Study, WaitChoice, credentials, study_file, units, usual_method,
 };
 pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;

@@ -16,11 +16,10 @@ use std::time::Duration;
 
 use abx_engine::Stopper;
 use abx_evidence::StudyRecord;
-use abx_evidence::record::{BlockRecord, Interleave, PilotRecord, StudyEnd};
+use abx_evidence::record::{Interleave, StudyEnd};
 use abx_lab::{
-    Abort, GeneratedFile, Launch, Load, OrderedTime, PilotEffort, Pin, SliceLength, Source, Store,
-    Study, StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice,
-    run_study,
+    Abort, GeneratedFile, Launch, Load, OrderedTime, PilotEffort, Pin, Source, Store, Study,
+    StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice, run_study,
 };
 use abx_model::LoadOptions;
 use abx_server::{Model, ServerConfig, serve};
@@ -76,14 +75,6 @@ const CASES: &[(&str, fn())] = &[
     (
         "a_budget_that_is_used_up_starts_no_slice",
         a_budget_that_is_used_up_starts_no_slice,
-    ),
-    (
-        "a_chosen_slice_is_noted_with_what_it_was_chosen_from",
-        a_chosen_slice_is_noted_with_what_it_was_chosen_from,
-    ),
-    (
-        "one_subject_alone_has_no_length_to_choose",
-        one_subject_alone_has_no_length_to_choose,
     ),
     (
         "work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others",
@@ -155,7 +146,7 @@ fn study(blocks: Option<u32>) -> Study {
         margin: Margin::DEFAULT,
         budget: None,
         blocks,
-        slice: SliceLength::Fixed(Duration::from_millis(10)),
+        slice: Some(Duration::from_millis(10)),
         rounds: Some(4),
         cold: None,
         ceiling: None,
@@ -401,54 +392,6 @@ fn work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others() {
     }
 }
 
-/// The pilot of a study that chooses the length of its slices, and its first block.
-fn with_a_choice(subjects: usize, rounds: Option<u32>) -> (PilotRecord, BlockRecord) {
-    let folder = TempDir::new().unwrap();
-    let mut study = Study {
-        slice: SliceLength::Auto,
-        rounds,
-        ..study(Some(1))
-    };
-    study.subjects.truncate(subjects);
-    let file = folder.path().join("record.json");
-    let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
-    let mut record = outcome.record;
-    (
-        record.measured.loads.remove(0).pilot.unwrap(),
-        record.measured.blocks.remove(0),
-    )
-}
-
-fn a_chosen_slice_is_noted_with_what_it_was_chosen_from() {
-    // Method: which length is chosen depends on the machine; that it is one of
-    // those read, at least five answers long, and that a block has the rounds
-    // that were asked for does not.
-    let (pilot, block) = with_a_choice(2, Some(3));
-    let choice = pilot.slice_choice.unwrap();
-    let lengths: Vec<u64> = choice
-        .lengths
-        .iter()
-        .map(|length_record| length_record.slice_ns)
-        .collect();
-    assert!(
-        lengths.contains(&pilot.slice_ns),
-        "{} {lengths:?}",
-        pilot.slice_ns
-    );
-    assert!(lengths.len() > 2 && lengths.is_sorted(), "{lengths:?}");
-    assert_eq!(choice.usual_ns, 100_000_000);
-    assert_eq!(pilot.discard_ns, pilot.slice_ns / 10);
-    assert!(pilot.slice_reason.unwrap().starts_with("the pilot "));
-    assert_eq!((pilot.rounds, block.loads[0].rounds.len()), (3, 3));
-}
-
-fn one_subject_alone_has_no_length_to_choose() {
-    // Method: the same with the first subject only, which has no turns.
-    let (pilot, _) = with_a_choice(1, Some(2));
-    assert_eq!(pilot.slice_ns, 100_000_000);
-    assert_eq!((pilot.slice_reason, pilot.slice_choice), (None, None));
-}
-
 fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
     // Method: one block with usual slices into a millisecond, without and with a
     // number of rounds that was asked for.
@@ -457,7 +400,7 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
     for (rounds, expected) in [(None, (2, true)), (Some(3), (3, false))] {
         let study = Study {
             ordered_time: Some(OrderedTime::Whole(Duration::from_millis(1))),
-            slice: SliceLength::Usual,
+            slice: None,
             rounds,
             ..study(Some(1))
         };
@@ -482,7 +425,7 @@ fn a_short_budget_gets_blocks_of_fewer_rounds() {
     for (rounds, is_shortened) in [(None, true), (Some(3), false)] {
         let study = Study {
             budget: Some(Duration::from_secs(6)),
-            slice: SliceLength::Usual,
+            slice: None,
             rounds,
             ..study(None)
         };
@@ -500,7 +443,7 @@ fn each_load_is_measured_for_as_long_as_asked() {
     for (rounds, asked) in [(None, true), (Some(4), false)] {
         let mut study = Study {
             ordered_time: Some(OrderedTime::EachLoad(Duration::from_millis(600))),
-            slice: SliceLength::Usual,
+            slice: None,
             rounds,
             ..study(Some(2))
         };

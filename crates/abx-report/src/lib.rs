@@ -19,7 +19,7 @@ mod words;
 
 pub use formats::csv::{comparisons_csv, slices_csv};
 pub use formats::exporter::{EXPORTERS, Exported, ExportedText, Exporter};
-pub use formats::hgrm::{Percentiles, study_hgrm, study_hlog};
+pub use formats::hgrm::{Percentiles, study_hgrm};
 pub use formats::junit::study_junit;
 pub use formats::markdown::{run_markdown, study_markdown};
 pub use formats::otlp::{run_otlp, study_otlp};

@@ -39,22 +39,6 @@ pub enum StatsError {
         bin: usize,
         value: f64,
     },
-    /// A choice of the slice's length needs at least [`crate::series::slice_choice::ROUNDS_MIN`] rounds.
-    #[error(
-        "a choice of the slice's length needs at least {need} rounds of short slices and there are \
-         {got}: load for longer"
-    )]
-    TooFewRounds { got: usize, need: usize },
-    /// A rate of a round must be finite and not below zero, and not always zero.
-    #[error(
-        "round {round} of short slices has the rate {value}: give finite rates, of subjects that \
-         answer"
-    )]
-    BadRate {
-        /// Place of the round in the series, from zero; 0 when all rates together are meant.
-        round: usize,
-        value: f64,
-    },
     /// A sweep has too few different positions for what was asked.
     #[error("at least {need} different positions are needed and there are {got}: add loads")]
     TooFewPositions { got: usize, need: usize },

@@ -72,7 +72,8 @@ pub struct Study {
     pub blocks: Option<u32>,
     /// The time that ordered blocks have; `None`: they take what they take.
     pub ordered_time: Option<OrderedTime>,
-    pub slice: SliceLength,
+    /// The length of a slice; `None` for the pilot's, which is longer for slow subjects.
+    pub slice: Option<Duration>,
     /// A fixed number of rounds in a block instead of one from the slices' length.
     pub rounds: Option<u32>,
     /// For how long at least the first load of a block warms up, so that what a
@@ -136,16 +137,6 @@ pub struct GeneratedFile {
     /// Its path in the subject's folder: relative, and never above it.
     pub path: PathBuf,
     pub bytes: u64,
-}
-
-/// How long slices are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SliceLength {
-    /// As usual, longer where the pilot finds that a subject needs it.
-    Usual,
-    /// What the pilot finds to give most precision for its time.
-    Auto,
-    Fixed(Duration),
 }
 
 /// How the generator waits for responses.
@@ -320,7 +311,7 @@ impl Study {
             budget: None,
             blocks: None,
             ordered_time: None,
-            slice: SliceLength::Usual,
+            slice: None,
             rounds: None,
             cold: None,
             ceiling: None,

@@ -1,7 +1,7 @@
 //! Words that mean more than their letters, wherever a person writes them: in
 //! a study file or on the command line. Who reads them says what was wrong.
 
-use crate::{ExpectBody, SliceLength};
+use crate::ExpectBody;
 
 pub use abx_model::time;
 
@@ -9,15 +9,6 @@ pub use abx_model::time;
 #[must_use]
 pub fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
-}
-
-/// Reads how long slices are: a time, or `auto`.
-#[must_use]
-pub fn slice_length(text: &str) -> Option<SliceLength> {
-    match text {
-        "auto" => Some(SliceLength::Auto),
-        _ => time(text).map(SliceLength::Fixed),
-    }
 }
 
 /// Reads a share such as `3%` or `0.5%` as a fraction.
@@ -118,10 +109,6 @@ mod tests {
         ] {
             assert_eq!(time(wrong), None, "{wrong}");
         }
-        let quarter = SliceLength::Fixed(Duration::from_millis(250));
-        assert_eq!(slice_length("250ms"), Some(quarter));
-        assert_eq!(slice_length("auto"), Some(SliceLength::Auto));
-        assert_eq!((slice_length("Auto"), slice_length("0s")), (None, None));
         assert_eq!(share("3%"), Some(0.03));
         assert_eq!((share("3"), share("%"), share("x%")), (None, None, None));
     }

@@ -41,7 +41,7 @@ pub use load::{
     LoadRecord, LoadSettings, RequestBody, RequestSettings, ResponseRecord, ScenarioSettings,
 };
 pub use past_baseline::{PastBaseline, PastMeasurement, PastReference};
-pub use pilot::{Interleave, PilotRecord, PilotSubject, SliceChoiceRecord, SliceLengthRecord};
+pub use pilot::{Interleave, PilotRecord, PilotSubject};
 pub use readings::{Calibration, InUse, SubjectReadings};
 pub use service::{BlockService, Restarted, ServiceRecord};
 pub use slice::SliceRecord;

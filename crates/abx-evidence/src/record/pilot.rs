@@ -29,12 +29,8 @@ pub struct PilotRecord {
     pub slice_requests: Option<u64>,
     /// The first part of each slice, which is not counted.
     pub discard_ns: u64,
-    /// Why slices are not as long as was asked, or how their length was chosen;
-    /// `None` when they are as usual or as asked.
+    /// Why slices are longer than usual or than asked; `None` when they are not.
     pub slice_reason: Option<String>,
-    /// What their length was chosen from, where that was asked for and could be done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slice_choice: Option<SliceChoiceRecord>,
     /// Rounds of a block for this load.
     pub rounds: u32,
     /// Whether a block has less of this load than usual, so that the study fits into
@@ -45,28 +41,6 @@ pub struct PilotRecord {
     pub warm_up_ns: u64,
     /// What each subject gave.
     pub subjects: BTreeMap<String, PilotSubject>,
-}
-
-/// What the length of slices was chosen from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SliceChoiceRecord {
-    /// The length without a choice.
-    pub usual_ns: u64,
-    /// What a slice of any length took beyond its length.
-    pub switch_ns: u64,
-    /// Each length, shortest first.
-    pub lengths: Vec<SliceLengthRecord>,
-}
-
-/// What slices of one length promise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SliceLengthRecord {
-    /// The length.
-    pub slice_ns: u64,
-    /// The spread of a block's log ratio that comes from within the block.
-    pub spread: f64,
-    /// The share of the usual length's time that the same precision takes.
-    pub time_share: f64,
 }
 
 /// What one subject gave in the pilot.

@@ -24,7 +24,7 @@ use crate::records::store::Store;
 use crate::run_study::StudyError;
 use abx_study::launch::Launch;
 use abx_study::subject::{Source, Subject};
-use abx_study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
+use abx_study::{Load, PilotEffort, Pin, Study, WaitChoice};
 
 /// The connections of a usual load.
 const CONNECTIONS: u32 = 50;
@@ -142,7 +142,7 @@ fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) ->
         budget: None,
         ordered_time: None,
         blocks: None,
-        slice: SliceLength::Usual,
+        slice: None,
         rounds: None,
         cold: None,
         ceiling: None,

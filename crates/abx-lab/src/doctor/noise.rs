@@ -7,7 +7,7 @@ use abx_stats::Margin;
 
 use super::{EndedEarly, Examination, load, null, study};
 use crate::run_study::{StudyEnvironment, StudyOutcome, run_study};
-use abx_study::{SliceLength, Study};
+use abx_study::Study;
 
 /// A slice: a fifth of the usual one, so that enough blocks fit, and for a quick
 /// look a tenth.
@@ -34,7 +34,7 @@ pub(super) fn measure(
         (SLICE, None)
     };
     let study = Study {
-        slice: SliceLength::Fixed(slice),
+        slice: Some(slice),
         blocks,
         budget: Some(examination.noise_for + PILOT),
         margin: Margin::new(MARGIN).expect("it is above 0"),

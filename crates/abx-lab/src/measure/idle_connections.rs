@@ -40,7 +40,6 @@ pub fn pilot(
         slice_requests: None,
         discard_ns: 0,
         slice_reason: None,
-        slice_choice: None,
         rounds: 1,
         shortened: false,
         warm_up_ns: 0,

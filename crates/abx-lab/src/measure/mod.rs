@@ -16,5 +16,4 @@ pub mod running_services;
 pub mod running_subjects;
 #[cfg(test)]
 pub mod simulation;
-pub mod slice_length;
 pub mod timeout_waits;

@@ -10,8 +10,7 @@ use abx_sys::Nanos;
 
 use crate::measure::exploration::{SLICE_NS, explore, in_flight, turn_ns};
 use crate::measure::running_subjects::{Abort, LeadIn, RunningSubjects};
-use crate::measure::slice_length::{LengthBounds, choose};
-use abx_study::{PilotEffort, SliceLength, Study};
+use abx_study::{PilotEffort, Study};
 
 /// A slice when requests are due by a schedule: queues need time to build up.
 const SLICE_OPEN_NS: u64 = 1_000_000_000;
@@ -39,8 +38,6 @@ pub const TURNS: f64 = 5.0;
 const BLOCK_NS: u64 = 1_500_000_000;
 pub const ROUNDS_MIN: u64 = 2;
 const ROUNDS_MAX: u64 = 20;
-/// The same where slices may be shorter than usual and load for as long.
-const ROUNDS_AUTO_MAX: u64 = 80;
 /// Blocks warm up for this much longer than the slowest subject needed.
 const WARM_UP_FACTOR: f64 = 1.5;
 pub const WARM_UP_MIN_NS: u64 = 100_000_000;
@@ -90,24 +87,6 @@ pub fn pilot(
     };
     let needed_ns = needed_ns(&subjects, in_flight);
     let mut record = plan_blocks(study, in_flight, least, subjects, terms.trials_because);
-    if study.slice == SliceLength::Auto && record.interleave == Interleave::Slices {
-        // What lengthened the usual slice is what bounds any other one.
-        let least_ns = match record.slice_ns {
-            SLICE_NS => needed_ns,
-            lengthened_ns => lengthened_ns,
-        };
-        let bounds = LengthBounds {
-            least_ns,
-            usual_ns: record.slice_ns,
-            block_ns: BLOCK_NS,
-        };
-        if let Some(chosen) = choose(running, study.seed, plans, &record.subjects, bounds)? {
-            chosen.note(&mut record);
-            record.rounds = study
-                .rounds
-                .unwrap_or(rounds(record.slice_ns, ROUNDS_AUTO_MAX));
-        }
-    }
     if is_closed {
         let response_ns = needed_ns as f64 / TURNS;
         running.lead_in = LeadIn::for_responses(response_ns, record.slice_ns);
@@ -126,9 +105,9 @@ pub fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u
 }
 
 /// Rounds of slices that load each subject for as long as a block usually does.
-fn rounds(slice_ns: u64, most: u64) -> u32 {
-    let rounds = (BLOCK_NS / slice_ns.max(1)).clamp(ROUNDS_MIN, most);
-    u32::try_from(rounds).expect("at most ROUNDS_AUTO_MAX")
+fn rounds(slice_ns: u64) -> u32 {
+    let rounds = (BLOCK_NS / slice_ns.max(1)).clamp(ROUNDS_MIN, ROUNDS_MAX);
+    u32::try_from(rounds).expect("at most ROUNDS_MAX")
 }
 
 /// The shortest slice that a kind of load has, and why it is no shorter.
@@ -224,10 +203,7 @@ fn plan_blocks(
         Some(_) => Interleave::Trials,
         None => study.interleave,
     };
-    let asked_ns = match study.slice {
-        SliceLength::Fixed(span) => Some(Nanos::from(span).0),
-        SliceLength::Usual | SliceLength::Auto => None,
-    };
+    let asked_ns = study.slice.map(|span| Nanos::from(span).0);
     let (slice_ns, slice_reason) = match (asked_ns, interleave, lingers) {
         (Some(asked_ns), _, _) => (asked_ns, None),
         (None, Interleave::Trials, _) if least.is_replay => (least.ns.min(TRIAL_MAX_NS), None),
@@ -242,7 +218,7 @@ fn plan_blocks(
         }
     };
     let rounds = match interleave {
-        Interleave::Slices => study.rounds.unwrap_or(rounds(slice_ns, ROUNDS_MAX)),
+        Interleave::Slices => study.rounds.unwrap_or(rounds(slice_ns)),
         Interleave::Trials => 1,
     };
     PilotRecord {
@@ -253,7 +229,6 @@ fn plan_blocks(
         // Known when the length is for good.
         discard_ns: 0,
         slice_reason,
-        slice_choice: None,
         rounds,
         shortened: false,
         warm_up_ns: warm_up_ns(&least, slice_ns, &subjects),
@@ -284,7 +259,7 @@ mod tests {
     use super::*;
     use crate::measure::simulation::scripted::study;
 
-    fn found(rate: f64, background_cpu: f64, slice: SliceLength) -> PilotRecord {
+    fn found(rate: f64, background_cpu: f64, slice: Option<Duration>) -> PilotRecord {
         let item = |rate, warm_up_ns, background_cpu| PilotSubject {
             throughput_per_s: rate,
             warm_up_ns,
@@ -305,13 +280,13 @@ mod tests {
     #[test]
     fn slices_hold_five_responses_of_the_slowest_subject() {
         // Method: 50 connections at 5,000/s take 10 ms, at 250/s 200 ms, at 1/s 50 s.
-        let usual = found(5_000.0, 0.0, SliceLength::Usual);
+        let usual = found(5_000.0, 0.0, None);
         assert_eq!((usual.slice_ns, usual.rounds), (SLICE_NS, 15));
         assert_eq!(usual.slice_reason, None);
-        let slow = found(250.0, 0.0, SliceLength::Usual);
+        let slow = found(250.0, 0.0, None);
         assert_eq!((slow.slice_ns, slow.rounds), (1_000_000_000, 2));
         assert!(slow.slice_reason.unwrap().contains("slow takes 200 ms"));
-        let very_slow = found(1.0, 0.0, SliceLength::Usual);
+        let very_slow = found(1.0, 0.0, None);
         assert_eq!(very_slow.interleave, Interleave::Trials);
         assert_eq!((very_slow.slice_ns, very_slow.rounds), (TRIAL_MAX_NS, 1));
     }
@@ -319,7 +294,7 @@ mod tests {
     #[test]
     fn a_subject_that_works_on_gets_long_slices() {
         // Method: 10 % of a processor after its own slice.
-        let lingers = found(5_000.0, 0.1, SliceLength::Usual);
+        let lingers = found(5_000.0, 0.1, None);
         assert_eq!(lingers.slice_ns, SLICE_BACKGROUND_CPU_NS);
         assert!(lingers.slice_reason.unwrap().contains("slow works on"));
     }
@@ -333,7 +308,7 @@ mod tests {
             is_replay: false,
             users: None,
         };
-        let set = plan_blocks(&study(SliceLength::Usual), 50, least, BTreeMap::new(), None);
+        let set = plan_blocks(&study(None), 50, least, BTreeMap::new(), None);
         assert_eq!((set.slice_ns, set.rounds), (SLICE_OPEN_NS, 2));
         assert_eq!(set.slice_reason.as_deref(), Some("queues"));
     }
@@ -342,7 +317,7 @@ mod tests {
     fn a_log_is_replayed_in_one_trial_as_long_as_it_lasts() {
         // Method: logs of 3 s and of 3 minutes, at rates by which a closed loop would be slow;
         // and a length that was asked for.
-        let of_a_log = |lasts_s: u64, slice: SliceLength| {
+        let of_a_log = |lasts_s: u64, slice: Option<Duration>| {
             let least = ShortestSlice {
                 ns: lasts_s * 1_000_000_000,
                 why: None,
@@ -360,25 +335,22 @@ mod tests {
             (pilot.slice_ns, pilot.warm_up_ns)
         };
         let second = 1_000_000_000;
-        assert_eq!(of_a_log(3, SliceLength::Usual), (3 * second, 2 * second));
-        assert_eq!(of_a_log(180, SliceLength::Auto), (TRIAL_MAX_NS, 2 * second));
-        let asked = SliceLength::Fixed(Duration::from_secs(1));
+        assert_eq!(of_a_log(3, None), (3 * second, 2 * second));
+        assert_eq!(of_a_log(180, None), (TRIAL_MAX_NS, 2 * second));
+        let asked = Some(Duration::from_secs(1));
         assert_eq!(of_a_log(180, asked), (second, second));
     }
 
     #[test]
     fn what_was_asked_for_is_kept() {
         // Method: a slice of 20 ms against a subject that would need more.
-        let asked = found(250.0, 0.1, SliceLength::Fixed(Duration::from_millis(20)));
+        let asked = found(250.0, 0.1, Some(Duration::from_millis(20)));
         assert_eq!((asked.slice_ns, asked.rounds), (20_000_000, 20));
     }
 
     #[test]
     fn blocks_warm_up_for_half_as_long_again_as_the_slowest_needed() {
         // Method: the slow one needed 200 ms.
-        assert_eq!(
-            found(5_000.0, 0.0, SliceLength::Usual).warm_up_ns,
-            300_000_000
-        );
+        assert_eq!(found(5_000.0, 0.0, None).warm_up_ns, 300_000_000);
     }
 }

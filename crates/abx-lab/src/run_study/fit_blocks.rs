@@ -8,7 +8,7 @@ use crate::run_study::StudyRunner;
 use crate::run_study::load_time::fill;
 use crate::run_study::progress::StudyProgress;
 use crate::run_study::shorten_blocks::{BlockOptions, block_time, shorten_blocks};
-use abx_study::{OrderedTime, SliceLength, Study};
+use abx_study::{OrderedTime, Study};
 
 impl StudyRunner<'_> {
     /// Makes blocks as long as the study's time wants them. Starting and stopping the
@@ -36,7 +36,7 @@ impl StudyRunner<'_> {
     fn block_options(&self) -> BlockOptions {
         BlockOptions {
             has_ceiling: self.study.ceiling.is_some(),
-            is_length_fixed: matches!(self.study.slice, SliceLength::Fixed(_)),
+            is_length_fixed: self.study.slice.is_some(),
         }
     }
 
@@ -81,10 +81,10 @@ mod tests {
         let minute = Duration::from_secs(60);
         let usual = Study {
             budget: Some(minute),
-            ..study(SliceLength::Usual)
+            ..study(None)
         };
         assert_eq!(planned(&usual), Some((OrderedTime::Whole(minute), 8)));
-        let by_default = study(SliceLength::Usual);
+        let by_default = study(None);
         let whole = OrderedTime::Whole(by_default.budget());
         assert_eq!(planned(&by_default), Some((whole, 8)));
         let rounds = Study {

@@ -53,7 +53,6 @@ mod tests {
     use super::*;
     use crate::measure::simulation::scripted::study;
     use abx_model::LoadOptions;
-    use abx_study::SliceLength;
 
     #[test]
     fn a_load_has_its_part_of_what_is_left() {
@@ -62,7 +61,7 @@ mod tests {
         let study = Study {
             blocks: Some(6),
             ordered_time: Some(OrderedTime::Whole(Duration::from_secs(17 * 60))),
-            ..study(SliceLength::Usual)
+            ..study(None)
         };
         let load = |connections| Load {
             options: LoadOptions {

@@ -272,7 +272,6 @@ fn planned(run_end: RunEnd, warm_up: Duration) -> PlannedSlice {
         slice_requests,
         discard_ns: 0,
         slice_reason: None,
-        slice_choice: None,
         rounds: 1,
         shortened: false,
         warm_up_ns: Nanos::from(warm_up).0,

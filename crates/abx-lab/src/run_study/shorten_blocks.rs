@@ -214,7 +214,6 @@ mod tests {
                 slice_requests: None,
                 discard_ns: slice_ns / 10,
                 slice_reason: None,
-                slice_choice: None,
                 rounds,
                 shortened: false,
                 warm_up_ns: 100 * MS,

@@ -91,7 +91,7 @@ mod tests {
     use crate::run_study::block_loading::BlockPart;
     use crate::run_study::load_of_block::{MeasuredBlock, measure};
     use crate::run_study::start_block::StartedBlock;
-    use abx_study::{Load, SliceLength};
+    use abx_study::Load;
 
     /// Each block is said to have taken this long.
     const BLOCK: Duration = Duration::from_secs(10);
@@ -176,7 +176,7 @@ mod tests {
         // all blocks that fit.
         let study = Study {
             budget: Some(9 * BLOCK + BLOCK / 2),
-            ..study(SliceLength::Usual)
+            ..study(None)
         };
         let fewest = BLOCKS_FOR_VERDICT;
         let ends = |behaviours| blocks_until_stop(&study, behaviours);
@@ -204,7 +204,7 @@ mod tests {
         // leaves the end to the verdicts.
         let study = Study {
             budget: Some(20 * BLOCK),
-            ..study(SliceLength::Usual)
+            ..study(None)
         };
         let behaviours = [2_000.0, 1_000.0].map(noisy);
         let known = KnownNames {
@@ -237,7 +237,7 @@ mod tests {
     fn a_study_ends_when_failures_leave_nothing_to_compare() {
         // Method: one of two leaves a connection unanswered from its third slice on, and
         // is then left; or all of its responses are wrong.
-        let study = study(SliceLength::Usual);
+        let study = study(None);
         let steady = Behaviour::steady(1_000.0);
         let mute = Behaviour {
             mute: (2, 1),
@@ -259,7 +259,7 @@ mod tests {
         for ordered in [2, 8] {
             let study = Study {
                 blocks: Some(ordered),
-                ..study(SliceLength::Usual)
+                ..study(None)
             };
             let ended = blocks_until_stop(&study, [1_000.0, 1_100.0].map(Behaviour::steady));
             assert_eq!(ended, (StudyEnd::Blocks, ordered as usize));
@@ -273,7 +273,7 @@ mod tests {
         let study = Study {
             blocks: Some(6),
             ordered_time: Some(OrderedTime::Whole(Duration::from_secs(60))),
-            ..study(SliceLength::Usual)
+            ..study(None)
         };
         let ends = |have_gone_on: bool, done: usize, whole_s: u64, last_s: u64| {
             let loads = if have_gone_on {

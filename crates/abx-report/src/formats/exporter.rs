@@ -4,7 +4,7 @@ use abx_evidence::scenario::ScenarioRecord;
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 
 use crate::formats::csv::{comparisons_csv, slices_csv};
-use crate::formats::hgrm::{study_hgrm, study_hlog};
+use crate::formats::hgrm::study_hgrm;
 use crate::formats::junit::study_junit;
 use crate::formats::markdown::{run_markdown, study_markdown};
 use crate::formats::otlp::{run_otlp, study_otlp};
@@ -48,7 +48,7 @@ impl Exporter {
 }
 
 /// All formats.
-pub const EXPORTERS: [Exporter; 11] = [
+pub const EXPORTERS: [Exporter; 10] = [
     exporter("--json", |record| {
         whole(match record {
             Exported::Study(record, _) => record_json(record),
@@ -88,9 +88,6 @@ pub const EXPORTERS: [Exporter; 11] = [
     }),
     exporter("--csv", |record| {
         measured(record, |study, _| whole(slices_csv(study)))
-    }),
-    exporter("--hlog", |record| {
-        measured(record, |study, _| whole(study_hlog(study)))
     }),
     exporter("--junit", |record| {
         measured(record, |study, responses| {

@@ -1,13 +1,8 @@
-//! Response times in the two text formats of HdrHistogram: a percentile
-//! distribution (`.hgrm`) and a log of intervals (`.hlog`).
+//! Response times as percentile distributions in the text format of HdrHistogram (`.hgrm`).
 
 use std::fmt::Write;
-use std::time::{Duration, UNIX_EPOCH};
 
-use abx_evidence::record::{BlockLoad, SliceRecord};
 use abx_evidence::{Histogram, StudyRecord, SubjectView};
-use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
 /// The response times of one subject under one load.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,65 +87,6 @@ fn distribution(times: &Histogram) -> String {
         .expect("strings take everything");
     }
     out
-}
-
-/// A log of intervals in µs: one for each block, load and subject, tagged
-/// `SUBJECT@LOAD`, those of blocks that did not end left out.
-///
-/// When a slice began is not recorded, so the clock of the log runs while
-/// subjects are loaded: an interval starts where the loaded time of all before
-/// its block and load ends, and is as long as its subject was loaded.
-#[must_use]
-pub fn study_hlog(record: &StudyRecord) -> String {
-    let mut out = Vec::new();
-    let mut serializer = V2DeflateSerializer::new();
-    let started = UNIX_EPOCH + Duration::from_millis(record.measured.started_unix_ms);
-    let mut builder = IntervalLogWriterBuilder::new();
-    builder
-        .add_comment("[Response times in us, their maximum in ms]")
-        .add_comment("[Start: the loaded time before; length: for how long it was loaded]")
-        .with_start_time(started)
-        .with_base_time(started)
-        .with_max_value_divisor(MILLI);
-    {
-        let log = builder.begin_log_with(&mut out, &mut serializer);
-        let mut log = log.expect("memory takes everything");
-        let mut before = Duration::ZERO;
-        for part in record
-            .measured
-            .complete_blocks()
-            .flat_map(|block| &block.loads)
-        {
-            for (subject, times) in &part.histograms {
-                let tag = tag(subject, &part.load);
-                log.write_histogram(
-                    &times.response.to_hdr(),
-                    before,
-                    loaded(part, |slice| slice.subject == *subject),
-                    Tag::new(&tag),
-                )
-                .expect("memory takes everything, and the format these bounds");
-            }
-            before += loaded(part, |_| true);
-        }
-    }
-    String::from_utf8(out).expect("the log is of ASCII and of names")
-}
-
-fn loaded(part: &BlockLoad, is_meant: impl Fn(&SliceRecord) -> bool) -> Duration {
-    let slices = part.rounds.iter().flat_map(|round| &round.slices);
-    let spans = slices.filter(|slice| is_meant(slice));
-    Duration::from_nanos(spans.map(|slice| slice.wall_ns).sum())
-}
-
-fn tag(subject: &str, load: &str) -> String {
-    let text = format!("{subject}@{load}");
-    let letter = |letter: char| match letter {
-        ',' => '_',
-        letter if letter.is_whitespace() || letter.is_control() => '_',
-        letter => letter,
-    };
-    text.chars().map(letter).collect()
 }
 
 fn millis(time_us: u64) -> f64 {

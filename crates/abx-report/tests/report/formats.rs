@@ -1,8 +1,6 @@
 //! Formats for other programs. The texts are files under `snapshots/`; that
 //! foreign programs read them is tested in `crates/abx/tests/output/formats.rs`.
 
-use std::time::Duration;
-
 use abx_evidence::expectation::{KnownNames, expectation_results};
 use abx_evidence::record::{Histograms, Round, SliceRecord};
 use abx_evidence::{
@@ -11,11 +9,8 @@ use abx_evidence::{
 };
 use abx_report::{
     ReportExtent, Style, comparisons_csv, expectations_text, run_markdown, run_openmetrics,
-    run_otlp, slices_csv, study_hgrm, study_hlog, study_junit, study_markdown, study_openmetrics,
-    study_otlp,
+    run_otlp, slices_csv, study_hgrm, study_junit, study_markdown, study_openmetrics, study_otlp,
 };
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -302,51 +297,4 @@ fn percentiles_are_those_of_all_blocks() {
     let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
     assert_eq!(words, ["75.007", "0.500000000000", "150", "2.00"]);
     assert_snapshot!(percentiles[0].text);
-}
-
-#[test]
-fn a_log_of_intervals_has_the_counts_of_the_record() {
-    // Method: read back by the library's own reader: an interval for each block
-    // and subject, in time that runs while subjects are loaded.
-    let text = study_hlog(&measured());
-    let mut parts = Vec::new();
-    for entry in IntervalLogIterator::new(text.as_bytes()) {
-        let Ok(LogEntry::Interval(interval)) = entry else {
-            assert!(entry.is_ok(), "{entry:?} in {text}");
-            continue;
-        };
-        let bytes = base64_of(interval.encoded_histogram());
-        let times: hdrhistogram::Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .expect("a histogram");
-        parts.push((
-            interval.tag().map(|tag| tag.as_str().to_owned()),
-            interval.start_timestamp(),
-            interval.duration(),
-            times.len(),
-            interval.max().round(),
-        ));
-    }
-    let of = |name: &str, start_ms, count: u64| {
-        (
-            Some(format!("{name}@c100")),
-            Duration::from_millis(start_ms),
-            Duration::from_millis(100),
-            count,
-            count as f64,
-        )
-    };
-    let expected = [
-        of("lighttpd", 0, 101),
-        of("nginx", 0, 100),
-        of("lighttpd", 200, 201),
-        of("nginx", 200, 200),
-    ];
-    assert_eq!(parts, expected);
-}
-
-fn base64_of(text: &str) -> Vec<u8> {
-    use base64::Engine as _;
-    let decoded = base64::engine::general_purpose::STANDARD.decode(text);
-    decoded.expect("base64")
 }

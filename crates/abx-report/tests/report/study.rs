@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use abx_evidence::record::{SliceChoiceRecord, StudyEnd};
+use abx_evidence::record::StudyEnd;
 use abx_evidence::{
     Bounds, Comparison, Figure, Finding, FindingId, Level, Metric, Role, StudyRecord, Undisturbed,
     Validity, Verdict,
@@ -291,25 +291,6 @@ fn against_itself() {
     record.measured.subjects[1].name = "nginx-again".to_owned();
     record.conclusions.summaries[1].subject = "nginx-again".to_owned();
     assert_snapshot!(text(&record));
-}
-
-#[test]
-fn a_chosen_slice_is_not_called_lengthened() {
-    // Method: a pilot that chose, among one length.
-    let mut record = study();
-    let pilot = record.measured.loads[0].pilot.as_mut().unwrap();
-    pilot.slice_reason = Some("the pilot promises more".to_owned());
-    pilot.slice_choice = Some(SliceChoiceRecord {
-        usual_ns: 100_000_000,
-        switch_ns: 1_000_000,
-        lengths: Vec::new(),
-    });
-    let text = text(&record);
-    assert!(
-        text.contains("chosen because the pilot promises more"),
-        "{text}"
-    );
-    assert!(!text.contains("lengthened"), "{text}");
 }
 
 #[test]

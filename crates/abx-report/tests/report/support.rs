@@ -145,7 +145,6 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             discard_ns: 10_000_000,
             slice_reason: None,
             shortened: false,
-            slice_choice: None,
             rounds: 20,
             warm_up_ns: 300_000_000,
             subjects: BTreeMap::from([("nginx".to_owned(), pilot)]),

@@ -1,6 +1,5 @@
-//! What is read from the course of a load: when it is warm ([`warm_up`]), whether it
-//! stays the same ([`segments`]), and how long slices should be ([`slice_choice`]).
+//! What is read from the course of a load: when it is warm ([`warm_up`]), and whether it
+//! stays the same ([`segments`]).
 
 pub mod segments;
-pub mod slice_choice;
 pub mod warm_up;

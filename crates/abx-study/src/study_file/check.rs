@@ -51,10 +51,7 @@ pub fn check(
     let margin = raw.margin.as_ref();
     let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
     let slice = raw.slice.as_ref();
-    let slice = slice.map(|raw_slice| {
-        top.key("slice")
-            .read(|key| unit::slice_length(key, &raw_slice.0))
-    });
+    let slice = slice.map(|raw_slice| top.key("slice").read(|key| unit::time(key, &raw_slice.0)));
     let rows = loads(raw.load, &top.key("load"), templates)?;
     check_http2(&raw.subject, &rows.loads, &top.key("subject"))?;
     let services = services(raw.service, top, &raw.subject, templates)?;

@@ -115,12 +115,6 @@ pub enum Mistake {
         short(.text)
     )]
     RawTime { key: String, text: String },
-    /// Neither a time above zero nor `auto`.
-    #[error(
-        "`{key}` is `{}`, which is neither a time above zero nor `auto`: write a number and its unit, such as 100ms or 1s",
-        short(.text)
-    )]
-    SliceLength { key: String, text: String },
     /// Not a share above zero.
     #[error(
         "`{key}` is `{}`, which is not a percentage above 0% and up to 100%: write a number and %, such as 3%",

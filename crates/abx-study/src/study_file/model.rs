@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::launch::Launch;
 use crate::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService, needed};
 use crate::subject::{Source, Subject, SubjectError, Target};
-use crate::{GeneratedFile, Load, Pin, SliceLength, WaitChoice};
+use crate::{GeneratedFile, Load, Pin, WaitChoice};
 
 /// A study as its file describes it. What flags may also say is `None` where
 /// the file is silent.
@@ -26,7 +26,7 @@ pub struct StudyFile {
     pub budget: Option<Duration>,
     /// A fixed number of blocks.
     pub blocks: Option<u32>,
-    pub slice: Option<SliceLength>,
+    pub slice: Option<Duration>,
     pub interleave: Option<Interleave>,
     pub pin: Option<Pin>,
     /// How the generator waits for responses.

@@ -31,8 +31,8 @@ pub struct RawStudy {
     /// Exactly this many blocks, however precise they are.
     #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [10]))]
     pub blocks: Option<u32>,
-    /// The length of a slice; "auto" is the one of which the pilot promises most precision for its time. Default: from the pilot, at least 100ms.
-    pub slice: Option<RawSlice>,
+    /// The length of a slice. Default: from the pilot, at least 100ms.
+    pub slice: Option<TimeText>,
     /// How subjects take turns. Default: slices.
     pub interleave: Option<RawInterleave>,
     /// Whether subjects and generator have processors of their own. Default: split.
@@ -154,12 +154,6 @@ pub enum RawSchema {
 #[serde(transparent)]
 #[schemars(inline, extend("examples" = ["3%", "0.5%"], "pattern" = "%$"))]
 pub struct RawShare(pub String);
-
-/// A length of slices.
-#[derive(Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[schemars(inline, extend("examples" = ["100ms", "auto"], "pattern" = "[a-z]$"))]
-pub struct RawSlice(pub String);
 
 /// How subjects take turns.
 #[derive(Deserialize, JsonSchema)]

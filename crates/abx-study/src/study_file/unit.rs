@@ -8,20 +8,12 @@ use abx_stats::Margin;
 
 use super::mistake::Mistake;
 use super::raw_request::RawStatus;
+use crate::ExpectBody;
 use crate::units;
-use crate::{ExpectBody, SliceLength};
 
 /// Reads a time above zero, such as `30s`.
 pub fn time(key: &str, text: &str) -> Result<Duration, Mistake> {
     units::time(text).ok_or_else(|| Mistake::RawTime {
-        key: key.to_owned(),
-        text: text.to_owned(),
-    })
-}
-
-/// Reads how long slices are: a time above zero, or `auto`.
-pub fn slice_length(key: &str, text: &str) -> Result<SliceLength, Mistake> {
-    units::slice_length(text).ok_or_else(|| Mistake::SliceLength {
         key: key.to_owned(),
         text: text.to_owned(),
     })

@@ -7,7 +7,7 @@ use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, SubjectStatus};
 use abx_lab::catalog::{self, CatalogEntry, CheckEnvironment, CheckedStudy};
 use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
-use abx_lab::{OrderedTime, PilotEffort, SliceLength};
+use abx_lab::{OrderedTime, PilotEffort};
 use abx_report::plural;
 use clap::{Args, Subcommand};
 
@@ -234,7 +234,7 @@ fn run(flags: &StudyRun) -> Result<End, Failure> {
     }
     if flags.tiny {
         compare.blocks = Some(1);
-        compare.slice = Some(SliceLength::Fixed(TINY_SLICE));
+        compare.slice = Some(TINY_SLICE);
         compare.rounds = compare.rounds.or(Some(TINY_ROUNDS));
         compare.no_ceiling = true;
         command.push_str(" --tiny");

@@ -67,10 +67,6 @@ pub struct MeasuredFormatFlags {
     /// out.hgrm becomes out.SUBJECT.LOAD.hgrm.
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<String>,
-    /// Write response times as an HdrHistogram log, one interval per block, load and subject; -
-    /// as with --json.
-    #[arg(long, value_name = "FILE|-")]
-    pub hlog: Option<String>,
     /// Write JUnit XML with a test case for each comparison and expectation; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub junit: Option<String>,
@@ -321,7 +317,6 @@ impl MeasuredFormatFlags {
     fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([
             ("--csv", &self.csv),
-            ("--hlog", &self.hlog),
             ("--junit", &self.junit),
             ("--hgrm", &self.hgrm),
         ])
@@ -511,7 +506,6 @@ mod tests {
             measured: MeasuredFormatFlags {
                 csv: file(),
                 hgrm: file(),
-                hlog: file(),
                 junit: file(),
             },
         };

@@ -5,7 +5,7 @@ use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
 
 use abx_engine::schedule::PerSecond;
-use abx_lab::{ExpectBody, Rate, SHARES, SliceLength, units};
+use abx_lab::{ExpectBody, Rate, SHARES, units};
 pub use abx_model::{duration, seconds};
 use abx_server::Work;
 
@@ -65,16 +65,6 @@ pub fn threads(text: &str) -> Result<u16, String> {
             None => "",
         };
         format!("`{text}` is not a number of threads: give one such as 2{meant}")
-    })
-}
-
-/// Reads how long slices are: a time such as `100ms`, or `auto`.
-pub fn slice_length(text: &str) -> Result<SliceLength, String> {
-    units::slice_length(text).ok_or_else(|| {
-        format!(
-            "`{text}` is neither a time above zero nor `auto`: give a number with a unit, such \
-             as 100ms or 1s"
-        )
     })
 }
 

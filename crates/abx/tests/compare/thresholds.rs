@@ -13,9 +13,7 @@ fn a_run_fails_by_its_thresholds_and_so_does_its_record() {
     let run = ["run", &server.url, "-n", "500", "-c", "4"];
     let holds = ["--expect", "p99<60s,errors<0.1%"];
     let fails = ["--expect", "p50<1us", "--expect", "errors<0.1%"];
-    let formats = [
-        "--junit", "j.xml", "--csv", "s.csv", "--hgrm", "t.hgrm", "--hlog", "t.hlog",
-    ];
+    let formats = ["--junit", "j.xml", "--csv", "s.csv", "--hgrm", "t.hgrm"];
     let ended = home.run_abx(&[&run[..], &holds].concat());
     let message = ended.expect(0, &[]).stdout.clone();
     assert!(message.contains("Passed: p99<60s"), "{message}");
@@ -23,7 +21,7 @@ fn a_run_fails_by_its_thresholds_and_so_does_its_record() {
     again.expect(1, &[]);
     let measured = home.run_abx(&[&run[..], &fails, &formats].concat());
     measured.expect(1, &[]);
-    for file in ["j.xml", "s.csv", "t.hgrm", "t.hlog"] {
+    for file in ["j.xml", "s.csv", "t.hgrm"] {
         assert!(
             !fs::read_to_string(home.join(file)).unwrap().is_empty(),
             "{file}"

@@ -15,7 +15,6 @@ mod noise;
 mod oracles;
 mod properties;
 mod simulation;
-mod slices;
 mod welch;
 
 use abx_evidence::verdict::{ClaimFamily, assess_together};

@@ -195,11 +195,6 @@ impl World {
         }
     }
 
-    /// What everything is drawn from.
-    pub fn random(&mut self) -> &mut ChaCha8Rng {
-        &mut self.random
-    }
-
     /// Mean 0, spread 1, by the method of Box and Muller, which makes two.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {

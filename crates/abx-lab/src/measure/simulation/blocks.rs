@@ -24,7 +24,6 @@ pub fn pilot(interleave: Interleave) -> PilotRecord {
         slice_requests: None,
         discard_ns: SLICE_NS / 10,
         slice_reason: None,
-        slice_choice: None,
         rounds: ROUNDS,
         shortened: false,
         warm_up_ns: WARM_UP_NS,

@@ -9,7 +9,6 @@ use crate::measure::block::SubjectRun;
 use crate::measure::pilot::{PilotOptions, pilot};
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, Cache};
-use abx_study::SliceLength;
 
 const SECOND: u64 = 1_000_000_000;
 /// As plans of the script have it.
@@ -44,7 +43,7 @@ fn broken_from(slice: usize) -> [Behaviour; 4] {
 fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, Nanos) {
     let mut generator = ScriptedGenerator::new(&[STEADY, broken]);
     let plans = generator.plans();
-    let study = study(SliceLength::Usual);
+    let study = study(None);
     let mut running = generator.running();
     running.deadline = deadline;
     let result = pilot(&mut running, &study, &plans, PilotOptions::default());

@@ -7,11 +7,11 @@ use abx_evidence::record::PilotRecord;
 use super::scripted::{Behaviour, ScriptedGenerator, study};
 use crate::measure::pilot::{PilotOptions, pilot};
 use crate::measure::running_subjects::Abort;
-use abx_study::{PilotEffort, SliceLength};
+use abx_study::PilotEffort;
 
 fn piloted(generator: &mut ScriptedGenerator) -> Result<PilotRecord, Abort> {
     let plans = generator.plans();
-    let study = study(SliceLength::Usual);
+    let study = study(None);
     pilot(
         &mut generator.running(),
         &study,
@@ -111,7 +111,7 @@ fn what_costs_no_time_is_no_reason_to_leave_a_subject() {
     plans
         .iter_mut()
         .for_each(|plan| plan.timeout = Duration::from_nanos(50_000_000));
-    let study = study(SliceLength::Usual);
+    let study = study(None);
     let mut running = generator.running();
     let pilot_record = pilot(&mut running, &study, &plans, PilotOptions::default()).unwrap();
     assert_eq!(pilot_record.subjects["b"].failed, None);
@@ -122,7 +122,7 @@ fn no_slice_begins_that_would_end_behind_the_deadline() {
     // Method: a deadline that has come.
     let mut generator = ScriptedGenerator::new(&[1_000.0, 5_000.0].map(Behaviour::steady));
     let plans = generator.plans();
-    let study = study(SliceLength::Usual);
+    let study = study(None);
     let mut running = generator.running();
     running.deadline = Some(abx_sys::Nanos(0));
     let ended = pilot(&mut running, &study, &plans, PilotOptions::default());
@@ -147,7 +147,7 @@ fn of_many_connections(terms: PilotOptions, first: Behaviour) -> (PilotRecord, u
     let mut generator = ScriptedGenerator::new(&[first, slow, slow]);
     let mut plans = generator.plans();
     plans.iter_mut().for_each(|plan| plan.connections = 10_000);
-    let study = study(SliceLength::Usual);
+    let study = study(None);
     let pilot_record = pilot(&mut generator.running(), &study, &plans, terms).unwrap();
     (pilot_record, generator.now.0)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use abx_engine::schedule::Arrivals;
 use abx_engine::{
@@ -25,7 +26,7 @@ use crate::process::pending::unwatched;
 use crate::process::server_process::{ServerProcess, StartContext};
 use abx_study::load_records::load_records;
 use abx_study::subject::{Source, Target};
-use abx_study::{Load, PilotEffort, Pin, SliceLength, Study, WaitChoice};
+use abx_study::{Load, PilotEffort, Pin, Study, WaitChoice};
 
 /// Connections of each plan.
 pub const CONNECTIONS: u32 = 50;
@@ -283,7 +284,7 @@ fn process(name: &str, port: u16) -> ServerProcess {
 }
 
 /// A study without subjects or loads.
-pub fn study(slice: SliceLength) -> Study {
+pub fn study(slice: Option<Duration>) -> Study {
     Study {
         subjects: Vec::new(),
         contrasts: Vec::new(),

@@ -245,7 +245,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"90s\"",
         "\"90s\"\nslice = \"short\"",
-        "5: `slice` is `short`, which is neither a time above zero nor `auto`: write a number and its unit, such as 100ms or 1s",
+        "5: `slice` is `short`, which is not a time above zero: write a number and its unit, such as 30s, 100ms or 2m",
     ),
     (
         "[\"./two\", \"{port}\"]",

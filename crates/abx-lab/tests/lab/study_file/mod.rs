@@ -14,7 +14,7 @@ use self::mistakes::MISTAKES;
 use abx_engine::schedule::Arrivals;
 use abx_evidence::ExpectedStatus;
 use abx_lab::study_file::{Need, RunSpec, StudyFile, StudyFileError, parse, read, schema};
-use abx_lab::{ExpectBody, Load, Pin, SliceLength, Source, Template};
+use abx_lab::{ExpectBody, Load, Pin, Source, Template};
 use abx_sys::process::Signal;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -104,15 +104,14 @@ fn message(text: &str) -> String {
 }
 
 #[test]
-fn a_slice_has_a_length_or_one_to_be_found() {
-    // Method: both ways to write it, beside the budget.
+fn a_slice_has_a_length() {
+    // Method: a time, beside the budget.
     let slice = |written: &str| {
         let text = GOOD.replace("\"90s\"", &format!("\"90s\"\nslice = \"{written}\""));
         parsed(&text).unwrap().slice
     };
     let quarter = Duration::from_millis(250);
-    assert_eq!(slice("250ms"), Some(SliceLength::Fixed(quarter)));
-    assert_eq!(slice("auto"), Some(SliceLength::Auto));
+    assert_eq!(slice("250ms"), Some(quarter));
 }
 
 #[test]

@@ -143,11 +143,8 @@ pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         ));
     }
     if let Some(reason) = &pilot.slice_reason {
-        let how = match pilot.slice_choice {
-            Some(_) => "chosen because",
-            None => "lengthened because",
-        };
-        text.push_str(&format!("; {how} {}", prose(&clean_name(reason), &[])));
+        let reason = prose(&clean_name(reason), &[]);
+        text.push_str(&format!("; lengthened because {reason}"));
     }
     if pilot.shortened {
         text.push_str("; shortened to fit the time of the study");

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_lab::SliceLength;
 use abx_stats::Margin;
 use clap::{Args, ValueEnum};
 
@@ -62,10 +61,9 @@ pub struct Compare {
     /// Run exactly this many blocks, however precise the result is.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub blocks: Option<u32>,
-    /// The length of a slice; with `auto`, the length that gives the most precision per second
-    /// in the pilot [default: set by the pilot, at least 100ms].
-    #[arg(long, value_parser = units::slice_length, value_name = "TIME|auto")]
-    pub slice: Option<SliceLength>,
+    /// The length of a slice [default: set by the pilot, at least 100ms].
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    pub slice: Option<Duration>,
     /// Rounds per block; a round has one slice of each subject [default: as many as fit 2s of
     /// each subject, 2 to 20].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]

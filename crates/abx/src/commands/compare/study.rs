@@ -7,8 +7,8 @@ use abx_evidence::record::{Interleave, SkippedSubject};
 use abx_lab::provision::{self, Missing, Provision};
 use abx_lab::study_file::{self, ServiceSpec, StudyFile, SubjectSpec};
 use abx_lab::{
-    CeilingServer, Launch, Load, PilotEffort, Pin, Scheme, SliceLength, Source, Study,
-    StudyService, Subject, SubjectError, WaitChoice, catalog, without_placeholders,
+    CeilingServer, Launch, Load, PilotEffort, Pin, Scheme, Source, Study, StudyService, Subject,
+    SubjectError, WaitChoice, catalog, without_placeholders,
 };
 use abx_stats::Margin;
 
@@ -67,7 +67,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         margin: compare.margin.unwrap_or(Margin::DEFAULT),
         budget: compare.budget,
         blocks: compare.blocks,
-        slice: compare.slice.unwrap_or(SliceLength::Usual),
+        slice: compare.slice,
         rounds: compare.rounds,
         cold: compare.cold,
         ceiling: ceiling(compare)?,
@@ -173,7 +173,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         margin: compare.margin.or(file.margin).unwrap_or(Margin::DEFAULT),
         budget: compare.budget.or(file.budget),
         blocks: compare.blocks.or(file.blocks),
-        slice: compare.slice.or(file.slice).unwrap_or(SliceLength::Usual),
+        slice: compare.slice.or(file.slice),
         rounds: compare.rounds,
         cold: compare.cold,
         ceiling: ceiling(compare)?,
