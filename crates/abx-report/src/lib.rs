@@ -4,9 +4,10 @@
 //! record. Figures only get units that people read. Start at [`study_text`] or
 //! [`study_html`].
 //!
-//! Folders use those before them: `words` what all reports say alike, `document` the parts of
-//! reports, `html` and `markdown` the languages of pages, `sections` a file for each theme in all languages, `reports` whole texts
-//! and pages, `formats` those for other programs.
+//! Folders use those before them: `words` what all reports say alike, `html` and `markdown` the
+//! languages of pages, `document` the parts of reports and how each language shows them, `sections`
+//! a file for each theme, which makes such parts, `reports` whole texts and pages, `formats` those
+//! for other programs.
 
 mod document;
 mod formats;
@@ -21,7 +22,6 @@ pub use formats::csv::{comparisons_csv, slices_csv};
 pub use formats::exporter::{EXPORTERS, Exported, ExportedText, Exporter};
 pub use formats::hgrm::{Percentiles, study_hgrm};
 pub use formats::junit::study_junit;
-pub use formats::markdown::{run_markdown, study_markdown};
 pub use formats::otlp::{run_otlp, study_otlp};
 pub use formats::prometheus::{run_openmetrics, study_openmetrics};
 pub use html::page::page_policy;
@@ -37,11 +37,11 @@ pub use reports::progress::{
     opening_line, piloted_line, progress_line, ready_line, responses_line, run_line, seed_line,
     service_died_line, time_left_line, try_line, verification_line,
 };
-pub use reports::run::run_text;
+pub use reports::run::{run_markdown, run_text};
 pub use reports::run_page::run_html;
 pub use reports::scenario::{scenario_html, scenario_text};
 pub use reports::side_by_side::{AnyRecord, NamedRecord, NotShown, side_by_side_html};
-pub use reports::study::{study_html, study_html_with, study_text};
+pub use reports::study::{study_html, study_markdown, study_text};
 pub use reports::timer::timer_text;
 pub use sections::compared::expectations::{expectations_text, no_claim_line, settling_flag};
 pub use sections::compared::grid::verdict_matrix;

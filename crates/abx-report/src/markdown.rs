@@ -1,47 +1,7 @@
 //! The language of Markdown: tables, code, and text that shows as it stands.
 
-use crate::document::{Document, DocumentPart, Table};
 use crate::words::prose::{SentencePart, parts};
-use crate::words::style::Style;
 use crate::words::wrap::{clean, clean_name};
-
-/// Markdown breaks lines itself.
-pub(crate) const UNBROKEN: Style = Style {
-    width: 100_000,
-    ..Style::plain()
-};
-
-impl Table {
-    /// Names at the left, figures at the right.
-    pub(crate) fn markdown(&self) -> String {
-        let line = (0..self.headers.len()).map(|column| match column {
-            0 => "---".to_owned(),
-            _ => "---:".to_owned(),
-        });
-        let escaped = |cells: &Vec<String>| {
-            let cells = cells.iter().map(|cell| escape(cell));
-            row(&cells.collect::<Vec<_>>())
-        };
-        let rows: String = self.rows.iter().map(escaped).collect();
-        let line = row(&line.collect::<Vec<_>>());
-        format!("{}{line}{rows}", escaped(&self.headers))
-    }
-}
-
-impl Document {
-    /// As Markdown shows it: each part apart from the others.
-    pub(crate) fn markdown(&self) -> String {
-        let part = |part: &DocumentPart| match part {
-            DocumentPart::Heading(text)
-            | DocumentPart::Paragraph(text)
-            | DocumentPart::Note(text) => Some(escape(text) + "\n"),
-            DocumentPart::Table(table) => Some(table.markdown()),
-            DocumentPart::Gap => None,
-        };
-        let parts: Vec<String> = self.0.iter().filter_map(part).collect();
-        parts.join("\n")
-    }
-}
 
 pub(crate) fn details(summary: &str, text: &str) -> String {
     let summary = escape(summary);

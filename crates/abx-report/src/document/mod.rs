@@ -1,8 +1,14 @@
-//! One model of what a theme says: text, HTML and Markdown are made of it.
+//! One model of what a theme says: a theme makes parts, and text, HTML and Markdown are made of them.
 
+mod figure;
+mod html;
+mod markdown;
 mod parts;
 mod table;
+mod text;
 
-pub(crate) use self::parts::{Document, DocumentPart};
-pub(crate) use self::table::CellKind;
+pub(crate) use self::figure::CaptionedFigure;
+pub(crate) use self::html::pages;
+pub(crate) use self::parts::{Document, DocumentPart, Statement};
 pub use self::table::Table;
+pub(crate) use self::text::sections_text;

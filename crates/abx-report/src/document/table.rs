@@ -1,9 +1,11 @@
 //! Columns that line up, or a list of figures for each row where they do not fit.
 
 use crate::words::labels::label_lines;
+use crate::words::units::UNKNOWN;
 use crate::words::wrap::{shorten, wrap};
 
 /// Rows under headers, which text, HTML and Markdown each show in their way.
+#[derive(Clone)]
 pub struct Table {
     /// What it shows; on the terminal a paragraph above it says so.
     pub(crate) caption: String,
@@ -12,6 +14,8 @@ pub struct Table {
     /// How many columns, from the left, name the row. Text and Markdown take one.
     pub(crate) names: usize,
     pub(crate) cells: CellKind,
+    /// Columns for which only a page has room, the last one first.
+    pub(crate) wide: Vec<usize>,
 }
 
 /// What stands in the cells that name no row.
@@ -36,7 +40,50 @@ impl Table {
             rows: rows.into_iter().map(Into::into).collect(),
             names: 1,
             cells: CellKind::Figures,
+            wide: Vec::new(),
         }
+    }
+
+    /// Names with their values.
+    pub(crate) fn pairs(caption: &str, pairs: Vec<(&'static str, String)>) -> Table {
+        let rows = pairs
+            .into_iter()
+            .map(|(name, value)| [name.to_owned(), value]);
+        let table = Table::new(["what", "is"], rows);
+        table.captioned(caption).of_words()
+    }
+
+    /// Only a page shows the columns of these headers, and of those the ones in which anything
+    /// is known.
+    pub(crate) fn with_wide(mut self, headers: &[&str]) -> Table {
+        for column in (1..self.headers.len()).rev() {
+            if !headers.contains(&self.headers[column].as_str()) {
+                continue;
+            }
+            if self.rows.iter().all(|row| row[column] == UNKNOWN) {
+                self.remove(column);
+                self.wide.iter_mut().for_each(|wide| *wide -= 1);
+            } else {
+                self.wide.push(column);
+            }
+        }
+        self
+    }
+
+    /// The table without what only a page shows.
+    pub(crate) fn narrow(&self) -> Table {
+        let mut table = self.clone();
+        for column in std::mem::take(&mut table.wide) {
+            table.remove(column);
+        }
+        table
+    }
+
+    fn remove(&mut self, column: usize) {
+        self.headers.remove(column);
+        self.rows
+            .iter_mut()
+            .for_each(|row| drop(row.remove(column)));
     }
 
     pub(crate) fn captioned(self, caption: impl Into<String>) -> Table {
@@ -61,6 +108,9 @@ impl Table {
     /// long as a list takes no fewer.
     #[must_use]
     pub fn text(&self, width: usize) -> String {
+        if !self.wide.is_empty() {
+            return self.narrow().text(width);
+        }
         let figures: Vec<usize> = (1..self.headers.len())
             .map(|column| self.width(column))
             .collect();

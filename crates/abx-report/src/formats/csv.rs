@@ -1,8 +1,8 @@
 //! Comma-separated values: one row for each slice, or for each comparison.
 
 use abx_evidence::record::{BlockRecord, Round, SliceRecord};
-use abx_evidence::{Comparison, Outcome, Phase, StudyRecord, Validity};
-use serde_json::json;
+use abx_evidence::{Outcome, Phase, StudyRecord};
+use serde_json::{Value, json};
 
 use crate::formats::series::word;
 use crate::words::wrap::clean;
@@ -43,14 +43,25 @@ pub fn slices_csv(record: &StudyRecord) -> String {
 /// Every comparison of a study beside the baseline, the primary ones first.
 #[must_use]
 pub fn comparisons_csv(record: &StudyRecord) -> String {
-    let validity = &record.conclusions.validity;
     let mut out = row(COMPARISON.map(|(name, _)| name.to_owned()));
     for comparison in &record.conclusions.comparisons {
-        out.push_str(&row(
-            COMPARISON.map(|(_, value)| value(comparison, validity))
-        ));
+        let limits = comparison.limits(&record.conclusions.validity);
+        let ids: Vec<&str> = limits.map(|finding| finding.id.name()).collect();
+        let mut value = json!(comparison);
+        value["findings"] = json!(ids.join(" "));
+        out.push_str(&row(COMPARISON.map(|(_, place)| cell(value.pointer(place)))));
     }
     out
+}
+
+/// A value of a record, as it is without quotes.
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) if number.is_f64() => or_empty(number.as_f64()),
+        Some(value) => value.to_string(),
+    }
 }
 
 struct SliceRow<'a> {
@@ -64,7 +75,6 @@ struct SliceRow<'a> {
 
 /// The name of a column, and what stands in it.
 type SliceColumn = (&'static str, fn(&SliceRow<'_>) -> String);
-type ComparisonColumn = (&'static str, fn(&Comparison, &Validity) -> String);
 
 /// A column that is named as the field of a slice that it shows.
 macro_rules! field {
@@ -139,84 +149,35 @@ fn phase(row: &SliceRow, phase: Phase) -> String {
     row.slice.phases.of(phase).to_string()
 }
 
-const COMPARISON: [ComparisonColumn; 27] = [
-    ("metric", |comparison, _| comparison.metric.id().to_owned()),
-    ("role", |comparison, _| word(&json!(comparison.role))),
-    ("load", |comparison, _| comparison.load.clone()),
-    ("subject", |comparison, _| comparison.subject.clone()),
-    ("baseline", |comparison, _| comparison.baseline.clone()),
-    ("ratio", |comparison, _| or_empty(comparison.ratio)),
-    ("low", |comparison, _| or_empty(comparison.low)),
-    ("high", |comparison, _| or_empty(comparison.high)),
-    ("confidence", |comparison, _| {
-        comparison.confidence.to_string()
-    }),
-    ("blocks", |comparison, _| comparison.blocks.to_string()),
-    ("together", |comparison, _| comparison.together.to_string()),
-    ("p_adjusted", |comparison, _| {
-        or_empty(comparison.p_adjusted)
-    }),
-    ("verdict", |comparison, _| word(&json!(comparison.verdict))),
-    ("at_least", |comparison, _| comparison.at_least.to_string()),
-    ("fragile", |comparison, _| comparison.fragile.to_string()),
-    ("blocks_more", |comparison, _| {
-        or_empty(comparison.blocks_more)
-    }),
-    ("detectable", |comparison, _| {
-        or_empty(comparison.detectable)
-    }),
-    ("hodges_lehmann_ratio", |comparison, _| {
-        or_empty(comparison.hodges_lehmann.map(|bounds| bounds.ratio))
-    }),
-    ("hodges_lehmann_low", |comparison, _| {
-        or_empty(comparison.hodges_lehmann.map(|bounds| bounds.low))
-    }),
-    ("hodges_lehmann_high", |comparison, _| {
-        or_empty(comparison.hodges_lehmann.map(|bounds| bounds.high))
-    }),
-    ("undisturbed_ratio", |comparison, _| {
-        or_empty(
-            comparison
-                .undisturbed
-                .as_ref()
-                .map(|other| other.bounds.ratio),
-        )
-    }),
-    ("undisturbed_low", |comparison, _| {
-        or_empty(
-            comparison
-                .undisturbed
-                .as_ref()
-                .map(|other| other.bounds.low),
-        )
-    }),
-    ("undisturbed_high", |comparison, _| {
-        or_empty(
-            comparison
-                .undisturbed
-                .as_ref()
-                .map(|other| other.bounds.high),
-        )
-    }),
-    ("undisturbed_verdict", |comparison, _| {
-        let undisturbed = comparison.undisturbed.as_ref();
-        or_empty(undisturbed.map(|other| word(&json!(other.verdict))))
-    }),
-    ("rounds_left_out", |comparison, _| {
-        or_empty(
-            comparison
-                .undisturbed
-                .as_ref()
-                .map(|other| other.rounds_left_out),
-        )
-    }),
-    ("findings", |comparison, validity| {
-        let ids = comparison.limits(validity).map(|finding| finding.id.name());
-        ids.collect::<Vec<_>>().join(" ")
-    }),
-    ("step", |comparison, _| {
-        comparison.step.clone().unwrap_or_default()
-    }),
+/// The name of a column, and where in a comparison its value is.
+const COMPARISON: [(&str, &str); 27] = [
+    ("metric", "/metric"),
+    ("role", "/role"),
+    ("load", "/load"),
+    ("subject", "/subject"),
+    ("baseline", "/baseline"),
+    ("ratio", "/ratio"),
+    ("low", "/low"),
+    ("high", "/high"),
+    ("confidence", "/confidence"),
+    ("blocks", "/blocks"),
+    ("together", "/together"),
+    ("p_adjusted", "/p_adjusted"),
+    ("verdict", "/verdict"),
+    ("at_least", "/at_least"),
+    ("fragile", "/fragile"),
+    ("blocks_more", "/blocks_more"),
+    ("detectable", "/detectable"),
+    ("hodges_lehmann_ratio", "/hodges_lehmann/ratio"),
+    ("hodges_lehmann_low", "/hodges_lehmann/low"),
+    ("hodges_lehmann_high", "/hodges_lehmann/high"),
+    ("undisturbed_ratio", "/undisturbed/ratio"),
+    ("undisturbed_low", "/undisturbed/low"),
+    ("undisturbed_high", "/undisturbed/high"),
+    ("undisturbed_verdict", "/undisturbed/verdict"),
+    ("rounds_left_out", "/undisturbed/rounds_left_out"),
+    ("findings", "/findings"),
+    ("step", "/step"),
 ];
 
 fn or_empty(value: Option<impl ToString>) -> String {

@@ -6,14 +6,14 @@ use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use crate::formats::csv::{comparisons_csv, slices_csv};
 use crate::formats::hgrm::study_hgrm;
 use crate::formats::junit::study_junit;
-use crate::formats::markdown::{run_markdown, study_markdown};
 use crate::formats::otlp::{run_otlp, study_otlp};
 use crate::formats::prometheus::{run_openmetrics, study_openmetrics};
 use crate::json::record_json;
 use crate::reports::picture::study_svg;
+use crate::reports::run::run_markdown;
 use crate::reports::run_page::run_html;
 use crate::reports::scenario::scenario_html;
-use crate::reports::study::study_html_with;
+use crate::reports::study::{study_html, study_markdown};
 
 /// A record, with the results of its expectations.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ pub const EXPORTERS: [Exporter; 10] = [
     }),
     exporter("--html", |record| {
         whole(match record {
-            Exported::Study(record, responses) => study_html_with(record, responses),
+            Exported::Study(record, responses) => study_html(record, responses),
             Exported::Run(record, ..) => run_html(record),
             Exported::Scenario(record) => scenario_html(record),
         })

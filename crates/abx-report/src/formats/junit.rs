@@ -1,7 +1,8 @@
 //! JUnit XML: a test case for each primary comparison and each expectation.
 
-use abx_evidence::{ExpectationResult, Standing, StudyRecord, Verdict};
+use abx_evidence::{Comparison, ExpectationResult, Standing, StudyRecord, Verdict};
 
+use crate::html::markup::{Element, Markup, element};
 use crate::sections::compared::expectations::{outcome, overall, reason};
 use crate::words::metrics::metric_under;
 use crate::words::style::Style;
@@ -13,143 +14,115 @@ use crate::words::verdict::sentence;
 /// invalid and skipped when unsettled.
 #[must_use]
 pub fn study_junit(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
-    let comparisons = record.conclusions.primary().map(|comparison| {
-        let message = sentence(record, comparison, &Style::plain());
-        Case {
-            class: format!("abx.comparison.{}", comparison.load),
-            name: format!(
-                "{} of {} beside {}",
-                metric_under(record, &comparison.load, comparison.metric),
-                comparison.subject,
-                comparison.baseline
-            ),
-            result: match comparison.verdict {
-                Verdict::Invalid => CaseResult::Error(message.clone()),
-                Verdict::Inconclusive => CaseResult::Skipped(message.clone()),
-                _ => CaseResult::Passed,
-            },
-            said: message,
-        }
-    });
-    let expectations = responses.iter().map(|response| {
-        let message = reason(record, response);
-        Case {
-            class: format!("abx.expectation.{}", response.load),
-            name: match (response.subject.as_str(), response.other.as_str()) {
-                ("", _) => response.expected.clone(),
-                (subject, "") => format!("{} ({subject})", response.expected),
-                (subject, other) => {
-                    format!("{} ({subject} beside {other})", response.expected)
-                }
-            },
-            result: match response.standing {
-                Standing::Holds => CaseResult::Passed,
-                Standing::Fails => CaseResult::Failed(message.clone()),
-                Standing::Unsettled(_) => CaseResult::Skipped(message.clone()),
-                Standing::Invalid(_) => CaseResult::Error(message.clone()),
-            },
-            said: message,
-        }
-    });
+    let expectations = responses
+        .iter()
+        .map(|response| of_response(record, response));
+    let comparisons = record.conclusions.primary();
+    let comparisons = comparisons.map(|comparison| of_comparison(record, comparison));
     let cases: Vec<Case> = expectations.chain(comparisons).collect();
-    document(record, overall(responses), &cases)
+    let suite = |tag| {
+        let count = |result| {
+            cases
+                .iter()
+                .filter(|case| case.result == Some(result))
+                .count()
+        };
+        let suite = element(tag).with("tests", cases.len());
+        let suite = suite.with("failures", count("failure"));
+        let suite = suite.with("errors", count("error"));
+        let suite = suite.with("skipped", count("skipped"));
+        suite.with("time", record.measured.elapsed_s)
+    };
+    let inner = suite("testsuite")
+        .with("name", "abx")
+        .add(properties(record, overall(responses)))
+        .add_all(cases.iter().map(Case::markup));
+    let document = Markup::from(suite("testsuites").add(inner)).into_string();
+    // Line ends within values are theirs, and no value has a bracket. XML 1.0 lacks two letters.
+    let document = document.replace('\n', "&#10;").replace("><", ">\n<");
+    let document = document
+        .replace(GLUE, " ")
+        .replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{document}\n")
 }
 
 struct Case {
     class: String,
     name: String,
-    result: CaseResult,
-    said: String,
+    /// The element that says how it did not pass.
+    result: Option<&'static str>,
+    message: String,
 }
 
-enum CaseResult {
-    Passed,
-    Failed(String),
-    Skipped(String),
-    Error(String),
+impl Case {
+    fn markup(&self) -> Element {
+        let result = self
+            .result
+            .map(|tag| element(tag).with("message", &self.message));
+        // The time of a single case is not known apart from the others'.
+        element("testcase")
+            .with("classname", &self.class)
+            .with("name", &self.name)
+            .with("time", 0)
+            .add_all(result)
+            .add(element("system-out").text(&self.message))
+    }
 }
 
-fn document(record: &StudyRecord, expected: Option<&Standing>, cases: &[Case]) -> String {
-    let count = |is_meant: fn(&CaseResult) -> bool| {
-        cases.iter().filter(|case| is_meant(&case.result)).count()
-    };
-    let counts = format!(
-        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{}\"",
-        cases.len(),
-        count(|result| matches!(result, CaseResult::Failed(_))),
-        count(|result| matches!(result, CaseResult::Error(_))),
-        count(|result| matches!(result, CaseResult::Skipped(_))),
-        record.measured.elapsed_s
-    );
+fn of_comparison(record: &StudyRecord, comparison: &Comparison) -> Case {
+    let Comparison {
+        subject,
+        baseline,
+        load,
+        ..
+    } = comparison;
+    let metric = metric_under(record, load, comparison.metric);
+    Case {
+        class: format!("abx.comparison.{load}"),
+        name: format!("{metric} of {subject} beside {baseline}"),
+        result: match comparison.verdict {
+            Verdict::Invalid => Some("error"),
+            Verdict::Inconclusive => Some("skipped"),
+            _ => None,
+        },
+        message: sentence(record, comparison, &Style::plain()),
+    }
+}
+
+fn of_response(record: &StudyRecord, response: &ExpectationResult) -> Case {
+    let expected = &response.expected;
+    Case {
+        class: format!("abx.expectation.{}", response.load),
+        name: match (response.subject.as_str(), response.other.as_str()) {
+            ("", _) => expected.clone(),
+            (subject, "") => format!("{expected} ({subject})"),
+            (subject, other) => format!("{expected} ({subject} beside {other})"),
+        },
+        result: match response.standing {
+            Standing::Holds => None,
+            Standing::Fails => Some("failure"),
+            Standing::Unsettled(_) => Some("skipped"),
+            Standing::Invalid(_) => Some("error"),
+        },
+        message: reason(record, response),
+    }
+}
+
+fn properties(record: &StudyRecord, expected: Option<&Standing>) -> Element {
+    let measured = &record.measured;
+    let expected = expected.map(|standing| ("expectations", outcome(standing).to_owned()));
     let properties = [
-        ("abx_version", record.measured.abx_version.clone()),
-        ("seed", record.measured.seed.to_string()),
+        ("abx_version", measured.abx_version.clone()),
+        ("seed", measured.seed.to_string()),
         (
             "baseline",
-            record
-                .measured
-                .only_baseline()
-                .unwrap_or_default()
-                .to_owned(),
+            measured.only_baseline().unwrap_or_default().to_owned(),
         ),
-        ("margin", record.measured.settings.margin.to_string()),
-        (
-            "blocks",
-            record.measured.complete_blocks().count().to_string(),
-        ),
+        ("margin", measured.settings.margin.to_string()),
+        ("blocks", measured.complete_blocks().count().to_string()),
     ];
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  \
-         <testsuite name=\"abx\" {counts}>\n    <properties>\n"
-    );
-    let expected = expected.map(|standing| ("expectations", outcome(standing).to_owned()));
-    for (name, value) in expected.into_iter().chain(properties) {
-        let value = escape(&value);
-        out.push_str(&format!(
-            "      <property name=\"{name}\" value=\"{value}\"/>\n"
-        ));
-    }
-    out.push_str("    </properties>\n");
-    out.extend(cases.iter().map(case));
-    out + "  </testsuite>\n</testsuites>\n"
-}
-
-fn case(case: &Case) -> String {
-    let (class, name) = (escape(&case.class), escape(&case.name));
-    let result = match &case.result {
-        CaseResult::Passed => String::new(),
-        CaseResult::Failed(message) => element("failure", message),
-        CaseResult::Skipped(message) => element("skipped", message),
-        CaseResult::Error(message) => element("error", message),
-    };
-    let message = escape(&case.said);
-    // The time of a single case is not known apart from the others'.
-    format!(
-        "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">\n{result}      \
-         <system-out>{message}</system-out>\n    </testcase>\n"
+    let properties = expected.into_iter().chain(properties);
+    element("properties").add_all(
+        properties.map(|(name, value)| element("property").with("name", name).with("value", value)),
     )
-}
-
-fn element(name: &str, message: &str) -> String {
-    format!("      <{name} message=\"{}\"/>\n", escape(message))
-}
-
-/// Text for content and attributes; what XML 1.0 has no letter for is replaced.
-fn escape(text: &str) -> String {
-    let mut out = String::new();
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push_str("&#10;"),
-            GLUE => out.push(' '),
-            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
-                out.push(char::REPLACEMENT_CHARACTER);
-            }
-            letter => out.push(letter),
-        }
-    }
-    out
 }

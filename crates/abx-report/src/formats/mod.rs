@@ -4,7 +4,6 @@ pub(crate) mod csv;
 pub(crate) mod exporter;
 pub(crate) mod hgrm;
 pub(crate) mod junit;
-pub(crate) mod markdown;
 pub(crate) mod otlp;
 pub(crate) mod prometheus;
 pub(crate) mod series;

@@ -2,7 +2,7 @@
 
 use abx_evidence::catalog::{CheckRecord, CheckedSubject, SubjectStatus};
 
-use crate::document::Table;
+use crate::document::{Document, Table, sections_text};
 use crate::words::style::Style;
 use crate::words::units::{bytes, or_unknown};
 use crate::words::wrap::{clean, clean_name};
@@ -14,17 +14,13 @@ pub fn check_text(record: &CheckRecord, style: &Style) -> String {
         ["subject", "status", "ready s", "memory"],
         record.subjects.iter().map(row),
     );
-    let mut out = table.text(style.columns());
-    for checked_subject in &record.subjects {
-        if let Some(why) = &checked_subject.why {
-            let text = format!("{}: {}", name(checked_subject), clean(why));
-            out.push('\n');
-            out.push_str(&style.paragraph(&text));
-        }
-    }
-    out.push('\n');
-    out.push_str(&style.paragraph(&totals(record)));
-    style.finish(&out)
+    let reasons = record.subjects.iter().filter_map(|checked_subject| {
+        let why = clean(checked_subject.why.as_deref()?);
+        Some(format!("{}: {why}", name(checked_subject)))
+    });
+    let paragraphs = reasons.chain([totals(record)]);
+    let paragraphs = paragraphs.map(|text| Document::from_iter([text]));
+    sections_text([Document::from(table)].into_iter().chain(paragraphs), style)
 }
 
 fn row(checked_subject: &CheckedSubject) -> [String; 4] {

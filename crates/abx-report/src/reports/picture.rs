@@ -8,14 +8,15 @@ use abx_evidence::{StudyRecord, Summary, Verdict};
 
 use crate::document::Table;
 use crate::html::charts::{axis, bar_markers, plain, px};
-use crate::html::markup::{Element, LINE, Markup, element};
+use crate::html::markup::{Element, Markup, element};
 use crate::sections::compared::ratios::{RatioRow, interval, legend, picture_of, primary, scale};
-use crate::sections::compared::summaries::figures_table;
 use crate::sections::compared::verdicts::title;
+use crate::sections::measured::figures::{RowName, figures_table};
 use crate::sections::measured::held::held_table;
 use crate::words::labels::label_lines;
 use crate::words::load::{alone, offer};
-use crate::words::style::mark;
+use crate::words::metrics::rate_name;
+use crate::words::style::{LINE, mark};
 use crate::words::units::{count, plural, seconds};
 use crate::words::verdict::{TOO_FEW_BLOCKS, sentence, word, word_of};
 use crate::words::wrap::{clean_name, wrap};
@@ -190,8 +191,9 @@ fn figures(record: &StudyRecord, canvas: &mut Canvas) {
         match held_table(&summaries) {
             Some(held) => rows(&held, canvas),
             None => {
-                let shape = load.settings.exchange.shape;
-                rows(&figures_table(&summaries, shape, &LINE), canvas);
+                let unit = rate_name(load.settings.exchange.shape);
+                let table = figures_table(&summaries, RowName::Subject, unit, &LINE);
+                rows(&table.narrow(), canvas);
             }
         }
     }

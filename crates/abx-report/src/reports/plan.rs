@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abx_evidence::plan::{KnownSpread, SpreadSource, StudyPlan};
 
-use crate::document::Table;
+use crate::document::{Document, Table, sections_text};
 use crate::words::style::Style;
 use crate::words::units::{percent, plural};
 
@@ -15,7 +15,7 @@ const COMMON: [f64; 3] = [0.01, 0.02, 0.05];
 #[must_use]
 pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
     let mut out = match plan.known {
-        Some(known) => style.paragraph(&by_spread(plan, known)),
+        Some(known) => Document::from_iter([by_spread(plan, known)]),
         None => {
             let text = format!(
                 "Nothing is known of the spread on this machine: no study was made on it, and no \
@@ -27,7 +27,9 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
                 [percent(spread), blocks, found(plan, spread)]
             });
             let table = Table::new(["spread", "blocks", "difference"], rows);
-            style.paragraph(&text) + &table.text(style.columns())
+            let mut out = Document::from_iter([text]);
+            out.table(Some(table), "");
+            out
         }
     };
     if plan.study.together > 1 {
@@ -36,7 +38,7 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
              for one alone it is less.",
             plan.study.together
         );
-        out.push_str(&style.paragraph(&text));
+        out.paragraph(text);
     }
     let fewest = plan.fewest();
     if plan.blocks_most < fewest {
@@ -45,9 +47,9 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
             None => "give it a longer `--budget`, or fewer subjects or loads",
         };
         let text = format!("A verdict takes {fewest} blocks: {remedy}.");
-        out.push_str(&style.paragraph(&text));
+        out.paragraph(text);
     }
-    style.finish(&out)
+    sections_text([out], style)
 }
 
 fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {

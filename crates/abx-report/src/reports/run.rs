@@ -5,33 +5,31 @@ use abx_evidence::{
     Times,
 };
 
-use crate::document::Table;
-use crate::sections::compared::findings::{LoadCount, by_cause, findings_text};
+use crate::document::{Document, DocumentPart, Table, sections_text};
+use crate::markdown::{code, fenced};
+use crate::sections::compared::findings::{LoadCount, by_cause, findings, findings_folded};
 use crate::sections::measured::held::held_text;
-use crate::sections::measured::outcomes::{by_class, wrong_statuses};
-use crate::sections::measured::server_times::{
-    RUN_SERVER_TIMES_LEGEND, run_server_times_table, server_times_at_a_glance,
-};
-use crate::sections::measured::{phases, scope};
+use crate::sections::measured::outcomes::{by_class, run_outcomes};
+use crate::sections::measured::phases::run_phases;
+use crate::sections::measured::scope;
+use crate::sections::measured::server_times::{run_server_times, server_times_at_a_glance};
 use crate::words::fleet::agents;
-use crate::words::load::{arrivals, exchange, keep_alive, offered, rate, requests_briefly};
-use crate::words::style::ReportExtent;
-use crate::words::style::{Style, Tint};
+use crate::words::load::{arrivals, exchange, keep_alive, rate, requests_briefly};
+use crate::words::style::{LINE, ReportExtent, Style, Tint};
 use crate::words::terms::{definitions, run_terms};
 use crate::words::times::{at_least_legend, time, time_with_unit};
 use crate::words::units::{
     GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
 };
 use crate::words::verdict::name;
-use crate::words::wrap::{clean_name, wrap};
+use crate::words::wrap::clean_name;
 
 /// Where a run went and what it offered, each on a line of its own.
-pub(crate) fn offer(record: &RunRecord, style: &Style) -> String {
-    let url = style.paragraph(&clean_name(&record.settings.url));
-    url + &style.note(&offered_load(record))
+pub(crate) fn offer(record: &RunRecord) -> Document {
+    Document::from_iter([clean_name(&record.settings.url)]).explained(&offered_load(record))
 }
 
-pub(crate) fn offered_load(record: &RunRecord) -> String {
+fn offered_load(record: &RunRecord) -> String {
     let settings = &record.settings;
     let unit = settings.exchange.shape.unit();
     let ordered = [
@@ -55,11 +53,11 @@ pub(crate) fn offered_load(record: &RunRecord) -> String {
     parts.join(", ")
 }
 
-pub(crate) fn headline(record: &RunRecord, style: &Style) -> String {
-    match &record.held {
-        Some(held) => style.paragraph(&held_text(held)),
+pub(crate) fn headline(record: &RunRecord, style: &Style) -> Document {
+    Document::from_iter([match &record.held {
+        Some(held) => held_text(held),
         None => throughput(record, style),
-    }
+    }])
 }
 
 /// The headline, limited as the findings limit it.
@@ -69,7 +67,7 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
     let ours = findings.filter(|finding| finding.limits == Limits::All);
     let worst = ours.map(|finding| finding.level).max();
     let Some(achieved) = record.throughput_per_s else {
-        return "Throughput: not measured.\n".to_owned();
+        return "Throughput: not measured.".to_owned();
     };
     let (limit, claim) = match worst {
         Some(Level::Void) => (
@@ -88,12 +86,11 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
     };
     let asked = rate(&record.settings.arrivals)
         .map_or_else(String::new, |rate| format!(" of {rate} offered"));
-    let text = format!(
+    format!(
         "Throughput: {limit}{}{counted}{asked}, measured for {}.{claim}",
         figure(achieved),
         seconds(record.counted_s())
-    );
-    style.paragraph(&text)
+    )
 }
 
 /// Response times at a glance: the quantiles that matter, mean and spread. Empty without
@@ -130,7 +127,7 @@ pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
 
 /// Complete responses by the class of their status. Older records do not say which status
 /// came where another one was expected.
-pub(crate) fn statuses(record: &RunRecord) -> String {
+fn statuses(record: &RunRecord) -> String {
     let requests = &record.requests;
     let mut classes = requests.wrong_statuses.classes();
     let figure: u64 = classes.values().sum();
@@ -147,7 +144,7 @@ pub(crate) fn statuses(record: &RunRecord) -> String {
 }
 
 /// Requests without a right response, by what became of them, and those never sent.
-pub(crate) fn errors(record: &RunRecord) -> String {
+fn errors(record: &RunRecord) -> String {
     let outcomes = &record.requests.outcomes;
     // What was sent again is told by what became of it then.
     let is_error = |outcome: Outcome| outcome.is_of_request() || outcome.is_failure();
@@ -184,7 +181,7 @@ pub(crate) fn listeners(broadcasts: &Broadcasts) -> [(&'static str, &Times); 2] 
 pub(crate) const HANDSHAKE_LEGEND: &str =
     " Handshake: of TLS, from the connected socket on, for each connection opened after the start.";
 
-pub(crate) fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
+fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
     let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);
     [
         (
@@ -252,7 +249,7 @@ fn server(side: &ServerSide) -> String {
 }
 
 /// What it used, without its process.
-pub(crate) fn server_at_a_glance(side: &ServerSide) -> String {
+fn server_at_a_glance(side: &ServerSide) -> String {
     format!("{}: {}", name(&side.name), used(side))
 }
 
@@ -279,51 +276,73 @@ const NOT_CHECKED: &str = "not checked";
 /// The report of a run, ready to be printed.
 #[must_use]
 pub fn run_text(record: &RunRecord, extent: ReportExtent, style: &Style) -> String {
-    let mut sections = match extent {
-        ReportExtent::Full => all_sections(record, style),
+    let sections = match extent {
+        ReportExtent::Full => {
+            let mut sections = all_sections(record, style);
+            sections.push(findings(&record.findings, LoadCount::One));
+            sections
+        }
         ReportExtent::Brief => vec![at_a_glance(record, style)],
         ReportExtent::Explained => vec![
             at_a_glance(record, style),
-            definitions(&run_terms(record), style),
+            definitions(&run_terms(record)).collect(),
         ],
     };
-    sections.retain(|section| !section.is_empty());
-    style.finish(&sections.join("\n"))
+    sections_text(sections, style)
+}
+
+/// A run in Markdown: its report, its findings before the figures.
+#[must_use]
+pub fn run_markdown(record: &RunRecord) -> String {
+    let url = code(&record.settings.url);
+    let headline = match record.throughput_per_s {
+        Some(throughput) => format!("{} verified responses/s from {url}", figure(throughput)),
+        None => format!("{url}: nothing was measured"),
+    };
+    let texts = [
+        format!("### abx: {headline}\n"),
+        findings_folded(&record.findings, LoadCount::One, false).markdown(),
+        fenced(&sections_text(
+            all_sections(record, &Style::plain()),
+            &Style::plain(),
+        )),
+    ];
+    let texts = texts.into_iter().filter(|text| !text.is_empty());
+    LINE.finish(&texts.collect::<Vec<_>>().join("\n"))
 }
 
 /// What a run tells on a few lines: how fast, how long, what came and what it cost.
-fn at_a_glance(record: &RunRecord, style: &Style) -> String {
+fn at_a_glance(record: &RunRecord, style: &Style) -> Document {
     let mut out = headline(record, style);
-    let mut add = |label: &str, text: &str| {
-        let first = format!("{label:GLANCE$}");
-        out.push_str(&wrap(text, &first, &" ".repeat(GLANCE), style.columns()));
-    };
+    let mut pairs = Vec::new();
     if record.held.is_none() {
         let times = glance(&record.response_time_us, style);
-        for (label, line) in ["response time", ""].iter().zip(&times) {
-            add(label, line);
-        }
+        pairs.extend(["response time", ""].into_iter().zip(times));
         let handshakes = record.handshake_us.as_ref().map(|us| glance(us, style));
         if let Some(line) = handshakes.and_then(|lines| lines.into_iter().next()) {
-            add("TLS handshake", &(line + &resumed(record)));
+            pairs.push(("TLS handshake", line + &resumed(record)));
         }
         if record.settings.exchange.shape == LoadShape::Request {
-            add("status", &statuses(record));
+            pairs.push(("status", statuses(record)));
         }
-        add("errors", &errors(record));
+        pairs.push(("errors", errors(record)));
     }
-    if let Some(side) = &record.server {
-        add("server", &server_at_a_glance(side));
-    }
+    let server = record.server.as_ref();
+    pairs.extend(server.map(|side| ("server", server_at_a_glance(side))));
     let message = server_times_at_a_glance(record);
     if !message.is_empty() {
-        add("server says", &message);
+        pairs.push(("server says", message));
     }
     let url = clean_name(&record.settings.url);
-    add("load", &format!("{url}, {}", offered_load(record)));
-    out.push_str(&by_cause(&record.findings, style));
-    let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
-    out + &style.paragraph(rest)
+    pairs.push(("load", format!("{url}, {}", offered_load(record))));
+    out.0.push(DocumentPart::Pairs {
+        caption: "At a glance",
+        pairs,
+        columns: GLANCE,
+    });
+    out.append(by_cause(&record.findings));
+    out.paragraph("--full prints all figures and remedies; --explain-terms says what words mean.");
+    out
 }
 
 /// How many handshakes resumed a session, where all were to.
@@ -337,65 +356,22 @@ fn resumed(record: &RunRecord) -> String {
     })
 }
 
-fn all_sections(record: &RunRecord, style: &Style) -> Vec<String> {
-    let mut sections = vec![offer(record, style), headline(record, style)];
+fn all_sections(record: &RunRecord, style: &Style) -> Vec<Document> {
+    let mut sections = vec![offer(record), headline(record, style)];
     if record.held.is_none() {
         sections.extend([
-            outcomes(record, style),
+            run_outcomes(record),
             times(record, style),
-            phases::run_phases_text(record, style),
-            server_times(record, style),
+            run_phases(record),
+            run_server_times(record),
         ]);
     }
-    sections.extend([
-        sides(record, style),
-        style.paragraph(&scope::of_run(&record.scope)),
-        findings_text(&record.findings, LoadCount::One, style),
-    ]);
+    sections.push(sides(record));
+    sections.push(Document::from_iter([scope::of_run(&record.scope)]));
     sections
 }
 
-/// What the server said of its own time; empty where it said nothing.
-fn server_times(record: &RunRecord, style: &Style) -> String {
-    run_server_times_table(record).map_or_else(String::new, |table| {
-        table.text(style.columns()) + &style.note(RUN_SERVER_TIMES_LEGEND)
-    })
-}
-
-fn outcomes(record: &RunRecord, style: &Style) -> String {
-    let requests = &record.requests;
-    let row = |name: &str, times: u64| [name.to_owned(), count(times), share(times, requests.sent)];
-    // A run without any ok answer says so.
-    let without_ok = (requests.ok == 0).then(|| row("ok", 0));
-    let each = requests.outcomes.iter();
-    let rows = without_ok
-        .into_iter()
-        .chain(each.map(|(outcome, times)| row(outcome.name(), times)))
-        .chain([row("sent", requests.sent)]);
-    let table = Table::new(["outcome", "count", "share"], rows);
-    let compared = format!(
-        "Of {} complete {}, {} verified.",
-        count(requests.completed),
-        if requests.completed == 1 {
-            "response"
-        } else {
-            "responses"
-        },
-        match requests.hashed {
-            1 => "1 body was".to_owned(),
-            hashed => format!("{} bodies were", count(hashed)),
-        },
-    );
-    let wrong = match wrong_statuses(&requests.wrong_statuses) {
-        came if came.is_empty() => came,
-        came => format!("Wrong status: {came}."),
-    };
-    let due = record.offered.as_ref().map(offered).unwrap_or_default();
-    let notes = [compared, wrong, due].map(|note| style.note(&note));
-    table.text(style.columns()) + &notes.concat()
-}
-
-fn times(record: &RunRecord, style: &Style) -> String {
+fn times(record: &RunRecord, style: &Style) -> Document {
     let [response, service] = [&record.response_time_us, &record.service_time_us];
     let row = |name: String, times: &Times, unit: TimeUnit| {
         let mut cells = vec![name];
@@ -446,18 +422,18 @@ fn times(record: &RunRecord, style: &Style) -> String {
         style,
     ));
     let table = Table::new([&title, "p50", "p90", "p95", "p99", "p99.9", "max"], rows);
-    table.text(style.columns()) + &style.note(&legend)
+    Document::from(table).explained(&legend)
 }
 
-fn sides(record: &RunRecord, style: &Style) -> String {
-    let line = |(label, text): (&str, String)| {
-        let first = format!("{label:LABEL$}");
-        wrap(&text, &first, &" ".repeat(LABEL), style.columns())
-    };
+/// What both sides did, and the agents that made the load.
+pub(crate) fn sides(record: &RunRecord) -> Document {
     let fleet = record.measured.fleet.as_ref();
     let fleet = fleet.map(|fleet| ("agents", agents(fleet)));
-    let lines = side_lines(record).into_iter().chain(fleet);
-    lines.map(line).collect()
+    Document(vec![DocumentPart::Pairs {
+        caption: "On both sides",
+        pairs: side_lines(record).into_iter().chain(fleet).collect(),
+        columns: LABEL,
+    }])
 }
 
 const SHOWN: [Figure; 6] = {

@@ -2,26 +2,27 @@
 
 use abx_evidence::{Figure as Quantile, RunRecord, Times};
 
-use crate::document::Table;
+use crate::document::{CaptionedFigure, Document, Table, pages};
 use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, entry, legend, nines, tail_axis,
     time_text,
 };
-use crate::html::markup::{CaptionedFigure, LINE, Markup, note, paragraphs};
+use crate::html::markup::Markup;
 use crate::html::page::Page;
-use crate::reports::run;
-use crate::reports::run::{offer, side_lines};
-use crate::sections::compared::findings;
+use crate::json::record_json;
+use crate::reports::run::{HANDSHAKE_LEGEND, headline, listeners, offer, sides};
+use crate::sections::compared::findings::all_findings;
 use crate::sections::measured::course::course;
 use crate::sections::measured::histogram::histogram;
-use crate::sections::measured::how_measured::{machine, pairs};
-use crate::sections::measured::outcomes::{came, title, wrong};
-use crate::sections::measured::server_times::{RUN_SERVER_TIMES_LEGEND, run_server_times_table};
-use crate::sections::measured::{phases, scope};
-use crate::words::fleet::agents;
-use crate::words::load::{hashed, offered};
+use crate::sections::measured::how_measured::machine;
+use crate::sections::measured::outcomes::run_outcomes;
+use crate::sections::measured::phases::run_phases;
+use crate::sections::measured::scope;
+use crate::sections::measured::server_times::run_server_times;
+use crate::words::load::hashed;
+use crate::words::style::LINE;
 use crate::words::times::{at_least_legend, time};
-use crate::words::units::{TimeUnit, count, date, seconds, share};
+use crate::words::units::{TimeUnit, count, date, seconds};
 use crate::words::wrap::clean_name;
 
 /// The report of a run as an HTML page, ready to be written to a file.
@@ -35,35 +36,30 @@ pub fn run_html(record: &RunRecord) -> String {
         seconds(record.elapsed_s),
         record.abx_version
     );
-    let sections = [
-        ("throughput", "Throughput", headline(record)),
+    let sections = pages([
+        ("throughput", "Throughput", result(record)),
         ("course", "Over time", course(record)),
         ("times", "Times", times(record)),
         ("phases", "Where the time goes", where_time_goes(record)),
-        ("outcomes", "Outcomes", outcomes(record)),
-        ("cost", "Cost", cost(record)),
-        (
-            "findings",
-            "Findings",
-            findings::findings_html(&record.findings, 1),
-        ),
+        ("outcomes", "Outcomes", run_outcomes(record)),
+        ("cost", "Cost", sides(record)),
+        ("findings", "Findings", all_findings(&record.findings, 1)),
         ("conduct", "How it was measured", how_measured(record)),
-    ];
+    ]);
     let title = format!("One run against {}", clean_name(&record.settings.url));
     let file = format!("abx-run-{}.json", record.started_unix_ms);
     Page::new(title, &subtitle, sections)
-        .with_record(file, crate::json::record_json(record))
+        .with_record(file, record_json(record))
         .html()
 }
 
-fn headline(record: &RunRecord) -> Markup {
-    let mut out = paragraphs(&run::headline(record, &LINE));
-    out.push(paragraphs(&offer(record, &LINE)));
-    out.push(note(&scope::of_run(&record.scope)));
-    out
+fn result(record: &RunRecord) -> Document {
+    let mut out = headline(record, &LINE);
+    out.append(offer(record));
+    out.explained(&scope::of_run(&record.scope))
 }
 
-fn times(record: &RunRecord) -> Markup {
+fn times(record: &RunRecord) -> Document {
     let pairs = [
         ("response", &record.response_time_us),
         ("service", &record.service_time_us),
@@ -78,10 +74,10 @@ fn times(record: &RunRecord) -> Markup {
     };
     let mut headers = vec!["time".to_owned(), "unit".to_owned()];
     headers.extend(Quantile::ALL.map(|figure| figure.name().to_owned()));
-    let listeners = record.broadcasts.iter().flat_map(run::listeners);
+    let listeners = record.broadcasts.iter().flat_map(listeners);
     let handshakes = record.handshake_us.iter().map(|us| ("handshake", us));
     let of_handshakes = match record.handshake_us {
-        Some(_) => run::HANDSHAKE_LEGEND,
+        Some(_) => HANDSHAKE_LEGEND,
         None => "",
     };
     let grid = Table::new(
@@ -116,12 +112,10 @@ fn times(record: &RunRecord) -> Markup {
         note: text,
         table: None,
     };
-    let parts = [
-        Markup::from(grid.markup()),
-        histogram(record),
-        figure.markup().into(),
-    ];
-    parts.into_iter().collect()
+    let mut out = Document::from(grid);
+    out.append(histogram(record));
+    out.figures(vec![figure]);
+    out
 }
 
 fn plot(record: &RunRecord) -> Markup {
@@ -166,41 +160,13 @@ fn plot(record: &RunRecord) -> Markup {
 }
 
 /// Where the time of requests goes, and what the server says of its own.
-fn where_time_goes(record: &RunRecord) -> Markup {
-    let mut out = phases::run_phases_html(record);
-    if let Some(table) = run_server_times_table(record) {
-        out.push(table.captioned("Server timings").markup());
-        out.push(note(RUN_SERVER_TIMES_LEGEND));
-    }
+fn where_time_goes(record: &RunRecord) -> Document {
+    let mut out = run_phases(record);
+    out.append(run_server_times(record));
     out
 }
 
-fn cost(record: &RunRecord) -> Markup {
-    let lines = side_lines(record);
-    pairs("On both sides", lines.into()).markup().into()
-}
-
-fn outcomes(record: &RunRecord) -> Markup {
-    let requests = &record.requests;
-    let row = |name: String, times: u64| vec![name, count(times), share(times, requests.sent)];
-    let came = came([&requests.outcomes].into_iter());
-    let rows = came
-        .into_iter()
-        .map(|outcome| row(title(outcome), requests.outcomes.count(outcome)));
-    let grid = Table::new(
-        ["outcome", "count", "share"],
-        rows.chain([row("sent".to_owned(), requests.sent)]),
-    )
-    .captioned("Attempts by what became of them");
-    let mut out = Markup::from(grid.markup());
-    out.push(wrong("the server", &requests.wrong_statuses));
-    out.push(paragraphs(
-        &record.offered.as_ref().map(offered).unwrap_or_default(),
-    ));
-    out
-}
-
-fn how_measured(record: &RunRecord) -> Markup {
+fn how_measured(record: &RunRecord) -> Document {
     let settings = &record.settings;
     let mut all_pairs = vec![
         ("address", settings.url.clone()),
@@ -209,10 +175,8 @@ fn how_measured(record: &RunRecord) -> Markup {
         ("time-out", seconds(settings.timeout.as_secs_f64())),
         ("bodies hashed", hashed(settings)),
     ];
-    let fleet = record.measured.fleet.as_ref();
-    all_pairs.extend(fleet.map(|fleet| ("agents", agents(fleet))));
     all_pairs.extend(machine(&record.machine));
-    pairs("Settings and machine", all_pairs).markup().into()
+    Table::pairs("Settings and machine", all_pairs).into()
 }
 
 const PLOTTED: [&str; 2] = ["response time", "service time"];

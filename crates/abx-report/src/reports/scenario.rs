@@ -3,21 +3,21 @@
 use abx_evidence::Figure;
 use abx_evidence::scenario::{ScenarioRecord, StepRecord};
 
-use crate::document::Table;
+use crate::document::{Document, DocumentPart, Table, pages, sections_text};
 use crate::html::charts::{
     Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, time_text,
 };
-use crate::html::markup::{Element, LINE, Markup, element, note, paragraphs};
+use crate::html::markup::{Element, element, note};
 use crate::html::page::Page;
 use crate::json::record_json;
 use crate::reports::run::glance;
-use crate::sections::measured::how_measured::{command_block, machine, pairs};
-use crate::words::style::Style;
+use crate::sections::measured::how_measured::machine;
+use crate::words::style::{LINE, Style};
 use crate::words::times::{at_least_legend, time_in_words, time_with_unit};
 use crate::words::units::{GLUE, UNKNOWN, count, date, figure, percent, plural, seconds};
-use crate::words::wrap::{clean_name, wrap};
+use crate::words::wrap::clean_name;
 
-pub(crate) fn headline(record: &ScenarioRecord) -> String {
+fn headline(record: &ScenarioRecord) -> String {
     let rate = record.sessions_per_s.unwrap_or_default();
     let limit = if record.is_generator_bound() {
         "at least "
@@ -37,7 +37,7 @@ pub(crate) fn headline(record: &ScenarioRecord) -> String {
     )
 }
 
-pub(crate) fn at_a_glance(record: &ScenarioRecord, style: &Style) -> Vec<(&'static str, String)> {
+fn sessions(record: &ScenarioRecord, style: &Style) -> DocumentPart {
     let sessions = &record.sessions;
     let mut lines = vec![(
         "sessions",
@@ -83,10 +83,19 @@ pub(crate) fn at_a_glance(record: &ScenarioRecord, style: &Style) -> Vec<(&'stat
             plural(record.connections, "connection")
         ),
     ));
-    lines
+    DocumentPart::Pairs {
+        caption: "Sessions and cost",
+        pairs: lines,
+        columns: LABEL,
+    }
 }
 
-pub(crate) fn failures(step: &StepRecord) -> String {
+fn failures(record: &ScenarioRecord) -> impl Iterator<Item = String> {
+    let failed = record.steps.iter().filter(|step| step.failures() > 0);
+    failed.map(failures_of)
+}
+
+fn failures_of(step: &StepRecord) -> String {
     let each: Vec<String> = step
         .failed
         .iter()
@@ -102,7 +111,7 @@ pub(crate) fn failures(step: &StepRecord) -> String {
 }
 
 /// What limits the figures.
-pub(crate) fn notes(record: &ScenarioRecord) -> Vec<String> {
+fn notes(record: &ScenarioRecord) -> Vec<String> {
     let mut out = Vec::new();
     if record.is_too_short() {
         out.push(
@@ -131,45 +140,44 @@ pub(crate) fn notes(record: &ScenarioRecord) -> Vec<String> {
     out
 }
 
-pub(crate) const STEP_LEGEND: &str = "Response time: from when a step was due to the last byte of \
+const STEP_LEGEND: &str = "Response time: from when a step was due to the last byte of \
      its response. A session's first step includes opening its connection.";
 
 /// The report of a scenario, ready to be printed.
 #[must_use]
 pub fn scenario_text(record: &ScenarioRecord, style: &Style) -> String {
-    let mut out = style.paragraph(&headline(record));
-    for (label, text) in at_a_glance(record, style) {
-        let first = format!("{label:LABEL$}");
-        out.push_str(&wrap(&text, &first, &" ".repeat(LABEL), style.columns()));
-    }
-    out.push('\n');
-    out.push_str(&steps_text(record, style));
-    let failed = record.steps.iter().filter(|step| step.failures() > 0);
-    for text in failed.map(failures).chain(notes(record)) {
-        out.push_str(&style.note(&text));
-    }
-    style.finish(&out)
+    let mut first = Document::from_iter([headline(record)]);
+    first.0.push(sessions(record, style));
+    let mut steps = steps(record, style);
+    let texts = failures(record).chain(notes(record));
+    texts.for_each(|text| steps.note(text));
+    sections_text([first, steps], style)
 }
 
-fn steps_text(record: &ScenarioRecord, style: &Style) -> String {
+/// A row for each step; a page has a picture above it.
+fn steps(record: &ScenarioRecord, style: &Style) -> Document {
     let row = |step: &StepRecord| {
-        let quantile = |figure| time_with_unit(&step.response_time_us, figure, style);
-        [
+        let mut cells = vec![
             clean_name(&step.name),
+            format!("{} {}", clean_name(&step.method), clean_name(&step.path)),
             count(step.begun),
             count(step.ok),
             count(step.failures()),
-            quantile(SHOWN[0]),
-            quantile(SHOWN[1]),
-            quantile(SHOWN[2]),
-            quantile(SHOWN[3]),
-        ]
+        ];
+        cells.extend(SHOWN.map(|figure| time_with_unit(&step.response_time_us, figure, style)));
+        cells
     };
-    let headers = ["step", "begun", "ok", "failed", "p50", "p90", "p99", "max"];
-    let table = Table::new(headers, record.steps.iter().map(row));
+    let mut headers = vec!["step", "request", "begun", "ok", "failed"];
+    headers.extend(SHOWN.map(Figure::name));
+    let table = Table::new(headers, record.steps.iter().map(row)).captioned("Each step");
     let times = record.steps.iter().map(|step| &step.response_time_us);
     let legend = format!("{STEP_LEGEND}{}", at_least_legend(times, &SHOWN, style));
-    table.text(style.columns()) + &style.note(&legend)
+    let mut out = Document::default();
+    if let Some(picture) = picture(record) {
+        out.picture(picture, Document::default());
+    }
+    out.table(Some(table.named_by(2).with_wide(&["request"])), &legend);
+    out
 }
 
 const SHOWN: [Figure; 4] = [Figure::P50, Figure::P90, Figure::P99, Figure::Max];
@@ -190,46 +198,22 @@ pub fn scenario_html(record: &ScenarioRecord) -> String {
         seconds(record.elapsed_s),
         clean_name(&record.abx_version)
     );
-    let sections = [
+    let sections = pages([
         ("result", "Result", result(record)),
-        ("steps", "Steps", steps_html(record)),
-        ("failures", "Failures", failed(record)),
+        ("steps", "Steps", steps(record, &LINE)),
+        ("failures", "Failures", failures(record).collect()),
         ("conduct", "How it was measured", how_measured(record)),
-    ];
+    ]);
     let file = format!("abx-scenario-{}.json", record.started_unix_ms);
     Page::new(title, &subtitle, sections)
         .with_record(file, record_json(record))
         .html()
 }
 
-fn result(record: &ScenarioRecord) -> Markup {
-    let mut out = paragraphs(&headline(record));
-    out.push_all(notes(record).iter().map(|text| element("p").text(text)));
-    out.push(pairs("Sessions and cost", at_a_glance(record, &LINE)).markup());
-    out
-}
-
-/// The response times of each step: a bar from its median to its 99 % quantile, and a table.
-fn steps_html(record: &ScenarioRecord) -> Markup {
-    let mut out = picture(record).map_or_else(Markup::new, Markup::from);
-    let row = |step: &StepRecord| {
-        let mut cells = vec![
-            clean_name(&step.name),
-            format!("{} {}", clean_name(&step.method), clean_name(&step.path)),
-            count(step.begun),
-            count(step.ok),
-            count(step.failures()),
-        ];
-        cells.extend(SHOWN.map(|quantile| time_with_unit(&step.response_time_us, quantile, &LINE)));
-        cells
-    };
-    let mut headers = vec!["step", "request", "begun", "ok", "failed"];
-    headers.extend(SHOWN.map(Figure::name));
-    let grid = Table::new(headers, record.steps.iter().map(row)).captioned("Each step");
-    out.push(grid.named_by(2).markup());
-    let times = record.steps.iter().map(|step| &step.response_time_us);
-    let at_least = at_least_legend(times, &SHOWN, &LINE);
-    out.push(note(&format!("{STEP_LEGEND}{at_least}")));
+fn result(record: &ScenarioRecord) -> Document {
+    let lines = std::iter::once(headline(record)).chain(notes(record));
+    let mut out: Document = lines.collect();
+    out.0.push(sessions(record, &LINE));
     out
 }
 
@@ -280,22 +264,18 @@ fn picture(record: &ScenarioRecord) -> Option<Element> {
     Some(element("figure").add(table).add(how))
 }
 
-fn failed(record: &ScenarioRecord) -> Markup {
-    let failed = record.steps.iter().filter(|step| step.failures() > 0);
-    failed
-        .map(|step| element("p").text(&failures(step)))
-        .collect()
-}
-
-fn how_measured(record: &ScenarioRecord) -> Markup {
+fn how_measured(record: &ScenarioRecord) -> Document {
     let settings = vec![
         ("address", record.url.clone()),
         ("scenario", record.scenario.clone()),
         ("SHA-256 of it", record.scenario_sha256.clone()),
         ("seed", record.seed.to_string()),
     ];
-    let mut out = Markup::from(command_block(&shell_words::join(&record.command)));
     let settings = settings.into_iter().chain(machine(&record.machine));
-    out.push(pairs("Settings and machine", settings.collect()).markup());
-    out
+    let settings = Table::pairs("Settings and machine", settings.collect());
+    let command = shell_words::join(&record.command);
+    Document(vec![
+        DocumentPart::Verbatim(command),
+        DocumentPart::Table(settings),
+    ])
 }

@@ -4,13 +4,14 @@
 use abx_evidence::record::Machine;
 use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecord};
 
-use crate::document::Table;
-use crate::html::markup::{LINE, Markup, element, missing, note};
+use crate::document::{Document, Table};
+use crate::html::markup::{Markup, element, missing, note};
 use crate::html::page::Page;
 use crate::sections::compared::ratios::{RatioRow, table};
 use crate::sections::compared::verdicts::title;
 use crate::words::described::Described;
 use crate::words::metrics::metric_name;
+use crate::words::style::LINE;
 use crate::words::times::{at_least_legend, time};
 use crate::words::units::{TimeUnit, UNKNOWN, count, date, figure, or_unknown, percent, plural};
 use crate::words::verdict::load_text;
@@ -177,7 +178,7 @@ fn figures(records: &[NamedRecord<'_>]) -> Markup {
         "p50 to p99.9: response time that this share of the requests does not exceed. CPU: the \
          server's CPU time per response. -: not checked.{at_least}"
     );
-    [grid.markup(), note(&text)].into_iter().collect()
+    Document::from(grid).explained(&text).html()
 }
 
 fn subjects(records: &[NamedRecord<'_>]) -> Markup {
@@ -210,7 +211,7 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
     .captioned("Subjects of each record")
     .of_words()
     .named_by(2);
-    grid.markup().into()
+    Document::from(grid).html()
 }
 
 fn about(records: &[NamedRecord<'_>]) -> Markup {
@@ -269,9 +270,9 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
             .text(&format!(" {what}"))
     });
     let back = element("p").add(element("a").with("href", "/").text("All records"));
-    [grid.markup(), element("ul").add_all(links), back]
-        .into_iter()
-        .collect()
+    let mut out = Document::from(grid).html();
+    out.push_all([element("ul").add_all(links), back]);
+    out
 }
 
 fn unread(not_showns: &[NotShown]) -> Markup {

@@ -1,38 +1,40 @@
-//! The report of a study: verdicts first, then the figures behind them, then
-//! what limits them.
+//! The report of a study: verdicts first, then the figures behind them, then what limits them. Each
+//! form shows the same themes, in its own order.
 
 use abx_evidence::{ExpectationResult, StudyRecord};
 
+use crate::document::{Document, pages, sections_text};
 use crate::html::charts::Subjects;
 use crate::html::page::Page;
-use crate::sections::compared::alone::{curve, found, is_alone};
+use crate::json::record_json;
+use crate::markdown::escape;
+use crate::sections::compared::alone::{CURVE_LEGEND, curve, curve_table, found, is_alone};
 use crate::sections::compared::block_ratios::block_ratios;
-use crate::sections::compared::expectations::{expectations_html, headline};
-use crate::sections::compared::faults::{faults_html, faults_text};
+use crate::sections::compared::expectations::{expectations, headline, like, overall};
+use crate::sections::compared::faults::faults;
 use crate::sections::compared::findings::{
-    LoadCount, by_cause, by_level, findings_html, findings_text,
+    LoadCount, all_findings, by_cause, by_level, findings, findings_folded,
 };
+use crate::sections::compared::grid;
+use crate::sections::compared::overview::{OVERVIEW_REST, at_a_glance, overview};
 use crate::sections::compared::past_baseline::past_baseline;
-use crate::sections::compared::ranking::{RANKING_LEGEND, rankings_html, rankings_text};
+use crate::sections::compared::ranking::{RANKING_LEGEND, rankings};
 use crate::sections::compared::ratios::{
-    also_compared_briefly, also_compared_text, ratio_bars, ratios_html,
+    also_compared, also_compared_folded, also_compared_html, ratios,
 };
-use crate::sections::compared::summaries::{loaded, summaries, summaries_legend, summaries_text};
-use crate::sections::compared::sweeps::{
-    capacities_html, capacities_text, crossovers, sweeps_html, sweeps_text,
-};
-use crate::sections::compared::verdicts::{title, verdicts_html, verdicts_text};
-use crate::sections::compared::{grid, overview};
+use crate::sections::compared::summaries::{figures_of_page, loaded, summaries, summaries_legend};
+use crate::sections::compared::sweeps::{capacities, crossovers, sweeps};
+use crate::sections::compared::verdicts::{title, verdicts, verdicts_markdown, verdicts_of_page};
 use crate::sections::measured::cost::cost;
 use crate::sections::measured::how_measured::{
-    how_measured_html, how_measured_text, measured, measured_briefly, subtitle,
+    conduct, how_measured, how_measured_folded, measured, measured_briefly, subtitle,
 };
 use crate::sections::measured::outcomes::outcomes;
-use crate::sections::measured::phases::{phases_html, study_phases};
-use crate::sections::measured::scope::scope_text;
+use crate::sections::measured::phases::{mean_phases, phases};
+use crate::sections::measured::scope::scope;
 use crate::sections::measured::slices::slices;
 use crate::sections::measured::times::times;
-use crate::words::style::{ReportExtent, Style};
+use crate::words::style::{LINE, ReportExtent, Style, mark};
 use crate::words::terms::{definitions, study_terms};
 
 /// The report of a study, ready to be printed.
@@ -45,148 +47,193 @@ pub fn study_text(record: &StudyRecord, extent: ReportExtent, style: &Style) -> 
         _ => brief_sections(record, style),
     };
     if extent == ReportExtent::Explained {
-        sections.push(definitions(&study_terms(record), style));
+        sections.push(definitions(&study_terms(record)).collect());
     }
-    sections.retain(|section| !section.is_empty());
-    style.finish(&sections.join("\n"))
+    sections_text(sections, style)
 }
 
-fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
+/// The second behind the first, in one section.
+fn with(mut first: Document, second: Document) -> Document {
+    first.append(second);
+    first
+}
+
+fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
-        overview::overview_text(record, style) + &past_baseline(record, style),
-        crossovers(record, style),
-        capacities_text(record, style),
-        faults_text(record, style),
-        by_level(&record.conclusions.validity.findings, style),
-        scope_text(record, style) + &style.paragraph(&measured(record)),
-        overview::overview_rest(style),
+        overview(record, style),
+        with(at_a_glance(record, style), past_baseline(record, style)),
+        crossovers(record),
+        capacities(record),
+        faults(record, style),
+        by_level(&record.conclusions.validity.findings),
+        with(scope(record), Document::from_iter([measured(record)])),
+        Document::from_iter([OVERVIEW_REST]),
     ]
 }
 
-fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
+fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
-        verdicts_text(record, style) + &past_baseline(record, style),
-        rankings_text(record, style),
-        sweeps_text(record, style),
-        capacities_text(record, style),
-        summaries_text(record, style),
-        faults_text(record, style),
-        also_compared_briefly(record, style),
-        by_cause(&record.conclusions.validity.findings, style),
-        measured_briefly(record, style),
+        with(verdicts(record, style), past_baseline(record, style)),
+        rankings(record),
+        sweeps(record),
+        capacities(record),
+        summaries(record, style),
+        faults(record, style),
+        also_compared(record, ReportExtent::Brief),
+        by_cause(&record.conclusions.validity.findings),
+        measured_briefly(record),
     ]
 }
 
-fn all_sections(record: &StudyRecord, style: &Style) -> Vec<String> {
-    let loads = if record.measured.loads.len() > 1 {
-        LoadCount::Several
-    } else {
-        LoadCount::One
-    };
-    vec![
-        verdicts_text(record, style) + &past_baseline(record, style),
-        scope_text(record, style),
-        with_note(rankings_text(record, style), RANKING_LEGEND, style),
-        sweeps_text(record, style),
-        capacities_text(record, style),
-        summaries_text(record, style) + &summaries_legend(record, style),
-        faults_text(record, style),
-        study_phases(record).text(style),
-        ratio_bars(record, style),
-        also_compared_text(record, style),
-        loaded(record).text(style),
-        findings_text(&record.conclusions.validity.findings, loads, style),
-        how_measured_text(record, style),
-    ]
-}
-
-/// A section with what explains it, unless it is empty.
-fn with_note(section: String, note: &str, style: &Style) -> String {
-    if section.is_empty() {
-        section
-    } else {
-        section + &style.note(note)
+fn load_count(record: &StudyRecord) -> LoadCount {
+    match record.measured.loads.len() {
+        0 | 1 => LoadCount::One,
+        _ => LoadCount::Several,
     }
+}
+
+fn all_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
+    vec![
+        with(verdicts(record, style), past_baseline(record, style)),
+        scope(record),
+        rankings(record).explained(RANKING_LEGEND),
+        sweeps(record),
+        capacities(record),
+        with(summaries(record, style), summaries_legend(record, style)),
+        faults(record, style),
+        mean_phases(record),
+        ratios(record, style),
+        also_compared(record, ReportExtent::Full),
+        loaded(record),
+        findings(&record.conclusions.validity.findings, load_count(record)),
+        conduct(record),
+    ]
 }
 
 /// What is told of a subject that is compared with nothing.
-fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Vec<String> {
+fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Vec<Document> {
     let curve = curve(record, style);
     let (first, behind) = if curve.is_empty() {
-        (summaries_text(record, style), String::new())
+        (summaries(record, style), Document::default())
     } else {
-        (curve, summaries_text(record, style))
+        (curve, summaries(record, style))
     };
     let mut sections = vec![
-        found(record, style),
+        found(record),
         first,
-        sweeps_text(record, style) + &capacities_text(record, style),
+        with(sweeps(record), capacities(record)),
     ];
-    let findings_found = &record.conclusions.validity.findings;
+    let limits = &record.conclusions.validity.findings;
     sections.extend(match extent {
         ReportExtent::Full => vec![
-            behind + &summaries_legend(record, style),
-            study_phases(record).text(style),
-            loaded(record).text(style),
-            findings_text(findings_found, LoadCount::Several, style),
-            scope_text(record, style) + &how_measured_text(record, style),
+            with(behind, summaries_legend(record, style)),
+            mean_phases(record),
+            loaded(record),
+            findings(limits, LoadCount::Several),
+            with(scope(record), conduct(record)),
         ],
         ReportExtent::Brief | ReportExtent::Explained => {
-            vec![
-                by_cause(findings_found, style),
-                measured_briefly(record, style),
-            ]
+            vec![by_cause(limits), measured_briefly(record)]
         }
     });
     sections
 }
 
-/// The report of a study as an HTML page, ready to be written to a file.
+/// The report of a study as an HTML page, headed by what the study says to expectations.
 ///
 /// The page needs no other file and asks for none; the record is in it.
 #[must_use]
-pub fn study_html(record: &StudyRecord) -> String {
-    study_html_with(record, &[])
-}
-
-/// The same headed by what the study says to expectations.
-#[must_use]
-pub fn study_html_with(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+pub fn study_html(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     let subjects = Subjects::of(record);
-    let findings = &record.conclusions.validity.findings;
+    let limits = &record.conclusions.validity.findings;
     let loads = record.measured.loads.len();
     let first = if is_alone(record) {
         "Result"
     } else {
         "Verdicts"
     };
-    let page = Page::new(
-        headline(responses).unwrap_or_else(|| title(record)),
-        &subtitle(record),
-        [
-            (
-                "expected",
-                "Expectations",
-                expectations_html(record, responses),
-            ),
-            ("verdicts", first, verdicts_html(record)),
-            ("order", "Ranking", rankings_html(record)),
-            ("ratios", "Ratios", ratios_html(record)),
-            ("capacity", "Capacity", capacities_html(record)),
-            ("sweep", "Sweeps", sweeps_html(record, &subjects)),
-            ("figures", "Figures", summaries(record)),
-            ("blocks", "Block by block", block_ratios(record, &subjects)),
-            ("slices", "Slices over time", slices(record, &subjects)),
-            ("times", "Response times", times(record, &subjects)),
-            ("phases", "Where the time goes", phases_html(record)),
-            ("faults", "Faults", faults_html(record, &subjects)),
-            ("cost", "CPU and memory", cost(record, &subjects)),
-            ("outcomes", "Outcomes", outcomes(record)),
-            ("findings", "Findings", findings_html(findings, loads)),
-            ("conduct", "How it was measured", how_measured_html(record)),
-        ],
-    );
+    let ranking = rankings(record).explained(RANKING_LEGEND);
+    let all_ratios = with(ratios(record, &Style::plain()), also_compared_html(record));
+    let sections = pages([
+        (
+            "expected",
+            "Expectations",
+            expectations(record, responses, &LINE),
+        ),
+        ("verdicts", first, verdicts_of_page(record)),
+        ("order", "Ranking", ranking),
+        ("ratios", "Ratios", all_ratios),
+        ("capacity", "Capacity", capacities(record)),
+        ("sweep", "Sweeps", sweeps(record)),
+        ("figures", "Figures", figures_of_page(record)),
+        ("blocks", "Block by block", block_ratios(record, &subjects)),
+        ("slices", "Slices over time", slices(record, &subjects)),
+        ("times", "Response times", times(record, &subjects)),
+        ("phases", "Where the time goes", phases(record)),
+        ("faults", "Faults", faults(record, &LINE)),
+        ("cost", "CPU and memory", cost(record, &subjects)),
+        ("outcomes", "Outcomes", outcomes(record)),
+        ("findings", "Findings", all_findings(limits, loads)),
+        ("conduct", "How it was measured", how_measured(record)),
+    ]);
+    let title = headline(responses).unwrap_or_else(|| title(record));
     let file = format!("abx-study-{}.json", record.measured.seed);
-    page.with_record(file, crate::json::record_json(record))
+    Page::new(title, &subtitle(record), sections)
+        .with_record(file, record_json(record))
         .html()
+}
+
+/// A study in Markdown, for a pull request or a job's page: verdicts, at a glance where they are
+/// many, expectations, figures, findings, and how to have the same again.
+#[must_use]
+pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+    let limits = &record.conclusions.validity.findings;
+    let sections = [
+        past_baseline(record, &LINE),
+        sweeps(record),
+        capacities(record),
+        faults(record, &LINE),
+        scope(record),
+        figures(record),
+        mean_phases(record),
+        also_compared_folded(record),
+        findings_folded(limits, load_count(record), grid::is_needed(record)),
+        how_measured_folded(record),
+    ];
+    let head = [
+        heading(record, responses),
+        expectations(record, responses, &LINE).markdown(),
+        verdicts_markdown(record),
+    ];
+    let texts = sections.iter().map(Document::markdown);
+    let texts = head
+        .into_iter()
+        .chain(texts)
+        .filter(|text| !text.is_empty());
+    LINE.finish(&texts.collect::<Vec<_>>().join("\n"))
+}
+
+/// The response to what was expected, else the question that a study answers.
+fn heading(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+    if let (Some(text), Some(standing)) = (headline(responses), overall(responses)) {
+        return format!("### {} abx: {}\n", mark(like(standing)), escape(&text));
+    }
+    if is_alone(record) {
+        return "### abx: how much can the server serve?\n".to_owned();
+    }
+    "### abx: which server is faster?\n".to_owned()
+}
+
+/// Every subject under each load; if there is one subject, each load in one table.
+fn figures(record: &StudyRecord) -> Document {
+    let is_curve = is_alone(record) && record.measured.loads.len() > 1;
+    let mut curve = Document::default();
+    curve.table(
+        curve_table(record, &LINE).filter(|_| is_curve),
+        CURVE_LEGEND,
+    );
+    if curve.is_empty() {
+        return summaries(record, &LINE);
+    }
+    curve
 }

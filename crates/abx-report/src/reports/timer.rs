@@ -3,7 +3,7 @@
 use abx_evidence::MeanInterval;
 use abx_evidence::timer::{MarkerTime, P99_RUNS, TimerRecord};
 
-use crate::document::Table;
+use crate::document::{Document, Table, sections_text};
 use crate::words::style::Style;
 use crate::words::units::{UNKNOWN, count, figure, or_unknown, percent, plural};
 use crate::words::wrap::clean_name;
@@ -29,14 +29,9 @@ pub fn timer_text(record: &TimerRecord, style: &Style) -> String {
         "p99",
         "95 % interval",
     ];
-    let mut out = style.paragraph(&headline(record));
-    out.push('\n');
-    out.push_str(&Table::new(headers, rows).text(style.columns()));
-    out.push_str(&style.note(LEGEND));
-    for text in notes(record) {
-        out.push_str(&style.note(&text));
-    }
-    style.finish(&out)
+    let mut table = Document::from(Table::new(headers, rows)).explained(LEGEND);
+    notes(record).into_iter().for_each(|text| table.note(text));
+    sections_text([Document::from_iter([headline(record)]), table], style)
 }
 
 fn headline(record: &TimerRecord) -> String {

@@ -1,5 +1,7 @@
 //! One file for each theme of a report, with what text, HTML and Markdown show of it: `measured`
 //! what was measured and how, `compared` what was concluded, which uses the former.
 
+pub(crate) mod by_block;
 pub(crate) mod compared;
+pub(crate) mod each_load;
 pub(crate) mod measured;

@@ -2,8 +2,9 @@
 //! findings. Their figures are read like all others: with thousands apart, and on one line
 //! with their units.
 
-use abx_evidence::Finding;
+use abx_evidence::{Finding, Level};
 
+use crate::words::style::Tint;
 use crate::words::units::{GLUE, grouped};
 use crate::words::wrap::clean;
 
@@ -33,6 +34,18 @@ pub(crate) fn first_sentence(message: &str) -> &str {
 pub(crate) fn remedy(finding: &Finding) -> String {
     prose(&finding.remedy, &names(finding))
 }
+
+/// The word of a level in text and Markdown, and its colour on a terminal.
+pub(crate) fn level_tag(level: Level) -> (&'static str, Tint) {
+    match level {
+        Level::Note => ("NOTE", Tint::Plain),
+        Level::Bound => ("BOUND", Tint::Doubtful),
+        Level::Void => ("VOID", Tint::Bad),
+    }
+}
+
+/// The longest word of a level, and a gap.
+pub(crate) const LEVEL_COLUMNS: usize = 7;
 
 fn names(finding: &Finding) -> Vec<&str> {
     let names = [&finding.subject, &finding.load];

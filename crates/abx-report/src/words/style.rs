@@ -134,6 +134,12 @@ impl Style {
     }
 }
 
+/// All on one line, as pages and Markdown need it, which break lines themselves.
+pub(crate) const LINE: Style = Style {
+    width: usize::MAX / 2,
+    ..Style::plain()
+};
+
 const WIDTH_MIN: usize = 60;
 
 /// A verdict's mark, which points to good: also for costs, of which less is good.

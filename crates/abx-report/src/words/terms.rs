@@ -2,10 +2,8 @@
 
 use abx_evidence::{Comparison, LoadShape, Metric, Role, RunRecord, StudyRecord, Verdict};
 
-use crate::words::style::Style;
 use crate::words::units::percent;
 use crate::words::verdict::{TOO_FEW_BLOCKS, is_open};
-use crate::words::wrap::wrap;
 
 pub(crate) type Term = (&'static str, String);
 
@@ -164,13 +162,8 @@ fn levels(are_there: bool) -> Option<Term> {
     are_there.then(|| ("NOTE", text.to_owned()))
 }
 
-pub(crate) fn definitions(terms: &[Term], style: &Style) -> String {
-    let each = terms.iter().map(|(term, text)| {
-        let text = format!("{term}: {text}.");
-        wrap(&text, "", INDENT, style.columns())
-    });
-    let each: String = each.collect();
-    format!("What the words mean:\n{each}")
+/// A heading, and each term with its meaning.
+pub(crate) fn definitions(terms: &[Term]) -> impl Iterator<Item = String> {
+    let each = terms.iter().map(|(term, text)| format!("{term}: {text}."));
+    std::iter::once("What the words mean:".to_owned()).chain(each)
 }
-
-const INDENT: &str = "  ";

@@ -56,7 +56,7 @@ fn a_curve_has_a_line_and_a_bar_for_each_load_and_its_knee() {
     ] {
         assert!(message.contains(part), "{part}: {message}");
     }
-    let (html, markdown) = (study_html(&record), study_markdown(&record, &[]));
+    let (html, markdown) = (study_html(&record, &[]), study_markdown(&record, &[]));
     for page in [&message, &html, &markdown] {
         assert!(page.contains("From 10 connections on"), "{page}");
         assert!(!page.contains("Nothing was compared"), "{page}");
@@ -119,7 +119,11 @@ fn along_rates_bars_show_response_times_and_not_the_rates_that_were_offered() {
     }
     assert!(!terminal.contains("requests/s, from zero"), "{terminal}");
     let sentence = "is 134 µs at 100 requests/s and 30.50 ms at 400 requests/s.";
-    for page in [terminal, study_markdown(&record, &[]), study_html(&record)] {
+    for page in [
+        terminal,
+        study_markdown(&record, &[]),
+        study_html(&record, &[]),
+    ] {
         let page = page.replace('\u{a0}', " ");
         assert!(page.contains(sentence), "{page}");
     }
@@ -133,7 +137,7 @@ fn the_page_of_one_server_begins_with_its_curve_and_has_a_row_per_load() {
     for summary in &mut record.conclusions.summaries {
         summary.ready_s = None;
     }
-    let page = study_html(&record);
+    let page = study_html(&record, &[]);
     let place = |id: &str| {
         page.find(&format!("id=\"{id}\""))
             .unwrap_or_else(|| panic!("{id}"))

@@ -114,7 +114,7 @@ fn a_page_of_a_study() {
     let mut record = measured(3, 2);
     let findings = [Level::Note, Level::Bound].map(finding);
     record.conclusions.validity = Validity::of(findings.into());
-    assert_snapshot!(golden(&study_html(&record)));
+    assert_snapshot!(golden(&study_html(&record, &[])));
 }
 
 #[test]
@@ -128,11 +128,11 @@ fn a_page_is_made_of_its_record_alone() {
     // Method: the record that a page holds, read back, gives the same page; what
     // is held is the JSON itself, letter for letter.
     let record = StudyRecord::judged(measured(3, 2).measured);
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     let held = Page::read(&html).record();
     assert_eq!(held, record_json(&record));
     let back: StudyRecord = serde_json::from_str(&held).unwrap();
-    assert_eq!(study_html(&back), html);
+    assert_eq!(study_html(&back, &[]), html);
     let run = run();
     assert_eq!(Page::read(&run_html(&run)).record(), record_json(&run));
 }
@@ -185,7 +185,7 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
             .iter_mut()
             .for_each(|part| measure(part, &subjects, 0, 2));
     }
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     let page = Page::read(&html);
     let ids = |start: &str| {
         let everything = page.values("id").filter(|id| id.ends_with("-title"));
@@ -231,7 +231,7 @@ fn several_subjects_have_an_order_with_every_pair() {
         ],
         pairs: vec![pair("nginx"), pair("lighttpd")],
     }];
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     Page::read(&html);
     let shown = |text: &str| html.matches(&format!("<bdi>{text}</bdi>")).count();
     assert_eq!((shown("1-2"), shown("tied")), (2, 2));
@@ -244,7 +244,7 @@ fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
     // its place, each primary comparison a cell, each that is bound or void its reason, and
     // the boxes are folded away.
     let record = record_of("event-servers");
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     let page = Page::read(&html);
     let ids: BTreeSet<&str> = page.values("id").collect();
     let links: Vec<&str> = page.values("href").collect();
@@ -285,7 +285,7 @@ fn few_verdicts_stand_in_boxes() {
             ..comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster)
         });
         record.conclusions.comparisons = each.collect();
-        let html = study_html(&record);
+        let html = study_html(&record, &[]);
         assert_eq!(html.contains("class=\"matrix\""), has_matrix, "{count}");
         assert_eq!(html.contains("Each verdict in words"), is_folded, "{count}");
     }
@@ -298,7 +298,7 @@ fn findings_of_one_cause_are_one_entry() {
     let steal = |number: u32| Finding::new(FindingId::Steal, format!("{number} % were taken"));
     let findings = vec![steal(1), steal(2), finding(Level::Bound), steal(3)];
     record.conclusions.validity = Validity::of(findings);
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     Page::read(&html);
     let entries = html.split("<li class=\"finding ").skip(1);
     assert_eq!(entries.count(), 2);
@@ -321,7 +321,7 @@ fn a_study_without_blocks_has_a_page() {
     record.measured.blocks.clear();
     record.conclusions.comparisons.clear();
     record.conclusions.summaries.clear();
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     let page = Page::read(&html);
     assert_eq!(
         page.values("class")
@@ -342,7 +342,7 @@ fn a_verdict_that_is_invalid_has_no_ratio() {
     this_comparison.findings = vec![0];
     record.conclusions.comparisons = vec![this_comparison];
     record.conclusions.validity = Validity::of(vec![finding(Level::Void)]);
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     let page = Page::read(&html);
     let classes = |name: &str| page.values("class").filter(|class| *class == name).count();
     assert_eq!((classes("interval"), classes("dots")), (0, 1));
@@ -368,7 +368,7 @@ fn a_large_study_stays_below_three_megabytes_beside_its_record() {
             measure(part, &names, block.index.into(), 20);
         }
     }
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     let page = Page::read(&html);
     let size = html.len() - page.record().len();
     assert!(size < 3_000_000, "{size} bytes beside the record");
@@ -434,10 +434,10 @@ proptest! {
         // browser's; it must have the elements and attributes that we write, and
         // no others, and give its record back as it was.
         let record = tainted(&texts);
-        let html = study_html(&record);
+        let html = study_html(&record, &[]);
         let page = Page::read(&html);
         prop_assert_eq!(page.record(), record_json(&record));
-        let plain = study_html(&tainted(&["", "", "x", "y"].map(str::to_owned)));
+        let plain = study_html(&tainted(&["", "", "x", "y"].map(str::to_owned)), &[]);
         let plain = Page::read(&plain);
         prop_assert_eq!(page.names(), plain.names());
         let rest = page.without_record();

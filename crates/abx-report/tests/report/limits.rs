@@ -4,8 +4,8 @@
 use abx_evidence::expectation::{KnownNames, expectation_results};
 use abx_evidence::{Comparison, Expectation, ExpectationResult, StudyRecord, Verdict};
 use abx_report::{
-    ReportExtent, Style, expectations_text, record_json, settling_flag, study_html,
-    study_html_with, study_junit, study_markdown, study_svg, study_text,
+    ReportExtent, Style, expectations_text, record_json, settling_flag, study_html, study_junit,
+    study_markdown, study_svg, study_text,
 };
 
 use crate::support::{comparison, set_blocks, study, subject};
@@ -74,7 +74,7 @@ fn the_result_of_what_was_expected_heads_every_report() {
         let markdown = study_markdown(&record, &expectation_results);
         let first = markdown.lines().next().unwrap();
         assert_eq!(first, format!("### {sign} abx: {escaped}"));
-        let html = study_html_with(&record, &expectation_results);
+        let html = study_html(&record, &expectation_results);
         let heading = headline.replace('<', "&lt;").replace('>', "&gt;");
         assert!(html.contains(&format!("<h1>{heading}</h1>")), "{heading}");
         let [expected, verdicts] = ["id=\"expected\"", "id=\"verdicts\""].map(|id| html.find(id));
@@ -85,7 +85,7 @@ fn the_result_of_what_was_expected_heads_every_report() {
         let [expected, compared] = ["abx.expectation", "abx.comparison"].map(|id| junit.find(id));
         assert!(expected.unwrap() < compared.unwrap());
     }
-    assert!(!study_html(&study()).contains("id=\"expected\""));
+    assert!(!study_html(&study(), &[]).contains("id=\"expected\""));
     assert!(!study_junit(&study(), &[]).contains("name=\"expectations\""));
 }
 
@@ -188,7 +188,7 @@ fn too_few_blocks_are_called_so_in_every_view_with_the_time_that_is_missing() {
             text(ReportExtent::Explained),
             text(ReportExtent::Full),
             study_markdown(&record, &[]).replace("\\`", "`"),
-            visible(&study_html(&record)),
+            visible(&study_html(&record, &[])),
         ];
         for view in &views {
             let message = words(view);

@@ -111,7 +111,7 @@ fn a_server_sends_the_policy_that_pages_have() {
     };
     let list = mine(&index_html(&mixed(), Listed::Named));
     assert!(sent.starts_with(&list), "{sent}\n{list}");
-    let report = mine(&abx_report::study_html(&study()));
+    let report = mine(&abx_report::study_html(&study(), &[]));
     assert_eq!(
         report.replace("form-action 'none'", "form-action 'self'"),
         list

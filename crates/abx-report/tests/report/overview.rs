@@ -118,7 +118,7 @@ fn a_grid_marks_bounds_and_says_what_is_empty() {
     comparisons
         .iter_mut()
         .for_each(|comparison| comparison.at_least = false);
-    let notice = |record: &StudyRecord| [overview(record, &WIDE), study_html(record)];
+    let notice = |record: &StudyRecord| [overview(record, &WIDE), study_html(record, &[])];
     for report in notice(&record) {
         assert!(!report.contains(" a bound"), "{report}");
         assert!(!report.contains("or beyond"), "{report}");

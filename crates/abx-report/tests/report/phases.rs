@@ -98,7 +98,7 @@ fn metrics_have_each_phase_that_was_there() {
 fn bars_of_all_subjects_are_on_one_axis() {
     // Method: both subjects have the same mean; where nothing was made there is
     // no part of a bar, and the parts say what they are.
-    let html = study_html(&connecting());
+    let html = study_html(&connecting(), &[]);
     let page = Page::read(&html);
     let parts = |phase: &str| {
         let class = format!("pt phase {phase}");
@@ -138,7 +138,7 @@ fn what_was_not_recorded_is_said_to_be_not_recorded() {
     for text in [
         run_text(&run_record, ReportExtent::Full, &Style::plain()),
         run_html(&run_record),
-        study_html(&many),
+        study_html(&many, &[]),
     ] {
         assert!(text.contains(message), "{text}");
     }
@@ -147,7 +147,7 @@ fn what_was_not_recorded_is_said_to_be_not_recorded() {
     assert!(!run_html(&run_record).contains(message));
     // One subject of two: its bar is missing, and so is its figure.
     many.conclusions.summaries[1].phases = Some(phases([2.0, 0.0, 900.0, 100.0]));
-    let html = study_html(&many);
+    let html = study_html(&many, &[]);
     assert!(!html.contains(message));
     let row = between(
         &html,

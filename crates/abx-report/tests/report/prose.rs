@@ -116,6 +116,6 @@ fn notes_are_folded_in_markdown_and_alike_ones_are_one() {
     let entry = "- **NOTE** nginx lost 12,345 packets (also lighttpd)<br>→ Raise \
                  `net.core.somaxconn` to 4,096\n";
     assert!(folded.contains(entry), "{markdown}");
-    let page = study_html(&record);
+    let page = study_html(&record, &[]);
     assert!(page.contains("nginx lost 12,345 packets"), "{page}");
 }

@@ -59,7 +59,7 @@ fn every_report_has_what_subjects_say_of_their_own_time() {
         format!("render of {subject} less {baseline} -7.50 -9.00 to -6.00 -")
     );
     assert!(text.contains("Server-Timing"), "{text}");
-    for page in [study_html(&record), study_markdown(&record, &[])] {
+    for page in [study_html(&record, &[]), study_markdown(&record, &[])] {
         let page = plain(page);
         assert!(page.contains("301 to 324"), "{page}");
         assert!(!page.contains("<b> of"), "{page}");

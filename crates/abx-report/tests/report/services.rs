@@ -22,7 +22,7 @@ fn every_report_has_what_services_used_and_where() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    for page in [study_html(&record), study_markdown(&record, &[])] {
+    for page in [study_html(&record, &[]), study_markdown(&record, &[])] {
         let page = plain(page);
         assert!(
             page.contains("db for old") && page.contains("3.33"),

@@ -105,7 +105,7 @@ fn capacities_are_drawn_without_any_sweep() {
         capacity("nginx", Some(31_240.0)),
         capacity("lighttpd", None),
     ];
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     assert!(!html.contains("id=\"sweep\""));
     let start = html.find("<section id=\"capacity\"").expect("a section");
     let section = &html[start..];
@@ -129,7 +129,7 @@ fn rates_that_looked_for_a_capacity_are_folded_away() {
     // Method: the same load once alone and once as a rate of a grid; its table of
     // figures must stand in the open, and within what is folded.
     let folded = |record: &StudyRecord| {
-        let html = study_html(record);
+        let html = study_html(record, &[]);
         let figures = html.find("<section id=\"figures\"").expect("a section");
         let end = figures + html[figures..].find("</section>").unwrap();
         html[figures..end].contains("looked for a capacity</summary>")
@@ -256,7 +256,7 @@ fn where_baselines_differ_every_row_says_its_own() {
          | `lighttpd` / `nginx` | 1.12 (1.08 to 1.16) ▲ **faster** |\n\
          | `caddy` / `lighttpd` |  |\n"
     );
-    let html = study_html(&record);
+    let html = study_html(&record, &[]);
     let page = html.split("<script").next().unwrap();
     for part in [
         "lighttpd ÷ nginx; caddy ÷ lighttpd under kept-c10, kept-c100",
@@ -289,7 +289,7 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
                  the servers, 1 for the generator (SMT siblings: not recorded); warm caches. \
                  Intervals hold for repeats of this study in this scope.";
     let reports = |record: &StudyRecord| {
-        let html = study_html(record);
+        let html = study_html(record, &[]);
         let page = html.split("<script").next().unwrap().to_owned();
         let wide = Style {
             width: 1_000,

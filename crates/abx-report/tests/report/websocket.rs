@@ -99,7 +99,7 @@ fn a_study_of_messages_compares_messages() {
         assert!(joined.contains("messages/s"), "{report}");
         assert!(!joined.contains("requests/s"), "{report}");
     }
-    assert!(study_html(&record).contains("messages/s"));
+    assert!(study_html(&record, &[]).contains("messages/s"));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_study_of_held_connections_shows_the_memory_of_each() {
     );
     assert!(joined.contains("6,000 5,999 1 12,345 4.2 kB"), "{text}");
     assert!(study_markdown(&record, &[]).contains("| 5,999 | 1 |"));
-    assert!(study_html(&record).contains("memory each"));
+    assert!(study_html(&record, &[]).contains("memory each"));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_sweep_of_echoes_is_told_in_messages() {
     let text = study_text(&record, ReportExtent::Full, &Style::plain());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("7,140 messages/s with one"), "{text}");
-    let page = study_html(&record);
+    let page = study_html(&record, &[]);
     assert!(page.contains("messages/s with one connection"));
     assert!(!page.contains("requests/s with one connection"));
 }

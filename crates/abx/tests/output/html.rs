@@ -98,7 +98,7 @@ fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
     };
     record.conclusions.capacities = vec![capacity("old", Some(2_000.0)), capacity("new", None)];
     let home = Home::new();
-    let page = home.write("capacities.html", &abx_report::study_html(&record));
+    let page = home.write("capacities.html", &abx_report::study_html(&record, &[]));
     browser("capacities", Path::new(&page));
 }
 

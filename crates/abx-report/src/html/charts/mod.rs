@@ -1,7 +1,6 @@
 //! Plots and bars as SVG, with the axes that they stand on.
 
 mod bar_table;
-mod by_block;
 mod interval_bar;
 mod plot;
 mod quantile_axis;
@@ -10,7 +9,6 @@ mod subjects;
 mod tick_text;
 
 pub(crate) use self::bar_table::{bar_table, cell, name_cell, picture_cell};
-pub(crate) use self::by_block::{BlockValues, block_axis, block_indices, block_table, load_number};
 pub(crate) use self::interval_bar::{Bar, BarEnd, axis};
 pub(crate) use self::plot::{
     Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Stroke, Tick, bar_markers, markers, percent,

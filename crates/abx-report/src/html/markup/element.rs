@@ -115,9 +115,10 @@ impl Element {
     }
 }
 
-/// Elements that need no end tag when there is nothing in them.
-const LEAVES: [&str; 10] = [
-    "br", "circle", "input", "line", "link", "meta", "path", "polyline", "rect", "use",
+/// Elements that need no end tag when there is nothing in them, those of JUnit among them.
+const LEAVES: [&str; 14] = [
+    "br", "circle", "error", "failure", "input", "line", "link", "meta", "path", "polyline",
+    "property", "rect", "skipped", "use",
 ];
 
 /// Text that shows as itself, between tags and in quotes. Letters that could

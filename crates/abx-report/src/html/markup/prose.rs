@@ -1,34 +1,12 @@
 //! Words of reports as markup: paragraphs, quotes, figures with their units.
 
 use super::element::{Element, Markup, element};
-use crate::document::{Document, DocumentPart};
 use crate::words::prose::{SentencePart, parts};
-use crate::words::style::Style;
 use crate::words::units::GLUE;
-
-/// What the terminal would print, on one line.
-pub(crate) const LINE: Style = Style {
-    color: false,
-    unicode: true,
-    width: usize::MAX / 2,
-};
 
 pub(crate) fn paragraphs(text: &str) -> Markup {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.map(|line| element("p").text(line.trim())).collect()
-}
-
-impl Document {
-    /// As a page shows it.
-    pub(crate) fn html(self) -> Markup {
-        let part = |part: DocumentPart| match part {
-            DocumentPart::Heading(_) | DocumentPart::Gap => Markup::new(),
-            DocumentPart::Paragraph(text) => paragraphs(&text),
-            DocumentPart::Note(text) => note(&text).into(),
-            DocumentPart::Table(table) => table.markup().into(),
-        };
-        self.0.into_iter().map(part).collect()
-    }
 }
 
 pub(crate) fn note(text: &str) -> Element {
@@ -62,6 +40,22 @@ pub(crate) fn missing(pairs: impl Iterator<Item = (String, String)>) -> Markup {
 /// A figure with its unit, which stay on one line.
 pub(crate) fn with_unit(figure: &str, unit: &str) -> String {
     format!("{figure}{GLUE}{unit}")
+}
+
+pub(crate) fn folded(summary: &str, inside: impl Into<Markup>) -> Element {
+    element("details")
+        .add(element("summary").text(summary))
+        .add(inside)
+}
+
+/// A frame that scrolls by itself where the page is narrow.
+pub(crate) fn scrolling(caption: &str, table: Element) -> Element {
+    element("div")
+        .class("scroll")
+        .with("role", "region")
+        .with("tabindex", 0)
+        .with("aria-label", caption)
+        .add(table)
 }
 
 #[cfg(test)]

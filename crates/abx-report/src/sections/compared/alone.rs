@@ -2,12 +2,13 @@
 
 use abx_evidence::{Axis, Capacity, Figure, KNEE_SHARE, Knee, Metric, StudyRecord, Summary, Sweep};
 
-use crate::document::Table;
+use crate::document::{Document, DocumentPart, Table};
 use crate::sections::compared::sweeps::{rate_of, tried};
+use crate::sections::measured::figures::{RowName, figures_table};
 use crate::words::metrics::{metric_under, rate_name, rate_under};
 use crate::words::style::Style;
 use crate::words::times::{time_in_words, time_with_unit};
-use crate::words::units::{count, figure, or_unknown, percent, whole_percent};
+use crate::words::units::{count, figure, or_unknown, percent};
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
@@ -105,30 +106,8 @@ pub(crate) fn curve_table(record: &StudyRecord, style: &Style) -> Option<Table> 
     if summaries.iter().any(|summary| summary.held.is_some()) || !record.conclusions.any_sent() {
         return None;
     }
-    let headers = [
-        "load",
-        curve_unit(record),
-        "p50",
-        "p99",
-        "CPU µs",
-        "busy",
-        "ok",
-        "failed",
-    ];
-    let row = |summary: &Summary| {
-        let quantile = |figure| time_with_unit(&summary.response_time_us, figure, style);
-        [
-            clean_name(&summary.load),
-            or_unknown(summary.throughput_per_s, figure),
-            quantile(Figure::P50),
-            quantile(Figure::P99),
-            or_unknown(summary.server_cpu_us_per_request, figure),
-            or_unknown(summary.server_busy, whole_percent),
-            count(summary.ok),
-            count(summary.outcomes.failed()),
-        ]
-    };
-    Some(Table::new(headers, summaries.iter().map(row)))
+    let summaries: Vec<&Summary> = summaries.iter().collect();
+    Some(figures_table(&summaries, RowName::Load, curve_unit(record), style).captioned("Each load"))
 }
 
 pub(crate) fn curve_unit(record: &StudyRecord) -> &'static str {
@@ -182,25 +161,28 @@ pub(crate) fn ends_of_rates(record: &StudyRecord, sweep: &Sweep) -> Option<Strin
 const BAR: f64 = 40.0;
 
 /// What was found out of the subject, in sentences; that nothing was when that is so.
-pub(crate) fn found(record: &StudyRecord, style: &Style) -> String {
+pub(crate) fn found(record: &StudyRecord) -> Document {
     let sentences = sentences(record);
     if sentences.is_empty() && !record.conclusions.any_sent() {
-        return "Nothing was measured.\n".to_owned();
+        return Document::from_iter(["Nothing was measured."]);
     }
-    sentences.iter().map(|text| style.paragraph(text)).collect()
+    sentences.into_iter().collect()
 }
 
-/// A line per load, then a bar per load; empty if no requests were counted.
-pub(crate) fn curve(record: &StudyRecord, style: &Style) -> String {
+/// A line per load, then a bar per load; nothing if no requests were counted.
+pub(crate) fn curve(record: &StudyRecord, style: &Style) -> Document {
+    let mut out = Document::default();
     let Some(table) = curve_table(record, style) else {
-        return String::new();
+        return out;
     };
-    let bars = match along_rates(record) {
-        Some(along) => bars_of_times(&along, style),
-        None => bars_of_throughput(record, style),
-    };
-    let table = table.text(style.columns());
-    format!("{table}{}\n{bars}", style.note(CURVE_LEGEND))
+    out.table(Some(table), CURVE_LEGEND);
+    out.0.push(DocumentPart::Gap);
+    out.0
+        .push(DocumentPart::Verbatim(match along_rates(record) {
+            Some(along) => bars_of_times(&along, style),
+            None => bars_of_throughput(record, style),
+        }));
+    out
 }
 
 struct CurveBar {

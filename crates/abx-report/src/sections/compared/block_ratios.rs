@@ -2,19 +2,16 @@
 
 use abx_evidence::{Comparison, Metric, StudyRecord};
 
-use crate::document::Table;
-use crate::html::charts::{
-    BlockValues, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, block_axis,
-    block_indices, block_table, plain,
-};
-use crate::html::markup::{CaptionedFigure, Markup, note, side_by_side};
+use crate::document::{CaptionedFigure, Document, Table};
+use crate::html::charts::{Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, plain};
+use crate::sections::by_block::{BlockValues, block_axis, block_indices, block_table};
 use crate::words::metrics::{capitalized, metric_under};
 use crate::words::units::{is_drawable, percent, plural};
 use crate::words::verdict::{name, place};
 use crate::words::wrap::shorten;
 
 /// A plot for each load and metric that the study was made for, and for each baseline.
-pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup {
+pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Document {
     let mut figures = Vec::new();
     let mut seen: Vec<(&str, Metric, &str)> = Vec::new();
     for comparison in record.conclusions.primary() {
@@ -31,15 +28,12 @@ pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Markup 
         figures.extend(of_metric(record, subjects, seen.len(), &dots));
         seen.push(about(comparison));
     }
-    if figures.is_empty() {
-        return Markup::new();
-    }
     let text = "Each point is one block, for which every server was restarted. The interval \
                 (shaded) is computed from these points and nothing else: if they drift, or fall \
                 into two groups, restarts or the machine make the difference.";
-    let mut markup = Markup::from(note(text));
-    markup.push(side_by_side(figures));
-    markup
+    let mut out = Document::default();
+    out.figures(figures);
+    out.explained(text)
 }
 
 fn about(comparison: &Comparison) -> (&str, Metric, &str) {

@@ -4,15 +4,13 @@ use abx_evidence::{
     Doubt, ExpectationResult, Finding, GoalReading, Level, Standing, StudyRecord, Verdict,
 };
 
-use crate::html::markup::{Markup, element};
-use crate::html::sign::sign;
-use crate::markdown::{code, escape, quoting, row};
+use crate::document::{Document, Statement};
 use crate::words::metrics::{capitalized, metric_name};
 use crate::words::prose::{message, prose, remedy};
 use crate::words::style::ReportExtent;
 use crate::words::style::Style;
 use crate::words::units::{GLUE, TimeUnit, count, plural, ratios, share};
-use crate::words::verdict::{more_blocks, more_flag, name, place, tint, word, would_settle};
+use crate::words::verdict::{more_blocks, more_flag, name, place, tint, would_settle};
 use crate::words::wrap::clean_name;
 
 /// What all responses together amount to, which heads every report of a study with
@@ -223,48 +221,43 @@ pub fn expectations_text(
     extent: ReportExtent,
     style: &Style,
 ) -> String {
-    let is_passed = |response: &&ExpectationResult| response.standing == Standing::Holds;
     let is_long = responses.len() > SENTENCES_MAX && extent != ReportExtent::Full;
-    let shown: Vec<&ExpectationResult> = responses
-        .iter()
-        .filter(|response| !(is_long && is_passed(response)))
-        .collect();
-    let mut text = match (headline(responses), responses) {
-        (None, _) | (_, [_]) => String::new(),
-        (Some(headline), _) => style.paragraph(&format!("{headline}.")),
-    };
-    for response in &shown {
-        let outcome = capitalized(outcome(&response.standing));
-        let outcome = style.paint(&outcome, tint(like(&response.standing)));
-        text.push_str(&style.paragraph(&format!("{outcome}: {}", sentence(record, response))));
+    let is_shown = |response: &&ExpectationResult| !is_long || response.standing != Standing::Holds;
+    let mut out = Document::default();
+    if let (Some(headline), [_, _, ..]) = (headline(responses), responses) {
+        out.paragraph(format!("{headline}."));
     }
-    if shown.len() < responses.len() {
-        text.push_str(&style.note("--full prints those that passed, too."));
+    let shown: Vec<&ExpectationResult> = responses.iter().filter(is_shown).collect();
+    let is_whole = shown.len() == responses.len();
+    out.append(expectations(record, shown, style));
+    if !is_whole {
+        out.note("--full prints those that passed, too.");
     }
-    style.finish(&text)
+    style.finish(&out.text(style))
 }
 
 /// With more responses than this, those that passed are only counted.
 const SENTENCES_MAX: usize = 8;
 
-/// A card for each response; nothing without any.
-pub(crate) fn expectations_html(record: &StudyRecord, responses: &[ExpectationResult]) -> Markup {
-    if responses.is_empty() {
-        return Markup::new();
-    }
-    let cards = responses.iter().map(|response| {
-        let like = like(&response.standing);
-        let text = format!(
-            "{}: {}",
-            capitalized(outcome(&response.standing)),
-            sentence(record, response)
-        );
-        element("li")
-            .class(format!("verdict {}", word(like)))
-            .add(sign(like))
-            .add(element("div").add(element("p").text(&text)))
-    });
-    Markup::from(element("ul").class("verdicts").add_all(cards))
+/// A statement for each response; nothing without any.
+pub(crate) fn expectations<'a>(
+    record: &StudyRecord,
+    responses: impl IntoIterator<Item = &'a ExpectationResult>,
+    style: &Style,
+) -> Document {
+    let statement = |response: &ExpectationResult| {
+        let verdict = like(&response.standing);
+        let outcome = style.paint(&capitalized(outcome(&response.standing)), tint(verdict));
+        Statement {
+            verdict,
+            sentence: format!("{outcome}: {}", sentence(record, response)),
+            remarks: Vec::new(),
+            reasons: None,
+        }
+    };
+    let mut out = Document::default();
+    out.statements(responses.into_iter().map(statement).collect());
+    out
 }
 
 /// The first finding that rules a claim out, or else the first expectation that the record
@@ -297,32 +290,6 @@ pub fn no_claim_line(findings: &[Finding], responses: &[ExpectationResult]) -> S
         (None, None) => "the report says why".to_owned(),
     };
     format!("no claim is possible (exit code 3): {why}")
-}
-
-pub(crate) fn expectations_markdown(
-    record: &StudyRecord,
-    responses: &[ExpectationResult],
-) -> String {
-    if responses.is_empty() {
-        return String::new();
-    }
-    let mut rows = vec![
-        ["expected", "where", "", "measured"].map(str::to_owned),
-        ["---"; 4].map(str::to_owned),
-    ];
-    rows.extend(responses.iter().map(|response| {
-        let place = match response.load.as_str() {
-            "" => String::new(),
-            load => place(record, load),
-        };
-        [
-            code(&response.expected),
-            escape(&place),
-            format!("**{}**", outcome(&response.standing)),
-            quoting(&reason(record, response)),
-        ]
-    }));
-    rows.iter().map(|cells| row(cells)).collect()
 }
 
 #[cfg(test)]

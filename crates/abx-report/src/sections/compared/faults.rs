@@ -5,11 +5,10 @@ use abx_evidence::{
     FaultMoment, FaultSummary, LostDifference, MeanInterval, StudyRecord, fault_course,
 };
 
-use crate::document::{Document, Table};
+use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, plain, share_text,
 };
-use crate::html::markup::{CaptionedFigure, Markup, note};
 use crate::words::load::arrivals;
 use crate::words::style::Style;
 use crate::words::units::{GLUE, NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds};
@@ -199,29 +198,21 @@ fn of_fault(record: &StudyRecord, fault: &FaultRecord, style: &Style) -> Documen
     out
 }
 
-/// Every fault; empty without any.
-pub(crate) fn faults_text(record: &StudyRecord, style: &Style) -> String {
-    if record.measured.faults.is_empty() || record.conclusions.faults.is_empty() {
-        return String::new();
+/// Every fault, on a page with a picture; nothing without any.
+pub(crate) fn faults(record: &StudyRecord, style: &Style) -> Document {
+    let measured = &record.measured;
+    if measured.faults.is_empty() || record.conclusions.faults.is_empty() {
+        return Document::default();
     }
-    let faults = record.measured.faults.iter();
-    let mut out = Document::joined(faults.map(|fault| of_fault(record, fault, style)));
-    out.note(fault_legend(record));
-    out.text(style)
-}
-
-/// A picture and a table for each fault; empty without any.
-pub(crate) fn faults_html(record: &StudyRecord, subjects: &Subjects) -> Markup {
-    let mut out = Markup::new();
-    for (number, fault) in record.measured.faults.iter().enumerate() {
-        let picture = picture(record, (number, fault), subjects);
-        out.push_all(picture.map(CaptionedFigure::markup));
-        out.push(of_fault(record, fault, &Style::plain()).html());
-    }
-    if !out.is_empty() {
-        out.push(note(&fault_legend(record)));
-    }
-    out
+    let subjects = Subjects::of(record);
+    let faults = measured.faults.iter().enumerate().map(|(number, fault)| {
+        let mut out = Document::default();
+        let picture = picture(record, (number, fault), &subjects);
+        out.figures(picture.into_iter().collect());
+        out.append(of_fault(record, fault, style));
+        out
+    });
+    Document::joined(faults).explained(&fault_legend(record))
 }
 
 /// The share of requests with a correct response in time around a fault.

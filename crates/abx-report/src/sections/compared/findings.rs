@@ -2,14 +2,12 @@
 
 use abx_evidence::{Comparison, Finding, FindingId, Level, StudyRecord, Verdict};
 
-use crate::html::markup::{Element, Markup, element, folded, note, quoting};
-use crate::markdown;
-use crate::words::metrics::capitalized;
+use crate::document::{Document, DocumentPart};
+use crate::html::markup::{Element, Markup, element, folded, quoting};
 use crate::words::prose::{first_sentence, message, remedy};
-use crate::words::style::{Style, Tint};
 use crate::words::units::{count, plural};
 use crate::words::verdict::name;
-use crate::words::wrap::{clean_name, shorten, wrap};
+use crate::words::wrap::{clean_name, shorten};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoadCount {
@@ -19,13 +17,13 @@ pub(crate) enum LoadCount {
 
 /// A finding that is told, and under which other loads the same was seen, with
 /// other figures.
-pub(crate) struct MergedFinding<'a> {
-    pub(crate) finding: &'a Finding,
-    pub(crate) others: Vec<&'a str>,
+struct MergedFinding<'a> {
+    finding: &'a Finding,
+    others: Vec<&'a str>,
 }
 
 impl MergedFinding<'_> {
-    pub(crate) fn likewise(&self) -> String {
+    fn likewise(&self) -> String {
         let named = self.others.iter().take(NAMED);
         let names: Vec<String> = named.map(|text| shorten(&clean_name(text), 30)).collect();
         let names = names.join(", ");
@@ -39,7 +37,7 @@ impl MergedFinding<'_> {
 
 /// The findings in their order, each once. Of notes that were made of the same
 /// subject under many loads the first is told, and where the others were.
-pub(crate) fn told(findings: &[Finding]) -> Vec<MergedFinding<'_>> {
+fn told(findings: &[Finding]) -> Vec<MergedFinding<'_>> {
     let mut merged_findings: Vec<MergedFinding> = Vec::new();
     for finding in findings {
         let key = (&finding.load, &finding.message);
@@ -79,7 +77,7 @@ fn is_like(this_finding: &Finding, other: &Finding) -> bool {
 }
 
 /// The message of a finding with its load, if the record has several.
-pub(crate) fn message_under(finding: &Finding, loads: LoadCount) -> String {
+fn message_under(finding: &Finding, loads: LoadCount) -> String {
     let message = message(finding);
     match &finding.load {
         Some(load) if loads == LoadCount::Several => format!("under {}: {message}", name(load)),
@@ -87,15 +85,15 @@ pub(crate) fn message_under(finding: &Finding, loads: LoadCount) -> String {
     }
 }
 
-pub(crate) struct Cause<'a> {
-    pub(crate) level: Level,
-    pub(crate) id: &'a FindingId,
+struct Cause<'a> {
+    level: Level,
+    id: &'a FindingId,
     /// At least one, each once, in their order.
-    pub(crate) findings: Vec<&'a Finding>,
+    findings: Vec<&'a Finding>,
 }
 
 /// The findings by cause, in the order of the first of each.
-pub(crate) fn causes(findings: &[Finding]) -> Vec<Cause<'_>> {
+fn causes(findings: &[Finding]) -> Vec<Cause<'_>> {
     let mut causes: Vec<Cause> = Vec::new();
     for finding in findings {
         let is_same = |this_cause: &&mut Cause| {
@@ -116,7 +114,7 @@ pub(crate) fn causes(findings: &[Finding]) -> Vec<Cause<'_>> {
 
 impl Cause<'_> {
     /// What it is, how often, whom it concerns and where.
-    pub(crate) fn text(&self) -> String {
+    fn text(&self) -> String {
         let subjects = several(
             self.findings
                 .iter()
@@ -129,7 +127,7 @@ impl Cause<'_> {
     }
 
     /// What it is, and how often, if more than once.
-    pub(crate) fn counted(&self) -> String {
+    fn counted(&self) -> String {
         let words = self.id.name().replace('_', " ");
         match self.findings.len() {
             1 => words,
@@ -139,7 +137,7 @@ impl Cause<'_> {
 
     /// What was seen each time: of messages that differ only in their subject the first one,
     /// with the other subjects.
-    pub(crate) fn messages(&self, loads: LoadCount) -> Vec<String> {
+    fn messages(&self, loads: LoadCount) -> Vec<String> {
         let mut merged: Vec<(String, &Finding, Vec<&str>)> = Vec::new();
         for finding in &self.findings {
             let subject = finding.subject.as_deref().unwrap_or_default();
@@ -165,7 +163,7 @@ impl Cause<'_> {
     }
 
     /// What to do about them, each once.
-    pub(crate) fn remedies(&self) -> Vec<String> {
+    fn remedies(&self) -> Vec<String> {
         let mut remedies: Vec<String> = Vec::new();
         for finding in &self.findings {
             let remedy = remedy(finding);
@@ -196,105 +194,77 @@ fn several<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
 const NAMED: usize = 4;
 const SUBJECT: &str = "\u{0}";
 
-/// The findings that are told; empty when there are none.
-pub(crate) fn findings_text(findings: &[Finding], loads: LoadCount, style: &Style) -> String {
-    told(findings)
-        .iter()
-        .map(|merged_finding| finding_text(merged_finding, loads, style))
-        .collect()
+/// The findings that are told; nothing when there are none.
+pub(crate) fn findings(findings: &[Finding], loads: LoadCount) -> Document {
+    let limits = told(findings).into_iter().map(|merged_finding| {
+        let finding = merged_finding.finding;
+        let message = message_under(finding, loads) + &merged_finding.likewise();
+        limit(finding.level, message, vec![remedy(finding)])
+    });
+    Document(limits.collect())
 }
 
-fn finding_text(merged_finding: &MergedFinding, loads: LoadCount, style: &Style) -> String {
-    let finding = merged_finding.finding;
-    let message = message_under(finding, loads) + &merged_finding.likewise();
-    entry_text(finding.level, &message, style) + &to_do(finding, style)
+fn limit(level: Level, seen: String, remedies: Vec<String>) -> DocumentPart {
+    DocumentPart::Limit {
+        level,
+        seen: vec![seen],
+        remedies,
+    }
 }
 
 /// What limits the result, an entry per cause: the first message, and of what limits a claim
 /// what to do, which stands once; of many notes the first ones, and what the others are.
-pub(crate) fn by_cause(findings: &[Finding], style: &Style) -> String {
+pub(crate) fn by_cause(findings: &[Finding]) -> Document {
     let (mut notes, limits): (Vec<Cause>, Vec<Cause>) = causes(findings)
         .into_iter()
         .partition(|cause| cause.level == Level::Note);
     // That it was stopped is told whatever else there is.
     notes.sort_by_key(|cause| *cause.id != FindingId::Interrupted);
-    let mut out = String::new();
+    let mut out = Document::default();
     let mut texts: Vec<&str> = Vec::new();
     for cause in &limits {
         let first = cause.findings[0];
-        out.push_str(&entry_text(cause.level, &first_message(cause), style));
-        if !texts.contains(&first.remedy.as_str()) {
-            texts.push(&first.remedy);
-            out.push_str(&to_do(first, style));
-        }
+        let is_new = !texts.contains(&first.remedy.as_str());
+        texts.push(&first.remedy);
+        let remedies = is_new.then(|| remedy(first)).into_iter().collect();
+        out.0.push(limit(
+            cause.level,
+            message(first) + &others(cause),
+            remedies,
+        ));
     }
     let shown = match notes.len() {
         few @ ..=NOTES_MAX => few,
         _ => NOTES_MAX - 1,
     };
-    for cause in &notes[..shown] {
-        out.push_str(&entry_text(Level::Note, &short_note(cause), style));
-    }
+    let briefly = notes[..shown].iter().map(|cause| {
+        let message = message(cause.findings[0]);
+        first_sentence(&message).to_owned() + &others(cause)
+    });
     let rest: Vec<String> = notes[shown..].iter().map(Cause::counted).collect();
-    if !rest.is_empty() {
-        out.push_str(&entry_text(Level::Note, &rest.join(", "), style));
-    }
+    let rest = (!rest.is_empty()).then(|| rest.join(", "));
+    let notes = briefly.chain(rest);
+    out.0
+        .extend(notes.map(|text| limit(Level::Note, text, Vec::new())));
     out
 }
 
 /// What limits the verdicts of a large study, a line for each level.
-pub(crate) fn by_level(findings: &[Finding], style: &Style) -> String {
+pub(crate) fn by_level(findings: &[Finding]) -> Document {
     let causes = causes(findings);
-    let of = |level: Level, text: fn(&Cause) -> String, between: &str| {
-        let texts: Vec<String> = causes
-            .iter()
-            .filter(|cause| cause.level == level)
-            .map(text)
-            .collect();
-        if texts.is_empty() {
-            String::new()
-        } else {
-            entry_text(level, &texts.join(between), style)
-        }
+    let of = |level: Level| {
+        let of_level = causes.iter().filter(|cause| cause.level == level);
+        let text = match level {
+            Level::Note => of_level.map(Cause::counted).collect::<Vec<_>>().join(", "),
+            Level::Bound | Level::Void => of_level.map(Cause::text).collect::<Vec<_>>().join("; "),
+        };
+        (!text.is_empty()).then(|| limit(level, text, Vec::new()))
     };
-    [
-        of(Level::Void, |cause| cause.text(), "; "),
-        of(Level::Bound, |cause| cause.text(), "; "),
-        of(Level::Note, |cause| cause.counted(), ", "),
-    ]
-    .concat()
+    let levels = [Level::Void, Level::Bound, Level::Note];
+    Document(levels.into_iter().filter_map(of).collect())
 }
 
-fn entry_text(level: Level, text: &str, style: &Style) -> String {
-    let (word, tint) = level_tag(level);
-    let blanks = " ".repeat(INDENT.len() - word.len());
-    let first = format!("{}{blanks}", style.paint(word, tint));
-    wrap(text, &first, INDENT, style.columns())
-}
-
-/// The word of a level in text and Markdown, and its colour on a terminal.
-fn level_tag(level: Level) -> (&'static str, Tint) {
-    match level {
-        Level::Note => ("NOTE", Tint::Plain),
-        Level::Bound => ("BOUND", Tint::Doubtful),
-        Level::Void => ("VOID", Tint::Bad),
-    }
-}
-
-fn to_do(finding: &Finding, style: &Style) -> String {
-    let [arrow, deeper] = ["→ ", "  "].map(|sign| format!("{INDENT}{sign}"));
-    wrap(&remedy(finding), &arrow, &deeper, style.columns())
-}
-
-/// What was seen first, and how often the like of it was seen besides.
-fn first_message(cause: &Cause) -> String {
-    message(cause.findings[0]) + &others(cause)
-}
-
-fn short_note(cause: &Cause) -> String {
-    first_sentence(&message(cause.findings[0])).to_owned() + &others(cause)
-}
-
+/// How often the like of the first message was seen besides.
 fn others(cause: &Cause) -> String {
     match cause.findings.len() - 1 {
         0 => String::new(),
@@ -303,15 +273,12 @@ fn others(cause: &Cause) -> String {
     }
 }
 
-const INDENT: &str = "       ";
 const NOTES_MAX: usize = 3;
 
 /// The findings, an entry for each cause, with their loads where there are several.
-pub(crate) fn findings_html(findings: &[Finding], loads: usize) -> Markup {
+pub(crate) fn all_findings(findings: &[Finding], loads: usize) -> Document {
     if findings.is_empty() {
-        return element("p")
-            .text("Nothing was found that limits the result.")
-            .into();
+        return Document::from_iter(["Nothing was found that limits the result."]);
     }
     let causes = causes(findings);
     let entries = causes
@@ -319,9 +286,12 @@ pub(crate) fn findings_html(findings: &[Finding], loads: usize) -> Markup {
         .map(|cause| entry_html(findings, cause, loads));
     let how = "note: worth knowing, the claim stands. bound: the ratio is only an \"at least\". \
                void: no claim can be made.";
-    [element("ul").class("findings").add_all(entries), note(how)]
-        .into_iter()
-        .collect()
+    let mut out = Document::default();
+    out.picture(
+        element("ul").class("findings").add_all(entries),
+        Document::default(),
+    );
+    out.explained(how)
 }
 
 /// One cause: the first finding, the others folded away, and each remedy once.
@@ -384,7 +354,7 @@ pub(crate) fn ratio_id(record: &StudyRecord, comparison: &Comparison) -> String 
 }
 
 /// Where the finding of this number stands.
-pub(crate) fn finding_id(number: usize) -> String {
+fn finding_id(number: usize) -> String {
     format!("finding-{number}")
 }
 
@@ -417,36 +387,28 @@ pub(crate) fn reasons(record: &StudyRecord, comparison: &Comparison) -> Option<E
 
 /// What limits the result, an entry per cause and the notes folded away; in a study that
 /// compares much it names only whom each cause concerns and where.
-pub(crate) fn findings_markdown(
+pub(crate) fn findings_folded(
     findings: &[Finding],
     loads: LoadCount,
     is_counted: bool,
-) -> String {
-    let entry = |cause: &Cause| {
-        let seen = if is_counted {
+) -> Document {
+    let entry = |cause: &Cause| DocumentPart::Limit {
+        level: cause.level,
+        seen: if is_counted {
             vec![cause.text()]
         } else {
             cause.messages(loads)
-        };
-        let seen: Vec<String> = seen.iter().map(|text| markdown::quoting(text)).collect();
-        let remedies = cause.remedies();
-        let remedies = remedies
-            .iter()
-            .map(|remedy| format!("<br>→ {}", markdown::quoting(&capitalized(remedy))));
-        let (level, seen) = (level_tag(cause.level).0, seen.join("<br>"));
-        format!("- **{level}** {seen}{}\n", remedies.collect::<String>())
+        },
+        remedies: cause.remedies(),
     };
     let causes = causes(findings);
     let (notes, limits): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().partition(|cause| cause.level == Level::Note);
-    let [notes_text, limits_text] =
-        [&notes, &limits].map(|causes| causes.iter().map(|cause| entry(cause)).collect::<String>());
+    let [notes_told, mut out] =
+        [&notes, &limits].map(|causes| Document(causes.iter().map(|cause| entry(cause)).collect()));
     let kinds: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
-    let folded = (!notes.is_empty())
-        .then(|| markdown::details(&format!("Notes: {}", kinds.join(", ")), &notes_text));
-    let parts = [Some(limits_text), folded].into_iter().flatten();
-    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
-    parts.join("\n")
+    out.folded(format!("Notes: {}", kinds.join(", ")), notes_told);
+    out
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@
 
 use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
 
-use crate::html::markup::{Element, LINE, Markup, element, note, scrolling};
+use crate::html::markup::{Element, Markup, element, note, scrolling};
 use crate::html::sign::sign;
 use crate::markdown::{code, row};
 use crate::sections::compared::findings::ratio_id;
 use crate::words::metrics::metric_under;
 use crate::words::ratio::{Further, ShownRatio, ratio_cells};
-use crate::words::style::{Style, mark};
+use crate::words::style::{LINE, Style, mark};
 use crate::words::units::{NO_INTERVAL, figure, percent, ratios};
 use crate::words::verdict::{
     TOO_FEW_BLOCKS, foreign_limits, is_open, name, sentence, word, word_of,

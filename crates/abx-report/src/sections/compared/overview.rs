@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use abx_evidence::{Comparison, Metric, Ranking, StudyRecord, Verdict};
 
+use crate::document::{Document, DocumentPart};
 use crate::sections::compared::grid;
-use crate::sections::compared::grid::{GridCell, GridColumn, GridRow, row_name};
+use crate::sections::compared::grid::{GridCell, GridColumn, GridRow, matrix_html, row_name};
 use crate::words::labels::label_lines;
 use crate::words::metrics::metric_under;
 use crate::words::style::{Style, Tint};
@@ -13,7 +14,7 @@ use crate::words::units::{GLUE, plural};
 use crate::words::verdict::{name, sentence, tint, word};
 use crate::words::wrap::clean_name;
 
-pub(crate) fn counts(record: &StudyRecord) -> String {
+fn counts(record: &StudyRecord) -> String {
     let comparisons: Vec<&Comparison> = record.conclusions.primary().collect();
     let kind = |comparison: &Comparison| match comparison.verdict {
         Verdict::Faster | Verdict::Less => "better",
@@ -58,7 +59,7 @@ pub(crate) fn lacking(record: &StudyRecord) -> Option<String> {
 }
 
 /// The largest difference that is settled, and the largest one the other way.
-pub(crate) fn largest(record: &StudyRecord) -> Vec<&Comparison> {
+fn largest(record: &StudyRecord) -> Vec<&Comparison> {
     let settled = || {
         let primary = record.conclusions.primary();
         primary.filter(|comparison| comparison.verdict.is_directed() && comparison.ratio.is_some())
@@ -80,7 +81,7 @@ pub(crate) fn largest(record: &StudyRecord) -> Vec<&Comparison> {
 }
 
 /// Who is first by what under which loads, and where nobody is.
-pub(crate) fn leaders(record: &StudyRecord) -> Vec<String> {
+fn leaders(record: &StudyRecord) -> Vec<String> {
     let mut groups: Vec<Leaders> = Vec::new();
     for ranking in &record.conclusions.rankings {
         let first = tied(ranking);
@@ -141,30 +142,27 @@ fn tied(ranking: &Ranking) -> Vec<&str> {
 /// Where more are tied for first, nobody leads.
 const LEADERS_MAX: usize = 3;
 
-/// What was found, without the figures behind it.
-pub(crate) fn overview_text(record: &StudyRecord, style: &Style) -> String {
-    let mut out = style.paragraph(&counts(record));
-    if let Some(text) = lacking(record) {
-        out.push_str(&style.paragraph(&text));
-    }
-    for comparison in largest(record) {
-        out.push_str(&style.paragraph(&sentence(record, comparison, style)));
-    }
-    for line in leaders(record) {
-        out.push_str(&style.paragraph(&line));
-    }
-    out.push('\n');
-    out + &verdict_grid(record, style)
+/// What was found, without the figures behind it: how many of each verdict, the largest
+/// differences, who leads.
+pub(crate) fn overview(record: &StudyRecord, style: &Style) -> Document {
+    let largest = largest(record).into_iter();
+    let largest = largest.map(|comparison| sentence(record, comparison, style));
+    let head = std::iter::once(counts(record)).chain(lacking(record));
+    head.chain(largest).chain(leaders(record)).collect()
 }
 
-pub(crate) fn overview_rest(style: &Style) -> String {
-    style.paragraph(
-        "--full prints all figures and remedies, --html FILE draws them, --explain-terms defines \
-         words.",
-    )
+/// All verdicts at a glance: a grid, and a page's matrix, whose cells lead to their details.
+pub(crate) fn at_a_glance(record: &StudyRecord, style: &Style) -> Document {
+    let grid = DocumentPart::Verbatim(verdict_grid(record, style));
+    let mut out = Document::default();
+    out.picture(matrix_html(record), Document(vec![grid]));
+    out
 }
 
-pub(crate) fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
+pub(crate) const OVERVIEW_REST: &str = "--full prints all figures and remedies, --html FILE draws \
+                                        them, --explain-terms defines words.";
+
+fn verdict_grid(record: &StudyRecord, style: &Style) -> String {
     let rows = grid::rows(record);
     let columns: Vec<Column> = grid::columns(record)
         .into_iter()

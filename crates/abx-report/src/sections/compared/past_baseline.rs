@@ -4,33 +4,28 @@
 use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
 use abx_stats::stop::BLOCKS_ORDERED;
 
+use crate::document::Document;
 use crate::words::ratio::ShownRatio;
 use crate::words::style::Style;
 use crate::words::units::{moment, percent, plural, ratios};
 use crate::words::verdict::{
     TOO_FEW_BLOCKS, name, painted, place, so_far, tint, void_line, would_settle,
 };
-use crate::words::wrap::{clean_name, shorten, wrap};
+use crate::words::wrap::{clean_name, shorten};
 
-/// What a record says beside an older one; empty when there is none.
-pub(crate) fn past_baseline(record: &StudyRecord, style: &Style) -> String {
+/// What a record says beside an older one; nothing when there is none.
+pub(crate) fn past_baseline(record: &StudyRecord, style: &Style) -> Document {
     let Some(older) = &record.measured.past_baseline else {
-        return String::new();
+        return Document::default();
     };
-    let mut out = String::new();
-    let mut add = |text: &str, indent: &str| {
-        out.push_str(&wrap(text, indent, "  ", style.columns()));
-    };
-    let comparisons = &record.conclusions.past_comparisons;
-    for unpaired in comparisons {
-        add(&sentence(record, older, unpaired, style), "");
-    }
-    if comparisons.is_empty() {
+    let comparisons = record.conclusions.past_comparisons.iter();
+    let sentences = comparisons.map(|unpaired| sentence(record, older, unpaired, style));
+    let mut out: Document = sentences.collect();
+    if out.is_empty() {
         let then = name(&older.subject.name);
-        add(&format!("Nothing was compared with the older {then}."), "");
+        out.paragraph(format!("Nothing was compared with the older {then}."));
     }
-    add(&source(older), "  ");
-    out
+    out.explained(&source(older))
 }
 
 /// Where the other side is from.

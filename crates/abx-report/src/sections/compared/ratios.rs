@@ -3,72 +3,53 @@
 
 use abx_evidence::{Comparison, Metric, Role, StudyRecord};
 
-use crate::document::Table;
+use crate::document::{Document, DocumentPart, Table};
 use crate::html::charts::{
     Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, plain,
 };
-use crate::html::markup::{Element, LINE, Markup, element, note};
+use crate::html::markup::{Element, Markup, element, note};
 use crate::html::sign::sign;
-use crate::markdown::{self, details, escape};
 use crate::sections::compared::findings::{ratio_id, reasons};
 use crate::words::labels::{label_lines, label_width};
 use crate::words::metrics::{capitalized, metric_of, metric_under};
 use crate::words::ratio::{ShownRatio, ratio_cells};
-use crate::words::style::Style;
-use crate::words::units::{NO_INTERVAL, drawable, figure, is_drawable, percent, ratios};
+use crate::words::style::{LINE, ReportExtent, Style};
+use crate::words::units::{self, NO_INTERVAL, drawable, figure, is_drawable, percent};
 use crate::words::verdict::{load_text, name, place, who, word_of};
 use crate::words::wrap::{clean_name, columns, shorten};
 
-/// A table for each load, and one for starts unless there is one load only; empty
-/// without such comparisons.
-pub(crate) fn also_compared_text(record: &StudyRecord, style: &Style) -> String {
-    let message = "intervals; with this many intervals, one may miss by chance";
-    tables(record, message, style)
-}
-
-/// The same with a heading of one line.
-pub(crate) fn also_compared_briefly(record: &StudyRecord, style: &Style) -> String {
-    tables(record, "intervals", style)
-}
-
-fn tables(record: &StudyRecord, intervals: &str, style: &Style) -> String {
-    let explored: Vec<&Comparison> = record
-        .conclusions
-        .comparisons
-        .iter()
-        .filter(|comparison| comparison.role == Role::Exploratory)
-        .collect();
-    if explored.is_empty() {
-        return String::new();
-    }
+/// What else was compared: a table for each load, and one for starts unless there is one load
+/// only; nothing without such comparisons.
+pub(crate) fn also_compared(record: &StudyRecord, extent: ReportExtent) -> Document {
+    let comparisons = record.conclusions.comparisons.iter();
+    let explored = comparisons.filter(|comparison| comparison.role == Role::Exploratory);
+    let explored: Vec<&Comparison> = explored.collect();
+    let mut out = Document::default();
+    let Some(first) = explored.first() else {
+        return out;
+    };
     let baseline = record.measured.only_baseline().map(name);
     let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
-    let confidence = explored
-        .first()
-        .map_or(0.95, |comparison| comparison.confidence);
-    let heading = format!(
-        "Also compared, relative to {baseline} ({} {intervals}):",
-        percent(confidence)
-    );
-    let mut out = style.paragraph(&heading);
+    let chance = match extent {
+        ReportExtent::Full => "; with this many intervals, one may miss by chance",
+        _ => "",
+    };
+    let confidence = percent(first.confidence);
+    out.heading(format!(
+        "Also compared, relative to {baseline} ({confidence} intervals{chance}):"
+    ));
     for (under, loads) in headings(record) {
-        let these = explored
-            .iter()
-            .copied()
-            .filter(|comparison| loads.contains(&comparison.load.as_str()));
+        let these = explored.iter().copied();
+        let these = these.filter(|comparison| loads.contains(&comparison.load.as_str()));
         let these: Vec<&Comparison> = these.collect();
         if these.is_empty() {
             continue;
         }
-        let tables = tables_of(record, &these);
-        let tables: Vec<String> = tables
-            .iter()
-            .map(|table| table.text(style.columns()))
-            .collect();
         if let Some(under) = under {
-            out.push_str(&style.paragraph(&format!("{under}:")));
+            out.heading(format!("{under}:"));
         }
-        out.push_str(&tables.join("\n"));
+        let tables = tables_of(record, &these).into_iter();
+        out.append(Document::joined(tables.map(Document::from)));
     }
     out
 }
@@ -136,14 +117,12 @@ fn row(what: String, comparison: &Comparison) -> [String; 4] {
 }
 
 /// One bar for each primary comparison that has a ratio, with axis and legend
-/// for each metric; empty when none has.
-pub(crate) fn ratio_bars(record: &StudyRecord, style: &Style) -> String {
-    let each = Metric::ALL
-        .into_iter()
-        .map(|metric| bars_of(record, metric, style));
-    each.filter(|bars| !bars.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n")
+/// for each metric; nothing when none has.
+fn ratio_bars(record: &StudyRecord, style: &Style) -> Document {
+    let bars = Metric::ALL.into_iter();
+    let bars = bars.map(|metric| bars_of(record, metric, style));
+    let bars = bars.filter(|bars| !bars.is_empty());
+    Document::joined(bars.map(|bars| Document(vec![DocumentPart::Verbatim(bars)])))
 }
 
 fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
@@ -257,7 +236,7 @@ impl RatioScale {
     }
 
     fn axis(&self) -> String {
-        let [text, left, right] = ratios([1.0, (-self.end).exp(), self.end.exp()]);
+        let [text, left, right] = units::ratios([1.0, (-self.end).exp(), self.end.exp()]);
         let half = self.half;
         let before = half.saturating_sub(columns(&text) / 2);
         let after = (2 * half + 1).saturating_sub(before + columns(&text));
@@ -273,17 +252,21 @@ impl RatioScale {
 
 const ROOM: f64 = 1.1;
 
-/// A table for each metric that the study was made for, and one for each load
-/// of everything else that was compared.
-pub(crate) fn ratios_html(record: &StudyRecord) -> Markup {
-    let mut out: Markup = primary(record)
+/// What the study was made to compare: on a page a table for each metric, elsewhere bars.
+pub(crate) fn ratios(record: &StudyRecord, style: &Style) -> Document {
+    let tables = primary(record);
+    let tables = tables
         .iter()
-        .map(|(caption, rows)| table(caption, "load", rows))
-        .collect();
-    if !out.is_empty() {
-        out.push(note(&legend(record)));
+        .map(|(caption, rows)| table(caption, "load", rows));
+    let tables: Markup = tables.collect();
+    let mut out = Document::default();
+    if !tables.is_empty() {
+        let page = [tables, note(&legend(record)).into()];
+        out.picture(
+            page.into_iter().collect::<Markup>(),
+            ratio_bars(record, style),
+        );
     }
-    out.push(also_compared_html(record));
     out
 }
 
@@ -312,7 +295,7 @@ pub(crate) fn legend(record: &StudyRecord) -> String {
 }
 
 /// What was compared besides: all metrics of a load in one table.
-fn also_compared_html(record: &StudyRecord) -> Markup {
+pub(crate) fn also_compared_html(record: &StudyRecord) -> Document {
     let explored = |load: &str| {
         let comparisons = record.conclusions.comparisons.iter();
         let these = comparisons
@@ -332,14 +315,15 @@ fn also_compared_html(record: &StudyRecord) -> Markup {
             table(&caption, "metric", &explored(load))
         })
         .collect();
+    let mut out = Document::default();
     if tables.is_empty() {
-        return tables;
+        return out;
     }
     let text = "Exploratory: each figure has its own interval, and with this many intervals, one \
                 may miss by chance.";
-    let mut out = Markup::from(element("h3").text("Also compared"));
-    out.push(note(text));
-    out.push(tables);
+    let head = Markup::from(element("h3").text("Also compared"));
+    let page = [head, note(text).into(), tables];
+    out.picture(page.into_iter().collect::<Markup>(), Document::default());
     out
 }
 
@@ -494,59 +478,41 @@ pub(crate) fn picture_of(row: &RatioRow, scale: Scale) -> Element {
 
 const BEYOND: f64 = 3.0;
 
-/// A table of comparisons of one role; empty without any.
-pub(crate) fn comparisons_markdown(record: &StudyRecord, role: Role) -> String {
-    let everything = record
-        .conclusions
-        .comparisons
-        .iter()
-        .filter(|comparison| comparison.role == role);
-    let rows: Vec<String> = everything
-        .map(|comparison| markdown::row(&cells_markdown(record, comparison)))
-        .collect();
-    if rows.is_empty() {
-        return String::new();
-    }
-    let headers = ["", "where", "metric", "ratio", "interval", "verdict"].map(str::to_owned);
-    let line = ["---", "---", "---", "---:", "---", "---"].map(str::to_owned);
-    markdown::row(&headers) + &markdown::row(&line) + &rows.concat()
-}
-
-fn cells_markdown(record: &StudyRecord, comparison: &Comparison) -> [String; 6] {
-    let [ratio, interval] = ratio_cells(comparison);
-    let place = match comparison.load.as_str() {
-        "" => String::new(),
-        load => place(record, load),
+/// A table of comparisons of one role; nothing without any.
+pub(crate) fn compared_table(record: &StudyRecord, role: Role) -> Document {
+    let comparisons = record.conclusions.comparisons.iter();
+    let cells = |comparison: &Comparison| {
+        let place = match comparison.load.as_str() {
+            "" => String::new(),
+            load => place(record, load),
+        };
+        let pair = format!("{} / {}", comparison.subject, comparison.baseline);
+        let [metric, ratio, interval, verdict] = row(metric_of(record, comparison), comparison);
+        [pair, place, metric, ratio, interval, verdict]
     };
-    let fragile = if comparison.fragile { ", fragile" } else { "" };
-    [
-        escape(&format!("{} / {}", comparison.subject, comparison.baseline)),
-        escape(&place),
-        escape(&metric_of(record, comparison)),
-        ratio,
-        interval,
-        format!("{}{fragile}", word_of(comparison)),
-    ]
+    let rows = comparisons
+        .filter(|comparison| comparison.role == role)
+        .map(cells);
+    let headers = ["", "where", "metric", "ratio", "interval", "verdict"];
+    let table = Table::new(headers, rows).of_words();
+    let mut out = Document::default();
+    out.table(Some(table).filter(|table| !table.rows.is_empty()), "");
+    out
 }
 
 /// What else was compared, out of the way.
-pub(crate) fn also_compared_markdown(record: &StudyRecord) -> String {
-    let table = comparisons_markdown(record, Role::Exploratory);
-    if table.is_empty() {
-        return table;
-    }
-    let confidence = record
-        .conclusions
-        .comparisons
+pub(crate) fn also_compared_folded(record: &StudyRecord) -> Document {
+    let comparisons = &record.conclusions.comparisons;
+    let confidence = comparisons
         .first()
         .map_or(0.95, |comparison| comparison.confidence);
-    details(
-        &format!(
-            "Also compared ({} intervals; with this many intervals, one may miss by chance)",
-            percent(confidence)
-        ),
-        &table,
-    )
+    let summary = format!(
+        "Also compared ({} intervals; with this many intervals, one may miss by chance)",
+        percent(confidence)
+    );
+    let mut out = Document::default();
+    out.folded(summary, compared_table(record, Role::Exploratory));
+    out
 }
 
 #[cfg(test)]

@@ -1,27 +1,23 @@
 //! Sweeps and capacities in words.
 
 use abx_evidence::{
-    Axis, Axis as Over, Capacity, Crossover, Figure, Metric, Objective, Scalability, StudyRecord,
-    Summary, Sweep,
+    Axis, Axis as Over, Capacity, Crossover, Figure, Metric, Objective, StudyRecord, Summary, Sweep,
 };
 
-use crate::document::Table;
+use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
     Bar, BarEnd, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, Tick, axis,
     bar_table, cell, name_cell, picture_cell, rate, time_text,
 };
-use crate::html::markup::{
-    CaptionedFigure, Element, LINE, Markup, element, note, side_by_side, with_unit,
-};
+use crate::html::markup::{Element, Markup, element, note, with_unit};
 use crate::words::load::requests;
 use crate::words::metrics::{capitalized, metric_under, rate_name, rate_under};
-use crate::words::style::Style;
 use crate::words::units::{UNKNOWN, count, figure, or_unknown, percent};
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
 /// Capacities of one objective under one load, each in a slice of its own.
-pub(crate) fn alike(capacities: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
+fn alike(capacities: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
     capacities.chunk_by(|capacity, next| {
         capacity.load == next.load && capacity.objective == next.objective
     })
@@ -38,14 +34,14 @@ pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
 }
 
 /// Whether every block was measured at all rates at which an objective was looked at.
-pub(crate) fn is_same_in_all_blocks(record: &StudyRecord, objective: &Objective) -> bool {
+fn is_same_in_all_blocks(record: &StudyRecord, objective: &Objective) -> bool {
     let loads = record.measured.loads.iter();
     let mut of_grid = loads.filter(|load| load.settings.objective.as_ref() == Some(objective));
     let blocks = record.measured.complete_blocks().count();
     of_grid.all(|load| record.measured.block_loads(&load.name).count() == blocks)
 }
 
-pub(crate) fn is_without_interval(capacity: &Capacity) -> bool {
+fn is_without_interval(capacity: &Capacity) -> bool {
     capacity.rate_per_s.is_some() && capacity.low.is_none() && capacity.high.is_none()
 }
 
@@ -57,7 +53,7 @@ pub(crate) fn rate_of(record: &StudyRecord, objective: &Objective) -> &'static s
 }
 
 /// Where subjects change places in one sweep, and how they scale.
-pub(crate) fn sweep_text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> String {
+fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
     let load = sweep.loads.first().map_or("", String::as_str);
     let unit = rate_under(record, load);
     let number = |at: &f64| match sweep.axis {
@@ -97,8 +93,10 @@ pub(crate) fn sweep_text(record: &StudyRecord, sweep: &Sweep, style: &Style) -> 
         ));
     }
     let of_which = of_which(record, sweep);
-    let lines = lines.iter().map(|line| format!("{of_which}{line}"));
-    lines.map(|line| style.paragraph(&line)).collect()
+    lines
+        .iter()
+        .map(|line| format!("{of_which}{line}"))
+        .collect()
 }
 
 /// Which of several sweeps a line speaks of; nothing where there is but one.
@@ -129,42 +127,43 @@ fn crossover(crossover: &Crossover, metric: &str, number: impl Fn(&f64) -> Strin
     )
 }
 
-/// What sweeps say; empty when there are none.
-pub(crate) fn sweeps_text(record: &StudyRecord, style: &Style) -> String {
-    let each = record
-        .conclusions
-        .sweeps
-        .iter()
-        .map(|sweep| sweep_text(record, sweep, style));
-    each.collect::<Vec<_>>().join("")
-}
-
-/// Those sweeps in which subjects certainly change places; empty when there are none.
-pub(crate) fn crossovers(record: &StudyRecord, style: &Style) -> String {
+/// Those sweeps in which subjects certainly change places; nothing when there are none.
+pub(crate) fn crossovers(record: &StudyRecord) -> Document {
     let sweeps = record.conclusions.sweeps.iter();
     let crossed = sweeps.filter(|sweep| !sweep.crossovers.is_empty());
     crossed
-        .map(|sweep| sweep_text(record, sweep, style))
+        .flat_map(|sweep| sweep_lines(record, sweep))
         .collect()
 }
 
-/// Capacities, a table for each objective; empty when there are none.
-pub(crate) fn capacities_text(record: &StudyRecord, style: &Style) -> String {
-    let mut out = String::new();
+/// What sweeps say, and a page's pictures of them; nothing when there are none.
+pub(crate) fn sweeps(record: &StudyRecord) -> Document {
+    let subjects = Subjects::of(record);
+    let sweeps = &record.conclusions.sweeps;
+    let figures = sweeps.iter().enumerate();
+    let figures = figures.filter_map(|(number, sweep)| figure_of(record, &subjects, number, sweep));
+    let figures: Vec<CaptionedFigure> = figures.collect();
+    let lines = sweeps.iter().flat_map(|sweep| sweep_lines(record, sweep));
+    let mut out: Document = lines.collect();
+    out.figures(figures);
+    out
+}
+
+/// Capacities: for each objective a table, on a page with bars, and how to read them.
+pub(crate) fn capacities(record: &StudyRecord) -> Document {
+    let mut out = Document::default();
     for alike in alike(&record.conclusions.capacities) {
         let first = &alike[0];
         let unit = rate_of(record, &first.objective);
-        let heading = format!(
+        out.heading(format!(
             "Highest rate in {unit} that meets {} under {} ({} intervals):",
             first.objective,
             name(&first.load),
             percent(first.confidence)
-        );
-        out.push_str(&style.paragraph(&heading));
+        ));
         let headers = ["subject", unit, "from", "to", "always met", "always missed"];
-        let headers = headers.map(str::to_owned);
-        let rows = alike.iter().map(row);
-        out.push_str(&Table::new(headers, rows).text(style.columns()));
+        let table = Table::new(headers, alike.iter().map(row));
+        out.picture(capacity_table(record, alike), table.into());
         let rates = tried(record, &first.objective);
         if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
             let each_block = if is_same_in_all_blocks(record, &first.objective) {
@@ -172,28 +171,28 @@ pub(crate) fn capacities_text(record: &StudyRecord, style: &Style) -> String {
             } else {
                 "; each block tried those around its own capacities"
             };
-            let text = format!(
-                "from {} rates between {} and {} {unit}{each_block}",
-                rates.len(),
-                figure(*low),
-                figure(*high)
-            );
-            out.push_str(&style.note(&text));
+            let [low, high] = [low, high].map(|rate| figure(*rate));
+            let count = rates.len();
+            out.note(format!(
+                "from {count} rates between {low} and {high} {unit}{each_block}"
+            ));
         }
         if alike.iter().any(is_without_interval) {
-            out.push_str(&style.note("one block was measured: no interval yet"));
+            out.note("one block was measured: no interval yet");
         }
-        if alike.iter().any(|capacity| capacity.rate_per_s.is_none()) {
-            let is_below = alike
-                .iter()
-                .any(|capacity| capacity.rate_per_s.is_none() && capacity.high.is_some());
-            let next = if is_below {
+        let mut outside = alike
+            .iter()
+            .filter(|capacity| capacity.rate_per_s.is_none())
+            .peekable();
+        if outside.peek().is_some() {
+            let next = if outside.any(|capacity| capacity.high.is_some()) {
                 "; loosen the objective, or find response times at lower rates with `-r auto`"
             } else {
                 ""
             };
-            let legend = format!("{UNKNOWN}: outside the rates that were tried{next}");
-            out.push_str(&style.note(&legend));
+            out.note(format!(
+                "{UNKNOWN}: outside the rates that were tried{next}"
+            ));
         }
     }
     out
@@ -208,24 +207,6 @@ fn row(capacity: &Capacity) -> [String; 6] {
         or_unknown(capacity.held_per_s, figure),
         or_unknown(capacity.missed_per_s, figure),
     ]
-}
-
-pub(crate) fn sweeps_html(record: &StudyRecord, subjects: &Subjects) -> Markup {
-    let figures: Vec<CaptionedFigure> = record
-        .conclusions
-        .sweeps
-        .iter()
-        .enumerate()
-        .filter_map(|(number, sweep)| figure_of(record, subjects, number, sweep))
-        .collect();
-    let mut out = side_by_side(figures);
-    let laws = record
-        .conclusions
-        .sweeps
-        .iter()
-        .filter(|sweep| !sweep.scalability.is_empty());
-    laws.for_each(|sweep| out.push(law(record, sweep).markup()));
-    out
 }
 
 struct SweepNames {
@@ -364,7 +345,12 @@ fn figure_of(
         title: Some(title.clone()),
         legend: subjects.whole_legend(),
         body: plot.svg(),
-        note: crossover_note(record, sweep),
+        note: match sweep.crossovers[..] {
+            [] => String::new(),
+            _ => {
+                "Shaded: where subjects may change places; dashed: where they are even.".to_owned()
+            }
+        },
         table: Some(sweep_table(title, sweep, &names, &lines)),
     })
 }
@@ -373,47 +359,6 @@ fn asked(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
     let mut loads = record.measured.loads.iter();
     let first = loads.find(|load| Some(&load.name) == sweep.loads.first())?;
     Some(requests(&first.settings))
-}
-
-fn law(record: &StudyRecord, sweep: &Sweep) -> Table {
-    let row = |scalability: &Scalability| {
-        let peak = scalability.peak_connections.map(figure);
-        vec![
-            name(&scalability.subject),
-            figure(scalability.lambda),
-            percent(scalability.sigma),
-            format!("{:.2e}", scalability.kappa),
-            peak.unwrap_or_else(|| "no peak in sight".to_owned()),
-            or_unknown(scalability.r2, |r2| percent(r2.max(0.0))),
-        ]
-    };
-    let single = format!("{} with one connection", SweepNames::of(record, sweep).rate);
-    let headers = [
-        "subject",
-        &single,
-        "contention",
-        "coherency",
-        "most at connections",
-        "explained",
-    ];
-    Table::new(headers, sweep.scalability.iter().map(row)).captioned(format!(
-        "The Universal Scalability Law, fitted to {}: a description",
-        asked(record, sweep).unwrap_or_default()
-    ))
-}
-
-/// Where subjects change places, as the terminal says it, and how that is drawn.
-fn crossover_note(record: &StudyRecord, sweep: &Sweep) -> String {
-    let places = Sweep {
-        scalability: Vec::new(),
-        ..sweep.clone()
-    };
-    let text = sweep_text(record, &places, &LINE);
-    let mut lines: Vec<&str> = text.lines().collect();
-    if !sweep.crossovers.is_empty() {
-        lines.push("Shaded: where that may be; dashed: where they are even.");
-    }
-    lines.join(" ")
 }
 
 /// Where two subjects change places.
@@ -442,22 +387,17 @@ fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[Subj
     Table::new(headers, sweep.at.iter().enumerate().map(row)).captioned(caption)
 }
 
-/// A table for each objective and load, and how to read the pictures.
-pub(crate) fn capacities_html(record: &StudyRecord) -> Markup {
-    let mut out: Markup = alike(&record.conclusions.capacities)
-        .map(|capacities| capacity_table(record, capacities))
-        .collect();
-    if !out.is_empty() {
-        let text = format!(
-            " Hatched: within {} of the baseline, which does not matter.",
-            percent(record.measured.settings.margin)
-        );
-        let hatched = record.measured.only_baseline().map_or("", |_| &text);
-        let text = "Diamond: highest rate that meets the objective; bar: its interval; arrow: \
-                    outside the rates that were tried, which are the dots below.";
-        out.push(note(&format!("{text}{hatched}")));
-    }
-    out
+/// How to read the bars.
+fn bars_legend(record: &StudyRecord) -> String {
+    let hatched = record.measured.only_baseline().map(|_| {
+        let margin = percent(record.measured.settings.margin);
+        format!(" Hatched: within {margin} of the baseline, which does not matter.")
+    });
+    format!(
+        "Diamond: highest rate that meets the objective; bar: its interval; arrow: outside the \
+         rates that were tried, which are the dots below.{}",
+        hatched.unwrap_or_default()
+    )
 }
 
 fn capacity_table(record: &StudyRecord, capacities: &[Capacity]) -> Markup {
@@ -487,7 +427,8 @@ fn capacity_table(record: &StudyRecord, capacities: &[Capacity]) -> Markup {
         ]
     });
     let table = bar_table(&caption, headers, rows, axis(scale, rate));
-    element("figure").add(table).into()
+    let legend = note(&bars_legend(record));
+    element("figure").add(table).add(legend).into()
 }
 
 /// Rates that do not matter beside the baseline's, where that is known.

@@ -1,23 +1,19 @@
 //! The verdicts: a matrix of many, and the sentences of the terminal, each with its sign.
 
-use abx_evidence::{Comparison, StudyRecord};
+use abx_evidence::{Comparison, Role, StudyRecord};
 
-use crate::html::markup::{Element, LINE, Markup, element, folded, note};
-use crate::html::sign::sign;
-use crate::markdown::{UNBROKEN, details, escape, quoting};
+use crate::document::{Document, Statement};
 use crate::sections::compared::alone::{is_alone, sentences};
 use crate::sections::compared::findings::reasons;
 use crate::sections::compared::grid;
-use crate::sections::compared::grid::matrix_html;
 use crate::sections::compared::grid::verdict_matrix;
-use crate::sections::compared::overview::{counts, lacking, largest, leaders};
-use crate::sections::compared::ratios::comparisons_markdown;
-use crate::sections::measured::scope;
-use crate::words::style::Style;
-use crate::words::style::mark;
+use crate::sections::compared::overview::{at_a_glance, lacking, overview};
+use crate::sections::compared::past_baseline::past_baseline;
+use crate::sections::compared::ratios::compared_table;
+use crate::sections::measured::scope::scope;
+use crate::words::style::{LINE, Style};
 use crate::words::units::percent;
-use crate::words::verdict::{instead_of_throughput, name, remarks, sentence, word};
-use abx_evidence::Role;
+use crate::words::verdict::{instead_of_throughput, name, remarks, sentence};
 
 pub(crate) fn title(record: &StudyRecord) -> String {
     let names: Vec<String> = record
@@ -39,132 +35,69 @@ pub(crate) fn title(record: &StudyRecord) -> String {
     }
 }
 
-/// A sentence for each comparison, and what else is to be known of it.
-pub(crate) fn verdicts_text(record: &StudyRecord, style: &Style) -> String {
-    let is_nothing = record.conclusions.primary().next().is_none();
-    if is_nothing && record.measured.past_baseline.is_some() {
-        return String::new();
+/// A statement for each comparison, and what else is to be known of it.
+pub(crate) fn verdicts(record: &StudyRecord, style: &Style) -> Document {
+    let statement = |comparison: &Comparison| Statement {
+        verdict: comparison.verdict,
+        sentence: sentence(record, comparison, style),
+        remarks: remarks(record, comparison),
+        reasons: reasons(record, comparison),
+    };
+    let mut out = Document::default();
+    if is_alone(record) {
+        return sentences(record).into_iter().collect();
     }
-    if is_nothing {
-        return "Nothing was compared.\n".to_owned();
+    out.statements(record.conclusions.primary().map(statement).collect());
+    if out.is_empty() && record.measured.past_baseline.is_none() {
+        out.paragraph("Nothing was compared.");
     }
-    let mut out = String::new();
-    for comparison in record.conclusions.primary() {
-        out.push_str(&style.paragraph(&sentence(record, comparison, style)));
-        for remark in remarks(record, comparison) {
-            out.push_str(&style.note(&remark));
-        }
+    match instead_of_throughput(record) {
+        Some(text) if !out.is_empty() => out.explained(text),
+        _ => out,
     }
-    out + &instead_of_throughput(record).map_or_else(String::new, |text| style.note(text))
 }
 
-/// What was found: at a glance where it is much, and in a card for each comparison where
-/// those are few.
-pub(crate) fn verdicts_html(record: &StudyRecord) -> Markup {
-    let scope = note(&scope::of_study(record));
-    if is_alone(record) {
-        let texts = sentences(record).into_iter();
-        let message = texts.map(|text| element("p").text(&text));
-        return message.chain([scope]).collect();
-    }
-    let Some(first) = record.conclusions.primary().next() else {
-        let nothing = element("p").text("Nothing was compared.");
-        return [nothing, scope].into_iter().collect();
-    };
-    let mut out = Markup::new();
+/// What was found: at a glance where it is much, then each verdict in words, out of the way where
+/// those are many, and what they hold for.
+pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
+    let mut out = Document::default();
+    let verdicts = verdicts(record, &LINE);
     if grid::is_needed(record) {
-        out.push(matrix_html(record));
-        out.push(element("p").text(&counts(record)));
-        out.push_all(lacking(record).map(|text| element("p").text(&text)));
-        for comparison in largest(record) {
-            out.push(element("p").text(&sentence(record, comparison, &LINE)));
-        }
-        out.push_all(leaders(record).iter().map(|line| element("p").text(line)));
+        out.append(at_a_glance(record, &LINE));
+        out.append(overview(record, &LINE));
     }
-    let cards = record
-        .conclusions
-        .primary()
-        .map(|comparison| card(record, comparison));
-    let cards = element("ul").class("verdicts").add_all(cards);
     if record.conclusions.primary().count() > CARDS_MAX {
-        out.push(folded("Each verdict in words", cards))
+        out.folded(IN_WORDS, verdicts);
     } else {
-        out.push(cards)
+        out.append(verdicts);
     }
-    let how = format!(
-        "Ratios are subject over baseline, with the interval in which the true ratio lies in {} of \
-         such studies: repeats of this one in its scope. A difference of up to {} does not matter here.",
-        percent(first.confidence),
-        percent(record.measured.settings.margin)
-    );
-    out.push(scope);
-    out.push(note(&how));
-    out.push_all(scope::of_all(record).iter().map(|text| note(text)));
-    out.push_all(instead_of_throughput(record).map(note));
+    out.append(past_baseline(record, &LINE));
+    if let Some(first) = record.conclusions.primary().next() {
+        out.note(format!(
+            "Ratios are subject over baseline, with the interval in which the true ratio lies in \
+             {} of such studies: repeats of this one in its scope. A difference of up to {} does \
+             not matter here.",
+            percent(first.confidence),
+            percent(record.measured.settings.margin)
+        ));
+    }
+    out.append(scope(record));
     out
 }
 
-/// One comparison in words, with its sign, what else is to be known, and what limits it.
-fn card(record: &StudyRecord, comparison: &Comparison) -> Element {
-    let remarks = remarks(record, comparison);
-    let remarks = remarks
-        .iter()
-        .map(|text| element("p").class("remark").text(text));
-    let reasons = reasons(record, comparison).map(|why| element("p").class("remark").add(why));
-    let reported_element = element("div")
-        .add(element("p").text(&sentence(record, comparison, &LINE)))
-        .add_all(remarks)
-        .add_all(reasons);
-    element("li")
-        .class(format!("verdict {}", word(comparison.verdict)))
-        .add(sign(comparison.verdict))
-        .add(reported_element)
+/// The same in Markdown, where tables stand for the matrix.
+pub(crate) fn verdicts_markdown(record: &StudyRecord) -> String {
+    let mut each = verdicts(record, &LINE);
+    each.append(compared_table(record, Role::Primary));
+    let matrix = verdict_matrix(record);
+    if matrix.is_empty() {
+        return each.markdown();
+    }
+    let mut out: Document = lacking(record).into_iter().collect();
+    out.folded(IN_WORDS, each);
+    format!("{matrix}\n{}", out.markdown())
 }
 
 const NAMES_MAX: usize = 5;
 const CARDS_MAX: usize = 6;
-
-/// What was asked, in words and figures: at a glance where it is much, and each
-/// answer out of the way.
-pub(crate) fn verdicts_markdown(record: &StudyRecord) -> String {
-    let each = format!(
-        "{}\n{}",
-        sentences_markdown(record),
-        comparisons_markdown(record, Role::Primary)
-    );
-    match verdict_matrix(record) {
-        matrix if matrix.is_empty() => each,
-        matrix => {
-            let lacking =
-                lacking(record).map_or_else(String::new, |text| format!("\n{}\n", escape(&text)));
-            let each = details("Each verdict in words", &each);
-            format!("{matrix}{lacking}\n{each}")
-        }
-    }
-}
-
-fn sentences_markdown(record: &StudyRecord) -> String {
-    let mut out = String::new();
-    for comparison in record.conclusions.primary() {
-        let mark = mark(comparison.verdict);
-        let message = quoting(&sentence(record, comparison, &UNBROKEN));
-        out.push_str(&format!("- {mark} **{message}**\n"));
-        for remark in remarks(record, comparison) {
-            out.push_str(&format!("  - {}\n", quoting(&remark)));
-        }
-    }
-    if let Some(text) = instead_of_throughput(record) {
-        out.push_str(&format!("\n{}\n", escape(text)));
-    }
-    if is_alone(record) {
-        let texts = sentences(record).into_iter();
-        return texts
-            .map(|text| format!("- **{}**\n", escape(&text)))
-            .collect();
-    }
-    if out.is_empty() && record.measured.past_baseline.is_none() {
-        "**Nothing was compared.**\n".to_owned()
-    } else {
-        out
-    }
-}
+const IN_WORDS: &str = "Each verdict in words";

@@ -4,26 +4,28 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{BlockFigures, StudyRecord, SubjectView};
 
-use crate::html::charts::{
-    BlockValues, Plot, PlotAxis, PlotCaption, Scale, Subjects, block_axis, block_indices,
-    block_table, load_number, plain,
-};
-use crate::html::markup::{CaptionedFigure, Markup, side_by_side, with_unit};
-use crate::sections::measured::each_load::each_load;
+use crate::document::{CaptionedFigure, Document};
+use crate::html::charts::{Plot, PlotAxis, PlotCaption, Scale, Subjects, plain};
+use crate::html::markup::with_unit;
+use crate::sections::by_block::{BlockValues, block_axis, block_indices, block_table, load_number};
+use crate::sections::each_load::each_load;
 use crate::words::units::{bytes, figure, whole_percent};
 use crate::words::verdict::{name, place};
 
 /// The plots of each load, and memory once: it is read for whole blocks.
-pub(crate) fn cost(record: &StudyRecord, subjects: &Subjects) -> Markup {
+pub(crate) fn cost(record: &StudyRecord, subjects: &Subjects) -> Document {
+    let figures = |load: &LoadRecord, readings: &[CostFigure]| {
+        let readings = readings.iter();
+        let figures = readings.filter_map(|reading| figure_of(record, load, subjects, *reading));
+        let mut out = Document::default();
+        out.figures(figures.collect());
+        out
+    };
     let mut out = each_load(record, |load| {
-        let figures = [CostFigure::Cpu, CostFigure::Busy]
-            .into_iter()
-            .filter_map(|reading| figure_of(record, load, subjects, reading));
-        side_by_side(figures.collect())
+        figures(load, &[CostFigure::Cpu, CostFigure::Busy])
     });
     if let Some(load) = record.measured.loads.first() {
-        let memory = figure_of(record, load, subjects, CostFigure::Memory);
-        out.push(side_by_side(memory.into_iter().collect()));
+        out.append(figures(load, &[CostFigure::Memory]));
     }
     out
 }

@@ -2,23 +2,24 @@
 
 use abx_evidence::{CourseInterval, RunRecord};
 
-use crate::document::Table;
+use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Scale, Stroke, entry, legend, plain, rate,
     time_text,
 };
-use crate::html::markup::{CaptionedFigure, Markup, side_by_side};
+use crate::html::markup::Markup;
 use crate::words::metrics::rate_name;
 use crate::words::units::{UNKNOWN, count, figure, seconds};
 
 /// Both plots; nothing where the course was not kept, or is too short for a curve.
-pub(crate) fn course(record: &RunRecord) -> Markup {
+pub(crate) fn course(record: &RunRecord) -> Document {
+    let mut out = Document::default();
     let Some(course) = record.course() else {
-        return Markup::new();
+        return out;
     };
     let intervals: Vec<CourseInterval> = course.intervals().collect();
     let Some(last) = intervals.last().filter(|_| intervals.len() > 1) else {
-        return Markup::new();
+        return out;
     };
     let unit = rate_name(record.settings.exchange.shape);
     let length = seconds(course.interval_ns as f64 / 1e9);
@@ -26,7 +27,8 @@ pub(crate) fn course(record: &RunRecord) -> Markup {
         Some(throughput(&intervals, last.to_s, (unit, &length))),
         times(&intervals, last.to_s, &length),
     ];
-    side_by_side(figures.into_iter().flatten().collect())
+    out.figures(figures.into_iter().flatten().collect());
+    out
 }
 
 fn time_axis(until_s: f64) -> PlotAxis {

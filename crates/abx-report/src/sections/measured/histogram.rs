@@ -2,15 +2,16 @@
 
 use abx_evidence::{RunRecord, TimeBin};
 
-use crate::document::Table;
+use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{Plot, PlotAxis, PlotCaption, PlotPoint, Scale, rate, time_text};
-use crate::html::markup::{CaptionedFigure, Markup};
+use crate::html::markup::Markup;
 use crate::words::units::{count, share};
 
 /// The histogram of a run; nothing without a time, or in records of older versions.
-pub(crate) fn histogram(record: &RunRecord) -> Markup {
+pub(crate) fn histogram(record: &RunRecord) -> Document {
+    let mut out = Document::default();
     let Some(times) = record.response_times() else {
-        return Markup::new();
+        return out;
     };
     let total = times.count();
     let bins: Vec<TimeBin> = times.bins();
@@ -22,7 +23,7 @@ pub(crate) fn histogram(record: &RunRecord) -> Markup {
         Scale::log_around([1.0, most].into_iter()),
     ];
     let [Some(x), Some(y)] = scales else {
-        return Markup::new();
+        return out;
     };
     let x = PlotAxis::new("response time, log scale", x, 8, time_text);
     let y = PlotAxis::new("requests, log scale", y, 6, rate);
@@ -58,7 +59,8 @@ pub(crate) fn histogram(record: &RunRecord) -> Markup {
             .to_owned(),
         table: Some(table),
     };
-    figure.markup().into()
+    out.figures(vec![figure]);
+    out
 }
 
 fn span(bin: &TimeBin) -> String {

@@ -3,15 +3,12 @@
 use abx_evidence::record::{Contrast, Interleave, LoadRecord, Machine, StudyEnd, SubjectRecord};
 use abx_evidence::{StudyRecord, Waiting};
 
-use crate::document::Table;
-use crate::html::markup::{Element, Markup, element, folded, note};
-use crate::markdown::{UNBROKEN, details, escape, fenced};
+use crate::document::{Document, DocumentPart, Table};
 use crate::sections::measured::scope::not_varied;
 use crate::words::fleet::agents;
 use crate::words::load::{alone, arrivals, exchange, hashed, keep_alive, requests};
 use crate::words::metrics::rate_name;
 use crate::words::prose::prose;
-use crate::words::style::Style;
 use crate::words::units::{
     UNKNOWN, bytes, count, date, nanos, or_unknown, percent, plural, seconds,
 };
@@ -38,16 +35,14 @@ pub(crate) fn measured(record: &StudyRecord) -> String {
     )
 }
 
-pub(crate) fn how_measured_text(record: &StudyRecord, style: &Style) -> String {
-    let mut out = style.paragraph(&measured(record));
-    if let Some(fleet) = &record.measured.fleet {
-        out.push_str(&style.paragraph(&format!("Load from agents: {}.", agents(fleet))));
-    }
-    out.push_str(&style.paragraph(&versions(record)));
-    for load in alone(record) {
-        out.push_str(&style.paragraph(&turns(record, load)));
-    }
-    out
+/// When and how it ended, what subjects say of themselves, and how they took turns.
+pub(crate) fn conduct(record: &StudyRecord) -> Document {
+    let fleet = record.measured.fleet.as_ref();
+    let fleet = fleet.map(|fleet| format!("Load from agents: {}.", agents(fleet)));
+    let turns = alone(record).map(|load| turns(record, load));
+    let lines = [Some(measured(record)), fleet, Some(versions(record))];
+    let lines = lines.into_iter().flatten().chain(turns);
+    lines.filter(|line| !line.is_empty()).collect()
 }
 
 /// What subjects say of themselves; empty when none says anything.
@@ -63,13 +58,14 @@ fn versions(record: &StudyRecord) -> String {
     format!("Reported versions: {}.", texts.join(", "))
 }
 
-pub(crate) fn measured_briefly(record: &StudyRecord, style: &Style) -> String {
+pub(crate) fn measured_briefly(record: &StudyRecord) -> Document {
     let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
-    let lines = [&not_varied(record), &measured(record), rest];
-    lines.map(|line| style.paragraph(line)).concat()
+    [not_varied(record), measured(record), rest.to_owned()]
+        .into_iter()
+        .collect()
 }
 
-pub(crate) fn ended(record: &StudyRecord) -> String {
+fn ended(record: &StudyRecord) -> String {
     let settings = &record.measured.settings;
     // The finding about a failure has all of its text.
     let first_line = |text: &str| clean(text).lines().next().unwrap_or_default().to_owned();
@@ -107,7 +103,7 @@ pub(crate) fn ended(record: &StudyRecord) -> String {
     }
 }
 
-pub(crate) fn repeating(record: &StudyRecord) -> String {
+fn repeating(record: &StudyRecord) -> String {
     let mut words = record.measured.command.clone();
     let has_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
     if !words.iter().any(has_seed) {
@@ -116,7 +112,7 @@ pub(crate) fn repeating(record: &StudyRecord) -> String {
     shell_words::join(words)
 }
 
-pub(crate) fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
+fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     let Some(pilot) = &load.pilot else {
         return String::new();
     };
@@ -179,43 +175,36 @@ pub(crate) fn subtitle(record: &StudyRecord) -> String {
     )
 }
 
-pub(crate) fn how_measured_html(record: &StudyRecord) -> Markup {
-    let mut out = Markup::new();
-    out.push(element("p").text(&format!("{}.", ended(record).trim_end_matches('.'))));
-    for load in &record.measured.loads {
-        out.push(element("p").text(&turns(record, load)));
-    }
-    out.push(element("h3").text("The command"));
-    out.push(command(record));
-    out.push(subjects(record));
-    out.push(loads(record));
-    let settings = pairs("Settings", settings(record));
-    let machine = pairs("Machine", machine(&record.measured.machine));
-    let both = element("div").class("pair");
-    out.push(both.add(settings.markup()).add(machine.markup()));
-    for load in &record.measured.loads {
+/// How a study was measured, and how to have the same again, on a page.
+pub(crate) fn how_measured(record: &StudyRecord) -> Document {
+    let loads_measured = &record.measured.loads;
+    let ended = format!("{}.", ended(record).trim_end_matches('.'));
+    let turns = loads_measured.iter().map(|load| turns(record, load));
+    let mut out: Document = std::iter::once(ended).chain(turns).collect();
+    out.0.push(DocumentPart::Verbatim(repeating(record)));
+    out.note(
+        "With the seed of this command the order of slices is the same again; what the machine \
+         does is not.",
+    );
+    let tables = [
+        subjects(record),
+        loads(record),
+        Table::pairs("Settings", settings(record)),
+        Table::pairs("Machine", machine(&record.measured.machine)),
+    ];
+    tables
+        .into_iter()
+        .for_each(|table| out.append(table.into()));
+    for load in loads_measured {
         if let Some(pilot) = pilot(record, load) {
             let title = format!("What the pilot found for {}", name(&load.name));
-            out.push(folded(&title, pilot.markup()));
+            out.folded(title, pilot.into());
         }
     }
     out
 }
 
-fn command(record: &StudyRecord) -> Markup {
-    let block = command_block(&repeating(record));
-    let text = "With the seed the order of slices is the same again; what the machine does is \
-                not.";
-    [block, note(text)].into_iter().collect()
-}
-
-pub(crate) fn command_block(command: &str) -> Element {
-    element("pre")
-        .with("tabindex", 0)
-        .add(element("code").text(command))
-}
-
-fn subjects(record: &StudyRecord) -> Markup {
+fn subjects(record: &StudyRecord) -> Table {
     let row = |subject: &SubjectRecord| {
         let mut how = match (&subject.address, &subject.connected_to) {
             (Some(url), Some(there)) if !url.contains(there) => {
@@ -236,16 +225,15 @@ fn subjects(record: &StudyRecord) -> Markup {
         }
         vec![name(&subject.name), version, how]
     };
-    let grid = Table::new(
+    Table::new(
         ["subject", "reported version", "command"],
         record.measured.subjects.iter().map(row),
     )
     .captioned("Subjects")
-    .of_words();
-    grid.markup().into()
+    .of_words()
 }
 
-fn loads(record: &StudyRecord) -> Markup {
+fn loads(record: &StudyRecord) -> Table {
     let row = |load: &LoadRecord| {
         let settings = &load.settings;
         let mut offered = vec![plural(settings.connections.into(), "connection")];
@@ -278,13 +266,12 @@ fn loads(record: &StudyRecord) -> Markup {
             right,
         ]
     };
-    let grid = Table::new(
+    Table::new(
         ["load", "offered", "requests", "correct responses have"],
         record.measured.loads.iter().map(row),
     )
     .captioned("Loads")
-    .of_words();
-    grid.markup().into()
+    .of_words()
 }
 
 fn pilot(record: &StudyRecord, load: &LoadRecord) -> Option<Table> {
@@ -388,13 +375,6 @@ pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     ]
 }
 
-pub(crate) fn pairs(caption: &str, pairs: Vec<(&'static str, String)>) -> Table {
-    let row = |(name, value): (&str, String)| vec![name.to_owned(), value];
-    Table::new(["what", "is"], pairs.into_iter().map(row))
-        .captioned(caption)
-        .of_words()
-}
-
 fn numbers(numbers: &[usize]) -> String {
     let texts: Vec<String> = numbers.iter().map(usize::to_string).collect();
     texts.join(", ")
@@ -402,21 +382,17 @@ fn numbers(numbers: &[usize]) -> String {
 
 const NOT_READ: &str = "not checked";
 
-pub(crate) fn how_measured_markdown(record: &StudyRecord) -> String {
-    let mut text = fenced(&repeating(record));
-    text.push('\n');
-    for line in how_measured_text(record, &UNBROKEN).lines() {
-        text.push_str(&format!("- {}\n", escape(line)));
-    }
+/// The same in short, folded away.
+pub(crate) fn how_measured_folded(record: &StudyRecord) -> Document {
+    let mut inside = Document(vec![DocumentPart::Verbatim(repeating(record))]);
+    inside.append(conduct(record));
     let machine = &record.measured.machine;
     let mut about = vec![format!("{} processors", machine.cpus)];
     about.extend(machine.cpu_model.clone());
-    about.extend(
-        machine
-            .kernel
-            .as_ref()
-            .map(|kernel| format!("Linux {kernel}")),
-    );
-    text.push_str(&format!("- Machine: {}.\n", escape(&about.join(", "))));
-    details("How it was measured, and how to repeat it", &text)
+    let kernel = machine.kernel.as_ref();
+    about.extend(kernel.map(|kernel| format!("Linux {kernel}")));
+    inside.paragraph(format!("Machine: {}.", about.join(", ")));
+    let mut out = Document::default();
+    out.folded("How it was measured, and how to repeat it", inside);
+    out
 }

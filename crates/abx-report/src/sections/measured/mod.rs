@@ -2,7 +2,7 @@
 
 pub(crate) mod cost;
 pub(crate) mod course;
-pub(crate) mod each_load;
+pub(crate) mod figures;
 pub(crate) mod held;
 pub(crate) mod histogram;
 pub(crate) mod how_measured;

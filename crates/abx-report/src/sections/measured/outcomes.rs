@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use abx_evidence::{Outcome, Outcomes, Statuses, StudyRecord};
+use abx_evidence::{Outcome, Outcomes, RunRecord, Statuses, StudyRecord};
 
-use crate::document::Table;
-use crate::html::markup::{Markup, note};
+use crate::document::{Document, Table};
+use crate::words::load::offered;
 use crate::words::units::{count, share};
 use crate::words::verdict::{load_text, place};
 use crate::words::wrap::clean_name;
@@ -36,11 +36,13 @@ pub(crate) fn wrong_statuses(statuses: &Statuses) -> String {
     }
 }
 
-pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
+/// Every attempt of a study, by what became of it.
+pub(crate) fn outcomes(record: &StudyRecord) -> Document {
+    let mut out = Document::default();
     let summaries = record.conclusions.summaries.iter();
     let measured: Vec<_> = summaries.filter(|summary| summary.sent > 0).collect();
     if measured.is_empty() {
-        return Markup::new();
+        return out;
     }
     let came = came(measured.iter().map(|summary| &summary.outcomes));
     let mut headers = vec!["load".to_owned(), "subject".to_owned(), "sent".to_owned()];
@@ -50,46 +52,64 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Markup {
         let mut cells = vec![
             load_text(record, &summary.load),
             clean_name(&summary.subject),
-            count(summary.sent),
         ];
-        cells.extend(
-            came.iter()
-                .map(|outcome| count(summary.outcomes.count(*outcome))),
-        );
-        cells.extend([
-            count(summary.outcomes.failed()),
-            share(summary.ok, summary.sent),
-        ]);
+        cells.push(count(summary.sent));
+        let counts = came.iter().map(|outcome| summary.outcomes.count(*outcome));
+        cells.extend(counts.chain([summary.outcomes.failed()]).map(count));
+        cells.push(share(summary.ok, summary.sent));
         cells
     });
-    let grid = Table::new(headers, rows)
-        .captioned("Attempts by outcome")
-        .named_by(2);
-    let mut out = Markup::from(grid.markup());
-    let text = "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts \
-                against the server.";
-    out.push(note(text));
+    let table = Table::new(headers, rows).captioned("Attempts by outcome");
+    out.table(
+        Some(table.named_by(2)),
+        "Each attempt has exactly one outcome; only ok counts as throughput. ✕: counts against \
+         the server.",
+    );
     for summary in measured {
-        let who = format!(
-            "{} {}",
-            clean_name(&summary.subject),
-            place(record, &summary.load)
-        );
-        out.push(wrong(&who, &summary.wrong_statuses));
+        let came = wrong_statuses(&summary.wrong_statuses);
+        if !came.is_empty() {
+            let (who, place) = (clean_name(&summary.subject), place(record, &summary.load));
+            out.note(format!("Wrong status of {who} {place}: {came}."));
+        }
     }
     out
 }
 
-/// Which statuses came from whom where another one was expected; nothing where none did.
-pub(crate) fn wrong(who: &str, statuses: &Statuses) -> Markup {
-    match wrong_statuses(statuses) {
-        came if came.is_empty() => Markup::new(),
-        came => note(&format!("Wrong status of {who}: {came}.")).into(),
+/// Every attempt of a run, by what became of it.
+pub(crate) fn run_outcomes(record: &RunRecord) -> Document {
+    let requests = &record.requests;
+    let row = |name: &str, times: u64| [name.to_owned(), count(times), share(times, requests.sent)];
+    // A run without any ok answer says so.
+    let without_ok = (requests.ok == 0).then(|| row("ok", 0));
+    let each = requests.outcomes.iter();
+    let rows = without_ok
+        .into_iter()
+        .chain(each.map(|(outcome, times)| row(outcome.name(), times)))
+        .chain([row("sent", requests.sent)]);
+    let table = Table::new(["outcome", "count", "share"], rows);
+    let mut out = Document::from(table.captioned("Attempts by what became of them"));
+    let responses = match requests.completed {
+        1 => "response",
+        _ => "responses",
+    };
+    let bodies = match requests.hashed {
+        1 => "1 body was".to_owned(),
+        hashed => format!("{} bodies were", count(hashed)),
+    };
+    let completed = count(requests.completed);
+    out.note(format!(
+        "Of {completed} complete {responses}, {bodies} verified."
+    ));
+    let wrong = wrong_statuses(&requests.wrong_statuses);
+    if !wrong.is_empty() {
+        out.note(format!("Wrong status: {wrong}."));
     }
+    record.offered.iter().for_each(|due| out.note(offered(due)));
+    out
 }
 
 /// The outcomes that came at least once; ok always.
-pub(crate) fn came<'a>(outcomes: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<Outcome> {
+fn came<'a>(outcomes: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<Outcome> {
     let has_come = |outcome: &Outcome| {
         *outcome == Outcome::Ok
             || outcomes
@@ -100,7 +120,7 @@ pub(crate) fn came<'a>(outcomes: impl Iterator<Item = &'a Outcomes> + Clone) -> 
 }
 
 /// An outcome in words, with a sign when it speaks against the server.
-pub(crate) fn title(outcome: Outcome) -> String {
+fn title(outcome: Outcome) -> String {
     let name = outcome.name().replace('_', " ");
     if outcome.is_failure() {
         format!("✕ {name}")

@@ -3,19 +3,18 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Phase, PhaseTime, PhaseTimes, RunRecord, StudyRecord};
 
-use crate::document::{Document, Table};
+use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
     Scale, axis, bar_table, cell, legend, name_cell, percent as share, picture_cell, plain, px,
 };
-use crate::html::markup::{CaptionedFigure, Element, Markup, element, paragraphs, with_unit};
-use crate::sections::measured::each_load::each_load;
+use crate::html::markup::{Element, element, with_unit};
+use crate::sections::each_load::each_load;
 use crate::words::load::alone;
-use crate::words::style::Style;
 use crate::words::units::{GLUE, UNKNOWN, count, figure, or_unknown, whole_percent};
 use crate::words::verdict::{name, place};
 use crate::words::wrap::clean_name;
 
-pub(crate) fn cells(times: &PhaseTimes, phase: Phase) -> [String; 5] {
+fn cells(times: &PhaseTimes, phase: Phase) -> [String; 5] {
     let of = times.phase(phase);
     let share = of.p50_us.map(|_| times.share(phase));
     [
@@ -42,7 +41,7 @@ fn mean(of: PhaseTime) -> String {
 
 /// A table of means for each load under which some subject spends its time on more than the
 /// first byte.
-pub(crate) fn study_phases(record: &StudyRecord) -> Document {
+pub(crate) fn mean_phases(record: &StudyRecord) -> Document {
     let tables = alone(record).filter_map(|load| {
         let pairs = under(record, load);
         let is_telling = pairs.iter().any(|(_, times)| times.is_telling());
@@ -54,11 +53,7 @@ pub(crate) fn study_phases(record: &StudyRecord) -> Document {
             out
         })
     });
-    let mut out = Document::joined(tables);
-    if !out.is_empty() {
-        out.note(LEGEND);
-    }
-    out
+    Document::joined(tables).explained(LEGEND)
 }
 
 fn under<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<(&'a str, &'a PhaseTimes)> {
@@ -90,61 +85,59 @@ fn means(pairs: &[(&str, &PhaseTimes)]) -> Table {
     )
 }
 
-pub(crate) const LEGEND: &str = "waiting: until the request is sent and earlier responses on its \
+const LEGEND: &str = "waiting: until the request is sent and earlier responses on its \
                                  connection are complete; connect: opening a connection for it; \
                                  first byte: until the first byte of the response; body: until \
                                  the last. -: no request had this phase, or too few for a p99.";
 /// Stands where nothing was.
-pub(crate) const NOT_RECORDED: &str = "Where the time goes: not recorded. It is timed for the responses that `--verify-every` \
+const NOT_RECORDED: &str = "Where the time goes: not recorded. It is timed for the responses that `--verify-every` \
      samples.";
 
-/// What a run says: each phase, and what they are; that nothing was recorded when
-/// there were answers to follow.
-pub(crate) fn run_phases_text(record: &RunRecord, style: &Style) -> String {
+/// Where the time of a run goes: a figure on a page, elsewhere a table; that nothing was recorded
+/// when there were responses to follow.
+pub(crate) fn run_phases(record: &RunRecord) -> Document {
+    let mut out = Document::default();
     let Some(times) = &record.phases else {
-        return match record.requests.completed {
-            0 => String::new(),
-            _ => style.paragraph(NOT_RECORDED),
-        };
+        if record.requests.completed > 0 {
+            out.paragraph(NOT_RECORDED);
+        }
+        return out;
     };
     let table = Table::new(
         ["where time goes", "mean µs", "share", "p50 µs", "p99 µs"],
         Phase::ALL.map(|phase| cells(times, phase)),
     );
+    let mean = figure(times.response_us());
     let legend = format!(
-        "Mean of {} responses, sampled at random: {}{GLUE}µs. {LEGEND}",
-        count(times.requests),
-        figure(times.response_us())
+        "Mean of {} responses, sampled at random: {mean}{GLUE}µs. {LEGEND}",
+        count(times.requests)
     );
-    table.text(style.columns()) + &style.note(&legend)
+    let row = PhaseRow {
+        who: "the server".to_owned(),
+        times: Some(times),
+    };
+    if let Some(page) = phases_figure("Mean response time".to_owned(), &[row]) {
+        out.picture(page.markup(), Document::from(table).explained(&legend));
+    }
+    out
 }
 
 /// A figure for each load; that nothing was recorded when there was anything to see.
-pub(crate) fn phases_html(record: &StudyRecord) -> Markup {
-    let out = each_load(record, |load| {
+pub(crate) fn phases(record: &StudyRecord) -> Document {
+    let mut out = each_load(record, |load| {
         let title = format!("Mean response time {}", place(record, &load.name));
-        phases_figure(title, &rows(record, load))
-            .map(CaptionedFigure::markup)
-            .into_iter()
-            .collect()
+        let mut out = Document::default();
+        out.figures(
+            phases_figure(title, &rows(record, load))
+                .into_iter()
+                .collect(),
+        );
+        out
     });
     if out.is_empty() && record.conclusions.any_sent() {
-        paragraphs(NOT_RECORDED)
-    } else {
-        out
+        out.paragraph(NOT_RECORDED);
     }
-}
-
-pub(crate) fn run_phases_html(record: &RunRecord) -> Markup {
-    let row = PhaseRow {
-        who: "the server".to_owned(),
-        times: record.phases.as_ref(),
-    };
-    match phases_figure("Mean response time".to_owned(), &[row]) {
-        Some(figure) => figure.markup().into(),
-        None if record.requests.completed > 0 => paragraphs(NOT_RECORDED),
-        None => Markup::new(),
-    }
+    out
 }
 
 struct PhaseRow<'a> {

@@ -2,8 +2,7 @@
 
 use abx_evidence::{CpuSharing, Families, Route, Scope, StudyRecord};
 
-use crate::markdown::escape;
-use crate::words::style::Style;
+use crate::document::Document;
 use crate::words::units::percent;
 
 /// What a study did not vary, on one line.
@@ -23,7 +22,7 @@ pub(crate) fn not_varied(record: &StudyRecord) -> String {
 }
 
 /// The scope of a study: what it did not vary, and what its intervals hold for.
-pub(crate) fn of_study(record: &StudyRecord) -> String {
+fn of_study(record: &StudyRecord) -> String {
     let measured = &record.measured;
     let scope = not_varied(record);
     match (measured.is_comparison(), &measured.past_baseline) {
@@ -111,7 +110,7 @@ fn cpus(scope: &Scope) -> String {
 
 /// What holds for all comparisons of a study together: how often any of several families
 /// is wrong, and that comparisons share their spread.
-pub(crate) fn of_all(record: &StudyRecord) -> Vec<String> {
+fn of_all(record: &StudyRecord) -> Vec<String> {
     let families = families(&record.conclusions.families, each(record));
     let shared = shared_spread(record).map(str::to_owned);
     families.into_iter().chain(shared).collect()
@@ -168,18 +167,10 @@ fn shared_spread(record: &StudyRecord) -> Option<&'static str> {
 }
 
 /// What was not varied, and how often any of several families is wrong.
-pub(crate) fn scope_text(record: &StudyRecord, style: &Style) -> String {
-    let scope = std::iter::once(of_study(record));
-    let lines = scope.chain(of_all(record));
-    lines.map(|line| style.paragraph(&line)).collect()
-}
-
-/// What was not varied, and how often any of several families is wrong.
-pub(crate) fn scope_markdown(record: &StudyRecord) -> String {
-    let scope = std::iter::once(of_study(record));
-    let lines = scope.chain(of_all(record));
-    let lines: Vec<String> = lines.map(|line| escape(&line) + "\n").collect();
-    lines.join("\n")
+pub(crate) fn scope(record: &StudyRecord) -> Document {
+    std::iter::once(of_study(record))
+        .chain(of_all(record))
+        .collect()
 }
 
 #[cfg(test)]

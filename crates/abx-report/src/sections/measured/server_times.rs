@@ -2,7 +2,7 @@
 
 use abx_evidence::{MeanInterval, RunRecord, ServerTime, StudyRecord};
 
-use crate::document::Table;
+use crate::document::{Document, Table};
 use crate::words::units::{GLUE, UNKNOWN, count, figure};
 use crate::words::wrap::{clean_name, shorten};
 
@@ -47,17 +47,20 @@ pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Tab
     (!table.rows.is_empty()).then_some(table)
 }
 
-pub(crate) const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server itself \
+const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server itself \
      gave in the header Server-Timing of the responses that are verified, and their mean.";
 
-/// A row for each name that a server gave in a run; `None` where it gave none.
-pub(crate) fn run_server_times_table(record: &RunRecord) -> Option<Table> {
+/// A row for each name that a server gave in a run; nothing where it gave none.
+pub(crate) fn run_server_times(record: &RunRecord) -> Document {
     let rows = record.server_times.iter().map(|server_time| {
         let name = clean_name(&server_time.name);
         [name, figure(server_time.us.mean), count(server_time.count)]
     });
     let table = Table::new(["server timing", "mean µs", "responses"], rows);
-    (!table.rows.is_empty()).then_some(table)
+    let table = Some(table.captioned("Server timings")).filter(|table| !table.rows.is_empty());
+    let mut out = Document::default();
+    out.table(table, RUN_SERVER_TIMES_LEGEND);
+    out
 }
 
 /// The same on one line, the longest first; empty where it gave none.

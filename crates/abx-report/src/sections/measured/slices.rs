@@ -6,31 +6,26 @@ use std::collections::BTreeMap;
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{SliceFigures, StudyRecord, slice_figures};
 
-use crate::document::Table;
+use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
-    Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Scale, Stroke, Subjects, Tick, load_number,
-    rate,
+    Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Scale, Stroke, Subjects, Tick, rate,
 };
-use crate::html::markup::{CaptionedFigure, Markup, note};
-use crate::sections::measured::each_load::each_load;
+use crate::sections::by_block::load_number;
+use crate::sections::each_load::each_load;
 use crate::words::metrics::rate_name;
 use crate::words::units::{count, figure, nanos, plural};
 use crate::words::verdict::{name, place};
 
-pub(crate) fn slices(record: &StudyRecord, subjects: &Subjects) -> Markup {
+pub(crate) fn slices(record: &StudyRecord, subjects: &Subjects) -> Document {
     let out = each_load(record, |load| {
-        let plot = of_load(record, load, subjects).map(CaptionedFigure::markup);
-        plot.into_iter().collect()
+        let mut out = Document::default();
+        out.figures(of_load(record, load, subjects).into_iter().collect());
+        out
     });
-    if out.is_empty() {
-        return out;
-    }
     let text = "Each point is one slice, in which one server was loaded and the others were idle; \
                 blocks are separated by gaps. A sloping line is drift, a point near zero is a \
                 stall.";
-    let mut markup = Markup::from(note(text));
-    markup.push(out);
-    markup
+    out.explained(text)
 }
 
 /// Where blocks stand along the axis.

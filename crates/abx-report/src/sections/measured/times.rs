@@ -4,17 +4,18 @@
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{ResponseTimes, StudyRecord, SubjectView};
 
-use crate::document::Table;
+use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
-    NAMED, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, load_number,
-    named_shares, nines, plain, share_at, share_text, tail_axis, time_text,
+    NAMED, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, named_shares, nines,
+    plain, share_at, share_text, tail_axis, time_text,
 };
-use crate::html::markup::{CaptionedFigure, Markup, note, side_by_side, with_unit};
-use crate::sections::measured::each_load::each_load;
+use crate::html::markup::{Markup, with_unit};
+use crate::sections::by_block::load_number;
+use crate::sections::each_load::each_load;
 use crate::words::units::count;
 use crate::words::verdict::{name, place};
 
-pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
+pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Document {
     let out = each_load(record, |load| {
         let parts = subjects.iter().filter_map(|(number, subject)| {
             let times = SubjectView::of(&record.measured, load, subject).response_times()?;
@@ -27,9 +28,6 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
         let known: Vec<SubjectTimes> = parts.collect();
         of_load(record, load, subjects, &known).unwrap_or_default()
     });
-    if out.is_empty() {
-        return out;
-    }
     let mut text =
         "Times run from the intended send to the last byte, all blocks together. ".to_owned();
     if record
@@ -45,9 +43,7 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Markup {
     text.push_str(
         "Dotted: known as \"at least\" only, since requests without an answer are in it.",
     );
-    let mut markup = Markup::from(note(&text));
-    markup.push(out);
-    markup
+    out.explained(&text)
 }
 
 struct SubjectTimes<'a> {
@@ -100,7 +96,7 @@ fn of_load(
     load: &LoadRecord,
     subjects: &Subjects,
     known: &[SubjectTimes],
-) -> Option<Markup> {
+) -> Option<Document> {
     let everything = known.iter().flat_map(SubjectTimes::tail);
     let scale = Scale::log_around(everything.map(|point| point.us))?;
     let under = place(record, &load.name);
@@ -120,7 +116,9 @@ fn of_load(
         note: String::new(),
         table: None,
     };
-    Some(side_by_side(vec![tail, whole]))
+    let mut out = Document::default();
+    out.figures(vec![tail, whole]);
+    Some(out)
 }
 
 fn tail_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -> Markup {

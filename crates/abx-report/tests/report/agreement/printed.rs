@@ -42,7 +42,7 @@ impl Printed {
             grid: study_text(record, ReportExtent::Brief, &WIDE),
             full: study_text(record, ReportExtent::Full, &WIDE),
             markdown: study_markdown(record, &[]),
-            html: study_html(&without_slices(record)),
+            html: study_html(&without_slices(record), &[]),
         }
     }
 

@@ -53,7 +53,7 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
 
 fn record(records: &RecordIndex, id: &str) -> ViewResponse {
     match open(records, id) {
-        Ok(SavedRecord::Study(record)) => ViewResponse::page(study_html(&record)),
+        Ok(SavedRecord::Study(record)) => ViewResponse::page(study_html(&record, &[])),
         Ok(SavedRecord::Run(record)) => ViewResponse::page(run_html(&record)),
         Ok(SavedRecord::Scenario(record)) => ViewResponse::page(scenario_html(&record)),
         Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => ViewResponse::notice(

@@ -1,7 +1,7 @@
 //! Figures with a heading, a legend and what explains them.
 
-use super::element::{Element, Markup, element};
-use crate::document::Table;
+use super::table::Table;
+use crate::html::markup::{Element, Markup, element, folded};
 
 /// A plot or table with its heading, what explains it, and the same as a table.
 pub(crate) struct CaptionedFigure {
@@ -40,10 +40,4 @@ pub(crate) fn side_by_side(figures: Vec<CaptionedFigure>) -> Markup {
     frame
         .add_all(figures.into_iter().map(CaptionedFigure::markup))
         .into()
-}
-
-pub(crate) fn folded(summary: &str, inside: impl Into<Markup>) -> Element {
-    element("details")
-        .add(element("summary").text(summary))
-        .add(inside)
 }

@@ -4,8 +4,7 @@ use abx_evidence::StudyRecord;
 use abx_evidence::record::LoadRecord;
 
 use crate::document::Table;
-use crate::html::charts::plot::{Plot, PlotAxis, PlotPoint, Stroke};
-use crate::html::charts::scale::{Scale, plain};
+use crate::html::charts::{Plot, PlotAxis, PlotPoint, Scale, Stroke, plain};
 use crate::words::units::or_unknown;
 
 pub(crate) struct BlockValues {

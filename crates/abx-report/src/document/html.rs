@@ -1,0 +1,102 @@
+//! Documents as a page shows them. A screen reader can walk their tables: caption, scopes, and a
+//! frame that scrolls by itself.
+
+use super::parts::{Document, DocumentPart, Statement};
+use super::table::{CellKind, Table};
+use crate::html::markup::{Element, Markup, element, folded, note, paragraphs, quoting, scrolling};
+use crate::html::sign::sign;
+use crate::words::prose::level_tag;
+use crate::words::verdict::word;
+
+/// Sections of a page, each with its id and title.
+pub(crate) fn pages<const N: usize>(
+    sections: [(&'static str, &'static str, Document); N],
+) -> [(&'static str, &'static str, Markup); N] {
+    sections.map(|(id, title, document)| (id, title, document.html()))
+}
+
+impl Document {
+    pub(crate) fn html(self) -> Markup {
+        self.0.into_iter().map(DocumentPart::html).collect()
+    }
+}
+
+impl DocumentPart {
+    fn html(self) -> Markup {
+        match self {
+            DocumentPart::Heading(_) | DocumentPart::Gap => Markup::new(),
+            DocumentPart::Paragraph(text) => paragraphs(&text),
+            DocumentPart::Note(text) => note(&text).into(),
+            DocumentPart::Table(table) => table.markup().into(),
+            DocumentPart::Pairs { caption, pairs, .. } => {
+                Table::pairs(caption, pairs).markup().into()
+            }
+            DocumentPart::Statements(statements) => element("ul")
+                .class("verdicts")
+                .add_all(statements.into_iter().map(card))
+                .into(),
+            DocumentPart::Limit {
+                level,
+                seen,
+                remedies,
+            } => {
+                let texts = seen.iter().chain(&remedies);
+                let texts = texts.map(|text| element("p").add(quoting(text)));
+                let tag = element("p").class("level").text(level_tag(level).0);
+                [tag].into_iter().chain(texts).collect()
+            }
+            DocumentPart::Verbatim(text) => element("pre")
+                .with("tabindex", 0)
+                .add(element("code").text(&text))
+                .into(),
+            DocumentPart::Folded(summary, inside) => folded(&summary, inside.html()).into(),
+            DocumentPart::Picture { page, .. } => page,
+        }
+    }
+}
+
+/// One statement, with its sign, what else is to be known, and what limits it.
+fn card(statement: Statement) -> Element {
+    let remark = || element("p").class("remark");
+    let remarks = statement.remarks.iter().map(|text| remark().text(text));
+    let inside = element("div")
+        .add(element("p").text(&statement.sentence))
+        .add_all(remarks)
+        .add_all(statement.reasons.map(|why| remark().add(why)));
+    element("li")
+        .class(format!("verdict {}", word(statement.verdict)))
+        .add(sign(statement.verdict))
+        .add(inside)
+}
+
+impl Table {
+    pub(crate) fn markup(self) -> Element {
+        let head = self.headers.iter().enumerate().map(|(column, header)| {
+            let cell = element("th").with("scope", "col").text(header);
+            self.aligned(cell, column)
+        });
+        let head = element("tr").add_all(head);
+        let row = |row: &Vec<String>| {
+            let cells = row.iter().enumerate().map(|(column, text)| {
+                let text = element("bdi").text(text);
+                if column < self.names {
+                    return element("th").with("scope", "row").add(text);
+                }
+                self.aligned(element("td").add(text), column)
+            });
+            element("tr").add_all(cells)
+        };
+        let table = element("table")
+            .add(element("caption").text(&self.caption))
+            .add(element("thead").add(head))
+            .add(element("tbody").add_all(self.rows.iter().map(row)));
+        scrolling(&self.caption, table)
+    }
+
+    fn aligned(&self, cell: Element, column: usize) -> Element {
+        match self.cells {
+            CellKind::Figures if column >= self.names => cell.class("figure"),
+            _ => cell,
+        }
+    }
+}
