@@ -1,30 +1,8 @@
 //! Reports as a person sees them, from records with fixed figures.
 
-mod agreement;
-mod alone;
-mod catalog;
-mod course;
-mod doctor;
-mod formats;
-mod history;
-mod html;
-mod limits;
-mod lists;
-mod overview;
-mod page;
-mod past_baseline;
-mod phases;
-mod picture;
-mod plan;
-mod prose;
+mod others;
+mod pages;
 mod readmes;
-mod run;
-mod scenario;
-mod server_times;
-mod services;
-mod several;
-mod study;
+mod runs;
+mod studies;
 mod support;
-mod timer;
-mod websocket;
-mod width;

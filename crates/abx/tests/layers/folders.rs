@@ -19,7 +19,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("abx-lab/src/process", 20),
     ("abx-lab/src/run_study", 22),
     ("abx-lab/src/setup/provision", 16),
-    ("abx-report/tests/report", 29),
     ("abx-study/src", 24),
     ("abx-study/src/study_file", 24),
     ("abx-wire/src/websocket", 17),

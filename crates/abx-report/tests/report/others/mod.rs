@@ -1,0 +1,6 @@
+//! Other reports, and formats for other programs.
+
+pub mod catalog;
+pub mod doctor;
+pub mod formats;
+pub mod plan;

@@ -1,0 +1,157 @@
+//! The pages of several records: the list, and side by side.
+
+use abx_evidence::{Metric, Verdict};
+use abx_report::{
+    AnyRecord, Listed, NamedRecord, NotShown, index_html, notice_html, page_policy,
+    side_by_side_html,
+};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use crate::pages::history::mixed;
+use crate::pages::html::{golden, hostile, measured, tainted};
+use crate::pages::page::Page;
+use crate::support::{comparison, load, run, study};
+
+fn side<'a>(id: &'a str, record: AnyRecord<'a>) -> NamedRecord<'a> {
+    NamedRecord { id, record }
+}
+
+#[test]
+fn a_page_of_a_list() {
+    // Method: every kind of verdict cell, more than are shown, a foreign file, and
+    // a text that was searched for.
+    let listed = Listed::ObjectiveInput {
+        text: Some("nginx"),
+    };
+    assert_snapshot!(golden(&index_html(&mixed(), listed)));
+}
+
+#[test]
+fn a_page_of_records_side_by_side() {
+    // Method: two studies, a run, and one that could not be read.
+    let (first, mut second, run) = (measured(3, 2), measured(3, 2), run());
+    second.conclusions.comparisons = vec![comparison(
+        "lighttpd",
+        Some([0.9, 0.85, 0.96]),
+        Verdict::Slower,
+    )];
+    let records = [
+        side("3fa9c1", AnyRecord::Study(&first)),
+        side("9c0d1e", AnyRecord::Study(&second)),
+        side("77aa00", AnyRecord::Run(&run)),
+    ];
+    let not_shown = NotShown {
+        id: "0a1b2c".to_owned(),
+        why: "it is gone: look at `abx history`".to_owned(),
+    };
+    assert_snapshot!(golden(&side_by_side_html(&records, &[not_shown])));
+}
+
+#[test]
+fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
+    // Method: two records of the same two loads, one of them with response times
+    // beside throughput; rows by metric, then load, then record, and one axis.
+    let mut first = study();
+    first.measured.loads = vec![load("c10", 10), load("c100", 100)];
+    let of = |name: &str, metric| {
+        let mut this_comparison = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster);
+        this_comparison.load = name.to_owned();
+        this_comparison.metric = metric;
+        this_comparison
+    };
+    let throughput = ["c10", "c100"].map(|name| of(name, Metric::Throughput));
+    first.conclusions.comparisons = throughput.clone().into();
+    let mut second = first.clone();
+    second
+        .conclusions
+        .comparisons
+        .insert(0, of("c100", Metric::ResponseP99));
+    let records = [
+        side("a", AnyRecord::Study(&first)),
+        side("b", AnyRecord::Study(&second)),
+    ];
+    let html = side_by_side_html(&records, &[]);
+    let page = Page::read(&html);
+    let rows: Vec<&str> = page
+        .values("aria-label")
+        .filter(|text| text.starts_with("lighttpd ÷ nginx") && text.ends_with(')'))
+        .map(|text| text.split(": ").next().unwrap())
+        .map(|text| text.trim_start_matches("lighttpd ÷ nginx, "))
+        .collect();
+    let expected = [
+        "a, c10 (10 connections), requests/s",
+        "b, c10 (10 connections), requests/s",
+        "a, c100 (100 connections), requests/s",
+        "b, c100 (100 connections), requests/s",
+        "b, c100 (100 connections), p99 response time",
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(html.matches("<tfoot").count(), 1);
+}
+
+#[test]
+fn nothing_side_by_side_is_told() {
+    // Method: no record at all, and a run alone, which compares nothing.
+    let run = run();
+    for records in [&[][..], &[side("77aa00", AnyRecord::Run(&run))]] {
+        assert!(side_by_side_html(records, &[]).contains("None of them compares anything."));
+    }
+}
+
+#[test]
+fn a_server_sends_the_policy_that_pages_have() {
+    // Method: the list's own policy is part of what is sent; a report's, which
+    // forbids forms too, has the same styles and programs.
+    let sent = page_policy();
+    let mine = |html: &str| {
+        let page = Page::read(html);
+        let own_text = page.values("content").find(|text| text.contains("-src"));
+        own_text.unwrap().replace("&#39;", "'")
+    };
+    let list = mine(&index_html(&mixed(), Listed::Named));
+    assert!(sent.starts_with(&list), "{sent}\n{list}");
+    let report = mine(&abx_report::study_html(&study(), &[]));
+    assert_eq!(
+        report.replace("form-action 'none'", "form-action 'self'"),
+        list
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_text_gets_out_of_a_list(
+        texts in [hostile(), hostile(), hostile(), hostile()],
+    ) {
+        // Method: texts that try to, in every place of the list, of records side
+        // by side and of a notice; elements and attributes stay those that we write.
+        let pages = |texts: &[String; 4]| {
+            let [name, why, load, message] = texts;
+            let mut list = mixed();
+            for entry in &mut list.entries {
+                entry.outline.subjects[0].name = format!("a{name}");
+                entry.outline.loads[0] = load.clone();
+                entry.file = format!("{message}.json");
+            }
+            list.folder = message.clone();
+            list.unread[0].why = why.replace('`', "");
+            let record = tainted(texts);
+            let mut run = run();
+            run.settings.url = format!("http://{name}/");
+            let not_shown = NotShown { id: format!("a{name}"), why: "x".to_owned() };
+            let records = [side("a", AnyRecord::Study(&record)), side("b", AnyRecord::Run(&run))];
+            let listed = Listed::ObjectiveInput { text: Some(message) };
+            [
+                index_html(&list, listed),
+                side_by_side_html(&records, &[not_shown]),
+                notice_html(&format!("a{name}"), &format!("a{}", message.replace(['`', '\n', '\r'], ""))),
+            ]
+        };
+        let plain = pages(&["", "", "x", "y"].map(str::to_owned));
+        for (html, plain) in pages(&texts).iter().zip(&plain) {
+            prop_assert_eq!(Page::read(html).names(), Page::read(plain).names());
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Pages and pictures.
+
+pub mod history;
+pub mod html;
+pub mod lists;
+pub mod page;
+pub mod picture;

@@ -1,0 +1,92 @@
+//! The picture of verdicts. That it is well-formed XML is tested with a foreign
+//! reader in `crates/abx/tests/output/formats.rs`.
+
+use std::collections::BTreeSet;
+
+use abx_evidence::Verdict;
+use abx_report::study_svg;
+use proptest::prelude::*;
+
+use crate::pages::html::{hostile, measured, tainted};
+use crate::readmes::record_of;
+use crate::support::{comparison, study};
+
+/// A line for each element, without the style, which is a file of its own.
+fn golden(svg: &str) -> String {
+    let (before, rest) = svg.split_once("<style>").expect("a style");
+    let (_, after) = rest.split_once("</style>").expect("it ends");
+    format!("{before}<style>...</style>{after}").replace("><", ">\n<")
+}
+
+#[test]
+fn a_picture_of_a_study() {
+    // Method: two subjects, three blocks: a sentence, an interval, a table.
+    insta::assert_snapshot!(golden(&study_svg(&measured(3, 2))));
+}
+
+#[test]
+fn a_picture_follows_light_and_dark_and_asks_for_nothing() {
+    // Method: words of the file; the only address is the name of the format.
+    let svg = study_svg(&measured(3, 2));
+    assert!(svg.contains("@media (prefers-color-scheme: dark)"));
+    assert_eq!(svg.matches("://").count(), 1, "{svg}");
+    for word in [
+        "<script",
+        "@import",
+        "@font-face",
+        "url(http",
+        "<image",
+        "<foreignObject",
+    ] {
+        assert!(!svg.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn long_names_go_on_below() {
+    // Method: a real study whose longest pair has 41 letters; both of its lines stand there.
+    let svg = study_svg(&record_of("websocket"));
+    for line in [">php-select-apart-nagle ÷<", ">php-select-apart<"] {
+        assert!(svg.contains(line), "{line}");
+    }
+    assert!(!svg.contains('…'));
+}
+
+#[test]
+fn many_comparisons_are_counted() {
+    // Method: one more than are told one by one, and each has its interval.
+    let mut record = study();
+    record.conclusions.comparisons =
+        vec![comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster); 5];
+    let svg = study_svg(&record);
+    assert!(svg.contains(">5 comparisons: 5 faster.</text>"), "{svg}");
+    assert_eq!(svg.matches("class=\"bar\"").count(), 5 + 1, "{svg}");
+    record.conclusions.comparisons.clear();
+    let svg = study_svg(&record);
+    assert!(svg.contains(">Nothing was compared.</text>"), "{svg}");
+}
+
+/// The names of all elements.
+fn tags(svg: &str) -> BTreeSet<&str> {
+    let parts = svg.split('<').skip(1);
+    let names = parts.map(|part| part.trim_start_matches('/').split([' ', '>', '/']).next());
+    names.flatten().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_text_gets_out_of_where_it_stands(
+        texts in [hostile(), hostile(), hostile(), hostile()],
+    ) {
+        // Method: texts that try to, in every place that a subject or a study file
+        // can fill; there must be no element but ours, and no letter that XML lacks.
+        let svg = study_svg(&tainted(&texts));
+        let plain = study_svg(&tainted(&["", "", "x", "y"].map(str::to_owned)));
+        prop_assert_eq!(tags(&svg), tags(&plain));
+        let is_no_letter = |letter: char| letter.is_control() && letter != '\n'
+            || matches!(letter, '\u{fffe}' | '\u{ffff}');
+        prop_assert!(!svg.contains(is_no_letter), "{svg}");
+    }
+}

@@ -1,0 +1,106 @@
+//! What the page of a run shows over time, and its histogram.
+
+use abx_evidence::{Course, RunRecord};
+use abx_fixtures::{URL, histogram, times};
+use abx_report::run_html;
+use insta::assert_snapshot;
+
+use crate::pages::html::golden;
+use crate::pages::page::Page;
+use crate::support::run;
+
+/// A run of 450 ms: a stall in its third interval, failures in its fourth, and two kinds of
+/// requests.
+fn with_course() -> RunRecord {
+    let mut record = run();
+    let us = |times: [u64; 5]| times.map(|us| (us > 0).then_some(us)).to_vec();
+    let course = Course {
+        interval_ns: 100_000_000,
+        until_ns: 450_000_000,
+        ok: vec![800, 1_000, 0, 900, 500],
+        failed: vec![0, 0, 0, 40, 0],
+        p50_us: us([90, 80, 0, 85, 82]),
+        p90_us: us([120, 110, 0, 130, 112]),
+        p99_us: us([900, 700, 0, 12_000, 720]),
+        max_us: us([1_000, 800, 0, 90_000, 800]),
+    };
+    let load = &mut record.measured.blocks[0].loads[0];
+    load.courses.insert(URL.to_owned(), course);
+    let counts = [
+        (2_000, 80),
+        (1_000, 110),
+        (150, 900),
+        (10, 12_000),
+        (1, 90_000),
+    ];
+    times(&mut record.measured, URL).response = histogram(&counts);
+    record
+}
+
+#[test]
+fn a_page_of_a_run_over_time() {
+    // Method: the part of the page between throughput and the quantiles.
+    let html = golden(&run_html(&with_course()));
+    let from = html.find("<section id=\"course\"").expect(&html);
+    let to = html.find("Quantiles of response").expect(&html);
+    assert_snapshot!(&html[from..to]);
+}
+
+#[test]
+fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
+    // Method: what each mark says of itself; an interval without a request has a throughput of
+    // zero and no time. Without a failure there is one curve, without a course no part.
+    let record = with_course();
+    let html = run_html(&record);
+    let page = Page::read(&html);
+    let labels: Vec<String> = page
+        .values("aria-label")
+        .map(|label| label.replace('\u{a0}', " "))
+        .collect();
+    let message = |label: &str| labels.iter().filter(|text| *text == label).count();
+    assert_eq!(
+        message("0.20 to 0.30 s: 0.00 requests/s verified"),
+        1,
+        "{labels:?}"
+    );
+    assert_eq!(
+        message("0.30 to 0.40 s: 400 requests/s failed"),
+        1,
+        "{labels:?}"
+    );
+    assert_eq!(
+        message("0.40 to 0.45 s: 10,000 requests/s verified"),
+        1,
+        "{labels:?}"
+    );
+    assert_eq!(message("0.30 to 0.40 s: p99 12 ms"), 1, "{labels:?}");
+    let of_times = |label: &&String| label.contains(": p50 ");
+    assert_eq!(labels.iter().filter(of_times).count(), 4, "{labels:?}");
+    let of_failures = |html: &str| html.contains("requests/s failed");
+    assert!(of_failures(&html));
+    let mut calm = record.clone();
+    let course = calm.measured.blocks[0].loads[0].courses.get_mut(URL);
+    course.unwrap().failed = vec![0; 5];
+    assert!(!of_failures(&run_html(&calm)));
+    assert!(!run_html(&run()).contains("id=\"course\""));
+}
+
+#[test]
+fn the_columns_of_the_histogram_hold_every_request() {
+    // Method: what the columns say, added up; the last one stands for a single request.
+    let html = run_html(&with_course());
+    let page = Page::read(&html);
+    let counted = page.values("aria-label").filter_map(|label| {
+        let (_, rest) = label.split_once(": ")?;
+        let (count, _) = rest.split_once(" requests (")?;
+        count.replace(',', "").parse::<u64>().ok()
+    });
+    let counts: Vec<u64> = counted.collect();
+    let sum: u64 = counts.iter().sum();
+    // Each is rounded.
+    assert!(
+        sum.abs_diff(3_161) <= counts.len() as u64,
+        "{sum} {counts:?}"
+    );
+    assert_eq!(counts.last(), Some(&1), "{counts:?}");
+}

@@ -1,0 +1,158 @@
+//! Where the time goes, as reports say it.
+
+use abx_evidence::{Phase, StudyRecord};
+use abx_report::{
+    ReportExtent, Style, run_html, run_openmetrics, run_otlp, run_text, study_html, study_markdown,
+    study_openmetrics, study_text,
+};
+use insta::assert_snapshot;
+
+use crate::pages::page::Page;
+use crate::support::{load, phases, run, set_blocks, study, summary};
+
+/// lighttpd's connections take a third of its time; nothing tells of nginx.
+fn connecting() -> StudyRecord {
+    let mut record = study();
+    record.measured.loads[0].settings.keep_alive = false;
+    record.conclusions.summaries[1].phases = Some(phases([2.25, 810.0, 1_580.0, 38.5]));
+    record
+}
+
+/// The part of a text between two lines that begin so.
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    let start = text.find(from).unwrap_or_else(|| panic!("{from}: {text}"));
+    let end = text[start..].find(to).map_or(text.len(), |end| start + end);
+    &text[start..end]
+}
+
+#[test]
+fn a_run_says_where_its_time_went() {
+    // Method: a run whose connections stood, so that none had to be made.
+    let text = run_text(&run(), ReportExtent::Full, &Style::plain());
+    assert_snapshot!(between(&text, "where time goes", "\n\n"));
+}
+
+#[test]
+fn a_study_says_where_the_time_goes_when_that_tells_anything() {
+    // Method: a subject with much connecting; and none that spends its time on
+    // more than the first byte, of which nothing is said.
+    let text = study_text(&connecting(), ReportExtent::Full, &Style::plain());
+    assert_snapshot!(between(&text, "Where the time goes", "\n\n"));
+    assert!(
+        !study_text(&study(), ReportExtent::Full, &Style::plain()).contains("Where the time goes")
+    );
+}
+
+#[test]
+fn markdown_has_the_same_table() {
+    // Method: two loads, one of which tells anything.
+    let mut record = connecting();
+    record.measured.loads.push(load("c1000", 1_000));
+    for subject in ["nginx", "lighttpd"] {
+        record
+            .conclusions
+            .summaries
+            .push(summary(subject, "c1000", 30_000.0));
+    }
+    set_blocks(&mut record, 6);
+    let text = study_markdown(&record, &[]);
+    assert_snapshot!(between(&text, "Where the time goes", "<details>"));
+}
+
+#[test]
+fn metrics_have_each_phase_that_was_there() {
+    // Method: of lighttpd all four phases are known, in µs, which become seconds;
+    // nginx made no connections, and a study without phases has none of the lines.
+    let text = study_openmetrics(&connecting(), &[]);
+    let of = |subject: &str| {
+        let labels = format!("abx_phase_time_seconds{{load=\"c100\",subject=\"{subject}\",");
+        let lines = text.lines().filter(|line| line.starts_with(&labels));
+        lines
+            .map(|line| line[labels.len()..].to_owned())
+            .collect::<Vec<_>>()
+    };
+    let connect = r#"phase="connect",figure="mean"} 0.00081"#;
+    assert!(of("lighttpd").iter().any(|line| line == connect), "{text}");
+    let first_byte = r#"phase="first_byte",figure="mean"} 0.00158"#;
+    assert!(
+        of("lighttpd").iter().any(|line| line == first_byte),
+        "{text}"
+    );
+    assert!(!of("nginx").is_empty());
+    assert!(
+        !of("nginx").iter().any(|line| line.contains("connect")),
+        "{text}"
+    );
+    let mut none = study();
+    none.conclusions
+        .summaries
+        .iter_mut()
+        .for_each(|summary| summary.phases = None);
+    assert!(!study_openmetrics(&none, &[]).contains("phase"));
+    // A run has them too, and OTLP by the name of the same series.
+    assert!(run_openmetrics(&run()).contains("abx_phase_time_seconds{url="));
+    assert!(run_otlp(&run()).contains("abx.phase_time"));
+}
+
+#[test]
+fn bars_of_all_subjects_are_on_one_axis() {
+    // Method: both subjects have the same mean; where nothing was made there is
+    // no part of a bar, and the parts say what they are.
+    let html = study_html(&connecting(), &[]);
+    let page = Page::read(&html);
+    let parts = |phase: &str| {
+        let class = format!("pt phase {phase}");
+        page.values("class").filter(|text| *text == class).count()
+    };
+    let numbers = ["waiting", "connect", "first-byte", "body"].map(parts);
+    assert_eq!(numbers, [2, 1, 2, 2]);
+    let tips: Vec<&str> = page.values("aria-label").collect();
+    assert!(
+        tips.contains(&"lighttpd, connect 810\u{a0}µs (33\u{a0}%)"),
+        "{tips:?}"
+    );
+    assert!(
+        tips.iter().any(|tip| tip.starts_with("nginx: waiting 2.50\u{a0}µs") && tip.contains("connect -;")),
+        "{tips:?}"
+    );
+    // 2,431 µs of an axis that ends at 3,000.
+    let body = between(&html, "pt phase connect", "/>");
+    assert!(body.contains("x=\"0.08%\" width=\"27%\""), "{body}");
+    for phase in Phase::ALL {
+        let key = format!("</svg>{}</li>", phase.name());
+        assert!(html.contains(&key), "{key}");
+    }
+}
+
+#[test]
+fn what_was_not_recorded_is_said_to_be_not_recorded() {
+    // Method: records without phases, and a run without any response.
+    let mut run_record = run();
+    run_record.phases = None;
+    let mut many = study();
+    many.conclusions
+        .summaries
+        .iter_mut()
+        .for_each(|summary| summary.phases = None);
+    let message = "Where the time goes: not recorded.";
+    for text in [
+        run_text(&run_record, ReportExtent::Full, &Style::plain()),
+        run_html(&run_record),
+        study_html(&many, &[]),
+    ] {
+        assert!(text.contains(message), "{text}");
+    }
+    run_record.requests.completed = 0;
+    assert!(!run_text(&run_record, ReportExtent::Full, &Style::plain()).contains(message));
+    assert!(!run_html(&run_record).contains(message));
+    // One subject of two: its bar is missing, and so is its figure.
+    many.conclusions.summaries[1].phases = Some(phases([2.0, 0.0, 900.0, 100.0]));
+    let html = study_html(&many, &[]);
+    assert!(!html.contains(message));
+    let row = between(
+        &html,
+        "<th scope=\"row\" role=\"rowheader\" class=\"who\"><bdi>nginx",
+        "</tr>",
+    );
+    assert!(row.contains("class=\"ratio\">-</td>"), "{row}");
+}
