@@ -51,7 +51,11 @@ fn limit(level: Level, seen: &[String], remedies: &[String], style: &Style) -> S
     let indent = " ".repeat(LEVEL_COLUMNS);
     let first = style.paint(word, tint) + &" ".repeat(LEVEL_COLUMNS - word.len());
     let [arrow, deeper] = ["→ ", "  "].map(|sign| format!("{indent}{sign}"));
-    let mut out = wrap(&seen.join("; "), &first, &indent, style.columns());
+    let mut out = String::new();
+    for (number, text) in seen.iter().enumerate() {
+        let first = if number == 0 { &first } else { &indent };
+        out.push_str(&wrap(text, first, &indent, style.columns()));
+    }
     for remedy in remedies {
         out.push_str(&wrap(remedy, &arrow, &deeper, style.columns()));
     }

@@ -4,7 +4,7 @@ use abx_evidence::scenario::ScenarioRecord;
 use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 
 use crate::formats::csv::{comparisons_csv, slices_csv};
-use crate::formats::hgrm::study_hgrm;
+use crate::formats::hgrm::{Percentiles, study_hgrm};
 use crate::formats::junit::study_junit;
 use crate::formats::otlp::{run_otlp, study_otlp};
 use crate::formats::prometheus::{run_openmetrics, study_openmetrics};
@@ -56,36 +56,19 @@ pub const EXPORTERS: [Exporter; 10] = [
             Exported::Scenario(record) => record_json(record),
         })
     }),
-    exporter("--html", |record| {
-        whole(match record {
-            Exported::Study(record, responses) => study_html(record, responses),
-            Exported::Run(record, ..) => run_html(record),
-            Exported::Scenario(record) => scenario_html(record),
-        })
+    exporter("--html", |record| match record {
+        Exported::Scenario(record) => whole(scenario_html(record)),
+        _ => either(record, study_html, run_html),
     }),
-    exporter("--markdown", |record| match record {
-        Exported::Study(record, responses) => whole(study_markdown(record, responses)),
-        Exported::Run(record, ..) => whole(run_markdown(record)),
-        Exported::Scenario(_) => Vec::new(),
+    exporter("--markdown", |record| {
+        either(record, study_markdown, run_markdown)
     }),
-    exporter("--prometheus", |record| match record {
-        Exported::Study(record, responses) => whole(study_openmetrics(record, responses)),
-        Exported::Run(record, ..) => whole(run_openmetrics(record)),
-        Exported::Scenario(_) => Vec::new(),
+    exporter("--prometheus", |record| {
+        either(record, study_openmetrics, run_openmetrics)
     }),
-    exporter("--otlp", |record| match record {
-        Exported::Study(record, responses) => whole(study_otlp(record, responses)),
-        Exported::Run(record, ..) => whole(run_otlp(record)),
-        Exported::Scenario(_) => Vec::new(),
-    }),
-    exporter("--svg", |record| match record {
-        Exported::Study(record, _) => whole(study_svg(record)),
-        Exported::Run(..) | Exported::Scenario(_) => Vec::new(),
-    }),
-    exporter("--csv-comparisons", |record| match record {
-        Exported::Study(record, _) => whole(comparisons_csv(record)),
-        Exported::Run(..) | Exported::Scenario(_) => Vec::new(),
-    }),
+    exporter("--otlp", |record| either(record, study_otlp, run_otlp)),
+    exporter("--svg", |record| study(record, study_svg)),
+    exporter("--csv-comparisons", |record| study(record, comparisons_csv)),
     exporter("--csv", |record| {
         measured(record, |study, _| whole(slices_csv(study)))
     }),
@@ -96,13 +79,11 @@ pub const EXPORTERS: [Exporter; 10] = [
     }),
     exporter("--hgrm", |record| {
         measured(record, |study, _| {
-            let each = study_hgrm(study)
-                .into_iter()
-                .map(|percentiles| ExportedText {
-                    of: Some([percentiles.subject, percentiles.load]),
-                    text: percentiles.text,
-                });
-            each.collect()
+            let text = |percentiles: Percentiles| ExportedText {
+                of: Some([percentiles.subject, percentiles.load]),
+                text: percentiles.text,
+            };
+            study_hgrm(study).into_iter().map(text).collect()
         })
     }),
 ];
@@ -115,6 +96,26 @@ fn whole(text: String) -> Vec<ExportedText> {
     vec![ExportedText { of: None, text }]
 }
 
+fn either(
+    record: Exported,
+    of_study: fn(&StudyRecord, &[ExpectationResult]) -> String,
+    of_run: fn(&RunRecord) -> String,
+) -> Vec<ExportedText> {
+    match record {
+        Exported::Study(record, responses) => whole(of_study(record, responses)),
+        Exported::Run(record, ..) => whole(of_run(record)),
+        Exported::Scenario(_) => Vec::new(),
+    }
+}
+
+fn study(record: Exported, text: fn(&StudyRecord) -> String) -> Vec<ExportedText> {
+    match record {
+        Exported::Study(record, _) => whole(text(record)),
+        Exported::Run(..) | Exported::Scenario(_) => Vec::new(),
+    }
+}
+
+/// A run is a study, too.
 fn measured(
     record: Exported,
     texts: fn(&StudyRecord, &[ExpectationResult]) -> Vec<ExportedText>,

@@ -19,9 +19,7 @@ use crate::sections::compared::grid;
 use crate::sections::compared::overview::{OVERVIEW_REST, at_a_glance, overview};
 use crate::sections::compared::past_baseline::past_baseline;
 use crate::sections::compared::ranking::{RANKING_LEGEND, rankings};
-use crate::sections::compared::ratios::{
-    also_compared, also_compared_folded, also_compared_html, ratios,
-};
+use crate::sections::compared::ratios::{also_compared, also_compared_folded, ratios};
 use crate::sections::compared::summaries::{figures_of_page, loaded, summaries, summaries_legend};
 use crate::sections::compared::sweeps::{capacities, crossovers, sweeps};
 use crate::sections::compared::verdicts::{title, verdicts, verdicts_markdown, verdicts_of_page};
@@ -153,7 +151,10 @@ pub fn study_html(record: &StudyRecord, responses: &[ExpectationResult]) -> Stri
         "Verdicts"
     };
     let ranking = rankings(record).explained(RANKING_LEGEND);
-    let all_ratios = with(ratios(record, &Style::plain()), also_compared_html(record));
+    let all_ratios = with(
+        ratios(record, &Style::plain()),
+        also_compared(record, ReportExtent::Full),
+    );
     let sections = pages([
         (
             "expected",

@@ -7,73 +7,11 @@ use crate::html::markup::{Element, Markup, element, folded, quoting};
 use crate::words::prose::{first_sentence, message, remedy};
 use crate::words::units::{count, plural};
 use crate::words::verdict::name;
-use crate::words::wrap::{clean_name, shorten};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoadCount {
     One,
     Several,
-}
-
-/// A finding that is told, and under which other loads the same was seen, with
-/// other figures.
-struct MergedFinding<'a> {
-    finding: &'a Finding,
-    others: Vec<&'a str>,
-}
-
-impl MergedFinding<'_> {
-    fn likewise(&self) -> String {
-        let named = self.others.iter().take(NAMED);
-        let names: Vec<String> = named.map(|text| shorten(&clean_name(text), 30)).collect();
-        let names = names.join(", ");
-        match self.others.len() {
-            0 => String::new(),
-            1..=NAMED => format!(" (also under {names})"),
-            more => format!(" (also under {names} and {} more)", more - NAMED),
-        }
-    }
-}
-
-/// The findings in their order, each once. Of notes that were made of the same
-/// subject under many loads the first is told, and where the others were.
-fn told(findings: &[Finding]) -> Vec<MergedFinding<'_>> {
-    let mut merged_findings: Vec<MergedFinding> = Vec::new();
-    for finding in findings {
-        let key = (&finding.load, &finding.message);
-        if merged_findings.iter().any(|merged_finding| {
-            (
-                &merged_finding.finding.load,
-                &merged_finding.finding.message,
-            ) == key
-        }) {
-            continue;
-        }
-        match merged_findings
-            .iter_mut()
-            .find(|merged_finding| is_like(merged_finding.finding, finding))
-        {
-            None => merged_findings.push(MergedFinding {
-                finding,
-                others: Vec::new(),
-            }),
-            Some(first) => {
-                let load = finding.load.as_deref();
-                let load = load.filter(|load| !first.others.contains(load));
-                first.others.extend(load);
-            }
-        }
-    }
-    merged_findings
-}
-
-/// Whether two findings are notes of one kind and subject, under different loads.
-fn is_like(this_finding: &Finding, other: &Finding) -> bool {
-    let is_note = |finding: &Finding| finding.level == Level::Note && finding.load.is_some();
-    is_note(this_finding)
-        && is_note(other)
-        && this_finding.load != other.load
-        && (&this_finding.id, &this_finding.subject) == (&other.id, &other.subject)
 }
 
 /// The message of a finding with its load, if the record has several.
@@ -135,31 +73,51 @@ impl Cause<'_> {
         }
     }
 
-    /// What was seen each time: of messages that differ only in their subject the first one,
-    /// with the other subjects.
+    /// What was seen each time: of messages that differ only in their subject the first one, with
+    /// the other subjects; of notes that differ only in load and figures, with the other loads.
     fn messages(&self, loads: LoadCount) -> Vec<String> {
-        let mut merged: Vec<(String, &Finding, Vec<&str>)> = Vec::new();
+        let mut alike: Vec<AlikeFindings> = Vec::new();
         for finding in &self.findings {
             let subject = finding.subject.as_deref().unwrap_or_default();
+            let load = finding.load.as_deref();
             let pattern = match subject {
                 "" => finding.message.clone(),
                 subject => finding.message.replace(subject, SUBJECT),
             };
-            let key = (pattern.as_str(), &finding.load);
-            match merged
-                .iter_mut()
-                .find(|(like, first, _)| (like.as_str(), &first.load) == key)
-            {
-                Some((.., others)) => others.push(subject),
-                None => merged.push((pattern, finding, Vec::new())),
+            let same_place = |other: &&mut AlikeFindings| {
+                (&other.pattern, &other.first.load) == (&pattern, &finding.load)
+            };
+            if let Some(other) = alike.iter_mut().find(same_place) {
+                other.subjects.push(subject);
+                continue;
+            }
+            let elsewhere = |other: &&mut AlikeFindings| {
+                self.level == Level::Note
+                    && other.first.subject == finding.subject
+                    && other.first.load.is_some()
+                    && without_figures(&other.pattern) == without_figures(&pattern)
+            };
+            match (alike.iter_mut().find(elsewhere), load) {
+                (Some(other), Some(load)) if other.first.load != finding.load => {
+                    other.loads.push(load);
+                }
+                _ => alike.push(AlikeFindings {
+                    pattern,
+                    first: finding,
+                    subjects: Vec::new(),
+                    loads: Vec::new(),
+                }),
             }
         }
-        let text = |(_, first, others): (String, &Finding, Vec<&str>)| {
-            let also = several(others.into_iter().map(Some));
-            let also = also.map_or_else(String::new, |names| format!(" (also {names})"));
-            message_under(first, loads) + &also
+        let text = |alike: AlikeFindings| {
+            let subjects = several(alike.subjects.into_iter().map(Some));
+            let subjects = subjects.map(|names| format!(" (also {names})"));
+            let under = several(alike.loads.into_iter().map(Some));
+            let under = under.map(|names| format!(" (also under {names})"));
+            let also = [subjects, under].map(Option::unwrap_or_default);
+            message_under(alike.first, loads) + &also.concat()
         };
-        merged.into_iter().map(text).collect()
+        alike.into_iter().map(text).collect()
     }
 
     /// What to do about them, each once.
@@ -173,6 +131,20 @@ impl Cause<'_> {
         }
         remedies
     }
+}
+
+/// Findings that are told as one.
+struct AlikeFindings<'a> {
+    /// The message without its subject.
+    pattern: String,
+    first: &'a Finding,
+    subjects: Vec<&'a str>,
+    loads: Vec<&'a str>,
+}
+
+fn without_figures(pattern: &str) -> String {
+    let is_figure = |letter: char| letter.is_ascii_digit() || letter == '.';
+    pattern.replace(is_figure, "")
 }
 
 /// Some names, each once, and how many there are beyond.
@@ -194,14 +166,29 @@ fn several<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
 const NAMED: usize = 4;
 const SUBJECT: &str = "\u{0}";
 
-/// The findings that are told; nothing when there are none.
+/// What was seen each time, in a study that compares much only whom it concerns and where; and
+/// what to do about it.
+fn entry(cause: &Cause, loads: LoadCount, is_counted: bool) -> DocumentPart {
+    DocumentPart::Limit {
+        level: cause.level,
+        seen: if is_counted {
+            vec![cause.text()]
+        } else {
+            cause.messages(loads)
+        },
+        remedies: cause.remedies(),
+    }
+}
+
+/// What limits the result, an entry for each cause; nothing when there is none.
 pub(crate) fn findings(findings: &[Finding], loads: LoadCount) -> Document {
-    let limits = told(findings).into_iter().map(|merged_finding| {
-        let finding = merged_finding.finding;
-        let message = message_under(finding, loads) + &merged_finding.likewise();
-        limit(finding.level, message, vec![remedy(finding)])
-    });
-    Document(limits.collect())
+    let causes = causes(findings);
+    Document(
+        causes
+            .iter()
+            .map(|cause| entry(cause, loads, false))
+            .collect(),
+    )
 }
 
 fn limit(level: Level, seen: String, remedies: Vec<String>) -> DocumentPart {
@@ -392,20 +379,17 @@ pub(crate) fn findings_folded(
     loads: LoadCount,
     is_counted: bool,
 ) -> Document {
-    let entry = |cause: &Cause| DocumentPart::Limit {
-        level: cause.level,
-        seen: if is_counted {
-            vec![cause.text()]
-        } else {
-            cause.messages(loads)
-        },
-        remedies: cause.remedies(),
-    };
     let causes = causes(findings);
     let (notes, limits): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().partition(|cause| cause.level == Level::Note);
-    let [notes_told, mut out] =
-        [&notes, &limits].map(|causes| Document(causes.iter().map(|cause| entry(cause)).collect()));
+    let [notes_told, mut out] = [&notes, &limits].map(|causes| {
+        Document(
+            causes
+                .iter()
+                .map(|cause| entry(cause, loads, is_counted))
+                .collect(),
+        )
+    });
     let kinds: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
     out.folded(format!("Notes: {}", kinds.join(", ")), notes_told);
     out
@@ -475,51 +459,27 @@ mod tests {
 
     #[test]
     fn notes_of_one_kind_are_told_once_with_the_loads_of_the_others() {
-        // Method: the same note under three loads, twice under one of them; what is
-        // of another kind or level, of no load, or said twice word for word.
-        let (note, bound) = (Level::Note, Level::Bound);
+        // Method: the same note under three loads, twice under one of them; what is worded
+        // otherwise, or of no load; and what is no note.
+        let steal = |load, text| finding(FindingId::Steal, Level::Note, load, text);
+        let bound = |load, text| finding(FindingId::GeneratorBound, Level::Bound, load, text);
         let findings = [
-            finding(FindingId::Steal, note, Some("c1"), "3 % were taken"),
-            finding(FindingId::Steal, note, Some("c1"), "as were 4 %"),
-            finding(FindingId::Steal, note, Some("c10"), "5 % were taken"),
-            finding(FindingId::Steal, note, Some("c10"), "6 % were taken"),
-            finding(FindingId::Steal, note, Some("c100"), "7 % were taken"),
-            finding(FindingId::Steal, note, None, "8 % were taken"),
-            finding(
-                FindingId::GeneratorBound,
-                bound,
-                Some("c1"),
-                "it was the limit",
-            ),
-            finding(
-                FindingId::GeneratorBound,
-                bound,
-                Some("c10"),
-                "it was the limit",
-            ),
-            finding(
-                FindingId::GeneratorBound,
-                bound,
-                Some("c10"),
-                "it was the limit",
-            ),
+            steal(Some("c1"), "3 % were taken"),
+            steal(Some("c1"), "as were 4 %"),
+            steal(Some("c10"), "5 % were taken"),
+            steal(Some("c10"), "6 % were taken"),
+            steal(Some("c100"), "7 % were taken"),
+            steal(None, "8 % were taken"),
+            bound(Some("c1"), "it was the limit"),
+            bound(Some("c10"), "it was the limit"),
+            bound(Some("c10"), "it was the limit"),
         ];
-        let pairs: Vec<(&str, Vec<&str>)> = told(&findings)
-            .into_iter()
-            .map(|merged_finding| {
-                (
-                    merged_finding.finding.message.as_str(),
-                    merged_finding.others,
-                )
-            })
-            .collect();
-        let expected = [
-            ("3 % were taken", vec!["c10", "c100"]),
-            ("as were 4 %", vec![]),
-            ("8 % were taken", vec![]),
-            ("it was the limit", vec![]),
-            ("it was the limit", vec![]),
-        ];
-        assert_eq!(pairs, expected);
+        let causes = causes(&findings);
+        let messages = |cause: &Cause| cause.messages(LoadCount::One).join("; ");
+        let expected =
+            "3\u{a0}% were taken (also under c10, c100); as were 4\u{a0}%; 8\u{a0}% were taken";
+        assert_eq!(messages(&causes[0]), expected);
+        let expected = "it was the limit; it was the limit";
+        assert_eq!(messages(&causes[1]), expected);
     }
 }

@@ -18,8 +18,8 @@ use crate::words::units::{self, NO_INTERVAL, drawable, figure, is_drawable, perc
 use crate::words::verdict::{load_text, name, place, who, word_of};
 use crate::words::wrap::{clean_name, columns, shorten};
 
-/// What else was compared: a table for each load, and one for starts unless there is one load
-/// only; nothing without such comparisons.
+/// What else was compared: a table for each load, on a page with bars, and one for starts unless
+/// there is one load only; nothing without such comparisons.
 pub(crate) fn also_compared(record: &StudyRecord, extent: ReportExtent) -> Document {
     let comparisons = record.conclusions.comparisons.iter();
     let explored = comparisons.filter(|comparison| comparison.role == Role::Exploratory);
@@ -35,7 +35,7 @@ pub(crate) fn also_compared(record: &StudyRecord, extent: ReportExtent) -> Docum
         _ => "",
     };
     let confidence = percent(first.confidence);
-    out.heading(format!(
+    out.paragraph(format!(
         "Also compared, relative to {baseline} ({confidence} intervals{chance}):"
     ));
     for (under, loads) in headings(record) {
@@ -45,11 +45,16 @@ pub(crate) fn also_compared(record: &StudyRecord, extent: ReportExtent) -> Docum
         if these.is_empty() {
             continue;
         }
+        let caption = under.as_deref().unwrap_or("Also compared").to_owned();
         if let Some(under) = under {
             out.heading(format!("{under}:"));
         }
+        let rows = these
+            .iter()
+            .map(|comparison| RatioRow::of(metric_of(record, comparison), record, comparison));
+        let page = table(&caption, "metric", &rows.collect::<Vec<RatioRow>>());
         let tables = tables_of(record, &these).into_iter();
-        out.append(Document::joined(tables.map(Document::from)));
+        out.picture(page, Document::joined(tables.map(Document::from)));
     }
     out
 }
@@ -292,39 +297,6 @@ pub(crate) fn legend(record: &StudyRecord) -> String {
          Hatched: differences of up to {}, which do not matter.",
         percent(record.measured.settings.margin)
     )
-}
-
-/// What was compared besides: all metrics of a load in one table.
-pub(crate) fn also_compared_html(record: &StudyRecord) -> Document {
-    let explored = |load: &str| {
-        let comparisons = record.conclusions.comparisons.iter();
-        let these = comparisons
-            .filter(|comparison| comparison.role == Role::Exploratory && comparison.load == load);
-        these
-            .map(|comparison| RatioRow::of(metric_of(record, comparison), record, comparison))
-            .collect::<Vec<RatioRow>>()
-    };
-    let names = record.measured.loads.iter().map(|load| load.name.as_str());
-    let tables: Markup = names
-        .chain([""])
-        .map(|load| {
-            let caption = match load {
-                "" => "Starts".to_owned(),
-                _ => load_text(record, load),
-            };
-            table(&caption, "metric", &explored(load))
-        })
-        .collect();
-    let mut out = Document::default();
-    if tables.is_empty() {
-        return out;
-    }
-    let text = "Exploratory: each figure has its own interval, and with this many intervals, one \
-                may miss by chance.";
-    let head = Markup::from(element("h3").text("Also compared"));
-    let page = [head, note(text).into(), tables];
-    out.picture(page.into_iter().collect::<Markup>(), Document::default());
-    out
 }
 
 pub(crate) fn pairs(record: &StudyRecord, caption: &str, comparisons: &[Comparison]) -> Markup {
