@@ -5,7 +5,7 @@ use super::table::{CellKind, Table};
 use crate::markdown::{details, escape, fenced, quoting, row};
 use crate::words::metrics::capitalized;
 use crate::words::prose::level_tag;
-use crate::words::style::mark;
+use crate::words::style::{LINE, mark};
 
 impl Document {
     pub(crate) fn markdown(&self) -> String {
@@ -18,6 +18,18 @@ impl Document {
         let texts: Vec<String> = texts.filter(|text: &String| !text.is_empty()).collect();
         texts.join("\n")
     }
+}
+
+/// Sections behind what stands above them; those with nothing to say are left out.
+pub(crate) fn sections_markdown<const N: usize>(
+    head: [String; N],
+    sections: &[Document],
+) -> String {
+    let texts = head
+        .into_iter()
+        .chain(sections.iter().map(Document::markdown));
+    let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+    LINE.finish(&texts.join("\n"))
 }
 
 impl DocumentPart {

@@ -9,6 +9,7 @@ mod text;
 
 pub(crate) use self::figure::CaptionedFigure;
 pub(crate) use self::html::pages;
+pub(crate) use self::markdown::sections_markdown;
 pub(crate) use self::parts::{Document, DocumentPart, Statement};
 pub use self::table::Table;
 pub(crate) use self::text::sections_text;

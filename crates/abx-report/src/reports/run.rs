@@ -1,23 +1,23 @@
 //! A run in words: what was offered, what came of it, and what it cost.
 
 use abx_evidence::{
-    Broadcasts, Figure, GeneratorSide, Level, Limits, LoadShape, Outcome, RunRecord, ServerSide,
-    Times,
+    Figure, GeneratorSide, Level, Limits, LoadShape, Outcome, RunRecord, ServerSide, Times,
 };
 
-use crate::document::{Document, DocumentPart, Table, sections_text};
-use crate::markdown::{code, fenced};
+use crate::document::{Document, DocumentPart, sections_markdown, sections_text};
+use crate::markdown::code;
 use crate::sections::compared::findings::{LoadCount, by_cause, findings, findings_folded};
 use crate::sections::measured::held::held_text;
 use crate::sections::measured::outcomes::{by_class, run_outcomes};
 use crate::sections::measured::phases::run_phases;
+use crate::sections::measured::run_times::run_times;
 use crate::sections::measured::scope;
 use crate::sections::measured::server_times::{run_server_times, server_times_at_a_glance};
 use crate::words::fleet::agents;
 use crate::words::load::{arrivals, exchange, keep_alive, rate, requests_briefly};
 use crate::words::style::{LINE, ReportExtent, Style, Tint};
 use crate::words::terms::{definitions, run_terms};
-use crate::words::times::{at_least_legend, time, time_with_unit};
+use crate::words::times::time_with_unit;
 use crate::words::units::{
     GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
 };
@@ -171,16 +171,6 @@ fn errors(record: &RunRecord) -> String {
     }
 }
 
-pub(crate) fn listeners(broadcasts: &Broadcasts) -> [(&'static str, &Times); 2] {
-    [
-        ("first", &broadcasts.first_listener_us),
-        ("half", &broadcasts.median_listener_us),
-    ]
-}
-
-pub(crate) const HANDSHAKE_LEGEND: &str =
-    " Handshake: of TLS, from the connected socket on, for each connection opened after the start.";
-
 fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
     let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);
     [
@@ -299,16 +289,9 @@ pub fn run_markdown(record: &RunRecord) -> String {
         Some(throughput) => format!("{} verified responses/s from {url}", figure(throughput)),
         None => format!("{url}: nothing was measured"),
     };
-    let texts = [
-        format!("### abx: {headline}\n"),
-        findings_folded(&record.findings, LoadCount::One, false).markdown(),
-        fenced(&sections_text(
-            all_sections(record, &Style::plain()),
-            &Style::plain(),
-        )),
-    ];
-    let texts = texts.into_iter().filter(|text| !text.is_empty());
-    LINE.finish(&texts.collect::<Vec<_>>().join("\n"))
+    let mut sections = vec![findings_folded(&record.findings, LoadCount::One, false)];
+    sections.extend(all_sections(record, &LINE));
+    sections_markdown([format!("### abx: {headline}\n")], &sections)
 }
 
 /// What a run tells on a few lines: how fast, how long, what came and what it cost.
@@ -361,7 +344,7 @@ fn all_sections(record: &RunRecord, style: &Style) -> Vec<Document> {
     if record.held.is_none() {
         sections.extend([
             run_outcomes(record),
-            times(record, style),
+            run_times(record, style),
             run_phases(record),
             run_server_times(record),
         ]);
@@ -369,60 +352,6 @@ fn all_sections(record: &RunRecord, style: &Style) -> Vec<Document> {
     sections.push(sides(record));
     sections.push(Document::from_iter([scope::of_run(&record.scope)]));
     sections
-}
-
-fn times(record: &RunRecord, style: &Style) -> Document {
-    let [response, service] = [&record.response_time_us, &record.service_time_us];
-    let row = |name: String, times: &Times, unit: TimeUnit| {
-        let mut cells = vec![name];
-        cells.extend(SHOWN.map(|figure| time(times, figure, unit, style)));
-        <[String; 7]>::try_from(cells).expect("a name and six times")
-    };
-    // An overloaded server's response times are a thousand times its
-    // service times: each row has its own unit.
-    let mine = |name: &str, times: &Times| {
-        let unit = TimeUnit::of([times.p50]);
-        row(format!("{name} {}", unit.sign()), times, unit)
-    };
-    let mut legend =
-        "Response time is counted from the intended send, service time from the actual send"
-            .to_owned();
-    let (title, mut rows) = if record.settings.arrivals.is_open() {
-        legend.push_str("; lateness is what the generator adds");
-        let rows = vec![
-            mine("response", response),
-            mine("service", service),
-            mine("lateness", &record.generator.lateness_us),
-        ];
-        ("time".to_owned(), rows)
-    } else {
-        let unit = TimeUnit::of([response.p50, service.p50]);
-        let rows = vec![
-            row("response".to_owned(), response, unit),
-            row("service".to_owned(), service, unit),
-        ];
-        (format!("time in {}", unit.sign()), rows)
-    };
-    let listeners = record.broadcasts.iter().flat_map(listeners);
-    rows.extend(listeners.map(|(name, times)| mine(name, times)));
-    legend.push('.');
-    if let Some(times) = &record.handshake_us {
-        rows.push(mine("handshake", times));
-        legend.push_str(HANDSHAKE_LEGEND);
-    }
-    if record.broadcasts.is_some() {
-        legend.push_str(
-            " A broadcast is complete when the last listener has it; first and half: when the \
-             first listener and half of them have it.",
-        );
-    }
-    legend.push_str(&at_least_legend(
-        [response, service].into_iter(),
-        &SHOWN,
-        style,
-    ));
-    let table = Table::new([&title, "p50", "p90", "p95", "p99", "p99.9", "max"], rows);
-    Document::from(table).explained(&legend)
 }
 
 /// What both sides did, and the agents that made the load.
@@ -436,9 +365,5 @@ pub(crate) fn sides(record: &RunRecord) -> Document {
     }])
 }
 
-const SHOWN: [Figure; 6] = {
-    let [p50, p90, p95, p99, p99_9, max, _] = Figure::ALL;
-    [p50, p90, p95, p99, p99_9, max]
-};
 const LABEL: usize = 13;
 const GLANCE: usize = 15;

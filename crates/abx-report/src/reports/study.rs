@@ -3,7 +3,7 @@
 
 use abx_evidence::{ExpectationResult, StudyRecord};
 
-use crate::document::{Document, pages, sections_text};
+use crate::document::{Document, pages, sections_markdown, sections_text};
 use crate::html::charts::Subjects;
 use crate::html::page::Page;
 use crate::json::record_json;
@@ -206,12 +206,7 @@ pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> 
         expectations(record, responses, &LINE).markdown(),
         verdicts_markdown(record),
     ];
-    let texts = sections.iter().map(Document::markdown);
-    let texts = head
-        .into_iter()
-        .chain(texts)
-        .filter(|text| !text.is_empty());
-    LINE.finish(&texts.collect::<Vec<_>>().join("\n"))
+    sections_markdown(head, &sections)
 }
 
 /// The response to what was expected, else the question that a study answers.

@@ -8,6 +8,7 @@ pub(crate) mod histogram;
 pub(crate) mod how_measured;
 pub(crate) mod outcomes;
 pub(crate) mod phases;
+pub(crate) mod run_times;
 pub(crate) mod scope;
 pub(crate) mod server_times;
 pub(crate) mod services;

@@ -10,13 +10,12 @@ use abx_evidence::{
     Scalability, SliceTally, StudyRecord, Sweep, Validity, Verdict,
 };
 use abx_report::{record_json, run_html, study_html};
-use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use crate::pages::page::Page;
 use crate::readmes::record_of;
 use crate::support::{
-    comparison, finding, load, outcomes, overloaded_run, run, set_blocks, study, subject, summary,
+    comparison, finding, load, outcomes, run, set_blocks, study, subject, summary,
 };
 
 /// The study with slices, times and costs in each of its blocks.
@@ -105,22 +104,6 @@ pub fn golden(html: &str) -> String {
     let text = cut(text, "style-src &#39;", "&#39;");
     let text = cut(text, "script-src &#39;", "&#39;");
     text.replace("><", ">\n<").replace("/>M", "/>\nM")
-}
-
-#[test]
-fn a_page_of_a_study() {
-    // Method: two subjects, three blocks of two rounds, one of them disturbed,
-    // and one finding of each level.
-    let mut record = measured(3, 2);
-    let findings = [Level::Note, Level::Bound].map(finding);
-    record.conclusions.validity = Validity::of(findings.into());
-    assert_snapshot!(golden(&study_html(&record, &[])));
-}
-
-#[test]
-fn a_page_of_a_run() {
-    // Method: an overloaded open loop, which has the most to tell.
-    assert_snapshot!(golden(&run_html(&overloaded_run())));
 }
 
 #[test]
