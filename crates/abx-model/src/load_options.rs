@@ -45,6 +45,12 @@ impl LoadOptions {
         self
     }
 
+    /// Of how many responses one has its body hashed; 0 is none.
+    #[must_use]
+    pub fn hashed_one_in(&self) -> u64 {
+        self.verify_every.into()
+    }
+
     /// The timeout in ns, at most `u64::MAX`.
     #[must_use]
     pub fn timeout_ns(&self) -> u64 {

@@ -13,7 +13,7 @@ use crate::words::wrap::clean_name;
 
 /// Of how many bodies one was hashed.
 pub(crate) fn hashed(options: &LoadOptions) -> String {
-    format!("1 of {}", count(options.verify_every.into()))
+    format!("1 of {}", count(options.hashed_one_in()))
 }
 
 /// What was asked for; `None` for a plain closed loop.
