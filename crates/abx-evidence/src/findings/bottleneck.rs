@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::measure::share::share;
+use crate::measure::sum::sum_known;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{LoadRecord, Settings};
@@ -77,9 +78,7 @@ impl Bottleneck {
             let of_given = |cpu: u64| share(cpu, given.subject_ns).map(|part| part.min(1.0));
             let total = sums.server_cpu_ns.and_then(|cpu| of_given(cpu / cpus));
             let blocks = subject.blocks.iter();
-            let thread_ns: Option<u64> = blocks
-                .map(|block| block.readings()?.busiest_thread_ns)
-                .sum();
+            let thread_ns = sum_known(blocks.map(|block| block.readings()?.busiest_thread_ns));
             let thread = thread_ns.and_then(of_given);
             let busy = Busy {
                 subject: total.into_iter().chain(thread).reduce(f64::max),
@@ -299,7 +298,8 @@ impl ServicesBusy {
         ServicesBusy {
             busiest: busy.reduce(|pair, other| if other.1 > pair.1 { other } else { pair }),
             all: services.and_then(of_all),
-            with_subject: both.and_then(|(services, own_count)| of_all(services + own_count)),
+            with_subject: both
+                .and_then(|(services, own_count)| of_all(services.saturating_add(own_count))),
         }
     }
 
@@ -316,7 +316,7 @@ impl ServicesBusy {
 /// others keep from its processor is a limit too.
 fn generator_ns(sums: &Sums, threads: usize) -> u64 {
     let waited = sums.generator_wait_ns.unwrap_or_default() / threads.max(1) as u64;
-    sums.busiest_worker_ns + waited
+    sums.busiest_worker_ns.saturating_add(waited)
 }
 
 /// For how long each of their processors was there for both sides: what the

@@ -22,7 +22,9 @@ pub(super) fn descriptors(subject_view: &SubjectView) -> Vec<Finding> {
     let subject = subject_view.subject;
     let connections = u64::from(subject_view.load.settings.connections);
     let of_subject = nearest(|side| side.descriptors).and_then(|in_use| {
-        let needed = connections.max(in_use.count) + DESCRIPTORS_OWN;
+        let needed = connections
+            .max(in_use.count)
+            .saturating_add(DESCRIPTORS_OWN);
         let remedy = format!(
             "raise the subject's limit of open files (`ulimit -n`, or `LimitNOFILE=` of its \
              service) to at least {needed}"
@@ -32,7 +34,7 @@ pub(super) fn descriptors(subject_view: &SubjectView) -> Vec<Finding> {
     let of_generator = nearest(|side| side.generator_descriptors).and_then(|in_use| {
         let remedy = format!(
             "raise `ulimit -n` to at least {}, add threads (`-t`), or use fewer connections",
-            in_use.count + in_use.count / 4
+            in_use.count.saturating_add(in_use.count / 4)
         );
         low(
             FindingId::GeneratorDescriptorsLow,

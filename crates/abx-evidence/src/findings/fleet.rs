@@ -178,7 +178,7 @@ impl OneAgent<'_> {
     fn busy(&self) -> Option<Finding> {
         let pace = &self.agent.pace;
         let each = pace.wait_ns.unwrap_or_default() / self.agent.threads.max(1) as u64;
-        let taken = share(pace.busiest_worker_ns + each, pace.wall_ns)?;
+        let taken = share(pace.busiest_worker_ns.saturating_add(each), pace.wall_ns)?;
         let message = format!(
             "{}: its generator was nearly always busy: it used or waited for {:.0} % of its CPU",
             self.called(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::measure::sum::sum;
 use crate::record::Measured;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
@@ -58,9 +59,7 @@ fn speed_changed(record: &Measured) -> Option<Finding> {
 
 fn heat(record: &Measured) -> Option<Finding> {
     let canaries = record.complete_blocks().flat_map(|block| &block.canaries);
-    let times: u64 = canaries
-        .filter_map(|calibration| calibration.heat_throttles)
-        .sum();
+    let times = sum(canaries.filter_map(|calibration| calibration.heat_throttles));
     (times > 0).then(|| {
         Finding::new(
             FindingId::HeatThrottled,

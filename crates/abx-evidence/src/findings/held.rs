@@ -25,7 +25,10 @@ pub(super) fn of_subject(subject: &SubjectView) -> Option<Finding> {
 /// could not make. The block with the most of them counts.
 pub(crate) fn not_held(who: &str, held: impl Iterator<Item = (Held, u64)>) -> Option<Finding> {
     let missing = |(this_held, lacked): &(Held, u64)| {
-        this_held.asked.saturating_sub(this_held.standing + lacked)
+        this_held
+            .asked
+            .saturating_sub(this_held.standing)
+            .saturating_sub(*lacked)
     };
     let worst = held.max_by_key(missing)?;
     let count = missing(&worst);

@@ -14,7 +14,7 @@ pub(crate) fn missed(who: &str, broadcasts: Option<&Broadcasts>) -> Option<Findi
         "{lost} times a listener of {who} never got a broadcast, and {out_of_order} times one got \
          it out of order or twice"
     );
-    (lost + out_of_order > 0).then(|| Finding::new(FindingId::ListenersMissed, message))
+    (*lost.max(out_of_order) > 0).then(|| Finding::new(FindingId::ListenersMissed, message))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::findings::processors;
 use crate::measure::share::share;
+use crate::measure::sum::sum_known;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{Disturbance, Measured, OtherProgram, Round};
@@ -60,7 +61,7 @@ const PROGRAM_CPU_MIN_S: f64 = 0.01;
 pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
     let (record, load, sums) = (view.study, view.load, view.sums());
     let cpus = processors(record) as u64;
-    let capacity = sums.window_ns * cpus;
+    let capacity = sums.window_ns.saturating_mul(cpus);
     let of_all = |ns: u64| share(ns, capacity).map(|part| part.min(1.0));
     let foreign_min = TICK_ERRORS * TICK_ERROR_NS * (cpus as f64 * sums.slices as f64).sqrt();
     let mut findings = Vec::from_iter(paused(view));
@@ -92,8 +93,8 @@ pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
         sums.others_cpu_ns,
         sums.all_services_cpu_ns(),
     ];
-    let servers: Option<u64> = servers.into_iter().sum();
-    let known = servers.map(|servers| servers + sums.generator_cpu_ns + sums.waiting_awake_ns);
+    let generator = [sums.generator_cpu_ns, sums.waiting_awake_ns].map(Some);
+    let known = sum_known(servers.into_iter().chain(generator));
     let foreign = sums
         .busy_ns
         .zip(known)
@@ -112,7 +113,7 @@ pub(super) fn machine(view: &OfferView) -> Vec<Finding> {
     look(
         FindingId::GeneratorWait,
         sums.generator_wait_ns
-            .and_then(|wait| share(wait, sums.wall_ns * threads)),
+            .and_then(|wait| share(wait, sums.wall_ns.saturating_mul(threads))),
         WAIT,
         [
             "the generator was ready to run and had to wait for a CPU",

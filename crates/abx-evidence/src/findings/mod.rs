@@ -27,6 +27,7 @@ mod unread;
 
 use crate::measure::outcome::Outcome;
 use crate::measure::share::share;
+use crate::measure::sum::sum;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{
@@ -233,7 +234,7 @@ fn pace(summary: &Summary, limits: PaceLimits) -> Vec<Finding> {
     let pace = Pace {
         who: &summary.subject,
         offered: summary.offered,
-        without_response: summary.outcomes.without_response() + unsent,
+        without_response: summary.outcomes.without_response().saturating_add(unsent),
         response: &summary.response_time_us,
         lateness: &summary.lateness_us,
         loop_lag: &summary.loop_lag_us,
@@ -247,13 +248,15 @@ fn pace(summary: &Summary, limits: PaceLimits) -> Vec<Finding> {
 fn pace_limits(subject: &SubjectView, limit: &Bottleneck) -> PaceLimits {
     let sums = &subject.sums;
     let threads = subject.study.settings.threads.max(1) as u64;
-    let capacity = sums.window_ns * processors(subject.study) as u64;
+    let capacity = sums
+        .window_ns
+        .saturating_mul(processors(subject.study) as u64);
     PaceLimits {
         is_subject_bound: limit.busy(subject.subject).is_subject_bound(),
         generator: share(sums.busiest_worker_ns, sums.wall_ns),
         wait: sums
             .generator_wait_ns
-            .and_then(|wait| share(wait, sums.wall_ns * threads)),
+            .and_then(|wait| share(wait, sums.wall_ns.saturating_mul(threads))),
         steal: sums.steal_ns.and_then(|steal| share(steal, capacity)),
         paused: share(sums.paused_ns, sums.wall_ns),
     }
@@ -301,9 +304,9 @@ fn stopped_responding(subject_view: &SubjectView) -> Option<Finding> {
             let stopped = |slice: &&SliceRecord| slice.stopped_responding;
             let warm_ups = subject_view.warm_ups().filter(stopped).count() as u64;
             let count = subject_view.sums.stopped_responding + warm_ups;
-            let without_response = subject_view.warm_ups().map(timeouts).sum::<u64>()
-                + subject_view.sums.outcomes.count(Outcome::Timeout)
-                + subject_view.sums.discarded.count(Outcome::Timeout);
+            let sums = [&subject_view.sums.outcomes, &subject_view.sums.discarded];
+            let slices = sums.map(|outcomes| outcomes.count(Outcome::Timeout));
+            let without_response = sum(subject_view.warm_ups().map(timeouts).chain(slices));
             failures::stopped_responding(
                 subject,
                 [count, subject_view.sums.slices + warm_ups],
@@ -320,9 +323,7 @@ fn stopped_responding(subject_view: &SubjectView) -> Option<Finding> {
 /// Requests of a slice that had no response in time, its uncounted part included.
 fn timeouts(slice: &SliceRecord) -> u64 {
     let both = [&slice.outcomes, &slice.discarded];
-    both.map(|outcomes| outcomes.count(Outcome::Timeout))
-        .iter()
-        .sum()
+    sum(both.map(|outcomes| outcomes.count(Outcome::Timeout)))
 }
 
 /// How subjects took turns, when not as asked.

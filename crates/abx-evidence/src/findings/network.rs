@@ -3,6 +3,7 @@
 //! counted by its socket.
 
 use crate::measure::share::share;
+use crate::measure::sum::{sum, sum_known};
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::{HostCounters, InUse, LoadRecord, Machine, SubjectReadings};
@@ -58,7 +59,7 @@ impl<'a> ConnectionReadings<'a> {
 
     /// One counter, added up over blocks; what was not read adds nothing here.
     fn sum(&self, counter: impl Fn(&SubjectReadings) -> Option<u64>) -> u64 {
-        self.sides.iter().filter_map(|side| counter(side)).sum()
+        sum(self.sides.iter().filter_map(|side| counter(side)))
     }
 
     /// Connections that a listener did not take, and whose queue was full.
@@ -68,7 +69,7 @@ impl<'a> ConnectionReadings<'a> {
         let half_open = self.sum(|side| side.strain?.half_open_drops);
         // Drops hold the overflows, and those of queues of half open ones.
         let total = overflows.max(drops).max(half_open);
-        let own_count: Option<u64> = self.sides.iter().map(|side| side.own_listen_drops).sum();
+        let own_count = sum_known(self.sides.iter().map(|side| side.own_listen_drops));
         if let Some(mine) = own_count.filter(|_| !self.sides.is_empty()) {
             // A listener's socket also counts late packets of connections that are gone; what
             // is no connection is in none of the machine's counters.
@@ -89,9 +90,9 @@ impl<'a> ConnectionReadings<'a> {
                 .as_ref()
                 .map_or(usual, |connection_opening| connection_opening.asked)
         };
-        let tries = self.sides.iter().map(asked).sum::<u64>() + self.sums.connects;
+        let tries = sum(self.sides.iter().map(asked).chain([self.sums.connects]));
         // More than the load's own tries can bring about are another program's.
-        if total > TURNED_AWAY_OF_TRY * tries {
+        if total > TURNED_AWAY_OF_TRY.saturating_mul(tries) {
             (0, why)
         } else {
             (total, why)

@@ -3,13 +3,14 @@
 
 use crate::measure::opening::ConnectionOpening;
 use crate::measure::outcome::Outcome;
+use crate::measure::sum::sum;
 use crate::record::finding::Finding;
 use crate::record::finding_id::FindingId;
 use crate::view::SubjectView;
 
 /// One subject's connections that were not there when the load began.
 pub(super) fn not_opened(subject_view: &SubjectView) -> Option<Finding> {
-    let missing: u64 = subject_view.readings().map(|side| side.not_connected).sum();
+    let missing = sum(subject_view.readings().map(|side| side.not_connected));
     let subject = subject_view.subject;
     let message = match opening(subject_view) {
         // A record that says no more.

@@ -276,7 +276,7 @@ impl UnknownTimes {
     pub(crate) fn of(view: &SubjectView) -> UnknownTimes {
         let unsent = view.offered().map_or(0, |offered| offered.unsent);
         UnknownTimes {
-            requests: view.sums.outcomes.without_response() + unsent,
+            requests: view.sums.outcomes.without_response().saturating_add(unsent),
             unsent,
         }
     }
@@ -314,7 +314,10 @@ impl UnknownTimes {
 /// `ok` are its verified responses. False when nothing was due.
 fn has_kept_up(offered: &Offered, ok: u64) -> bool {
     // What was in flight at the end was not refused to anybody.
-    let missed = offered.planned.saturating_sub(ok + offered.unfinished);
+    let missed = offered
+        .planned
+        .saturating_sub(ok)
+        .saturating_sub(offered.unfinished);
     share(missed, offered.planned).is_some_and(|missed| missed <= MISSED_MAX)
 }
 

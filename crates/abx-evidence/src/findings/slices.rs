@@ -39,7 +39,9 @@ pub(super) fn little(subject_view: &SubjectView) -> Option<Finding> {
     // All requests that were sent within the window, over the window: what was
     // in flight at its start is missed, what is in flight at its end is in.
     let pilot = load.pilot.as_ref()?;
-    let window_ns = sums.slices * pilot.slice_ns.checked_sub(pilot.discard_ns)?;
+    let window_ns = sums
+        .slices
+        .saturating_mul(pilot.slice_ns.checked_sub(pilot.discard_ns)?);
     let busy = share(sums.response_ns_sum, window_ns)?;
     let least = load
         .settings

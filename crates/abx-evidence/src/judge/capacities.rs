@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::values::{Values, exact};
 use crate::measure::quantile::median;
+use crate::measure::sum::sum;
 use crate::record::finding::{Finding, Level};
 use crate::record::finding_id::FindingId;
 use crate::record::objective::{Goal, Objective, ObjectiveInput};
@@ -298,8 +299,8 @@ fn usage(objective: &Objective, part: &BlockLoad, subject: &str) -> Option<f64> 
     let (mut planned, mut ok) = (0, 0);
     let slices = part.rounds.iter().flat_map(|round| &round.slices);
     for slice in slices.filter(|slice| slice.subject == subject) {
-        planned += slice.outcomes.sent() + slice.unsent;
-        ok += slice.ok;
+        planned = sum([planned, slice.outcomes.sent(), slice.unsent]);
+        ok = sum([ok, slice.ok]);
     }
     let burden = || {
         let times = part.histograms.get(subject)?;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::comparison::{Comparison, Role};
 use crate::judge::faults::MeanInterval;
 use crate::measure::server_times::{ServerTimeSum, ServerTimes};
+use crate::measure::sum::sum;
 use crate::view::{BlockView, StudyView, SubjectView};
 
 /// A duration that a subject gave under a load.
@@ -56,7 +57,7 @@ fn of_subject(view: &SubjectView) -> Vec<ServerTime> {
             load: view.load.name.clone(),
             subject: view.subject.to_owned(),
             name: name.to_owned(),
-            count: sums.map(|sum| sum.count).sum(),
+            count: sum(sums.map(|sum| sum.count)),
             us: MeanInterval::of(&means)?,
         })
     });

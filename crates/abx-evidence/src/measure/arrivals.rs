@@ -83,7 +83,7 @@ impl Offered {
         // After an idle close the same request was tried again.
         let sent = outcomes.requests();
         arrivals.is_open().then(|| Offered {
-            planned: sent + late.unsent,
+            planned: sent.saturating_add(late.unsent),
             sent,
             unsent: late.unsent,
             queued: late.queued,

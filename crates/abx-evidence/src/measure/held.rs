@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::quantile::median;
+use crate::measure::sum::sum;
 
 /// What came of holding connections that say nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +29,7 @@ impl Held {
     /// Connections opened per second, handshake included; `None` without any.
     #[must_use]
     pub fn connect_rate_per_s(&self) -> Option<f64> {
-        let opened = self.standing + self.lost;
+        let opened = self.standing.saturating_add(self.lost);
         (opened > 0 && self.open_ns > 0).then(|| opened as f64 / (self.open_ns as f64 / 1e9))
     }
 
@@ -62,7 +63,7 @@ pub struct HeldFigures {
 impl HeldFigures {
     /// Those of all blocks; `None` without any.
     pub(crate) fn of(blocks: &[Held]) -> Option<HeldFigures> {
-        let sum = |of: fn(&Held) -> u64| blocks.iter().map(of).sum();
+        let sum = |of: fn(&Held) -> u64| sum(blocks.iter().map(of));
         let middle = |of: fn(&Held) -> Option<f64>| median(blocks.iter().filter_map(of));
         (!blocks.is_empty()).then(|| HeldFigures {
             asked: sum(|held| held.asked),

@@ -18,6 +18,7 @@ pub(crate) mod session_sample;
 pub(crate) mod share;
 pub(crate) mod statuses;
 pub(crate) mod steps;
+pub(crate) mod sum;
 pub(crate) mod tally;
 pub(crate) mod timeline;
 pub(crate) mod times;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::outcome::{Outcome, Outcomes};
+use crate::measure::sum::sum;
 
 /// How the opening of a load's connections went.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,9 +23,9 @@ impl ConnectionOpening {
     /// Both together: one after the other.
     #[must_use]
     pub fn plus(mut self, other: &ConnectionOpening) -> ConnectionOpening {
-        self.asked += other.asked;
-        self.standing += other.standing;
-        self.open_ns += other.open_ns;
+        self.asked = sum([self.asked, other.asked]);
+        self.standing = sum([self.standing, other.standing]);
+        self.open_ns = sum([self.open_ns, other.open_ns]);
         self.failures.merge(&other.failures);
         self
     }
@@ -34,13 +35,9 @@ impl ConnectionOpening {
     #[must_use]
     pub(crate) fn lacked(&self) -> u64 {
         let outcomes = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
-        match outcomes
-            .map(|outcome| self.failures.count(outcome))
-            .iter()
-            .sum()
-        {
+        match sum(outcomes.map(|outcome| self.failures.count(outcome))) {
             0 => 0,
-            lacked => lacked + self.failures.count(Outcome::Unopened),
+            lacked => sum([lacked, self.failures.count(Outcome::Unopened)]),
         }
     }
 

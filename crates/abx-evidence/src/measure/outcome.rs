@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::measure::sum::sum;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -202,7 +204,7 @@ impl Outcomes {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Outcomes) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
     }
 
@@ -227,7 +229,7 @@ impl Outcomes {
     /// All attempts.
     #[must_use]
     pub fn sent(&self) -> u64 {
-        self.0.iter().sum()
+        sum(self.0)
     }
 
     /// Requests: attempts, but for those that were followed by another one, and what
@@ -262,10 +264,8 @@ impl Outcomes {
     }
 
     fn sum(&self, wanted: impl Fn(Outcome) -> bool) -> u64 {
-        self.iter()
-            .filter(|(outcome, _)| wanted(*outcome))
-            .map(|(_, count)| count)
-            .sum()
+        let outcomes = self.iter().filter(|(outcome, _)| wanted(*outcome));
+        sum(outcomes.map(|(_, count)| count))
     }
 }
 

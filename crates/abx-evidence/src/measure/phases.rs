@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::measure::histogram::Histogram;
+use crate::measure::sum::sum;
 
 /// A part of a response time; the four of a request add up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,11 +125,11 @@ impl PhaseSums {
     }
 
     fn merge(&mut self, other: &PhaseSums) {
-        self.requests += other.requests;
-        self.waiting_ns += other.waiting_ns;
-        self.connect_ns += other.connect_ns;
-        self.first_byte_ns += other.first_byte_ns;
-        self.body_ns += other.body_ns;
+        self.requests = sum([self.requests, other.requests]);
+        self.waiting_ns = sum([self.waiting_ns, other.waiting_ns]);
+        self.connect_ns = sum([self.connect_ns, other.connect_ns]);
+        self.first_byte_ns = sum([self.first_byte_ns, other.first_byte_ns]);
+        self.body_ns = sum([self.body_ns, other.body_ns]);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Faults seen by subject and block: what each cost, and how long until all was well.
 
+use crate::measure::sum::sum;
 use crate::record::{FaultRecord, FaultSlice, LeftOut, Measured};
 
 /// One fault of a study.
@@ -47,7 +48,7 @@ impl Recovery {
 impl FaultToll {
     /// Whether any request was lost or delayed.
     pub(crate) fn is_felt(&self) -> bool {
-        self.lost + self.delayed > 0
+        self.lost.max(self.delayed) > 0
     }
 }
 
@@ -101,8 +102,11 @@ impl<'a> FaultView<'a> {
             line.from(from_ns, |line| &line.failed),
             line.from(from_ns, |line| &line.delayed),
         ];
-        let total = line.from(0, |line| &line.failed) + line.from(0, |line| &line.delayed);
-        let before = total - lost - delayed;
+        let total = sum([
+            line.from(0, |line| &line.failed),
+            line.from(0, |line| &line.delayed),
+        ]);
+        let before = total.saturating_sub(lost).saturating_sub(delayed);
         Some(FaultToll {
             lost,
             delayed,

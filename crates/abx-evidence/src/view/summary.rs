@@ -172,7 +172,7 @@ fn summary(view: &SubjectView) -> Summary {
         server_switches_per_request: sums
             .server_switches
             .and_then(|switches| share(switches, all_completed)),
-        server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
+        server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns.saturating_mul(cpus))),
         services: services(view),
         generator_busy: share(sums.busiest_worker_ns, sums.wall_ns),
         rss_bytes: median_count(lives.iter().filter_map(|life| life.rss_bytes_max)),
@@ -207,7 +207,7 @@ fn services(view: &SubjectView) -> Vec<ServiceUse> {
             cpu_us_per_request: cpu
                 .and_then(|cpu| share(cpu, sums.all_completed()))
                 .map(|ns| ns / 1e3),
-            busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
+            busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns.saturating_mul(cpus))),
             rss_bytes: median_count(lives.filter_map(|life| life.rss_bytes_max)),
         }
     })

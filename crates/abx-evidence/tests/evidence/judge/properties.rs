@@ -9,9 +9,9 @@ use proptest::prelude::*;
 
 use abx_fixtures::{Compared, ROUNDS, compared, judged, response, study};
 
-/// Any counter: nothing, little, or up to what a day would give.
+/// Any counter: nothing, little, up to what a day would give, or what only a damaged record has.
 fn counter() -> impl Strategy<Value = u64> {
-    prop_oneof![Just(0), 1_u64..100, 0_u64..1 << 40]
+    prop_oneof![Just(0), 1_u64..100, 0_u64..1 << 40, any::<u64>()]
 }
 
 /// Any reading, more often there than not.
@@ -95,9 +95,9 @@ fn named((old, new, is_disturbed): (SliceRecord, SliceRecord, bool), is_clean: b
     for (slice, name) in slices.iter_mut().zip(["old", "new"]) {
         slice.subject = name.to_owned();
         if is_clean {
-            let ok = slice.ok + 1;
+            let ok = slice.ok.saturating_add(1);
             response(slice, &[(Outcome::Ok, ok)]);
-            slice.connection_ns += 1;
+            slice.connection_ns = slice.connection_ns.saturating_add(1);
             slice.silent = 0;
         }
     }
