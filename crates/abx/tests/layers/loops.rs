@@ -29,9 +29,6 @@ const KNOWN: &[&str] = &[
     "abx-sys::file_ring",
     "abx-sys::process",
     "abx-sys::process::tree",
-    "abx-wire::http1",
-    "abx-wire::http2",
-    "abx-wire::http2::server",
 ];
 
 /// Children that are for tests alone.
