@@ -26,9 +26,6 @@ const KNOWN: &[&str] = &[
     "abx-server::connection",
     "abx-server::content",
     "abx-server::models::event",
-    "abx-sys::file_ring",
-    "abx-sys::process",
-    "abx-sys::process::tree",
 ];
 
 /// Children that are for tests alone.
