@@ -13,6 +13,20 @@ pub(crate) fn read_lossy(path: impl AsRef<Path>) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// What a read gave, `None` when its process has gone.
+pub(crate) fn if_there<T>(response: io::Result<T>) -> io::Result<Option<T>> {
+    match response {
+        Ok(value) => Ok(Some(value)),
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                || error.raw_os_error() == Some(libc::ESRCH) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// A file that stays open, with room for its text.
 #[derive(Debug)]
 pub(crate) struct KeptFile {

@@ -9,6 +9,7 @@
 //! What keeps it sound: buffer, file and socket of a piece belong to the ring
 //! while it is under way; a dropped ring waits for all that is, or keeps it.
 
+mod part;
 mod setup;
 mod transfer;
 
@@ -22,18 +23,9 @@ use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Socket;
+pub use part::{FILE_PIECE_BYTES_MAX, FilePart};
 pub use setup::RingError;
 use transfer::{Transfer, TransferStep};
-
-/// What is still to be sent of a file.
-#[derive(Debug)]
-pub struct FilePart {
-    pub file: OwnedFd,
-    /// Where the next byte is.
-    pub offset: u64,
-    /// How many bytes are left, from there on.
-    pub left: u64,
-}
 
 /// What became of what is to be sent on one connection.
 #[derive(Debug)]
@@ -302,9 +294,6 @@ const KINDS: u64 = 2;
 
 /// Operations that one system call hands over; more take further calls.
 const ENTRIES: u32 = 1024;
-
-/// The most that is read of a file at once, in bytes.
-pub const FILE_PIECE_BYTES_MAX: usize = 64 * 1024;
 
 /// Room in a full queue is had by the first try.
 const PUSHES_MAX: usize = 16;

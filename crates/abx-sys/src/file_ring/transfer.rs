@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 
-use super::{FILE_PIECE_BYTES_MAX, FilePart};
+use super::part::{FILE_PIECE_BYTES_MAX, FilePart};
 use crate::Socket;
 
 /// Bytes to send, and where more come from.

@@ -3,8 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::kernel_files::read_lossy;
-use crate::process::if_there;
+use crate::kernel_files::{if_there, read_lossy};
 use crate::process::limits::descriptor_limit;
 
 /// Open descriptors and their limit.

@@ -5,9 +5,9 @@ use std::io;
 
 use crate::Nanos;
 use crate::host::counters::ticks_per_second;
-use crate::kernel_files::read_lossy;
+use crate::kernel_files::{if_there, read_lossy};
+use crate::process::stat::{Process, ProcessStat};
 use crate::process::tree::below;
-use crate::process::{Process, ProcessStat, if_there};
 
 /// The kernel's own threads are children of this one. Part of their work is the load's.
 const KERNEL_THREADS: u32 = 2;

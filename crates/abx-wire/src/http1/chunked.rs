@@ -1,6 +1,7 @@
 //! The chunked transfer coding (RFC 9112, section 7.1): takes the framing off the bytes.
 
-use super::{Fault, HEAD_BYTES_MAX, take};
+use super::fault::{Fault, HEAD_BYTES_MAX};
+use super::input::take;
 
 /// Where in a chunked body the next byte belongs.
 ///

@@ -3,12 +3,10 @@
 use std::collections::VecDeque;
 
 use super::chunked::{Chunk, Chunks};
+use super::fault::{Fault, HEAD_BYTES_MAX, INTERIM_MAX};
 use super::head::{Framing, Head, ResponseKind, parse_head};
+use super::input::{head_view, other_protocol, skip_empty_lines, take, unfinished};
 use super::memo::HeadMemo;
-use super::{
-    Fault, HEAD_BYTES_MAX, INTERIM_MAX, head_view, other_protocol, skip_empty_lines, take,
-    unfinished,
-};
 
 /// Parses the responses of one connection, in the order of their requests.
 ///

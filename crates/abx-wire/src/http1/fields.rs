@@ -1,6 +1,6 @@
 //! The few headers that decide how a message is framed and whether the connection stays.
 
-use super::Fault;
+use super::fault::Fault;
 
 /// What the headers of one head say about framing.
 #[derive(Debug, Default)]

@@ -1,7 +1,9 @@
 //! The head of a response: where its body ends, and whether the connection stays.
 
+use super::fault::{Fault, HEADERS_MAX};
 use super::fields::{Coding, Fields};
-use super::{Fault, HEADERS_MAX, HeaderRoom, Version, fault_of};
+use super::input::{HeaderRoom, fault_of};
+use super::version::Version;
 
 /// Which framing a response may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

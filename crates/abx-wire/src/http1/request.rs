@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Version;
+use super::version::Version;
 
 /// What is asked. Encoded once and sent many times.
 #[derive(Debug, Clone, PartialEq, Eq)]

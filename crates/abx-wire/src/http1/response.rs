@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::Version;
+use super::version::Version;
 
 /// What the head of a response says.
 #[derive(Debug, Clone, Copy)]

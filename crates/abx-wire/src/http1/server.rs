@@ -1,11 +1,10 @@
 //! The requests of one connection, from bytes to events.
 
 use super::chunked::{Chunk, Chunks};
+use super::fault::{Fault, HEADERS_MAX};
 use super::fields::{Coding, Fields};
-use super::{
-    Fault, HEADERS_MAX, HeaderRoom, Version, fault_of, head_view, skip_empty_lines, take,
-    unfinished,
-};
+use super::input::{HeaderRoom, fault_of, head_view, skip_empty_lines, take, unfinished};
+use super::version::Version;
 
 /// Parses the requests of one connection, in order. Bodies are skipped.
 ///

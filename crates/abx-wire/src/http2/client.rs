@@ -4,11 +4,11 @@
 //! comes, of all others whole. Those that are part of no response are in `control.rs`; `requests.rs` is the other way, requests and their bodies.
 
 use super::event::Event;
+use super::fault::{Fault, QUIET_FRAMES_MAX, StreamFault, UNREAD_REPLIES_BYTES_MAX};
 use super::frame::{self, FrameHeader, HEAD_BYTES, PAYLOAD_BYTES_MAX};
 use super::head::HeadReader;
 use super::settings::{self, PeerSettings, WINDOW};
 use super::streams::Streams;
-use super::{Fault, QUIET_FRAMES_MAX, StreamFault, UNREAD_REPLIES_BYTES_MAX};
 use crate::http1::{Done, HEAD_BYTES_MAX, INTERIM_MAX};
 
 /// The codes of errors that streams are reset with (RFC 9113, section 7).

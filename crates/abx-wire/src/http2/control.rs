@@ -3,9 +3,9 @@
 
 use super::client::{Client, FrameStep};
 use super::event::Event;
+use super::fault::{Fault, StreamFault};
 use super::frame::{self, FrameHeader, HEAD_BYTES};
 use super::settings::WINDOW_MAX;
-use super::{Fault, StreamFault};
 
 impl Client {
     pub(super) fn reset(

@@ -1,6 +1,6 @@
 //! What comes of the bytes of a connection.
 
-use super::{Fault, StreamFault};
+use super::fault::{Fault, StreamFault};
 use crate::http1::Done;
 
 /// What came.

@@ -1,6 +1,6 @@
 //! What a header block says of a response (RFC 9113, sections 8.2 and 8.3).
 
-use super::Fault;
+use super::fault::Fault;
 use super::fields::{check_regular, content_length};
 use super::hpack::HeaderDecoder;
 

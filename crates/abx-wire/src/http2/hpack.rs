@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::Fault;
+use super::fault::Fault;
 use super::huffman;
 use super::static_table::STATIC_TABLE;
 use crate::http1::{HEAD_BYTES_MAX, HEADERS_MAX};

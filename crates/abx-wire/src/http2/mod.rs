@@ -9,6 +9,7 @@
 mod client;
 mod control;
 mod event;
+mod fault;
 mod fields;
 mod frame;
 mod head;
@@ -23,103 +24,9 @@ mod streams;
 
 pub use client::Client;
 pub use event::Event;
+pub use fault::{Fault, QUIET_FRAMES_MAX, StreamFault, UNREAD_REPLIES_BYTES_MAX, code_name};
 pub use request::{EncodedRequest, RequestField, request_fields};
 pub use server::{
     RequestEvent, ResponseHead, STREAMS_MAX, Server, StreamRequest, UNACKNOWLEDGED_MAX,
 };
 pub use settings::PREFACE;
-
-/// Why a connection is of no further use.
-///
-/// Sections are those of RFC 9113, unless another one is named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Fault {
-    /// The peer speaks HTTP/1: it answers the preface with a line of text.
-    #[error("it is HTTP/1, not HTTP/2: the server does not speak HTTP/2 on this port")]
-    Http1,
-    /// The peer speaks TLS (RFC 8446, section 5.1).
-    #[error("it is TLS, not HTTP/2: the server expects https:// on this port")]
-    Tls,
-    /// A rule of the protocol is broken.
-    #[error("{0}")]
-    Broken(&'static str),
-    /// A frame is longer than allowed, or not as long as its type has it (section 4.2).
-    #[error("a frame has a wrong length")]
-    FrameSize,
-    /// More was sent than there was room for, or room grew over its limit (section 5.2).
-    #[error("flow control is broken")]
-    FlowControl,
-    /// A header block cannot be decoded (RFC 7541).
-    #[error("a header block cannot be decompressed")]
-    Compression,
-    /// A head has more than [`crate::http1::HEAD_BYTES_MAX`] bytes, compressed or not, or
-    /// more than [`crate::http1::HEADERS_MAX`] fields.
-    #[error("a head is longer than 256 KiB or has more than 256 header fields")]
-    HeadTooLarge,
-    /// A frame came on a stream that had ended (section 5.1).
-    #[error("a frame came on a stream that had ended")]
-    StreamClosed,
-    /// More than [`QUIET_FRAMES_MAX`] frames came without anything of a response, or from
-    /// a client without anything of a request; or a client left more than [`UNACKNOWLEDGED_MAX`]
-    /// streams without a response.
-    #[error("10,000 frames came that answer nothing")]
-    Flood,
-    /// More than [`UNREAD_REPLIES_BYTES_MAX`] of replies, pongs above all, wait for a peer that
-    /// does not read them.
-    #[error("1 MiB of replies to its pings and settings wait, and it reads none of them")]
-    UnreadReplies,
-}
-
-/// Why one stream has no correct response; the others go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum StreamFault {
-    /// The server reset it, with this code (section 7).
-    #[error("the server reset the stream: {}", code_name(*.0))]
-    Reset(u32),
-    /// Its response breaks a rule (section 8.1.1).
-    #[error("{0}")]
-    Malformed(&'static str),
-}
-
-/// So many frames may come without anything of a response.
-pub const QUIET_FRAMES_MAX: u32 = 10_000;
-
-/// So many bytes of replies may wait to be sent, except for those that one receive adds.
-pub const UNREAD_REPLIES_BYTES_MAX: usize = 1024 * 1024;
-
-/// The name of an error code (section 7).
-#[must_use]
-pub fn code_name(code: u32) -> &'static str {
-    const NAMES: [&str; 14] = [
-        "NO_ERROR",
-        "PROTOCOL_ERROR",
-        "INTERNAL_ERROR",
-        "FLOW_CONTROL_ERROR",
-        "SETTINGS_TIMEOUT",
-        "STREAM_CLOSED",
-        "FRAME_SIZE_ERROR",
-        "REFUSED_STREAM",
-        "CANCEL",
-        "COMPRESSION_ERROR",
-        "CONNECT_ERROR",
-        "ENHANCE_YOUR_CALM",
-        "INADEQUATE_SECURITY",
-        "HTTP_1_1_REQUIRED",
-    ];
-    let name = usize::try_from(code).ok().and_then(|code| NAMES.get(code));
-    name.copied().unwrap_or("an unknown code")
-}
-
-impl Fault {
-    /// The code that the peer is told (section 7).
-    fn code(self) -> u32 {
-        match self {
-            Fault::Http1 | Fault::Tls | Fault::Broken(_) => 0x1,
-            Fault::FlowControl => 0x3,
-            Fault::StreamClosed => 0x5,
-            Fault::FrameSize => 0x6,
-            Fault::Compression => 0x9,
-            Fault::HeadTooLarge | Fault::Flood | Fault::UnreadReplies => 0xb,
-        }
-    }
-}

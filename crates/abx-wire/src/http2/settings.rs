@@ -1,6 +1,6 @@
 //! What both sides say of how they want to be spoken to (RFC 9113, section 6.5).
 
-use super::Fault;
+use super::fault::Fault;
 use super::frame::{self, PAYLOAD_BYTES_MAX};
 
 /// The room that each of our streams has, and the connection: so much that no peer waits

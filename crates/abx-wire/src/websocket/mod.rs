@@ -17,7 +17,6 @@ mod frame;
 mod handshake;
 mod inbound;
 mod mask;
-mod offer;
 mod outbound;
 mod server;
 mod utf8;
@@ -27,10 +26,9 @@ pub use close::Close;
 pub use close_code::CloseCode;
 pub use event::{BEGINNING_BYTES, Event, Message, MessageKind};
 pub use fault::Fault;
-pub use handshake::{EncodedOpening, NONCE_BYTES, Opening, OpeningError};
+pub use handshake::{EncodedOpening, NONCE_BYTES, Offer, OfferFault, Opening, OpeningError};
 pub use inbound::SizeLimits;
 pub use mask::Masking;
-pub use offer::{Offer, OfferFault};
 pub use outbound::{
     CONTROL_BYTES_MAX, FragmentPlace, NotOpen, masked_message_frame, message_frame,
 };

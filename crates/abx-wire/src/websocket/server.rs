@@ -4,9 +4,8 @@ use super::bytes::Bytes;
 use super::close::Close;
 use super::endpoint::Endpoint;
 use super::event::{Event, MessageKind};
-use super::handshake::accept_of;
+use super::handshake::{Offer, accept_of};
 use super::inbound::SizeLimits;
-use super::offer::Offer;
 use super::outbound::{FragmentPlace, NotOpen};
 
 /// One connection, from the accepted handshake to the close.

@@ -21,7 +21,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("abx-lab/src/setup/provision", 16),
     ("abx-study/src", 24),
     ("abx-study/src/study_file", 24),
-    ("abx-wire/src/websocket", 17),
 ];
 
 /// The folders below this one that have more files than `FILES_MAX`, by their paths.

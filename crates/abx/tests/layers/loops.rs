@@ -26,12 +26,6 @@ const KNOWN: &[&str] = &[
     "abx-server::connection",
     "abx-server::content",
     "abx-server::models::event",
-    "abx-sys::file_ring",
-    "abx-sys::process",
-    "abx-sys::process::tree",
-    "abx-wire::http1",
-    "abx-wire::http2",
-    "abx-wire::http2::server",
 ];
 
 /// Children that are for tests alone.

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 
 use crate::Nanos;
-use crate::kernel_files::read_lossy;
-use crate::process::{Process, ProcessStat, if_there};
+use crate::kernel_files::{if_there, read_lossy};
+use crate::process::stat::{Process, ProcessStat};
 
 /// One descendant of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use std::io;
 
-use super::ProcTree;
-use crate::kernel_files::read_lossy;
-use crate::process::if_there;
+use super::proc_tree::ProcTree;
+use crate::kernel_files::{if_there, read_lossy};
 
 /// Memory by its proportional share: a page that n processes share counts 1/n
 /// for each of them, so that a tree's sum counts it once.
@@ -35,6 +34,20 @@ impl ProportionalMemory {
 }
 
 impl ProcTree {
+    /// Memory in RAM, all members added up. Pages that several of them share
+    /// count once for each, so this is an upper bound.
+    ///
+    /// # Errors
+    /// What the kernel says when /proc cannot be read.
+    pub fn rss_bytes(&mut self) -> io::Result<u64> {
+        self.refresh()?;
+        let mut bytes = 0_u64;
+        for process in self.members() {
+            bytes = bytes.saturating_add(rss_bytes(process.pid)?.unwrap_or_default());
+        }
+        Ok(bytes)
+    }
+
     /// Memory in RAM of all members, by /proc/PID/smaps_rollup.
     ///
     /// Dear: the kernel walks through all pages of each process.
@@ -60,7 +73,7 @@ impl ProcTree {
 }
 
 /// Memory of one process in RAM; `None` when it has gone.
-pub(super) fn rss_bytes(pid: u32) -> io::Result<Option<u64>> {
+fn rss_bytes(pid: u32) -> io::Result<Option<u64>> {
     let page_bytes = u64::try_from(rustix::param::page_size()).expect("a page is small");
     let text = if_there(read_lossy(format!("/proc/{pid}/statm")))?;
     let pages = text.as_deref().and_then(resident_pages);

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::kernel_files::if_there;
 use crate::net::server_address::{ServerAddress, SocketPath};
-use crate::process::if_there;
 
 /// The state of a listener in /proc/net/tcp.
 const LISTENS: &str = "0A";

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-use super::ProcTree;
+use super::proc_tree::ProcTree;
 use crate::Nanos;
 use crate::host::counters::ThreadSchedule;
-use crate::kernel_files::read_lossy;
-use crate::process::{Process, if_there};
+use crate::kernel_files::{if_there, read_lossy};
+use crate::process::stat::Process;
 
 /// CPU time of the threads of a tree at one moment. The kernel brings it up to
 /// date at its clock tick only, so each may lag by some milliseconds.
@@ -78,7 +78,7 @@ impl ProcTree {
     /// What the kernel says when /proc cannot be read.
     pub fn switches(&self, threads_max: usize) -> io::Result<Option<Switches>> {
         // Each of them has a thread.
-        if self.members.len() > threads_max {
+        if self.members().count() > threads_max {
             return Ok(None);
         }
         let mut switches = HashMap::new();

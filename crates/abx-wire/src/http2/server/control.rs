@@ -1,11 +1,11 @@
 //! Frames that are part of no request: settings, pings, room, priorities, and the ends of streams
 //! and of the connection (RFC 9113, section 6).
 
-use super::super::Fault;
+use super::super::fault::{FLOW_CONTROL_ERROR, Fault, PROTOCOL_ERROR};
 use super::super::frame::{self, FrameHeader};
 use super::super::settings::WINDOW_MAX;
+use super::connection::{Server, ServerStep};
 use super::streams::StreamEnd;
-use super::{FLOW_CONTROL_ERROR, PROTOCOL_ERROR, Server, ServerStep};
 
 impl Server {
     pub(super) fn control(

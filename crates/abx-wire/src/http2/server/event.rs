@@ -1,6 +1,6 @@
 //! What a server learns of the bytes of a connection.
 
-use super::super::Fault;
+use super::super::fault::Fault;
 use crate::http1::Method;
 
 /// What came.

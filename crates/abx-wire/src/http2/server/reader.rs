@@ -1,6 +1,6 @@
 //! Frames out of bytes, however they are cut.
 
-use super::super::Fault;
+use super::super::fault::Fault;
 use super::super::frame::{FrameHeader, HEAD_BYTES, PAYLOAD_BYTES_MAX};
 
 /// Cuts the bytes of a connection into frames.

@@ -1,6 +1,6 @@
 //! What a header block says of a request (RFC 9113, section 8.3.1).
 
-use super::super::Fault;
+use super::super::fault::Fault;
 use super::super::fields::{check_regular, content_length};
 use super::super::hpack::HeaderDecoder;
 use super::event::StreamRequest;

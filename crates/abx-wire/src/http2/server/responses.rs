@@ -1,64 +1,12 @@
 //! How answers go out: a head, and the body as far as the client has room for it.
 
+use super::super::fault::CANCEL_UNSENT;
 use super::super::frame::{self, PAYLOAD_BYTES_MAX};
-use super::super::hpack;
+use super::connection::Server;
+use super::head_writer::ResponseHead;
 use super::streams::StreamEnd;
-use super::{CANCEL_UNSENT, Server};
-
-/// The first block says that our table is empty, whatever the client allows, so that nothing
-/// has to be said when it allows less (RFC 7541, section 4.2).
-const NO_TABLE: &[u8] = &[0x20];
 /// `:status: 100`.
 const CONTINUE: &[u8] = &[0x08, 0x03, b'1', b'0', b'0'];
-
-/// What the head of a response says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ResponseHead {
-    pub status: u16,
-    /// Length of the body in bytes; for HEAD, of the body that GET would give.
-    pub content_length: u64,
-    pub content_type: &'static str,
-}
-
-/// Encodes heads, of which the last is remembered: it refers to no table that changes.
-#[derive(Debug, Default)]
-pub(super) struct HeadWriter {
-    last: Option<ResponseHead>,
-    block: Vec<u8>,
-    /// Whether the client knows that our table is empty.
-    is_begun: bool,
-}
-
-impl HeadWriter {
-    fn write(&mut self, stream: u32, head: &ResponseHead, ends: bool, out: &mut Vec<u8>) {
-        if self.last.as_ref() != Some(head) {
-            self.encode(head);
-        }
-        frame::headers(out, stream, self.update(), &self.block, ends);
-    }
-
-    fn update(&mut self) -> &'static [u8] {
-        if std::mem::replace(&mut self.is_begun, true) {
-            &[]
-        } else {
-            NO_TABLE
-        }
-    }
-
-    fn encode(&mut self, head: &ResponseHead) {
-        let block = &mut self.block;
-        block.clear();
-        hpack::field(block, ":status", &head.status.to_string());
-        hpack::field(block, "server", concat!("abx/", env!("CARGO_PKG_VERSION")));
-        hpack::field(block, "content-length", &head.content_length.to_string());
-        hpack::field(block, "content-type", head.content_type);
-        // RFC 9110 asks for this header beside this status.
-        if head.status == 405 {
-            hpack::field(block, "allow", "GET, HEAD, POST");
-        }
-        self.last = Some(*head);
-    }
-}
 
 impl Server {
     /// Writes the head of the response on a stream; `ends` where no body follows. A stream that

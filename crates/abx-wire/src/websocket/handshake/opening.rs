@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 
-use super::fault::Fault;
+use super::super::fault::Fault;
 use crate::http1::{
     HEAD_BYTES_MAX, HEADERS_MAX, INTERIM_MAX, Persistence, Request, RequestError, Version,
     other_protocol,
@@ -44,7 +44,7 @@ pub enum OpeningError {
 pub struct EncodedOpening {
     bytes: Vec<u8>,
     key_at: usize,
-    pub(super) protocols: Arc<[String]>,
+    pub(in crate::websocket) protocols: Arc<[String]>,
 }
 
 /// Length of the nonce that a key is made of, in bytes.
@@ -54,7 +54,7 @@ pub const NONCE_BYTES: usize = 16;
 pub(super) const KEY_BYTES: usize = 24;
 
 /// The value of `Sec-WebSocket-Accept`: a SHA-1 in Base64.
-pub(super) type Accept = [u8; 28];
+pub(in crate::websocket) type Accept = [u8; 28];
 
 impl Opening {
     /// Writes the handshake as it goes over the wire.
@@ -118,7 +118,11 @@ impl Opening {
 
 impl EncodedOpening {
     /// Writes the handshake with this nonce, and gives what must be accepted.
-    pub(super) fn write(&self, nonce: [u8; NONCE_BYTES], out: &mut Vec<u8>) -> Accept {
+    pub(in crate::websocket) fn write(
+        &self,
+        nonce: [u8; NONCE_BYTES],
+        out: &mut Vec<u8>,
+    ) -> Accept {
         let mut key = [0; KEY_BYTES];
         let written = STANDARD.encode_slice(nonce, &mut key);
         debug_assert_eq!(written, Ok(KEY_BYTES));
@@ -130,7 +134,7 @@ impl EncodedOpening {
 }
 
 /// What a server answers to this key.
-pub(super) fn accept_of(key: &[u8]) -> Accept {
+pub(in crate::websocket) fn accept_of(key: &[u8]) -> Accept {
     let hash = Sha1::new().chain_update(key).chain_update(GUID).finalize();
     let mut accept = Accept::default();
     let written = STANDARD.encode_slice(hash, &mut accept);
@@ -140,25 +144,28 @@ pub(super) fn accept_of(key: &[u8]) -> Accept {
 
 /// The handshake's response, as it comes.
 #[derive(Debug)]
-pub(super) struct Awaited {
-    pub(super) accept: Accept,
-    pub(super) protocols: Arc<[String]>,
+pub(in crate::websocket) struct Awaited {
+    pub(in crate::websocket) accept: Accept,
+    pub(in crate::websocket) protocols: Arc<[String]>,
     /// Interim heads that came before it.
-    pub(super) interim: u32,
+    pub(in crate::websocket) interim: u32,
     /// The part of the head that has come so far.
-    pub(super) stash: Vec<u8>,
+    pub(in crate::websocket) stash: Vec<u8>,
 }
 
 /// The server has agreed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Agreed {
+pub(in crate::websocket) struct Agreed {
     /// The place of the chosen subprotocol among those offered.
-    pub(super) protocol: Option<usize>,
+    pub(in crate::websocket) protocol: Option<usize>,
 }
 
 impl Awaited {
     /// Takes the response's head, or all of `input` when the head goes on.
-    pub(super) fn receive(&mut self, input: &mut &[u8]) -> Result<Option<Agreed>, Fault> {
+    pub(in crate::websocket) fn receive(
+        &mut self,
+        input: &mut &[u8],
+    ) -> Result<Option<Agreed>, Fault> {
         loop {
             let before = self.stash.len();
             let room = HEAD_BYTES_MAX - before;

@@ -2,6 +2,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::super::{RelativeState, ThreadTimes};
 use super::*;
 
 const MILLISECOND: u64 = 1_000_000;

@@ -3,13 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::handshake::{KEY_BYTES, NONCE_BYTES, is_token, names, values};
+use super::opening::{KEY_BYTES, NONCE_BYTES, is_token, names, values};
 use crate::http1::{HEADERS_MAX, Method, RequestHead, Version};
 
 /// A client's wish to speak WebSocket from here on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer<'a> {
-    pub(super) key: &'a str,
+    pub(in crate::websocket) key: &'a str,
     /// The first subprotocol that the client names: the one that it likes best.
     pub protocol: Option<&'a str>,
 }
