@@ -23,9 +23,6 @@ const KNOWN: &[&str] = &[
     "abx-lab::run_study",
     "abx-study::access_log",
     "abx-study::study_file",
-    "abx-server::connection",
-    "abx-server::content",
-    "abx-server::models::event",
 ];
 
 /// Children that are for tests alone.
