@@ -16,7 +16,6 @@ const KNOWN: &[&str] = &[
     "abx-evidence::record",
     "abx-evidence::record::columns",
     "abx-evidence::view",
-    "abx-fleet::agent",
     "abx-lab::doctor",
     "abx-lab::process::keeper",
     "abx-lab::records::history",
