@@ -10,8 +10,9 @@ use abx_engine::{SliceEnd, SlicePlan};
 use abx_sys::Nanos;
 
 use super::driver::{AgentDriver, OrderState};
+use super::event::AgentEvent;
 use super::limits::slice_refusal;
-use super::{AgentEvent, AgentPlan, LOOK_EVERY, reply};
+use super::plan::AgentPlan;
 use crate::bus::{Bus, BusError, BusMessage, Subscription};
 use crate::finals::Author;
 use crate::fleet_error::FleetError;
@@ -31,6 +32,8 @@ const BEGINS_WITHIN: Duration = Duration::from_secs(20);
 const POOLS_MAX: usize = 1_000;
 /// Bytes of a result's text in one message, at most.
 const PART_BYTES: usize = 256 << 10;
+/// How often an agent that waits looks whether it is to end.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How an agent's part in a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -374,6 +377,14 @@ fn part(text: &str, from: usize) -> &str {
         end -= 1;
     }
     text.get(from..end).unwrap_or_default()
+}
+
+/// Answers a message, when a response is wanted.
+pub(super) fn reply(bus: &dyn Bus, message: &BusMessage, response: &AgentResponse) {
+    if let Some(reply) = &message.reply {
+        // Whoever gets no response asks again.
+        let _ = bus.publish(reply, bytes(response));
+    }
 }
 
 #[cfg(test)]

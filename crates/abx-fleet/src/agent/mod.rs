@@ -2,18 +2,17 @@
 
 pub mod allowed_target;
 mod driver;
+mod event;
 pub mod limits;
 mod membership;
 mod opening_pace;
+mod plan;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use abx_engine::EnginePlan;
-use abx_sys::Nanos;
 use abx_sys::machine::{self, Machine};
 
 use crate::bus::{Bus, BusError, BusMessage};
@@ -21,69 +20,10 @@ use crate::fleet_error::FleetError;
 use crate::message::subject::{address, agent_subject, join_subject};
 use crate::message::text::{is_name, printable};
 use crate::message::{AgentResponse, Introduction, JoinResponse, PROTOCOL, bytes, read};
-use crate::timing::FleetTiming;
 
-use limits::AgentLimits;
-use membership::{GivenSlot, Membership, MembershipEnd};
-
-/// What an agent is.
-#[derive(Debug, Clone)]
-pub struct AgentPlan {
-    /// What tells it from all other processes: letters, digits and `-`.
-    pub id: String,
-    pub name: String,
-    /// The slot that it must have, from 0; `None` for any.
-    pub slot: Option<usize>,
-    /// The SHA-256 of its program: see [`own_build`](crate::own_build).
-    pub build: String,
-    /// The threads that make its load.
-    pub engine: EnginePlan,
-    pub limits: AgentLimits,
-    pub timing: FleetTiming,
-    /// Whether it ends with its first run.
-    pub once: bool,
-    /// The folder in which it keeps what it has counted of runs; `None` for nowhere.
-    pub finals: Option<PathBuf>,
-    /// What its clock says beyond this machine's, in ns: tests say here how far clocks
-    /// may differ.
-    pub skew_ns: i64,
-}
-
-/// What an agent tells of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentEvent {
-    /// It has a part in a run.
-    Joined {
-        /// Its slot, from 0.
-        slot: usize,
-        slots: usize,
-    },
-    /// A controller does not want it.
-    NotWanted {
-        /// Why not.
-        why: String,
-    },
-    /// It refuses an order.
-    Refuses {
-        why: String,
-    },
-    RunEnded,
-    /// Nothing was heard of the controller, so it ended its load.
-    ControllerLost,
-    /// The controller had given it up, so it ended its load.
-    GivenUp,
-    /// What it counted cannot be kept here; the load goes on.
-    NotSaved {
-        /// Why not.
-        why: String,
-    },
-    /// What it counted is kept here, since nobody has fetched it.
-    Saved {
-        file: PathBuf,
-    },
-    /// A slice had not ended long after its time, so it ended it.
-    Overdue,
-}
+pub use event::AgentEvent;
+use membership::{GivenSlot, LOOK_EVERY, Membership, MembershipEnd, reply};
+pub use plan::AgentPlan;
 
 /// The first pause after a controller was not there, and the longest.
 const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
@@ -94,8 +34,6 @@ const SLOTS_MAX: usize = 100_000;
 /// Why a slot is not taken whose run and number this version never gives.
 const INVALID_SLOT: &str = "its answer names a run or a slot that is not valid (a run has letters, \
                             digits and `-`): have the same version of abx on both sides";
-/// How often an agent that waits looks whether it is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Waits for controllers, and makes parts of their loads, until `stop` is set.
 ///
@@ -211,21 +149,5 @@ fn rest(pause: Duration, stop: &AtomicBool) {
             break;
         }
         thread::sleep(left.min(LOOK_EVERY));
-    }
-}
-
-/// Answers a message, when a response is wanted.
-fn reply(bus: &dyn Bus, message: &BusMessage, response: &AgentResponse) {
-    if let Some(reply) = &message.reply {
-        // Whoever gets no response asks again.
-        let _ = bus.publish(reply, bytes(response));
-    }
-}
-
-impl AgentPlan {
-    /// What its clock says.
-    fn now_ns(&self) -> i64 {
-        let own_count = i64::try_from(Nanos::now().0).unwrap_or(i64::MAX);
-        own_count.saturating_add(self.skew_ns)
     }
 }

@@ -176,4 +176,4 @@ impl StreamBody {
 const FRAME_BYTES: usize = 16 * 1024;
 
 /// So many bytes to send that further bodies wait.
-pub(crate) const OUT_BYTES_ENOUGH: usize = 64 * 1024;
+pub(super) const OUT_BYTES_ENOUGH: usize = 64 * 1024;

@@ -2,20 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Connection, Context, TurnStep};
+use super::client_connection::Connection;
+use super::context::Context;
+use super::state::{RingTransfer, TurnStep};
 use crate::content::Tail;
-
-/// How a connection's file fares in the ring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RingTransfer {
-    /// The ring has nothing of this connection's.
-    None,
-    /// The ring reads or sends. The connection waits, and is not closed, since
-    /// its number is the ring's name for it.
-    UnderWay,
-    /// The ring waits for room in the socket.
-    Full,
-}
 
 impl Connection {
     /// What the connection does as long as a ring sends for it; `None` when none does.

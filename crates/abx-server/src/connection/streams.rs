@@ -3,71 +3,14 @@
 //! It reads between two sends of bodies, also while much of them is left, since streams may be
 //! given up and others begun meanwhile.
 
-use std::collections::VecDeque;
-
 use abx_sys::Nanos;
-use abx_wire::http2::{PREFACE, RequestEvent, Server};
+use abx_wire::http2::RequestEvent;
 
-use super::bodies::{Bodies, OUT_BYTES_ENOUGH};
-use super::{Batch, Connection, Context, TurnStep};
-use crate::content::Plan;
-
-/// What HTTP/2 keeps of a connection.
-#[derive(Debug)]
-pub(crate) struct Http2Session {
-    server: Server,
-    /// Requests whose heads came, and that are not whole.
-    asked: Vec<(u32, Plan)>,
-    /// Requests whose responses wait for their time, which is the same wait for all.
-    waiting: VecDeque<(Nanos, u32, Plan)>,
-    bodies: Bodies,
-    /// A part of bodies was sent, so that it is time to read.
-    reads_next: bool,
-}
-
-impl Http2Session {
-    /// Begins behind so many bytes of the client's preface.
-    pub(super) fn begin(matched: usize, out: &mut Vec<u8>) -> Http2Session {
-        let mut server = Server::open(out);
-        let event = server.receive(&mut &PREFACE[..matched], out);
-        debug_assert!(event.is_none(), "nothing is asked by the preface");
-        Http2Session {
-            server,
-            asked: Vec::new(),
-            waiting: VecDeque::new(),
-            bodies: Bodies::default(),
-            reads_next: false,
-        }
-    }
-
-    /// Whether no response is under way.
-    pub(super) fn is_at_rest(&self) -> bool {
-        self.bodies.is_empty()
-    }
-
-    fn take_asked(&mut self, stream: u32) -> Option<Plan> {
-        let place = self.asked.iter().rposition(|(asked, _)| *asked == stream)?;
-        Some(self.asked.swap_remove(place).1)
-    }
-
-    fn forget(&mut self, stream: u32) {
-        self.take_asked(stream);
-        self.waiting.retain(|(_, waiting, _)| *waiting != stream);
-        self.bodies.forget(stream);
-    }
-
-    fn next_due(&self) -> Option<Nanos> {
-        self.waiting.front().map(|(at, _, _)| *at)
-    }
-
-    fn response(&mut self, stream: u32, plan: Plan, context: &mut Context, out: &mut Vec<u8>) {
-        context.responded += 1;
-        let injected = context.injector.draw();
-        let response = context.site.respond(plan, injected);
-        self.bodies
-            .begin(stream, response, &mut self.server, &context.site, out);
-    }
-}
+use super::bodies::OUT_BYTES_ENOUGH;
+use super::client_connection::Connection;
+use super::context::{Batch, Context};
+use super::http2_session::Http2Session;
+use super::state::TurnStep;
 
 impl Connection {
     /// Takes frames from `bytes` as far as may be, and says how many bytes that took.

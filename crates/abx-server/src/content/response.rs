@@ -1,7 +1,9 @@
 //! What a request is answered with, whatever version of HTTP carries it.
 
-use super::{FoundContent, FoundFile, Plan, ServedContent, crash, refusal};
-use crate::faults::InjectedFault;
+use abx_wire::http1::{Http1ResponseHead, Version, response_head};
+
+use super::files::FoundFile;
+use super::tail::Tail;
 
 /// A response before it is written.
 #[derive(Debug)]
@@ -30,58 +32,36 @@ pub(crate) enum ResponseBody {
     File(FoundFile),
 }
 
-impl ServedContent {
-    /// Makes the response to a request.
-    pub(crate) fn respond(&self, plan: Plan, injected: InjectedFault) -> PlannedResponse {
-        let found_content = match injected {
-            InjectedFault::Fail => FoundContent::Refused(503),
-            _ => plan.found,
-        };
-        let mut response = self.response(found_content, injected);
-        if plan.is_head_only {
-            response.body = ResponseBody::None;
-        }
-        response
-    }
+/// A response, but for the bytes that were written out.
+#[derive(Debug)]
+pub(crate) struct PreparedResponse {
+    pub(crate) tail: Tail,
+    /// Close the connection behind it.
+    pub(crate) close: bool,
+}
 
-    fn response(&self, found_content: FoundContent, injected: InjectedFault) -> PlannedResponse {
-        let is_cut = injected == InjectedFault::CloseEarly;
-        let of = |status, content_length, content_type, body| PlannedResponse {
-            status,
-            content_length,
-            content_type,
-            body,
-            is_cut,
-        };
-        match found_content {
-            FoundContent::Refused(status) => {
-                let body = refusal(status);
-                let length = body.len() as u64;
-                of(status, length, "text/plain", ResponseBody::Fixed(body))
-            }
-            FoundContent::Crash => crash(),
-            FoundContent::Blog => match self.render_blog() {
-                Some(page) => {
-                    let length = page.len() as u64;
-                    of(200, length, "text/html", ResponseBody::Rendered(page))
-                }
-                None => self.response(FoundContent::Refused(503), injected),
-            },
-            FoundContent::File(found_file) => {
-                let (length, content_type) = (found_file.bytes, found_file.content_type);
-                let body = match length {
-                    0 => ResponseBody::None,
-                    _ => ResponseBody::File(found_file),
-                };
-                of(200, length, content_type, body)
-            }
-            FoundContent::Page => {
-                let page = self.page();
-                let (announced, bytes) = page.lengths(injected);
-                let is_changed = injected == InjectedFault::WrongBody;
-                let body = ResponseBody::Page { is_changed, bytes };
-                of(200, announced as u64, page.content_type, body)
-            }
-        }
+/// Writes the response to a request that makes no sense.
+pub(crate) fn response_malformed(out: &mut Vec<u8>) {
+    let body = refusal(400);
+    let head = Http1ResponseHead {
+        status: 400,
+        content_length: body.len() as u64,
+        content_type: "text/plain",
+        version: Version::Http11,
+        keep_alive: false,
+    };
+    response_head(&head, out);
+    out.extend_from_slice(body);
+}
+
+/// Leave for a client that holds its body back.
+pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+pub(super) fn refusal(status: u16) -> &'static [u8] {
+    match status {
+        400 => b"This is no request that can be read.\n",
+        405 => b"Only GET, HEAD and POST are answered here.\n",
+        503 => b"This request is refused for now.\n",
+        _ => b"There is no such file here.\n",
     }
 }

@@ -16,16 +16,12 @@ const KNOWN: &[&str] = &[
     "abx-evidence::record",
     "abx-evidence::record::columns",
     "abx-evidence::view",
-    "abx-fleet::agent",
     "abx-lab::doctor",
     "abx-lab::process::keeper",
     "abx-lab::records::history",
     "abx-lab::run_study",
     "abx-study::access_log",
     "abx-study::study_file",
-    "abx-server::connection",
-    "abx-server::content",
-    "abx-server::models::event",
 ];
 
 /// Children that are for tests alone.

@@ -2,10 +2,9 @@
 
 use abx_sys::{FileRing, Sent};
 
-use super::EventLoop;
+use super::event_loop::EventLoop;
 use crate::config::{Content, SendMethod, ServeError};
-use crate::connection::Connection;
-use crate::connection::ring_transfer::RingTransfer;
+use crate::connection::{Connection, RingTransfer};
 use crate::connection_table::ConnectionTable;
 
 /// The ring that this content asks for.

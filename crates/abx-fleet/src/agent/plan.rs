@@ -1,0 +1,40 @@
+//! What an agent is.
+
+use std::path::PathBuf;
+
+use abx_engine::EnginePlan;
+use abx_sys::Nanos;
+
+use super::limits::AgentLimits;
+use crate::timing::FleetTiming;
+
+/// What an agent is.
+#[derive(Debug, Clone)]
+pub struct AgentPlan {
+    /// What tells it from all other processes: letters, digits and `-`.
+    pub id: String,
+    pub name: String,
+    /// The slot that it must have, from 0; `None` for any.
+    pub slot: Option<usize>,
+    /// The SHA-256 of its program: see [`own_build`](crate::own_build).
+    pub build: String,
+    /// The threads that make its load.
+    pub engine: EnginePlan,
+    pub limits: AgentLimits,
+    pub timing: FleetTiming,
+    /// Whether it ends with its first run.
+    pub once: bool,
+    /// The folder in which it keeps what it has counted of runs; `None` for nowhere.
+    pub finals: Option<PathBuf>,
+    /// What its clock says beyond this machine's, in ns: tests say here how far clocks
+    /// may differ.
+    pub skew_ns: i64,
+}
+
+impl AgentPlan {
+    /// What its clock says.
+    pub(super) fn now_ns(&self) -> i64 {
+        let own_count = i64::try_from(Nanos::now().0).unwrap_or(i64::MAX);
+        own_count.saturating_add(self.skew_ns)
+    }
+}

@@ -1,0 +1,73 @@
+//! What HTTP/2 keeps of a connection.
+
+use std::collections::VecDeque;
+
+use abx_sys::Nanos;
+use abx_wire::http2::{PREFACE, Server};
+
+use super::bodies::Bodies;
+use super::context::Context;
+use crate::content::Plan;
+
+/// What HTTP/2 keeps of a connection.
+#[derive(Debug)]
+pub(super) struct Http2Session {
+    pub(super) server: Server,
+    /// Requests whose heads came, and that are not whole.
+    pub(super) asked: Vec<(u32, Plan)>,
+    /// Requests whose responses wait for their time, which is the same wait for all.
+    pub(super) waiting: VecDeque<(Nanos, u32, Plan)>,
+    pub(super) bodies: Bodies,
+    /// A part of bodies was sent, so that it is time to read.
+    pub(super) reads_next: bool,
+}
+
+impl Http2Session {
+    /// Begins behind so many bytes of the client's preface.
+    pub(super) fn begin(matched: usize, out: &mut Vec<u8>) -> Http2Session {
+        let mut server = Server::open(out);
+        let event = server.receive(&mut &PREFACE[..matched], out);
+        debug_assert!(event.is_none(), "nothing is asked by the preface");
+        Http2Session {
+            server,
+            asked: Vec::new(),
+            waiting: VecDeque::new(),
+            bodies: Bodies::default(),
+            reads_next: false,
+        }
+    }
+
+    /// Whether no response is under way.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.bodies.is_empty()
+    }
+
+    pub(super) fn take_asked(&mut self, stream: u32) -> Option<Plan> {
+        let place = self.asked.iter().rposition(|(asked, _)| *asked == stream)?;
+        Some(self.asked.swap_remove(place).1)
+    }
+
+    pub(super) fn forget(&mut self, stream: u32) {
+        self.take_asked(stream);
+        self.waiting.retain(|(_, waiting, _)| *waiting != stream);
+        self.bodies.forget(stream);
+    }
+
+    pub(super) fn next_due(&self) -> Option<Nanos> {
+        self.waiting.front().map(|(at, _, _)| *at)
+    }
+
+    pub(super) fn response(
+        &mut self,
+        stream: u32,
+        plan: Plan,
+        context: &mut Context,
+        out: &mut Vec<u8>,
+    ) {
+        context.responded += 1;
+        let injected = context.injector.draw();
+        let response = context.site.respond(plan, injected);
+        self.bodies
+            .begin(stream, response, &mut self.server, &context.site, out);
+    }
+}
