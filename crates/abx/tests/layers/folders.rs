@@ -15,9 +15,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("abx-evidence/src/measure", 22),
     ("abx-evidence/src/record", 19),
     ("abx-evidence/tests/evidence/judge", 29),
-    ("abx-lab/src/process", 20),
     ("abx-lab/src/run_study", 22),
-    ("abx-lab/src/setup/provision", 16),
     ("abx-study/src", 24),
     ("abx-study/src/study_file", 24),
 ];
