@@ -51,9 +51,9 @@ pub use abx_study::{
 pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;
 pub use process::keeper;
-pub use process::marked_command::{MarkedCommand, MarkedCommandError};
 #[cfg(any(test, fuzzing))]
-pub use process::marker_lines::fuzz as marker_lines_fuzz;
+pub use process::marked_command::marker_lines::fuzz as marker_lines_fuzz;
+pub use process::marked_command::{MarkedCommand, MarkedCommandError};
 pub use process::pending::Pending;
 pub use process::server_process::ServerProcessError;
 pub use process::service_process::ServiceError;

@@ -6,6 +6,7 @@
 //! [`HttperfPrinter`] the requests and replies themselves. [`notes()`] says what the report does
 //! not show.
 
+mod calls;
 mod figures;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -16,24 +17,19 @@ mod options;
 mod pace;
 mod printer;
 mod report;
-mod requests;
-mod script;
 mod session_figures;
 mod session_options;
-mod session_requests;
 mod tls_options;
 mod values;
 
+pub use calls::{HttperfBurst, HttperfRequests, HttperfSessionRequests};
 pub use figures::{HttperfCpu, HttperfFailure, HttperfFigures, HttperfReply, HttperfSample};
 pub use long_options::usage;
 pub use notes::notes;
 pub use options::{HttperfCommand, HttperfOptions, HttperfUris, PrintedParts};
 pub use pace::{HttperfPace, HttperfPaceStep};
 pub use printer::HttperfPrinter;
-pub use requests::HttperfRequests;
-pub use script::HttperfBurst;
 pub use session_figures::HttperfSessionEnd;
 pub use session_options::{HttperfSessionCalls, HttperfSessionOptions, HttperfSessions};
-pub use session_requests::HttperfSessionRequests;
 pub use tls_options::{HttperfTlsOptions, HttperfTlsVersion};
 pub use values::HttperfRefusal;

@@ -6,7 +6,8 @@ use abx_sys::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{EndedEarly, Examination, load, null, study};
+use super::examination::{EndedEarly, Examination};
+use super::null_study::{load, null, study};
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 use crate::run_study::StudyError;

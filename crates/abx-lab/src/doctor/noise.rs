@@ -5,7 +5,8 @@ use std::time::Duration;
 use abx_evidence::doctor::Noise;
 use abx_stats::Margin;
 
-use super::{EndedEarly, Examination, load, null, study};
+use super::examination::{EndedEarly, Examination};
+use super::null_study::{load, null, study};
 use crate::run_study::{StudyEnvironment, StudyOutcome, run_study};
 use abx_study::Study;
 

@@ -1,6 +1,8 @@
 //! A command that tells by lines `marker NAME` how far it has come. It runs under a keeper, so
 //! nothing of it outlives abx.
 
+pub mod marker_lines;
+
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsRawFd;
@@ -13,9 +15,9 @@ use abx_evidence::timer::MarkedRun;
 use abx_sys::Nanos;
 use abx_sys::process::Exit;
 
-use super::marker_lines::{MarkerLines, TooManyMarkers};
 use crate::process::keeper::{Keeper, KeeperError, KeeperPlan, ProcessState};
 use abx_study::launch::Launch;
+use marker_lines::{MarkerLines, TooManyMarkers};
 
 /// How often it is looked whether the command has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(2);

@@ -1,6 +1,10 @@
 //! One start of a server, a subject's in a block or a service's: started, found ready,
 //! watched, stopped.
 
+pub mod family_roles;
+mod generated_files;
+mod invocation;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,9 +16,6 @@ use abx_sys::tree::ProcTree;
 use abx_sys::{Nanos, ServerAddress};
 
 use crate::process::container;
-use crate::process::family_roles::FamilyRoles;
-use crate::process::generated_files::GeneratedFiles;
-use crate::process::invocation::{Invocation, StartDetails};
 use crate::process::keeper::{
     EndManner, FileContent, Keeper, KeeperError, KeeperPlan, KeptContainer, ProcessEnd,
     ProcessState, SCRATCH_EMPTY, ScratchFile, sweep_once,
@@ -32,6 +33,9 @@ use abx_study::launch::Launch;
 use abx_study::placeholder::FilledWord;
 use abx_study::service::leads;
 use abx_study::subject::Source;
+use family_roles::FamilyRoles;
+use generated_files::GeneratedFiles;
+use invocation::{Invocation, StartDetails};
 
 /// A server that runs.
 pub struct ServerProcess {

@@ -1,5 +1,8 @@
 //! What a subject answers before any load, and whether all response alike.
 
+mod body_text;
+mod wrong_status;
+
 use std::time::Duration;
 
 use abx_engine::{
@@ -9,11 +12,10 @@ use abx_evidence::ExpectedStatus;
 use abx_evidence::record::{ResponseRecord, TlsSession};
 use abx_sys::{Nanos, ServerAddress};
 
-use crate::process::body_text;
 use crate::process::log_tail::behind;
 use crate::process::probe::{Probe, ProbeReply};
-use crate::process::wrong_status::{WrongStatus, is_server_failure};
 use abx_study::ExpectBody;
+use wrong_status::{WrongStatus, is_server_failure};
 
 /// How often in a row a subject is right that is ready.
 const READY_AFTER: u32 = 3;

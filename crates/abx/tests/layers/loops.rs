@@ -16,8 +16,6 @@ const KNOWN: &[&str] = &[
     "abx-evidence::record",
     "abx-evidence::record::columns",
     "abx-evidence::view",
-    "abx-lab::doctor",
-    "abx-lab::process::keeper",
     "abx-lab::records::history",
     "abx-lab::run_study",
     "abx-study::access_log",

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::LOOK_EVERY;
-
+/// How often somebody who waits for a keeper looks whether the wait is to end.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How much longer than a server may take to stop its engine may take for it.
 const STOP_LONGER: Duration = Duration::from_secs(10);
 /// How long one try to remove a container may take.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use abx_sys::Nanos;
 
-use super::LOOK_EVERY;
+use super::container::LOOK_EVERY;
 use super::protocol::{KeeperReport, StartFailure};
 
 /// How a start went.

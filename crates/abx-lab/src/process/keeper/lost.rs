@@ -1,13 +1,14 @@
 //! What abx does when a keeper is lost: it ends what is left.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use abx_sys::process::{Process, Signal, adopted};
 use abx_sys::tree::descendants;
 
-use super::STOP_GRACE;
 use super::family::{KILL_PAUSE, KILL_PAUSE_MAX};
 
+/// How much longer than its plan's `within` a keeper may take to end its tree.
+pub(super) const STOP_GRACE: Duration = Duration::from_secs(10);
 /// So many looks in a row must find nothing. One is not enough: what forks while /proc is
 /// read, and ends before its own turn, hides its child from that look.
 const EMPTY_LOOKS: usize = 3;

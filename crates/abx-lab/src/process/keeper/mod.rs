@@ -39,19 +39,14 @@ pub(crate) use container::wait_within;
 #[cfg(test)]
 pub(crate) use container::write_program;
 use first_report::{FirstReport, first_report};
-use lost::end_what_is_left;
+use lost::{STOP_GRACE, end_what_is_left};
 pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
 use protocol::{KeeperCommand, KeeperReport, KeeperRole, StartFailure};
 pub use role::keep;
 pub(crate) use scratch::sweep_once;
-
-/// How much longer than its plan's `within` a keeper may take to end its tree.
-const STOP_GRACE: Duration = Duration::from_secs(10);
 /// How long a keeper may be silent before the command runs: it tells of every part of
 /// the files that it makes, however long all of them take.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
-/// How often somebody who waits for a keeper looks whether the wait is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Why a command is not running under a keeper.
 #[derive(Debug, thiserror::Error)]

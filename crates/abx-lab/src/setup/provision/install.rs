@@ -16,7 +16,7 @@ use super::packages;
 use super::policy::Policy;
 use super::recipe::Recipe;
 use super::step::ProvisionStep;
-use super::{PlannedStep, Provision};
+use super::subject_provision::{PlannedStep, Provision};
 use crate::process::log_tail::{SHOWN_LINES, log_tail};
 
 /// Why not everything is there afterwards.

@@ -8,21 +8,17 @@
 //! runs them.
 
 mod command;
-mod content_hash;
 mod environment;
-mod folder;
 mod images;
 mod install;
 mod interrupt;
 mod missing;
 mod packages;
 mod policy;
-mod pom;
 mod recipe;
 mod step;
+mod subject_provision;
 mod system;
-#[cfg(test)]
-mod tests;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -30,77 +26,15 @@ use std::path::{Path, PathBuf};
 pub use command::CommandError;
 pub use install::{FailedCommand, InstallError, install};
 pub use missing::{Missing, Remedy};
+pub use subject_provision::Provision;
 
 use environment::Environment;
 use step::{Owner, ProvisionStep};
+use subject_provision::PlannedStep;
 use system::System;
 
 use abx_study::study_file::{Need, RunSpec, ServerSpec, StudyFile};
 use abx_study::subject::{Source, Subject};
-
-/// What one subject needs, as a [`survey`] found it.
-#[derive(Debug, Clone)]
-pub struct Provision {
-    subject: String,
-    steps: Vec<PlannedStep>,
-    missing: Vec<Missing>,
-    environment: Environment,
-    cache: PathBuf,
-    system: System,
-}
-
-/// A step with the environment that the steps before it make.
-#[derive(Debug, Clone)]
-struct PlannedStep {
-    step: ProvisionStep,
-    environment: Environment,
-}
-
-impl Provision {
-    /// The subject's name.
-    #[must_use]
-    pub fn subject(&self) -> &str {
-        &self.subject
-    }
-
-    /// What was not there, in the order in which it is to be had.
-    #[must_use]
-    pub fn missing(&self) -> &[Missing] {
-        &self.missing
-    }
-
-    /// Variables that the subject is started with, in place of those of abx:
-    /// `PATH`, `NODE_PATH`, `CLASSPATH`, each only when it gains something.
-    #[must_use]
-    pub fn environment(&self) -> Vec<(String, String)> {
-        self.environment.variables()
-    }
-
-    /// The program that the user has to bring and that is not there, if there is one.
-    #[must_use]
-    pub fn brought(&self) -> Option<&Missing> {
-        let mut missing = self.missing.iter();
-        missing.find(|missing| matches!(missing.remedy, Remedy::Bring(_)))
-    }
-
-    /// Gives the server the environment and the build that it needs. What its
-    /// own table says of the environment comes last and wins.
-    pub fn equip(&self, source: &mut Source) {
-        if let Source::Command(launch) = source {
-            let pairs = std::mem::take(&mut launch.environment);
-            launch.environment = self.environment().into_iter().chain(pairs).collect();
-            launch.build = self.build().map(Path::to_owned);
-        }
-    }
-
-    /// The folder that `{build}` stands for, when the subject is built. It is
-    /// there when nothing is missing.
-    #[must_use]
-    pub fn build(&self) -> Option<&Path> {
-        let mut steps = self.steps.iter().rev();
-        steps.find_map(|planned| planned.step.build_folder())
-    }
-}
 
 /// Looks what each service and subject of a study needs and has: one [`Provision`] for each
 /// that needs something, in the order of the study, services first. `folder` is the
@@ -215,3 +149,6 @@ fn provision(
         system: system.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,17 @@
 //! How a folder of the cache is filled: by a language's own installer, or by the
 //! study's build.
 
+mod content_hash;
+mod folder;
+mod pom;
+
 use std::path::{Path, PathBuf};
 
-use super::content_hash::{ContentHash, ContentHashError};
 use super::environment::Environment;
-use super::folder::CacheFolder;
-use super::pom::{Artifact, pom};
 use abx_study::placeholder::{PlaceholderValues, fill};
+use content_hash::{ContentHash, ContentHashError};
+use folder::CacheFolder;
+use pom::{Artifact, pom};
 
 /// A folder, and the commands that fill it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The requests, byte for byte as httperf 0.9.0 sends them.
 
-use super::options::{HttperfOptions, HttperfUris};
+use super::super::options::{HttperfOptions, HttperfUris};
 use super::script::ScriptCall;
 
 /// Writes one request after the other.
@@ -170,7 +170,7 @@ impl UriSequence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HttperfCommand;
+    use super::super::super::HttperfCommand;
     use super::*;
 
     fn options(line: &str) -> HttperfOptions {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::options::HttperfOptions;
+use super::super::options::HttperfOptions;
+use super::super::session_options::HttperfSessionCalls;
+use super::super::values::{HttperfRefusal, refusal};
 use super::requests::HttperfRequests;
 use super::script::{HttperfBurst, Script, ScriptCall};
-use super::session_options::HttperfSessionCalls;
-use super::values::{HttperfRefusal, refusal};
 
 /// What sessions ask. Sessions are numbered in the order in which they begin, calls of all of
 /// them in the order in which they are asked.
@@ -155,7 +155,7 @@ impl Cookies {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HttperfCommand;
+    use super::super::super::HttperfCommand;
     use super::*;
 
     fn parsed(line: &str) -> Result<HttperfOptions, String> {

@@ -1,6 +1,6 @@
 //! What a session asks, and the file of `--wsesslog` that says it.
 
-use super::values::HttperfRefusal;
+use super::super::values::HttperfRefusal;
 
 /// Calls of a session that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +157,7 @@ fn words(line: &str) -> Option<Vec<String>> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::fuzz;
+    use super::super::super::fuzz;
     use super::*;
 
     fn of_log(log: &str) -> Result<Vec<Script>, String> {
