@@ -5,78 +5,20 @@
 
 mod ceiling;
 mod elsewhere;
+mod examination;
 mod noise;
 mod readings;
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use abx_engine::Stopper;
-use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
-use abx_evidence::record::Interleave;
-use abx_model::LoadOptions;
-use abx_stats::Margin;
+use abx_evidence::OutputKind;
+use abx_evidence::doctor::{DoctorRecord, examine};
 
 use self::elsewhere::Counters;
+use self::examination::EndedEarly;
 use crate::measure::host::other_programs::OtherPrograms;
-use crate::measure::running_subjects::Abort;
-use crate::records::store::Store;
-use crate::run_study::StudyError;
-use abx_study::launch::Launch;
-use abx_study::subject::{Source, Subject};
-use abx_study::{Load, PilotEffort, Pin, Study, WaitChoice};
 
-/// The connections of a usual load.
-const CONNECTIONS: u32 = 50;
-
-/// What a doctor is asked to do.
-pub struct Examination<'a> {
-    /// The program of abx itself: it becomes keepers and the server `null`.
-    pub program: PathBuf,
-    pub keeper_arguments: &'a [&'a str],
-    /// What makes the server of it; `{port}` is the port.
-    pub null_arguments: &'a [&'a str],
-    /// For how long blocks are measured; the pilot comes before.
-    pub noise_for: Duration,
-    /// For how long each ceiling is measured.
-    pub ceiling_for: Duration,
-    /// What randomness is drawn from.
-    pub seed: u64,
-    /// The version of abx, for the record.
-    pub version: &'a str,
-    /// The command line, for the record of the noise.
-    pub command: Vec<String>,
-    /// Where the study of noise is kept.
-    pub store: &'a mut Store,
-    pub watch: &'a mut dyn FnMut(DoctorStep),
-    /// Given a handle for each part, before it starts anything, that stops that
-    /// part: one that is stopped by then starts nothing.
-    pub on_stopper: &'a mut dyn FnMut(Stopper),
-}
-
-/// A part of the examination that takes time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DoctorStep {
-    /// A server is compared with itself.
-    Noise,
-    /// One generator thread asks for as much as it can.
-    Ceiling,
-}
-
-/// How a part ended before its end.
-enum EndedEarly {
-    Interrupted,
-    Refused(String),
-}
-
-impl From<StudyError> for EndedEarly {
-    fn from(error: StudyError) -> EndedEarly {
-        match error {
-            StudyError::Abort(Abort::Interrupted) => EndedEarly::Interrupted,
-            error => EndedEarly::Refused(error.to_string()),
-        }
-    }
-}
+pub use examination::{DoctorStep, Examination};
 
 /// Looks at this machine. Nothing of it is an error: what it refuses is told by
 /// the record, and so is a stop by the person.
@@ -87,7 +29,7 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
     let readings = readings::read();
     let cpus = readings.cpus.clone();
     let mut record = DoctorRecord {
-        schema: DOCTOR_SCHEMA.to_owned(),
+        head: OutputKind::Doctor.into(),
         abx_version: examination.version.to_owned(),
         started_unix_ms: u64::try_from(started.unwrap_or_default().as_millis()).unwrap_or(u64::MAX),
         elapsed_s: 0.0,
@@ -128,66 +70,4 @@ fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(
         .map_err(|error| EndedEarly::Refused(format!("cannot use its own processors: {error}")))?;
     (examination.watch)(DoctorStep::Ceiling);
     ceiling::measure(examination, &mut record.ceilings)
-}
-
-/// A study of `null`, to be filled with subjects and loads.
-fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) -> Study {
-    Study {
-        subjects,
-        contrasts: Vec::new(),
-        loads,
-        faults: Vec::new(),
-        aa: true,
-        margin: Margin::DEFAULT,
-        budget: None,
-        ordered_time: None,
-        blocks: None,
-        slice: None,
-        rounds: None,
-        cold: None,
-        ceiling: None,
-        against: None,
-        services: Vec::new(),
-        skipped: Vec::new(),
-        pilot: PilotEffort::Usual,
-        interleave: Interleave::Slices,
-        files: Vec::new(),
-        local_addresses: Vec::new(),
-        threads: Some(1),
-        pin: Pin::Split,
-        wait: WaitChoice::Auto,
-        seed: examination.seed,
-        command: examination.command.clone(),
-    }
-}
-
-/// The server that does next to nothing, under this name.
-fn null(program: &Path, arguments: &[&str], name: &str) -> Subject {
-    let program = program.to_string_lossy().into_owned();
-    let arguments = arguments.iter().map(|word| (*word).to_owned());
-    Subject {
-        name: name.to_owned(),
-        source: Source::Command(Launch::new(
-            std::iter::once(program).chain(arguments).collect(),
-        )),
-        stand_in_for: None,
-        http2: false,
-    }
-}
-
-/// The usual load, with or without keep-alive.
-fn load(keep_alive: bool) -> Load {
-    Load {
-        options: LoadOptions {
-            connections: CONNECTIONS,
-            keep_alive,
-            ..LoadOptions::default()
-        },
-        name: if keep_alive {
-            "kept alive".to_owned()
-        } else {
-            "one request each".to_owned()
-        },
-        ..Load::default()
-    }
 }
