@@ -19,6 +19,7 @@ mod report;
 mod study;
 mod text;
 
+use abx_evidence::{OutputHead, OutputKind};
 use serde::Serialize;
 
 pub use figure::PrintedFigure;
@@ -50,8 +51,8 @@ pub struct AuditedFile {
 /// Everything that was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Audit {
-    /// The format of this, `abx.audit/1`.
-    pub schema: &'static str,
+    #[serde(flatten)]
+    pub head: OutputHead,
     /// The files, in their order.
     pub files: Vec<AuditedFile>,
     /// All reports, in the order of files and lines.
@@ -107,7 +108,7 @@ impl Audit {
     fn of(files: Vec<AuditedFile>, reports: Vec<ToolReport>) -> Audit {
         let findings = checks::findings(&reports);
         Audit {
-            schema: "abx.audit/1",
+            head: OutputKind::Audit.into(),
             conclusions: conclude::conclusions(&reports, &findings),
             study: study::command(&reports),
             files,

@@ -12,6 +12,7 @@ mod findings;
 mod judge;
 mod listing;
 mod measure;
+mod output_head;
 mod pooled;
 pub mod record;
 pub mod scenario;
@@ -21,11 +22,11 @@ mod view;
 
 pub use abx_model::{Exchange, LoadOptions, LoadShape, Message, MessageKind, Shape};
 pub use expectation::{Doubt, Expectation, ExpectationResult, GoalReading, Standing, Threshold};
-pub use file::StudyRecord;
 pub use file::run::{
     GeneratorSide, NotARun, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
 };
 pub use file::schema::record_schema;
+pub use file::study::StudyRecord;
 pub use judge::capacities::{Capacity, median_capacities, rate_bracket};
 pub use judge::comparison::{Bounds, Comparison, Role, Undisturbed};
 pub use judge::conclusions::Conclusions;
@@ -64,6 +65,7 @@ pub use measure::steps::StepTimes;
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};
 pub use measure::timeline::{Timeline, TimelinePlan, TimelineTally};
 pub use measure::times::{Figure, Times};
+pub use output_head::{OUTPUT_SCHEMA, OutputHead, OutputKind};
 pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
 pub use record::finding::{Finding, Level, Limits, Status, Validity};
 pub use record::finding_id::FindingId;

@@ -3,10 +3,11 @@
 
 use serde::Serialize;
 
-use crate::file::StudyRecord;
+use crate::file::study::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison};
 use crate::judge::metric::Metric;
 use crate::judge::verdict::Verdict;
+use crate::output_head::{OutputHead, OutputKind};
 use crate::record::LoadSettings;
 use abx_stats::paired::{LogInterval, PairedMean};
 use abx_stats::random_effects::{RandomEffects, StudyEstimate};
@@ -15,8 +16,8 @@ use abx_stats::student::Confidence;
 /// What several records say together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pooled {
-    /// Of which form it is.
-    pub schema: &'static str,
+    #[serde(flatten)]
+    pub head: OutputHead,
     /// The records, as they were named, in their order.
     pub records: Vec<String>,
     /// One for each primary comparison of the first record.
@@ -65,9 +66,6 @@ pub enum PoolError {
     Twice { record: String, first: String },
 }
 
-/// The schema of what [`pooled`] gives, as JSON.
-const SCHEMA: &str = "abx.pooled/1";
-
 /// Reads records of one study together.
 ///
 /// Method: each record's mean log ratio with its standard error over blocks, then a mean
@@ -79,7 +77,7 @@ const SCHEMA: &str = "abx.pooled/1";
 pub fn pooled(records: &[(String, StudyRecord)]) -> Result<Pooled, PoolError> {
     let Some((first, others)) = records.split_first() else {
         return Ok(Pooled {
-            schema: SCHEMA,
+            head: OutputKind::Pooled.into(),
             records: Vec::new(),
             comparisons: Vec::new(),
         });
@@ -101,7 +99,7 @@ pub fn pooled(records: &[(String, StudyRecord)]) -> Result<Pooled, PoolError> {
     }
     let asked = first.1.conclusions.primary();
     Ok(Pooled {
-        schema: SCHEMA,
+        head: OutputKind::Pooled.into(),
         records: records.iter().map(|record| record.0.clone()).collect(),
         comparisons: asked
             .map(|comparison| compared(comparison, records))

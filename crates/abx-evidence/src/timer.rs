@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::faults::MeanInterval;
+use crate::output_head::{OutputHead, OutputKind};
 
-/// The schema of a timer's runs, as JSON.
-pub const TIMER_SCHEMA: &str = "abx.timer/1";
 /// The fewest runs of which p99 is given: below, it would be the longest.
 pub const P99_RUNS: usize = 100;
 
 /// Runs of a command, and what its markers say of its time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimerRecord {
-    pub schema: String,
+    #[serde(flatten)]
+    pub head: OutputHead,
     /// The version of abx that measured.
     pub abx_version: String,
     /// When the first run started, in milliseconds since 1970-01-01 UTC.
@@ -132,7 +132,7 @@ impl TimerRecord {
             )
         };
         Some(TimerRecord {
-            schema: TIMER_SCHEMA.to_owned(),
+            head: OutputKind::Timer.into(),
             total: TotalTime {
                 us: interval(&whole)?,
                 p50_us: rank(&whole, 0.5)?,

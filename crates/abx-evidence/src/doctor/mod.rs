@@ -10,15 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::measure::share::share;
+use crate::output_head::OutputHead;
 use crate::record::{LoadSettings, Measured, OtherProgram, SliceRecord};
 use crate::view::OfferView;
 use crate::view::sums::Sums;
 use abx_stats::Margin;
 use abx_stats::paired::PairedMean;
 use abx_stats::student::Confidence;
-
-/// The schema that this version writes.
-pub const DOCTOR_SCHEMA: &str = "abx.doctor/1";
 
 /// The blocks of a usual study, for which [`Noise::detectable`] is said.
 pub const BLOCKS_USUAL: usize = 10;
@@ -28,7 +26,8 @@ const BLOCKS_MOST: usize = 1_000;
 /// What one machine can measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DoctorRecord {
-    pub schema: String,
+    #[serde(flatten)]
+    pub head: OutputHead,
     /// The version of abx that looked.
     pub abx_version: String,
     /// When it began, in milliseconds since 1970-01-01 UTC.

@@ -1,7 +1,7 @@
 //! Whether a study has settled the limits that it was given, which then decide when it ends.
 
 use super::{Doubt, Expectation, ExpectationResult, Standing, results_at};
-use crate::file::StudyRecord;
+use crate::file::study::StudyRecord;
 use abx_stats::student::Confidence;
 
 /// How far a study is with its limits.

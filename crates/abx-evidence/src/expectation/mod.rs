@@ -12,7 +12,7 @@ mod words;
 use std::fmt;
 
 use self::reading::{Figures, Orientation, Reading};
-use crate::file::StudyRecord;
+use crate::file::study::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison, Role};
 use crate::judge::metric::{Metric, Sense};
 use abx_stats::student::Confidence;

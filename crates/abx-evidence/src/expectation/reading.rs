@@ -1,7 +1,7 @@
 //! What one comparison's interval says to an expectation.
 
 use super::{Doubt, Sign, Standing};
-use crate::file::StudyRecord;
+use crate::file::study::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison};
 use crate::judge::past_baseline::Unpaired;
 use crate::judge::verdict::Verdict;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Doubt, ExpectationResult, Standing, nothing_compared};
-use crate::file::StudyRecord;
+use crate::file::study::StudyRecord;
 use crate::record::finding::{Finding, Level};
 use crate::record::objective::{Goal, Objective};
 use crate::view::summary::Summary;

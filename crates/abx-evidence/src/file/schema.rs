@@ -4,8 +4,8 @@ use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::file::StudyRecord;
 use crate::file::run::RunRecord;
+use crate::file::study::StudyRecord;
 use crate::scenario::ScenarioRecord;
 
 /// A record of abx: a study, a run or a scenario, told apart by `schema`.

@@ -1,5 +1,8 @@
 //! All that is concluded from a study.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::judge::capacities::Capacity;
 use crate::judge::comparison::{Comparison, Role};
 use crate::judge::families::Families;
@@ -13,12 +16,15 @@ use crate::record::finding::Validity;
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
 
-/// What [`judge`](crate::judge()) makes of what was measured.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// What [`judge`](crate::judge()) makes of what was measured. A record has comparisons and
+/// validity beside the others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Conclusions {
     /// The pairs that were asked for, each subject beside the baseline unless the study
     /// says otherwise, under each load and by each metric, the primary ones first.
+    #[serde(skip)]
     pub comparisons: Vec<Comparison>,
+    #[serde(skip)]
     pub validity: Validity,
     /// What was not varied.
     pub scope: Scope,
@@ -36,15 +42,20 @@ pub struct Conclusions {
     /// One for each load and subject.
     pub summaries: Vec<Summary>,
     /// What subjects said of their own time in `Server-Timing`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_times: Vec<ServerTime>,
     /// Where that differs between the pairs of the primary comparisons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_time_differences: Vec<ServerTimeDifference>,
     /// What was done on purpose: one for each fault and subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultSummary>,
     /// By how many requests each subject loses more than its baseline, for each fault.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_to_faults: Vec<LostDifference>,
     /// Each subject beside that of the older record, under each load; empty when
     /// there is no older record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past_comparisons: Vec<Unpaired>,
 }
 

@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The schema that this version writes.
-pub const CHECK_SCHEMA: &str = "abx.check/1";
+use crate::output_head::OutputHead;
 
 /// The subjects that were looked at, in the order of the catalog.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckRecord {
-    pub schema: String,
+    #[serde(flatten)]
+    pub head: OutputHead,
     /// The version of abx that looked.
     pub abx_version: String,
     /// Whether it was stopped before its end.

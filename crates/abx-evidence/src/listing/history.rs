@@ -8,16 +8,15 @@ use crate::judge::comparison::Role;
 use crate::judge::metric::Metric;
 use crate::judge::past_baseline::Fingerprint;
 use crate::judge::verdict::Verdict;
+use crate::output_head::OutputHead;
 use crate::record::{Machine, STUDY_SCHEMA};
 use crate::scenario::SCENARIO_SCHEMA;
-
-/// The schema of the list, as JSON.
-pub const HISTORY_SCHEMA: &str = "abx.history/1";
 
 /// A list of records, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct History {
-    pub schema: String,
+    #[serde(flatten)]
+    pub head: OutputHead,
     pub folder: String,
     /// The records that are shown.
     pub entries: Vec<Entry>,

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::course::Course;
 use crate::record::columns;
+use crate::record::columns::readings::{Calibration, SubjectReadings};
+use crate::record::columns::slice::SliceRecord;
 use crate::record::fault::FaultSlice;
 use crate::record::histograms::Histograms;
-use crate::record::readings::{Calibration, SubjectReadings};
 use crate::record::service::BlockService;
-use crate::record::slice::SliceRecord;
 
 /// One block: every subject started afresh, loaded, stopped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

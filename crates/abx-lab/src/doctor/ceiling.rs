@@ -6,13 +6,12 @@ use abx_sys::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::examination::{EndedEarly, Examination};
-use super::null_study::{load, null, study};
+use super::examination::{EndedEarly, Examination, load, null, study};
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, RunningSubjects};
-use crate::run_study::StudyError;
+use crate::run_study::block::start_block::StartedBlock;
 use crate::run_study::context::{PrepareError, StudyContext};
-use crate::run_study::start_block::StartedBlock;
+use crate::run_study::study_runner::StudyError;
 
 /// Load that is not counted: `null` has nothing to warm up, connections have.
 const WARM_UP_NS: u64 = 200_000_000;

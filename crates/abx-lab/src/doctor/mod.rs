@@ -7,16 +7,17 @@ mod ceiling;
 mod elsewhere;
 mod examination;
 mod noise;
-mod null_study;
 mod readings;
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
+use abx_evidence::OutputKind;
+use abx_evidence::doctor::{DoctorRecord, examine};
 
+use self::elsewhere::Counters;
+use self::examination::EndedEarly;
 use crate::measure::host::other_programs::OtherPrograms;
-use elsewhere::Counters;
-use examination::EndedEarly;
+
 pub use examination::{DoctorStep, Examination};
 
 /// Looks at this machine. Nothing of it is an error: what it refuses is told by
@@ -28,7 +29,7 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
     let readings = readings::read();
     let cpus = readings.cpus.clone();
     let mut record = DoctorRecord {
-        schema: DOCTOR_SCHEMA.to_owned(),
+        head: OutputKind::Doctor.into(),
         abx_version: examination.version.to_owned(),
         started_unix_ms: u64::try_from(started.unwrap_or_default().as_millis()).unwrap_or(u64::MAX),
         elapsed_s: 0.0,

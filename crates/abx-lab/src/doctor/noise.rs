@@ -5,9 +5,8 @@ use std::time::Duration;
 use abx_evidence::doctor::Noise;
 use abx_stats::Margin;
 
-use super::examination::{EndedEarly, Examination};
-use super::null_study::{load, null, study};
-use crate::run_study::{StudyEnvironment, StudyOutcome, run_study};
+use super::examination::{EndedEarly, Examination, load, null, study};
+use crate::run_study::study_runner::{StudyEnvironment, StudyOutcome, run_study};
 use abx_study::Study;
 
 /// A slice: a fifth of the usual one, so that enough blocks fit, and for a quick

@@ -6,10 +6,10 @@ use abx_evidence::record::{BlockRecord, LeftOut};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::StudyRunner;
-use super::fault_slice::{FaultCommand, FaultEffect};
-use super::progress::StudyProgress;
 use crate::measure::running_subjects::Abort;
+use crate::run_study::block::fault_slice::{FaultCommand, FaultEffect};
+use crate::run_study::progress::StudyProgress;
+use crate::run_study::study_runner::StudyRunner;
 
 impl StudyRunner<'_> {
     /// How long the faults of a block take, when all subjects together start in `starting`.

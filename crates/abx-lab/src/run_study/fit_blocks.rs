@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use abx_stats::stop::BLOCKS_FOR_VERDICT;
 
-use crate::run_study::StudyRunner;
-use crate::run_study::load_time::fill;
 use crate::run_study::progress::StudyProgress;
-use crate::run_study::shorten_blocks::{BlockOptions, block_time, shorten_blocks};
+use crate::run_study::study_runner::StudyRunner;
+use crate::run_study::time::load_time::fill;
+use crate::run_study::time::shorten_blocks::{BlockOptions, block_time, shorten_blocks};
 use abx_study::{OrderedTime, Study};
 
 impl StudyRunner<'_> {

@@ -1,6 +1,6 @@
 //! Comma-separated values: one row for each slice, or for each comparison.
 
-use abx_evidence::record::{BlockRecord, Round, SliceRecord};
+use abx_evidence::record::SliceRecord;
 use abx_evidence::{Outcome, Phase, StudyRecord};
 use serde_json::{Value, json};
 
@@ -11,33 +11,65 @@ use crate::words::wrap::clean;
 /// blocks that did not end among them. What could not be read is empty.
 #[must_use]
 pub fn slices_csv(record: &StudyRecord) -> String {
-    let mut rows = Vec::new();
+    let of_round = ["block", "block_complete", "load", "round", "disturbed"].map(str::to_owned);
+    let of_slice = named_cells(&SliceRecord::default());
+    let names = of_slice.into_iter().map(|(name, _)| name);
+    let mut out = row(of_round.into_iter().chain(names));
     for block in &record.measured.blocks {
         for part in &block.loads {
             for (number, round) in part.rounds.iter().enumerate() {
-                let slices = round.slices.iter();
-                rows.extend(slices.map(|slice| SliceRow {
-                    block,
-                    load: &part.load,
-                    number,
-                    round,
-                    slice,
-                }));
+                let disturbed = round.disturbed.iter().map(|cause| word(&json!(cause)));
+                let of_round = [
+                    block.index.to_string(),
+                    block.complete.to_string(),
+                    part.load.clone(),
+                    number.to_string(),
+                    disturbed.collect::<Vec<String>>().join(" "),
+                ];
+                for slice in &round.slices {
+                    let cells = named_cells(slice).into_iter().map(|(_, cell)| cell);
+                    out.push_str(&row(of_round.iter().cloned().chain(cells)));
+                }
             }
         }
     }
-    let outcomes = Outcome::ALL.map(|outcome| format!("outcome_{}", outcome.name()));
-    let before = BEFORE_OUTCOMES.map(|(name, _)| name.to_owned());
-    let after = AFTER_OUTCOMES.map(|(name, _)| name.to_owned());
-    let mut out = row([&before[..], &outcomes, &after].concat());
-    for slice_row in &rows {
-        let outcomes =
-            Outcome::ALL.map(|outcome| slice_row.slice.outcomes.count(outcome).to_string());
-        let before = BEFORE_OUTCOMES.map(|(_, value)| value(slice_row));
-        let after = AFTER_OUTCOMES.map(|(_, value)| value(slice_row));
-        out.push_str(&row([&before[..], &outcomes, &after].concat()));
-    }
     out
+}
+
+/// The columns of a slice, in the order of its fields: the name and what stands in it. What
+/// has several values has a column for each, or one for all.
+fn named_cells(slice: &SliceRecord) -> Vec<(String, String)> {
+    let values = json!(slice);
+    let mut cells = Vec::new();
+    let mut push = |name: &str, cell: String| cells.push((name.to_owned(), cell));
+    for field in SliceRecord::FIELDS {
+        match *field {
+            "outcomes" => Outcome::ALL.into_iter().for_each(|outcome| {
+                let count = slice.outcomes.count(outcome).to_string();
+                push(&format!("outcome_{}", outcome.name()), count);
+            }),
+            "discarded" => push(field, slice.discarded.sent().to_string()),
+            "stopped_responding" => push("stopped_answering", slice.stopped_responding.to_string()),
+            "phases" => {
+                push("phase_requests", slice.phases.requests.to_string());
+                push(
+                    "waiting_ns_sum",
+                    slice.phases.of(Phase::Waiting).to_string(),
+                );
+                push(
+                    "connect_ns_sum",
+                    slice.phases.of(Phase::Connect).to_string(),
+                );
+                push(
+                    "first_byte_ns_sum",
+                    slice.phases.of(Phase::FirstByte).to_string(),
+                );
+                push("body_ns_sum", slice.phases.of(Phase::Body).to_string());
+            }
+            _ => push(field, cell(values.get(field))),
+        }
+    }
+    cells
 }
 
 /// Every comparison of a study beside the baseline, the primary ones first.
@@ -59,94 +91,13 @@ fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(values)) => {
+            let cells: Vec<String> = values.iter().map(|value| cell(Some(value))).collect();
+            cells.join(" ")
+        }
         Some(Value::Number(number)) if number.is_f64() => or_empty(number.as_f64()),
         Some(value) => value.to_string(),
     }
-}
-
-struct SliceRow<'a> {
-    block: &'a BlockRecord,
-    load: &'a str,
-    /// The number of the round within its block and load.
-    number: usize,
-    round: &'a Round,
-    slice: &'a SliceRecord,
-}
-
-/// The name of a column, and what stands in it.
-type SliceColumn = (&'static str, fn(&SliceRow<'_>) -> String);
-
-/// A column that is named as the field of a slice that it shows.
-macro_rules! field {
-    ($field:ident) => {
-        (stringify!($field), |row| row.slice.$field.to_string())
-    };
-    ($field:ident?) => {
-        (stringify!($field), |row| or_empty(row.slice.$field))
-    };
-}
-
-const BEFORE_OUTCOMES: [SliceColumn; 13] = [
-    ("block", |row| row.block.index.to_string()),
-    ("block_complete", |row| row.block.complete.to_string()),
-    ("load", |row| row.load.to_owned()),
-    ("round", |row| row.number.to_string()),
-    ("disturbed", |row| {
-        let each = row
-            .round
-            .disturbed
-            .iter()
-            .map(|disturbance| word(&json!(disturbance)));
-        each.collect::<Vec<String>>().join(" ")
-    }),
-    field!(subject),
-    field!(measured_ns),
-    field!(wall_ns),
-    field!(connection_ns),
-    field!(sent),
-    field!(completed),
-    field!(ok),
-    field!(clocked),
-];
-
-const AFTER_OUTCOMES: [SliceColumn; 29] = [
-    ("discarded", |row| row.slice.discarded.sent().to_string()),
-    field!(unsent),
-    field!(queued),
-    field!(bytes),
-    field!(body_bytes),
-    field!(connects),
-    field!(closing),
-    field!(reopened),
-    field!(hashed),
-    field!(silent),
-    field!(lost),
-    field!(out_of_order),
-    field!(response_ns_sum),
-    field!(server_cpu_ns?),
-    field!(others_cpu_ns?),
-    field!(generator_cpu_ns),
-    field!(waiting_awake_ns),
-    field!(busiest_worker_ns),
-    field!(generator_wait_ns?),
-    field!(paused_ns),
-    field!(steal_ns?),
-    field!(busy_ns?),
-    field!(window_ns),
-    ("stopped_answering", |row| {
-        row.slice.stopped_responding.to_string()
-    }),
-    ("phase_requests", |row| {
-        row.slice.phases.requests.to_string()
-    }),
-    ("waiting_ns_sum", |row| phase(row, Phase::Waiting)),
-    ("connect_ns_sum", |row| phase(row, Phase::Connect)),
-    ("first_byte_ns_sum", |row| phase(row, Phase::FirstByte)),
-    ("body_ns_sum", |row| phase(row, Phase::Body)),
-];
-
-fn phase(row: &SliceRow, phase: Phase) -> String {
-    row.slice.phases.of(phase).to_string()
 }
 
 /// The name of a column, and where in a comparison its value is.

@@ -1,12 +1,13 @@
 //! A saved record, read again and judged.
 
+use std::error::Error;
 use std::path::Path;
 
-use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, examine};
+use abx_evidence::doctor::{DoctorRecord, examine};
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::scenario::{SCENARIO_SCHEMA, ScenarioRecord};
-use abx_evidence::timer::{TIMER_SCHEMA, TimerRecord, TimerRuns};
-use abx_evidence::{RUN_SCHEMA, RunRecord, StudyRecord};
+use abx_evidence::timer::{TimerRecord, TimerRuns};
+use abx_evidence::{OUTPUT_SCHEMA, RUN_SCHEMA, RunRecord, StudyRecord};
 use serde::Deserialize;
 
 use crate::ui::end::Failure;
@@ -29,6 +30,7 @@ pub enum SavedRecord {
 #[derive(Deserialize)]
 struct RecordHead {
     schema: Option<String>,
+    kind: Option<String>,
 }
 
 /// Reads a record, and judges it.
@@ -36,55 +38,49 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
     let shown = path.display();
     let text = abx_lab::read_text(path)
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
-    let not_a_record = |why: &dyn std::fmt::Display| {
+    let not_a_record = |why: Box<dyn Error>| {
         Failure::usage(format!(
             "{shown} is not a record of abx ({why}): give a file that `abx compare` or `abx run` saved"
         ))
     };
-    let RecordHead { schema } =
-        serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-    match schema.as_deref() {
-        Some(STUDY_SCHEMA) => {
-            let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-            Ok(SavedRecord::Study(record))
-        }
-        Some(RUN_SCHEMA) => {
-            let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-            Ok(SavedRecord::Run(record))
-        }
-        Some(SCENARIO_SCHEMA) => {
-            let record = serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-            Ok(SavedRecord::Scenario(record))
-        }
-        Some(DOCTOR_SCHEMA) => {
-            let mut record: Box<DoctorRecord> =
-                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-            examine(&mut record);
-            Ok(SavedRecord::Machine(record))
-        }
-        Some(TIMER_SCHEMA) => {
-            let runs: TimerRuns =
-                serde_json::from_str(&text).map_err(|error| not_a_record(&error))?;
-            let record = TimerRecord::of(runs).ok_or_else(|| not_a_record(&"it has no run"))?;
-            Ok(SavedRecord::Timer(Box::new(record)))
-        }
-        Some(other) => Err(unknown_schema(&shown, other)),
-        None => Err(not_a_record(&"it has no schema")),
+    let head: RecordHead =
+        serde_json::from_str(&text).map_err(|error| not_a_record(error.into()))?;
+    let schema = head
+        .schema
+        .ok_or_else(|| not_a_record("it has no schema".into()))?;
+    if !SCHEMAS.contains(&&schema[..]) {
+        return Err(unknown_schema(&shown, &schema));
     }
+    parse(&text, &schema, head.kind.as_deref()).map_err(not_a_record)
+}
+
+/// The record in a text of one of the [`SCHEMAS`].
+fn parse(text: &str, schema: &str, kind: Option<&str>) -> Result<SavedRecord, Box<dyn Error>> {
+    Ok(match (schema, kind) {
+        (STUDY_SCHEMA, _) => SavedRecord::Study(serde_json::from_str(text)?),
+        (RUN_SCHEMA, _) => SavedRecord::Run(serde_json::from_str(text)?),
+        (SCENARIO_SCHEMA, _) => SavedRecord::Scenario(serde_json::from_str(text)?),
+        (_, Some("doctor")) => {
+            let mut record: Box<DoctorRecord> = serde_json::from_str(text)?;
+            examine(&mut record);
+            SavedRecord::Machine(record)
+        }
+        (_, Some("timer")) => {
+            let runs: TimerRuns = serde_json::from_str(text)?;
+            SavedRecord::Timer(Box::new(TimerRecord::of(runs).ok_or("it has no run")?))
+        }
+        (_, kind) => {
+            let kind = kind.unwrap_or("unknown");
+            return Err(format!("its kind is {kind}, from which nothing is concluded").into());
+        }
+    })
 }
 
 /// A schema that this version cannot read: a later one of its own, or no record at all.
 fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
-    let kinds = [
-        STUDY_SCHEMA,
-        RUN_SCHEMA,
-        SCENARIO_SCHEMA,
-        DOCTOR_SCHEMA,
-        TIMER_SCHEMA,
-    ];
     let is_later = |own_text: &&str| own_text.split('/').next() == schema.split('/').next();
     let version = env!("CARGO_PKG_VERSION");
-    Failure::usage(match kinds.into_iter().find(is_later) {
+    Failure::usage(match SCHEMAS.into_iter().find(is_later) {
         Some(mine) => format!(
             "{path} has schema `{schema}`, which abx {version} cannot read: it reads `{mine}`. Use the \
              version of abx that wrote it (its `abx_version`), or a later one"
@@ -92,7 +88,10 @@ fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
         None => format!(
             "{path} is not a record of abx (its schema is `{schema}`, and abx {version} reads {}): \
              give a file that `abx compare` or `abx run` saved",
-            kinds.join(", ")
+            SCHEMAS.join(", ")
         ),
     })
 }
+
+/// The schemas that this version reads.
+const SCHEMAS: [&str; 4] = [STUDY_SCHEMA, RUN_SCHEMA, SCENARIO_SCHEMA, OUTPUT_SCHEMA];

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, SubjectStatus};
+use abx_evidence::OutputKind;
+use abx_evidence::catalog::{CheckRecord, SubjectStatus};
 use abx_lab::catalog::{self, CatalogEntry, CheckEnvironment, CheckedStudy};
 use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
@@ -273,7 +274,7 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
     }
     let interruption = signals::Interruption::by_signals();
     let mut record = CheckRecord {
-        schema: CHECK_SCHEMA.to_owned(),
+        head: OutputKind::Check.into(),
         abx_version: env!("CARGO_PKG_VERSION").to_owned(),
         interrupted: false,
         subjects: Vec::new(),

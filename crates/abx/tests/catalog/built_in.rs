@@ -160,7 +160,10 @@ fn a_check_says_of_each_subject_what_became_of_it() {
     let ended = home.run_abx(&["study", "check", folder, "--json", "-"]);
     ended.expect(3, &["1 ready, 1 missing, 3 broken, 1 skipped."]);
     let record = ended.json();
-    assert_eq!(record["schema"], "abx.check/1");
+    assert_eq!(
+        (&record["schema"], &record["kind"]),
+        (&"abx.output/1".into(), &"check".into())
+    );
     let message = |subject: &Value| {
         let text = |key: &str| subject[key].as_str().unwrap_or_default().to_owned();
         assert_eq!(text("study"), "mixed");

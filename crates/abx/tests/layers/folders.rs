@@ -13,9 +13,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("abx-evidence/src/findings", 23),
     ("abx-evidence/src/judge", 17),
     ("abx-evidence/src/measure", 22),
-    ("abx-evidence/src/record", 19),
     ("abx-evidence/tests/evidence/judge", 29),
-    ("abx-lab/src/run_study", 22),
     ("abx-study/src", 24),
     ("abx-study/src/study_file", 24),
 ];

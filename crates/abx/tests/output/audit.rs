@@ -86,7 +86,10 @@ fn reports_come_from_files_and_from_standard_input() {
     let file = home.run_abx(&["audit", name, "--json", "-", "--quiet"]);
     file.expect(0, &[]);
     let file = file.json();
-    assert_eq!(file["schema"], "abx.audit/1");
+    assert_eq!(
+        (&file["schema"], &file["kind"]),
+        (&"abx.output/1".into(), &"audit".into())
+    );
     assert_eq!(file["reports"][0]["figures"]["rate"]["printed"], "4612.45");
     assert_eq!(file["findings"][0]["id"], "error_responses");
     assert_eq!(file["findings"][0]["rests_on"][0]["file"], name);

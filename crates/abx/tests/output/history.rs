@@ -61,7 +61,10 @@ fn studies_and_runs_are_listed_and_named_by_id() {
     let run = home.run_abx(&["run", &server.url, "-n", "99", "-c", "3"]);
     run.expect(0, &["Record: ", "abx report"]);
     let total = history(&home, &[]);
-    assert_eq!(total["schema"], "abx.history/1");
+    assert_eq!(
+        (&total["schema"], &total["kind"]),
+        (&"abx.output/1".into(), &"history".into())
+    );
     assert_eq!(total["left_out"], 0);
     let [newest, oldest] = &entries(&total)[..] else {
         panic!("two records: {total}");

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use abx_evidence::doctor::{DOCTOR_SCHEMA, DoctorRecord, Readings};
+use abx_evidence::OutputKind;
+use abx_evidence::doctor::{DoctorRecord, Readings};
 use abx_evidence::{Capacity, StudyRecord};
 
 use crate::support::{Home, Server};
@@ -216,7 +217,7 @@ fn what_has_no_page_is_refused_one() {
     // Method: what `abx doctor` saw of a machine of which nothing is known.
     let home = Home::new();
     let seen = DoctorRecord {
-        schema: DOCTOR_SCHEMA.to_owned(),
+        head: OutputKind::Doctor.into(),
         abx_version: "0.1.0".to_owned(),
         started_unix_ms: 0,
         elapsed_s: 1.0,

@@ -405,7 +405,10 @@ fn records_of_one_study_are_read_together() {
     let json = home
         .run_abx(&["report", this_text, two, three, "--json", "-"])
         .json();
-    assert_eq!(json["schema"], "abx.pooled/1");
+    assert_eq!(
+        (&json["schema"], &json["kind"]),
+        (&"abx.output/1".into(), &"pooled".into())
+    );
     assert_eq!(json["records"].as_array().unwrap().len(), 3);
     assert!(json["comparisons"][0]["prediction"]["low"].as_f64() < Some(1.0));
     let html = home.run_abx(&["report", this_text, two, "--html", "x.html"]);

@@ -22,7 +22,10 @@ fn a_doctor_reads_and_measures_and_leaves_nothing() {
     let home = Home::new();
     let ended = home.run_abx(&[&SHORT[..], &["--json", "-"]].concat());
     let record = ended.expect(0, &["comparisons here", "stops: "]).json();
-    assert_eq!(record["schema"], "abx.doctor/1");
+    assert_eq!(
+        (&record["schema"], &record["kind"]),
+        (&"abx.output/1".into(), &"doctor".into())
+    );
     assert_eq!(record["interrupted"], false);
     assert_eq!(record["refusal"], Value::Null);
     assert!(record["elapsed_s"].as_f64() > Some(0.0));

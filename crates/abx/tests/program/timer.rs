@@ -52,7 +52,10 @@ fn markers_of_both_outputs_become_a_table() {
     );
     assert!(lines[from..].iter().all(|line| !line.contains("hello")));
     let record = read_json(&home.join("times.json"));
-    assert_eq!(record["schema"], "abx.timer/1");
+    assert_eq!(
+        (&record["schema"], &record["kind"]),
+        (&"abx.output/1".into(), &"timer".into())
+    );
     assert_eq!(record["runs"].as_array().unwrap().len(), 2);
     let markers = record["markers"].as_array().unwrap();
     let shares = markers.iter().chain([&record["rest"]]);

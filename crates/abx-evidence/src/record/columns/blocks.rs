@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Cell, ColumnError, Row, columns, is_default};
+use super::cell::{Cell, ColumnError, Row, columns, is_default};
 use crate::measure::course::Course;
 use crate::measure::held::Held;
 use crate::measure::opening::ConnectionOpening;
@@ -15,55 +15,8 @@ use crate::measure::outcome::Outcomes;
 use crate::measure::phases::PhaseSums;
 use crate::record::{
     BlockLoad, BlockRecord, BlockService, BlockSubject, Calibration, Disturbance, FaultSlice,
-    Histograms, HostCounters, InUse, OtherProgram, Round, SliceRecord, SubjectReadings,
+    Histograms, OtherProgram, Round, SliceRecord, SubjectReadings,
 };
-
-columns! {
-    /// Slices as columns.
-    SliceColumns of SliceRecord {
-        subject: String,
-        measured_ns: u64,
-        wall_ns: u64,
-        connection_ns: u64,
-        clocks: Option<u64>,
-        clocked: u64,
-        sent: u64,
-        completed: u64,
-        ok: u64,
-        outcomes: Outcomes,
-        discarded: Outcomes,
-        unsent: u64,
-        queued: u64,
-        lost: u64,
-        out_of_order: u64,
-        bytes: u64,
-        body_bytes: u64,
-        connects: u64,
-        resumed: Option<u64>,
-        closing: u64,
-        reopened: u64,
-        hashed: u64,
-        silent: u64,
-        response_ns_sum: u64,
-        phases: PhaseSums,
-        server_cpu_ns: Option<u64>,
-        server_switches: Option<u64>,
-        others_cpu_ns: Option<u64>,
-        services_cpu_ns: Vec<Option<u64>>,
-        services_thread_ns: Vec<Option<u64>>,
-        generator_cpu_ns: u64,
-        waiting_awake_ns: u64,
-        busiest_worker_ns: u64,
-        generator_wait_ns: Option<u64>,
-        paused_ns: u64,
-        steal_ns: Option<u64>,
-        generator_steal_ns: Option<u64>,
-        busy_ns: Option<u64>,
-        window_ns: u64,
-        #[serde(rename = "stopped_answering")]
-        stopped_responding: bool,
-    }
-}
 
 columns! {
     /// Sums of phases as columns.
@@ -73,34 +26,6 @@ columns! {
         connect_ns: u64,
         first_byte_ns: u64,
         body_ns: u64,
-    }
-}
-
-columns! {
-    /// What was read for each subject, as columns.
-    ReadingColumns of SubjectReadings {
-        warm_up: Option<SliceRecord>,
-        busiest_thread_ns: Option<u64>,
-        listen_overflows: Option<u64>,
-        own_listen_drops: Option<u64>,
-        not_connected: u64,
-        opening: Option<ConnectionOpening>,
-        strain: Option<HostCounters>,
-        pss_bytes: Option<u64>,
-        pss_anon_bytes: Option<u64>,
-        descriptors: Option<InUse>,
-        generator_descriptors: Option<InUse>,
-        time_wait: Option<InUse>,
-        held: Option<Held>,
-        resident_pages: Option<InUse>,
-    }
-}
-
-columns! {
-    /// What was in use of what is limited, as columns.
-    InUseColumns of InUse {
-        count: u64,
-        limit: Option<u64>,
     }
 }
 
@@ -142,7 +67,7 @@ struct SideColumns {
     /// The subjects.
     subjects: Vec<String>,
     /// What was read for each.
-    readings: ReadingColumns,
+    readings: <SubjectReadings as Cell>::Column,
 }
 
 /// One load of a block as it stands in a file.
@@ -155,7 +80,7 @@ pub(in crate::record) struct RoundsForm<'a> {
     rounds: RoundColumns,
     /// The slices of all rounds in order: one list for each thing that was counted, with
     /// a value for each slice. Lists of nothing but zero, null or false are left out.
-    slices: SliceColumns,
+    slices: <SliceRecord as Cell>::Column,
     /// The times of each subject's counted requests.
     histograms: Cow<'a, BTreeMap<String, Histograms>>,
     /// How the load went over time, by subject; only a run has that.

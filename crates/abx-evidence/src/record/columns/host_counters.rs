@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, ColumnError, Row, columns, is_default};
+use super::cell::{Cell, ColumnError, Row, columns, is_default};
 
 /// Declares the counters: their struct, their sums, and the columns of a file.
 macro_rules! host_counters {

@@ -1,8 +1,9 @@
 //! What a doctor concludes from what was read and measured.
 
+use abx_evidence::OutputKind;
 use abx_evidence::doctor::{
-    Check, CheckStatus, DOCTOR_SCHEMA, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure,
-    Quota, Readings, examine,
+    Check, CheckStatus, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure, Quota,
+    Readings, examine,
 };
 
 use abx_fixtures::{OK, assert_close, study};
@@ -46,7 +47,7 @@ fn good() -> DoctorRecord {
         measured_s: 2.0,
     };
     DoctorRecord {
-        schema: DOCTOR_SCHEMA.to_owned(),
+        head: OutputKind::Doctor.into(),
         abx_version: "0.1.0".to_owned(),
         started_unix_ms: 1_750_000_000_000,
         elapsed_s: 30.0,

@@ -7,7 +7,7 @@ use std::{fs, io};
 use abx_evidence::history::Outline;
 use sha2::{Digest, Sha256};
 
-use super::HistoryError;
+use super::error::HistoryError;
 use crate::records::file::read_text;
 
 /// Letters of an id that are shown.

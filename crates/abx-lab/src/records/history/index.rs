@@ -13,8 +13,20 @@ use rustix::fs::FlockOperation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::error::HistoryError;
 use super::files::{FileContents, ID_LETTERS, KnownFile, files, id_of, read};
-use super::{HistoryError, Query};
+
+/// Which records to list.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// Text that occurs in a record's subjects, their versions, commands and
+    /// addresses, its loads, file or id, in any case; `None` for all.
+    pub text: Option<String>,
+    /// The most that are listed; `None` for all.
+    pub limit: Option<usize>,
+    /// Also studies that failed before anything was measured.
+    pub with_unmeasured: bool,
+}
 
 /// The file's name.
 const NAME: &str = "history.sqlite3";

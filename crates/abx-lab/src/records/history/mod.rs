@@ -4,88 +4,20 @@
 //! them, which is only a cache: when it is missing, damaged, of another version
 //! or cannot be written, the responses are the same and take longer.
 
+mod error;
 mod files;
 mod index;
 
 use std::path::{Path, PathBuf};
 
-use abx_evidence::history::{HISTORY_SCHEMA, History};
-use rusqlite::ErrorCode;
+use abx_evidence::OutputKind;
+use abx_evidence::history::History;
 
 use files::{ID_LETTERS, ID_LETTERS_LEAST, file_names, id_of, is_id};
 use index::{Index, Listing, Refresh};
 
-/// Why records cannot be found.
-#[derive(Debug, thiserror::Error)]
-pub enum HistoryError {
-    /// The folder cannot be read.
-    #[error(
-        "cannot read the records in {}: {source}. Make the folder readable, or name another by \
-         XDG_STATE_HOME", folder.display()
-    )]
-    Folder {
-        folder: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// The index cannot be kept.
-    #[error(
-        "cannot keep the index {}: {source}. The records themselves are whole; {}",
-        path.display(), remedy(source)
-    )]
-    Index {
-        path: PathBuf,
-        /// Why not.
-        source: rusqlite::Error,
-    },
-    /// The folder cannot be locked.
-    #[error(
-        "cannot lock {}, to rebuild its damaged index: {source}. The records themselves are \
-         whole; name another folder by XDG_STATE_HOME", folder.display()
-    )]
-    Lock {
-        folder: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// No file has this name, and no record this id.
-    #[error(
-        "there is no file `{word}`, and no record has that id: `abx history` lists the ids, and \
-         `last` is the newest record"
-    )]
-    NoRecord { word: String },
-    /// There are no records at all.
-    #[error(
-        "`{word}`: there are no records yet: `abx run URL` and `abx compare` save one each, and \
-         `abx history` lists them"
-    )]
-    Empty { word: String },
-    /// There are not so many records.
-    #[error(
-        "there is no record `{word}`: {}. `abx history` lists what there is",
-        kept(*.count)
-    )]
-    NotSoMany { word: String, count: usize },
-    /// Several records have ids that begin so.
-    #[error("several records have ids that begin with `{word}`: {}. Give more of its letters", files.join(", "))]
-    Several {
-        word: String,
-        /// Ids and files that it may mean.
-        files: Vec<String>,
-    },
-}
-
-/// Which records to list.
-#[derive(Debug, Clone, Default)]
-pub struct Query {
-    /// Text that occurs in a record's subjects, their versions, commands and
-    /// addresses, its loads, file or id, in any case; `None` for all.
-    pub text: Option<String>,
-    /// The most that are listed; `None` for all.
-    pub limit: Option<usize>,
-    /// Also studies that failed before anything was measured.
-    pub with_unmeasured: bool,
-}
+pub use error::HistoryError;
+pub use index::Query;
 
 /// The records of a folder, with an index that is up to date.
 pub struct Archive {
@@ -154,7 +86,7 @@ impl Archive {
             unread,
         } = self.index.find(query)?;
         Ok(History {
-            schema: HISTORY_SCHEMA.to_owned(),
+            head: OutputKind::History.into(),
             folder: self.folder.display().to_string(),
             entries,
             left_out,
@@ -257,28 +189,4 @@ pub fn id_of_file(name: &str) -> String {
 #[must_use]
 pub fn short_id_of_file(name: &str) -> String {
     id_of(name)[..ID_LETTERS].to_owned()
-}
-
-fn kept(count: usize) -> String {
-    match count {
-        1 => "only 1 is kept".to_owned(),
-        _ => format!("only {count} are kept"),
-    }
-}
-
-/// What a person can do about an index that cannot be kept.
-fn remedy(error: &rusqlite::Error) -> &'static str {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => "make room there",
-        Some(
-            ErrorCode::ReadOnly
-            | ErrorCode::CannotOpen
-            | ErrorCode::PermissionDenied
-            | ErrorCode::SystemIoFailure,
-        ) => "make the folder writable, or name another by XDG_STATE_HOME",
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another abx holds it: try again when that has ended"
-        }
-        _ => "make it anew with `abx history --rebuild`",
-    }
 }

@@ -1,6 +1,7 @@
 //! What came of looking at the subjects of the catalog.
 
-use abx_evidence::catalog::{CHECK_SCHEMA, CheckRecord, CheckedSubject, SubjectStatus};
+use abx_evidence::OutputKind;
+use abx_evidence::catalog::{CheckRecord, CheckedSubject, SubjectStatus};
 use abx_report::{Style, check_text};
 use insta::assert_snapshot;
 
@@ -18,7 +19,7 @@ fn subject(name: &str, status: SubjectStatus, why: Option<&str>) -> CheckedSubje
 
 fn record() -> CheckRecord {
     CheckRecord {
-        schema: CHECK_SCHEMA.to_owned(),
+        head: OutputKind::Check.into(),
         abx_version: "0.1.0".to_owned(),
         interrupted: false,
         subjects: vec![

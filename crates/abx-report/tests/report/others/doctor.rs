@@ -1,9 +1,9 @@
 //! What a machine can measure, from records with fixed figures. The checks are
 //! those that are concluded from them.
 
+use abx_evidence::OutputKind;
 use abx_evidence::doctor::{
-    DOCTOR_SCHEMA, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure, Quota, Readings,
-    examine,
+    DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure, Quota, Readings, examine,
 };
 use abx_report::{Style, doctor_text};
 use insta::assert_snapshot;
@@ -50,7 +50,7 @@ fn good() -> DoctorRecord {
         measured_s: 2.0,
     };
     let mut record = DoctorRecord {
-        schema: DOCTOR_SCHEMA.to_owned(),
+        head: OutputKind::Doctor.into(),
         abx_version: "0.1.0".to_owned(),
         started_unix_ms: 1_750_000_000_000,
         elapsed_s: 29.4,

@@ -1,10 +1,10 @@
 //! The list of records.
 
 use abx_evidence::Metric;
+use abx_evidence::OutputKind;
 use abx_evidence::Verdict;
 use abx_evidence::history::{
-    Entry, HISTORY_SCHEMA, History, Outline, OutlineComparison, OutlineSubject, RecordKind,
-    UnreadFile,
+    Entry, History, Outline, OutlineComparison, OutlineSubject, RecordKind, UnreadFile,
 };
 use abx_report::{Style, history_text};
 use insta::assert_snapshot;
@@ -52,7 +52,7 @@ fn comparison(ratio: Option<f64>, verdict: Verdict) -> OutlineComparison {
 
 fn history(entries: Vec<Entry>) -> History {
     History {
-        schema: HISTORY_SCHEMA.to_owned(),
+        head: OutputKind::History.into(),
         folder: "/home/me/.local/state/abx".to_owned(),
         entries,
         left_out: 0,

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use abx_evidence::history::{Entry, HISTORY_SCHEMA, History, Outline, UnreadFile};
+use abx_evidence::OutputKind;
+use abx_evidence::history::{Entry, History, Outline, UnreadFile};
 use abx_lab::history::{Archive, HistoryError, Query, find, id_of_file};
 use abx_lab::read_text;
 
@@ -87,7 +88,7 @@ impl RecordIndex {
 /// What the named files hold now.
 fn list(named_files: &[NamedFile]) -> History {
     let mut history = History {
-        schema: HISTORY_SCHEMA.to_owned(),
+        head: OutputKind::History.into(),
         folder: String::new(),
         entries: Vec::new(),
         left_out: 0,

@@ -6,7 +6,7 @@ use abx_evidence::record::{Interleave, LoadRecord};
 use abx_sys::Nanos;
 
 use crate::measure::running_subjects::LeadIn;
-use crate::run_study::shorten_blocks::{TURNS_LEAST, turns_ns};
+use crate::run_study::time::shorten_blocks::{TURNS_LEAST, turns_ns};
 
 /// A block has no more rounds than this. Slices end a moment late, and many of those moments
 /// together are longer than a slice.
@@ -14,7 +14,7 @@ const ROUNDS_MAX: u64 = 10;
 
 /// Gives a block's load as much time as `span`. A slice keeps the fewest response times of the
 /// slowest subject, so a very short span may be exceeded.
-pub(super) fn fill(load: &mut LoadRecord, span: Duration) {
+pub(in crate::run_study) fn fill(load: &mut LoadRecord, span: Duration) {
     let Some(mut pilot) = load.pilot.take() else {
         return;
     };

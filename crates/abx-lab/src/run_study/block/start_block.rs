@@ -11,9 +11,9 @@ use crate::measure::planned_load::{SubjectPlans, plan_load};
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 use crate::process::probe::Probe;
 use crate::process::server_process::ServerProcess;
-use crate::run_study::ceiling;
+use crate::run_study::block::ceiling;
+use crate::run_study::block::start_subjects::{Participants, UnreadySubject};
 use crate::run_study::context::StudyContext;
-use crate::run_study::start_subjects::{Participants, UnreadySubject};
 use abx_study::Load;
 use abx_study::subject::Subject;
 
@@ -62,7 +62,7 @@ impl StudyContext<'_> {
     }
 
     /// What tells that a subject is ready; `None` when there is nothing to ask for.
-    pub(super) fn readiness_probe(
+    pub(in crate::run_study) fn readiness_probe(
         &self,
         subject: &Subject,
         address: ServerAddress,

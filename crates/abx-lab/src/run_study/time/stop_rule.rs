@@ -88,9 +88,9 @@ mod tests {
     use crate::measure::simulation::scripted::{
         Behaviour, CONNECTIONS, ScriptedGenerator, nothing_measured, study,
     };
-    use crate::run_study::block_loading::BlockPart;
-    use crate::run_study::load_of_block::{MeasuredBlock, measure};
-    use crate::run_study::start_block::StartedBlock;
+    use crate::run_study::block::block_loading::BlockPart;
+    use crate::run_study::block::load_of_block::{MeasuredBlock, measure};
+    use crate::run_study::block::start_block::StartedBlock;
     use abx_study::Load;
 
     /// Each block is said to have taken this long.

@@ -13,7 +13,7 @@ use crate::measure::rate_search::{APART, grid, of_grid};
 use crate::measure::rate_steps::RateSteps;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
-use crate::run_study::block_loading::{BlockPart, BlockRun, GridPart};
+use crate::run_study::block::block_loading::{BlockPart, BlockRun, GridPart};
 use abx_study::Load;
 
 /// Requests that are due in a block, so that a rate is worth a try.
@@ -352,8 +352,8 @@ mod tests {
     use crate::measure::simulation::scripted::{
         Behaviour, CONNECTIONS, ScriptedGenerator, nothing_measured,
     };
-    use crate::run_study::load_of_block::{MeasuredBlock, measure};
-    use crate::run_study::start_block::StartedBlock;
+    use crate::run_study::block::load_of_block::{MeasuredBlock, measure};
+    use crate::run_study::block::start_block::StartedBlock;
     use abx_study::rates::RateSpec;
 
     const OBJECTIVE: &str = "p99<50ms";

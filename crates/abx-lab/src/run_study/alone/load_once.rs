@@ -8,8 +8,8 @@ use abx_engine::{LoadPlan, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::SliceTally;
 use abx_model::LoadOptions;
 
+use crate::run_study::alone::run::RunError;
 use crate::run_study::context::{PrepareError, StudyContext};
-use crate::run_study::run::RunError;
 use abx_study::subject::{Source, Subject, Target, local_ports, sources};
 use abx_study::{Load, Study};
 

@@ -12,9 +12,9 @@ use abx_sys::conditions::Conditions;
 use abx_sys::{Nanos, ProcTree};
 
 use crate::process::listener;
+use crate::run_study::context::waiting::{self, CpuAssignment};
+use crate::run_study::context::worker_threads::Room;
 use crate::run_study::context::{PrepareError, check_descriptors, split, this_machine};
-use crate::run_study::waiting::{self, CpuAssignment};
-use crate::run_study::worker_threads::Room;
 use abx_study::study_file::scenario::ScenarioFile;
 use abx_study::subject::{Target, local_ports, sources};
 use abx_study::tls::TlsSpec;

@@ -17,7 +17,7 @@ const SPARE: f64 = 0.15;
 const TRIAL_MIN_NS: u64 = 1_000_000_000;
 const TRIAL_STEP_NS: u64 = 250_000_000;
 /// A slice that has to be short holds this many response times of the slowest subject.
-pub(super) const TURNS_LEAST: f64 = 2.0;
+pub(in crate::run_study) const TURNS_LEAST: f64 = 2.0;
 
 /// What a block is made of.
 #[derive(Debug, Clone, Copy)]
@@ -135,7 +135,7 @@ fn briefer(load: &LoadRecord, terms: BlockOptions, turns: f64) -> Option<Shorten
 }
 
 /// How long so many response times of the slowest subject last.
-pub(super) fn turns_ns(load: &LoadRecord, pilot: &PilotRecord, turns: f64) -> u64 {
+pub(in crate::run_study) fn turns_ns(load: &LoadRecord, pilot: &PilotRecord, turns: f64) -> u64 {
     let settings = &load.settings;
     let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
     if is_replay(load) {

@@ -21,9 +21,9 @@ use crate::measure::block::SubjectRun;
 use crate::measure::host::processors::canaries;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
+use crate::run_study::block::start_block::StartedBlock;
 use crate::run_study::context::{PrepareError, StudyContext};
-use crate::run_study::start_block::StartedBlock;
-use crate::run_study::{new_record, note_responses};
+use crate::run_study::study_record::{new_record, note_responses};
 use abx_study::subject::{Source, Subject, Target};
 use abx_study::{Load, PilotEffort, Study, WaitChoice};
 

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::arrivals::ArrivalSettings;
 use crate::measure::expected_status::ExpectedStatus;
+use crate::record::load::pilot::PilotRecord;
 use crate::record::objective::Objective;
-use crate::record::pilot::PilotRecord;
 use abx_model::Exchange;
 
 /// What was offered.

@@ -8,9 +8,9 @@ use crate::measure::block::RoundEvent;
 use crate::measure::host::processors::canaries;
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::Abort;
-use crate::run_study::block_loading::{BlockPart, BlockRun};
-use crate::run_study::more_rates::more_rates;
-use crate::run_study::start_block::StartedBlock;
+use crate::run_study::block::block_loading::{BlockPart, BlockRun};
+use crate::run_study::block::more_rates::more_rates;
+use crate::run_study::block::start_block::StartedBlock;
 use abx_study::Load;
 
 /// What a block gave.

@@ -1,5 +1,8 @@
 //! What stays the same from block to block.
 
+pub mod waiting;
+pub mod worker_threads;
+
 use std::path::PathBuf;
 
 use abx_engine::{Engine, EngineError, EnginePlan, LoadGenerator};
@@ -15,8 +18,8 @@ use crate::measure::running_services::RunningServices;
 use crate::process::listener;
 use crate::process::pending::{Pending, unwatched};
 use crate::process::server_process::StartContext;
-use crate::run_study::waiting::{self, CpuAssignment, Obstacle};
-use crate::run_study::worker_threads::Room;
+use crate::run_study::context::waiting::{CpuAssignment, Obstacle};
+use crate::run_study::context::worker_threads::Room;
 use abx_study::subject::{Source, Subject};
 use abx_study::{Load, Pin, Study};
 
@@ -67,8 +70,8 @@ pub enum PrepareError {
 pub struct StudyContext<'a> {
     /// What is to be measured.
     pub study: &'a Study,
-    pub(super) program: PathBuf,
-    pub(super) keeper_arguments: &'a [&'a str],
+    pub(in crate::run_study) program: PathBuf,
+    pub(in crate::run_study) keeper_arguments: &'a [&'a str],
     /// What is offered, as far as it is known.
     pub loads: Vec<Load>,
     pub generator: Box<dyn LoadGenerator>,
@@ -98,7 +101,11 @@ pub fn descriptors_needed(connections: u64, threads: usize) -> u64 {
 
 /// Who uses which processors: nobody but the generator needs any when every server is
 /// elsewhere.
-pub(super) fn split(cores: &[Vec<usize>], pin: Pin, is_server_here: bool) -> CpuSplit {
+pub(in crate::run_study) fn split(
+    cores: &[Vec<usize>],
+    pin: Pin,
+    is_server_here: bool,
+) -> CpuSplit {
     match pin {
         Pin::Split if is_server_here => CpuSplit::of(cores),
         Pin::Split => CpuSplit {

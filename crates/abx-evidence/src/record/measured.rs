@@ -1,0 +1,305 @@
+//! What a study measured, of whom, how and where.
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{
+    BlockLoad, BlockRecord, Contrast, FailedStart, FaultRecord, FleetRecord, LoadRecord,
+    PastBaseline, ServiceRecord, Waiting,
+};
+
+/// The schema that this version writes.
+pub const STUDY_SCHEMA: &str = "abx.study/1";
+
+/// The name under which the slices of a server that does nothing are kept, in
+/// one round of several. It is no subject.
+pub const CEILING: &str = "(ceiling)";
+
+/// What a study measured, of whom, how and where. All that is concluded follows
+/// from it; in a file it stands with its conclusions, see [`StudyRecord`](crate::StudyRecord).
+/// A run is a study of one subject in one block, see [`RunRecord`](crate::RunRecord).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measured {
+    /// The version of abx that measured.
+    pub abx_version: String,
+    /// The command line that started the study.
+    pub command: Vec<String>,
+    /// When it started, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// How long it took, in seconds.
+    pub elapsed_s: f64,
+    /// What all randomness of the study was drawn from.
+    pub seed: u64,
+    /// How the study was conducted.
+    pub settings: Settings,
+    /// Where it was conducted.
+    pub machine: Machine,
+    /// The servers under test, in the order in which they were named.
+    pub subjects: Vec<SubjectRecord>,
+    /// The servers that they need, in the order in which they were started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceRecord>,
+    /// Subjects of the study that were not measured, for want of what they need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedSubject>,
+    /// The loads, in the order in which they were named.
+    pub loads: Vec<LoadRecord>,
+    /// What is done to subjects on purpose, in the order in which it was named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultRecord>,
+    /// The machines that made the load; `None` when it was made by abx's own process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetRecord>,
+    /// Why the study ended.
+    pub end: StudyEnd,
+    /// The subject of an older record that it is compared with, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past_baseline: Option<PastBaseline>,
+    /// Everything that was measured.
+    pub blocks: Vec<BlockRecord>,
+}
+
+impl Measured {
+    /// The subject of this name.
+    #[must_use]
+    pub fn subject(&self, name: &str) -> Option<&SubjectRecord> {
+        self.subjects.iter().find(|subject| subject.name == name)
+    }
+
+    /// The load of this name.
+    #[must_use]
+    pub fn load(&self, name: &str) -> Option<&LoadRecord> {
+        self.loads.iter().find(|load| load.name == name)
+    }
+
+    /// Whether the number of blocks was ordered, so that nothing that was measured ends it.
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        self.settings.blocks.is_some()
+    }
+
+    /// Whether subjects are compared, with each other or with that of an older record.
+    #[must_use]
+    pub fn is_comparison(&self) -> bool {
+        self.subjects.len() > 1 || self.past_baseline.is_some()
+    }
+
+    /// The blocks that are judged: those that came to their end, with one and the same load.
+    /// Where agents were lost and the others went on, blocks before and behind that differ:
+    /// then it is whichever are more, and of as many those with the larger load.
+    pub fn complete_blocks(&self) -> impl Iterator<Item = &BlockRecord> {
+        let missing = self.judged_without();
+        let is_judged =
+            move |block: &&BlockRecord| block.complete && block.missing_agents == missing;
+        self.blocks.iter().filter(is_judged)
+    }
+
+    /// The agents that had no part in the blocks that are judged, by slot.
+    #[must_use]
+    pub fn judged_without(&self) -> &[u32] {
+        if self
+            .blocks
+            .iter()
+            .all(|block| block.missing_agents.is_empty())
+        {
+            return &[];
+        }
+        let complete = || self.blocks.iter().filter(|block| block.complete);
+        let with = |missing: &[u32]| {
+            let alike = complete().filter(|block| block.missing_agents == missing);
+            (alike.count(), Reverse(missing.len()))
+        };
+        let each = complete().map(|block| &block.missing_agents[..]);
+        each.max_by_key(|missing| with(missing)).unwrap_or_default()
+    }
+
+    /// Blocks that came to their end and are not judged, since they had another load.
+    #[must_use]
+    pub fn blocks_of_another_load(&self) -> usize {
+        let missing = self.judged_without();
+        let others = |block: &&BlockRecord| block.complete && block.missing_agents != missing;
+        self.blocks.iter().filter(others).count()
+    }
+
+    /// How long a block takes, in seconds: the study by its blocks, whole ones and others.
+    #[must_use]
+    pub fn seconds_per_block(&self) -> Option<f64> {
+        let blocks = self.blocks.len();
+        (blocks > 0).then(|| self.elapsed_s / blocks as f64)
+    }
+
+    /// Subjects that failed at the start of a block, also of one that has not come to its end.
+    pub fn failed_starts(&self) -> impl Iterator<Item = FailedStart<'_>> {
+        self.blocks.iter().flat_map(|block| {
+            block.subjects.iter().filter_map(|(subject, life)| {
+                Some(FailedStart {
+                    subject,
+                    block: block.index,
+                    why: life.failed_start.as_deref()?,
+                })
+            })
+        })
+    }
+
+    /// What one load gave in each block, in the order of the blocks.
+    pub fn block_loads<'a>(&'a self, load: &'a str) -> impl Iterator<Item = &'a BlockLoad> {
+        self.complete_blocks()
+            .flat_map(|block| &block.loads)
+            .filter(move |part| part.load == load)
+    }
+}
+
+/// How the study was conducted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// The subject that the others are compared with, unless contrasts say otherwise.
+    pub baseline: String,
+    /// The pairs that the study declared; empty where every subject is compared with
+    /// the baseline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contrasts: Vec<Contrast>,
+    /// Whether the two subjects are one and the same on purpose.
+    pub aa: bool,
+    /// Differences up to this share do not matter: 0.03 is 3 %.
+    pub margin: f64,
+    /// The wall time that the study might take, in seconds.
+    pub budget_s: f64,
+    /// The number of blocks that was ordered instead of a stop by precision.
+    pub blocks: Option<u32>,
+    /// Worker threads of the generator.
+    pub threads: usize,
+    /// Processors of the subjects.
+    pub subject_cpus: Vec<usize>,
+    /// Processors of the generator.
+    pub generator_cpus: Vec<usize>,
+    /// How the generator waited for responses.
+    #[serde(flatten)]
+    pub waiting: Waiting,
+}
+
+/// Where the study was conducted; what could not be read is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// The processor's name.
+    pub cpu_model: Option<String>,
+    /// Processors that abx was allowed to use.
+    pub cpus: usize,
+    /// These processors by core: SMT siblings stand together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<Vec<Vec<usize>>>,
+    /// Main memory.
+    pub memory_bytes: Option<u64>,
+    /// The kernel's release.
+    pub kernel: Option<String>,
+    /// Whether it is a virtual machine.
+    pub is_virtual: Option<bool>,
+    /// The kernel's source of time.
+    pub clocksource: Option<String>,
+    /// The longest listen queue that the kernel allows.
+    pub somaxconn: Option<u32>,
+    /// The ports that connections get on this side.
+    pub local_ports: Option<(u16, u16)>,
+    /// How the processor's frequency is governed.
+    pub governor: Option<String>,
+    /// File descriptors that a process may have.
+    pub descriptors_max: Option<u64>,
+    /// Which parts of the study were on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<MachineRole>,
+}
+
+/// A part of a study that is on a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MachineRole {
+    /// Servers under test.
+    Subjects,
+    /// What loads them.
+    Generator,
+}
+
+/// A server under test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SubjectRecord {
+    /// Its name in this study.
+    pub name: String,
+    /// The argument list that started it, with its placeholders; empty for a
+    /// server that was already running. Of a container its first word is [`IMAGE`] with the
+    /// image's name.
+    pub command: Vec<String>,
+    /// Where it was found, for a server that was already running.
+    pub address: Option<String>,
+    /// The IP address and port there that it was loaded at, since a host's name may stand
+    /// for several; `None` for one that abx started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connected_to: Option<String>,
+    /// What it says of its version, or the digest of its image; `None` when that is not known.
+    pub version: Option<String>,
+    /// The server that was meant, when this one stands in for it.
+    pub stand_in_for: Option<String>,
+    /// Whether it was asked in HTTP/2 where a load says HTTP/1.1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub http2: bool,
+}
+
+impl SubjectRecord {
+    /// Whether abx started and stopped it.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.address.is_none()
+    }
+}
+
+/// A subject of the study that was not measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkippedSubject {
+    /// Its name in this study.
+    pub name: String,
+    /// What it needs and what was not there.
+    pub needs: String,
+    /// How a person gets that.
+    pub how: String,
+}
+
+/// Why a study ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+pub enum StudyEnd {
+    /// It has not: the record was saved under way.
+    Running,
+    /// The interval is as narrow as the margin asks for.
+    Precision,
+    /// The interval at 99.9 % excludes 1.
+    Certain,
+    /// Each interval at 99.9 % lies on one side of its limit (`--expect`, `--fail-if-slower`).
+    Settled,
+    /// The number of blocks that was ordered is reached.
+    Blocks,
+    /// The budget is used up.
+    Budget,
+    /// Subjects failed so that no comparison could become valid.
+    Invalid,
+    /// The person stopped it.
+    Interrupted,
+    /// abx itself could not go on.
+    Failed {
+        /// Why not.
+        why: String,
+    },
+    /// A subject could not go on.
+    SubjectFailed {
+        /// Which one.
+        subject: String,
+        /// How.
+        how: String,
+    },
+    /// A service could not go on.
+    ServiceFailed {
+        /// Which one.
+        service: String,
+        /// How.
+        how: String,
+    },
+}

@@ -1,0 +1,89 @@
+//! Why records cannot be found, and what a person can do.
+
+use std::path::PathBuf;
+
+use rusqlite::ErrorCode;
+
+/// Why records cannot be found.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The folder cannot be read.
+    #[error(
+        "cannot read the records in {}: {source}. Make the folder readable, or name another by \
+         XDG_STATE_HOME", folder.display()
+    )]
+    Folder {
+        folder: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The index cannot be kept.
+    #[error(
+        "cannot keep the index {}: {source}. The records themselves are whole; {}",
+        path.display(), remedy(source)
+    )]
+    Index {
+        path: PathBuf,
+        /// Why not.
+        source: rusqlite::Error,
+    },
+    /// The folder cannot be locked.
+    #[error(
+        "cannot lock {}, to rebuild its damaged index: {source}. The records themselves are \
+         whole; name another folder by XDG_STATE_HOME", folder.display()
+    )]
+    Lock {
+        folder: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// No file has this name, and no record this id.
+    #[error(
+        "there is no file `{word}`, and no record has that id: `abx history` lists the ids, and \
+         `last` is the newest record"
+    )]
+    NoRecord { word: String },
+    /// There are no records at all.
+    #[error(
+        "`{word}`: there are no records yet: `abx run URL` and `abx compare` save one each, and \
+         `abx history` lists them"
+    )]
+    Empty { word: String },
+    /// There are not so many records.
+    #[error(
+        "there is no record `{word}`: {}. `abx history` lists what there is",
+        kept(*.count)
+    )]
+    NotSoMany { word: String, count: usize },
+    /// Several records have ids that begin so.
+    #[error("several records have ids that begin with `{word}`: {}. Give more of its letters", files.join(", "))]
+    Several {
+        word: String,
+        /// Ids and files that it may mean.
+        files: Vec<String>,
+    },
+}
+
+fn kept(count: usize) -> String {
+    match count {
+        1 => "only 1 is kept".to_owned(),
+        _ => format!("only {count} are kept"),
+    }
+}
+
+/// What a person can do about an index that cannot be kept.
+fn remedy(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => "make room there",
+        Some(
+            ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::SystemIoFailure,
+        ) => "make the folder writable, or name another by XDG_STATE_HOME",
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another abx holds it: try again when that has ended"
+        }
+        _ => "make it anew with `abx history --rebuild`",
+    }
+}

@@ -1,0 +1,5 @@
+//! Loads of one server, without comparison.
+
+pub mod load_once;
+pub mod run;
+pub mod run_scenario;

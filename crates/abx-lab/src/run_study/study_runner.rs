@@ -1,0 +1,445 @@
+//! How a study runs: the pilot, then blocks until enough is known or the
+//! budget is used up. What was measured is on disk after every block, before
+//! anything is concluded from it.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use abx_engine::{LoadGenerator, Stopper};
+use abx_evidence::record::{LoadRecord, LoadSettings, PilotRecord, StudyEnd};
+use abx_evidence::{Conclusions, Expectation, PastBaselineError, StudyRecord, is_hopeless, judge};
+use abx_sys::Nanos;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::measure::block::RoundEvent;
+use crate::measure::idle_connections;
+use crate::measure::pilot::{PilotOptions, pilot};
+use crate::measure::rate_search::RateSearch;
+use crate::measure::running_services::how;
+use crate::measure::running_subjects::Abort;
+use crate::process::pending::Pending;
+use crate::process::server_process::ServerProcessError;
+use crate::records::store::{Store, StoreError};
+use crate::run_study::block::block_loading::BlockPart;
+use crate::run_study::block::load_of_block::{MeasuredBlock, measure};
+use crate::run_study::block::more_rates::{RateGrids, list_of};
+use crate::run_study::block::start_block::{StartedBlock, SubjectStarts};
+use crate::run_study::context::{PrepareError, StudyContext, descriptors_needed};
+use crate::run_study::progress::StudyProgress;
+use crate::run_study::study_record::{beside, new_record, note_responses};
+use crate::run_study::time::pilot_share::PilotShare;
+use crate::run_study::time::stop_rule::{TimeSpent, reason_to_stop};
+use abx_study::load_records::load_records;
+use abx_study::{Load, Study};
+
+/// Why a study did not begin, or did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    #[error("{0}")]
+    Prepare(#[from] PrepareError),
+    /// The record cannot be saved.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// It cannot be compared with the older record.
+    #[error("{0}")]
+    OlderRecord(#[from] PastBaselineError),
+    /// A subject or abx itself cannot go on.
+    #[error("{0}")]
+    Abort(#[from] Abort),
+}
+
+/// What a study needs from outside.
+pub struct StudyEnvironment<'a> {
+    /// The program that becomes a keeper when given `keeper_arguments`.
+    pub program: PathBuf,
+    pub keeper_arguments: &'a [&'a str],
+    /// Where the record is kept.
+    pub store: &'a mut Store,
+    pub watch: &'a mut dyn FnMut(StudyProgress),
+    /// Given a handle, before anything is started, that stops the study.
+    pub on_stopper: &'a mut dyn FnMut(Stopper),
+    /// The version of abx, for the record.
+    pub version: &'a str,
+    /// What is expected of the ratios, which then decides when the study ends.
+    pub limits: &'a [Expectation],
+    /// What makes the load; `None` for threads of this process.
+    pub generator: Option<Box<dyn LoadGenerator>>,
+}
+
+/// A study that has ended, one way or the other.
+pub struct StudyOutcome {
+    /// What was measured and concluded.
+    pub record: StudyRecord,
+    /// What ended it before its time.
+    pub error: Option<StudyError>,
+}
+
+/// Runs a study.
+///
+/// # Errors
+/// [`StudyError::Prepare`], [`StudyError::OlderRecord`] and [`StudyError::Store`] when nothing was started. What
+/// goes wrong later is in [`StudyOutcome::error`], beside everything that was
+/// measured until then.
+pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
+    let watch = RefCell::new(around.watch);
+    let tell = |progress: StudyProgress| (watch.borrow_mut())(progress);
+    let on_pending = |pending: Pending| tell(StudyProgress::Pending(pending));
+    let (program, keeper_arguments) = (around.program.clone(), around.keeper_arguments);
+    let mut context = match around.generator {
+        Some(generator) => {
+            StudyContext::prepare_elsewhere(study, program, keeper_arguments, generator)?
+        }
+        None => StudyContext::prepare(study, program, keeper_arguments)?,
+    };
+    let mut measured = new_record(study, around.version, &context);
+    let past = study.against.as_ref();
+    measured.past_baseline = past.map(|past| beside(&measured, past)).transpose()?;
+    let record = StudyRecord {
+        measured,
+        conclusions: Conclusions::default(),
+    };
+    around.store.save(&record)?;
+    (around.on_stopper)(context.generator.stopper());
+    let started = Instant::now();
+    context.on_pending = &on_pending;
+    // Blocks that were ordered take what they take.
+    let ends = Nanos::now().plus(study.budget().into());
+    context.deadline = study.blocks.is_none().then_some(ends);
+    let mut runner = StudyRunner {
+        study,
+        limits: around.limits,
+        context,
+        record,
+        store: around.store,
+        watch: &tell,
+        started,
+        grids: RateGrids::default(),
+    };
+    let ended = runner.run();
+    runner.context.services.stop();
+    let saved = runner.conclude(&ended);
+    // A block that is cut takes nothing from those before it.
+    let has_blocks = runner.record.measured.complete_blocks().next().is_some();
+    let is_budget = |error: &StudyError| matches!(error, StudyError::Abort(Abort::Budget));
+    let error = ended
+        .err()
+        .filter(|error| !(has_blocks && is_budget(error)));
+    Ok(StudyOutcome {
+        record: runner.record,
+        error: error.or(saved.err().map(StudyError::Store)),
+    })
+}
+
+/// With so many subjects left there is still something to compare.
+const FEWEST_COMPARED: usize = 2;
+
+pub(super) struct StudyRunner<'a> {
+    pub(super) study: &'a Study,
+    pub(super) limits: &'a [Expectation],
+    pub(super) context: StudyContext<'a>,
+    pub(super) record: StudyRecord,
+    pub(super) store: &'a mut Store,
+    pub(super) watch: &'a dyn Fn(StudyProgress),
+    pub(super) started: Instant,
+    pub(super) grids: RateGrids,
+}
+
+impl StudyRunner<'_> {
+    /// The pilot and then blocks, until there is a reason to stop.
+    fn run(&mut self) -> Result<StudyEnd, StudyError> {
+        (self.watch)(StudyProgress::Pilot);
+        self.with_one_load(StudyRunner::find_rates)?;
+        self.with_one_load(StudyRunner::pilot)?;
+        let is_hopeless_already = is_hopeless(&judge(&self.record.measured));
+        loop {
+            let began = Instant::now();
+            let block = self.block().or_else(|abort| self.note_death(abort));
+            self.record.measured.fleet = self.context.generator.fleet();
+            self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
+            self.store.save_somewhere(&self.record)?;
+            block?;
+            self.record.conclusions = judge(&self.record.measured);
+            (self.watch)(StudyProgress::Block(&self.record));
+            let spent = TimeSpent {
+                whole: self.started.elapsed(),
+                last_block: began.elapsed(),
+            };
+            if is_hopeless_already {
+                // The others have their figures now, and nobody to be compared with.
+                return Ok(StudyEnd::Invalid);
+            }
+            if let Some(end) = reason_to_stop(self.study, self.limits, &self.record, spent) {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Judges what there is and saves it once more, now with its conclusions.
+    fn conclude(&mut self, ended: &Result<StudyEnd, StudyError>) -> Result<(), StoreError> {
+        self.record.measured.end = match ended {
+            Ok(end) => end.clone(),
+            Err(StudyError::Abort(Abort::Subject { name, error })) => StudyEnd::SubjectFailed {
+                subject: name.clone(),
+                how: error.to_string(),
+            },
+            Err(StudyError::Abort(
+                Abort::Service { name, error } | Abort::ServiceDied { name, error },
+            )) => StudyEnd::ServiceFailed {
+                service: name.clone(),
+                how: error.to_string(),
+            },
+            Err(StudyError::Abort(Abort::Interrupted)) => StudyEnd::Interrupted,
+            Err(StudyError::Abort(Abort::Budget)) => StudyEnd::Budget,
+            Err(error) => StudyEnd::Failed {
+                why: error.to_string(),
+            },
+        };
+        self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
+        self.record.measured.fleet = self.context.generator.fleet();
+        self.record.conclusions = judge(&self.record.measured);
+        self.store.save_somewhere(&self.record)
+    }
+
+    /// Does it again where a machine that made a part of the load was lost meanwhile. Each is
+    /// lost once, and without any there is no load.
+    fn with_one_load(
+        &mut self,
+        what: impl Fn(&mut Self) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        loop {
+            match what(self) {
+                Err(Abort::LoadLost) => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Goes on where a service died, unless they do so too often, and with less load where a
+    /// machine that made a part of it was lost.
+    fn note_death(&mut self, abort: Abort) -> Result<(), Abort> {
+        if matches!(abort, Abort::LoadLost) {
+            return Ok(());
+        }
+        if let Abort::ServiceDied { name, error } = &abort {
+            (self.watch)(StudyProgress::ServiceDied {
+                service: name,
+                how: &how(error),
+            });
+        }
+        self.context.note_death(abort)
+    }
+
+    /// Replaces loads whose rate depends on the subjects by what is found.
+    fn find_rates(&mut self) -> Result<(), Abort> {
+        let mut loads = self.context.loads.iter();
+        if !loads.any(|load| load.rate.is_unresolved()) {
+            return Ok(());
+        }
+        let mut random = self.random(u64::MAX - 1);
+        let open = self.context.loads.clone();
+        let StartedBlock {
+            mut running, loads, ..
+        } = self.context.start_block(&mut random)?;
+        let mut search = RateSearch::default();
+        let each = open.iter().zip(&loads);
+        let result: Result<Vec<Vec<Load>>, Abort> = each
+            .map(|(load, started)| {
+                running.begin_load(started.cache);
+                search.loads(&mut running, load, &started.plans)
+            })
+            .collect();
+        let _ = running.stop_all(None);
+        self.context.services.note_used();
+        if !search.capacities.is_empty() {
+            (self.watch)(StudyProgress::Capacities(&search.capacities));
+        }
+        self.context.loads = result?.into_iter().flatten().collect();
+        self.record.measured.loads = load_records(&self.study.subjects, &self.context.loads);
+        Ok(())
+    }
+
+    fn pilot(&mut self) -> Result<(), Abort> {
+        let mut random = self.random(u64::MAX);
+        let trials = self.too_many_at_once();
+        let began = Instant::now();
+        let offered = self.context.loads.clone();
+        let StartedBlock {
+            mut running, loads, ..
+        } = self.context.start_block(&mut random)?;
+        let names = running.names.clone();
+        let starting = began.elapsed();
+        let share = PilotShare::of(self.study, &offered, self.started.elapsed());
+        // The rates of a list that abx made are measured alike: one pilot is for all.
+        let mut lists: Vec<(LoadSettings, PilotRecord)> = Vec::new();
+        for (place, (load, started)) in self
+            .record
+            .measured
+            .loads
+            .iter_mut()
+            .zip(&loads)
+            .enumerate()
+        {
+            let list = list_of(&load.settings);
+            let known = lists
+                .iter()
+                .find(|(load_settings, _)| list.as_ref() == Some(load_settings));
+            let is_known = known.is_some();
+            let pilot_record = match (known, load.settings.exchange.hold_ns) {
+                (Some((_, pilot_record)), _) => pilot_record.clone(),
+                (None, Some(hold_ns)) => {
+                    idle_connections::pilot(&mut running, &started.plans, hold_ns)?
+                }
+                (None, None) => {
+                    running.begin_load(started.cache);
+                    let terms = PilotOptions {
+                        effort: self.study.pilot.under(place == 0),
+                        within_ns: share.part(place, self.started.elapsed()),
+                        trials_because: trials[place].clone(),
+                    };
+                    pilot(&mut running, self.study, &started.plans, terms)?
+                }
+            };
+            if let (false, Some(list)) = (is_known, list) {
+                lists.push((list, pilot_record.clone()));
+            }
+            load.pilot = Some(pilot_record);
+            load.settings.bodies_compared = started.bodies_compared;
+        }
+        let stops = Instant::now();
+        let _ = running.stop_all(None);
+        let around = starting + stops.elapsed();
+        self.context.services.note_used();
+        note_responses(&mut self.record.measured, &names, &loads);
+        self.fit_blocks(around);
+        self.tell_how_long(around);
+        self.failure_in_pilot().map_or(Ok(()), Err)
+    }
+
+    /// What the first subject did that failed in the pilot, when all of them did.
+    fn failure_in_pilot(&self) -> Option<Abort> {
+        let measured = &self.record.measured;
+        let has_nobody = |load: &LoadRecord| {
+            let mut subjects = measured.subjects.iter();
+            subjects.all(|subject| load.failure_in_pilot(&subject.name).is_some())
+        };
+        if !measured.loads.iter().all(has_nobody) {
+            return None;
+        }
+        let each = measured.loads.iter().flat_map(|load| {
+            let subjects = measured.subjects.iter();
+            subjects
+                .filter_map(|subject| Some((&subject.name, load.failure_in_pilot(&subject.name)?)))
+        });
+        each.map(|(name, how)| {
+            let error = ServerProcessError::WithoutResponse {
+                name: name.clone(),
+                how: how.to_owned(),
+            };
+            Abort::subject(name, error)
+        })
+        .next()
+    }
+
+    /// For each load why the pools of all subjects do not fit at once, if they do not.
+    fn too_many_at_once(&self) -> Vec<Option<String>> {
+        let others = u64::from(self.study.ceiling.is_some());
+        let subjects = self.study.subjects.len() as u64 + others;
+        let (limit, threads) = (
+            self.context.descriptors.soft,
+            self.context.generator.threads(),
+        );
+        let reason = |load: &Load| {
+            let connections = load.connections;
+            if load.shape.hold_ns().is_some() {
+                // One subject's connections are closed before the next one's are opened.
+                return None;
+            }
+            let needed = descriptors_needed(u64::from(connections) * subjects, threads);
+            (needed > limit).then(|| {
+                format!(
+                    "{connections} connections to each of {subjects} servers do not fit into \
+                     {limit} file descriptors for each worker thread at once"
+                )
+            })
+        };
+        let loads = self.context.loads.iter();
+        loads.map(reason).collect()
+    }
+
+    /// Measures one block. What was measured of it is in the record also when it fails.
+    fn block(&mut self) -> Result<(), Abort> {
+        let index = u32::try_from(self.record.measured.blocks.len()).unwrap_or(u32::MAX);
+        let seed = self.random(u64::from(index)).random();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let failed = self.record.measured.failed_starts();
+        let left_out: Vec<String> = failed
+            .map(|failed_start| failed_start.subject.to_owned())
+            .collect();
+        let starts = SubjectStarts {
+            left_out: &left_out,
+            fewest: FEWEST_COMPARED,
+        };
+        let offered = self.context.loads.clone();
+        let started = match self.context.start_block_of(starts, &mut random) {
+            Ok(started) => started,
+            Err(abort) => return Err(self.context.blame(abort)),
+        };
+        for (subject, life) in &started.failed {
+            if let Some(how) = &life.failed_start {
+                (self.watch)(StudyProgress::LeftOut { subject, how });
+            }
+        }
+        let names = &started.running.names;
+        note_responses(&mut self.record.measured, names, &started.loads);
+        let measured = &self.record.measured;
+        let loads = measured.loads.iter().zip(&offered);
+        let loads: Vec<BlockPart> = loads
+            .filter_map(|(load, offered)| {
+                BlockPart::of(load, self.grids.grid(load, offered), measured, names)
+            })
+            .collect();
+        let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
+        let mut on_moment = |moment: RoundEvent, rounds| {
+            (self.watch)(match moment {
+                RoundEvent::RoundBegins(round) => StudyProgress::Round {
+                    block: index,
+                    round,
+                    rounds,
+                },
+                RoundEvent::RoundEnded(slices) => StudyProgress::Slices(slices),
+            });
+        };
+        let MeasuredBlock {
+            mut block,
+            further,
+            mut ended,
+        } = measure(started, &loads, cold_ns, &mut random, &mut on_moment);
+        block.index = index;
+        block.seed = seed;
+        if ended.is_ok() {
+            let added = self.add_faults(&mut block, &mut random);
+            ended = added.map_err(|abort| self.context.blame(abort));
+            if let Err(Abort::ServiceDied { name, error }) = &ended
+                && let Some(service) = block.services.get_mut(name)
+            {
+                service.died = Some(how(error));
+            }
+            block.complete = ended.is_ok();
+        }
+        self.context.services.note_used();
+        let measured = &mut self.record.measured;
+        measured.blocks.push(block);
+        self.grids
+            .follow(measured, &mut self.context.loads, further);
+        ended
+    }
+
+    /// Randomness for one purpose: the same study and purpose give the same.
+    fn random(&self, purpose: u64) -> ChaCha8Rng {
+        let mut random = ChaCha8Rng::seed_from_u64(self.study.seed);
+        random.set_stream(purpose);
+        random
+    }
+}
