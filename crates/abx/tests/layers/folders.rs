@@ -11,7 +11,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("abx-classic/src/httperf", 17),
     ("abx-engine/src/simulation", 27),
     ("abx-engine/tests/door", 20),
-    ("abx-evidence/src/findings", 23),
     ("abx-evidence/src/judge", 17),
     ("abx-evidence/src/measure", 22),
     ("abx-evidence/src/record", 19),

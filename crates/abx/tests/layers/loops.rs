@@ -11,7 +11,6 @@ const KNOWN: &[&str] = &[
     "abx-evidence::doctor",
     "abx-evidence::expectation",
     "abx-evidence::file",
-    "abx-evidence::findings",
     "abx-evidence::judge::comparison",
     "abx-evidence::record",
     "abx-evidence::record::columns",
