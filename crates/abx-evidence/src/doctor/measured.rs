@@ -1,9 +1,11 @@
 //! What noise, ceilings and their surroundings mean.
 
 use super::{BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise};
-use crate::findings::{
-    FOREIGN_MAX, GENERATOR_BUSY, STEAL_MAX, SUBJECT_BUSY, WAIT_MAX, programs_named,
-};
+use crate::findings::bottleneck::{GENERATOR_BUSY, SUBJECT_BUSY};
+use crate::findings::machine::foreign_cpu::FOREIGN_MAX;
+use crate::findings::machine::generator_wait::WAIT_MAX;
+use crate::findings::machine::other_programs::named as programs_named;
+use crate::findings::machine::steal::STEAL_MAX;
 use abx_stats::Margin;
 use abx_stats::stop::BLOCKS_FOR_VERDICT;
 

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::measure::share::share;
 use crate::measure::sum::sum_known;
-use crate::record::finding::{Finding, Level};
-use crate::record::finding_id::FindingId;
-use crate::record::{LoadRecord, Settings};
+use crate::record::Settings;
 use crate::view::OfferView;
 use crate::view::sums::Sums;
 
@@ -18,53 +16,40 @@ pub(crate) const GENERATOR_BUSY: f64 = 0.90;
 /// Who held the throughput back, for each subject of one load.
 #[derive(Debug, Default)]
 pub(crate) struct Bottleneck {
-    subjects: BTreeMap<String, Busy>,
+    pub(in crate::findings) subjects: BTreeMap<String, Busy>,
     /// The names of the services.
-    services: Vec<String>,
+    pub(in crate::findings) services: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Busy {
-    subject: Option<f64>,
-    generator: Option<f64>,
-    services: ServicesBusy,
+pub(in crate::findings) struct Busy {
+    pub(in crate::findings) subject: Option<f64>,
+    pub(in crate::findings) generator: Option<f64>,
+    pub(in crate::findings) services: ServicesBusy,
 }
 
 impl Busy {
     /// Whether the server's side was the limit: the subject, or what it needs.
-    pub(super) fn is_subject_bound(self) -> bool {
+    pub(in crate::findings) fn is_subject_bound(self) -> bool {
         let has_no_more = |busy: f64| busy >= SUBJECT_BUSY;
         self.server_side().is_some_and(has_no_more) || self.bound_service().is_some()
     }
 
     /// How busy the subject was, or all of the processors that it shares with services.
-    fn server_side(self) -> Option<f64> {
+    pub(in crate::findings) fn server_side(self) -> Option<f64> {
         let both = self.subject.into_iter().chain(self.services.with_subject);
         both.reduce(f64::max)
     }
 
     /// The service that was the limit, by its place, and how busy it was.
-    fn bound_service(self) -> Option<(usize, f64)> {
+    pub(in crate::findings) fn bound_service(self) -> Option<(usize, f64)> {
         let is_own = self.subject.is_some_and(|busy| busy >= SUBJECT_BUSY);
         let busiest = self.services.busiest.filter(|_| !is_own);
         busiest.filter(|(_, busy)| *busy >= SUBJECT_BUSY)
     }
 
-    fn is_generator_bound(self) -> bool {
+    pub(in crate::findings) fn is_generator_bound(self) -> bool {
         !self.is_subject_bound() && self.generator.is_some_and(|busy| busy >= GENERATOR_BUSY)
-    }
-
-    /// That the generator limited the throughput of `who`, which may be more.
-    fn bound(self, who: &str) -> Finding {
-        let spare = match self.subject {
-            Some(_) => format!("{who} had time to spare: {who} could have done more"),
-            None => format!("whether {who} had time to spare is not known: it may do more"),
-        };
-        let percent = 100.0 * self.generator.unwrap_or_default();
-        let message = format!("the generator used {percent:.0} % of its CPU and {spare}");
-        Finding::new(FindingId::GeneratorBound, message)
-            .at(Level::Bound)
-            .about(who)
     }
 }
 
@@ -95,106 +80,6 @@ impl Bottleneck {
         }
     }
 
-    /// What the limit of a service or of the generator means for one comparison, given its
-    /// ratio.
-    pub(crate) fn finding(
-        &self,
-        [subject, baseline]: [&str; 2],
-        ratio: Option<f64>,
-    ) -> Option<Finding> {
-        let (faster, slower) = if ratio? >= 1.0 {
-            (subject, baseline)
-        } else {
-            (baseline, subject)
-        };
-        let of_service = self.service_finding(faster, slower);
-        match of_service {
-            Some(finding) if finding.level > Level::Note => Some(finding),
-            other => self.generator_finding(faster, slower).or(other),
-        }
-    }
-
-    /// What it means that a service was the limit of one of these, or of both.
-    fn service_finding(&self, faster: &str, slower: &str) -> Option<Finding> {
-        let bound = |name: &str| self.busy(name).bound_service();
-        let report = |(place, busy): (usize, f64)| {
-            let name = self.services.get(place).map_or("", String::as_str);
-            format!("the service {name} ({:.0} % busy)", 100.0 * busy)
-        };
-        let new = |message: String| Finding::new(FindingId::ServiceBound, message);
-        match [bound(faster), bound(slower)] {
-            [None, None] => None,
-            [Some(pair), None] => Some(
-                new(format!(
-                    "{} was the limit for {faster}: {faster} could have done more with a faster \
-                     one",
-                    report(pair)
-                ))
-                .at(Level::Bound)
-                .about(faster),
-            ),
-            [None, Some(pair)] => Some(
-                new(format!(
-                    "{} was the limit for {slower}: the ratio includes what {slower} asks of it",
-                    report(pair)
-                ))
-                .about(slower),
-            ),
-            [Some(pair), Some(other)] => Some(
-                new(format!(
-                    "{} was the limit for {faster}, and {} for {slower}: their throughput is that \
-                     of what they need",
-                    report(pair),
-                    report(other)
-                ))
-                .at(Level::Void),
-            ),
-        }
-    }
-
-    fn generator_finding(&self, faster: &str, slower: &str) -> Option<Finding> {
-        let busy = |name: &str| self.busy(name);
-        let percent = |name: &str| 100.0 * busy(name).generator.unwrap_or_default();
-        let bound = [faster, slower].map(|name| busy(name).is_generator_bound());
-        match bound {
-            [false, false] => None,
-            [true, false] => Some(busy(faster).bound(faster)),
-            [true, true] => Some(
-                Finding::new(
-                    FindingId::GeneratorBound,
-                    format!(
-                        "the generator was the limit for both {faster} and {slower} (it used \
-                         {:.0} % and {:.0} % of its CPU): their throughput is the generator's",
-                        percent(faster),
-                        percent(slower)
-                    ),
-                )
-                .at(Level::Void),
-            ),
-            [false, true] => Some(
-                Finding::new(
-                    FindingId::GeneratorBound,
-                    format!(
-                        "the generator was the limit for {slower}, the slower of the two (it used \
-                         {:.0} % of its CPU), so {slower} may be the faster one",
-                        percent(slower)
-                    ),
-                )
-                .at(Level::Void)
-                .about(slower),
-            ),
-        }
-    }
-
-    /// What the generator's limit means for subjects that nothing is compared with.
-    pub(super) fn alone(&self, load: &LoadRecord) -> impl Iterator<Item = Finding> {
-        let bound = self
-            .subjects
-            .iter()
-            .filter(|(_, busy)| busy.is_generator_bound());
-        bound.map(|(subject, busy)| busy.bound(subject).under(&load.name))
-    }
-
     /// Whether the generator was this subject's limit.
     pub(crate) fn is_generator_bound(&self, subject: &str) -> bool {
         self.busy(subject).is_generator_bound()
@@ -210,75 +95,20 @@ impl Bottleneck {
     }
 
     /// How busy both sides were while this subject was loaded.
-    pub(super) fn busy(&self, subject: &str) -> Busy {
+    pub(in crate::findings) fn busy(&self, subject: &str) -> Busy {
         self.subjects.get(subject).copied().unwrap_or_default()
-    }
-
-    pub(super) fn notes(&self, load: &LoadRecord) -> impl Iterator<Item = Finding> {
-        self.subjects.iter().filter_map(|(subject, busy)| {
-            let server_side = busy.server_side()?;
-            let is_idle = !busy.is_subject_bound() && !busy.is_generator_bound();
-            let with = if self.services.is_empty() {
-                ""
-            } else {
-                ", with its services,"
-            };
-            is_idle.then(|| {
-                Finding::new(
-                    FindingId::NotSaturated,
-                    format!(
-                        "neither {subject}{with} ({:.0} % busy) nor the generator ({:.0} %) was at \
-                         its limit: throughput is connections divided by response time here",
-                        100.0 * server_side,
-                        100.0 * busy.generator.unwrap_or_default()
-                    ),
-                )
-                .about(subject)
-                .under(&load.name)
-            })
-        })
-    }
-
-    /// Subjects that filled their processors together with services which used most of
-    /// them, or whose service was the limit where nothing is compared.
-    pub(super) fn beside_services(
-        &self,
-        load: &LoadRecord,
-        is_comparison: bool,
-    ) -> impl Iterator<Item = Finding> {
-        self.subjects.iter().filter_map(move |(subject, busy)| {
-            let message = match busy.bound_service() {
-                Some(_) if is_comparison => None,
-                Some((place, part)) => Some(format!(
-                    "the service {} ({:.0} % busy) was the limit for {subject}",
-                    self.services.get(place)?,
-                    100.0 * part
-                )),
-                None => busy.services.most_of_full(busy.subject).map(|[total, part]| {
-                    format!(
-                        "services used {:.0} % of the servers' CPUs while {subject} was loaded, \
-                         which were {:.0} % busy: its throughput is that of both together; CPU \
-                         per response is its own",
-                        100.0 * part,
-                        100.0 * total
-                    )
-                }),
-            };
-            let finding = Finding::new(FindingId::ServiceBound, message?);
-            Some(finding.about(subject).under(&load.name))
-        })
     }
 }
 
 /// How busy services were while one subject was loaded.
 #[derive(Debug, Clone, Copy, Default)]
-struct ServicesBusy {
+pub(in crate::findings) struct ServicesBusy {
     /// The busiest of them by its place, and how busy it or its busiest thread was.
-    busiest: Option<(usize, f64)>,
+    pub(in crate::findings) busiest: Option<(usize, f64)>,
     /// The share of the servers' processors that all of them used.
-    all: Option<f64>,
+    pub(in crate::findings) all: Option<f64>,
     /// The same with the subject.
-    with_subject: Option<f64>,
+    pub(in crate::findings) with_subject: Option<f64>,
 }
 
 impl ServicesBusy {
@@ -305,7 +135,7 @@ impl ServicesBusy {
 
     /// How busy the processors were and the services' part of that, where they were full,
     /// and not by the subject alone, and the services used more than it.
-    fn most_of_full(self, subject: Option<f64>) -> Option<[f64; 2]> {
+    pub(in crate::findings) fn most_of_full(self, subject: Option<f64>) -> Option<[f64; 2]> {
         let (total, part) = (self.with_subject?, self.all?);
         let is_own = subject.is_some_and(|busy| busy >= SUBJECT_BUSY);
         (total >= SUBJECT_BUSY && !is_own && 2.0 * part > total).then_some([total, part])

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::findings::open_loop::capacity::short_for_capacity;
 use crate::judge::values::{Values, exact};
 use crate::measure::quantile::median;
 use crate::measure::sum::sum;
@@ -192,15 +193,8 @@ impl<'a> RateGrid<'a> {
             .filter_map(|view| view.load.pilot.as_ref());
         let offered = pilots.map(|pilot| pilot.slice_ns as f64 / 1e9 * f64::from(pilot.rounds));
         let offered_s = offered.reduce(f64::min)?;
-        (offered_s < LIMITS_MIN * limit_s).then(|| {
-            let message = format!(
-                "each block offered each rate for {offered_s:.1} s, {:.0} times the limit of the \
-                 objective: near full load a queue grows for longer, and under longer load a \
-                 capacity may be lower",
-                offered_s / limit_s
-            );
-            Finding::new(FindingId::ShortForCapacity, message).under(&self.name)
-        })
+        (offered_s < LIMITS_MIN * limit_s)
+            .then(|| short_for_capacity(&self.name, offered_s, limit_s))
     }
 
     /// What it means for a comparison that a capacity lies beyond the rates

@@ -6,8 +6,10 @@ mod unknown_times;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::findings::Bottleneck;
-use crate::findings::pace::kept_up;
+use crate::findings::bottleneck::Bottleneck;
+use crate::findings::limits::compared::who_was_the_limit;
+use crate::findings::open_loop::kept_up::held_by_rate;
+use crate::findings::responses::no_responses::no_responses;
 use crate::judge::capacities::RateGrid;
 use crate::judge::cpu_fallback::why_not;
 use crate::judge::metric::Metric;
@@ -369,7 +371,7 @@ impl<'a> ComparisonFamily<'a> {
         if self.metric == Metric::Throughput {
             let silent = pair.iter().filter_map(|name| self.no_responses(view, name));
             findings.extend(silent);
-            let limit = self.limit.finding(pair, ratio).map(|mut finding| {
+            let limit = who_was_the_limit(self.limit, pair, ratio).map(|mut finding| {
                 if finding.level == Level::Void {
                     finding.message.push_str(why_not(view, pair));
                 }
@@ -463,15 +465,8 @@ impl<'a> ComparisonFamily<'a> {
             .filter(|(_, number)| is_silent(number))
             .map(|(view, _)| view.block.index)
             .collect();
-        let first = blocks.first()?;
-        let message = format!(
-            "{subject} gave no verified answer in {} of {} blocks, first in the one with index \
-             {first}",
-            blocks.len(),
-            block_views.len()
-        );
-        let finding = Finding::new(FindingId::NoResponses, message);
-        Some(finding.about(subject).under(&view.load.name))
+        let finding = no_responses(subject, &blocks, block_views.len())?;
+        Some(finding.under(&view.load.name))
     }
 
     /// Whether a recovery is only known to be over before the next request. When only the
@@ -503,23 +498,6 @@ impl<'a> ComparisonFamily<'a> {
         let finding = Finding::new(FindingId::FaultUnfelt, message).at(level);
         Some(finding.about(who).under(fault))
     }
-}
-
-/// In an open loop: that the faster of two subjects answered all that was
-/// offered, and may be able to answer more.
-fn held_by_rate(
-    view: &OfferView,
-    [subject, baseline]: [&str; 2],
-    ratio: Option<f64>,
-) -> Option<Finding> {
-    let faster = if ratio? >= 1.0 { subject } else { baseline };
-    let offered = kept_up(view.subject(faster)?)?;
-    let message = format!(
-        "{faster} kept up with what it was offered ({} requests): it may be able to answer more",
-        offered.planned
-    );
-    let finding = Finding::new(FindingId::HeldByRate, message);
-    Some(finding.about(faster).under(&view.load.name))
 }
 
 fn fill(

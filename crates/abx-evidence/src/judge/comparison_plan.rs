@@ -4,7 +4,9 @@
 //! the load's, and where the generator was the limit it is the generator's, so it is
 //! not compared.
 
-use crate::findings::pace::both_kept_up;
+use crate::findings::open_loop::kept_up::both_kept_up;
+use crate::findings::open_loop::too_few_requests::too_few_requests;
+use crate::findings::study::memory_unknown::memory_unknown;
 use crate::judge::capacities::grids;
 use crate::judge::comparison::{ComparedUnder, Role};
 use crate::judge::cpu_fallback::CpuFallback;
@@ -14,7 +16,6 @@ use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::ClaimFamily;
 use crate::record::LoadRecord;
 use crate::record::finding::{Finding, Level};
-use crate::record::finding_id::FindingId;
 use crate::view::faults::FaultView;
 use crate::view::{OfferView, StudyView};
 use abx_model::LoadShape;
@@ -139,7 +140,8 @@ impl<'a> ComparisonPlan<'a> {
                 let values = under(metric);
                 let whole = whole(&values, responding.iter());
                 if metric == primary && whole.is_empty() && !by_time.is_empty() {
-                    self.findings.push(too_few_requests(load, metric));
+                    self.findings
+                        .push(too_few_requests(load, metric.requests_min()));
                 }
                 let role = |pair| {
                     if metric == primary && by_time.contains(&pair) {
@@ -413,25 +415,4 @@ fn planned_requests(load: &LoadRecord) -> Option<f64> {
     let pilot = load.pilot.as_ref()?;
     let counted_s = pilot.slice_ns.saturating_sub(pilot.discard_ns) as f64 / 1e9;
     Some(load.settings.arrivals.rate_per_s? * counted_s * f64::from(pilot.rounds))
-}
-
-fn too_few_requests(load: &LoadRecord, metric: Metric) -> Finding {
-    let needed = metric.requests_min();
-    let shape = load.settings.exchange.shape;
-    let remedy = match shape {
-        LoadShape::Scenario => ": take more users (-c) or longer slices (--slice)",
-        _ => "",
-    };
-    let message = format!(
-        "response times are compared from {needed} {} in each block on, and there were \
-         fewer{remedy}",
-        shape.units()
-    );
-    Finding::new(FindingId::TooFewRequests, message).under(&load.name)
-}
-
-fn memory_unknown(load: &LoadRecord) -> Finding {
-    let message = "the memory of a connection could not be told for every subject in every block: \
-                   it was not readable, or did not grow";
-    Finding::new(FindingId::MemoryUnknown, message).under(&load.name)
 }

@@ -1,7 +1,8 @@
 //! Processor time for each response, which two are compared by where the generator or a
 //! service was the limit and their throughput tells nothing about them.
 
-use crate::findings::Bottleneck;
+use crate::findings::bottleneck::Bottleneck;
+use crate::findings::limits::compared::who_was_the_limit;
 use crate::judge::metric::Metric;
 use crate::judge::values::{Rounds, Values};
 use crate::record::finding::{Finding, Level, Limits};
@@ -36,7 +37,7 @@ impl<'a> CpuFallback<'a> {
     fn limit_of(&self, pair: [&str; 2], speed: &Values) -> Option<Finding> {
         let logs = speed.are_whole(pair).then(|| speed.log_ratios(pair))?;
         let ratio = PairedMean::of(&logs).ok()?.mean().exp();
-        self.limit.finding(pair, Some(ratio))
+        who_was_the_limit(&self.limit, pair, Some(ratio))
     }
 
     /// Why this pair is compared by processor time; `None` where its throughput is, or

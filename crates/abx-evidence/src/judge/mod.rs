@@ -19,7 +19,8 @@ mod verdict_word;
 
 use std::collections::BTreeMap;
 
-use crate::findings::{Bottleneck, findings};
+use crate::findings::bottleneck::Bottleneck;
+use crate::findings::findings;
 use crate::judge::capacities::capacities;
 use crate::judge::comparison::{ComparedUnder, Comparison, ComparisonFamily, Role};
 use crate::judge::comparison_plan::{ComparisonPlan, Question};

@@ -12,8 +12,8 @@ mod reference;
 mod simulation;
 mod unpaired;
 
-use crate::findings::Bottleneck;
-use crate::findings::pace::kept_up;
+use crate::findings::bottleneck::Bottleneck;
+use crate::findings::open_loop::kept_up::kept_up;
 use crate::judge::conclude;
 use crate::record::finding::{Finding, Level, Limits};
 use crate::record::finding_id::FindingId;

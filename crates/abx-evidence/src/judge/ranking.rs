@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use crate::findings::Bottleneck;
-use crate::findings::pace::kept_up;
+use crate::findings::bottleneck::Bottleneck;
+use crate::findings::open_loop::kept_up::kept_up;
 use crate::judge::comparison::{ComparedUnder, Comparison, ComparisonFamily, Role};
 use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::Metric;

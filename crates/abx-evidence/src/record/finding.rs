@@ -39,34 +39,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding about everything, at the usual level of its id and with its remedy.
-    #[must_use]
-    pub fn new(id: FindingId, message: impl Into<String>) -> Finding {
-        let level = id.levels()[0];
-        let remedy = id.remedy().to_owned();
-        Finding {
-            id,
-            level,
-            limits: Limits::All,
-            subject: None,
-            load: None,
-            message: message.into(),
-            remedy,
-        }
-    }
-
-    /// The same at another of its id's levels.
-    #[must_use]
-    pub fn at(mut self, level: Level) -> Finding {
-        debug_assert!(
-            self.id.levels().contains(&level),
-            "{} at {level:?}",
-            self.id
-        );
-        self.level = level;
-        self
-    }
-
     /// The same with a remedy that says more than that of its id.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Finding {

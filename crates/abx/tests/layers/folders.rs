@@ -10,7 +10,6 @@ const FILES_MAX: usize = 15;
 const KNOWN: &[(&str, usize)] = &[
     ("abx-engine/src/simulation", 27),
     ("abx-engine/tests/door", 20),
-    ("abx-evidence/src/findings", 23),
     ("abx-evidence/src/judge", 17),
     ("abx-evidence/src/measure", 22),
     ("abx-evidence/tests/evidence/judge", 29),

@@ -10,7 +10,6 @@ const KNOWN: &[&str] = &[
     "abx-engine::plan",
     "abx-evidence::doctor",
     "abx-evidence::expectation",
-    "abx-evidence::findings",
     "abx-evidence::judge::comparison",
     "abx-evidence::view",
     "abx-study::access_log",

@@ -2,7 +2,7 @@
 //! no upper end. Start at [`ComparisonFamily::assess`].
 
 use super::{Comparison, ComparisonFamily, Draft};
-use crate::findings::pace::UnknownTimes;
+use crate::findings::open_loop::unknown_times::UnknownTimes;
 use crate::judge::metric::Metric;
 use crate::judge::verdict::{Assessment, ClaimFamily, assess_together};
 use crate::measure::times::Figure;

@@ -1,0 +1,59 @@
+use crate::findings::bottleneck::{Bottleneck, Busy};
+use crate::findings::prelude::*;
+
+rule! {
+    in Load |load| alone(load);
+    GeneratorBound [Bound, Void]
+        "the generator was the limit: when it limited the faster subject the ratio is a bound, \
+         when the slower one or both, there is no ratio of throughputs, and CPU per response is \
+         compared instead where it could be read",
+        "add a thread (`-t`) on a processor of its own, make the subject do more for each request, \
+         or run on a machine with more processors";
+}
+
+fn alone<'a>(load: &'a LoadContext) -> impl Iterator<Item = Finding> + 'a {
+    let subjects = load.limit.subjects.iter();
+    let is_alone = !load.view.study.is_comparison() && load.is_saturating();
+    subjects
+        .filter(move |(_, busy)| is_alone && busy.is_generator_bound())
+        .map(|(subject, busy)| bound(*busy, subject))
+}
+
+/// That the generator limited the throughput of `who`, which may be more.
+fn bound(busy: Busy, who: &str) -> Finding {
+    let spare = match busy.subject {
+        Some(_) => format!("{who} had time to spare: {who} could have done more"),
+        None => format!("whether {who} had time to spare is not known: it may do more"),
+    };
+    let percent = 100.0 * busy.generator.unwrap_or_default();
+    let message = format!("the generator used {percent:.0} % of its CPU and {spare}");
+    finding(message).at(Level::Bound).about(who)
+}
+
+pub(super) fn between(limit: &Bottleneck, faster: &str, slower: &str) -> Option<Finding> {
+    let busy = |name: &str| limit.busy(name);
+    let percent = |name: &str| 100.0 * busy(name).generator.unwrap_or_default();
+    let are_bound = [faster, slower].map(|name| busy(name).is_generator_bound());
+    match are_bound {
+        [false, false] => None,
+        [true, false] => Some(bound(busy(faster), faster)),
+        [true, true] => Some(
+            finding(format!(
+                "the generator was the limit for both {faster} and {slower} (it used \
+                     {:.0} % and {:.0} % of its CPU): their throughput is the generator's",
+                percent(faster),
+                percent(slower)
+            ))
+            .at(Level::Void),
+        ),
+        [false, true] => Some(
+            finding(format!(
+                "the generator was the limit for {slower}, the slower of the two (it used \
+                     {:.0} % of its CPU), so {slower} may be the faster one",
+                percent(slower)
+            ))
+            .at(Level::Void)
+            .about(slower),
+        ),
+    }
+}

@@ -1,0 +1,79 @@
+use crate::findings::bottleneck::Bottleneck;
+use crate::findings::prelude::*;
+
+rule! {
+    in Load |load| beside(load);
+    ServiceBound [Note, Bound, Void]
+        "a service that subjects need was the limit, or used most of the CPUs that it shares with \
+         them: when it limited the faster subject the ratio is a bound, when both, there is no \
+         ratio of throughputs, and CPU per response is compared instead where it could be read",
+        "give the service more CPUs, have the subjects ask less of it, or go by CPU per response, \
+         which is the subjects' own";
+}
+
+fn beside<'a>(load: &'a LoadContext) -> impl Iterator<Item = Finding> + 'a {
+    let (limit, is_comparison) = (load.limit, load.view.study.is_comparison());
+    let subjects = limit.subjects.iter().filter(|_| load.is_saturating());
+    subjects.filter_map(move |(subject, busy)| {
+        let message = match busy.bound_service() {
+            Some(_) if is_comparison => None,
+            Some((place, part)) => Some(format!(
+                "the service {} ({:.0} % busy) was the limit for {subject}",
+                limit.services.get(place)?,
+                100.0 * part
+            )),
+            None => busy
+                .services
+                .most_of_full(busy.subject)
+                .map(|[total, part]| {
+                    format!(
+                        "services used {:.0} % of the servers' CPUs while {subject} was loaded, \
+                     which were {:.0} % busy: its throughput is that of both together; CPU \
+                     per response is its own",
+                        100.0 * part,
+                        100.0 * total
+                    )
+                }),
+        };
+        let finding = finding(message?);
+        Some(finding.about(subject))
+    })
+}
+
+/// What it means that a service was the limit of one of these, or of both.
+pub(super) fn between(limit: &Bottleneck, faster: &str, slower: &str) -> Option<Finding> {
+    let bound = |name: &str| limit.busy(name).bound_service();
+    let report = |(place, busy): (usize, f64)| {
+        let name = limit.services.get(place).map_or("", String::as_str);
+        format!("the service {name} ({:.0} % busy)", 100.0 * busy)
+    };
+    let new = |message: String| finding(message);
+    match [bound(faster), bound(slower)] {
+        [None, None] => None,
+        [Some(pair), None] => Some(
+            new(format!(
+                "{} was the limit for {faster}: {faster} could have done more with a faster \
+                 one",
+                report(pair)
+            ))
+            .at(Level::Bound)
+            .about(faster),
+        ),
+        [None, Some(pair)] => Some(
+            new(format!(
+                "{} was the limit for {slower}: the ratio includes what {slower} asks of it",
+                report(pair)
+            ))
+            .about(slower),
+        ),
+        [Some(pair), Some(other)] => Some(
+            new(format!(
+                "{} was the limit for {faster}, and {} for {slower}: their throughput is that \
+                 of what they need",
+                report(pair),
+                report(other)
+            ))
+            .at(Level::Void),
+        ),
+    }
+}

@@ -1,0 +1,19 @@
+use crate::findings::machine::part_of_time::noted;
+use crate::findings::prelude::*;
+
+rule! {
+    in Load |load| background_work(load.view);
+    BackgroundWork [Note]
+        "subjects worked while they should have been idle",
+        "compare by `--interleave trials`, in which background work meets its own subject";
+}
+
+/// Processor time of subjects that should idle, as a share of one processor.
+const BACKGROUND_MAX: f64 = 0.01;
+
+pub(in crate::findings) fn background_work(view: &OfferView) -> Option<Finding> {
+    let sums = view.sums();
+    let part = share(sums.others_cpu_ns?, sums.window_ns);
+    let what = "subjects that should have been idle used one CPU for";
+    noted(part, BACKGROUND_MAX, [what, ""]).map(finding)
+}

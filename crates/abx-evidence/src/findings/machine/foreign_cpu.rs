@@ -1,0 +1,42 @@
+use crate::findings::machine::other_programs::busiest;
+use crate::findings::machine::part_of_time::{noted, of_all, processors};
+use crate::findings::prelude::*;
+
+rule! {
+    in Load |load| foreign_cpu(load.view);
+    ForeignCpu [Note, Bound]
+        "other programs used the CPUs reserved for this measurement; a bound above a tenth of the time",
+        "close other programs, or run on a machine of your own";
+}
+
+/// Processor time that is neither abx's nor the subjects', as a share of all.
+pub(crate) const FOREIGN_MAX: f64 = 0.03;
+/// With this share of it a subject may have been kept from what it can do.
+const FOREIGN_BOUND: f64 = 0.10;
+
+/// The kernel counts processor time in ticks of 10 ms. A difference of two readings of one
+/// processor is off by 10 ms / √6 (the standard deviation of a difference of two roundings);
+/// work of others that is less than three of these errors is not claimed.
+const TICK_ERROR_NS: f64 = 4.1e6;
+const TICK_ERRORS: f64 = 3.0;
+
+pub(in crate::findings) fn foreign_cpu(view: &OfferView) -> Option<Finding> {
+    let sums = view.sums();
+    let servers = [
+        sums.server_cpu_ns,
+        sums.others_cpu_ns,
+        sums.all_services_cpu_ns(),
+    ];
+    let generator = [sums.generator_cpu_ns, sums.waiting_awake_ns].map(Some);
+    let known = sum_known(servers.into_iter().chain(generator))?;
+    let foreign = sums.busy_ns?.saturating_sub(known);
+    let readings = processors(view.study) as f64 * sums.slices as f64;
+    if foreign as f64 <= TICK_ERRORS * TICK_ERROR_NS * readings.sqrt() {
+        return None;
+    }
+    let part = of_all(view, foreign);
+    let what = "other programs used the CPUs reserved for this measurement";
+    let programs = busiest(view.study);
+    let message = noted(part, FOREIGN_MAX, [what, &programs])?;
+    Some(finding(message).at_if(part > Some(FOREIGN_BOUND), Level::Bound))
+}

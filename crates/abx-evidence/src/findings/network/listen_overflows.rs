@@ -1,0 +1,40 @@
+use crate::findings::network::readings::ConnectionReadings;
+use crate::findings::prelude::*;
+
+rule! {
+    in Connections |subject| listen_overflows(&ConnectionReadings::of(subject.view));
+    ListenOverflows [Note, Bound]
+        "the kernel turned connections away because a listen queue was full; a bound above one in \
+         a thousand",
+        "raise the subject's backlog and `net.core.somaxconn`, or offer fewer connections";
+}
+
+/// From this share of new connections on, those that were turned away bound a ratio.
+const TURNED_AWAY_BOUND: f64 = 0.001;
+
+fn listen_overflows(readings: &ConnectionReadings) -> Option<Finding> {
+    let (turned_away, why) = readings.turned_away();
+    // A connection that is turned away tries again after a second. Before the
+    // load that only takes time, under it the connection is missing.
+    let level = match share(turned_away, readings.sums.connects) {
+        Some(part) if part > TURNED_AWAY_BOUND => Level::Bound,
+        _ => Level::Note,
+    };
+    let longest = match readings.machine.somaxconn {
+        Some(somaxconn) => format!(", now {somaxconn},"),
+        None => String::new(),
+    };
+    (turned_away > 0).then(|| {
+        finding(format!(
+            "the kernel turned {turned_away} connections away while {} was loaded, \
+                 because {why}",
+            readings.subject
+        ))
+        .at(level)
+        .with_remedy(format!(
+            "raise the subject's backlog and `net.core.somaxconn`{longest} to at least {}, or \
+             offer fewer connections",
+            readings.load.settings.connections
+        ))
+    })
+}

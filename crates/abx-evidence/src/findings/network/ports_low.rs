@@ -1,0 +1,32 @@
+use crate::findings::network::readings::ConnectionReadings;
+use crate::findings::prelude::*;
+
+rule! {
+    in Connections |subject| ports(&ConnectionReadings::of(subject.view));
+    PortsLow [Note]
+        "closed connections still occupy most of the local ports that the load has",
+        "have connections kept on both sides (keep-alive), spread them over more addresses \
+         (`--local-address`), or widen `net.ipv4.ip_local_port_range`";
+}
+
+/// Ports that closed connections still hold, as a share of those that there are.
+const PORTS_MAX: f64 = 0.70;
+/// From so many new connections for each request on, ports may run out.
+const CHURN_MIN: f64 = 0.10;
+
+fn ports(readings: &ConnectionReadings) -> Option<Finding> {
+    let each = readings.sides.iter().filter_map(|side| side.time_wait);
+    let worst = each.reduce(InUse::nearer)?;
+    let part = worst.share().filter(|part| *part > PORTS_MAX)?;
+    // Without new connections nothing needs a port, whoever holds them.
+    let churn = share(readings.sums.connects, readings.sums.outcomes.sent());
+    (churn >= Some(CHURN_MIN)).then(|| {
+        finding(format!(
+            "closed connections still held {} ports after a slice of {}, which is {:.0} % \
+                 of those that the load's addresses have for one destination",
+            worst.count,
+            readings.subject,
+            100.0 * part
+        ))
+    })
+}

@@ -1,0 +1,58 @@
+use crate::findings::prelude::*;
+
+rule! {
+    in Subject |subject| exhausted(&subject.outcomes());
+    GeneratorExhausted [Void]
+        "abx itself ran out of local ports, file descriptors or kernel memory for connections",
+        "have connections kept on both sides (keep-alive), offer less load, raise `ulimit -n`, or \
+         connect from more addresses (`--local-address`)";
+}
+
+fn exhausted(outcomes: &Outcomes) -> impl Iterator<Item = Finding> {
+    let kinds = [
+        (
+            Outcome::NoPort,
+            "local ports",
+            "have connections kept on both sides (keep-alive), or offer less load",
+        ),
+        (
+            Outcome::NoDescriptor,
+            "file descriptors",
+            "raise `ulimit -n`, or use fewer connections",
+        ),
+        (
+            Outcome::NoMemory,
+            "kernel memory for sockets",
+            "raise `net.ipv4.tcp_mem` and `fs.epoll.max_user_watches`, or use fewer connections",
+        ),
+    ];
+    kinds.into_iter().filter_map(|(outcome, what, remedy)| {
+        let count = outcomes.count(outcome);
+        let message = format!("abx ran out of {what} {count} times");
+        let finding = finding(message);
+        (count > 0).then(|| finding.with_remedy(remedy))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_limits_are_not_the_subjects_failures() {
+        // Method: only ports missing; then the message names the count.
+        let mut ports = Outcomes::default();
+        [
+            Outcome::Ok,
+            Outcome::NoPort,
+            Outcome::NoPort,
+            Outcome::NoPort,
+        ]
+        .into_iter()
+        .for_each(|outcome| ports.add(outcome));
+        assert_eq!(ports.failed(), 0);
+        let findings: Vec<Finding> = exhausted(&ports).collect();
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].message.contains("local ports 3"));
+    }
+}

@@ -1,0 +1,47 @@
+use crate::findings::prelude::*;
+use crate::findings::slices::turns::{TURNS_MIN, ends_by_number, turns};
+
+rule! {
+    in Subject |subject| little(subject.view);
+    LittleLaw [Note, Void]
+        "rate times mean response time differs from the requested number in flight (Little's \
+         law); when a fifth is missing, there is no claim",
+        "use longer slices (`--slice`), or fewer connections";
+}
+
+/// Little's law may be off by this much before it is noted, and before it voids.
+const LITTLE_NOTE: f64 = 0.03;
+const LITTLE_VOID: f64 = 0.20;
+
+fn little(subject_view: &SubjectView) -> Option<Finding> {
+    let (load, subject, sums) = (subject_view.load, subject_view.subject, &subject_view.sums);
+    if !load.settings.arrivals.is_saturating() || ends_by_number(load) {
+        return None;
+    }
+    let asked = load.settings.exchange.in_flight(load.settings.connections) as f64;
+    if turns(subject_view) < TURNS_MIN || sums.outcomes.completed() < sums.outcomes.sent() {
+        return None;
+    }
+    // All requests that were sent within the window, over the window: what was
+    // in flight at its start is missed, what is in flight at its end is in.
+    let pilot = load.pilot.as_ref()?;
+    let window_ns = sums
+        .slices
+        .saturating_mul(pilot.slice_ns.checked_sub(pilot.discard_ns)?);
+    let busy = share(sums.response_ns_sum, window_ns)?;
+    let least = load
+        .settings
+        .exchange
+        .in_flight_least(load.settings.connections) as f64;
+    // Fewer than asked for is another load. More is an effect of the slice's
+    // edges: answers in flight at its end wait longer on a machine that is busy.
+    let is_off = busy < (1.0 - LITTLE_NOTE) * least || busy > (1.0 + LITTLE_NOTE) * asked;
+    is_off.then(|| {
+        finding(format!(
+            "{subject} had {busy:.1} {} in flight on average (rate times mean response time) \
+                 where {asked} were requested",
+            load.settings.exchange.shape.units()
+        ))
+        .at_if(busy < (1.0 - LITTLE_VOID) * least, Level::Void)
+    })
+}

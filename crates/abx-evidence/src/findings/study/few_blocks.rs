@@ -1,0 +1,17 @@
+use crate::findings::prelude::*;
+use abx_stats::stop::blocks_for_verdict;
+
+rule! {
+    in Study |study| few_blocks(study.record);
+    FewBlocks [Note]
+        "fewer blocks were measured than a verdict needs",
+        "give more time (`--budget`) or more blocks (`--blocks`)";
+}
+
+fn few_blocks(record: &Measured) -> Option<Finding> {
+    let blocks = record.complete_blocks().count();
+    let fewest = blocks_for_verdict(record.is_ordered());
+    let message = format!("{blocks} blocks were measured, and a verdict needs {fewest}");
+    let are_few = record.is_comparison() && blocks < fewest;
+    are_few.then(|| finding(message))
+}

@@ -1,0 +1,31 @@
+use crate::findings::prelude::*;
+
+rule! {
+    in Subject |subject| cold_cache(subject.view);
+    NotCold [Note]
+        "files that should have been read from disk were in memory, or this could not be checked",
+        "set TMPDIR to a folder on a disk (a tmpfs is memory), and let no other program map or \
+         read the files";
+}
+
+/// Pages that stay where dropping works: readahead, and what another program reads.
+const RESIDENT_MAX: f64 = 0.05;
+
+fn cold_cache(subject: &SubjectView) -> Option<Finding> {
+    if !subject.load.settings.cold_cache {
+        return None;
+    }
+    let result = subject.readings().filter_map(|side| side.resident_pages);
+    let most = result.reduce(InUse::nearer);
+    let message = match most {
+        None => "whether the files had left memory before each slice was not checked".to_owned(),
+        Some(most) => {
+            let share = most.share().filter(|share| *share > RESIDENT_MAX)?;
+            format!(
+                "up to {:.0} % of the files stayed in memory: the load was not cold",
+                100.0 * share
+            )
+        }
+    };
+    Some(finding(message))
+}
