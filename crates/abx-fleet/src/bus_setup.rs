@@ -42,18 +42,14 @@ pub struct SetupFile {
 /// Why there is no setup.
 #[derive(Debug, thiserror::Error)]
 pub enum BusSetupError {
-    /// What was given as a name is none.
     #[error("`{0}` is neither the name nor the address of a machine, such as bus.lan or 10.0.0.1")]
     Host(String),
-    /// The certificate cannot be made.
     #[error("cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// The kernel gives no random bytes.
     #[error("cannot read random bytes: {0}")]
     Random(#[from] io::Error),
 }
 
-/// A user of the server.
 struct User {
     name: String,
     password: String,

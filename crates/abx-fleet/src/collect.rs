@@ -20,10 +20,8 @@ pub struct Collected {
 /// Why files are not put together.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    /// There is none.
     #[error("there is nothing to collect")]
     Nothing,
-    /// Two are of different things.
     #[error("{0}")]
     Differ(Box<MixedFinals>),
     /// Two are of the same part, and not the same.
@@ -38,7 +36,6 @@ pub enum CollectError {
         slot: usize,
         slots: usize,
     },
-    /// What the parts are of is not known.
     #[error("{} does not say who took part in its run: it is damaged", .file.display())]
     NoFleet { file: PathBuf },
 }

@@ -62,21 +62,12 @@ pub struct Counted {
 #[derive(Debug, thiserror::Error)]
 pub enum FinalError {
     #[error("cannot read {}: {source}", .file.display())]
-    Unread {
-        file: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// It is something else.
+    Unread { file: PathBuf, source: io::Error },
     #[error(
         "{} is not what `abx agent` keeps of a run ({why}): collect files whose names end in \
          {SUFFIX}, by an abx that is no older than the agent's", .file.display()
     )]
-    NoFinal {
-        file: PathBuf,
-        /// Why not.
-        why: String,
-    },
+    NoFinal { file: PathBuf, why: String },
 }
 
 impl Final {

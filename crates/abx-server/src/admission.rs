@@ -105,7 +105,6 @@ impl Admission {
     }
 }
 
-/// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventSource {
     /// A connection waits to be accepted.
@@ -115,7 +114,6 @@ pub(crate) enum EventSource {
     Other,
 }
 
-/// What an event is about.
 pub(crate) fn event_source(event: abx_sys::SocketEvent) -> EventSource {
     match event.token() {
         LISTENER => EventSource::Listener,

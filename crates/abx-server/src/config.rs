@@ -242,32 +242,26 @@ pub enum ServeError {
     /// The model cannot do what it was asked for.
     #[error("the {} model does not support {}: choose the {} model", .model.name(), .feature.name(), .feature.models())]
     Unsupported { model: Model, feature: Feature },
-    /// A certificate or its key cannot be used.
     #[error("TLS cannot be spoken: {0}")]
     Certificate(#[from] CertificateFault),
     /// What the kernel sends of itself, nobody has encrypted.
     #[error("files that the kernel sends by {0} are not encrypted: over TLS send them by `read`")]
     Unencrypted(&'static str),
-    /// The kernel gives no ring.
     #[error("files cannot be sent by io_uring: {0}; send them by sendfile or read")]
     Ring(#[from] RingError),
-    /// A ring that was there does not work.
     #[error("io_uring failed: {0}; send files by sendfile or read")]
     RingFailed(#[source] io::Error),
-    /// A share is no percentage.
     #[error("{name} is {value}: give a number from 0 to 100")]
     Percent {
         /// The name of the setting.
         name: &'static str,
         value: f64,
     },
-    /// Each response has one fault at most.
     #[error("the shares of wrong answers add up to {sum} %: lower them to 100 % together")]
     PercentSum {
         /// The sum, in percent.
         sum: f64,
     },
-    /// A stall would fill its period.
     #[error(
         "stall of {length:?} every {period:?}: the length must be above zero and below the period"
     )]
@@ -276,27 +270,22 @@ pub enum ServeError {
         length: std::time::Duration,
         period: std::time::Duration,
     },
-    /// A fault that only the page can have.
     #[error("files cannot be served with {0}: serve a page, or leave it out")]
     FaultOnFiles(&'static str),
     /// A page that is made anew has no wrong copy.
     #[error("a blog cannot be cut off or wrong: leave it out, or these faults")]
     FaultOnBlog,
-    /// The blog cannot be made.
     #[error("a blog cannot be served: {0}")]
     Blog(#[from] BlogError),
     /// Half of nothing cannot be told from all of it.
     #[error("a page of 0 bytes cannot be wrong: give it at least 1 byte, or leave the faults out")]
     EmptyPage,
-    /// The page would not fit in memory.
     #[error("a page of {bytes} bytes is above {max}: serve a file of that size instead")]
     PageTooLarge { bytes: u64, max: u64 },
-    /// The directory with the files cannot be used.
     #[error(
         "root {root}: {source}: name a directory that can be read (Linux 5.6 or later is needed)"
     )]
     Root { root: PathBuf, source: io::Error },
-    /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}: choose another one, or end what holds it")]
     Listen {
         /// The address; boxed, since paths make it far larger than what else may go wrong.
@@ -309,13 +298,10 @@ pub enum ServeError {
          (--websocket=echo)"
     )]
     ChatOfWorkers,
-    /// The kernel refuses what a supervisor needs.
     #[error("workers cannot be watched over: {0}")]
     Supervise(#[source] io::Error),
-    /// The kernel gives no thread.
     #[error("a thread cannot be started: {0}: lower --max-threads, or raise `ulimit -u`")]
     Thread(#[source] io::Error),
-    /// The kernel refuses to wait for connections.
     #[error("cannot wait for connections: {0}")]
     Wait(#[source] io::Error),
 }
@@ -325,7 +311,6 @@ pub enum ServeError {
 pub enum BlogError {
     #[error("its database: {0}")]
     Database(#[from] rusqlite::Error),
-    /// What the template engine says.
     #[error("its template: {0}")]
     Template(#[from] minijinja::Error),
 }

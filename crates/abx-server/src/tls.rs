@@ -35,7 +35,6 @@ const HTTP2: &[u8] = b"h2";
 #[derive(Debug, Clone)]
 pub(crate) struct TlsAcceptor(Arc<rustls::ServerConfig>);
 
-/// The TLS of one connection.
 #[derive(Debug)]
 pub(crate) struct TlsStream {
     session: ServerConnection,
@@ -54,13 +53,10 @@ pub enum CertificateFault {
         why: pem::Error,
         what: &'static str,
     },
-    /// It is PEM, and has no certificate.
     #[error("{} has no certificate: give a PEM file that begins `-----BEGIN CERTIFICATE-----`", .0.display())]
     Empty(PathBuf),
-    /// Certificate and key do not serve.
     #[error("certificate and key do not serve: {0}")]
     Unusable(#[from] rustls::Error),
-    /// None could be made.
     #[error("no certificate can be made: {0}")]
     Unmade(#[from] rcgen::Error),
 }

@@ -106,9 +106,7 @@ pub struct AbTlsOptions {
 /// A version of TLS that is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AbTlsVersion {
-    /// TLS 1.2.
     Tls12,
-    /// TLS 1.3.
     Tls13,
 }
 
@@ -176,7 +174,6 @@ impl AbCommand {
     }
 }
 
-/// What was read so far.
 #[derive(Default)]
 struct Reader {
     requests: Option<u64>,
@@ -206,7 +203,6 @@ struct Reader {
 }
 
 impl Reader {
-    /// Takes one flag.
     fn take(&mut self, letter: char, value: &str) -> Result<(), AbRefusal> {
         let text = || Some(value.to_owned());
         match letter {

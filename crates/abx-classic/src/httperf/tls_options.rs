@@ -26,9 +26,7 @@ pub struct HttperfTlsOptions {
 /// A version of TLS that is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttperfTlsVersion {
-    /// TLS 1.2.
     Tls12,
-    /// TLS 1.3.
     Tls13,
 }
 

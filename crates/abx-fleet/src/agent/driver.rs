@@ -77,10 +77,8 @@ struct Work {
     openings: OpeningPace,
 }
 
-/// A pool of the engine.
 struct WorkPool {
     id: PoolId,
-    /// The hash of its plan.
     sha256: String,
 }
 

@@ -13,10 +13,8 @@ pub enum AgentEvent {
     },
     /// A controller does not want it.
     NotWanted {
-        /// Why not.
         why: String,
     },
-    /// It refuses an order.
     Refuses {
         why: String,
     },
@@ -27,7 +25,6 @@ pub enum AgentEvent {
     GivenUp,
     /// What it counted cannot be kept here; the load goes on.
     NotSaved {
-        /// Why not.
         why: String,
     },
     /// What it counted is kept here, since nobody has fetched it.

@@ -32,7 +32,6 @@ pub struct AgentPlan {
 }
 
 impl AgentPlan {
-    /// What its clock says.
     pub(super) fn now_ns(&self) -> i64 {
         let own_count = i64::try_from(Nanos::now().0).unwrap_or(i64::MAX);
         own_count.saturating_add(self.skew_ns)

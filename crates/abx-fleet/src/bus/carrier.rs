@@ -77,10 +77,8 @@ pub struct BusMessage {
 pub enum BusError {
     #[error("nobody is there")]
     NoResponders,
-    /// There was no response in time.
     #[error("there was no answer in time")]
     Timeout,
-    /// The bus does not take so many bytes.
     #[error(
         "a message has {bytes} bytes, and the bus takes {max}: raise its limit (`max_payload` of \
          NATS), or use fewer or shorter requests"
@@ -90,7 +88,6 @@ pub enum BusError {
         /// How many it may have.
         max: usize,
     },
-    /// The bus is not there.
     #[error("the bus cannot be used: {0}")]
     Down(String),
     /// This program speaks to no bus of this kind.

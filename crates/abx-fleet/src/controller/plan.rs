@@ -26,7 +26,6 @@ pub enum FleetEvent {
     },
     NotWanted {
         agent: String,
-        /// Why not.
         why: String,
     },
     /// It makes load for another controller.

@@ -67,7 +67,6 @@ pub enum JoinResponse {
     },
     Full,
     Refused {
-        /// Why not.
         why: String,
     },
 }
@@ -118,14 +117,12 @@ pub enum AgentQuery {
     Task {
         /// The order's number, above that of all before.
         number: u64,
-        /// What is to be done.
         task: Box<AgentTask>,
     },
     /// To end its part in the run: it was given up, and does not come back.
     Leave,
     /// What came of the order with this number.
     Result {
-        /// The order's number.
         number: u64,
         /// From which byte on its text is wanted.
         from: usize,
@@ -174,14 +171,12 @@ pub enum AgentResponse {
     Accepted,
     /// It does not.
     Refused {
-        /// Why not.
         why: String,
     },
     /// It is still at it.
     Working(Working),
     /// A part of the text of a [`TaskResult`].
     Part {
-        /// How many bytes there are.
         all: usize,
         /// Those from where it was asked for.
         text: String,
@@ -208,7 +203,6 @@ pub struct Working {
 /// How far an agent is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskProgress {
-    /// There is nothing to tell.
     #[default]
     Nothing,
     Opening {
@@ -244,7 +238,6 @@ pub enum TaskResult {
     Done,
     /// The engine there cannot go on.
     Failed {
-        /// Why not.
         why: String,
     },
 }

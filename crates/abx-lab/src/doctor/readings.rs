@@ -11,7 +11,6 @@ use abx_sys::machine::Machine;
 const READINGS: u64 = 1_000;
 const BATCHES: usize = 20;
 
-/// Reads everything once.
 pub(super) fn read() -> Readings {
     let machine = Machine::read();
     let cpus = abx_sys::cpus::allowed().unwrap_or_default();

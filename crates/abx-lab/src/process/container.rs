@@ -17,7 +17,6 @@ const RESPONSE_WITHIN: Duration = Duration::from_secs(30);
 pub enum ImagePresence {
     /// It is there, with this digest.
     There(String),
-    /// It is not there.
     Missing,
     /// The engine gives no response, and says why.
     Unknown(String),

@@ -42,24 +42,19 @@ pub struct MarkedCommand<'a> {
 /// Why a run has no times.
 #[derive(Debug, thiserror::Error)]
 pub enum MarkedCommandError {
-    /// There is no such command.
     #[error(
         "command `{0}` not found: install it, or give its path; a script also needs the program \
          that its first line names"
     )]
     NotFound(String),
-    /// It could not be started.
     #[error("{0}")]
     Start(KeeperError),
-    /// Its output could not be had.
     #[error("the output of the command cannot be read: {0}")]
     Output(#[from] io::Error),
     #[error("it ended with {0}")]
     Failed(Exit),
-    /// It took too long, and was ended.
     #[error("it did not end within {} s and was stopped: `--timeout` sets how long it may take", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// It prints markers without end.
     #[error("it printed more than {} markers", TooManyMarkers::MOST)]
     TooMany,
     #[error("its keeper was killed")]

@@ -11,20 +11,10 @@ use crate::process::verify::VerifyError;
 /// Why a server is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerProcessError {
-    /// No port for it.
     #[error("no port for {name}: {source}")]
-    Port {
-        name: String,
-        /// Why not.
-        source: PortError,
-    },
-    /// It does not start.
+    Port { name: String, source: PortError },
     #[error("{name} does not start: {source}")]
-    Start {
-        name: String,
-        /// Why not.
-        source: KeeperError,
-    },
+    Start { name: String, source: KeeperError },
     /// It ended before it was ready, or under load.
     #[error("{name} ended {when} ({how}){}", behind(.output))]
     Ended {
@@ -33,10 +23,8 @@ pub enum ServerProcessError {
         when: &'static str,
         /// Its exit code or signal.
         how: String,
-        /// The end of its output.
         output: String,
     },
-    /// It was not ready in time.
     #[error(
         "{name} was not ready within {} ({why}). {advice}{}", waited(*.within, *.is_budget),
         behind(.output)
@@ -49,7 +37,6 @@ pub enum ServerProcessError {
         why: String,
         /// What may be wrong with it.
         advice: Box<str>,
-        /// The end of its output.
         output: String,
     },
     /// Its container cannot be looked into, or is not as it was ordered.
@@ -59,7 +46,6 @@ pub enum ServerProcessError {
         /// What is wrong, and what helps.
         why: String,
     },
-    /// Somebody else answers on its port.
     #[error(
         "{name} was given port {port}, and another program listens there: its answers would be \
          measured instead{advice}{}", behind(.output)
@@ -69,10 +55,8 @@ pub enum ServerProcessError {
         port: u16,
         /// What may be the reason; empty when nobody knows one.
         advice: &'static str,
-        /// The end of its output.
         output: String,
     },
-    /// It runs, and leaves requests unanswered.
     #[error(
         "{name} {how}: try it alone with `abx run`, with fewer connections (`-c`), and look at \
          its log"
@@ -92,7 +76,6 @@ pub enum ServerProcessError {
         step: Box<str>,
         request: Box<str>,
         why: Box<str>,
-        /// The end of its output.
         output: String,
     },
     #[error("{0}")]

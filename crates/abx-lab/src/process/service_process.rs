@@ -30,12 +30,10 @@ pub enum ServiceError {
     /// It does not start, is not ready, or has ended.
     #[error("service {0}")]
     Process(#[from] ServerProcessError),
-    /// It runs, and cannot be filled.
     #[error("service {name}: its `seed` failed ({how}){}", behind(.output))]
     Seed {
         name: String,
         how: String,
-        /// The end of its output.
         output: String,
     },
     /// It runs, and is not what it was when it was ready.
@@ -176,7 +174,6 @@ impl ServiceProcess {
         self.process.tree()
     }
 
-    /// Its port.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.process.address.port()
@@ -194,7 +191,6 @@ impl ServiceProcess {
         self.process.leads()
     }
 
-    /// Stops it.
     pub fn stop(self) {
         let _ = self.process.stop(false);
     }

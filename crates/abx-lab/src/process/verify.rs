@@ -47,15 +47,12 @@ pub struct Verified {
 /// Why a subject cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// No whole response came.
     #[error("{name} did not answer {path}: {source}")]
     NoResponse {
         name: String,
         path: String,
-        /// Why not.
         source: ProbeError,
     },
-    /// Another status than expected.
     #[error(
         "{name} answers {path} with status {got}, not {expected}: {remedy}{}", behind(.output)
     )]
@@ -64,12 +61,10 @@ pub enum VerifyError {
         path: String,
         got: u16,
         expected: ExpectedStatus,
-        /// What to do about it.
         remedy: String,
         /// The end of its output, where that may say why.
         output: String,
     },
-    /// No WebSocket where one was expected.
     #[error(
         "{name} answers a WebSocket's handshake at {path} with status {got}, not 101: {remedy}{}",
         behind(.output)
@@ -78,12 +73,10 @@ pub enum VerifyError {
         name: String,
         path: String,
         got: u16,
-        /// What to do about it.
         remedy: String,
         /// The end of its output, where that may say why.
         output: String,
     },
-    /// Another message than the one that was sent.
     #[error(
         "{name} does not send back at {path} what it is sent ({got_bytes} bytes came for \
          {sent_bytes}): an echo needs a server that does; give its path, or another shape \
@@ -97,17 +90,14 @@ pub enum VerifyError {
         /// The length of what was sent.
         sent_bytes: u64,
     },
-    /// Two subjects answer differently.
     #[error(
         "{one} and {other} answer different bodies ({one_bytes} and {other_bytes} bytes, \
          {difference}): they would be measured at different \
          work. If that is meant, say `--expect-body any` (`expect.body` in a study file)"
     )]
     Different {
-        /// The first subject.
         one: String,
         one_bytes: u64,
-        /// The second subject.
         other: String,
         other_bytes: u64,
         /// The hashes of the bodies, and where the bodies differ first.
@@ -119,7 +109,6 @@ pub enum VerifyError {
         name: String,
         /// The hash that came, or that bodies vary.
         got: String,
-        /// The hash that was expected.
         expected: String,
     },
 }
@@ -318,7 +307,6 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
     Ok(verified.iter().all(|(_, verified)| verified.is_stable()))
 }
 
-/// Two subjects with different bodies.
 fn different(first: &(&str, &Verified), second: &(&str, &Verified)) -> VerifyError {
     let [verified, other] = [first.1, second.1];
     let [one_hash, other_hash] =

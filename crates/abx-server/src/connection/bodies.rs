@@ -32,7 +32,6 @@ enum BodySource {
     File(FilePart),
 }
 
-/// What came of one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyTurn {
     Over,
@@ -121,7 +120,6 @@ impl StreamBody {
         })
     }
 
-    /// Sends one frame.
     fn turn(&mut self, server: &mut Server, site: &ServedContent, out: &mut Vec<u8>) -> BodyTurn {
         let room = server.room(self.stream).min(FRAME_BYTES);
         let length = usize::try_from(self.left).map_or(room, |left| left.min(room));

@@ -11,7 +11,6 @@ use crate::faults::FaultInjector;
 use crate::listener::Ending;
 use crate::websocket::rooms::Rooms;
 
-/// What connections need of the thread that serves them.
 pub(crate) struct Context {
     pub(crate) site: Arc<ServedContent>,
     pub(crate) injector: FaultInjector,

@@ -9,7 +9,6 @@ use super::bodies::Bodies;
 use super::context::Context;
 use crate::content::Plan;
 
-/// What HTTP/2 keeps of a connection.
 #[derive(Debug)]
 pub(super) struct Http2Session {
     pub(super) server: Server,

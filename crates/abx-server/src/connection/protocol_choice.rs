@@ -13,7 +13,6 @@ pub(crate) enum ProtocolChoice {
     Decided,
 }
 
-/// What the first bytes say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FirstBytes {
     /// Not enough, and all of them are taken.

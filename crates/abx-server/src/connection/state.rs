@@ -15,14 +15,11 @@ pub(super) enum ConnectionPhase {
 /// What a connection waits for that can take no step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionWait {
-    /// Bytes of the client.
     Bytes,
     Room,
-    /// The time of a response.
     Time(Nanos),
 }
 
-/// What a connection does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TurnStep {
     GoOn,

@@ -3,7 +3,6 @@
 use super::tail::Tail;
 use crate::faults::InjectedFault;
 
-/// The page, right and wrong.
 #[derive(Debug)]
 pub(super) struct PageResponses {
     pub(super) bytes: Vec<u8>,

@@ -4,7 +4,6 @@ use abx_wire::http1::Version;
 
 use super::files::FoundFile;
 
-/// What a request is to be answered with.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) found: FoundContent,

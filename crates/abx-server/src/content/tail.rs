@@ -9,7 +9,6 @@ use rustix::net::SendFlags;
 use super::files::{FoundFile, READ_BYTES_MAX, read_piece};
 use crate::config::SendMethod;
 
-/// What is still to be sent behind the bytes of a response that were written out.
 #[derive(Debug)]
 pub(crate) enum Tail {
     None,

@@ -55,7 +55,6 @@ pub struct Stall {
     pub period: Duration,
 }
 
-/// What becomes of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InjectedFault {
     None,

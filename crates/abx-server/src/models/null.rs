@@ -61,7 +61,6 @@ pub(crate) fn run(
     }
 }
 
-/// What all connections share.
 struct NullLoop<'a> {
     site: &'a ServedContent,
     head_end: Finder<'static>,

@@ -17,7 +17,6 @@ use crate::content::ServedContent;
 use crate::listener::{AcceptedConnection, Acceptor, ListeningSocket};
 use crate::models::thread::wait_for_time;
 
-/// Serves until the end.
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,

@@ -12,7 +12,6 @@ use crate::connection::{Connection, ConnectionWait, Context, TurnStep};
 use crate::content::ServedContent;
 use crate::listener::{Acceptor, ListeningSocket};
 
-/// Serves until the end.
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,

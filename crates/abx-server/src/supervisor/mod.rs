@@ -46,7 +46,6 @@ pub enum WorkerEvent {
     NotStarted {
         number: u32,
         error: io::Error,
-        /// When it is tried again.
         wait: Duration,
     },
     /// A successor ended before it accepted connections; who was to be replaced stays.

@@ -59,7 +59,6 @@ impl WorkerProcess {
         self.is_ready
     }
 
-    /// Sends a signal.
     pub(super) fn signal(&self, signal: Signal) {
         // Not yet reaped: at worst the signal comes too late to matter.
         let _ = kill_process(self.pid, signal);

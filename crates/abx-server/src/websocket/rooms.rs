@@ -13,7 +13,6 @@ pub(crate) struct Rooms {
     spare: Vec<u8>,
 }
 
-/// What is to be delivered.
 #[derive(Debug)]
 pub(crate) struct RoomMessage {
     pub(crate) room: Arc<str>,

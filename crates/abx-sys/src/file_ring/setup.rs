@@ -22,7 +22,6 @@ pub enum RingError {
     /// There is io_uring, but without something that is needed.
     #[error("this kernel's io_uring lacks {0}: Linux 6.1 or later has it")]
     Lacks(&'static str),
-    /// A limit was met: locked memory, descriptors.
     #[error("no io_uring could be made: {0}; look at `ulimit -l` and `ulimit -n`")]
     Failed(#[from] io::Error),
 }

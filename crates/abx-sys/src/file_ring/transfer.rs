@@ -37,7 +37,6 @@ enum Outcome {
     Failed(io::Error),
 }
 
-/// What a transfer does next.
 #[derive(Debug)]
 pub(super) enum TransferStep {
     /// The other operation of its piece has not ended.

@@ -11,7 +11,6 @@ use crate::kernel_files::{KeptFile, read_lossy};
 pub(crate) enum Hierarchy {
     /// That of the first version with this controller.
     First(&'static str),
-    /// That of the second version.
     Second,
 }
 

@@ -25,10 +25,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
 /// Why there is no port for a subject.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// The range of outgoing ports is not known.
     #[error("cannot read {PORT_RANGE_PATH}: {0}; is /proc mounted?")]
     RangeUnreadable(io::Error),
-    /// Outgoing connections take nearly all ports.
     #[error(
         "ip_local_port_range starts at {low}, which leaves too few ports from {FIRST_CANDIDATE} on \
          for servers: sysctl net.ipv4.ip_local_port_range=\"32768 60999\""
@@ -37,17 +35,11 @@ pub enum PortError {
         /// The first outgoing port.
         low: u16,
     },
-    /// Every candidate is taken.
     #[error(
         "no free port from {first} to {last}: stop servers that listen there (`ss -ltn` shows \
          them) or name another range"
     )]
-    NoneFree {
-        /// The first candidate.
-        first: u16,
-        /// The last candidate.
-        last: u16,
-    },
+    NoneFree { first: u16, last: u16 },
 }
 
 /// The ports that the kernel gives to outgoing connections.

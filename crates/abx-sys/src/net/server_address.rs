@@ -40,13 +40,11 @@ pub enum ServerAddressError {
     /// It would depend on the folder in which it is read.
     #[error("`{0}` is not an absolute path: begin it with /")]
     Relative(String),
-    /// The kernel has no room for it.
     #[error(
         "`{0}` is longer than the {PATH_BYTES_MAX} bytes that the path of a Unix socket may have: \
          put it in another folder, or make a symbolic link to it"
     )]
     TooLong(String),
-    /// It would end at a zero.
     #[error("a path has no zero byte")]
     Zero,
 }

@@ -44,7 +44,6 @@ pub(super) enum Chunk<'a> {
     /// Part of the body, never empty.
     Data(&'a [u8]),
     End,
-    /// The input is used up.
     More,
 }
 

@@ -46,7 +46,6 @@ pub enum Event<'a> {
     },
     /// A part of the body, without framing, never empty.
     Body(&'a [u8]),
-    /// The whole response has come.
     Done(Done),
     /// The connection is of no further use.
     Failed(Fault),

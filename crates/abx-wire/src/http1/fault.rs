@@ -24,7 +24,6 @@ pub enum Fault {
     /// A chunk's size or line end is wrong, or its line or the trailer is too long.
     #[error("a chunk is broken")]
     BadChunk,
-    /// Bytes came that no request asked for.
     #[error("more bytes came than were asked for")]
     Unasked,
     /// The peer speaks TLS: its first byte begins a record of TLS (RFC 8446, section 5.1).

@@ -14,7 +14,6 @@ pub(super) struct Fields {
     pub(super) host_count: usize,
 }
 
-/// What `Transfer-Encoding` says.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coding {
     #[default]

@@ -30,7 +30,6 @@ impl Head {
     }
 }
 
-/// Where a body ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Framing {
     Sized(u64),

@@ -52,7 +52,6 @@ pub struct EncodedParts {
 /// Why a request cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// The method is no token.
     #[error(
         "method {0:?} is not a word of letters, digits and !#$%&'*+-.^_`|~: give one such as GET"
     )]
@@ -65,7 +64,6 @@ pub enum RequestError {
     /// The host is empty or has a byte that no host has.
     #[error("host {0:?} cannot be sent: give a name or an address, and a port where needed")]
     Host(String),
-    /// A header's name is no token.
     #[error(
         "header name {:?} is not a word of letters, digits and !#$%&'*+-.^_`|~: correct it",
         first_word(.0)
@@ -74,7 +72,6 @@ pub enum RequestError {
     /// A header's value has a line end or another control character.
     #[error("header {name} has a control character in its value: remove it")]
     HeaderValue { name: String, value: String },
-    /// A header contradicts how the body is sent.
     #[error(
         "header {name}: {value} contradicts the body of {body_bytes} bytes: leave it out, it is set as needed"
     )]

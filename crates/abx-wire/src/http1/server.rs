@@ -60,7 +60,6 @@ enum ServerState {
     /// Inside a body; the bytes still to come.
     Sized(u64),
     Chunked(Chunks),
-    /// After a fault.
     Broken,
 }
 

@@ -76,9 +76,7 @@ struct OpenBlock {
     bytes: Vec<u8>,
 }
 
-/// What one step came to.
 pub(super) enum FrameStep<'a> {
-    /// More bytes are needed.
     More,
     Next,
     Event(Event<'a>),

@@ -11,7 +11,6 @@ pub enum Fault {
     /// The peer speaks TLS (RFC 8446, section 5.1).
     #[error("it is TLS, not HTTP/2: the server expects https:// on this port")]
     Tls,
-    /// A rule of the protocol is broken.
     #[error("{0}")]
     Broken(&'static str),
     /// A frame is longer than allowed, or not as long as its type has it (section 4.2).

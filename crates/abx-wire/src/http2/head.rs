@@ -7,7 +7,6 @@ use super::hpack::HeaderDecoder;
 /// Longer blocks are not remembered.
 const MEMO_BYTES_MAX: usize = 2048;
 
-/// What a head says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StreamHead {
     pub(super) status: u16,
@@ -101,7 +100,6 @@ fn push(text: &mut Vec<u8>, parts: &[&[u8]]) {
     text.extend_from_slice(b"\r\n");
 }
 
-/// Where fields stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
     Head,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::head::StreamHead;
 use crate::http1::ResponseKind;
 
-/// One request and its response.
 #[derive(Debug)]
 pub(super) struct OpenStream {
     pub(super) number: u32,

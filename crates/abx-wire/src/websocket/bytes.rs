@@ -12,7 +12,6 @@ pub(super) enum Bytes<'i> {
 }
 
 impl<'i> Bytes<'i> {
-    /// What is left.
     pub(super) fn peek(&self) -> &[u8] {
         match self {
             Bytes::Shared(bytes) => bytes,
@@ -25,7 +24,6 @@ impl<'i> Bytes<'i> {
         self.take(count);
     }
 
-    /// Drops all that is left.
     pub(super) fn clear(&mut self) {
         self.advance(self.peek().len());
     }

@@ -28,7 +28,6 @@ impl CloseCode {
         matches!(number, 1000..=1003 | 1007..=1014 | 3000..=4999).then_some(CloseCode(number))
     }
 
-    /// Its number.
     #[must_use]
     pub fn number(self) -> u16 {
         self.0

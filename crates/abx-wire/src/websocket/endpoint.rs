@@ -24,7 +24,6 @@ enum EndpointState {
     Closing,
     /// Both sides have sent a close.
     Closed,
-    /// After a fault.
     Broken,
 }
 

@@ -18,7 +18,6 @@ pub enum Event<'a> {
         /// Its next bytes, where they were received.
         bytes: &'a [u8],
     },
-    /// A whole message has come.
     Message(Message),
     /// A ping with its payload; the pong is written already.
     Ping(&'a [u8]),
@@ -36,7 +35,6 @@ pub enum Event<'a> {
 pub enum MessageKind {
     /// UTF-8, checked as it comes.
     Text,
-    /// Any bytes.
     Binary,
 }
 

@@ -4,7 +4,6 @@ use super::event::MessageKind;
 use super::fault::Fault;
 use super::mask::Mask;
 
-/// What a frame carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opcode {
     Continuation,
@@ -14,7 +13,6 @@ pub(super) enum Opcode {
     Pong,
 }
 
-/// Which side sends a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
     Client,

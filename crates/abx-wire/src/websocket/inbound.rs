@@ -58,7 +58,6 @@ struct Frame {
 
 /// What the front of the input was.
 pub(super) enum InboundStep<'i> {
-    /// The input is used up.
     More,
     Data {
         kind: MessageKind,

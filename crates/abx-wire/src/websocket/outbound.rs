@@ -48,7 +48,6 @@ pub fn masked_message_frame(kind: MessageKind, payload: &[u8], mask: [u8; 4], ou
     client.fragment(kind, payload, FragmentPlace::Last, out);
 }
 
-/// The frames of one side.
 #[derive(Debug)]
 pub(super) enum Outbound {
     Client {

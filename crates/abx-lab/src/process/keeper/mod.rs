@@ -51,7 +51,6 @@ const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Why a command is not running under a keeper.
 #[derive(Debug, thiserror::Error)]
 pub enum KeeperError {
-    /// The keeper itself could not be started.
     #[error("cannot start the keeper {}: {source}", program.display())]
     NoKeeper {
         /// The program that should have become the keeper.
@@ -64,10 +63,7 @@ pub enum KeeperError {
          overloaded, or out of memory?",
         SILENCE_MAX.as_secs()
     )]
-    Silent {
-        /// The command that should run.
-        command: String,
-    },
+    Silent { command: String },
     /// It makes the plan's files, and does not get on with it.
     #[error(
         "the files for `{command}` are not made: {made} of {bytes} bytes, and for {} s nothing \
@@ -75,17 +71,14 @@ pub enum KeeperError {
         SILENCE_MAX.as_secs()
     )]
     Stalled {
-        /// The command that should run.
         command: String,
         /// Bytes that were made.
         made: u64,
         /// Bytes of all files.
         bytes: u64,
     },
-    /// The person stopped the start.
     #[error("stopped")]
     Stopped,
-    /// There is no such command.
     #[error(
         "command `{command}` not found: install it, or write its full path in the subject's \
          `command`; a script also needs the program that its first line names"
@@ -108,7 +101,6 @@ pub enum KeeperError {
 pub enum ProcessState {
     /// It runs. A server that went into the background runs, too.
     Running,
-    /// It has ended by itself.
     Exited(Exit),
     /// The keeper is gone without a word, somebody must have killed it.
     Lost,
@@ -149,7 +141,6 @@ pub struct Keeper {
     plan: KeeperPlan,
     /// Identifies this start in its scratch folder.
     owner: String,
-    /// When the command was started.
     since: Nanos,
     until: Option<Nanos>,
     /// Where this command's part of the log file begins.

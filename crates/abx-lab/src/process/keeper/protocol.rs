@@ -64,7 +64,6 @@ pub enum FileContent {
     /// So many bytes drawn from the seed: the same seed gives the same bytes.
     Random {
         seed: u64,
-        /// How many bytes.
         bytes: u64,
     },
 }

@@ -46,14 +46,11 @@ pub struct CheckEnvironment<'a> {
 /// Why nothing can be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// The system does not let abx prepare.
     #[error("cannot prepare {what}: {source}")]
     System {
         what: &'static str,
-        /// Why not.
         source: std::io::Error,
     },
-    /// What asks the subjects does not start.
     #[error("{0}")]
     Engine(#[from] EngineError),
 }

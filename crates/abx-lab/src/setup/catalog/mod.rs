@@ -25,7 +25,6 @@ pub struct CatalogEntry {
     files: &'static [File],
 }
 
-/// A file of a study.
 #[derive(Debug)]
 struct File {
     /// Its path in the study's folder.

@@ -33,13 +33,10 @@ pub enum CommandError {
     NoProgram(String),
     #[error("{0}")]
     Exit(ExitStatus),
-    /// It could not be started or waited for.
     #[error("it could not be run: {0}")]
     Run(io::Error),
-    /// Its output has no place.
     #[error("{} cannot be written: {source}", path.display())]
     Log { path: PathBuf, source: io::Error },
-    /// abx was told to stop, and stopped it.
     #[error("stopped")]
     Interrupted,
 }

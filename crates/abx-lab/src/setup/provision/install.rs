@@ -22,7 +22,6 @@ use crate::process::log_tail::{SHOWN_LINES, log_tail};
 /// Why not everything is there afterwards.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// A person has to do something first.
     #[error("nothing more is installed until this is done by hand:{}", lines(.0))]
     ByHand(Vec<Missing>),
     #[error("{0}")]
@@ -32,11 +31,7 @@ pub enum InstallError {
         "every command succeeded, but this is still missing:{}\nTheir output: {}", lines(missing),
         log.display()
     )]
-    StillMissing {
-        missing: Vec<Missing>,
-        /// The output of the commands.
-        log: PathBuf,
-    },
+    StillMissing { missing: Vec<Missing>, log: PathBuf },
     /// A build is not the build of what is there now.
     #[error(
         "{subject}: {} changed while it was built. Let the build's command write to {{build}} \
@@ -48,11 +43,9 @@ pub enum InstallError {
         path.display(), advice(source))]
     Policy {
         path: PathBuf,
-        /// What was done to it.
         what: &'static str,
         source: io::Error,
     },
-    /// The cache cannot be written.
     #[error(
         "{}: {source}. Make room there, or name another folder by XDG_CACHE_HOME", path.display()
     )]
@@ -60,7 +53,6 @@ pub enum InstallError {
     /// It would not be seen when abx is told to stop.
     #[error("cannot watch for Ctrl-C: {0}")]
     Signals(io::Error),
-    /// abx was told to stop.
     #[error("stopped; a half-finished installation starts over next time")]
     Interrupted,
 }

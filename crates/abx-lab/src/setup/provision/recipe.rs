@@ -26,7 +26,6 @@ pub struct Recipe {
     kind: RecipeKind,
 }
 
-/// Whose recipe it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum RecipeKind {
     Npm,

@@ -14,12 +14,10 @@ use abx_study::study_file::Need;
 /// A need, made out for this machine.
 #[derive(Debug, Clone)]
 pub enum ProvisionStep {
-    /// The image of a container.
     Image(String),
     Packages(Vec<String>),
     /// What a recipe needs itself.
     Tool(Tool),
-    /// A folder of the cache.
     Folder(Recipe),
     Bring {
         /// A name on `PATH` or a path.

@@ -7,7 +7,6 @@ use abx_sys::{Delivery, FileRing, Nanos};
 use crate::connection::{Connection, Context, TurnStep};
 use crate::connection_table::ConnectionTable;
 
-/// What all connections share.
 pub(super) struct EventLoop {
     pub(super) context: Context,
     /// Connections whose last turn ended before their work did.

@@ -10,7 +10,6 @@ use crate::connection::bodies::Bodies;
 use crate::content::ServedContent;
 use crate::tls::{self, TlsStream};
 
-/// The streams of one connection.
 pub(super) struct NullStreams {
     server: Server,
     bodies: Bodies,

@@ -94,7 +94,6 @@ impl Member {
     }
 }
 
-/// One look at one process.
 #[derive(Debug, Clone, Copy)]
 struct CpuReading {
     own: Nanos,

@@ -17,7 +17,6 @@ const UNIX_LISTENS: u32 = 1 << 16;
 /// Bytes of one read: the kernel then stops soon after the last listener.
 const READ_BYTES: usize = 4096;
 
-/// A TCP socket that listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Listener {
     address: SocketAddr,

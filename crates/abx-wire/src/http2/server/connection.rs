@@ -61,9 +61,7 @@ struct OpenBlock {
     bytes: Vec<u8>,
 }
 
-/// What one step came to.
 pub(super) enum ServerStep {
-    /// More bytes are needed.
     More,
     Next,
     Head(u32),

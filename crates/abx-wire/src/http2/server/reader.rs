@@ -21,10 +21,8 @@ enum ReadState {
     Skip(usize),
 }
 
-/// What comes next.
 #[derive(Debug)]
 pub(super) enum FramePart<'i> {
-    /// More bytes are needed.
     More,
     /// The head of a frame; say what is to be done with its payload.
     Head(FrameHeader),

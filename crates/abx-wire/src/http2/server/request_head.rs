@@ -39,7 +39,6 @@ struct HeadFields {
     fault: Option<&'static str>,
 }
 
-/// Where fields stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
     Head,

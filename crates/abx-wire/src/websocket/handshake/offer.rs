@@ -20,7 +20,6 @@ pub enum OfferFault {
     /// The key is missing, given twice, or not 16 bytes in Base64.
     #[error("its Sec-WebSocket-Key is not 16 bytes in Base64")]
     BadKey,
-    /// Only version 13 is spoken.
     #[error("its Sec-WebSocket-Version is not 13")]
     OtherVersion,
 }

@@ -31,10 +31,8 @@ pub enum OpeningError {
     /// The request itself is wrong.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// A header is the handshake's own.
     #[error("header {0} is set by the WebSocket handshake: leave it out")]
     Header(String),
-    /// A subprotocol is no token.
     #[error("subprotocol {0:?} is not a word of letters, digits and !#$%&'*+-.^_`|~: correct it")]
     Protocol(String),
 }

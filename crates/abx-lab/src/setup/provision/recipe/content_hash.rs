@@ -25,27 +25,22 @@ pub struct ContentHash(Sha256);
 pub enum ContentHashError {
     #[error("{} cannot be read: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// Too many files.
     #[error(
         "{} holds more than {FILES_MAX} files and folders: name a smaller one as build.folder",
         .0.display()
     )]
     TooMany(PathBuf),
-    /// Too many bytes.
     #[error("{} holds more than 1 GB: name a smaller folder as build.folder", .0.display())]
     TooLarge(PathBuf),
-    /// Content that abx would not see.
     #[error(
         "{} links to a folder outside the build folder: copy that folder, or name one above both \
          as build.folder", .0.display()
     )]
     LeadsOut(PathBuf),
-    /// A pipe, socket or device.
     #[error("{} is not a file, folder or link: remove it", .0.display())]
     Special(PathBuf),
 }
 
-/// Something below a folder.
 struct TreeEntry {
     path: PathBuf,
     metadata: Metadata,
