@@ -54,7 +54,7 @@ compile-tests:
 test-fast:
 	$(CARGO) test --workspace --locked --lib --bins \
 	    --test wire --test sys --test evidence --test report --test lab --test audit --test keeper \
-	    --test door --test refused --test schedule \
+	    --test door --test refused --test schedule --test simulation \
 	    --test server --test descriptors
 	$(CARGO) test --workspace --locked --test end_to_end -- golden:: layers:: usage::words
 

@@ -27,9 +27,9 @@ mod random;
 mod scenario;
 pub mod schedule;
 mod sessions;
-#[cfg(test)]
-mod simulation;
 mod stopper;
+#[doc(hidden)]
+pub mod testing;
 mod users;
 mod workers;
 

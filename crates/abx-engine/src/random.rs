@@ -1,10 +1,10 @@
 //! Random numbers for choices within a load: fast, seeded, and good enough for that.
 
 /// Xorshift64 by Marsaglia, Journal of Statistical Software 8 (2003).
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
+    pub fn new(seed: u64) -> Random {
         // Neighbouring seeds must not give neighbouring numbers, and zero gives only zeros.
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -19,7 +19,7 @@ impl Random {
     }
 
     /// A number below `end`, which is above zero.
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.draw() % end
     }
 }
@@ -35,7 +35,7 @@ pub(crate) struct Chooser {
 
 impl Chooser {
     /// Weights of zero count as one.
-    pub(crate) fn new(weights: impl Iterator<Item = u32>, seed: u64) -> Chooser {
+    pub fn new(weights: impl Iterator<Item = u32>, seed: u64) -> Chooser {
         let sums = weights.scan(0, |sum, weight| {
             *sum += u64::from(weight.max(1));
             Some(*sum)

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Stopper(Arc<AtomicBool>);
 
 impl Stopper {
-    pub(crate) fn of(flag: &Arc<AtomicBool>) -> Stopper {
+    pub fn of(flag: &Arc<AtomicBool>) -> Stopper {
         Stopper(Arc::clone(flag))
     }
 

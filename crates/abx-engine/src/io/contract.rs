@@ -22,9 +22,9 @@ pub(super) const NEAR: Nanos = Nanos(20_000_000);
 
 /// How a TLS connection came to stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Handshake {
+pub struct Handshake {
     /// From when its socket was connected to when the last of the handshake had come.
-    pub(crate) span: Nanos,
+    pub span: Nanos,
     /// Whether it resumed the session of an earlier connection.
     pub(crate) is_resumed: bool,
 }
@@ -35,13 +35,13 @@ pub(crate) struct Handshake {
 /// The engine chooses both. Places are small numbers from 0; a place has one
 /// connection at a time, and each further one has a new generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) slot: u32,
-    pub(crate) generation: u32,
+pub struct Token {
+    pub slot: u32,
+    pub generation: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Awaits {
+pub enum Awaits {
     Responses,
     /// Nothing that the other side would send now.
     Nothing,
@@ -49,7 +49,7 @@ pub(crate) enum Awaits {
 
 impl Awaits {
     /// What is awaited with so many requests in flight.
-    pub(crate) fn of(requests: usize) -> Awaits {
+    pub fn of(requests: usize) -> Awaits {
         match requests {
             0 => Awaits::Nothing,
             _ => Awaits::Responses,
@@ -59,14 +59,14 @@ impl Awaits {
 
 /// How long a back end waited for responses without sleeping, and without finding any.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Awake {
+pub struct Awake {
     pub(crate) on_cpu_ns: u64,
     /// Time of it in which the thread did not have its processor.
     pub(crate) off_cpu_ns: u64,
 }
 
 #[derive(Debug)]
-pub(crate) enum Ready {
+pub enum Ready {
     Connected(Token),
     /// It could not be made; nothing of it is left to be closed.
     Unconnected(Token, io::Error),
@@ -77,7 +77,7 @@ pub(crate) enum Ready {
 }
 
 #[derive(Debug)]
-pub(crate) enum Received<'a> {
+pub enum Received<'a> {
     /// The next bytes, at least one; valid until the next call to the back end.
     Bytes(&'a [u8]),
     /// So many bytes, at least one, were discarded as [`Io::skip`] had asked.
@@ -112,7 +112,7 @@ pub(crate) enum Received<'a> {
 ///   before it, as far as the kernel still has them.
 /// - **Sending.** What was taken goes out in order. A short count is followed by `MaySend`.
 /// - **Cost.** No call allocates per request.
-pub(crate) trait Io {
+pub trait Io {
     /// Reads the clock that all moments here are on.
     fn now(&mut self) -> Nanos;
 

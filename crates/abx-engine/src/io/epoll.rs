@@ -26,7 +26,7 @@ const EVENTS_MAX: usize = 512;
 /// What the alarm is in the set: the token of no connection.
 const ALARM: u64 = u64::MAX;
 
-pub(crate) struct EpollIo {
+pub struct EpollIo {
     epoll: Epoll,
     /// Ends waits that are long, see [`EpollIo::wait_long`].
     alarm: Alarm,
@@ -64,7 +64,7 @@ impl EpollIo {
     ///
     /// # Errors
     /// What the kernel says, too many open files before all.
-    pub(crate) fn new(wait: Wait) -> io::Result<EpollIo> {
+    pub fn new(wait: Wait) -> io::Result<EpollIo> {
         let (epoll, alarm) = (Epoll::new()?, Alarm::new()?);
         let (wake, busy_wait) = match wait {
             Wait::Awake => (Wake::measured(), Some(BusyWait::default())),
@@ -367,8 +367,9 @@ fn current(connections: &mut [Option<EpollConnection>], token: Token) -> &mut Ep
 
 #[cfg(test)]
 mod tests {
+    use abx_twin::{Loopback, PeerStep};
+
     use super::*;
-    use crate::simulation::script::{Loopback, PeerStep};
 
     #[test]
     fn nobody_waits_awake_without_a_response_to_come() {

@@ -7,11 +7,11 @@
 //!
 //! A layer that changes the bytes of connections is such a contract over another one: it
 //! answers `Connected` when its handshake is over, and skips what it has read. `tls/` is
-//! one, and so is `simulation/sealed.rs`, which takes virtual time. What multiplexes requests, as HTTP/2 does, is a
-//! [`Protocol`](crate::protocol::Protocol) with an outbox.
+//! one. What multiplexes requests, as HTTP/2 does, is a [`Protocol`](crate::protocol::Protocol)
+//! with an outbox.
 //!
-//! There are `epoll.rs` and TLS over it, and for tests `simulation/network.rs` with virtual time. All pass the
-//! same tests, in `simulation/contract.rs`.
+//! There are `epoll.rs` and TLS over it, and for tests `abx-twin` with virtual time. All pass the
+//! same tests, in `tests/simulation/contract.rs`.
 
 mod busy_wait;
 mod contract;
@@ -21,12 +21,13 @@ mod tls;
 mod turn;
 mod wake;
 
-pub(crate) use contract::{Awaits, Awake, Handshake, Io, Ready, Received, Token, is_cut_off};
-pub(crate) use epoll::EpollIo;
+pub(crate) use contract::is_cut_off;
+pub use contract::{Awaits, Awake, Handshake, Io, Ready, Received, Token};
+pub use epoll::EpollIo;
 pub(crate) use pause::{PauseWatch, paused_ns};
 pub use tls::TlsPlanError;
 #[cfg(any(test, fuzzing))]
 pub use tls::fuzz as tls_fuzz;
-pub(crate) use tls::{Tls, TlsClient, remedy};
-#[cfg(test)]
-pub(crate) use turn::{CutTurns, TURN_BYTES, Turn};
+pub(crate) use tls::remedy;
+pub use tls::{Tls, TlsClient};
+pub use turn::{CutTurns, TURN_BYTES, Turn};

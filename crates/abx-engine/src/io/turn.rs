@@ -7,20 +7,20 @@ use super::contract::{Ready, Token};
 
 /// A turn ends with the pull that brings it to so many bytes: one full buffer of `epoll.rs`. Parsing
 /// so much takes milliseconds at most, even if each event is two bytes long.
-pub(crate) const TURN_BYTES: usize = 256 * 1024;
+pub const TURN_BYTES: usize = 256 * 1024;
 
 /// What is left of one connection's turn.
-pub(crate) struct Turn {
+pub struct Turn {
     bytes: usize,
 }
 
 impl Turn {
-    pub(crate) fn whole() -> Turn {
+    pub fn whole() -> Turn {
         Turn { bytes: TURN_BYTES }
     }
 
     /// A pull brought so many bytes. Returns whether the turn is over.
-    pub(crate) fn spend(&mut self, bytes: usize) -> bool {
+    pub fn spend(&mut self, bytes: usize) -> bool {
         self.bytes = self.bytes.saturating_sub(bytes);
         self.bytes == 0
     }
@@ -29,21 +29,21 @@ impl Turn {
 /// Connections whose turn ended with bytes left. Readiness is told by edges, so no event of the
 /// kernel lists them again: the next wait does, and does not sleep.
 #[derive(Default)]
-pub(crate) struct CutTurns {
+pub struct CutTurns {
     tokens: Vec<Token>,
 }
 
 impl CutTurns {
-    pub(crate) fn add(&mut self, token: Token) {
+    pub fn add(&mut self, token: Token) {
         self.tokens.push(token);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.tokens.is_empty()
     }
 
     /// Lists those for which `begins` starts the next turn.
-    pub(crate) fn list(&mut self, ready: &mut Vec<Ready>, mut begins: impl FnMut(Token) -> bool) {
+    pub fn list(&mut self, ready: &mut Vec<Ready>, mut begins: impl FnMut(Token) -> bool) {
         let tokens = self.tokens.drain(..).filter(|token| begins(*token));
         ready.extend(tokens.map(Ready::Receivable));
     }

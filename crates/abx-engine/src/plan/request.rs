@@ -77,12 +77,12 @@ impl RequestPlan {
         plan
     }
 
-    pub(crate) fn encode(&self, keep_alive: bool) -> Result<Vec<u8>, http1::RequestError> {
+    pub fn encode(&self, keep_alive: bool) -> Result<Vec<u8>, http1::RequestError> {
         self.written(keep_alive).encode()
     }
 
     /// The same as a stream of HTTP/2 carries it.
-    pub(crate) fn encode_stream(
+    pub fn encode_stream(
         &self,
         is_encrypted: bool,
     ) -> Result<http2::EncodedRequest, http1::RequestError> {

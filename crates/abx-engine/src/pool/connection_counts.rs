@@ -5,9 +5,9 @@ use crate::connection::slot::SlotState;
 
 /// The connections of a pool by what they are doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ConnectionCounts {
-    pub(super) connecting: usize,
-    pub(super) standing: usize,
+pub(crate) struct ConnectionCounts {
+    pub(crate) connecting: usize,
+    pub(crate) standing: usize,
     pub(super) made: u64,
 }
 

@@ -38,7 +38,7 @@ impl<I: Io, C: Protocol> Driver for Listening<'_, I, C> {
 
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Takes what comes until then, and returns the last reading of the clock.
-    pub(crate) fn listen(&mut self, until: Nanos, stop: &AtomicBool) -> Nanos {
+    pub fn listen(&mut self, until: Nanos, stop: &AtomicBool) -> Nanos {
         event_loop(&mut Listening { pool: self, until }, stop)
     }
 

@@ -21,10 +21,10 @@ mod shared_opening;
 mod slots;
 mod worker_slice;
 
-pub(crate) use broadcast::Broadcast;
-pub use participants::{AwaitedResponses, ReportedInterval};
-pub(crate) use participants::{Part, SharedSlice, SliceParticipants};
+pub use broadcast::Broadcast;
+pub use participants::{AwaitedResponses, Part, ReportedInterval, SharedSlice, SliceParticipants};
 pub use shared_opening::AwaitedConnections;
 pub(crate) use shared_opening::{OpeningLook, OpeningPart};
-pub(crate) use slots::{Pool, connect_outcome};
-pub(crate) use worker_slice::{SliceOutcome, WorkerSlice};
+pub use slots::Pool;
+pub(crate) use slots::connect_outcome;
+pub use worker_slice::{SliceOutcome, WorkerSlice};

@@ -165,7 +165,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Connects every slot that has no connection, as far as that is possible, and waits
     /// until each try has ended. Answers how many connections stand, and how many of them
     /// are new.
-    pub(crate) fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize) {
+    pub fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize) {
         self.take_what_came(stop);
         if !self.plan.keep_alive {
             // Each request brings its own connection.

@@ -31,7 +31,7 @@ pub struct ReportedInterval {
 
 /// What the workers of one slice know of each other.
 #[derive(Debug)]
-pub(crate) struct SharedSlice {
+pub struct SharedSlice {
     /// Workers that still need the load.
     unsettled: AtomicUsize,
     /// Workers with connections whose subject has not fallen silent.
@@ -45,12 +45,12 @@ pub(crate) struct SharedSlice {
 
 impl SharedSlice {
     /// A slice of so many workers, of whom so many have connections.
-    pub(crate) fn new(workers: usize, with_connections: usize) -> Arc<SharedSlice> {
+    pub fn new(workers: usize, with_connections: usize) -> Arc<SharedSlice> {
         SharedSlice::told_to(None, workers, with_connections)
     }
 
     /// The same, whose intervals somebody is told.
-    pub(crate) fn told_to(
+    pub fn told_to(
         listener: Option<Sender<ReportedInterval>>,
         workers: usize,
         with_connections: usize,
@@ -65,7 +65,7 @@ impl SharedSlice {
         })
     }
 
-    pub(crate) fn awaited(&self, now: Nanos) -> Option<AwaitedResponses> {
+    pub fn awaited(&self, now: Nanos) -> Option<AwaitedResponses> {
         let connections = self.awaited.load(Ordering::Relaxed);
         let since = Nanos(self.awaited_since_ns.load(Ordering::Relaxed));
         (connections > 0).then(|| AwaitedResponses {
@@ -78,13 +78,13 @@ impl SharedSlice {
 
 /// Whether a worker has connections of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     Connections,
     Nothing,
 }
 
 /// One worker's membership, which ends with the slice at the latest.
-pub(crate) struct SliceParticipants {
+pub struct SliceParticipants {
     shared: Arc<SharedSlice>,
     has_left: bool,
     /// Whether it is one of those that get answers.
@@ -94,12 +94,12 @@ pub(crate) struct SliceParticipants {
 }
 
 impl SliceParticipants {
-    pub(crate) fn alone() -> SliceParticipants {
+    pub fn alone() -> SliceParticipants {
         SliceParticipants::of(&SharedSlice::new(1, 1), Part::Connections)
     }
 
     /// One of those that are counted there.
-    pub(crate) fn of(shared: &Arc<SharedSlice>, part: Part) -> SliceParticipants {
+    pub fn of(shared: &Arc<SharedSlice>, part: Part) -> SliceParticipants {
         SliceParticipants {
             shared: Arc::clone(shared),
             has_left: false,
@@ -109,14 +109,14 @@ impl SliceParticipants {
     }
 
     /// This worker needs the load no more.
-    pub(crate) fn leave(&mut self) {
+    pub fn leave(&mut self) {
         if !std::mem::replace(&mut self.has_left, true) {
             self.shared.unsettled.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     /// Whether nobody needs it.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.shared.unsettled.load(Ordering::Relaxed) == 0
     }
 
@@ -158,7 +158,7 @@ impl SliceParticipants {
         self.shared.responded.load(Ordering::Relaxed) == 0
     }
 
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.leave();
         self.has_response(false);
         self.tells_awaited(0, Nanos::MAX, Nanos(0));

@@ -85,7 +85,7 @@ impl<I: Io, C: Protocol> Driver for RequestSlice<'_, I, C> {
 
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Loads the subject for one slice and waits for what is in flight.
-    pub(crate) fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
+    pub fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
         if self.plan.shape.hold_ns().is_some() {
             return self.hold(&slice, stop);
         }

@@ -31,7 +31,7 @@ pub(super) const REST_DOUBLINGS_MAX: u32 = 7;
 const COPIES_BYTES_MAX: usize = 1024 * 1024;
 
 /// Connections to one subject and what came over them.
-pub(crate) struct Pool<I: Io, C: Protocol> {
+pub struct Pool<I: Io, C: Protocol> {
     pub(super) plan: LoadPlan,
     pub(super) protocol: C,
     /// Each request of the plan, as it is sent.
@@ -42,7 +42,7 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     pub(super) chooser: Chooser,
     /// Which of all connections of the load this worker's first one is.
     pub(super) first: usize,
-    pub(crate) io: I,
+    pub io: I,
     pub(super) waiter: Waiter,
     pub(crate) slots: Vec<Slot<C::Client>>,
     /// Requests that a slot has in flight at most.
@@ -58,7 +58,7 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     pub(super) dispatcher: Dispatcher,
     pub(super) participants: SliceParticipants,
     pub(super) course: CourseKeeper,
-    pub(super) connection_counts: ConnectionCounts,
+    pub(crate) connection_counts: ConnectionCounts,
     pub(super) opening_share: ScheduleShare,
     pub(super) opening_part: OpeningPart,
     /// When the last slice ended.
@@ -69,7 +69,7 @@ pub(crate) struct Pool<I: Io, C: Protocol> {
     /// those since the last slice are told with the next one.
     pub(super) unsolicited: u64,
     /// How connects outside of slices ended badly.
-    pub(crate) connect_failures: Outcomes,
+    pub connect_failures: Outcomes,
 }
 
 /// Below how many requests in flight a slot gets more of them.
@@ -122,7 +122,7 @@ fn encoded_of<C: Protocol>(
 
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Makes a pool of `connections` slots; none is connected yet.
-    pub(crate) fn new(
+    pub fn new(
         io: I,
         mut protocol: C,
         plan: LoadPlan,
@@ -176,22 +176,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// Says which of the connections that are opened at a rate are this worker's, and which
     /// of the numbers and lines that are filled in.
-    pub(crate) fn with_share(mut self, share: ScheduleShare) -> Pool<I, C> {
+    pub fn with_share(mut self, share: ScheduleShare) -> Pool<I, C> {
         self.opening_share = share;
         self.values.take_share(share);
         self
-    }
-
-    /// Whether the census is what a count of all slots gives.
-    #[cfg(test)]
-    pub(crate) fn are_connection_counts_right(&self) -> bool {
-        let count = |state| self.slots.iter().filter(|slot| slot.state == state).count();
-        let ConnectionCounts {
-            connecting,
-            standing,
-            ..
-        } = self.connection_counts;
-        (connecting, standing) == (count(SlotState::Connecting), count(SlotState::Standing))
     }
 
     /// Says to whom it is told how the next opening goes.
@@ -200,7 +188,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Says with whom the next slice is run.
-    pub(crate) fn joins(&mut self, participants: SliceParticipants) {
+    pub fn joins(&mut self, participants: SliceParticipants) {
         self.participants = participants;
     }
 
@@ -210,7 +198,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.waiter.restart(start);
     }
 
-    pub(crate) fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &Tally {
         &self.tally
     }
 
@@ -219,7 +207,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.plan.shape.is_websocket()
     }
 
-    pub(crate) fn standing(&self) -> usize {
+    pub fn standing(&self) -> usize {
         self.connection_counts.standing
     }
 
@@ -228,7 +216,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.io.take_awake()
     }
 
-    pub(crate) fn now(&mut self) -> Nanos {
+    pub fn now(&mut self) -> Nanos {
         self.io.now()
     }
 

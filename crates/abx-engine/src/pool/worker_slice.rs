@@ -13,29 +13,29 @@ const FLOW_MIN: f64 = 100.0;
 
 /// One worker's part of a slice.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WorkerSlice {
-    pub(crate) start: Nanos,
+pub struct WorkerSlice {
+    pub start: Nanos,
     /// What is sent from here on counts.
-    pub(crate) counted_from: Nanos,
+    pub counted_from: Nanos,
     /// What is sent from here on does not. Without a number of requests the load goes
     /// on until all that counts is known.
-    pub(crate) end: Nanos,
+    pub end: Nanos,
     /// At most this many requests are sent.
-    pub(crate) requests_max: u64,
+    pub requests_max: u64,
     /// Which part of the schedule this worker has.
-    pub(crate) share: ScheduleShare,
+    pub share: ScheduleShare,
     /// How its course is kept; `None` for not at all.
-    pub(crate) course: Option<CoursePlan>,
+    pub course: Option<CoursePlan>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SliceOutcome {
+pub struct SliceOutcome {
     /// The last outcome's time.
-    pub(crate) end: Nanos,
+    pub end: Nanos,
     /// The end of the time over which answers are counted.
-    pub(crate) counted_until: Nanos,
+    pub counted_until: Nanos,
     /// It ended early because no connection got a response any more.
-    pub(crate) stopped_responding: bool,
+    pub stopped_responding: bool,
 }
 
 impl WorkerSlice {

@@ -7,16 +7,16 @@ use abx_wire::http2::EncodedRequest;
 use super::intake::{Intake, StreamState};
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lost {
+pub struct Lost {
     /// Its place in the pool.
-    pub(crate) index: usize,
-    pub(crate) outcome: Outcome,
+    pub index: usize,
+    pub outcome: Outcome,
     /// Whether it stood before.
     pub(crate) has_stood: bool,
 }
 
 /// A protocol, as a client of it speaks over many connections.
-pub(crate) trait Protocol: Sized + 'static {
+pub trait Protocol: Sized + 'static {
     type Client;
 
     /// Whether a connection stands only when a handshake was answered.

@@ -8,12 +8,12 @@ use crate::protocol::check;
 use crate::protocol::intake::{Intake, StreamState};
 
 /// HTTP, with the last head that answered each request of the load.
-pub(crate) struct Http {
+pub struct Http {
     memos: Box<[HeadMemo]>,
 }
 
 impl Http {
-    pub(crate) fn new(requests: usize) -> Http {
+    pub fn new(requests: usize) -> Http {
         Http {
             memos: (0..requests).map(|_| HeadMemo::default()).collect(),
         }

@@ -16,11 +16,11 @@ use crate::protocol::check;
 use crate::protocol::intake::{Intake, StreamState, note_server_times};
 
 /// HTTP/2, with the requests of the load.
-pub(crate) struct Http2 {
+pub struct Http2 {
     requests: Vec<EncodedRequest>,
 }
 
-pub(crate) struct StreamsEnd {
+pub struct StreamsEnd {
     client: Client,
     outbox: Vec<u8>,
     /// The streams that are looked at more closely and whose responses have begun.
@@ -36,7 +36,7 @@ struct SampledStream {
 }
 
 impl Http2 {
-    pub(crate) fn new(requests: Vec<EncodedRequest>) -> Http2 {
+    pub fn new(requests: Vec<EncodedRequest>) -> Http2 {
         Http2 { requests }
     }
 }

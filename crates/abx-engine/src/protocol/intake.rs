@@ -16,7 +16,7 @@ use crate::protocol::Protocol;
 use crate::protocol::check::Hashers;
 
 /// What the bytes of one receive amounted to, beside whole responses.
-pub(crate) enum StreamState {
+pub enum StreamState {
     More,
     /// The last response was whole and ended the connection, so that those behind
     /// it will not come (RFC 9112, section 9.6).
@@ -26,7 +26,7 @@ pub(crate) enum StreamState {
 }
 
 /// One slot and what takes note of its responses.
-pub(crate) struct Intake<'a, C: Protocol> {
+pub struct Intake<'a, C: Protocol> {
     pub(crate) slot: &'a mut Slot<C::Client>,
     pub(crate) plan: &'a LoadPlan,
     pub(crate) encoded: &'a [Encoded],
@@ -41,13 +41,13 @@ pub(crate) struct Intake<'a, C: Protocol> {
 
 impl<C: Protocol> Intake<'_, C> {
     /// Counts bytes of a body that were thrown away unread.
-    pub(crate) fn skipped(&mut self, bytes: u64) {
+    pub fn skipped(&mut self, bytes: u64) {
         self.received(bytes);
         C::skip(&mut self.slot.client, bytes);
     }
 
     /// Bytes came that belong to the first flight.
-    pub(crate) fn received(&mut self, bytes: u64) {
+    pub fn received(&mut self, bytes: u64) {
         let first = self.slot.flights.first();
         if first.is_some_and(|flight| flight.counted) {
             self.tally.bytes += bytes;
@@ -70,7 +70,7 @@ impl<C: Protocol> Intake<'_, C> {
     /// which these were received last; `judge` is given what was expected, the body's hash
     /// when it was hashed, and the tally when the request counts.
     #[inline(always)]
-    pub(crate) fn whole(
+    pub fn whole(
         &mut self,
         body_bytes: u64,
         received: &[u8],
@@ -111,7 +111,7 @@ impl<C: Protocol> Intake<'_, C> {
 
     /// Ends the first flight without a whole response, and its connection goes on.
     #[cold]
-    pub(crate) fn failed(&mut self, outcome: Outcome) {
+    pub fn failed(&mut self, outcome: Outcome) {
         self.responses += 1;
         let Some(flight) = self.slot.flights.first() else {
             return;

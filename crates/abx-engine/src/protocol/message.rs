@@ -33,7 +33,7 @@ pub(crate) fn frame_kind(message: Message) -> MessageKind {
     }
 }
 
-pub(crate) fn identity(message: Message, seed: u64) -> BodyIdentity {
+pub fn identity(message: Message, seed: u64) -> BodyIdentity {
     let payload = payload(message, seed);
     BodyIdentity {
         bytes: payload.len() as u64,
@@ -47,7 +47,7 @@ pub(crate) fn identity(message: Message, seed: u64) -> BodyIdentity {
 /// that no script in a browser can write chosen bytes to a network (RFC 6455,
 /// section 10.3); a load has no such script, and a frame that is encoded once
 /// costs nothing per message. The server's work is the same with any mask.
-pub(crate) fn frame(message: Message, seed: u64) -> Vec<u8> {
+pub fn frame(message: Message, seed: u64) -> Vec<u8> {
     let mut random = Random::new(!seed);
     let mask = [(); 4].map(|()| u8::try_from(1 + random.below(255)).expect("below 256"));
     let mut frame = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn frame(message: Message, seed: u64) -> Vec<u8> {
 
 /// A message that is said again and again, each time with another number in the
 /// beginning of its payload: [`NUMBER_BYTES`] hexadecimal digits.
-pub(crate) struct MessageSource {
+pub struct MessageSource {
     message: Message,
     frame: Vec<u8>,
     /// Where in the frame its payload begins, behind the mask.
@@ -71,7 +71,7 @@ pub(crate) struct MessageSource {
 
 impl MessageSource {
     /// A source of messages of at least [`NUMBER_BYTES`].
-    pub(crate) fn new(message: Message, seed: u64) -> MessageSource {
+    pub fn new(message: Message, seed: u64) -> MessageSource {
         let frame = frame(message, seed);
         MessageSource {
             payload_at: frame.len() - message.bytes as usize,
@@ -80,16 +80,16 @@ impl MessageSource {
         }
     }
 
-    pub(crate) fn kind(&self) -> MessageKind {
+    pub fn kind(&self) -> MessageKind {
         frame_kind(self.message)
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         u64::from(self.message.bytes)
     }
 
     /// Writes the frame of one message to the end of `out`.
-    pub(crate) fn write(&self, number: u64, out: &mut Vec<u8>) {
+    pub fn write(&self, number: u64, out: &mut Vec<u8>) {
         let start = out.len() + self.payload_at;
         out.extend_from_slice(&self.frame);
         let mask = &self.frame[self.payload_at - 4..self.payload_at];
@@ -102,7 +102,7 @@ impl MessageSource {
 }
 
 /// The number in the beginning of a message, if there is one.
-pub(crate) fn number(beginning: &[u8]) -> Option<u64> {
+pub fn number(beginning: &[u8]) -> Option<u64> {
     let digits = beginning.get(..NUMBER_BYTES)?;
     let has_digits_only = digits.iter().all(|digit| DIGITS.contains(digit));
     let text = std::str::from_utf8(digits)

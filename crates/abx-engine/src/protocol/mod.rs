@@ -12,7 +12,8 @@ pub(crate) mod intake;
 pub(crate) mod message;
 mod websocket;
 
-pub(crate) use contract::{Lost, Protocol};
-pub(crate) use http::Http;
-pub(crate) use http2::Http2;
-pub(crate) use websocket::{ReceivedMessage, WebSocket};
+pub use contract::{Lost, Protocol};
+pub use http::Http;
+pub use http2::Http2;
+pub(crate) use websocket::ReceivedMessage;
+pub use websocket::WebSocket;

@@ -22,7 +22,7 @@ use crate::random::Random;
 const UNSAID_BYTES_MAX: usize = 64 * 1024;
 
 /// WebSocket, for all connections of one worker.
-pub(crate) struct WebSocket {
+pub struct WebSocket {
     opening: EncodedOpening,
     options: ClientOptions,
     messages: Messages,
@@ -54,7 +54,7 @@ pub(crate) struct ReceivedMessage {
     pub(crate) received: u64,
 }
 
-pub(crate) struct Talker {
+pub struct Talker {
     socket: Client,
     index: usize,
     /// Whether a message has begun and not ended.
@@ -69,7 +69,7 @@ pub(crate) struct Talker {
 
 impl WebSocket {
     /// For the connections of a load from `first` on.
-    pub(crate) fn new(opening: EncodedOpening, plan: &LoadPlan, first: usize) -> WebSocket {
+    pub fn new(opening: EncodedOpening, plan: &LoadPlan, first: usize) -> WebSocket {
         let message = plan.shape.message();
         let longest = message.map_or(0, |message| u64::from(message.bytes));
         let usual = SizeLimits::default();
@@ -108,7 +108,7 @@ impl Messages {
 
 impl Talker {
     /// Says something of our own accord, which goes out behind what already waits.
-    pub(crate) fn say(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn say(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let before = self.outbox.len();
         write(&mut self.outbox);
         self.own_bytes = self.own_bytes.min(before) + self.outbox.len() - before;

@@ -17,5 +17,5 @@ mod runner;
 mod user;
 
 pub use plan::ScenarioPlan;
-pub(crate) use pool::ScenarioPool;
-pub(crate) use runner::ScenarioRunner;
+pub use pool::ScenarioPool;
+pub use runner::ScenarioRunner;

@@ -19,7 +19,7 @@ use crate::io::{Awake, Io};
 use crate::plan::{LoadPlan, ScenarioUsers};
 use crate::pool::{SliceOutcome, SliceParticipants, WorkerSlice};
 
-pub(crate) struct ScenarioPool<I: Io> {
+pub struct ScenarioPool<I: Io> {
     /// `None` while a slice runs.
     io: Option<I>,
     plan: ScenarioPlan,
@@ -31,7 +31,7 @@ pub(crate) struct ScenarioPool<I: Io> {
 
 impl<I: Io> ScenarioPool<I> {
     /// Those of `count` users of a load whose numbers begin with `first`.
-    pub(crate) fn new(
+    pub fn new(
         io: I,
         load: LoadPlan,
         scenario: &ScenarioUsers,
@@ -53,12 +53,12 @@ impl<I: Io> ScenarioPool<I> {
         self.io.as_mut().expect("it is back when a slice is over")
     }
 
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.users.len()
     }
 
     /// Has the users make sessions for one slice, together with others.
-    pub(crate) fn run(
+    pub fn run(
         &mut self,
         slice: WorkerSlice,
         participants: SliceParticipants,
@@ -89,7 +89,7 @@ impl<I: Io> ScenarioPool<I> {
         outcome
     }
 
-    pub(crate) fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &Tally {
         &self.tally
     }
 
@@ -97,7 +97,7 @@ impl<I: Io> ScenarioPool<I> {
         self.io().take_awake()
     }
 
-    pub(crate) fn now(&mut self) -> Nanos {
+    pub fn now(&mut self) -> Nanos {
         self.io().now()
     }
 }

@@ -19,7 +19,7 @@ use crate::stopper::Stopper;
 /// is not asked as fast as refusals come.
 const REST: Nanos = Nanos(100_000_000);
 
-pub(crate) struct ScenarioRunner<'a, I: Io> {
+pub struct ScenarioRunner<'a, I: Io> {
     io: I,
     plan: &'a ScenarioPlan,
     /// The number of the next session, over all threads.
@@ -46,7 +46,7 @@ pub(crate) struct ScenarioRunner<'a, I: Io> {
 impl<'a, I: Io> ScenarioRunner<'a, I> {
     /// For `count` users, whose numbers begin with `first`. Sessions take their numbers from
     /// `next_session`, which stands at `first_session` as long as nobody has begun.
-    pub(crate) fn new(
+    pub fn new(
         io: I,
         plan: &'a ScenarioPlan,
         (first, count): (u64, u64),
@@ -95,7 +95,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
 
     /// Runs all of it. Answers what was counted and how long it took, and for how much of its
     /// processor time answers were only waited for.
-    pub(crate) fn run(mut self, stopper: &Stopper) -> ((ScenarioTally, Nanos), Nanos) {
+    pub fn run(mut self, stopper: &Stopper) -> ((ScenarioTally, Nanos), Nanos) {
         let now = self.load(stopper.as_flag());
         let awake = Nanos(self.io.take_awake().on_cpu_ns);
         ((self.tally, now.since(self.start)), awake)

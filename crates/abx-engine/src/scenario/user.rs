@@ -346,10 +346,30 @@ fn target(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use abx_evidence::Wait;
     use abx_evidence::scenario::ScenarioEnd;
 
     use super::*;
-    use crate::simulation::scenarios::plan;
+
+    fn plan() -> ScenarioPlan {
+        ScenarioPlan {
+            address: std::net::SocketAddr::from(([127, 0, 0, 1], 80)).into(),
+            tls: None,
+            sources: Vec::new(),
+            host: "a".to_owned(),
+            users: 1,
+            end: ScenarioEnd::AfterSessions(1),
+            values: vec![None; 2],
+            steps: Vec::new(),
+            keeps_cookies: false,
+            body_max: 1000,
+            timeout: Nanos(1_000_000_000),
+            seed: 1,
+            threads: 1,
+            cpus: Vec::new(),
+            wait: Wait::Asleep,
+        }
+    }
 
     #[test]
     fn of_the_heads_only_the_final_one_is_kept() {
@@ -362,7 +382,7 @@ mod tests {
         let last = "HTTP/1.1 200 OK\r\nSet-Cookie: b=c\r\n\r\n";
         let text = format!("{}{last}", early.repeat(32));
         for piece in [text.len(), 1] {
-            let plan = plan(1, ScenarioEnd::AfterSessions(1));
+            let plan = plan();
             let mut user = ScenarioUser::new(0, &plan);
             user.connects();
             user.sends(1, Nanos(0), ResponseKind::WithBody);

@@ -26,10 +26,10 @@ use crate::stopper::Stopper;
 use crate::workers::error::EngineError;
 
 pub use plan::{SessionOptions, SessionPlan};
-pub(crate) use runner::SessionRunner;
+pub use runner::SessionRunner;
 pub use step::{SessionClient, SessionFailure, SessionListener, SessionResponse, SessionStep};
 pub use visit::{VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan};
-pub(crate) use visits::VisitRunner;
+pub use visits::VisitRunner;
 
 /// So many connections find a TLS session to resume, of those that are opened at a time.
 const CONNECTIONS: usize = 1024;

@@ -15,7 +15,7 @@ use crate::stopper::Stopper;
 /// So many sessions are begun before it is looked at what has come for others.
 pub(super) const BEGUN_MAX: u64 = 128;
 
-pub(crate) struct SessionRunner<'a, I: Io> {
+pub struct SessionRunner<'a, I: Io> {
     connections: SessionConnections<I>,
     begins: Begins,
     calls: u32,
@@ -26,7 +26,7 @@ pub(crate) struct SessionRunner<'a, I: Io> {
 }
 
 impl<'a, I: Io> SessionRunner<'a, I> {
-    pub(crate) fn new(
+    pub fn new(
         io: I,
         load: SessionPlan,
         client: &'a mut dyn SessionClient,
@@ -45,7 +45,7 @@ impl<'a, I: Io> SessionRunner<'a, I> {
     }
 
     /// Runs all of it and answers how long it took.
-    pub(crate) fn run(mut self, stopper: &Stopper) -> Nanos {
+    pub fn run(mut self, stopper: &Stopper) -> Nanos {
         event_loop(&mut self, stopper.as_flag());
         self.connections.now().since(self.connections.start())
     }

@@ -17,7 +17,7 @@ use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;
 
-pub(crate) struct VisitRunner<'a, I: Io> {
+pub struct VisitRunner<'a, I: Io> {
     connections: SessionConnections<I>,
     begins: Begins,
     terms: VisitOptions,
@@ -45,11 +45,7 @@ struct VisitOptions {
 }
 
 impl<'a, I: Io> VisitRunner<'a, I> {
-    pub(crate) fn new(
-        io: I,
-        load: VisitPlan,
-        client: &'a mut dyn VisitClient,
-    ) -> VisitRunner<'a, I> {
+    pub fn new(io: I, load: VisitPlan, client: &'a mut dyn VisitClient) -> VisitRunner<'a, I> {
         let connections = SessionConnections::new(io, &load.terms);
         VisitRunner {
             begins: Begins::new(load.visits, load.begins, connections.start()),
@@ -74,7 +70,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
     }
 
     /// Runs all of it and answers how long it took.
-    pub(crate) fn run(mut self, stopper: &Stopper) -> Nanos {
+    pub fn run(mut self, stopper: &Stopper) -> Nanos {
         event_loop(&mut self, stopper.as_flag());
         self.settle();
         self.connections.now().since(self.connections.start())

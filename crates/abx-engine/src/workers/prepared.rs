@@ -13,16 +13,16 @@ use crate::workers::error::EngineError;
 
 /// A plan that can be run, and its bytes.
 #[derive(Clone)]
-pub(crate) struct Prepared {
-    pub(crate) plan: LoadPlan,
+pub struct Prepared {
+    pub plan: LoadPlan,
     /// The bytes of each request of the plan, or of its message.
-    pub(crate) encoded: Vec<Vec<u8>>,
+    pub encoded: Vec<Vec<u8>>,
     /// The same as streams carry them, where there are any; `encoded` is empty then.
     pub(crate) streamed: Vec<http2::EncodedRequest>,
     /// What opens a connection, when that takes more than a socket.
-    pub(crate) opening: Option<EncodedOpening>,
+    pub opening: Option<EncodedOpening>,
     /// What encrypts connections, when something does.
-    pub(crate) tls: Option<TlsClient>,
+    pub tls: Option<TlsClient>,
 }
 
 impl Prepared {
@@ -32,7 +32,7 @@ impl Prepared {
     /// [`EngineError::Zero`], [`EngineError::Request`], [`EngineError::Opening`],
     /// [`EngineError::Placeholders`], [`EngineError::Tls`], [`EngineError::Shape`] and
     /// [`EngineError::Replay`], each for a plan that cannot be run.
-    pub(crate) fn of(plan: &LoadPlan) -> Result<Prepared, EngineError> {
+    pub fn of(plan: &LoadPlan) -> Result<Prepared, EngineError> {
         // The steps of a scenario are told by themselves.
         let requests = match &plan.scenario {
             Some(scenario) => scenario.script.steps.len(),
@@ -165,7 +165,7 @@ const SUBPROTOCOLS: &str = "Sec-WebSocket-Protocol";
 impl RequestPlan {
     /// The WebSocket handshake that it stands for: its path, host, headers, and the subprotocols
     /// that one of these offers, of which the server's choice has to be one.
-    pub(crate) fn opening(&self) -> Opening {
+    pub fn opening(&self) -> Opening {
         let is_offer = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(SUBPROTOCOLS);
         let (offers, headers): (Vec<_>, Vec<_>) = self.headers.iter().partition(is_offer);
         let protocols = offers.iter().flat_map(|(_, value)| value.split(','));

@@ -14,7 +14,7 @@ use crate::plan::{TlsPlan, TlsSuite, TlsTrust, TlsVersion};
 
 /// What all connections of a load have in common.
 #[derive(Clone)]
-pub(crate) struct TlsClient {
+pub struct TlsClient {
     pub(super) config: Arc<ClientConfig>,
     pub(super) name: ServerName<'static>,
 }
@@ -43,7 +43,7 @@ impl TlsClient {
     ///
     /// # Errors
     /// One [`TlsPlanError`] for each thing in it that cannot be used.
-    pub(crate) fn of(plan: &TlsPlan, connections: usize) -> Result<TlsClient, TlsPlanError> {
+    pub fn of(plan: &TlsPlan, connections: usize) -> Result<TlsClient, TlsPlanError> {
         let name = ServerName::try_from(plan.server_name.clone())
             .map_err(|_| TlsPlanError::Name(plan.server_name.clone()))?;
         let provider = Arc::new(offering(&plan.suites));

@@ -64,12 +64,13 @@ static CLIENT: LazyLock<TlsClient> = LazyLock::new(|| {
 mod tests {
     use std::io::Write;
 
+    use abx_twin::certificate;
     use proptest::prelude::*;
     use rustls::ServerConnection;
 
     use super::*;
+    use crate::io::tls::tickets::tests::believing;
     use crate::plan::TlsVersion;
-    use crate::simulation::certificate;
 
     /// What a server sends in one record: its kind, and a wrong length now and then.
     fn record() -> impl Strategy<Value = Vec<u8>> {
@@ -206,7 +207,7 @@ mod tests {
     fn changed(version: TlsVersion, place: usize, change: &Change, seed: u8) -> [Vec<u8>; 2] {
         let plan = TlsPlan {
             version: Some(version),
-            ..certificate::plan()
+            ..believing()
         };
         let mut client = TlsConnection::new(&TlsClient::of(&plan, 1).unwrap()).unwrap();
         let mut server = ServerConnection::new(certificate::server()).unwrap();

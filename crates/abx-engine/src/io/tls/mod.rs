@@ -23,12 +23,11 @@ use abx_sys::{Nanos, ServerAddress};
 use super::{Awaits, Awake, Handshake, Io, Ready, Received, Token};
 use connection::TlsConnection;
 
-pub(crate) use config::TlsClient;
-pub use config::TlsPlanError;
+pub use config::{TlsClient, TlsPlanError};
 pub(crate) use remedy::remedy;
 
 /// Encrypts what goes over the connections of `under`.
-pub(crate) struct Tls<I> {
+pub struct Tls<I> {
     under: I,
     client: TlsClient,
     connections: Vec<Option<TlsConnection>>,
@@ -38,7 +37,7 @@ pub(crate) struct Tls<I> {
 }
 
 impl<I: Io> Tls<I> {
-    pub(crate) fn over(under: I, client: TlsClient) -> Tls<I> {
+    pub fn over(under: I, client: TlsClient) -> Tls<I> {
         Tls {
             under,
             client,

@@ -97,15 +97,30 @@ impl ClientSessionStore for Tickets {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::Arc;
 
+    use abx_twin::certificate;
     use rustls::client::{ClientConnection, Resumption};
     use rustls::{ClientConfig, ServerConnection};
 
     use super::*;
     use crate::io::TlsClient;
-    use crate::simulation::certificate;
+    use crate::plan::{TlsPlan, TlsTrust};
+
+    /// A client that believes the twin's certificate, and nobody else.
+    pub(in crate::io::tls) fn believing() -> TlsPlan {
+        TlsPlan {
+            server_name: certificate::NAME.to_owned(),
+            hides_name: false,
+            trust: TlsTrust::Given(vec![certificate::der()]),
+            version: None,
+            suites: Vec::new(),
+            resumption: false,
+            protocols: Vec::new(),
+            identity: None,
+        }
+    }
 
     #[test]
     fn a_server_that_gives_many_tickets_fills_no_more_than_the_room_of_its_connections() {
@@ -113,7 +128,7 @@ mod tests {
         // connections.
         for (connections, kept) in [(1, 2), (3, 6), (100, 12)] {
             let tickets = Arc::new(Tickets::for_connections(connections));
-            let client = TlsClient::of(&certificate::plan(), 1).unwrap();
+            let client = TlsClient::of(&believing(), 1).unwrap();
             let mut config = ClientConfig::clone(&client.config);
             config.resumption = Resumption::store(Arc::clone(&tickets) as Arc<_>);
             let mut generous = rustls::ServerConfig::clone(&certificate::server());

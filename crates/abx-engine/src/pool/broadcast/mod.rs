@@ -3,4 +3,4 @@
 mod audience;
 mod rounds;
 
-pub(crate) use rounds::Broadcast;
+pub use rounds::Broadcast;

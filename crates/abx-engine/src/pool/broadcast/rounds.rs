@@ -33,7 +33,7 @@ const FAILURES_MAX: usize = 3;
 const SPEAKER: usize = 0;
 
 /// A pool of one speaker and many listeners.
-pub(crate) struct Broadcast<I: Io> {
+pub struct Broadcast<I: Io> {
     pool: Pool<I, WebSocket>,
     audience: Audience,
     source: MessageSource,
@@ -137,7 +137,7 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
 
 impl<I: Io> Broadcast<I> {
     /// Takes a pool of connections that hear what is said by `source`.
-    pub(crate) fn new(pool: Pool<I, WebSocket>, source: MessageSource) -> Broadcast<I> {
+    pub fn new(pool: Pool<I, WebSocket>, source: MessageSource) -> Broadcast<I> {
         let expected = Expected {
             kind: source.kind(),
             bytes: source.bytes(),
@@ -159,16 +159,16 @@ impl<I: Io> Broadcast<I> {
     }
 
     /// The connections themselves, and what the last slice gave.
-    pub(crate) fn pool(&self) -> &Pool<I, WebSocket> {
+    pub fn pool(&self) -> &Pool<I, WebSocket> {
         &self.pool
     }
 
-    pub(crate) fn pool_mut(&mut self) -> &mut Pool<I, WebSocket> {
+    pub fn pool_mut(&mut self) -> &mut Pool<I, WebSocket> {
         &mut self.pool
     }
 
     /// Broadcasts for one slice, and waits for what is in flight.
-    pub(crate) fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
+    pub fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
         self.begin(&slice);
         let mut rounds = BroadcastSlice {
             requests_left: slice.requests_max,

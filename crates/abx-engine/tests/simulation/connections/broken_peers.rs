@@ -1,0 +1,228 @@
+//! Peers that break in every way: a slice ends soon after its counted part, and no
+//! broken response is a success.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use abx_engine::testing::{Http, Part, Pool, SharedSlice, SliceParticipants};
+use abx_evidence::Outcome;
+use abx_sys::Nanos;
+use abx_twin::{NOBODY, Network, PeerStep, Service, Sim};
+
+use crate::loads::{MS, SECOND, count, plan, pool_of_steps, run};
+
+const CONNECTIONS: u32 = 10;
+const SLICE: u64 = 100 * MS;
+/// As [`plan`] has it.
+const TIMEOUT: u64 = SECOND;
+/// A loop that is broken looks at its clock this much too late at most.
+const LATE: u64 = 60 * MS;
+const RIGHT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright";
+
+/// A peer that breaks.
+struct BrokenPeer {
+    name: &'static str,
+    /// What a connection does once it has read a request.
+    steps: Vec<PeerStep>,
+    /// Each connection of so many does it, the first one among them; the others are right.
+    one_of: usize,
+    /// So many correct responses of a connection come before it.
+    after: usize,
+    /// What becomes of the requests.
+    outcome: Outcome,
+}
+
+fn send(bytes: &[u8]) -> PeerStep {
+    PeerStep::Send(bytes.into())
+}
+
+/// Answers again and again.
+fn always(bytes: &[u8]) -> Vec<PeerStep> {
+    vec![send(bytes), PeerStep::Again]
+}
+
+/// Sends this, and then as much of that as a slice and its timeout have time for.
+fn endless(head: &[u8], part: &[u8]) -> Vec<PeerStep> {
+    let part = send(part);
+    let parts = (0..1_300).flat_map(|_| [PeerStep::Work, part.clone()]);
+    std::iter::once(send(head)).chain(parts).collect()
+}
+
+/// Breaks at its first request, on all connections.
+fn peer(name: &'static str, steps: Vec<PeerStep>, outcome: Outcome) -> BrokenPeer {
+    BrokenPeer {
+        name,
+        steps,
+        one_of: 1,
+        after: 0,
+        outcome,
+    }
+}
+
+/// Goes mute on one connection of so many, behind so many responses of each.
+fn mute(one_of: usize, after: usize) -> BrokenPeer {
+    BrokenPeer {
+        one_of,
+        after,
+        ..peer("mute", Vec::new(), Outcome::Timeout)
+    }
+}
+
+/// Those whose responses do not come to their end.
+fn unfinished() -> Vec<BrokenPeer> {
+    use Outcome::{EarlyClose, EmptyResponse, HeadTooLarge, Reset, Timeout};
+    let half = send(&RIGHT[..RIGHT.len() / 2]);
+    let trickle = RIGHT.iter().flat_map(|byte| {
+        let pause = std::iter::repeat_n(PeerStep::Work, 30);
+        pause.chain([send(&[*byte])])
+    });
+    let [closed, reset] = [PeerStep::Close, PeerStep::Reset];
+    let half_closed = vec![half.clone(), closed.clone()];
+    let half_reset = vec![half.clone(), reset.clone()];
+    let plain = b"HTTP/1.1 200 OK\r\n";
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let endless_head = endless(plain, b"X: y\r\n");
+    let endless_body = endless(chunked, b"1\r\nx\r\n");
+    vec![
+        mute(1, 0),
+        mute(1, 3),
+        mute(1, 60),
+        mute(10, 0),
+        mute(2, 20),
+        peer("trickle", trickle.collect(), Timeout),
+        peer("half", vec![half], Timeout),
+        peer("half, then closed", half_closed, EarlyClose),
+        peer("half, then reset", half_reset, Reset),
+        peer("reset", vec![reset], Reset),
+        peer("closed", vec![closed], EmptyResponse),
+        peer("endless head", endless_head, HeadTooLarge),
+        peer("endless body", endless_body, Timeout),
+    ]
+}
+
+/// Those that answer, and wrongly.
+fn wrong() -> Vec<BrokenPeer> {
+    use Outcome::{Malformed, OtherProtocol, WrongBody, WrongLength, WrongStatus};
+    let wrong = |status: &str, body: &str| {
+        let length = body.len();
+        let text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}");
+        always(text.as_bytes())
+    };
+    let garbage = always(b"\0\x01\x02 no answer\r\n\r\n");
+    let tls = always(b"\x15\x03\x01\0\x02\x02\x46");
+    let another_head = always(b"HTTP/1.1 200\tOK\r\n\r\n");
+    vec![
+        peer("garbage", garbage, OtherProtocol),
+        peer("TLS", tls, OtherProtocol),
+        peer("another head", another_head, Malformed),
+        peer("503", wrong("503 No", ""), WrongStatus),
+        peer("redirect", wrong("302 Found", ""), WrongStatus),
+        peer("another body", wrong("200 OK", "wrong"), WrongBody),
+        peer("a shorter body", wrong("200 OK", "righ"), WrongLength),
+        peer("a longer body", wrong("200 OK", "rights"), WrongLength),
+    ]
+}
+
+impl BrokenPeer {
+    fn pool(&self, timeout_ns: u64) -> Pool<Sim, Http> {
+        let mut plan = plan(CONNECTIONS, b"right", 1);
+        plan.verify_every = 1;
+        plan.timeout = Duration::from_nanos(timeout_ns);
+        let bytes = plan.requests[0].request.encode(true).unwrap().len();
+        let (steps, one_of, after) = (self.steps.clone(), self.one_of, self.after);
+        let right: Arc<[u8]> = RIGHT.into();
+        let script = move |number: usize| {
+            let whole = [
+                PeerStep::Await(bytes),
+                PeerStep::Work,
+                PeerStep::Send(Arc::clone(&right)),
+            ];
+            if !number.is_multiple_of(one_of) {
+                return [&whole[..], &[PeerStep::Again]].concat();
+            }
+            let before = std::iter::repeat_n(&whole[..], after).flatten().cloned();
+            let broken = [PeerStep::Await(bytes), PeerStep::Work];
+            before.chain(broken).chain(steps.clone()).collect()
+        };
+        let mut network = Network::faultless(1);
+        network.service = Service::Constant(Nanos(MS));
+        let mut pool = pool_of_steps(network, plan, Box::new(script));
+        pool.connect_all(&AtomicBool::new(false));
+        pool
+    }
+}
+
+#[test]
+fn a_slice_of_a_broken_peer_ends_within_a_timeout() {
+    // Method: each fault in virtual time, from the first request on or behind right
+    // answers, on some connections or all. One connection that is never answered is
+    // waited for, and two timeouts in a row are not.
+    let mut unlike = Vec::new();
+    for fault in unfinished().into_iter().chain(wrong()) {
+        let mut pool = fault.pool(TIMEOUT);
+        let start = pool.now();
+        let ran = run(&mut pool, SLICE, SLICE / 10);
+        let mut outcomes = pool.tally().outcomes.clone();
+        outcomes.merge(&pool.tally().discarded);
+        let is_in_time = ran.end.since(start).0 <= SLICE + TIMEOUT + LATE;
+        let met = outcomes.count(fault.outcome);
+        let is_met_alone = met > 0 && outcomes.failed() == met;
+        let is_right_before = fault.one_of > 1 || fault.after > 0;
+        if !is_in_time || !is_met_alone || is_right_before != (outcomes.ok() > 0) {
+            let BrokenPeer {
+                name,
+                one_of,
+                after,
+                ..
+            } = fault;
+            unlike.push(format!(
+                "{name} behind {after} on 1 of {one_of}: {ran:?} {outcomes:?}"
+            ));
+        }
+    }
+    assert!(unlike.is_empty(), "{unlike:#?}");
+}
+
+#[test]
+fn a_peer_that_does_not_listen_ends_the_slice_at_once() {
+    // Method: an address at which nobody listens.
+    let mut pool = mute(1, 0).pool(TIMEOUT);
+    let mut plan = plan(CONNECTIONS, b"right", 1);
+    plan.address = NOBODY.into();
+    let mut refused = pool_of_steps(Network::faultless(1), plan, Box::new(|_| Vec::new()));
+    for pool in [&mut pool, &mut refused] {
+        let start = pool.now();
+        let ran = run(pool, SLICE, 0);
+        assert!(ran.stopped_responding);
+        assert!(ran.end.since(start).0 <= SLICE + TIMEOUT);
+    }
+    assert!(count(refused.tally(), Outcome::Refused) > 0);
+}
+
+#[test]
+fn who_is_waited_for_is_told_while_it_lasts_and_not_before() {
+    // Method: every second connection goes mute; what was told is looked at 2 s after the
+    // start. With a timeout of a quarter of a second there is no time to tell anything.
+    let waits = |timeout: u64| {
+        let mut pool = mute(2, 20).pool(timeout);
+        let shared = SharedSlice::new(1, 1);
+        pool.joins(SliceParticipants::of(&shared, Part::Connections));
+        let start = pool.now();
+        let ran = run(&mut pool, SLICE, 0);
+        let awaited_responses = shared.awaited(start.plus(Nanos(2 * SECOND)));
+        (ran, awaited_responses)
+    };
+    let (_, awaited_responses) = waits(3 * SECOND);
+    let reported_awaited_responses = awaited_responses.expect("it was waited for seconds");
+    assert_eq!(
+        reported_awaited_responses.connections,
+        u64::from(CONNECTIONS / 2)
+    );
+    assert_eq!(reported_awaited_responses.at_most_ns, 3 * SECOND);
+    assert!(
+        (SECOND..2 * SECOND).contains(&reported_awaited_responses.waited_ns),
+        "{reported_awaited_responses:?}"
+    );
+    assert_eq!(waits(SECOND / 4).1, None);
+}

@@ -1,0 +1,189 @@
+//! Connections that the peer closes, and bytes that nobody asked for.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use abx_engine::LoadPlan;
+use abx_engine::schedule::Arrivals;
+use abx_engine::testing::{Http, Pool};
+use abx_evidence::Outcome;
+use abx_sys::Nanos;
+use abx_twin::{Network, PeerStep, Sim};
+
+use crate::loads::{MS, SECOND, count, plan, pool, pool_of_steps, run, run_requests};
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+fn plan_of(method: &str, connections: u32) -> LoadPlan {
+    let mut plan = plan(connections, b"hello", 1);
+    plan.requests[0].request.method = method.to_owned();
+    plan
+}
+
+/// A pool on a peer that follows `steps` behind each request that it has read.
+fn serving(network: Network, plan: LoadPlan, steps: &[PeerStep]) -> Pool<Sim, Http> {
+    let bytes = plan.requests[0].request.encode(true).unwrap().len();
+    let steps: Vec<PeerStep> = steps
+        .iter()
+        .map(|step| match step {
+            PeerStep::Await(_) => PeerStep::Await(bytes),
+            other => other.clone(),
+        })
+        .collect();
+    let mut pool = pool_of_steps(network, plan, Box::new(move |_| steps.clone()));
+    pool.connect_all(&AtomicBool::new(false));
+    pool
+}
+
+fn send(bytes: &[u8]) -> PeerStep {
+    PeerStep::Send(Arc::from(bytes))
+}
+
+const READ: PeerStep = PeerStep::Await(0);
+
+#[test]
+fn a_request_that_was_taken_and_dropped_has_failed() {
+    // Method: each connection answers one request, and closes when it has read the
+    // second one, at once or after some work. Half of all fail, whatever the method, and
+    // none is sent again.
+    for method in ["GET", "POST"] {
+        for last in [
+            &[READ, PeerStep::Close][..],
+            &[READ, PeerStep::Work, PeerStep::Close],
+        ] {
+            let steps = [&[READ, PeerStep::Work, send(HELLO)], last].concat();
+            let mut pool = serving(Network::faultless(1), plan_of(method, 4), &steps);
+            let ran = run_requests(&mut pool, 400);
+            let tally = pool.tally();
+            assert!(!ran.stopped_responding);
+            assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (200, 400));
+            assert_eq!(count(tally, Outcome::EmptyResponse), 200, "{method}");
+            assert_eq!(tally.outcomes.failed(), 200);
+        }
+    }
+}
+
+#[test]
+fn what_a_fresh_connection_took_and_dropped_is_told_apart_from_what_it_did_not() {
+    // Method: connections that close when they have read the request, and connections that
+    // close when they stand, which crosses with it.
+    for (steps, outcome) in [
+        (&[READ, PeerStep::Close][..], Outcome::EmptyResponse),
+        (&[PeerStep::Close], Outcome::EarlyClose),
+    ] {
+        let mut plan = plan_of("GET", 1);
+        plan.pacing.think_ns = 0;
+        let mut pool = serving(Network::faultless(1), plan, steps);
+        run_requests(&mut pool, 3);
+        let tally = pool.tally();
+        assert_eq!((count(tally, outcome), tally.outcomes.sent()), (3, 3));
+    }
+}
+
+#[test]
+fn only_idempotent_requests_are_sent_again() {
+    // Method: a peer that closes some time within 2 ms behind each response: the close finds
+    // the connection idle in a think time, crosses with a request, or meets one that was
+    // read. What crossed is sent again, unless it is a POST, which fails as the
+    // connection did.
+    let mut network = Network::faultless(5);
+    network.faults.idle_close = 1000;
+    for (method, again) in [
+        ("GET", true),
+        ("PUT", true),
+        ("POST", false),
+        ("QUERY", false),
+    ] {
+        let mut plan = plan_of(method, 10);
+        plan.pacing.think_ns = MS;
+        let mut pool = pool(network, plan, b"hello");
+        pool.connect_all(&AtomicBool::new(false));
+        run_requests(&mut pool, 5_000);
+        let tally = pool.tally();
+        let crossed = count(tally, Outcome::IdleClose);
+        let failed = count(tally, Outcome::EarlyClose) + count(tally, Outcome::Reset);
+        assert_eq!(tally.outcomes.requests(), 5_000, "{method}");
+        assert!(
+            count(tally, Outcome::EmptyResponse) > 50,
+            "{:?}",
+            tally.outcomes
+        );
+        assert_eq!(crossed > 50, again, "{method}: {:?}", tally.outcomes);
+        assert_eq!(failed > 50, !again, "{method}: {:?}", tally.outcomes);
+        assert!(again || crossed == 0);
+    }
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_are_counted() {
+    // Method: an open loop of 100 a second on one connection, and a peer that sends
+    // something behind each response, in a segment of its own; and an empty line, which
+    // servers may send.
+    for (extra, unsolicited) in [(HELLO, 100), (b"x", 100), (b"\r\n", 0)] {
+        let mut plan = plan_of("GET", 1);
+        plan.pacing.arrivals = Arrivals::Constant {
+            per_s: "100".parse().unwrap(),
+        };
+        let steps = [
+            READ,
+            PeerStep::Work,
+            send(HELLO),
+            send(extra),
+            PeerStep::Again,
+        ];
+        let mut pool = serving(Network::faultless(1), plan, &steps);
+        run(&mut pool, SECOND, 0);
+        let tally = pool.tally();
+        assert_eq!((tally.outcomes.ok(), tally.outcomes.requests()), (100, 100));
+        assert_eq!(count(tally, Outcome::Unsolicited), unsolicited);
+        assert_eq!(tally.outcomes.failed(), unsolicited);
+    }
+}
+
+#[test]
+fn bytes_between_slices_are_told_with_the_next_one() {
+    // Method: the extra bytes come when the slice is over.
+    let mut network = Network::faultless(1);
+    network.delay = Nanos(1000);
+    let steps = [READ, send(HELLO), READ, send(b"never"), PeerStep::Again];
+    let mut pool = serving(network, plan_of("GET", 1), &steps);
+    run_requests(&mut pool, 1);
+    assert_eq!(pool.tally().discarded.sent(), 0);
+    pool.io.peer_sends(0, b"extra".to_vec());
+    let deadline = pool.now().plus(Nanos(MS));
+    pool.listen(deadline, &AtomicBool::new(false));
+    run_requests(&mut pool, 1);
+    let tally = pool.tally();
+    assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (1, 1));
+    assert_eq!(tally.discarded.count(Outcome::Unsolicited), 1);
+}
+
+#[test]
+fn responses_that_end_their_connection_are_counted_where_it_was_to_be_kept() {
+    // Method: each response announces the close, with keep-alive and without; and a
+    // body that ends with it.
+    let closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
+    let endless = b"HTTP/1.1 200 OK\r\n\r\nhello";
+    for (response, keep_alive, expected) in [
+        (HELLO, true, 0),
+        (&closing[..], true, 50),
+        (&closing[..], false, 0),
+        (endless, true, 50),
+    ] {
+        let mut plan = plan_of("GET", 4);
+        plan.keep_alive = keep_alive;
+        let bytes = plan.requests[0].request.encode(keep_alive).unwrap().len();
+        let last = if response == HELLO {
+            PeerStep::Again
+        } else {
+            PeerStep::Close
+        };
+        let steps = vec![PeerStep::Await(bytes), send(response), last];
+        let script = Box::new(move |_| steps.clone());
+        let mut pool = pool_of_steps(Network::faultless(1), plan, script);
+        pool.connect_all(&AtomicBool::new(false));
+        run_requests(&mut pool, 50);
+        let tally = pool.tally();
+        assert_eq!((tally.outcomes.ok(), tally.closing), (50, expected));
+    }
+}

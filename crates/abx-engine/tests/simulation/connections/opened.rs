@@ -1,0 +1,252 @@
+//! The opening of connections before a slice, in virtual time: its own deadlines, what
+//! was never tried, and the rate.
+
+use std::sync::atomic::AtomicBool;
+
+use abx_engine::LoadPlan;
+use abx_engine::schedule::ScheduleShare;
+use abx_engine::testing::{Http, Pool};
+use abx_evidence::{Outcome, Outcomes};
+use abx_sys::Nanos;
+use abx_twin::{Accepting, NOBODY, Network, Sim};
+
+use crate::loads::{MS, SECOND, plan, pool, run_requests};
+
+const BODY: &[u8] = b"hello";
+
+/// What came of an opening.
+#[derive(Debug)]
+struct Opened {
+    standing: usize,
+    new: usize,
+    took: Nanos,
+    failures: Vec<(Outcome, u64)>,
+    /// When each connect was begun, from the opening's beginning.
+    connects: Vec<u64>,
+}
+
+/// Connections with a timeout of a second.
+fn many(connections: u32) -> LoadPlan {
+    plan(connections, BODY, 1)
+}
+
+fn open(pool: &mut Pool<Sim, Http>) -> Opened {
+    let start = pool.now();
+    let before = pool.io.connects.len();
+    let (standing, new) = pool.connect_all(&AtomicBool::new(false));
+    assert!(pool.are_connection_counts_right());
+    let failures: Outcomes = std::mem::take(&mut pool.connect_failures);
+    let took = pool.now().since(start);
+    let connects = &pool.io.connects[before..];
+    Opened {
+        standing,
+        new,
+        took,
+        failures: failures.iter().collect(),
+        connects: connects.iter().map(|at| at.since(start).0).collect(),
+    }
+}
+
+fn accepting(accepting: Accepting) -> Network {
+    Network {
+        accepting,
+        ..Network::faultless(1)
+    }
+}
+
+/// One after the other, 7 ms apart: 128 that wait for the last of them wait for 0.9 s.
+fn slowly() -> Accepting {
+    Accepting {
+        each: Nanos(7 * MS),
+        most: usize::MAX,
+        from: Nanos(0),
+    }
+}
+
+#[test]
+fn an_opening_takes_as_long_as_it_goes_on_when_each_connect_is_in_time() {
+    // Method: 1,000 connections at 7 ms each are 7 s, seven timeouts, and none of them
+    // waits for longer than 128 times 7 ms.
+    let mut pool = pool(accepting(slowly()), many(1_000), BODY);
+    let opened = open(&mut pool);
+    assert_eq!((opened.standing, opened.new), (1_000, 1_000));
+    assert_eq!(opened.failures, []);
+    assert!(opened.took > Nanos(6 * SECOND), "{opened:?}");
+    run_requests(&mut pool, 2_000);
+    assert_eq!(pool.tally().outcomes.ok(), 2_000);
+    assert_eq!(pool.tally().connects, 0);
+}
+
+#[test]
+fn a_connect_has_its_own_timeout_while_others_succeed() {
+    // Method: 10 ms each, so that with 128 under way each would wait for 1.28 s, beyond the
+    // timeout of a second. Those that are out of time end; as many at a time as can be
+    // accepted in time are left, and the opening goes on to the last one.
+    let network = accepting(Accepting {
+        each: Nanos(10 * MS),
+        ..slowly()
+    });
+    let opened = open(&mut pool(network, many(500), BODY));
+    let [(Outcome::Timeout, timeouts)] = opened.failures[..] else {
+        panic!("{opened:?}");
+    };
+    assert_eq!(opened.standing as u64 + timeouts, 500);
+    assert!((28..100).contains(&timeouts), "{opened:?}");
+    assert_eq!(opened.connects.len(), 500);
+    assert!(opened.took > Nanos(4 * SECOND));
+}
+
+#[test]
+fn a_server_that_stops_accepting_is_blamed_for_what_was_tried_only() {
+    // Method: 300 of 1,000 are accepted. Those under way at that moment are waited for
+    // to the end of their timeout, no others are tried, and all of it ends exactly then.
+    let network = accepting(Accepting {
+        most: 300,
+        ..slowly()
+    });
+    let opened = open(&mut pool(network, many(1_000), BODY));
+    assert_eq!(opened.standing, 300);
+    let tried = opened.connects.len() as u64;
+    assert_eq!(tried, 300 + 128);
+    assert_eq!(
+        opened.failures,
+        [(Outcome::Timeout, 128), (Outcome::Unopened, 1_000 - tried)]
+    );
+    let last = *opened.connects.last().unwrap();
+    assert_eq!(opened.took, Nanos(last + SECOND));
+}
+
+#[test]
+fn an_opening_goes_on_when_a_server_comes_back_within_a_timeout() {
+    // Method: nothing is accepted for the first 0.9 s.
+    let network = accepting(Accepting {
+        from: Nanos(1_900 * MS),
+        ..slowly()
+    });
+    let mut pool = pool(network, many(100), BODY);
+    assert_eq!(pool.now(), Nanos(SECOND));
+    let opened = open(&mut pool);
+    // The first at 0.9 s, so 14 more come in time: all were begun at once.
+    assert_eq!(opened.standing, 15);
+    assert_eq!(opened.failures, [(Outcome::Timeout, 85)]);
+    assert_eq!(opened.took, Nanos(SECOND));
+}
+
+#[test]
+fn a_machine_without_ports_says_so_and_tries_no_more() {
+    // Method: ports for 200, with one address and with three, each of which has one try
+    // more. The server is blamed for nothing, and the 200 stand.
+    for (addresses, tries) in [(0, 1), (1, 1), (3, 3)] {
+        let network = Network {
+            ports: 200,
+            ..accepting(slowly())
+        };
+        let mut plan = many(1_000);
+        plan.sources = (0..addresses).map(|_| Sim::ADDRESS.ip()).collect();
+        let opened = open(&mut pool(network, plan, BODY));
+        assert_eq!(opened.standing, 200);
+        let lacked = [Outcome::NoPort, Outcome::Unopened].map(|outcome| {
+            let count = opened.failures.iter().find(|failure| failure.0 == outcome);
+            count.unwrap_or_else(|| panic!("{opened:?}")).1
+        });
+        assert_eq!((opened.failures.len(), lacked.iter().sum()), (2, 800));
+        // A success between two of them begins anew; then there are few under way.
+        assert!((tries..=tries * 128).contains(&lacked[0]), "{opened:?}");
+        assert!(Outcome::ALL.iter().all(|this_outcome| {
+            !this_outcome.is_failure()
+                || opened
+                    .failures
+                    .iter()
+                    .all(|(outcome, _)| outcome != this_outcome)
+        }));
+    }
+}
+
+#[test]
+fn connections_are_opened_at_exactly_the_rate() {
+    // Method: 3,000/s by one worker and by two with their shares; each connect at its
+    // moment to the nanosecond, the server as slow as it likes.
+    let due = |number: u64| number * SECOND / 3_000;
+    let mut plan = many(400);
+    plan.open_rate = Some(3_000);
+    let opened = open(&mut pool(Network::faultless(1), plan.clone(), BODY));
+    assert_eq!(opened.standing, 400);
+    assert!(
+        opened.connects.iter().copied().eq((0..400).map(due)),
+        "{opened:?}"
+    );
+
+    plan.connections = 200;
+    let mut numbers: Vec<u64> = Vec::new();
+    for worker in 0..2 {
+        let network = accepting(Accepting {
+            each: Nanos(2 * MS),
+            ..slowly()
+        });
+        let half = pool(network, plan.clone(), BODY);
+        let opened = open(&mut half.with_share(ScheduleShare::of(worker, 2)));
+        assert_eq!((opened.standing, &opened.failures[..]), (200, &[][..]));
+        numbers.extend(opened.connects);
+    }
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq((0..400).map(due)));
+}
+
+#[test]
+fn a_rate_slower_than_the_timeout_is_no_silence() {
+    // Method: one connection in 4 s, a timeout of a second; then the same where nobody
+    // listens, which ends when nothing had succeeded for one timeout.
+    let mut plan = many(5);
+    plan.opening_limit = Some("0.25".parse().unwrap());
+    let opened = open(&mut pool(Network::faultless(1), plan.clone(), BODY));
+    assert_eq!((opened.standing, &opened.failures[..]), (5, &[][..]));
+    plan.address = NOBODY.into();
+    let opened = open(&mut pool(Network::faultless(1), plan, BODY));
+    assert_eq!(
+        opened.failures,
+        [(Outcome::Refused, 1), (Outcome::Unopened, 4)]
+    );
+    assert!(opened.took <= Nanos(SECOND));
+}
+
+#[test]
+fn who_refuses_is_asked_for_each_connection() {
+    // Method: more refusals than there are places, so that each leaves its own; a
+    // refusal takes no time or one way there and back.
+    let mut plan = many(1_000);
+    plan.address = NOBODY.into();
+    let opened = open(&mut pool(Network::faultless(1), plan, BODY));
+    assert_eq!(opened.failures, [(Outcome::Refused, 1_000)]);
+    assert!(opened.took < Nanos(10 * MS), "{:?}", opened.took);
+}
+
+#[test]
+fn an_opening_ends_in_the_time_that_it_has() {
+    // Method: 7 s of work and half a second for it. Those under way were given up, the
+    // others never tried; a second opening goes on where the first one ended.
+    let mut plan = many(1_000);
+    plan.open_within_ns = Some(SECOND / 2);
+    let mut pool = pool(accepting(slowly()), plan, BODY);
+    let opened = open(&mut pool);
+    assert_eq!(opened.took, Nanos(SECOND / 2));
+    let [
+        (Outcome::Unopened, untried),
+        (Outcome::Unfinished, under_way),
+    ] = opened.failures[..]
+    else {
+        panic!("{opened:?}");
+    };
+    assert_eq!(under_way, 128);
+    assert_eq!(opened.standing as u64 + untried + under_way, 1_000);
+    let again = open(&mut pool);
+    assert_eq!(again.standing, opened.standing + again.new);
+}
+
+#[test]
+fn a_stop_ends_an_opening_at_once() {
+    // Method: stopped beforehand; nothing is tried, and nothing blames anybody.
+    let mut pool = pool(Network::faultless(1), many(300), BODY);
+    assert_eq!(pool.connect_all(&AtomicBool::new(true)), (0, 0));
+    let failures: Vec<_> = pool.connect_failures.iter().collect();
+    assert_eq!(failures, [(Outcome::Unopened, 300)]);
+}

@@ -1,0 +1,530 @@
+//! What every back end promises, tested alike on each of them.
+//!
+//! A further back end is one more `contract!` at the end: a name and a maker.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use abx_engine::testing::{
+    Awaits, EpollIo, Io, Random, Ready, Received, TURN_BYTES, Tls, TlsClient, Token,
+};
+use abx_engine::{TlsPlan, TlsVersion};
+use abx_evidence::Wait;
+use abx_sys::{Nanos, ServerAddress};
+use abx_twin::{Loopback, NOBODY, Network, PeerScript, PeerStep, Sealed, Sim, certificate, sealed};
+
+/// A back end, where its peer listens, and what must live for the peer to live.
+struct Made<I>(I, ServerAddress, Box<dyn Any>);
+
+type Maker<I> = fn(PeerScript) -> Made<I>;
+
+/// A back end of the kernel's.
+fn on_loopback<I, E: Debug>(io: Result<I, E>, script: PeerScript) -> Made<I> {
+    let peer = Loopback::start(script);
+    Made(io.unwrap(), peer.server_address(), Box::new(peer))
+}
+
+/// The kernel's, on a Unix socket.
+fn on_unix(script: PeerScript) -> Made<EpollIo> {
+    let peer = Loopback::start_unix(script);
+    let io = EpollIo::new(Wait::Asleep).unwrap();
+    Made(io, peer.server_address(), Box::new(peer))
+}
+
+fn on_sim(script: PeerScript) -> Made<Sim> {
+    let io = Sim::new(Network::faultless(11), script);
+    Made(io, Sim::ADDRESS.into(), Box::new(()))
+}
+
+fn on_sim_in_pieces(script: PeerScript) -> Made<Sim> {
+    let mut network = Network::faultless(12);
+    network.faults.split = 700;
+    network.faults.slow = 200;
+    network.faults.reorder = 700;
+    Made(Sim::new(network, script), Sim::ADDRESS.into(), Box::new(()))
+}
+
+/// One back end over another: see [`abx_twin::Sealed`].
+fn on_sealed(script: PeerScript) -> Made<Sealed<Sim>> {
+    let Made(io, address, peer) = on_sim_in_pieces(sealed(script));
+    Made(Sealed::over(io), address, peer)
+}
+
+/// TLS of this version over the kernel's sockets.
+fn on_tls(version: TlsVersion, script: PeerScript) -> Made<Tls<EpollIo>> {
+    let peer = Loopback::start_tls(certificate::server(), script);
+    let plan = TlsPlan {
+        version: Some(version),
+        ..certificate::plan()
+    };
+    let client = TlsClient::of(&plan, 1).unwrap();
+    let io = Tls::over(EpollIo::new(Wait::Asleep).unwrap(), client);
+    Made(io, peer.server_address(), Box::new(peer))
+}
+
+/// How long a test waits for what must come, on the back end's clock.
+const PATIENCE: Nanos = Nanos(20_000_000_000);
+
+/// A user of a back end that follows the contract.
+struct User<I: Io> {
+    io: I,
+    address: ServerAddress,
+    ready: Vec<Ready>,
+    _peer: Box<dyn Any>,
+}
+
+/// How a stream ended.
+#[derive(Debug, PartialEq)]
+enum PullEnd {
+    Ended,
+    Failed,
+    /// Enough bytes came.
+    Enough,
+}
+
+fn token(slot: u32, generation: u32) -> Token {
+    Token { slot, generation }
+}
+
+/// Bytes that differ by place, so that lost and doubled ones are seen.
+fn pattern(count: usize) -> Arc<[u8]> {
+    (0..count).map(|place| (place % 251) as u8).collect()
+}
+
+impl<I: Io> User<I> {
+    fn new(
+        maker: Maker<I>,
+        script: impl Fn(usize) -> Vec<PeerStep> + Send + Sync + 'static,
+    ) -> User<I> {
+        let Made(io, address, peer) = maker(Box::new(script));
+        User {
+            io,
+            address,
+            ready: Vec::new(),
+            _peer: peer,
+        }
+    }
+
+    /// Waits until something is ready, and fails when nothing ever is.
+    fn wait(&mut self) -> Vec<Ready> {
+        let deadline = self.io.now().plus(PATIENCE);
+        loop {
+            let now = self.io.wait(deadline, Awaits::Responses, &mut self.ready);
+            if !self.ready.is_empty() {
+                return std::mem::take(&mut self.ready);
+            }
+            assert!(now < deadline, "nothing became ready");
+        }
+    }
+
+    /// Connects, and waits until the connection stands.
+    fn connect(&mut self, token: Token) {
+        self.io.connect(token, &self.address, None).unwrap();
+        loop {
+            for ready in self.wait() {
+                match ready {
+                    Ready::Connected(which) if which == token => return,
+                    Ready::Unconnected(_, error) => panic!("{error}"),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Sends all of something; what comes meanwhile must be nothing but room.
+    fn send(&mut self, token: Token, bytes: &[u8]) {
+        let mut sent = self.io.send(token, bytes).unwrap();
+        while sent < bytes.len() {
+            for ready in self.wait() {
+                if matches!(ready, Ready::MaySend(which) if which == token) {
+                    sent += self.io.send(token, &bytes[sent..]).unwrap();
+                }
+            }
+        }
+        assert_eq!(sent, bytes.len());
+    }
+
+    /// Pulls until the end, or until so many bytes came, skipped ones included.
+    fn pull(
+        &mut self,
+        token: Token,
+        enough: usize,
+        mut take: impl FnMut(&[u8]),
+    ) -> (usize, PullEnd) {
+        let mut count = 0;
+        loop {
+            match self.io.receive(token) {
+                Received::Bytes(bytes) => {
+                    assert!(!bytes.is_empty());
+                    count += bytes.len();
+                    take(bytes);
+                }
+                Received::Skipped(bytes) => {
+                    assert!(bytes > 0);
+                    count += usize::try_from(bytes).unwrap();
+                }
+                Received::Ended => return (count, PullEnd::Ended),
+                Received::Failed => return (count, PullEnd::Failed),
+                Received::Nothing if count >= enough => return (count, PullEnd::Enough),
+                Received::Nothing => self.wait_receivable(token),
+            }
+        }
+    }
+
+    fn wait_receivable(&mut self, token: Token) {
+        let is_it = |ready: &Ready| matches!(ready, Ready::Receivable(which) if *which == token);
+        while !self.wait().iter().any(is_it) {}
+    }
+
+    /// All bytes until the end.
+    fn read(&mut self, token: Token, enough: usize) -> (Vec<u8>, PullEnd) {
+        let mut all_bytes = Vec::new();
+        let (count, end) = self.pull(token, enough, |bytes| all_bytes.extend_from_slice(bytes));
+        assert_eq!(count, all_bytes.len());
+        (all_bytes, end)
+    }
+}
+
+fn refusals_are_told<I: Io>(maker: Maker<I>) {
+    // Method: nobody listens; at once or by `wait`, the error is the same, and
+    // the place is free for a connection that stands.
+    let mut user = User::new(maker, |_| Vec::new());
+    let error = match user.io.connect(token(0, 0), &NOBODY.into(), None) {
+        Err(error) => error,
+        Ok(()) => match user.wait().pop() {
+            Some(Ready::Unconnected(which, error)) if which == token(0, 0) => error,
+            other => panic!("{other:?}"),
+        },
+    };
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+    user.connect(token(0, 1));
+}
+
+fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
+    // Method: small and large responses, each followed by a close or a reset of the
+    // peer. A reset may overtake bytes that the kernel still had to hand over. A Unix socket
+    // is only reset by a peer that leaves bytes unread, as this one does.
+    for bytes in [1, 300, 70_000, 3_000_000] {
+        let all_bytes = pattern(bytes);
+        let sent = Arc::clone(&all_bytes);
+        let mut user = User::new(maker, move |_| {
+            vec![PeerStep::Send(Arc::clone(&sent)), PeerStep::Close]
+        });
+        user.connect(token(3, 9));
+        let (got, end) = user.read(token(3, 9), usize::MAX);
+        assert!(*got == *all_bytes, "{bytes} bytes, {} came", got.len());
+        assert_eq!(end, PullEnd::Ended);
+    }
+    let bytes = pattern(200);
+    let sent = Arc::clone(&bytes);
+    let mut user = User::new(maker, move |_| {
+        vec![
+            PeerStep::Send(Arc::clone(&sent)),
+            PeerStep::Await(1),
+            PeerStep::Reset,
+        ]
+    });
+    user.connect(token(0, 0));
+    assert_eq!(
+        user.read(token(0, 0), 200),
+        (bytes.to_vec(), PullEnd::Enough)
+    );
+    user.send(token(0, 0), b"xy");
+    assert_eq!(
+        user.read(token(0, 0), usize::MAX),
+        (Vec::new(), PullEnd::Failed)
+    );
+}
+
+fn an_end_tells_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
+    // Method: a peer that closes when it has read the request; and one that had closed
+    // before, whose kernel answers the request with a reset.
+    for has_read in [true, false] {
+        let mut user = User::new(maker, move |_| {
+            if has_read {
+                vec![PeerStep::Await(3), PeerStep::Close]
+            } else {
+                vec![PeerStep::Close]
+            }
+        });
+        user.connect(token(0, 0));
+        if has_read {
+            user.send(token(0, 0), b"xyz");
+        }
+        let (got, end) = user.read(token(0, 0), usize::MAX);
+        assert_eq!((got.len(), end), (0, PullEnd::Ended));
+        if has_read || user.io.send(token(0, 0), b"xyz").is_ok() {
+            assert_eq!(user.io.is_acknowledged(token(0, 0)), has_read);
+        }
+    }
+}
+
+fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
+    // Method: two requests, one larger than every buffer, come back as they are.
+    let sizes = [43, 16_000_000];
+    let mut user = User::new(maker, move |_| {
+        vec![
+            PeerStep::Await(sizes[1] - 100),
+            PeerStep::Echo(100),
+            PeerStep::Echo(sizes[0]),
+        ]
+    });
+    let bytes = sizes.map(pattern);
+    user.connect(token(1, 0));
+    user.send(token(1, 0), &bytes[1]);
+    let (got, _) = user.read(token(1, 0), 100);
+    assert!(*got == bytes[1][sizes[1] - 100..]);
+    user.send(token(1, 0), &bytes[0]);
+    assert_eq!(user.read(token(1, 0), sizes[0]).0, *bytes[0]);
+}
+
+fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
+    // Method: an interval between two requests, without a wait between them that could hand
+    // any of it over; small, and larger than every buffer. All of it comes back in its order.
+    for bytes in [5, 16_000_000] {
+        let reported_bytes = pattern(bytes);
+        let mut user = User::new(maker, move |_| {
+            vec![
+                PeerStep::Echo(7),
+                PeerStep::Await(bytes - 5),
+                PeerStep::Echo(12),
+            ]
+        });
+        user.connect(token(0, 0));
+        for part in [b"request", &*reported_bytes, b"request"] {
+            user.send(token(0, 0), part);
+        }
+        let expected = [b"request", &reported_bytes[bytes - 5..], b"request"].concat();
+        assert_eq!(user.read(token(0, 0), 19).0, expected);
+    }
+}
+
+fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
+    // Method: random skips between random reads of a known stream; every byte
+    // that is not skipped must be the one of its place, at any size of a pull.
+    const BYTES: usize = 2_000_000;
+    let all_bytes = pattern(BYTES);
+    for seed in 0..6 {
+        let sent = Arc::clone(&all_bytes);
+        let mut user = User::new(maker, move |_| {
+            vec![PeerStep::Send(Arc::clone(&sent)), PeerStep::Close]
+        });
+        let mut random = Random::new(seed);
+        user.connect(token(0, 0));
+        user.io.limit_receive(token(0, 0), 1000);
+        let (mut place, mut to_skip, mut skipped) = (0_usize, 0_u64, 0_u64);
+        loop {
+            match user.io.receive(token(0, 0)) {
+                Received::Bytes(bytes) => {
+                    assert_eq!(to_skip, 0, "bytes came before all was skipped");
+                    assert!(
+                        *bytes == all_bytes[place..place + bytes.len()],
+                        "at {place}"
+                    );
+                    place += bytes.len();
+                    to_skip = random.below(150_000).min((BYTES - place) as u64);
+                    if to_skip > 0 {
+                        user.io.skip(token(0, 0), to_skip);
+                    }
+                    let most = usize::try_from(random.below(20_000)).unwrap();
+                    user.io.limit_receive(token(0, 0), most);
+                }
+                Received::Skipped(bytes) => {
+                    assert!(0 < bytes && bytes <= to_skip);
+                    to_skip -= bytes;
+                    skipped += bytes;
+                    place += usize::try_from(bytes).unwrap();
+                }
+                Received::Nothing => user.wait_receivable(token(0, 0)),
+                Received::Ended => break,
+                Received::Failed => panic!("failed at {place}"),
+            }
+        }
+        assert_eq!((place, to_skip), (BYTES, 0));
+        assert!(skipped > 0);
+    }
+}
+
+fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
+    // Method: 100 bytes, of which a thousand are to be skipped.
+    let mut user = User::new(maker, |_| {
+        vec![PeerStep::Send(pattern(100)), PeerStep::Close]
+    });
+    user.connect(token(0, 0));
+    user.io.skip(token(0, 0), 1000);
+    let taken = user.pull(token(0, 0), usize::MAX, |_| panic!("bytes to be skipped"));
+    assert_eq!(taken, (100, PullEnd::Ended));
+}
+
+fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
+    // Method: each connection of one place is closed with bytes, an end or
+    // nothing on its way; the next one must see its own bytes alone.
+    const ROUNDS: u32 = 60;
+    let mut user = User::new(maker, |number| {
+        vec![
+            PeerStep::Send(vec![number as u8; 500].into()),
+            PeerStep::Close,
+        ]
+    });
+    for generation in 0..ROUNDS {
+        let token = token(2, generation);
+        user.io.connect(token, &user.address, None).unwrap();
+        // Closed while it is being made, when it stands, or with bytes to receive.
+        let (mut stands, mut has_bytes) = (false, false);
+        while (generation % 3 > 0 && !stands) || (generation % 3 > 1 && !has_bytes) {
+            for ready in user.wait() {
+                match ready {
+                    Ready::Connected(which) if which == token => stands = true,
+                    Ready::Receivable(which) if which == token => has_bytes = true,
+                    _ => panic!("{ready:?}"),
+                }
+            }
+        }
+        user.io.close(token);
+    }
+    let last = token(2, ROUNDS);
+    user.connect(last);
+    let (got, end) = user.read(last, usize::MAX);
+    assert_eq!((got.len(), end), (500, PullEnd::Ended));
+    assert!(got.iter().all(|byte| *byte == got[0]));
+}
+
+fn many_connections_have_each_their_response<I: Io>(maker: Maker<I>) {
+    // Method: more connections than one list of events holds, each echoed a
+    // request of its own, all in flight together.
+    const COUNT: u32 = 520;
+    let mut user = User::new(maker, |_| vec![PeerStep::Echo(4)]);
+    for slot in 0..COUNT {
+        user.connect(token(slot, 5));
+    }
+    for slot in 0..COUNT {
+        let request = slot.to_be_bytes();
+        assert_eq!(user.io.send(token(slot, 5), &request).unwrap(), 4);
+    }
+    let mut left: Vec<Vec<u8>> = (0..COUNT).map(|slot| slot.to_be_bytes().to_vec()).collect();
+    while left.iter().any(|bytes| !bytes.is_empty()) {
+        for ready in user.wait() {
+            let Ready::Receivable(which) = ready else {
+                continue;
+            };
+            let left = &mut left[which.slot as usize];
+            while let Received::Bytes(bytes) = user.io.receive(which) {
+                assert_eq!(*bytes, left[..bytes.len()]);
+                left.drain(..bytes.len());
+            }
+        }
+    }
+}
+
+fn a_turn_ends_and_the_rest_is_listed_again<I: Io>(maker: Maker<I>) {
+    // Method: two peers send 5 MB each as fast as they can. Between two waits each connection
+    // brings no more than a turn and one pull, and all of it comes in the end.
+    const BYTES: usize = 5_000_000;
+    let sent = pattern(BYTES);
+    let mut user = User::new(maker, move |_| vec![PeerStep::Send(Arc::clone(&sent))]);
+    let tokens = [token(0, 0), token(1, 0)];
+    tokens.iter().for_each(|token| user.connect(*token));
+    let mut came = [0; 2];
+    let mut ready: Vec<Ready> = tokens.map(Ready::Receivable).into();
+    while came != [BYTES; 2] {
+        for this_ready in ready {
+            let Ready::Receivable(which) = this_ready else {
+                panic!("{this_ready:?}");
+            };
+            let (before, place) = (came[which.slot as usize], which.slot as usize);
+            while let Received::Bytes(bytes) = user.io.receive(which) {
+                came[place] += bytes.len();
+            }
+            let turn = came[place] - before;
+            assert!(turn <= 2 * TURN_BYTES, "{turn} bytes in one turn");
+        }
+        ready = if came == [BYTES; 2] {
+            Vec::new()
+        } else {
+            user.wait()
+        };
+    }
+}
+
+fn a_wait_ends_at_its_time_and_time_goes_on<I: Io>(maker: Maker<I>) {
+    // Method: nothing happens; moments in the past, and ones that are no whole
+    // milliseconds away.
+    let mut user = User::new(maker, |_| Vec::new());
+    user.connect(token(0, 0));
+    for span in [0, 50_000, 1_500_000, 3_000_000] {
+        let before = user.io.now();
+        let until = before.plus(Nanos(span));
+        let mut now = before;
+        while now < until {
+            now = user.io.wait(until, Awaits::Responses, &mut user.ready);
+            assert!(user.ready.is_empty() && now >= before);
+        }
+        assert!(user.io.now() >= now);
+        let past = user.io.wait(Nanos(0), Awaits::Responses, &mut user.ready);
+        assert!(user.ready.is_empty() && past >= now);
+    }
+}
+
+/// All checks on one back end.
+macro_rules! contract {
+    ($name:ident, $maker:expr) => {
+        mod $name {
+            contract!(
+                $maker;
+                an_end_tells_whether_the_peer_had_all_of_a_request
+            );
+            contract!(shared $maker);
+        }
+    };
+    // What a layer that has an end of its own keeps as well: it may come before the kernel's.
+    (layer $name:ident, $maker:expr) => {
+        mod $name {
+            contract!(shared $maker);
+        }
+    };
+    (shared $maker:expr) => {
+            contract!(
+                $maker;
+                refusals_are_told
+                bytes_come_whole_and_before_the_end
+                requests_go_out_whole
+                what_is_sent_keeps_its_order
+                skipped_bytes_are_exactly_those_asked_for
+                a_stream_that_ends_while_it_is_skipped_ends
+                a_closed_connection_is_not_heard_of_again
+                many_connections_have_each_their_response
+                a_turn_ends_and_the_rest_is_listed_again
+                a_wait_ends_at_its_time_and_time_goes_on
+            );
+    };
+    ($maker:expr; $($check:ident)*) => {
+        $(#[test]
+        fn $check() {
+            super::$check($maker);
+        })*
+    };
+}
+
+contract!(epoll, |script| super::on_loopback(
+    super::EpollIo::new(super::Wait::Asleep),
+    script
+));
+contract!(epoll_awake, |script| super::on_loopback(
+    super::EpollIo::new(super::Wait::Awake),
+    script
+));
+// A Unix socket has no acknowledgements: its end with unread bytes is a failure.
+contract!(layer epoll_unix, super::on_unix);
+contract!(sim, super::on_sim);
+contract!(sim_in_pieces, super::on_sim_in_pieces);
+contract!(sealed_in_pieces, super::on_sealed);
+contract!(sealed_on_epoll, |script| {
+    let super::Made(io, address, peer) = super::on_loopback(
+        super::EpollIo::new(super::Wait::Asleep),
+        super::sealed(script),
+    );
+    super::Made(super::Sealed::over(io), address, peer)
+});
+contract!(layer tls_12, |script| super::on_tls(super::TlsVersion::Tls12, script));
+contract!(layer tls_13, |script| super::on_tls(super::TlsVersion::Tls13, script));

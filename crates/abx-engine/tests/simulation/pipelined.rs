@@ -1,0 +1,555 @@
+//! Several requests in flight on each connection, over the simulated back end.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use abx_engine::schedule::{Arrivals, Schedule};
+use abx_engine::testing::{Http, Pool};
+use abx_engine::{BodyIdentity, LoadPlan, WeightedRequest};
+use abx_evidence::{Outcome, Outcomes};
+use abx_sys::Nanos;
+use abx_twin::{Network, NetworkFaults, PeerStep, Service, Sim};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::loads::{MS, SECOND, count, plan, pool, pool_of_steps, run, run_requests};
+
+const BODY: &[u8] = b"hello";
+
+fn deep(connections: u32, body: &[u8], depth: u32, seed: u64) -> LoadPlan {
+    let mut plan = plan(connections, body, seed);
+    plan.pipeline = depth;
+    plan
+}
+
+pub(crate) fn all_faults(seed: u64) -> Network {
+    let mut network = Network::faultless(seed + 1);
+    network.service = Service::Exponential(Nanos(200_000));
+    network.workers = 3;
+    network.faults = NetworkFaults {
+        refused: seed % 7 * 10,
+        short_send: 100,
+        split: 400,
+        reset: seed % 5 * 8,
+        idle_close: seed % 3 * 40,
+        slow: 50,
+        silence: seed % 4,
+        reorder: 500,
+    };
+    network
+}
+
+/// A response, with a field that says more about the connection.
+fn response(field: &str, body: &[u8]) -> Arc<[u8]> {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\n{field}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat().into()
+}
+
+fn connected(mut pool: Pool<Sim, Http>) -> Pool<Sim, Http> {
+    pool.connect_all(&AtomicBool::new(false));
+    pool
+}
+
+/// A faultless pool of one connection at a time, each with its steps: `responses`
+/// gives what it answers, and `end` what it does then.
+fn scripted(plan: LoadPlan, responses: Vec<Arc<[u8]>>, end: PeerStep) -> Pool<Sim, Http> {
+    let request = plan.requests[0].request.encode(true).unwrap().len();
+    let steps = responses
+        .into_iter()
+        .flat_map(move |response| [PeerStep::Await(request), PeerStep::Send(response)])
+        .chain([end])
+        .collect::<Vec<PeerStep>>();
+    connected(pool_of_steps(
+        Network::faultless(1),
+        plan,
+        Box::new(move |_| steps.clone()),
+    ))
+}
+
+#[test]
+fn nothing_is_lost_or_counted_twice_at_any_depth() {
+    // Method: many seeds, each with its own mix of all faults, bodies that are
+    // skipped and others, at depth 4 and 16. As many requests are asked for as
+    // there must be final outcomes; every completed one has its times.
+    let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
+    let mut seen = Outcomes::default();
+    for seed in 0..160 {
+        let body = &bodies[usize::try_from(seed % 2).unwrap()];
+        let mut plan = deep(
+            8,
+            body,
+            [4, 16][usize::try_from(seed / 2 % 2).unwrap()],
+            seed,
+        );
+        plan.timeout = Duration::from_nanos(50 * MS);
+        let mut pool = connected(pool(all_faults(seed), plan, body));
+        let ran = run_requests(&mut pool, 1_000);
+
+        let tally = pool.tally();
+        let total = tally.outcomes.sent() - count(tally, Outcome::IdleClose);
+        assert!(
+            total == 1_000 || (ran.stopped_responding && total < 1_000),
+            "seed {seed}: {total}"
+        );
+        assert_eq!(pool.in_flight(), 0, "seed {seed}");
+        assert!(pool.are_slots_free(), "seed {seed}");
+        let timed = tally.outcomes.completed() + count(tally, Outcome::Timeout);
+        assert_eq!(tally.response.count(), timed, "seed {seed}");
+        assert_eq!(
+            tally.body_bytes,
+            tally.outcomes.ok() * body.len() as u64,
+            "seed {seed}"
+        );
+        for wrong in [Outcome::Malformed, Outcome::WrongBody, Outcome::WrongLength] {
+            assert_eq!(count(tally, wrong), 0, "seed {seed}: {wrong:?}");
+        }
+        if seed % 4 == 0 {
+            // No request is left unanswered by the peer, and none is stuck here.
+            assert_eq!(count(tally, Outcome::Timeout), 0, "seed {seed}");
+        }
+        seen.merge(&tally.outcomes);
+    }
+    // The faults did happen.
+    for outcome in [
+        Outcome::Ok,
+        Outcome::Refused,
+        Outcome::Reset,
+        Outcome::IdleClose,
+        Outcome::Timeout,
+    ] {
+        assert!(seen.count(outcome) > 50, "{outcome:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn every_response_counts_once_when_nothing_goes_wrong() {
+    // Method: cut anywhere and told in any order, at several depths; every
+    // count is exact, and no window is wider than asked for.
+    for depth in [1, 2, 4, 16, 50] {
+        for bytes in [0, 87, 30_000] {
+            let body = vec![b'b'; bytes];
+            let mut network = Network::faultless(u64::from(depth));
+            network.faults.split = 500;
+            network.faults.reorder = 500;
+            network.faults.short_send = 200;
+            let mut pool = connected(pool(network, deep(4, &body, depth, 4), &body));
+            run_requests(&mut pool, 1_000);
+            let tally = pool.tally();
+            let case = format!("{bytes} bytes, depth {depth}");
+            assert_eq!(tally.outcomes.ok(), 1_000, "{case}");
+            assert_eq!(tally.outcomes.sent(), 1_000, "{case}");
+            assert_eq!(tally.body_bytes, 1_000 * bytes as u64, "{case}");
+            let whole = response("", &body).len() as u64;
+            assert_eq!(tally.bytes, 1_000 * whole, "{case}");
+            assert!(
+                (50..180).contains(&tally.hashed),
+                "{case}: {}",
+                tally.hashed
+            );
+            assert_eq!(tally.connects, 0, "{case}");
+            assert!(pool.rooms().all(|room| room <= 64), "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_window_slides_with_the_responses() {
+    // Method: one connection, one request served at a time for 100 us, and 50 us
+    // there and back. At depth 1 the way is added to each request; from 2 on the
+    // server is never idle, so answers come every 100 us, and the longest takes
+    // as long as all of the window before it.
+    for (depth, every, each) in [(1, 150, 150), (2, 100, 200), (16, 100, 1_600)] {
+        let mut plan = deep(1, BODY, depth, 1);
+        plan.verify_every = 0;
+        let mut pool = connected(pool(Network::faultless(1), plan, BODY));
+        let start = pool.now();
+        let ran = run_requests(&mut pool, 1_000);
+        let tally = pool.tally();
+        assert_eq!(tally.outcomes.ok(), 1_000);
+        let expected = 1_000 * every + (150 - every);
+        assert_eq!(
+            ran.end.since(start),
+            Nanos(expected * 1_000),
+            "depth {depth}"
+        );
+        assert_eq!(tally.connection_ns, expected * 1_000);
+        // The first window fills up, the last one empties.
+        let most = tally.response.max_us().unwrap();
+        assert!(most.abs_diff(each.max(150)) <= each / 100 + 50, "{most}");
+    }
+}
+
+#[test]
+fn a_closed_loop_refills_half_of_its_window_by_one_send() {
+    // Method: as above, 1,000 requests on one connection, in sends of the whole
+    // window first and of what is missing to it whenever half of it is left. What
+    // is sent then is intended then: behind eight others that take 100 us each, the
+    // eight of a send take 900 to 1,600 us.
+    for (depth, sends) in [(1, 1_000), (2, 999), (3, 500), (4, 499), (16, 124)] {
+        let mut plan = deep(1, BODY, depth, 1);
+        plan.verify_every = 0;
+        let mut pool = connected(pool(Network::faultless(1), plan, BODY));
+        run_requests(&mut pool, 1_000);
+        let tally = pool.tally();
+        assert_eq!((tally.outcomes.ok(), tally.queued), (1_000, 0));
+        assert_eq!(pool.io.sends, sends, "depth {depth}");
+        assert_eq!(tally.lateness.max_us(), Some(1), "depth {depth}");
+        if depth == 16 {
+            // The first window had nothing before it, but the way to it.
+            let first: u64 = (1..=16).map(|place| 50 + 100 * place).sum();
+            let send: u64 = (9..=16).map(|place| 100 * place).sum();
+            assert_eq!(tally.response_ns_sum, (first + 123 * send) * 1_000);
+        }
+    }
+}
+
+#[test]
+fn an_open_loop_uses_all_of_its_window_when_requests_are_due() {
+    // Method: 9,000 a second on one connection, 100 us for each by one worker and
+    // 1.4 ms there and back: 13 or 14 are in flight, and 16 may be. None waits.
+    let mut plan = deep(1, BODY, 16, 1);
+    plan.pacing.arrivals = Arrivals::Constant {
+        per_s: "9000".parse().unwrap(),
+    };
+    let mut network = Network::faultless(1);
+    network.delay = Nanos(700_000);
+    let mut pool = connected(pool(network, plan, BODY));
+    run(&mut pool, SECOND, 0);
+    let tally = pool.tally();
+    assert_eq!((tally.outcomes.ok(), tally.queued), (9_000, 0));
+    assert_eq!(tally.response_ns_sum, 9_000 * 1_500_000);
+    // Until the last one had its response, the load went on.
+    assert_eq!(pool.io.sends, 9_000 + tally.discarded.ok());
+    assert!(tally.discarded.ok() <= 14);
+}
+
+#[test]
+fn throughput_by_the_clocks_is_what_the_peer_serves() {
+    // Method: 4 connections of 16 on 2 workers of 1 ms each: 2,000 a second,
+    // whatever part of the slice counts.
+    let mut network = Network::faultless(3);
+    network.service = Service::Exponential(Nanos(MS));
+    network.workers = 2;
+    network.faults.split = 200;
+    let mut pool = connected(pool(network, deep(4, BODY, 16, 3), BODY));
+    run(&mut pool, 60 * SECOND, SECOND);
+    let tally = pool.tally();
+    assert_eq!(tally.outcomes.ok(), tally.outcomes.sent());
+    let throughput = 4.0 * tally.clocked as f64 / (tally.connection_ns as f64 / 1e9);
+    assert!((throughput / 2_000.0 - 1.0).abs() < 0.02, "{throughput}");
+    // Bytes of what was discarded do not count, although both come together.
+    let whole = response("", BODY).len() as u64;
+    assert_eq!(tally.bytes, tally.outcomes.ok() * whole);
+}
+
+#[test]
+fn responses_are_never_taken_for_each_other_s() {
+    // Method: two requests of different lengths with different bodies, mixed by
+    // weight, from a peer that answers each by what it is asked. All are hashed.
+    let bodies: [&[u8]; 2] = [b"first", b"the second one"];
+    for depth in [1, 4, 16] {
+        let mut plan = deep(3, bodies[0], depth, 9);
+        plan.verify_every = 1;
+        plan.requests[0].weight = 3;
+        let mut second = plan.requests[0].clone();
+        second.request.path = "/2".to_owned();
+        second.weight = 2;
+        second.expect.body = Some(BodyIdentity {
+            bytes: bodies[1].len() as u64,
+            xxh3: xxh3_64(bodies[1]),
+        });
+        plan.requests.push(second);
+        let [pair, other] = [0, 1].map(|which| {
+            let request = plan.requests[which].request.encode(true).unwrap();
+            (request, response("", bodies[which]))
+        });
+        let steps = vec![PeerStep::Choose(Arc::new([pair, other])), PeerStep::Again];
+        let mut network = Network::faultless(7);
+        network.faults.split = 300;
+        network.faults.short_send = 300;
+        let mut pool = connected(pool_of_steps(
+            network,
+            plan,
+            Box::new(move |_| steps.clone()),
+        ));
+        run_requests(&mut pool, 2_000);
+        let tally = pool.tally();
+        assert_eq!(tally.outcomes.ok(), 2_000, "{:?}", tally.outcomes);
+        assert_eq!(tally.hashed, 2_000);
+        // What waits for room in the send buffer is not late by our doing.
+        assert_eq!(tally.lateness.max_us(), Some(1), "depth {depth}");
+        let seconds = (tally.body_bytes - 5 * 2_000) / (14 - 5);
+        assert!((700..900).contains(&seconds), "{seconds}");
+    }
+}
+
+#[test]
+fn what_is_behind_an_announced_close_is_sent_again_and_is_no_failure() {
+    // Method: every connection answers three times, the third time with
+    // `Connection: close`; one at a time, four in flight, of which one is left
+    // unanswered behind each close but the last one.
+    let [plain, last] = ["", "Connection: close\r\n"].map(|field| response(field, BODY));
+    let responses = vec![Arc::clone(&plain), plain, last];
+    let mut pool = scripted(deep(1, BODY, 4, 1), responses, PeerStep::Close);
+    let ran = run_requests(&mut pool, 300);
+    let tally = pool.tally();
+    assert!(!ran.stopped_responding);
+    assert_eq!((tally.outcomes.ok(), tally.outcomes.failed()), (300, 0));
+    assert_eq!(count(tally, Outcome::IdleClose), 99);
+    assert_eq!(tally.connects, 99);
+}
+
+#[test]
+fn a_close_after_each_response_costs_time_and_never_a_request() {
+    // Method: the worst of them: sixteen in flight, one response for each
+    // connection. A request may go out sixteen times, and is still answered.
+    let responses = vec![response("Connection: close\r\n", BODY)];
+    let mut pool = scripted(deep(2, BODY, 16, 1), responses, PeerStep::Close);
+    run_requests(&mut pool, 200);
+    let tally = pool.tally();
+    assert_eq!((tally.outcomes.ok(), tally.outcomes.failed()), (200, 0));
+    assert_eq!(tally.connects, 198);
+    // Each response holds the connections that were made meanwhile.
+    let alone = {
+        let mut pool = scripted(
+            deep(2, BODY, 1, 1),
+            vec![response("Connection: close\r\n", BODY)],
+            PeerStep::Close,
+        );
+        run_requests(&mut pool, 200);
+        pool.tally().connection_ns
+    };
+    assert!(tally.connection_ns >= alone);
+}
+
+#[test]
+fn a_break_fails_those_on_a_fresh_connection_and_spares_the_others_once() {
+    // Method: four in flight on one connection after the other. Fresh ones that
+    // close at once fail all four; those that answer once and then close
+    // leave three behind, which go out once more, and so on.
+    let silent = Vec::new();
+    let mut pool = scripted(deep(1, BODY, 4, 1), silent, PeerStep::Close);
+    run_requests(&mut pool, 4);
+    let failed = pool.tally().outcomes.failed();
+    assert_eq!(pool.tally().outcomes.sent(), failed);
+
+    let responses = vec![response("", BODY)];
+    let mut pool = scripted(deep(1, BODY, 4, 1), responses, PeerStep::Reset);
+    let ran = run_requests(&mut pool, 100);
+    let tally = pool.tally();
+    assert!(!ran.stopped_responding);
+    let (ok, reset) = (tally.outcomes.ok(), count(tally, Outcome::Reset));
+    assert_eq!(ok + reset, 100);
+    // Each connection answers one; of those behind none goes out a third time.
+    assert!(reset > 0 && count(tally, Outcome::IdleClose) <= 100);
+    assert!(ok >= 100 / 3, "{ok}");
+}
+
+#[test]
+fn one_response_that_breaks_off_fails_and_those_behind_it_do_not() {
+    // Method: a whole response, then half of one and a close: with three in flight
+    // the second has begun and the third not. The close is a reset, as there is a
+    // request that the peer has not read.
+    let half = response("", BODY);
+    let half: Arc<[u8]> = half[..half.len() - 2].into();
+    let responses = vec![response("", BODY), half];
+    let mut pool = scripted(deep(1, BODY, 3, 1), responses, PeerStep::Close);
+    run_requests(&mut pool, 3);
+    let tally = pool.tally();
+    assert_eq!(tally.outcomes.ok(), 2);
+    // One cut, and the third was answered by the second connection.
+    assert_eq!(count(tally, Outcome::Reset), 1);
+    assert_eq!(count(tally, Outcome::IdleClose), 1);
+    assert_eq!(tally.outcomes.sent(), 4);
+}
+
+#[test]
+fn what_nobody_asked_for_makes_the_last_response_malformed() {
+    // Method: one byte too many behind each response. Behind the last one in
+    // flight it is that one's own; before another it is no head.
+    for depth in [1, 4] {
+        let longer: Arc<[u8]> = [&response("", BODY)[..], b"!"].concat().into();
+        let mut pool = scripted(deep(1, BODY, depth, 1), vec![longer], PeerStep::Again);
+        let ran = run_requests(&mut pool, 100);
+        let tally = pool.tally();
+        let malformed = count(tally, Outcome::Malformed);
+        assert_eq!(tally.outcomes.completed(), tally.outcomes.ok());
+        match depth {
+            1 => assert!(ran.stopped_responding && tally.outcomes.ok() == 0),
+            _ => assert!(malformed >= tally.outcomes.ok() / 2, "{:?}", tally.outcomes),
+        }
+        assert!(malformed > 0);
+    }
+}
+
+#[test]
+fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
+    // Method: one connection answers twice, every 2 ms, and then never again; the
+    // next one responses every ms. Four in flight: the third and the fourth time out
+    // together, and those behind them are answered by the second connection.
+    let mut plan = deep(1, BODY, 4, 1);
+    plan.timeout = Duration::from_nanos(10 * MS);
+    let request = plan.requests[0].request.encode(true).unwrap().len();
+    let hello = response("", BODY);
+    let steps = move |number| {
+        let (asked, responded) = (PeerStep::Await(request), PeerStep::Send(Arc::clone(&hello)));
+        let slow = [
+            asked.clone(),
+            PeerStep::Work,
+            PeerStep::Work,
+            responded.clone(),
+        ];
+        match number {
+            0 => [slow.clone(), slow].concat(),
+            _ => vec![asked, PeerStep::Work, responded, PeerStep::Again],
+        }
+    };
+    let mut network = Network::faultless(1);
+    network.service = Service::Constant(Nanos(MS));
+    let mut pool = connected(pool_of_steps(network, plan, Box::new(steps)));
+    let start = pool.now();
+    let ran = run_requests(&mut pool, 6);
+    let tally = pool.tally();
+    assert_eq!(tally.outcomes.ok(), 4);
+    assert_eq!(count(tally, Outcome::Timeout), 2);
+    assert_eq!(count(tally, Outcome::IdleClose), 2);
+    assert_eq!((tally.outcomes.sent(), tally.connects), (8, 1));
+    // The fifth and the sixth were sent when two were answered, and have their responses after the timeout, a connect of 50 us, the way, and 1 and 2 ms.
+    let responded = [2_050, 4_050, 11_100 - 4_050, 12_100 - 4_050];
+    assert_eq!(tally.response_ns_sum, responded.iter().sum::<u64>() * 1_000);
+    assert_eq!(ran.end.since(start), Nanos(12_100_000));
+}
+
+#[test]
+fn a_subject_that_never_responds_ends_the_slice() {
+    // Method: nothing is ever answered; an hour of load, sixteen in flight.
+    let mut network = Network::faultless(2);
+    network.faults.silence = 1000;
+    let mut plan = deep(3, BODY, 16, 2);
+    plan.timeout = Duration::from_nanos(123_456_789);
+    let mut pool = connected(pool(network, plan, BODY));
+    let start = pool.now();
+    let ran = run(&mut pool, 3_600 * SECOND, 0);
+    assert!(ran.stopped_responding);
+    assert_eq!(ran.end, start.plus(Nanos(123_456_789)));
+    assert_eq!(count(pool.tally(), Outcome::Timeout), 48);
+    assert_eq!(pool.tally().outcomes.sent(), 48);
+}
+
+#[test]
+fn what_is_due_takes_an_idle_connection_first_and_then_any_with_room() {
+    // Method: one connection, 150 us for each response and 100 us of it by one
+    // worker; 9,000 a second are due. One at a time they would queue; with
+    // two in flight all are sent when they are due.
+    let mut plan = deep(1, BODY, 2, 1);
+    plan.pacing.arrivals = Arrivals::Constant {
+        per_s: "9000".parse().unwrap(),
+    };
+    let mut alone = connected(pool(Network::faultless(1), plan.clone(), BODY));
+    run(&mut alone, SECOND, 0);
+    let tally = alone.tally();
+    assert_eq!(
+        (tally.outcomes.ok(), tally.unsent, tally.queued),
+        (9_000, 0, 0)
+    );
+    assert_eq!(tally.lateness.max_us(), Some(1));
+
+    // Two connections with two each: each request has an idle one.
+    plan.connections = 2;
+    let mut pool = connected(pool(Network::faultless(1), plan, BODY));
+    run(&mut pool, SECOND, 0);
+    let tally = pool.tally();
+    assert_eq!((tally.outcomes.ok(), tally.queued), (9_000, 0));
+    assert_eq!(tally.response_ns_sum, 9_000 * 150_000);
+}
+
+#[test]
+fn a_full_window_makes_what_is_due_wait() {
+    // Method: 20,000 a second due on one connection that answers 10,000, two in
+    // flight: half are sent, each one late for the window, and the rest never.
+    let mut plan = deep(1, BODY, 2, 1);
+    plan.pacing.arrivals = Arrivals::Constant {
+        per_s: "20000".parse().unwrap(),
+    };
+    let mut pool = connected(pool(Network::faultless(1), plan, BODY));
+    run(&mut pool, 100 * MS, 0);
+    let tally = pool.tally();
+    assert_eq!(tally.outcomes.ok() + tally.unsent, 2_000);
+    assert!(tally.outcomes.ok().abs_diff(1_000) <= 2);
+    // The first two found room, as did none after them.
+    assert_eq!(tally.queued, tally.outcomes.ok() - 2);
+    assert_eq!(tally.lateness.max_us(), Some(1));
+}
+
+#[test]
+fn whatever_goes_wrong_every_planned_request_is_accounted_for_at_any_depth() {
+    // Method: seeds with all faults on, constant and Poisson, at depth 4 and 16,
+    // below and above what the peer can serve.
+    for seed in 0..80 {
+        let per_s = ["2000", "30000"][usize::try_from(seed % 2).unwrap()];
+        let per_s = per_s.parse().unwrap();
+        let arrivals = match seed % 3 {
+            0 => Arrivals::Poisson { per_s },
+            _ => Arrivals::Constant { per_s },
+        };
+        let schedule = Schedule::new(&arrivals, seed + 1).unwrap();
+        let mut plan = deep(
+            8,
+            BODY,
+            [4, 16][usize::try_from(seed / 2 % 2).unwrap()],
+            seed,
+        );
+        plan.pacing.arrivals = arrivals;
+        plan.timeout = Duration::from_nanos(50 * MS);
+        let mut pool = connected(pool(all_faults(seed), plan, BODY));
+        let ran = run(&mut pool, 100 * MS, 0);
+        let tally = pool.tally();
+        let twice = count(tally, Outcome::IdleClose);
+        let accounted = tally.outcomes.sent() - twice + tally.unsent;
+        if !ran.stopped_responding {
+            let planned = schedule.count_before(Nanos(100 * MS));
+            assert_eq!(accounted, planned, "seed {seed}");
+        }
+        assert_eq!(pool.in_flight(), 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn stages_park_connections_with_their_windows() {
+    // Method: 2 connections for 100 ms, then 10 for 100 ms, four in flight on
+    // each, at 100 us for each request of a connection.
+    let mut plan = deep(10, BODY, 4, 1);
+    plan.pacing.connections_over_time = Some("2@100ms,10@100ms".parse().unwrap());
+    let mut pool = connected(pool(Network::faultless(1), plan, BODY));
+    run(&mut pool, 200 * MS, 0);
+    let ok = pool.tally().outcomes.ok();
+    let expected = 2 * 2_000 + 8 * 1_000;
+    assert!(ok.abs_diff(expected) <= 60, "{ok} instead of {expected}");
+}
+
+#[test]
+fn a_window_is_one_where_only_one_makes_sense() {
+    // Method: plans with sixteen; without keep-alive, with thinking, with sessions.
+    let deep: LoadPlan = deep(1, BODY, 16, 1);
+    assert_eq!(deep.window(), 16);
+    let changes: [fn(&mut LoadPlan); 3] = [
+        |plan| plan.keep_alive = false,
+        |plan| plan.pacing.think_ns = 1,
+        |plan| plan.pacing.session_calls = Some(3),
+    ];
+    for change in changes {
+        let mut plan = deep.clone();
+        change(&mut plan);
+        assert_eq!(plan.window(), 1);
+        let asked: &WeightedRequest = &plan.requests[0];
+        assert_eq!(asked.weight, 1);
+        let mut pool = connected(pool(Network::faultless(1), plan, BODY));
+        run_requests(&mut pool, 20);
+        assert_eq!(pool.tally().outcomes.ok(), 20);
+        // One at a time: nobody waited for another one's response.
+        assert!(pool.tally().service.max_us() <= Some(150));
+    }
+}

@@ -1,0 +1,137 @@
+//! The course of slices, in virtual time and to the request.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+
+use abx_engine::Pacing;
+use abx_engine::schedule::{Arrivals, ScheduleShare};
+use abx_engine::testing::{Http, Part, Pool, SharedSlice, SliceParticipants, WorkerSlice};
+use abx_evidence::{Course, CoursePlan, TimelinePlan};
+use abx_sys::Nanos;
+use abx_twin::{Network, Sim};
+
+use crate::loads::{MS, SECOND, plan, pool};
+
+const BODY: &[u8] = b"hello";
+
+/// A pool of connections that stand, over which so much is sent; that its peer fails meanwhile
+/// is expected.
+fn paced(per_s: &str) -> Pool<Sim, Http> {
+    let mut plan = plan(4, BODY, 1);
+    plan.pacing = Pacing {
+        arrivals: Arrivals::Constant {
+            per_s: per_s.parse().unwrap(),
+        },
+        ..Pacing::default()
+    };
+    plan.timeline = Some(TimelinePlan {
+        bucket_ns: 10 * MS,
+        delayed_after_ns: Some(100 * MS),
+    });
+    let mut pool = pool(Network::faultless(1), plan, BODY);
+    pool.connect_all(&AtomicBool::new(false));
+    pool
+}
+
+/// A slice whose course is kept in intervals of 100 ms.
+fn slice(pool: &mut Pool<Sim, Http>, span: Nanos, requests_max: u64) -> WorkerSlice {
+    let start = pool.now();
+    WorkerSlice {
+        start,
+        end: start.plus(span),
+        counted_from: start,
+        requests_max,
+        share: ScheduleShare::WHOLE,
+        course: Some(CoursePlan {
+            interval_ns: 100 * MS,
+            is_told: false,
+        }),
+    }
+}
+
+fn course(pool: &Pool<Sim, Http>) -> Course {
+    let kept = pool.tally().course.as_ref();
+    kept.expect("one was asked for").finish()
+}
+
+#[test]
+fn each_interval_has_what_ended_in_it() {
+    // Method: 1,000 a second for a second, answered in 150 us each; the peer is away from
+    // 300 ms until before 500 ms, when all fails. Stretches end at even moments, at which
+    // one request more or fewer may just have ended; all of them together are all there were.
+    let mut pool = paced("1000");
+    let start = pool.now();
+    let at = |ms: u64| start.plus(Nanos(ms * MS));
+    pool.io.goes_away(at(300), at(500));
+    let slice = slice(&mut pool, Nanos(SECOND), u64::MAX);
+    pool.run(slice, &AtomicBool::new(false));
+    let found_course = course(&pool);
+    assert_eq!(
+        (found_course.interval_ns, found_course.until_ns),
+        (100 * MS, SECOND)
+    );
+    assert_eq!((found_course.ok.len(), found_course.failed.len()), (10, 10));
+    for (place, (ok, failed)) in found_course.ok.iter().zip(&found_course.failed).enumerate() {
+        let is_away = (3..5).contains(&place);
+        let [most, none] = if is_away { [failed, ok] } else { [ok, failed] };
+        assert!((98..=102).contains(most) && *none <= 1, "{found_course:?}");
+    }
+    let total: u64 = found_course.ok.iter().sum();
+    assert!(
+        total.abs_diff(pool.tally().outcomes.ok()) <= 1,
+        "{found_course:?}"
+    );
+    assert!(
+        (100..200).contains(&found_course.p50_us[0].unwrap()),
+        "{found_course:?}"
+    );
+    assert_eq!(found_course.p50_us[4], None);
+}
+
+#[test]
+fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
+    // Method: 250 requests at 1,000 a second are over soon after 249 ms.
+    let mut pool = paced("1000");
+    let slice = slice(&mut pool, Nanos::MAX, 250);
+    pool.run(slice, &AtomicBool::new(false));
+    let found_course = course(&pool);
+    assert_eq!(
+        (found_course.ok.len(), found_course.ok.iter().sum::<u64>()),
+        (3, 250)
+    );
+    assert!(
+        (249 * MS..260 * MS).contains(&found_course.until_ns),
+        "{found_course:?}"
+    );
+}
+
+#[test]
+fn whoever_listens_is_told_each_interval_once() {
+    // Method: what is told is what is kept; and a slice without a course tells nothing.
+    let (listener, intervals) = channel();
+    let shared = SharedSlice::told_to(Some(listener), 1, 1);
+    let mut pool = paced("1000");
+    pool.joins(SliceParticipants::of(&shared, Part::Connections));
+    let kept = slice(&mut pool, Nanos(350 * MS), u64::MAX);
+    pool.run(kept, &AtomicBool::new(false));
+    let reported_intervals: Vec<_> = intervals.try_iter().collect();
+    let numbers: Vec<usize> = reported_intervals
+        .iter()
+        .map(|reported_interval| reported_interval.number)
+        .collect();
+    assert_eq!(numbers, [0, 1, 2, 3]);
+    let ok: Vec<u64> = reported_intervals
+        .iter()
+        .map(|reported_interval| reported_interval.interval.outcomes.ok())
+        .collect();
+    assert_eq!(ok, course(&pool).ok);
+    let bare = WorkerSlice {
+        course: None,
+        ..slice(&mut pool, Nanos(350 * MS), u64::MAX)
+    };
+    pool.run(bare, &AtomicBool::new(false));
+    assert_eq!(
+        (intervals.try_iter().count(), &pool.tally().course),
+        (0, &None)
+    );
+}

@@ -1,0 +1,8 @@
+//! What is timed: clocks, schedules, phases and courses.
+
+mod counted;
+mod courses;
+mod paced;
+mod pauses;
+mod phased;
+mod timelines;

@@ -1,0 +1,150 @@
+//! Timelines of slices in which the peer fails, in virtual time and to the request.
+
+use std::sync::atomic::AtomicBool;
+
+use abx_engine::Pacing;
+use abx_engine::schedule::Arrivals;
+use abx_engine::testing::{Http, Pool};
+use abx_evidence::{Outcome, Timeline, TimelinePlan};
+use abx_sys::Nanos;
+use abx_twin::{Network, Sim};
+
+use crate::loads::{MS, SECOND, count, plan, pool, run};
+
+const BODY: &[u8] = b"hello";
+
+/// A pool of connections that stand, whose requests are told apart by when they are due.
+fn watched(
+    connections: u32,
+    per_s: &str,
+    delayed_after_ns: impl Into<Option<u64>>,
+) -> Pool<Sim, Http> {
+    let mut plan = plan(connections, BODY, 1);
+    plan.pacing = Pacing {
+        arrivals: Arrivals::Constant {
+            per_s: per_s.parse().unwrap(),
+        },
+        ..Pacing::default()
+    };
+    plan.timeline = Some(TimelinePlan {
+        bucket_ns: 10 * MS,
+        delayed_after_ns: delayed_after_ns.into(),
+    });
+    let mut pool = pool(Network::faultless(1), plan, BODY);
+    pool.connect_all(&AtomicBool::new(false));
+    pool
+}
+
+fn timeline(pool: &Pool<Sim, Http>) -> Timeline {
+    let kept = pool.tally().timeline.clone();
+    kept.expect("one was asked for").finish()
+}
+
+#[test]
+fn a_peer_that_is_away_fails_what_is_due_meanwhile_and_nothing_else() {
+    // Method: 1,000 a second for a second; the peer is away from 300 ms until before
+    // 500 ms. What is due then fails, each request once, although the first on each
+    // connection is sent twice; what is due at 500 ms is answered over a new connection.
+    let mut pool = watched(4, "1000", 100 * MS);
+    let start = pool.now();
+    let at = |ms: u64| start.plus(Nanos(ms * MS));
+    pool.io.goes_away(at(300), at(500));
+    run(&mut pool, SECOND, 0);
+    let found_timeline = timeline(&pool);
+    let failed: Vec<u32> = (0..100)
+        .map(|bucket| if (30..50).contains(&bucket) { 10 } else { 0 })
+        .collect();
+    assert_eq!(found_timeline.due, [10; 100]);
+    assert_eq!(found_timeline.failed, failed);
+    assert_eq!(found_timeline.delayed, [0; 100]);
+    assert_eq!(found_timeline.last_disturbed_ns, Some(499 * MS));
+    assert_eq!(
+        (
+            pool.tally().outcomes.ok(),
+            count(pool.tally(), Outcome::IdleClose)
+        ),
+        (800, 4)
+    );
+}
+
+#[test]
+fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
+    // Method: one connection, answers in 150 us, 10,000 a second due for 30 ms: the
+    // request of number k waits k times 50 us, so that from number 98 on a response takes
+    // more than 5 ms; 200 are sent.
+    let mut pool = watched(1, "10000", 5 * MS);
+    run(&mut pool, 30 * MS, 0);
+    let found_timeline = timeline(&pool);
+    let sum = |counts: &[u32]| counts.iter().sum::<u32>();
+    assert_eq!(
+        (
+            sum(&found_timeline.due),
+            sum(&found_timeline.delayed),
+            sum(&found_timeline.failed)
+        ),
+        (300, 102, 100)
+    );
+    assert_eq!(found_timeline.delayed, [2, 100, 0]);
+    assert_eq!(found_timeline.last_disturbed_ns, Some(29_900_000));
+}
+
+#[test]
+fn responses_are_told_by_when_they_came() {
+    // Method: as above, with 200 answers in 30 ms, each 150 us behind the one before: the
+    // buckets have 66 or 67 of them, whenever they were due, and the last came behind the end.
+    let mut pool = watched(1, "10000", 5 * MS);
+    run(&mut pool, 30 * MS, 0);
+    let kept = pool.tally().timeline.clone();
+    let responded = kept.expect("one was asked for").responded().to_vec();
+    assert_eq!(responded, [66, 67, 66]);
+}
+
+#[test]
+fn a_timeline_by_itself_expects_no_failure() {
+    // Method: a peer that is away from the first moment until behind the end, and nobody
+    // said from when on a response is late: the slice is given up as any other.
+    let mut pool = watched(2, "1000", None);
+    let start = pool.now();
+    pool.io.goes_away(start, Nanos::MAX);
+    assert!(run(&mut pool, SECOND, 0).stopped_responding);
+}
+
+#[test]
+fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
+    // Method: away from the first moment until behind the end. As many failures in a row
+    // end a slice of a load that expects none; here all that is due is due.
+    let mut pool = watched(2, "1000", 100 * MS);
+    let start = pool.now();
+    pool.io.goes_away(start, Nanos::MAX);
+    let ran = run(&mut pool, SECOND, 0);
+    assert!(!ran.stopped_responding);
+    let found_timeline = timeline(&pool);
+    assert_eq!(
+        (
+            found_timeline.due.len(),
+            found_timeline.due == found_timeline.failed
+        ),
+        (100, true)
+    );
+    assert_eq!(found_timeline.last_disturbed_ns, Some(999 * MS));
+}
+
+#[test]
+fn who_never_responds_is_waited_for_as_long_as_a_response_would_be_in_time() {
+    // Method: no response at all, and a timeout of a second behind a slice of 300 ms: it
+    // ends when a response would be delayed, and all that was due has failed.
+    let mut pool = watched(4, "100", 100 * MS);
+    pool.io.network_mut().faults.silence = 1000;
+    let start = pool.now();
+    run(&mut pool, 300 * MS, 0);
+    let took = pool.now().since(start);
+    assert!((400 * MS..460 * MS).contains(&took.0), "{took:?}");
+    let found_timeline = timeline(&pool);
+    assert_eq!(
+        (
+            found_timeline.due.iter().sum::<u32>(),
+            found_timeline.failed == found_timeline.due
+        ),
+        (30, true)
+    );
+}

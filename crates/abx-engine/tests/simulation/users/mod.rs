@@ -1,0 +1,5 @@
+//! Users and their sessions.
+
+mod scenarios;
+mod sessions;
+mod visits;

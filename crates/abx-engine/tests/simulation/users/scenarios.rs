@@ -1,0 +1,486 @@
+//! Users with sessions over the simulated network: values that are carried on, pauses, failures,
+//! and that all of it adds up.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use abx_engine::schedule::ScheduleShare;
+use abx_engine::testing::{Io, ScenarioPool, ScenarioRunner, SliceParticipants, WorkerSlice};
+use abx_engine::{
+    Extraction, LoadPlan, ScenarioPlan, ScenarioScript, ScenarioStep, ScenarioUsers, Stopper,
+    TextTemplate, ThinkTime, ValueSource,
+};
+use abx_evidence::scenario::{ScenarioEnd, ScenarioTally};
+use abx_evidence::{Outcome, Shape, Wait};
+use abx_sys::Nanos;
+use abx_twin::{Network, PeerStep, Sim};
+use abx_wire::http1::{Persistence, Request, Version};
+
+use crate::loads::{MS, SECOND};
+
+/// The number of the value that steps extract.
+const TOKEN: usize = 2;
+
+fn text(text: &str) -> TextTemplate {
+    let number = |name: &str| {
+        ["user", "session", "token"]
+            .iter()
+            .position(|text| *text == name)
+    };
+    TextTemplate::parse(text, number).unwrap()
+}
+
+fn step(name: &str, method: &str, path: &str) -> ScenarioStep {
+    ScenarioStep {
+        name: name.to_owned(),
+        method: method.to_owned(),
+        path: text(path),
+        headers: Vec::new(),
+        body: text(""),
+        status: 200_u16.into(),
+        think: None,
+        extract: Vec::new(),
+    }
+}
+
+/// A login whose response has a token in JSON, and what the token opens.
+fn steps() -> Vec<ScenarioStep> {
+    vec![
+        ScenarioStep {
+            body: text("{\"name\":\"u{user}\"}"),
+            extract: vec![Extraction {
+                value: TOKEN,
+                name: "token".to_owned(),
+                source: ValueSource::Json("/data/token".to_owned()),
+                after: String::new(),
+                before: String::new(),
+            }],
+            ..step("login", "POST", "/login")
+        },
+        ScenarioStep {
+            headers: vec![("Authorization".to_owned(), text("Bearer {token}"))],
+            ..step("items", "GET", "/items/{token}")
+        },
+    ]
+}
+
+pub(crate) fn plan(users: u32, end: ScenarioEnd) -> ScenarioPlan {
+    ScenarioPlan {
+        address: Sim::ADDRESS.into(),
+        tls: None,
+        sources: Vec::new(),
+        host: "a".to_owned(),
+        users,
+        end,
+        values: vec![None; 3],
+        steps: steps(),
+        keeps_cookies: false,
+        body_max: 1000,
+        timeout: Nanos(SECOND),
+        seed: 1,
+        threads: 1,
+        cpus: Vec::new(),
+        wait: Wait::Asleep,
+    }
+}
+
+fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+    let headers = headers.iter();
+    let headers = headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let request = Request {
+        method: method.to_owned(),
+        target: path.to_owned(),
+        host: "a".to_owned(),
+        headers: headers.collect(),
+        body: body.as_bytes().to_vec(),
+        version: Version::Http11,
+        connection: Persistence::KeepAlive,
+    };
+    request.encode().unwrap()
+}
+
+fn response(status: u16, body: &str) -> Arc<[u8]> {
+    let head = format!(
+        "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    Arc::from((head + body).as_bytes())
+}
+
+/// What a peer knows of both requests, when it gives this token to every user.
+fn choices(token: &str) -> PeerStep {
+    let login = |user| request("POST", "/login", &[], &format!("{{\"name\":\"u{user}\"}}"));
+    let bearer = format!("Bearer {token}");
+    let items = request(
+        "GET",
+        &format!("/items/{token}"),
+        &[("Authorization", &bearer)],
+        "",
+    );
+    let given = response(200, &format!("{{\"data\":{{\"token\":\"{token}\"}}}}"));
+    let mut pairs: Vec<_> = (0..5)
+        .map(|user| (login(user), Arc::clone(&given)))
+        .collect();
+    pairs.push((items, response(200, "[]")));
+    PeerStep::Choose(Arc::from(pairs))
+}
+
+/// What was counted over a peer whose connection of each number does these steps, and how long
+/// that took.
+fn ran(
+    network: Network,
+    plan: &ScenarioPlan,
+    script: impl Fn(usize) -> Vec<PeerStep> + Send + Sync + 'static,
+) -> (ScenarioTally, Nanos) {
+    let sim = Sim::new(network, Box::new(script));
+    let next = AtomicU64::new(1);
+    let users = (0, u64::from(plan.users));
+    let runner = ScenarioRunner::new(sim, plan, users, (&next, 1));
+    let (tally, _) = runner.run(&Stopper::default());
+    assert_adds_up(&tally.0);
+    tally
+}
+
+/// Everything that was begun came to an end of some kind, and no step came before its turn.
+fn assert_adds_up(tally: &ScenarioTally) {
+    let sessions = tally.sessions;
+    let ended = sessions.completed + sessions.failed + sessions.cut_off;
+    assert_eq!(sessions.begun, ended, "{sessions:?}");
+    let mut failed = 0;
+    let mut before = sessions.begun;
+    for step in &tally.steps {
+        let failures: u64 = step.failed.values().sum();
+        assert_eq!(step.begun, step.ok + failures + step.cut_off, "{step:?}");
+        assert!(step.begun <= before, "{step:?}");
+        assert!(step.sent >= step.ok, "{step:?}");
+        (failed, before) = (failed + failures, step.ok);
+    }
+    assert_eq!((sessions.failed, sessions.completed), (failed, before));
+    assert_eq!(tally.session.count(), sessions.completed);
+}
+
+#[test]
+fn a_value_goes_from_one_response_into_the_next_request() {
+    // Method: each connection's peer gives another token and answers only what has it; a
+    // session has a connection of its own, so 6 sessions of 2 users are 6 connections.
+    let plan = plan(2, ScenarioEnd::AfterSessions(6));
+    let script = |connection: usize| vec![choices(&format!("t-{connection}")), PeerStep::Again];
+    let (tally, _) = ran(Network::faultless(1), &plan, script);
+    assert_eq!((tally.sessions.completed, tally.connections), (6, 6));
+    for step in &tally.steps {
+        assert_eq!((step.begun, step.sent, step.ok), (6, 6, 6));
+    }
+}
+
+#[test]
+fn pauses_are_in_the_sessions_time_and_in_no_steps() {
+    // Method: a pause of 30 ms and one of 10 to 20 ms, on a network that takes 50 us there and
+    // back: by hand, connect and two responses.
+    let mut plan = plan(1, ScenarioEnd::AfterSessions(40));
+    let pause = |least, most| {
+        Some(ThinkTime {
+            least: Nanos(least * MS),
+            most: Nanos(most * MS),
+        })
+    };
+    (plan.steps[0].think, plan.steps[1].think) = (pause(30, 30), pause(10, 20));
+    let script = |_: usize| vec![choices("t"), PeerStep::Again];
+    let (tally, _) = ran(Network::faultless(1), &plan, script);
+    let without = &tally.session_without_think;
+    assert_eq!((without.count(), without.max_us()), (40, Some(150)));
+    let (least, most) = (tally.session.quantile_us(0.0), tally.session.max_us());
+    assert!(
+        least >= Some(40_150) && most <= Some(50_200),
+        "{least:?} {most:?}"
+    );
+    assert!(most > least.map(|us| us + 3_000), "{least:?} {most:?}");
+    assert_eq!(tally.steps[0].response.max_us(), Some(100));
+    assert_eq!(tally.steps[1].response.max_us(), Some(50));
+    assert_eq!(tally.steps[1].service.max_us(), Some(50));
+}
+
+#[test]
+fn a_failed_step_ends_its_session_and_says_why() {
+    // Method: a peer whose login gives no token, one whose body is too large, one that answers
+    // the second step with 500, one that resets and one that stays silent.
+    let login = || request("POST", "/login", &[], "{\"name\":\"u0\"}");
+    let items = || request("GET", "/items/t", &[("Authorization", "Bearer t")], "");
+    let known = |first: Arc<[u8]>| vec![(login(), first), (items(), response(500, "oh"))];
+    let token = r#"{"data":{"token":"t"}}"#;
+    for (first, step, name, sentence) in [
+        (
+            response(200, r#"{"data":{}}"#),
+            0,
+            "missing_value",
+            "session 1: no value for `token`: JSON at \"/data/token\"",
+        ),
+        (
+            response(200, &"x".repeat(1001)),
+            0,
+            "body_too_large",
+            "session 1: a body of more than 1000 bytes",
+        ),
+        (
+            response(302, token),
+            0,
+            "wrong_status",
+            "session 1: status 302 instead of 200",
+        ),
+        (
+            response(200, token),
+            1,
+            "wrong_status",
+            "session 1: status 500 instead of 200",
+        ),
+    ] {
+        let plan = plan(1, ScenarioEnd::AfterSessions(3));
+        let choose = PeerStep::Choose(Arc::from(known(first)));
+        let script = move |_: usize| vec![choose.clone(), PeerStep::Again];
+        let (tally, _) = ran(Network::faultless(1), &plan, script);
+        assert_eq!((tally.sessions.failed, tally.connections), (3, 3));
+        let failed = &tally.steps[step];
+        assert_eq!(failed.failed.get(name), Some(&3), "{failed:?}");
+        let message = failed
+            .first_failure
+            .as_ref()
+            .map(|(_, message)| message.as_str());
+        assert_eq!(message, Some(sentence));
+        // A whole response's time counts, right or wrong.
+        assert_eq!(failed.response.count(), 3);
+    }
+}
+
+#[test]
+fn who_gets_no_response_rests_before_the_next_session() {
+    // Method: a second of refusals, of resets, and of a silent peer with a timeout of 300 ms:
+    // by hand from the rest of 100 ms.
+    let reset = |_: usize| vec![PeerStep::Await(10), PeerStep::Reset];
+    let silent = |_: usize| vec![PeerStep::Await(1_000_000)];
+    let mut refusing = Network::faultless(1);
+    refusing.faults.refused = 1000;
+    let mut plan = plan(1, ScenarioEnd::AfterNs(SECOND));
+    plan.timeout = Nanos(300 * MS);
+    let failures = |network, script: fn(usize) -> Vec<PeerStep>| {
+        let (tally, elapsed) = ran(network, &plan, script);
+        assert_eq!(tally.sessions.completed, 0);
+        let step = &tally.steps[0];
+        (step.failed.clone(), step.response_at_least.count(), elapsed)
+    };
+    let (refused, _, _) = failures(refusing, silent);
+    assert_eq!(refused.get("refused"), Some(&10), "{refused:?}");
+    let (lost, bounds, _) = failures(Network::faultless(1), reset);
+    assert_eq!((lost.get("reset"), bounds), (Some(&10), 0), "{lost:?}");
+    let (late, bounds, elapsed) = failures(Network::faultless(1), silent);
+    // At 0, 0.4 and 0.8 s; the last one is waited for beyond the end.
+    assert_eq!((late.get("timeout"), bounds), (Some(&3), 3), "{late:?}");
+    assert!(
+        elapsed >= Nanos(1_100 * MS) && elapsed < Nanos(1_150 * MS),
+        "{elapsed:?}"
+    );
+}
+
+#[test]
+fn a_connection_that_was_closed_while_idle_is_made_anew() {
+    // Method: a peer that closes behind each response: after the pause it is known, without one
+    // it crosses with the next request, which is sent again when that does no harm.
+    let script = |_: usize| vec![choices("t"), PeerStep::Close];
+    let mut rested = plan(1, ScenarioEnd::AfterSessions(5));
+    rested.steps[1].think = Some(ThinkTime {
+        least: Nanos(MS),
+        most: Nanos(MS),
+    });
+    let (tally, _) = ran(Network::faultless(1), &rested, script);
+    assert_eq!((tally.sessions.completed, tally.connections), (5, 10));
+    assert_eq!((tally.steps[1].sent, tally.steps[1].resent), (5, 0));
+    let (tally, _) = ran(
+        Network::faultless(1),
+        &plan(1, ScenarioEnd::AfterSessions(5)),
+        script,
+    );
+    assert_eq!(tally.sessions.completed, 5);
+    let items = &tally.steps[1];
+    assert_eq!((items.sent, items.resent), (5 + items.resent, items.resent));
+}
+
+#[test]
+fn all_that_is_begun_is_accounted_for_whatever_the_network_does() {
+    // Method: 5 users for a second over networks of 200 seeds that refuse, cut, split, reset,
+    // close and stay silent; what holds is looked at in each.
+    let (mut completed, mut failed, mut cut_off) = (0, 0, 0);
+    for seed in 0..200 {
+        let mut network = Network::faultless(seed);
+        let faults = &mut network.faults;
+        (faults.refused, faults.short_send, faults.split) = (50, 300, 300);
+        (faults.reset, faults.idle_close, faults.slow) = (50, 50, 20);
+        let mut plan = plan(5, ScenarioEnd::AfterNs(SECOND));
+        plan.seed = seed;
+        plan.timeout = Nanos(200 * MS);
+        plan.steps[1].think = Some(ThinkTime {
+            least: Nanos(MS),
+            most: Nanos(40 * MS),
+        });
+        let script = |_: usize| vec![choices("t"), PeerStep::Again];
+        let (tally, elapsed) = ran(network, &plan, script);
+        assert!(tally.completed_in_time <= tally.sessions.completed);
+        assert!(
+            elapsed < Nanos(SECOND + 250 * MS),
+            "seed {seed}: {elapsed:?}"
+        );
+        completed += tally.sessions.completed;
+        failed += tally.sessions.failed;
+        cut_off += tally.sessions.cut_off;
+    }
+    assert!(completed > 0 && failed > 0 && cut_off > 0);
+}
+
+#[test]
+fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
+    // Method: users whose sessions take 20.15 ms by hand, 20 of it a pause, in two slices of one
+    // pool, the first tenth of each left out. Each user makes a session in just that time.
+    let mut plan = plan(2, ScenarioEnd::AfterSessions(0));
+    plan.steps[1].think = Some(ThinkTime {
+        least: Nanos(20 * MS),
+        most: Nanos(20 * MS),
+    });
+    let scenario = ScenarioUsers {
+        script: Arc::new(ScenarioScript {
+            values: plan.values,
+            steps: plan.steps,
+            keeps_cookies: false,
+            body_max: 1000,
+            next_session: Arc::new(AtomicU64::new(7)),
+        }),
+        host: "a".to_owned(),
+    };
+    let load = LoadPlan {
+        requests: Vec::new(),
+        shape: Shape::Scenario,
+        ..crate::loads::plan(2, b"", 1)
+    };
+    let script = |_: usize| vec![choices("t"), PeerStep::Again];
+    let sim = Sim::new(Network::faultless(1), Box::new(script));
+    let mut pool = ScenarioPool::new(sim, load, &scenario, (0, 2));
+    for _ in 0..2 {
+        let start = pool.now();
+        let slice = WorkerSlice {
+            start,
+            end: start.plus(Nanos(SECOND)),
+            counted_from: start.plus(Nanos(SECOND / 10)),
+            requests_max: u64::MAX,
+            share: ScheduleShare::WHOLE,
+            course: None,
+        };
+        let ran = pool.run(slice, SliceParticipants::alone(), &Arc::default());
+        assert!(!ran.stopped_responding);
+        assert!(ran.end < slice.end.plus(Nanos(60 * MS)), "{ran:?}");
+        let tally = pool.tally();
+        assert_eq!(tally.outcomes.failed() + tally.discarded.failed(), 0);
+        assert_eq!(tally.outcomes.count(Outcome::Unfinished), 0);
+        let each_ns = tally.connection_ns / tally.clocked;
+        assert!(each_ns.abs_diff(20_150_000) < 10_000, "{each_ns}");
+        assert_eq!(tally.response.max_us(), Some(150));
+        assert_eq!(tally.steps.len(), 2);
+        let counted = tally.outcomes.ok();
+        assert!((80..=92).contains(&counted), "{counted}");
+        for step in &tally.steps {
+            assert_eq!((step.ok, step.response.count()), (counted, counted));
+        }
+    }
+}
+
+#[test]
+fn a_slice_ends_when_no_user_has_a_response_any_more() {
+    // Method: every connection is closed without a byte.
+    let base = plan(2, ScenarioEnd::AfterSessions(0));
+    let scenario = ScenarioUsers {
+        script: Arc::new(ScenarioScript {
+            values: base.values,
+            steps: base.steps,
+            keeps_cookies: false,
+            body_max: 1000,
+            next_session: Arc::new(AtomicU64::new(0)),
+        }),
+        host: "a".to_owned(),
+    };
+    let load = LoadPlan {
+        requests: Vec::new(),
+        shape: Shape::Scenario,
+        ..crate::loads::plan(2, b"", 1)
+    };
+    let sim = Sim::new(Network::faultless(1), Box::new(|_| vec![PeerStep::Close]));
+    let mut pool = ScenarioPool::new(sim, load, &scenario, (0, 2));
+    let start = pool.now();
+    let slice = WorkerSlice {
+        start,
+        end: start.plus(Nanos(100 * SECOND)),
+        counted_from: start,
+        requests_max: u64::MAX,
+        share: ScheduleShare::WHOLE,
+        course: None,
+    };
+    let ran = pool.run(slice, SliceParticipants::alone(), &Arc::default());
+    assert!(ran.stopped_responding);
+    assert!(ran.end < start.plus(Nanos(2 * SECOND)), "{ran:?}");
+    assert_eq!(pool.tally().outcomes.ok(), 0);
+}
+
+/// The first connection's login is answered like this, and then by more of the same without end;
+/// the others are served.
+fn endless(begins: &'static str, piece: &'static str) -> impl Fn(usize) -> Vec<PeerStep> {
+    move |connection| match connection {
+        0 => vec![
+            PeerStep::Await(10),
+            PeerStep::Send(begins.as_bytes().into()),
+            PeerStep::Flood(piece.as_bytes().into()),
+        ],
+        _ => vec![choices("t"), PeerStep::Again],
+    }
+}
+
+#[test]
+fn an_endless_response_fails_its_step_and_leaves_the_others_their_turns() {
+    // Method: one of two users logs in to each kind of endless response; the timeout is 200 ms,
+    // and the load 300 ms.
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (begins, piece, failure) in [
+        (chunked, "1\r\nx\r\n", "timeout"),
+        (chunked, "11\r\ndata: 123456789\n\n\r\n", "timeout"),
+        ("HTTP/1.1 200 OK\r\n\r\n", "x", "timeout"),
+        ("", "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n", "malformed"),
+        ("", "\r\n", "head_too_large"),
+        ("HTTP/1.1 200 OK\r\n", "A: b\r\n", "head_too_large"),
+    ] {
+        let mut plan = plan(2, ScenarioEnd::AfterNs(300 * MS));
+        plan.timeout = Nanos(200 * MS);
+        let (tally, took) = ran(Network::faultless(1), &plan, endless(begins, piece));
+        let login = &tally.steps[0];
+        assert_eq!(login.failed.get(failure), Some(&1), "{piece}: {login:?}");
+        assert_eq!(tally.sessions.failed, 1, "{piece}");
+        assert!(
+            tally.sessions.completed > 40,
+            "{piece}: {:?}",
+            tally.sessions
+        );
+        assert!(took < Nanos(320 * MS), "{piece}: {took:?}");
+    }
+}
+
+#[test]
+fn a_stop_is_noticed_while_a_response_does_not_end() {
+    // Method: a user whose login is answered without end, stopped at 50 ms of its minute.
+    let mut plan = plan(1, ScenarioEnd::AfterSessions(1));
+    plan.timeout = Nanos(60 * SECOND);
+    let begins = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let mut sim = Sim::new(
+        Network::faultless(1),
+        Box::new(endless(begins, "1\r\nx\r\n")),
+    );
+    let stop = Arc::default();
+    let at = sim.now().plus(Nanos(50 * MS));
+    sim.stops_at(at, &stop);
+    let next = AtomicU64::new(1);
+    let runner = ScenarioRunner::new(sim, &plan, (0, 1), (&next, 1));
+    let ((tally, took), _) = runner.run(&Stopper::of(&stop));
+    assert!(took < Nanos(70 * MS), "{took:?}");
+    assert_eq!(tally.sessions.cut_off, 1);
+}

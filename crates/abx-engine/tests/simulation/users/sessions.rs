@@ -1,0 +1,392 @@
+//! Sessions over the simulated network: every step of them, and how they end.
+
+use std::sync::Arc;
+
+use abx_engine::testing::{Io, SessionRunner};
+use abx_engine::{
+    SessionClient, SessionFailure, SessionListener, SessionOptions, SessionPlan, SessionResponse,
+    SessionStep, Stopper,
+};
+use abx_sys::{Nanos, SocketTuning};
+use abx_twin::{Network, PeerStep, Sim};
+
+use crate::loads::{MS, SECOND};
+
+pub(crate) const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+pub(crate) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// Asks so often at most, and keeps what it hears.
+#[derive(Default)]
+struct Hearer {
+    left: u64,
+    begins: Vec<(Nanos, u64, u64)>,
+    stands: Vec<Nanos>,
+    sent: u64,
+    heads: u64,
+    bodies: Vec<u8>,
+    responses: Vec<SessionResponse>,
+    failures: Vec<(Nanos, SessionFailure)>,
+    ends: Vec<(Nanos, u64)>,
+    ticks: Vec<Nanos>,
+}
+
+impl SessionClient for Hearer {
+    fn ask(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let is_left = self.left > 0;
+        if is_left {
+            self.left -= 1;
+            bytes.extend_from_slice(REQUEST);
+        }
+        is_left
+    }
+}
+
+impl SessionListener for Hearer {
+    fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
+        match step {
+            SessionStep::Begins { open, together } => self.begins.push((at, open, together)),
+            SessionStep::Stands(took) => self.stands.push(took),
+            SessionStep::Sent { call, request } => {
+                assert_eq!((call, request), (self.sent, REQUEST));
+                self.sent += 1;
+            }
+            SessionStep::Head { bytes, .. } => self.heads += bytes.len() as u64,
+            SessionStep::Body { bytes, .. } => self.bodies.extend_from_slice(bytes),
+            SessionStep::Responded { response, .. } => self.responses.push(response),
+            SessionStep::Fails(failure) => self.failures.push((at, failure)),
+            SessionStep::Ends { lasted, responses } => self.ends.push((lasted, responses)),
+            SessionStep::Ticks => self.ticks.push(at),
+        }
+    }
+}
+
+pub(crate) fn terms() -> SessionOptions {
+    SessionOptions {
+        address: Sim::ADDRESS,
+        tls: None,
+        timeout: None,
+        response_timeout: Nanos(0),
+        tick: Nanos(SECOND),
+        ends_after: None,
+        tuning: SocketTuning::default(),
+    }
+}
+
+fn load(sessions: u64, calls: u32) -> SessionPlan {
+    SessionPlan {
+        terms: terms(),
+        sessions,
+        begins: None,
+        calls,
+        burst: 1,
+        heads_only: false,
+    }
+}
+
+/// What is heard of a load on a peer that follows these steps on each connection.
+fn heard_over(network: Network, load: SessionPlan, steps: &[PeerStep]) -> Hearer {
+    let steps = steps.to_vec();
+    let sim = Sim::new(network, Box::new(move |_| steps.clone()));
+    let mut hearer = Hearer {
+        left: u64::MAX,
+        ..Hearer::default()
+    };
+    SessionRunner::new(sim, load, &mut hearer).run(&Stopper::default());
+    hearer
+}
+
+fn heard(load: SessionPlan, steps: &[PeerStep]) -> Hearer {
+    heard_over(Network::faultless(1), load, steps)
+}
+
+pub(crate) const READ: PeerStep = PeerStep::Await(REQUEST.len());
+
+pub(crate) fn send(response: &str) -> PeerStep {
+    PeerStep::Send(Arc::from(response.as_bytes()))
+}
+
+/// Answers all that is asked.
+pub(crate) fn serving() -> Vec<PeerStep> {
+    vec![READ, PeerStep::Work, send(HELLO), PeerStep::Again]
+}
+
+#[test]
+fn sessions_follow_each_other_and_each_call_its_response() {
+    // Method: three sessions of four calls without a schedule; every one takes its connect
+    // and four times the same: 50 us there and back, 100 us of work.
+    let heard = heard(load(3, 4), &serving());
+    assert_eq!((heard.begins.len(), heard.sent), (3, 12));
+    assert!(
+        heard
+            .begins
+            .iter()
+            .all(|(_, open, together)| (*open, *together) == (1, 1))
+    );
+    assert!(heard.failures.is_empty());
+    let head = (HELLO.len() - "hello".len()) as u64;
+    assert_eq!(heard.heads, 12 * head);
+    assert_eq!(heard.bodies, "hello".repeat(12).into_bytes());
+    for response in &heard.responses {
+        assert_eq!(
+            *response,
+            SessionResponse {
+                status: 200,
+                head_bytes: head,
+                body_bytes: 5,
+                footer_bytes: 0,
+                first_byte: Nanos(150_000),
+                rest: Nanos(0),
+                is_cut: false,
+            }
+        );
+    }
+    let lasted = heard
+        .stands
+        .iter()
+        .map(|took| (took.plus(Nanos(4 * 150_000)), 4));
+    assert_eq!(heard.ends, lasted.collect::<Vec<_>>());
+}
+
+#[test]
+fn sessions_begin_when_they_are_due() {
+    // Method: moments before and behind each other, two of them the same; each session
+    // lasts for less than a millisecond.
+    let due = [0, 2 * MS, 2 * MS, 7 * MS].map(Nanos);
+    let heard = heard(
+        SessionPlan {
+            begins: Some(Box::new(due.into_iter())),
+            ..load(10, 1)
+        },
+        &serving(),
+    );
+    let expected = [(0, 1, 1), (2, 1, 1), (2, 2, 2), (7, 1, 1)];
+    let expected = expected.map(|(ms, open, together)| (Nanos(ms * MS), open, together));
+    assert_eq!(heard.begins, expected);
+    assert_eq!(heard.responses.len(), 4);
+}
+
+#[test]
+fn bursts_go_out_together_whatever_the_network_does_to_them() {
+    // Method: five calls in bursts of two over a network that takes parts of requests and
+    // splits answers; the last burst has one call.
+    for seed in 0..50 {
+        let mut network = Network::faultless(seed);
+        (network.faults.split, network.faults.short_send) = (500, 500);
+        let load = SessionPlan {
+            burst: 2,
+            ..load(4, 5)
+        };
+        let heard = heard_over(network, load, &serving());
+        assert_eq!((heard.sent, heard.responses.len()), (20, 20), "seed {seed}");
+        assert_eq!(heard.bodies, "hello".repeat(20).into_bytes());
+        assert!(heard.failures.is_empty());
+        assert!(heard.ends.iter().all(|(_, responses)| *responses == 5));
+    }
+}
+
+#[test]
+fn who_is_left_with_calls_to_make_has_failed() {
+    // Method: a peer that closes behind its first response, whose body has a length, ends with
+    // the connection, or is cut; sessions of one call and of three. As httperf counts: one
+    // more request goes out, and fails.
+    let sized = HELLO;
+    let until_close = "HTTP/1.1 200 OK\r\n\r\nhello";
+    let cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello";
+    for (response, is_cut) in [(sized, false), (until_close, false), (cut, true)] {
+        for (calls, failures) in [(1, 0), (3, 2)] {
+            let steps = [READ, send(response), PeerStep::Close];
+            let heard = heard(load(2, calls), &steps);
+            assert_eq!(heard.responses.len(), 2, "{response}");
+            let session_responses = heard.responses.iter();
+            assert!(
+                { session_responses }.all(|session_response| session_response.is_cut == is_cut
+                    && session_response.body_bytes == 5)
+            );
+            assert_eq!(heard.sent, 2 + failures, "{response} of {calls}");
+            let expected = vec![SessionFailure::Reset; failures as usize];
+            let failed = heard.failures.into_iter().map(|(_, failure)| failure);
+            assert_eq!(failed.collect::<Vec<_>>(), expected);
+            assert!(heard.ends.iter().all(|(_, responses)| *responses == 1));
+        }
+    }
+}
+
+#[test]
+fn who_never_gets_a_response_has_failed() {
+    // Method: a peer that closes or resets behind the request, with and without a part of
+    // the head, and one that nobody reaches.
+    let part = "HTTP/1.1 2";
+    for last in [PeerStep::Close, PeerStep::Reset] {
+        for before in [vec![READ], vec![READ, send(part)]] {
+            let steps = [before, vec![last.clone()]].concat();
+            let heard = heard(load(2, 1), &steps);
+            assert_eq!((heard.sent, heard.responses.len()), (2, 0));
+            let failed = heard.failures.iter().map(|(_, failure)| failure);
+            assert!({ failed }.all(|failure| *failure == SessionFailure::Reset));
+            assert_eq!((heard.failures.len(), heard.ends.len()), (2, 2));
+        }
+    }
+    let mut network = Network::faultless(1);
+    network.faults.refused = 1000;
+    let heard = heard_over(network, load(5, 2), &serving());
+    assert_eq!(
+        (heard.begins.len(), heard.ends.len(), heard.sent),
+        (5, 5, 0)
+    );
+    assert!(
+        heard
+            .failures
+            .iter()
+            .all(|(_, failure)| *failure == SessionFailure::Refused)
+    );
+    assert_eq!(heard.failures.len(), 5);
+}
+
+#[test]
+fn what_stands_behind_the_last_chunk_is_the_footer() {
+    // Method: chunked bodies with and without data, with and without a trailer; the numbers
+    // are those of httperf 0.9.0 for the same bytes.
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (body, bytes, footer) in [
+        ("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", 11, 2),
+        ("5\r\nhello\r\n0\r\nX-T: abc\r\n\r\n", 5, 12),
+        ("0\r\n\r\n", 0, 2),
+    ] {
+        for seed in 0..20 {
+            let mut network = Network::faultless(seed);
+            network.faults.split = 500;
+            let steps = [READ, send(&format!("{chunked}{body}")), PeerStep::Again];
+            let heard = heard_over(network, load(1, 2), &steps);
+            assert_eq!(heard.responses.len(), 2);
+            for response in &heard.responses {
+                assert_eq!(response.head_bytes, chunked.len() as u64);
+                assert_eq!(
+                    (response.body_bytes, response.footer_bytes),
+                    (bytes, footer)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_without_progress_is_given_up() {
+    // Method: a peer that stays silent behind one response; the first byte has two seconds
+    // more than everything else.
+    let steps = [READ, PeerStep::Work, send(HELLO), READ];
+    for (response_timeout, expected) in [(0, 1), (2, 3)] {
+        let load = SessionPlan {
+            terms: SessionOptions {
+                timeout: Some(Nanos(SECOND)),
+                response_timeout: Nanos(response_timeout * SECOND),
+                ..terms()
+            },
+            ..load(1, 2)
+        };
+        let heard = heard(load, &steps);
+        assert_eq!((heard.sent, heard.responses.len()), (2, 1));
+        let last_sent = heard.stands[0].plus(Nanos(150_000));
+        let at = last_sent.plus(Nanos(expected * SECOND));
+        assert_eq!(heard.failures, [(at, SessionFailure::Timeout)]);
+        assert_eq!(heard.ticks.len() as u64, expected);
+    }
+}
+
+#[test]
+fn a_load_lasts_for_as_long_as_it_may() {
+    // Method: two sessions of a peer that never answers and one of a peer that always does,
+    // each for a second and a half; and one that has ended by then.
+    let steps = serving();
+    for (sessions, calls, steps, ended) in [
+        (2, 1, &[READ, READ][..], false),
+        (u64::MAX, 2, &steps, false),
+        (2, 2, &steps, true),
+    ] {
+        let mut load = load(sessions, calls);
+        load.terms.ends_after = Some(Nanos(SECOND + SECOND / 2));
+        let steps = steps.to_vec();
+        let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));
+        let mut hearer = Hearer {
+            left: u64::MAX,
+            ..Hearer::default()
+        };
+        let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::default());
+        assert_eq!(took < Nanos(SECOND), ended, "{took:?}");
+        assert!(took < Nanos(2 * SECOND), "{took:?}");
+        assert_eq!(hearer.ticks.len(), usize::from(!ended));
+        assert_eq!(hearer.failures, Vec::new());
+    }
+}
+
+#[test]
+fn a_session_that_nothing_is_left_for_ends() {
+    // Method: three requests for two sessions of two calls, and one session more.
+    let steps = serving();
+    let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));
+    let mut hearer = Hearer {
+        left: 3,
+        ..Hearer::default()
+    };
+    SessionRunner::new(sim, load(3, 2), &mut hearer).run(&Stopper::default());
+    let responses: Vec<u64> = hearer
+        .ends
+        .iter()
+        .map(|(_, responses)| *responses)
+        .collect();
+    assert_eq!((responses, hearer.failures), (vec![2, 1, 0], Vec::new()));
+}
+
+/// What a peer sends without end: parts of a body, and lines of a head that ends nothing.
+pub(crate) fn endless(piece: &str) -> Vec<PeerStep> {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    vec![READ, send(head), PeerStep::Flood(piece.as_bytes().into())]
+}
+
+pub(crate) const ENDLESS: [&str; 2] = ["1\r\nx\r\n", "11\r\ndata: 123456789\n\n\r\n"];
+
+#[test]
+fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
+    // Method: sessions whose only response does not end, stopped at 50 ms, and ended there.
+    for piece in ENDLESS {
+        for is_stopped in [false, true] {
+            let mut load = load(2, 1);
+            let end = Nanos(50 * MS);
+            load.terms.ends_after = (!is_stopped).then_some(end);
+            let mut sim = Sim::new(Network::faultless(1), Box::new(move |_| endless(piece)));
+            let stop = Arc::default();
+            let start = sim.now();
+            sim.stops_at(
+                if is_stopped {
+                    start.plus(end)
+                } else {
+                    Nanos::MAX
+                },
+                &stop,
+            );
+            let mut hearer = Hearer {
+                left: u64::MAX,
+                ..Hearer::default()
+            };
+            let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::of(&stop));
+            assert!(
+                (end..end.plus(Nanos(20 * MS))).contains(&took),
+                "{piece}: {took:?}"
+            );
+            assert!(hearer.responses.is_empty() && !hearer.bodies.is_empty());
+        }
+    }
+}
+
+#[test]
+fn interim_heads_without_end_fail_their_session() {
+    // Method: each of three sessions gets nothing but interim heads.
+    let early = PeerStep::Flood(b"HTTP/1.1 103 Early Hints\r\n\r\n"[..].into());
+    let heard = heard(load(3, 1), &[READ, early]);
+    assert_eq!(heard.failures.len(), 3);
+    for (_, failure) in heard.failures {
+        let SessionFailure::Other(why) = failure else {
+            panic!("{failure:?}");
+        };
+        assert!(why.contains("more than 32 interim heads"), "{why}");
+    }
+}

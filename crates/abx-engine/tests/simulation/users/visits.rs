@@ -1,0 +1,360 @@
+//! Visits over the simulated network: what is asked when and over which connection, and how
+//! they end. What is expected of failures is what httperf 0.9.0 did with such servers.
+
+use std::sync::Arc;
+
+use abx_engine::testing::{Io, VisitRunner};
+use abx_engine::{
+    SessionFailure, SessionListener, SessionOptions, SessionStep, Stopper, VisitBurst, VisitCall,
+    VisitClient, VisitEnd, VisitPlan,
+};
+use abx_sys::Nanos;
+use abx_twin::{Network, PeerScript, PeerStep, Sim};
+
+use crate::loads::{MS, SECOND};
+use crate::users::sessions::{ENDLESS, HELLO, READ, REQUEST, endless, send, serving, terms};
+
+/// Visits always alike, and keeps what it hears.
+#[derive(Default)]
+struct Visitor {
+    bursts: Vec<VisitBurst>,
+    asked: Vec<VisitCall>,
+    open: Vec<u64>,
+    sent: Vec<(Nanos, u64)>,
+    responded: Vec<(Nanos, u64)>,
+    failures: Vec<SessionFailure>,
+    closed: usize,
+    ends: Vec<VisitEnd>,
+}
+
+impl SessionListener for Visitor {
+    fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
+        match step {
+            SessionStep::Begins { open, .. } => self.open.push(open),
+            SessionStep::Sent { call, request } => {
+                assert_eq!(request, REQUEST);
+                self.sent.push((at, call));
+            }
+            SessionStep::Responded { call, .. } => self.responded.push((at, call)),
+            SessionStep::Fails(failure) => self.failures.push(failure),
+            SessionStep::Ends { .. } => self.closed += 1,
+            _ => {}
+        }
+    }
+}
+
+impl VisitClient for Visitor {
+    fn visits(&mut self) -> Vec<VisitBurst> {
+        self.bursts.clone()
+    }
+
+    fn asks(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool {
+        self.asked.push(call);
+        bytes.extend_from_slice(REQUEST);
+        false
+    }
+
+    fn ends(&mut self, _: Nanos, end: VisitEnd) {
+        self.ends.push(end);
+    }
+}
+
+fn load(visits: u64) -> VisitPlan {
+    VisitPlan {
+        terms: terms(),
+        visits,
+        begins: None,
+        connections: 4,
+        piped: usize::MAX,
+        keeps: true,
+        failure_status: None,
+        retries: false,
+    }
+}
+
+/// Bursts of so many calls, with so many ms to think behind each.
+fn bursts(calls: &[u32], think_ms: u64) -> Vec<VisitBurst> {
+    let think = Nanos(think_ms * MS);
+    calls
+        .iter()
+        .map(|&calls| VisitBurst { calls, think })
+        .collect()
+}
+
+/// What is heard of a load whose connections find such peers.
+fn heard_over(
+    network: Network,
+    load: VisitPlan,
+    bursts: Vec<VisitBurst>,
+    script: PeerScript,
+) -> Visitor {
+    let mut visitor = Visitor {
+        bursts,
+        ..Visitor::default()
+    };
+    let sim = Sim::new(network, script);
+    VisitRunner::new(sim, load, &mut visitor).run(&Stopper::default());
+    assert_eq!(visitor.closed, visitor.open.len(), "all are closed");
+    visitor
+}
+
+fn heard(load: VisitPlan, bursts: Vec<VisitBurst>, steps: &[PeerStep]) -> Visitor {
+    let steps = steps.to_vec();
+    let script: PeerScript = Box::new(move |_| steps.clone());
+    heard_over(Network::faultless(1), load, bursts, script)
+}
+
+fn whole(end: &VisitEnd) -> (u64, u64, bool) {
+    (end.connections, end.responses, end.is_whole)
+}
+
+#[test]
+fn the_first_call_of_a_burst_is_served_before_the_others_go_out_together() {
+    // Method: two visits of a burst of three and one of two, 10 ms apart, over a peer that
+    // takes 150 us for each response.
+    let heard = heard(load(2), bursts(&[3, 2], 10), &serving());
+    assert_eq!(heard.ends.len(), 2);
+    assert!(heard.ends.iter().all(|end| whole(end) == (1, 5, true)));
+    assert!(heard.failures.is_empty());
+    // The next visit begins before the connection of the last one is closed.
+    assert_eq!(heard.open, [1, 2]);
+    let calls: Vec<u64> = heard.sent.iter().map(|(_, call)| *call).collect();
+    assert_eq!(calls, (0..10).collect::<Vec<_>>());
+    let asked = heard
+        .asked
+        .iter()
+        .map(|call| (call.visit, call.place as u64, call.number));
+    let expected = (0..10).map(|number| (number / 5, number % 5, number));
+    assert!(asked.eq(expected));
+    for visit in [0, 5] {
+        let sent: Vec<Nanos> = (heard.sent[visit..visit + 5].iter())
+            .map(|(at, _)| *at)
+            .collect();
+        let responded = |call: usize| heard.responded[visit + call].0;
+        assert_eq!(sent[1], responded(0));
+        assert_eq!(sent[2], sent[1]);
+        assert_eq!(sent[3], responded(2).plus(Nanos(10 * MS)));
+        assert_eq!(sent[4], responded(3));
+    }
+}
+
+#[test]
+fn calls_go_over_further_connections_when_those_before_are_full() {
+    // Method: one call and seven more, of which a connection takes two, over a network that
+    // splits what it carries; the first connection takes two more, and so do three others.
+    for (connections, expected) in [(4, 4), (5, 4), (3, 3)] {
+        for seed in 0..20 {
+            let mut network = Network::faultless(seed);
+            (network.faults.split, network.faults.short_send) = (500, 500);
+            let load = VisitPlan {
+                piped: 2,
+                connections,
+                ..load(2)
+            };
+            let steps = serving();
+            let script: PeerScript = Box::new(move |_| steps.clone());
+            let heard = heard_over(network, load, bursts(&[8], 0), script);
+            assert!(
+                heard
+                    .ends
+                    .iter()
+                    .all(|end| whole(end) == (expected, 8, true))
+            );
+            assert_eq!((heard.sent.len(), heard.responded.len()), (16, 16));
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_is_not_kept_has_one_call() {
+    // Method: a burst of three and one of one; the peer would answer more.
+    let load = VisitPlan {
+        keeps: false,
+        ..load(2)
+    };
+    let heard = heard(load, bursts(&[3, 1], 1), &serving());
+    assert!(heard.ends.iter().all(|end| whole(end) == (4, 4, true)));
+    assert_eq!((heard.sent.len(), heard.failures.len()), (8, 0));
+}
+
+#[test]
+fn what_a_closed_connection_took_is_asked_again() {
+    // Method: a peer that closes behind each response while the visit thinks: the call that
+    // finds it closed fails with it, and goes over the next one.
+    let steps = [READ, PeerStep::Work, send(HELLO), PeerStep::Close];
+    let heard = heard(load(2), bursts(&[1, 1, 1], 5), &steps);
+    assert_eq!(heard.ends.len(), 2);
+    assert!(heard.ends.iter().all(|end| whole(end) == (3, 3, true)));
+    assert_eq!(heard.failures, vec![SessionFailure::Reset; 4]);
+    let calls: Vec<u64> = heard.sent.iter().map(|(_, call)| *call).collect();
+    assert_eq!(calls, [0, 1, 1, 2, 2, 3, 4, 4, 5, 5]);
+    assert_eq!(heard.asked.len(), 6);
+}
+
+#[test]
+fn a_call_that_a_fresh_connection_does_not_respond_to_fails_its_visit() {
+    // Method: a peer that closes before its first response; then one that answers once on its
+    // first connection only.
+    let mute = [READ, PeerStep::Close];
+    let heard = heard(load(2), bursts(&[1, 1], 5), &mute);
+    assert!(heard.ends.iter().all(|end| whole(end) == (1, 0, false)));
+    assert_eq!((heard.sent.len(), heard.failures.len()), (2, 2));
+
+    let script: PeerScript = Box::new(move |connection| match connection {
+        0 => vec![READ, send(HELLO), READ, PeerStep::Close],
+        _ => mute.to_vec(),
+    });
+    let heard = heard_over(
+        Network::faultless(1),
+        load(1),
+        bursts(&[1, 1, 1], 5),
+        script,
+    );
+    assert_eq!(
+        heard.ends.iter().map(whole).collect::<Vec<_>>(),
+        [(2, 1, false)]
+    );
+    assert_eq!((heard.sent.len(), heard.failures.len()), (3, 2));
+}
+
+#[test]
+fn who_retries_does_so_until_there_is_a_response() {
+    // Method: the third connection is the first one that answers.
+    let script: PeerScript = Box::new(|connection| match connection {
+        0 | 1 => vec![READ, PeerStep::Close],
+        _ => serving(),
+    });
+    let load = VisitPlan {
+        retries: true,
+        ..load(1)
+    };
+    let heard = heard_over(Network::faultless(1), load, bursts(&[2, 1], 5), script);
+    assert_eq!(
+        heard.ends.iter().map(whole).collect::<Vec<_>>(),
+        [(3, 3, true)]
+    );
+    assert_eq!((heard.sent.len(), heard.failures.len()), (5, 2));
+
+    // One that answers with the failing status twice, and then as it should.
+    let no = "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
+    let steps = [READ, send(no), READ, send(no), READ, send(HELLO)];
+    let load = VisitPlan {
+        failure_status: Some(503),
+        retries: true,
+        ..self::load(1)
+    };
+    let heard = self::heard(load, bursts(&[1], 0), &steps);
+    assert_eq!(
+        heard.ends.iter().map(whole).collect::<Vec<_>>(),
+        [(1, 3, true)]
+    );
+    let calls: Vec<u64> = heard.sent.iter().map(|(_, call)| *call).collect();
+    assert_eq!(calls, [0, 0, 0]);
+}
+
+#[test]
+fn nobody_waits_too_long_for_a_response_and_thinking_is_no_wait() {
+    // Method: a second of patience and three of thought. A peer that always answers, and one
+    // that does so once.
+    let patient = |visits| VisitPlan {
+        terms: SessionOptions {
+            timeout: Some(Nanos(SECOND)),
+            ..terms()
+        },
+        ..load(visits)
+    };
+    let heard_of = |steps: &[PeerStep]| heard(patient(2), bursts(&[1, 1], 3_000), steps);
+    let thinking = heard_of(&serving());
+    assert!(thinking.ends.iter().all(|end| whole(end) == (1, 2, true)));
+
+    let silent = heard_of(&[READ, send(HELLO), READ]);
+    assert!(silent.ends.iter().all(|end| whole(end) == (1, 1, false)));
+    assert_eq!(silent.failures, vec![SessionFailure::Timeout; 2]);
+}
+
+#[test]
+fn a_response_of_the_failing_status_ends_the_visit() {
+    // Method: a peer that always answers with 404, which fails visits and does not.
+    let steps = [
+        READ,
+        send("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"),
+        PeerStep::Again,
+    ];
+    for (failure_status, expected) in [(Some(404), (1, 1, false)), (Some(500), (1, 2, true))] {
+        let load = VisitPlan {
+            failure_status,
+            ..load(2)
+        };
+        let heard = heard(load, bursts(&[1, 1], 1), &steps);
+        assert!(heard.ends.iter().all(|end| whole(end) == expected));
+        assert_eq!(heard.ends.len(), 2);
+        assert!(heard.failures.is_empty());
+    }
+}
+
+#[test]
+fn visits_that_find_nobody_fail_and_the_next_ones_begin() {
+    // Method: a network that refuses every connection, in turn and by a schedule.
+    for begins in [None, Some([0, 2, 2, 5].map(|ms| Nanos(ms * MS)))] {
+        let mut network = Network::faultless(1);
+        network.faults.refused = 1000;
+        let moments = begins.map(|due| Box::new(due.into_iter()) as Box<dyn Iterator<Item = _>>);
+        let load = VisitPlan {
+            begins: moments,
+            ..load(4)
+        };
+        let steps = serving();
+        let script: PeerScript = Box::new(move |_| steps.clone());
+        let heard = heard_over(network, load, bursts(&[2, 1], 1), script);
+        assert_eq!(heard.failures, vec![SessionFailure::Refused; 4]);
+        assert_eq!(heard.ends.len(), 4);
+        assert!(
+            heard
+                .ends
+                .iter()
+                .all(|end| end.responses == 0 && !end.is_whole)
+        );
+    }
+}
+
+#[test]
+fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
+    // Method: a visit whose first call's response does not end, beside visits that begin every
+    // 10 ms and are served; stopped at 100 ms, and ended there.
+    for piece in ENDLESS {
+        for is_stopped in [false, true] {
+            let moments = [0, 10, 20, 30].map(|ms| Nanos(ms * MS));
+            let mut load = VisitPlan {
+                begins: Some(Box::new(moments.into_iter())),
+                ..load(4)
+            };
+            let end = Nanos(100 * MS);
+            load.terms.ends_after = (!is_stopped).then_some(end);
+            let script: PeerScript = Box::new(move |number| match number {
+                0 => endless(piece),
+                _ => serving(),
+            });
+            let mut sim = Sim::new(Network::faultless(1), script);
+            let stop = Arc::default();
+            let start = sim.now();
+            sim.stops_at(
+                if is_stopped {
+                    start.plus(end)
+                } else {
+                    Nanos::MAX
+                },
+                &stop,
+            );
+            let mut visitor = Visitor {
+                bursts: bursts(&[1], 0),
+                ..Visitor::default()
+            };
+            let took = VisitRunner::new(sim, load, &mut visitor).run(&Stopper::of(&stop));
+            assert!(
+                (end..end.plus(Nanos(20 * MS))).contains(&took),
+                "{piece}: {took:?}"
+            );
+            assert_eq!(visitor.responded.len(), 3, "{piece}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Broadcasts over the simulated back end, with listeners that lose and reorder.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use abx_engine::LoadPlan;
+use abx_engine::schedule::{Arrivals, ScheduleShare};
+use abx_engine::testing::{
+    Broadcast, MessageSource, Part, SharedSlice, SliceOutcome, SliceParticipants, WorkerSlice,
+};
+use abx_evidence::{Message, Outcome, Outcomes, Shape, Tally};
+use abx_sys::Nanos;
+use abx_twin::{Act, Hub, HubMessage, Network, NetworkFaults, Sim, frame, to_all};
+
+use crate::loads::{MS, SECOND, count, plan};
+use crate::websocket::echoes::talking;
+
+pub(crate) const MESSAGE: Message = Message::text(60);
+/// From the speaker to the server and from there to each listener.
+const HEARD_NS: u64 = 50_000;
+
+pub(crate) fn broadcast_plan(listeners: u32) -> LoadPlan {
+    let mut plan = plan(listeners, b"", 3);
+    plan.requests[0].expect.status = 101_u16.into();
+    plan.shape = Shape::Broadcast(MESSAGE);
+    plan.timeout = Duration::from_nanos(100 * MS);
+    plan
+}
+
+fn broadcast(network: Network, plan: &LoadPlan, hub: Hub) -> Broadcast<Sim> {
+    let pool = talking(network, plan, hub);
+    let mut broadcast = Broadcast::new(pool, MessageSource::new(MESSAGE, plan.seed));
+    broadcast.pool_mut().connect_all(&AtomicBool::new(false));
+    broadcast
+}
+
+/// Runs until so many are sent or the span is over.
+fn run(broadcast: &mut Broadcast<Sim>, requests_max: u64, span: u64) -> SliceOutcome {
+    let start = broadcast.pool_mut().now();
+    let slice = WorkerSlice {
+        start,
+        end: start.plus(Nanos(span)),
+        counted_from: start,
+        requests_max,
+        share: ScheduleShare::WHOLE,
+        course: None,
+    };
+    broadcast.run(slice, &AtomicBool::new(false))
+}
+
+/// What so many broadcasts to `listeners` gave, when the server follows its rule.
+fn tally_of(
+    listeners: u32,
+    count: u64,
+    rule: impl FnMut(HubMessage) -> Vec<Act> + 'static,
+) -> Tally {
+    let plan = broadcast_plan(listeners);
+    let mut broadcast = broadcast(Network::faultless(1), &plan, Hub::new(rule));
+    run(&mut broadcast, count, 3_600 * SECOND);
+    broadcast.pool().tally().clone()
+}
+
+#[test]
+fn who_misses_a_message_is_told_while_it_is_waited_for() {
+    // Method: two of five listeners are told nothing; what was told of them is looked at
+    // when 2 s of the timeout are over.
+    let mut plan = broadcast_plan(5);
+    plan.timeout = Duration::from_nanos(3 * SECOND);
+    let hub = Hub::new(|hub_message| {
+        let open = hub_message.open.iter().filter(|to| **to < 3);
+        open.map(|to| Act::Send(*to, frame(&hub_message), Nanos(0)))
+            .collect()
+    });
+    let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
+    let shared = SharedSlice::new(1, 1);
+    let participants = SliceParticipants::of(&shared, Part::Connections);
+    broadcast.pool_mut().joins(participants);
+    let start = broadcast.pool_mut().now();
+    run(&mut broadcast, u64::MAX, 100 * MS);
+    let awaited_responses = shared.awaited(start.plus(Nanos(2 * SECOND)));
+    let reported_awaited_responses = awaited_responses.expect("it was waited for seconds");
+    assert_eq!(
+        (
+            reported_awaited_responses.connections,
+            reported_awaited_responses.waited_ns
+        ),
+        (2, 2 * SECOND)
+    );
+    assert_eq!(reported_awaited_responses.at_most_ns, 3 * SECOND);
+}
+
+#[test]
+fn a_broadcast_is_done_when_the_last_listener_has_it() {
+    // Method: five listeners, the k-th told k ms late. The first one has it at once,
+    // the median one 2 ms later, the last one 4 ms later, and only then comes the next.
+    let tally = tally_of(5, 10, |hub_message| {
+        let late = |to: usize| Nanos(to as u64 * MS);
+        let open = hub_message.open.iter();
+        open.map(|to| Act::Send(*to, frame(&hub_message), late(*to)))
+            .collect()
+    });
+    assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (10, 10));
+    assert_eq!((tally.lost, tally.out_of_order), (0, 0));
+    assert_eq!(tally.response_ns_sum, 10 * (HEARD_NS + 4 * MS));
+    assert_eq!(tally.first_listener.max_us(), Some(HEARD_NS / 1000));
+    assert_eq!(tally.first_listener.count(), 10);
+    let median = tally.median_listener.max_us().unwrap();
+    assert!((2_050..=2_052).contains(&median), "{median}");
+    // One speaks, and the clock of throughput is its.
+    assert_eq!(
+        (tally.silent, tally.connection_ns),
+        (4, tally.response_ns_sum)
+    );
+    // Each listener's frame has a head of two bytes.
+    assert_eq!((tally.body_bytes, tally.bytes), (10 * 5 * 60, 10 * 5 * 62));
+}
+
+#[test]
+fn a_listener_that_gets_nothing_costs_the_broadcast() {
+    // Method: the third message never reaches the last listener. It is out of time,
+    // and all others are right.
+    let tally = tally_of(4, 10, |hub_message| {
+        let mut acts = to_all(&hub_message);
+        if hub_message.number == 2 {
+            acts.pop();
+        }
+        acts
+    });
+    assert_eq!(
+        (tally.outcomes.ok(), count(&tally, Outcome::Timeout)),
+        (9, 1)
+    );
+    assert_eq!((tally.lost, tally.out_of_order), (1, 0));
+    assert_eq!(tally.response_at_least.count(), 1);
+    assert_eq!(tally.first_listener.count(), 9);
+}
+
+#[test]
+fn what_comes_twice_late_or_changed_is_not_right() {
+    // Method: each server does one thing wrong with the fifth message at one of
+    // three listeners. It says it behind the sixth, when two may be in flight; twice,
+    // while another listener still waits; a byte longer; as binary.
+    type Wrong = fn(&HubMessage) -> Vec<Act>;
+    let late: Wrong = |hub_message| vec![Act::Send(1, frame(hub_message), Nanos(MS))];
+    let twice: Wrong = |hub_message| vec![Act::Send(1, frame(hub_message).repeat(2), Nanos(0))];
+    let longer: Wrong = |hub_message| {
+        let mut frame = frame(hub_message);
+        frame[1] += 1;
+        frame.push(b'x');
+        vec![Act::Send(1, frame, Nanos(0))]
+    };
+    let binary: Wrong = |hub_message| {
+        let mut frame = frame(hub_message);
+        frame[0] = 0x82;
+        vec![Act::Send(1, frame, Nanos(0))]
+    };
+    for (wrong, window, outcome, out_of_order) in [
+        (late, 2, Outcome::WrongBody, 1),
+        (twice, 1, Outcome::WrongBody, 1),
+        (longer, 1, Outcome::WrongLength, 0),
+        (binary, 1, Outcome::WrongBody, 0),
+    ] {
+        let hub = Hub::new(move |hub_message| match hub_message.number {
+            4 => {
+                let mut acts = wrong(&hub_message);
+                acts.push(Act::Send(0, frame(&hub_message), Nanos(0)));
+                acts.push(Act::Send(2, frame(&hub_message), Nanos(2 - window)));
+                acts
+            }
+            _ => to_all(&hub_message),
+        });
+        let mut plan = broadcast_plan(3);
+        plan.pipeline = u32::try_from(window).unwrap();
+        let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
+        run(&mut broadcast, 20, 3_600 * SECOND);
+        let tally = broadcast.pool().tally();
+        assert_eq!(tally.outcomes.ok(), 19, "{:?}", tally.outcomes);
+        assert_eq!(count(tally, outcome), 1);
+        assert_eq!((tally.lost, tally.out_of_order), (0, out_of_order));
+    }
+}
+
+#[test]
+fn a_lost_listener_is_called_in_before_the_next_broadcast() {
+    // Method: the server closes one listener in place of telling it the fifth
+    // message, without a word. That one fails, and the next waits for four to stand.
+    let tally = tally_of(4, 10, |hub_message| {
+        let mut acts = to_all(&hub_message);
+        if hub_message.number == 4 {
+            acts.pop();
+            acts.push(Act::Close(3, Nanos(0)));
+        }
+        acts
+    });
+    assert_eq!(tally.outcomes.ok(), 9);
+    assert_eq!(count(&tally, Outcome::EarlyClose), 1);
+    assert_eq!((tally.lost, tally.connects), (1, 1));
+}
+
+#[test]
+fn broadcasts_keep_the_times_of_their_schedule() {
+    // Method: 1,000 a second for 100 ms to ten listeners; none has to wait. Then a
+    // server of 2 ms: each waits 1 ms longer than the one before, and half are unsent.
+    let mut plan = broadcast_plan(10);
+    plan.pacing.arrivals = Arrivals::Constant {
+        per_s: "1000".parse().unwrap(),
+    };
+    let mut quick = broadcast(Network::faultless(1), &plan, Hub::telling_all());
+    run(&mut quick, u64::MAX, 100 * MS);
+    let tally = quick.pool().tally();
+    assert_eq!(
+        (tally.outcomes.ok(), tally.unsent, tally.queued),
+        (100, 0, 0)
+    );
+    assert_eq!(tally.response_ns_sum, 100 * HEARD_NS);
+
+    let mut network = Network::faultless(1);
+    network.delay = Nanos(MS);
+    let mut slow = broadcast(network, &plan, Hub::telling_all());
+    run(&mut slow, u64::MAX, 100 * MS);
+    let tally = slow.pool().tally();
+    assert_eq!(
+        (tally.outcomes.ok(), tally.unsent, tally.queued),
+        (50, 50, 49)
+    );
+    let waited: u64 = (0..50).map(|index| index * MS).sum();
+    assert_eq!(tally.response_ns_sum, waited + 50 * 2 * MS);
+    // That they waited is not the generator's doing.
+    assert_eq!(tally.lateness.max_us(), Some(1));
+}
+
+#[test]
+fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
+    // Method: seeds with faults on all connections, one and three in flight. As many
+    // are begun as have outcomes, unless the subject is given up.
+    let mut seen = Outcomes::default();
+    for seed in 0..60 {
+        let mut network = Network::faultless(seed + 1);
+        network.faults = NetworkFaults {
+            refused: seed % 4 * 60,
+            short_send: 200,
+            split: 300,
+            reset: seed % 5 * 2,
+            idle_close: seed % 3,
+            slow: 0,
+            silence: 0,
+            reorder: 500,
+        };
+        let mut plan = broadcast_plan(6);
+        plan.pipeline = 1 + u32::try_from(seed % 2).unwrap() * 2;
+        let mut broadcast = broadcast(network, &plan, Hub::telling_all());
+        let ran = run(&mut broadcast, 100, 3_600 * SECOND);
+        let tally = broadcast.pool().tally();
+        let total = tally.outcomes.sent();
+        assert!(
+            total == 100 || (ran.stopped_responding && total < 100),
+            "seed {seed}: {total} {:?}",
+            tally.outcomes
+        );
+        assert_eq!(tally.first_listener.count(), tally.outcomes.ok());
+        assert_eq!(tally.median_listener.count(), tally.outcomes.ok());
+        assert_eq!(tally.out_of_order, 0, "seed {seed}");
+        seen.merge(&tally.outcomes);
+    }
+    for outcome in [
+        Outcome::Ok,
+        Outcome::Reset,
+        Outcome::EarlyClose,
+        Outcome::Refused,
+    ] {
+        assert!(seen.count(outcome) > 5, "{outcome:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn messages_that_are_not_sent_yet_are_not_the_peer_s_doing() {
+    // Method: 300 kB each, four in flight, which every send takes a part of only: echoes
+    // of the first come while the others wait. Then a speaker with as much to say whom the
+    // server pings again and again while it takes nothing: that is the server's.
+    let mut network = Network::faultless(4);
+    network.faults.short_send = 900;
+    let message = Message::binary(300_000);
+    let mut plan = broadcast_plan(3);
+    plan.shape = Shape::Broadcast(message);
+    plan.pipeline = 4;
+    let talks = |network, hub| {
+        let pool = talking(network, &plan, hub);
+        let mut broadcast = Broadcast::new(pool, MessageSource::new(message, plan.seed));
+        broadcast.pool_mut().connect_all(&AtomicBool::new(false));
+        run(&mut broadcast, 40, 3_600 * SECOND);
+        broadcast.pool().tally().clone()
+    };
+    let tally = talks(network, Hub::telling_all());
+    assert_eq!(tally.outcomes.ok(), 40, "{:?}", tally.outcomes);
+
+    let pinging = Hub::new(|hub_message| {
+        let ping = [&[0x89, 125][..], &[b'p'; 125]].concat();
+        let mut acts = to_all(&hub_message);
+        acts.push(Act::Send(0, ping.repeat(3_000), Nanos(0)));
+        acts
+    });
+    let tally = talks(network, pinging);
+    assert!(
+        count(&tally, Outcome::Malformed) > 0,
+        "{:?}",
+        tally.outcomes
+    );
+}
+
+#[test]
+fn a_subject_that_tells_nobody_is_given_up() {
+    // Method: no listener is ever told; three time out in a row.
+    let tally = tally_of(3, 100, |_| Vec::new());
+    assert_eq!(
+        (tally.outcomes.sent(), count(&tally, Outcome::Timeout)),
+        (3, 3)
+    );
+    assert_eq!(tally.lost, 9);
+}
+
+#[test]
+fn what_is_late_by_a_slice_is_not_taken_for_another() {
+    // Method: the last message of a slice reaches one listener in the next one only,
+    // which has messages of its own.
+    let mut plan = broadcast_plan(2);
+    plan.timeout = Duration::from_nanos(10 * MS);
+    let hub = Hub::new(|hub_message| match hub_message.number {
+        4 => vec![
+            Act::Send(0, frame(&hub_message), Nanos(0)),
+            Act::Send(1, frame(&hub_message), Nanos(10 * MS + 100_000)),
+        ],
+        _ => to_all(&hub_message),
+    });
+    let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
+    run(&mut broadcast, 5, SECOND);
+    assert_eq!(broadcast.pool().tally().outcomes.ok(), 4);
+    run(&mut broadcast, 50, SECOND);
+    let tally = broadcast.pool().tally();
+    assert_eq!((tally.outcomes.ok(), tally.out_of_order), (50, 1));
+}

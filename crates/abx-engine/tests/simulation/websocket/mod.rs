@@ -1,0 +1,4 @@
+//! Loads over WebSocket.
+
+pub(crate) mod broadcasts;
+pub(crate) mod echoes;

@@ -1,0 +1,191 @@
+//! A simulated WebSocket server: a rule says what it does about each message.
+
+use abx_engine::testing::Token;
+use abx_sys::Nanos;
+use abx_wire::http1::{self, ServerEvent};
+use abx_wire::websocket::{Event, MessageKind, Offer, Server, SizeLimits};
+
+/// A message that the server got.
+pub struct HubMessage {
+    /// The place of the connection that it came on.
+    pub from: usize,
+    pub kind: MessageKind,
+    pub payload: Vec<u8>,
+    /// Which message of all it is, from 0.
+    pub number: usize,
+    pub at: Nanos,
+    /// The places of all connections that are open, in their order.
+    pub open: Vec<usize>,
+}
+
+/// What it does about that.
+pub enum Act {
+    /// Sends bytes on the connection at this place, after a while.
+    Send(usize, Vec<u8>, Nanos),
+    /// Sends bytes again and again on the connection at this place.
+    Flood(usize, &'static [u8]),
+    /// Closes the connection at this place, after a while.
+    Close(usize, Nanos),
+}
+
+pub type Rule = Box<dyn FnMut(HubMessage) -> Vec<Act>>;
+
+/// The server's end of all connections.
+pub struct Hub {
+    rule: Rule,
+    /// What is answered to a handshake in place of accepting it.
+    refusal: Option<Vec<u8>>,
+    talks: Vec<Option<HubConnection>>,
+    said: usize,
+    pub pongs: usize,
+}
+
+/// The server's end of one connection.
+struct HubConnection {
+    generation: u32,
+    /// `None` until the handshake is done.
+    server: Option<Server>,
+    head: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl Hub {
+    /// A server that accepts every WebSocket.
+    pub fn new(rule: impl FnMut(HubMessage) -> Vec<Act> + 'static) -> Hub {
+        Hub {
+            rule: Box::new(rule),
+            refusal: None,
+            talks: Vec::new(),
+            said: 0,
+            pongs: 0,
+        }
+    }
+
+    /// A server that answers each handshake with these bytes.
+    pub fn refusing(response: &[u8]) -> Hub {
+        Hub {
+            refusal: Some(response.to_vec()),
+            ..Hub::new(|_| Vec::new())
+        }
+    }
+
+    /// A server that sends each message back.
+    pub fn echoing() -> Hub {
+        Hub::new(|hub_message| vec![Act::Send(hub_message.from, frame(&hub_message), Nanos(0))])
+    }
+
+    /// A server that tells everybody what one says.
+    pub fn telling_all() -> Hub {
+        Hub::new(|hub_message| to_all(&hub_message))
+    }
+
+    fn talk(&mut self, token: Token) -> &mut HubConnection {
+        let place = token.slot as usize;
+        if place >= self.talks.len() {
+            self.talks.resize_with(place + 1, || None);
+        }
+        let talk = &mut self.talks[place];
+        if talk
+            .as_ref()
+            .is_none_or(|hub_connection| hub_connection.generation != token.generation)
+        {
+            *talk = Some(HubConnection {
+                generation: token.generation,
+                server: None,
+                head: Vec::new(),
+                payload: Vec::new(),
+            });
+        }
+        talk.as_mut().expect("it was just made")
+    }
+
+    /// Forgets connections that are closed.
+    pub(crate) fn forget_all_but(&mut self, alive: &[Option<Token>]) {
+        for (talk, token) in self.talks.iter_mut().zip(alive) {
+            let is_same = |hub_connection: &mut HubConnection| {
+                token.is_some_and(|token| token.generation == hub_connection.generation)
+            };
+            talk.take_if(|hub_connection| !is_same(hub_connection));
+        }
+    }
+
+    /// Takes bytes of a connection and gives what is done about them.
+    pub(crate) fn take(&mut self, token: Token, bytes: &[u8], at: Nanos) -> Vec<Act> {
+        let place = token.slot as usize;
+        let refusal = self.refusal.clone();
+        let mut out = Vec::new();
+        let talk = self.talk(token);
+        let Some(server) = &mut talk.server else {
+            talk.head.extend_from_slice(bytes);
+            if talk.head.ends_with(b"\r\n\r\n") {
+                match refusal {
+                    Some(refusal) => out = refusal,
+                    None => talk.server = Some(accept(&talk.head, &mut out)),
+                }
+            }
+            return vec![Act::Send(place, out, Nanos(0))];
+        };
+        let mut bytes = bytes.to_vec();
+        let mut input = &mut bytes[..];
+        let (mut whole, mut pongs) = (Vec::new(), 0);
+        while let Some(event) = server.receive(&mut input, &mut out) {
+            match event {
+                Event::Data { bytes, .. } => talk.payload.extend_from_slice(bytes),
+                Event::Message(message) => {
+                    whole.push((message.kind, std::mem::take(&mut talk.payload)));
+                }
+                Event::Pong(_) => pongs += 1,
+                Event::Failed(fault) => panic!("the engine speaks right: {fault}"),
+                Event::Open | Event::Ping(_) | Event::Close(_) => {}
+            }
+        }
+        self.pongs += pongs;
+        let mut acts = vec![Act::Send(place, out, Nanos(0))];
+        for (kind, payload) in whole {
+            let talks = self.talks.iter().enumerate();
+            let is_open = |talk: &Option<HubConnection>| {
+                talk.as_ref()
+                    .is_some_and(|hub_connection| hub_connection.server.is_some())
+            };
+            let hub_message = HubMessage {
+                from: place,
+                kind,
+                payload,
+                number: self.said,
+                at,
+                open: talks
+                    .filter(|(_, talk)| is_open(talk))
+                    .map(|(at, _)| at)
+                    .collect(),
+            };
+            self.said += 1;
+            acts.extend((self.rule)(hub_message));
+        }
+        acts
+    }
+}
+
+fn accept(head: &[u8], out: &mut Vec<u8>) -> Server {
+    let mut parser = http1::Server::new();
+    let mut input = head;
+    let Some(ServerEvent::Head(head)) = parser.receive(&mut input) else {
+        panic!("a handshake is a request");
+    };
+    let offer = Offer::read(&head).unwrap().expect("it is a handshake");
+    Server::accept(&offer, SizeLimits::default(), out)
+}
+
+/// The frame that sends a message back.
+pub fn frame(hub_message: &HubMessage) -> Vec<u8> {
+    let mut frame = Vec::new();
+    abx_wire::websocket::message_frame(hub_message.kind, &hub_message.payload, &mut frame);
+    frame
+}
+
+/// Sends a message to everybody.
+pub fn to_all(hub_message: &HubMessage) -> Vec<Act> {
+    let frame = frame(hub_message);
+    let open = hub_message.open.iter();
+    open.map(|to| Act::Send(*to, frame.clone(), Nanos(0)))
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! The far end of the simulated connections where it speaks WebSocket.
+
+use abx_engine::testing::Token;
+use abx_sys::Nanos;
+
+use crate::hub::Act;
+use crate::inbox::TcpSegment;
+use crate::sim::{Sim, What};
+
+impl Sim {
+    /// Bytes of the client have come to the server.
+    pub(crate) fn told(&mut self, token: Token, bytes: &[u8]) {
+        let alive: Vec<Option<Token>> = (0..self.connections.len())
+            .map(|at| self.token_at(at))
+            .collect();
+        let hub = self.hub.as_mut().expect("this is a server of WebSockets");
+        hub.forget_all_but(&alive);
+        let now = self.now;
+        for act in hub.take(token, bytes, now) {
+            match act {
+                Act::Send(to, bytes, after) if !bytes.is_empty() => {
+                    if let Some(token) = self.token_at(to) {
+                        self.cause(self.now.plus(after), token, What::Says(bytes));
+                    }
+                }
+                Act::Send(..) => {}
+                Act::Flood(to, bytes) => self.hub_floods(to, bytes),
+                Act::Close(to, after) => {
+                    if let Some(token) = self.token_at(to) {
+                        self.cause(self.now.plus(after), token, What::IdleClose);
+                    }
+                }
+            }
+        }
+    }
+
+    fn token_at(&self, place: usize) -> Option<Token> {
+        let connection = self.connections.get(place)?.as_ref()?;
+        Some(Token {
+            slot: u32::try_from(place).ok()?,
+            generation: connection.generation,
+        })
+    }
+
+    /// The server sends bytes on the connection at this place, unasked.
+    pub fn hub_says(&mut self, place: usize, bytes: Vec<u8>) {
+        let token = self.token_at(place).expect("it stands");
+        self.cause(self.now, token, What::Says(bytes));
+    }
+
+    /// The server sends the same bytes again and again on the connection at this place, behind
+    /// all that it sends now.
+    pub fn hub_floods(&mut self, place: usize, bytes: &[u8]) {
+        let token = self.token_at(place).expect("it stands");
+        let bytes = bytes.into();
+        let at = self.now.plus(self.network.delay).plus(Nanos(1));
+        let endless = TcpSegment::Endless { bytes, place: 0 };
+        self.cause(at, token, What::Arrives(endless));
+    }
+
+    /// The server closes the connection at this place.
+    pub fn hub_closes(&mut self, place: usize) {
+        let token = self.token_at(place).expect("it stands");
+        self.peer_closes(token);
+    }
+}

@@ -1,0 +1,25 @@
+//! A twin of the network for tests: virtual time, peers that follow scripts, faults by seed.
+//!
+//! [`Sim`] is a back end of the engine like the others; [`Network`] says what the network and the
+//! peer are like, a [`PeerScript`] what the peer does on its connections, and a [`Hub`] what a
+//! server of WebSockets does. [`Loopback`] follows the same scripts over real sockets.
+
+#![allow(clippy::unwrap_used, reason = "all of this is for tests")]
+
+pub mod certificate;
+mod hub;
+mod hub_peer;
+mod inbox;
+mod loopback;
+mod network;
+mod peer;
+mod script;
+mod sealed;
+mod sim;
+
+pub use hub::{Act, Hub, HubMessage, Rule, frame, to_all};
+pub use loopback::Loopback;
+pub use network::{Accepting, Discipline, Network, NetworkFaults, Service};
+pub use script::{Choice, NOBODY, PeerScript, PeerStep};
+pub use sealed::{Sealed, sealed};
+pub use sim::Sim;

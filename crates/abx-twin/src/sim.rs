@@ -1,0 +1,511 @@
+//! A back end without a network: virtual time, a simulated peer, faults by seed.
+//!
+//! [`Sim::wait`] jumps to the next event, so minutes of load pass in a moment,
+//! and the same seed gives the same run. What the network and the peer do is
+//! said by [`Network`]; what the peer's connections do, by a [`PeerScript`].
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use abx_engine::testing::{Awaits, CutTurns, Io, Random, Ready, Received, Token};
+use abx_sys::{Nanos, ServerAddress};
+
+use crate::hub::Hub;
+use crate::inbox::{Inbox, Pull, TcpSegment};
+use crate::network::{Accepting, Network};
+use crate::script::{NOBODY, PeerScript, PeerStep};
+
+/// Moves bytes in virtual time.
+pub struct Sim {
+    pub(crate) network: Network,
+    pub(crate) script: PeerScript,
+    pub(crate) random: Random,
+    pub(crate) now: Nanos,
+    pub(crate) connections: Vec<Option<SimulatedConnection>>,
+    pub(crate) events: BinaryHeap<Reverse<NetworkEvent>>,
+    /// Breaks ties, so that what was caused first comes first.
+    pub(crate) caused: u64,
+    pub(crate) accepted: usize,
+    /// Requests that wait for a worker of the peer.
+    pub(crate) queue: VecDeque<Token>,
+    pub(crate) busy: usize,
+    /// A connection whose request was served reads on.
+    pub(crate) is_going_on: bool,
+    /// Requests of one connection that were served in a row, but for the first.
+    pub(crate) in_a_row: usize,
+    /// Requests that are served at the same time, and what each still needs in ns.
+    pub(crate) shared: Vec<(Token, f64)>,
+    /// Until when what they need was brought up to date, and how often.
+    pub(crate) shared_until: Nanos,
+    pub(crate) shared_turns: u64,
+    /// What is left of the services that were dealt last.
+    pub(crate) dealt: Vec<Nanos>,
+    /// What the last pull handed out.
+    pub(crate) handed: Vec<u8>,
+    /// The server, when it speaks WebSocket; scripts are not followed then.
+    pub hub: Option<Hub>,
+    /// All bytes that were skipped.
+    pub skipped: u64,
+    /// Calls that sent anything or tried to.
+    pub sends: u64,
+    /// When each connect was tried.
+    pub connects: Vec<Nanos>,
+    /// Connections that wait to be accepted one after the other.
+    pub(crate) unaccepted: VecDeque<Token>,
+    pub(crate) is_accepting: bool,
+    /// When the last of them was.
+    pub(crate) accepted_at: Nanos,
+    /// From when and until when the peer is not there.
+    pub(crate) away: (Nanos, Nanos),
+    pub(crate) cut: CutTurns,
+    /// Pulls since the last wait.
+    pub(crate) pulls: usize,
+    /// What is set at which moment.
+    pub(crate) stop: Option<(Nanos, Arc<AtomicBool>)>,
+    /// From when and until when the generator's thread stands still.
+    pub(crate) paused: (Nanos, Nanos),
+}
+
+/// An engine that pulls more often than this before it waits again never does.
+const PULLS_MAX: usize = 100_000;
+
+/// Both ends of one connection.
+pub(crate) struct SimulatedConnection {
+    pub(crate) generation: u32,
+    pub(crate) is_slow: bool,
+    pub(crate) inbox: Inbox,
+    pub(crate) is_broken: bool,
+    /// No piece arrives before an earlier one.
+    pub(crate) last_arrival: Nanos,
+    pub(crate) steps: Vec<PeerStep>,
+    pub(crate) place: usize,
+    /// What the peer has received and not read.
+    pub(crate) unread: VecDeque<u8>,
+    /// Bytes of the client that have not reached a peer who had not closed.
+    pub(crate) unacknowledged: usize,
+    pub(crate) is_served: bool,
+    /// When the peer last sent anything, or was asked for the connection.
+    pub(crate) idle_since: Nanos,
+    pub(crate) peer_closed: bool,
+}
+
+/// Something that will happen, ordered by time and then by cause.
+pub(crate) struct NetworkEvent {
+    at: Nanos,
+    number: u64,
+    token: Token,
+    what: What,
+}
+
+pub(crate) enum What {
+    Connects,
+    /// The peer takes the next of those that wait for it.
+    Accepts,
+    Refused,
+    /// At the engine's end.
+    Arrives(TcpSegment),
+    Room,
+    /// At the peer's end.
+    Reaches(Vec<u8>),
+    Served,
+    /// One of those that are served together is ready, unless they were others since.
+    Shared(u64),
+    IdleClose,
+    Says(Vec<u8>),
+}
+
+impl Sim {
+    /// Where the simulated peer listens.
+    pub const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
+
+    pub fn new(network: Network, script: PeerScript) -> Sim {
+        Sim {
+            random: Random::new(network.seed),
+            network,
+            script,
+            // Not zero, which could hide a forgotten start.
+            now: Nanos(1_000_000_000),
+            connections: Vec::new(),
+            events: BinaryHeap::new(),
+            caused: 0,
+            accepted: 0,
+            queue: VecDeque::new(),
+            busy: 0,
+            is_going_on: false,
+            in_a_row: 0,
+            shared: Vec::new(),
+            shared_until: Nanos(0),
+            shared_turns: 0,
+            dealt: Vec::new(),
+            handed: Vec::new(),
+            hub: None,
+            skipped: 0,
+            sends: 0,
+            connects: Vec::new(),
+            unaccepted: VecDeque::new(),
+            is_accepting: false,
+            accepted_at: Nanos(0),
+            away: (Nanos(0), Nanos(0)),
+            cut: CutTurns::default(),
+            pulls: 0,
+            stop: None,
+            paused: (Nanos(0), Nanos(0)),
+        }
+    }
+
+    /// Sets a flag at a moment, as a person does who stops a load.
+    pub fn stops_at(&mut self, moment: Nanos, flag: &Arc<AtomicBool>) {
+        self.stop = Some((moment, Arc::clone(flag)));
+    }
+
+    /// The peer is away from one moment until before another: connects are refused, and
+    /// whoever sends to it over a connection loses that.
+    pub fn goes_away(&mut self, from: Nanos, until: Nanos) {
+        self.away = (from, until);
+    }
+
+    /// A wait that ends from one moment on, and before another, ends only there.
+    pub fn pauses(&mut self, from: Nanos, until: Nanos) {
+        self.paused = (from, until);
+    }
+
+    /// What the network and the peer are like from now on.
+    pub fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    fn is_away(&self) -> bool {
+        let (from, until) = self.away;
+        from <= self.now && self.now < until
+    }
+
+    /// The peer sends bytes on the connection at this place, unasked.
+    pub fn peer_sends(&mut self, place: usize, bytes: Vec<u8>) {
+        let connection = self.connections[place].as_ref().expect("it stands");
+        let token = Token {
+            slot: u32::try_from(place).expect("few connections"),
+            generation: connection.generation,
+        };
+        self.cause(self.now, token, What::Says(bytes));
+    }
+
+    pub(crate) fn chance(&mut self, of_thousand: u64) -> bool {
+        of_thousand > 0 && self.random.below(1000) < of_thousand
+    }
+
+    pub(crate) fn cause(&mut self, at: Nanos, token: Token, what: What) {
+        self.caused += 1;
+        self.events.push(Reverse(NetworkEvent {
+            at,
+            number: self.caused,
+            token,
+            what,
+        }));
+    }
+
+    /// The peer has been asked for a connection and accepts it in its turn.
+    fn waits_to_be_accepted(&mut self, token: Token, at: Nanos) {
+        let Accepting { each, from, .. } = self.network.accepting;
+        if each == Nanos(0) {
+            return self.cause(at.max(from), token, What::Connects);
+        }
+        self.unaccepted.push_back(token);
+        if !std::mem::replace(&mut self.is_accepting, true) {
+            let at = at.max(from).max(self.accepted_at.plus(each));
+            self.cause(at, token, What::Accepts);
+        }
+    }
+
+    /// The peer accepts the next one that still waits.
+    fn accepts(&mut self, ready: &mut Vec<Ready>) {
+        self.accepted_at = self.now;
+        while let Some(token) = self.unaccepted.pop_front() {
+            if self.alive(token).is_some() {
+                ready.push(Ready::Connected(token));
+                self.advance(token);
+                break;
+            }
+        }
+        self.is_accepting = !self.unaccepted.is_empty();
+        if let Some(next) = self.unaccepted.front().copied() {
+            let at = self.now.plus(self.network.accepting.each);
+            self.cause(at, next, What::Accepts);
+        }
+    }
+
+    /// The connection, when it is not closed.
+    pub(crate) fn alive(&mut self, token: Token) -> Option<&mut SimulatedConnection> {
+        alive(&mut self.connections, token)
+    }
+
+    pub(crate) fn connection(&mut self, token: Token) -> &mut SimulatedConnection {
+        self.alive(token)
+            .expect("the engine names only connections that it has not closed")
+    }
+
+    /// Lets one event happen; what the engine is to be told of goes to `ready`.
+    fn happen(&mut self, event: NetworkEvent, ready: &mut Vec<Ready>) {
+        let token = event.token;
+        if let What::Served = event.what {
+            // The worker is free also when the client has gone.
+            return self.served(token);
+        }
+        if let What::Accepts = event.what {
+            return self.accepts(ready);
+        }
+        if let What::Shared(turn) = event.what {
+            return self.shared(turn);
+        }
+        if self.alive(token).is_none() {
+            return;
+        }
+        match event.what {
+            What::Connects => {
+                ready.push(Ready::Connected(token));
+                self.advance(token);
+            }
+            What::Refused => {
+                self.connections[token.slot as usize] = None;
+                ready.push(Ready::Unconnected(token, refused()));
+            }
+            What::Arrives(piece) => {
+                let connection = self.connection(token);
+                connection.is_broken |= matches!(piece, TcpSegment::Break);
+                connection.inbox.arrives(piece);
+                ready.push(Ready::Receivable(token));
+            }
+            What::Room => ready.push(Ready::MaySend(token)),
+            What::Reaches(_) if self.is_away() => {
+                self.cause(self.now, token, What::Arrives(TcpSegment::Break));
+            }
+            What::Reaches(bytes) => self.reaches(token, &bytes),
+            What::IdleClose => self.peer_closes(token),
+            What::Says(bytes) => self.says(token, bytes),
+            What::Served | What::Shared(_) | What::Accepts => {}
+        }
+    }
+
+    /// One list says each thing once; connections may stand in any order, but
+    /// each one's own connect comes first.
+    fn arrange(&mut self, ready: &mut Vec<Ready>) {
+        let mut tokens = Vec::new();
+        ready.retain(|ready| match ready {
+            Ready::Receivable(token) if tokens.contains(token) => false,
+            Ready::Receivable(token) => {
+                tokens.push(*token);
+                true
+            }
+            _ => true,
+        });
+        if self.chance(self.network.faults.reorder) {
+            for place in (1..ready.len()).rev() {
+                let other = usize::try_from(self.random.below(place as u64 + 1)).expect("small");
+                ready.swap(place, other);
+            }
+            ready.sort_by_key(|ready| matches!(ready, Ready::Receivable(_) | Ready::MaySend(_)));
+        }
+    }
+}
+
+impl Io for Sim {
+    fn now(&mut self) -> Nanos {
+        self.now
+    }
+
+    fn connect(&mut self, token: Token, to: &ServerAddress, _: Option<IpAddr>) -> io::Result<()> {
+        self.connects.push(self.now);
+        if self.connections.iter().flatten().count() >= self.network.ports {
+            return Err(io::ErrorKind::AddrNotAvailable.into());
+        }
+        let faults = self.network.faults;
+        let is_refused = *to == NOBODY.into() || self.chance(faults.refused);
+        if is_refused && self.random.below(2) == 0 {
+            return Err(refused());
+        }
+        let is_refused = is_refused || self.is_away();
+        let place = token.slot as usize;
+        if place >= self.connections.len() {
+            self.connections.resize_with(place + 1, || None);
+        }
+        assert!(
+            self.connections[place].is_none(),
+            "a place has one connection"
+        );
+        let steps = if is_refused {
+            Vec::new()
+        } else {
+            self.accepted += 1;
+            (self.script)(self.accepted - 1)
+        };
+        self.connections[place] = Some(SimulatedConnection {
+            generation: token.generation,
+            is_slow: self.chance(faults.slow),
+            inbox: Inbox::new(),
+            is_broken: false,
+            last_arrival: Nanos(0),
+            steps,
+            place: 0,
+            unread: VecDeque::new(),
+            unacknowledged: 0,
+            is_served: false,
+            idle_since: self.now,
+            peer_closed: false,
+        });
+        let at = self.now.plus(Nanos(2 * self.network.delay.0));
+        if is_refused {
+            self.cause(at, token, What::Refused);
+        } else if self.accepted <= self.network.accepting.most {
+            self.waits_to_be_accepted(token, at);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, token: Token) {
+        self.connection(token);
+        self.connections[token.slot as usize] = None;
+    }
+
+    fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
+        if self.connection(token).is_broken {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        self.sends += 1;
+        let mut taken = bytes.len();
+        if self.chance(self.network.faults.short_send) {
+            let some = self.random.below(bytes.len() as u64);
+            taken = usize::try_from(some).expect("below a length");
+            let at = self.now.plus(self.network.delay);
+            self.cause(at, token, What::Room);
+        }
+        self.connection(token).unacknowledged += taken;
+        let at = self.now.plus(self.network.delay);
+        self.cause(at, token, What::Reaches(bytes[..taken].to_vec()));
+        Ok(taken)
+    }
+
+    fn skip(&mut self, token: Token, bytes: u64) {
+        self.connection(token).inbox.skip(bytes);
+    }
+
+    fn limit_receive(&mut self, token: Token, most: usize) {
+        self.connection(token).inbox.limit(most);
+    }
+
+    fn wait(&mut self, until: Nanos, _: Awaits, ready: &mut Vec<Ready>) -> Nanos {
+        ready.clear();
+        self.pulls = 0;
+        if let Some((_, flag)) = self.stop.take_if(|(moment, _)| *moment <= self.now) {
+            flag.store(true, Ordering::Relaxed);
+        }
+        let until = if self.cut.is_empty() {
+            until.max(self.now)
+        } else {
+            self.now
+        };
+        while let Some(Reverse(next)) = self.events.peek() {
+            let is_over = !ready.is_empty() && next.at > self.now;
+            if next.at > until || is_over {
+                break;
+            }
+            let Reverse(event) = self.events.pop().expect("one was seen");
+            // Receiving may have taken time meanwhile.
+            self.now = self.now.max(event.at);
+            self.happen(event, ready);
+        }
+        if ready.is_empty() {
+            self.now = until;
+        }
+        let connections = &mut self.connections;
+        self.cut.list(ready, |token| {
+            let inbox = alive(connections, token).map(|connection| &mut connection.inbox);
+            let inbox = inbox.filter(|inbox| inbox.has_had_turn());
+            inbox.map(Inbox::begin_turn).is_some()
+        });
+        let (from, until) = self.paused;
+        if from <= self.now && self.now < until {
+            self.now = until;
+        }
+        self.arrange(ready);
+        // What was refused or closed since it was noted must not be told.
+        let connections = &mut self.connections;
+        ready.retain(|ready| match ready {
+            Ready::Unconnected(..) => true,
+            Ready::Connected(token) | Ready::MaySend(token) | Ready::Receivable(token) => {
+                alive(connections, *token).is_some()
+            }
+        });
+        self.now
+    }
+
+    fn is_acknowledged(&mut self, token: Token) -> bool {
+        self.connection(token).unacknowledged == 0
+    }
+
+    fn receive(&mut self, token: Token) -> Received<'_> {
+        let connection = alive(&mut self.connections, token)
+            .expect("the engine names only connections that it has not closed");
+        let pulled = match connection.inbox.pull() {
+            Pull::Bytes(pulled) => pulled,
+            Pull::Nothing => return Received::Nothing,
+            Pull::Ended => return Received::Ended,
+            Pull::Failed => return Received::Failed,
+        };
+        if pulled.end_turn {
+            self.cut.add(token);
+        }
+        let count = pulled.bytes.len() as u64;
+        self.pulls += 1;
+        assert!(self.pulls < PULLS_MAX, "the engine never comes back");
+        self.now = self.now.plus(pulled.took);
+        if pulled.are_skipped {
+            self.skipped += count;
+            return Received::Skipped(count);
+        }
+        self.handed = pulled.bytes;
+        Received::Bytes(&self.handed)
+    }
+}
+
+fn alive(
+    connections: &mut [Option<SimulatedConnection>],
+    token: Token,
+) -> Option<&mut SimulatedConnection> {
+    connections
+        .get_mut(token.slot as usize)
+        .and_then(Option::as_mut)
+        .filter(|connection| connection.generation == token.generation)
+}
+
+fn refused() -> io::Error {
+    io::ErrorKind::ConnectionRefused.into()
+}
+
+impl NetworkEvent {
+    fn order(&self) -> (Nanos, u64) {
+        (self.at, self.number)
+    }
+}
+
+impl Ord for NetworkEvent {
+    fn cmp(&self, other: &NetworkEvent) -> std::cmp::Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for NetworkEvent {
+    fn partial_cmp(&self, other: &NetworkEvent) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for NetworkEvent {
+    fn eq(&self, other: &NetworkEvent) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for NetworkEvent {}
