@@ -15,14 +15,15 @@ use abx_sys::Nanos;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::check_name::check_name;
+use super::check::name::check_name;
 use super::document::TomlDocument;
+use super::input::{BYTES_MAX, Templates, on_large_stack};
 use super::key_position::KeyPosition;
 use super::mistake::{Diagnostic, Mistake, StudyFileError, short};
 use super::nearest::meant;
 use super::raw_scenario::{RawExtract, RawScenario, RawStep};
 use super::scenario_mistake::ScenarioMistake;
-use super::{BYTES_MAX, Templates, conform, on_large_stack, unit};
+use super::{conform, unit};
 use crate::user_scenario::UserScenario;
 use crate::{units, usual_method};
 
@@ -241,7 +242,7 @@ fn step(
     let at = here.key("body");
     let body = raw
         .body
-        .map(|text| super::check_request::body(text, &at, files));
+        .map(|text| super::check::request::body(text, &at, files));
     let body = body.transpose()?;
     let method = raw
         .method
@@ -287,7 +288,7 @@ fn headers(
     table: &KeyPosition,
     known: &KnownValues,
 ) -> Result<Vec<(String, TextTemplate)>, Diagnostic> {
-    let checked = super::check_request::headers(given.clone(), table)?.into_iter();
+    let checked = super::check::request::headers(given.clone(), table)?.into_iter();
     let texts = checked.map(|(name, text)| {
         let text = known.text(&text, &table.key(&name))?;
         Ok((name, text))

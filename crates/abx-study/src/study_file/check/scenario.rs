@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::raw::RawOffer;
-use super::{Templates, scenario, unit};
+use crate::study_file::input::Templates;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::raw::RawOffer;
+use crate::study_file::{scenario, unit};
 use crate::user_scenario::UserScenario;
 
 /// Reads the scenario of a load, where it has one.
