@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::RequestPlan;
 use crate::random::Random;
 
 /// So often each request is asked before the load, with numbers of its own: the load's
@@ -103,7 +102,7 @@ impl PlaceholderKind {
     /// What stands there in the request that is asked before the load for this time, counted
     /// from 0: as different as can be from time to time, so that a response which depends on
     /// it shows that.
-    fn example(&self, number: u64, random: &mut Random) -> String {
+    pub(super) fn example(&self, number: u64, random: &mut Random) -> String {
         let time = number % ASKED_BEFORE_LOAD;
         let of = |first: u64, last: u64| match time {
             0 => first,
@@ -121,31 +120,6 @@ impl PlaceholderKind {
             }
         }
         String::from_utf8(text).expect("digits and lines are text")
-    }
-}
-
-impl RequestPlan {
-    /// The request as it is asked before the load for this time, counted from 0, without
-    /// placeholders.
-    #[must_use]
-    pub fn example(&self, number: u64, seed: u64) -> RequestPlan {
-        let mut plan = self.clone();
-        let mut random = Random::new(!seed.wrapping_add(number));
-        // From the last on, so that what stands before keeps its place.
-        for request_placeholder in std::mem::take(&mut plan.placeholders).iter().rev() {
-            let text = request_placeholder.kind.example(number, &mut random);
-            let place = request_placeholder.start..request_placeholder.end;
-            match request_placeholder.part {
-                PlaceholderPart::Path => plan.path.replace_range(place, &text),
-                PlaceholderPart::Header(index) => {
-                    plan.headers[index].1.replace_range(place, &text);
-                }
-                PlaceholderPart::Body => {
-                    plan.body.splice(place, text.into_bytes());
-                }
-            }
-        }
-        plan
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use abx_engine::SlicePlan;
 use abx_evidence::{Outcome, Wait};
 
-use crate::peer::{Peer, wait_ms};
+use crate::peers::peer::{Peer, wait_ms};
 use crate::{HELLO, engine_that_waits, identity, load, outcomes, requests, run, span_ms, until};
 
 #[test]

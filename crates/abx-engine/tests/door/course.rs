@@ -3,7 +3,7 @@
 use abx_engine::{SliceEvent, SlicePlan};
 use abx_evidence::{CoursePlan, CourseTally};
 
-use crate::peer::Peer;
+use crate::peers::peer::Peer;
 use crate::{HELLO, engine, load, requests};
 
 /// An interval of a millisecond, told or not.

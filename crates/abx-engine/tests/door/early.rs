@@ -6,7 +6,7 @@ use std::time::Duration;
 use abx_engine::{LoadPlan, probe};
 use abx_evidence::Outcome;
 
-use crate::peer::{Connection, Peer};
+use crate::peers::peer::{Connection, Peer};
 use crate::{load, outcomes, requests, run};
 
 const TOO_LARGE: &[u8] =

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use abx_evidence::Outcome;
 
-use crate::peer::Peer;
+use crate::peers::peer::Peer;
 use crate::{HELLO, NOBODY, engine, load, outcomes, requests, run, span_ms, until};
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use abx_engine::{HttpVersion, LoadPlan, ProbeError, RequestPlan, probe};
 use abx_evidence::Outcome;
 
-use crate::peer::Peer;
+use crate::peers::peer::Peer;
 use crate::{identity, load, outcomes, requests, run};
 
 const REQUESTS: u64 = 6;

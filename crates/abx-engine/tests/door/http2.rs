@@ -8,8 +8,8 @@ use abx_engine::{HttpVersion, LoadPlan, ProbeError, probe};
 use abx_evidence::Outcome;
 use abx_wire::http2::Fault;
 
-use crate::peer::Peer;
-use crate::streams_peer::{SETTINGS, frame, go_away, head, hello, last_data, reset, streaming};
+use crate::peers::peer::Peer;
+use crate::peers::streams::{SETTINGS, frame, go_away, head, hello, last_data, reset, streaming};
 use crate::{HELLO, engine, load, outcomes, requests, run};
 
 /// So many connections with so many streams each.

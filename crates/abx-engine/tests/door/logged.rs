@@ -6,7 +6,7 @@ use abx_engine::LoadPlan;
 use abx_evidence::{Outcome, RequestCount, RequestLogPlan};
 use abx_model::LoadOptions;
 
-use crate::peer::Peer;
+use crate::peers::peer::Peer;
 use crate::{HELLO, NOBODY, load, requests, run};
 
 /// The same load with a log.

@@ -2,25 +2,22 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
-pub(crate) mod counts;
-pub(crate) mod course;
-pub(crate) mod early;
-pub(crate) mod failures;
-pub(crate) mod http10;
-pub(crate) mod http2;
-pub(crate) mod logged;
-pub(crate) mod many_workers;
-pub(crate) mod peer;
-pub(crate) mod pipelined;
-pub(crate) mod pools;
-pub(crate) mod probes;
-pub(crate) mod replaced;
-pub(crate) mod responses;
-pub(crate) mod streams_peer;
-pub(crate) mod talker;
-pub(crate) mod tls;
-pub(crate) mod tls_records;
-pub(crate) mod websocket;
+mod counts;
+mod course;
+mod early;
+mod failures;
+mod http10;
+mod http2;
+mod logged;
+mod many_workers;
+mod peers;
+mod pipelined;
+mod pools;
+mod probes;
+mod replaced;
+mod responses;
+mod tls;
+mod websocket;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

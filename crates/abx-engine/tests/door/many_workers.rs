@@ -6,7 +6,7 @@ use abx_engine::Pacing;
 use abx_engine::schedule::{Arrivals, Schedule, ScheduleShare};
 use abx_evidence::{Outcome, SliceTally};
 
-use crate::peer::Peer;
+use crate::peers::peer::Peer;
 use crate::{HELLO, engine, load, outcomes, requests, run, span_ms};
 
 const MS: u64 = 1_000_000;

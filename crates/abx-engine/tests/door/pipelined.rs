@@ -3,7 +3,7 @@
 use abx_engine::{EngineError, LoadPlan};
 use abx_evidence::Outcome;
 
-use crate::peer::{Connection, Peer};
+use crate::peers::peer::{Connection, Peer};
 use crate::{HELLO, NOBODY, engine, identity, load, outcomes, requests, run};
 
 const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";

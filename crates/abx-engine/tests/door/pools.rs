@@ -7,7 +7,7 @@ use abx_engine::{EngineError, EnginePlan};
 use abx_evidence::{Outcome, Wait};
 use abx_sys::{ListenOptions, Socket};
 
-use crate::peer::Peer;
+use crate::peers::peer::Peer;
 use crate::{HELLO, NOBODY, engine, load, outcomes, requests, until};
 
 #[test]

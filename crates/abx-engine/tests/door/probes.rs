@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abx_engine::{Patience, ProbeError, Response, Stopper, probe};
 
-use crate::peer::Peer;
+use crate::peers::peer::Peer;
 use crate::{HELLO, NOBODY, identity, load};
 
 fn ask(address: SocketAddr) -> Result<Response, ProbeError> {

@@ -2,7 +2,7 @@
 
 use abx_evidence::{ExpectedStatus, Outcome};
 
-use crate::peer::{Peer, wait_ms};
+use crate::peers::peer::{Peer, wait_ms};
 use crate::{HELLO, identity, load, outcomes, requests, run};
 
 #[test]

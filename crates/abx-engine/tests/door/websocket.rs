@@ -9,8 +9,8 @@ use abx_engine::{EngineError, LoadPlan, ProbeError, WebSocketResponse, payload, 
 use abx_evidence::{Connections, Message, Outcome, Shape};
 use abx_wire::websocket::{Close, FragmentPlace, Server};
 
-use crate::peer::Peer;
-use crate::talker::{Said, accept, echo, room, talking};
+use crate::peers::peer::Peer;
+use crate::peers::talker::{Said, accept, echo, room, talking};
 use crate::{engine, identity, load, outcomes, requests, run, span_ms};
 
 const TEXT: Message = Message::text(300);

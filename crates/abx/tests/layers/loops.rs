@@ -7,7 +7,6 @@ use super::modules::{Modules, code, crates, paths, planted, target};
 
 /// Modules that are still in a loop with a child. The list only shrinks.
 const KNOWN: &[&str] = &[
-    "abx-engine::plan",
     "abx-evidence::doctor",
     "abx-evidence::expectation",
     "abx-evidence::judge::comparison",

@@ -1,7 +1,7 @@
 //! A peer that speaks HTTP/2, right or as wrong as a test tells it: it reads frames, and
 //! writes what it is told.
 
-use crate::peer::{Connection, Peer};
+use crate::peers::peer::{Connection, Peer};
 
 const HEADERS: u8 = 1;
 const DATA: u8 = 0;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use abx_wire::http1::{self, ServerEvent};
 use abx_wire::websocket::{Event, MessageKind, Offer, Server, SizeLimits, message_frame};
 
-use crate::peer::{Connection, Peer};
+use crate::peers::peer::{Connection, Peer};
 
 /// A message that came.
 pub struct Said {

@@ -10,7 +10,7 @@ use abx_evidence::Wait;
 use abx_evidence::scenario::ScenarioEnd;
 use abx_sys::{Nanos, SocketTuning};
 
-use crate::tls::{BOTH, TlsPeer, believing};
+use super::peer::{BOTH, TlsPeer, believing};
 
 #[test]
 fn a_step_that_meets_a_broken_record_fails_as_tls() {

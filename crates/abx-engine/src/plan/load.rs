@@ -1,0 +1,122 @@
+//! The load of one pool of connections.
+
+use std::net::IpAddr;
+
+use abx_evidence::{RequestLogPlan, Shape, TimelinePlan};
+use abx_model::LoadOptions;
+use abx_sys::ServerAddress;
+use serde::{Deserialize, Serialize};
+
+use super::pacing::Pacing;
+use super::request::{HttpVersion, WeightedRequest};
+use super::scenario::ScenarioUsers;
+use super::tls::TlsPlan;
+use crate::schedule::{Amount, PerSecond};
+
+/// The load that one pool of connections makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadPlan {
+    pub address: ServerAddress,
+    /// How connections are encrypted; `None` for not at all.
+    #[serde(default)]
+    pub tls: Option<TlsPlan>,
+    /// How large the buffers of each socket are, for what is sent and for what is received;
+    /// `None` lets the kernel choose.
+    #[serde(default)]
+    pub buffer_bytes: Option<u32>,
+    /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
+    /// A Unix socket has none.
+    pub sources: Vec<IpAddr>,
+    #[serde(flatten)]
+    pub options: LoadOptions,
+    /// Requests that a connection has in flight at most, at least one, which are its streams
+    /// in HTTP/2; see [`LoadPlan::window`].
+    #[serde(default = "one")]
+    pub pipeline: u32,
+    /// What is asked, at least one request; each next one is drawn by its weight, or named by
+    /// the replay.
+    pub requests: Vec<WeightedRequest>,
+    /// The most connections that this machine opens per second before a slice, whatever the
+    /// load says.
+    #[serde(default)]
+    pub opening_limit: Option<PerSecond>,
+    /// How long the opening of all connections may take; `None` for as long as it goes on.
+    #[serde(default)]
+    pub open_within_ns: Option<u64>,
+    /// How requests are told apart by when they were due and answered; `None` for not at
+    /// all. Where the subject is expected to fail meanwhile, nothing that it does ends a
+    /// slice early, and a refused connection is tried again as soon as the next request is
+    /// due.
+    #[serde(default)]
+    pub timeline: Option<TimelinePlan>,
+    /// What is kept of each request, of HTTP/1.x; `None` for nothing. It takes a body hash of
+    /// every response.
+    #[serde(default)]
+    pub log: Option<RequestLogPlan>,
+    /// Draws which requests are sent and which answers are hashed.
+    pub seed: u64,
+    /// When a connection that is free sends its next request.
+    #[serde(default)]
+    pub pacing: Pacing,
+    /// What connections carry. Of WebSocket, `requests` has the one request that
+    /// opens each connection, and its response's status is the handshake's, 101;
+    /// a message takes a request's place everywhere else.
+    #[serde(default)]
+    pub shape: Shape,
+    /// What its users do, where they make sessions; `requests` is empty then. It does not leave
+    /// this process.
+    #[serde(skip)]
+    pub scenario: Option<ScenarioUsers>,
+}
+
+abx_model::has_options!(LoadPlan);
+
+impl LoadPlan {
+    /// How many connections are opened per second before a slice; `None` for as fast as the
+    /// subject takes them, few at a time.
+    #[must_use]
+    pub fn opening_pace(&self) -> Option<PerSecond> {
+        let asked = self.open_rate.map(u64::from).and_then(|per_s| {
+            let amount = Amount::from_thousandths(per_s * 1_000)?;
+            PerSecond::try_from(amount).ok()
+        });
+        asked.into_iter().chain(self.opening_limit).min()
+    }
+
+    /// Whether anything in its requests is filled in anew each time.
+    #[must_use]
+    pub fn has_placeholders(&self) -> bool {
+        let mut requests = self.requests.iter();
+        requests.any(|asked| !asked.request.placeholders.is_empty())
+    }
+
+    /// How many of its connections send.
+    #[must_use]
+    pub fn senders(&self) -> u32 {
+        self.shape.kind().senders(self.connections)
+    }
+
+    /// Whether its requests are streams of HTTP/2.
+    #[must_use]
+    pub fn is_http2(&self) -> bool {
+        let mut requests = self.requests.iter();
+        requests.any(|asked| asked.request.version == HttpVersion::Http2)
+    }
+
+    /// Whether the subject is expected to fail under it.
+    #[must_use]
+    pub fn is_to_fail(&self) -> bool {
+        let kept = self.timeline;
+        kept.is_some_and(|kept| kept.delayed_after_ns.is_some())
+    }
+
+    /// How many requests a connection really has in flight at most.
+    #[must_use]
+    pub fn window(&self) -> u32 {
+        self.pacing.window(self.pipeline, self.keep_alive)
+    }
+}
+
+fn one() -> u32 {
+    1
+}

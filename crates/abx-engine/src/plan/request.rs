@@ -1,0 +1,162 @@
+//! What is asked, and what a correct response to it is.
+
+use abx_evidence::ExpectedStatus;
+use abx_wire::{http1, http2};
+use serde::{Deserialize, Serialize};
+
+use super::placeholders::{PlaceholderPart, RequestPlaceholder};
+use crate::random::Random;
+
+/// Which protocol version a request speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HttpVersion {
+    /// HTTP/1.0 as `ab` speaks it: a connection is for one request, unless
+    /// keep-alive is asked for and the response agrees, by `Connection: keep-alive`
+    /// or by being one of HTTP/1.1, and says where it ends.
+    #[serde(rename = "http/1.0")]
+    Http10,
+    /// HTTP/1.1.
+    #[serde(rename = "http/1.1")]
+    Http11,
+    /// HTTP/2: with prior knowledge, or over TLS as ALPN agrees on it.
+    #[serde(rename = "http/2")]
+    Http2,
+}
+
+impl HttpVersion {
+    /// What TLS is told beforehand that will be spoken (RFC 7301), the best first; nothing
+    /// where every server takes it for granted.
+    #[must_use]
+    pub fn alpn(self) -> Vec<String> {
+        match self {
+            HttpVersion::Http10 | HttpVersion::Http11 => Vec::new(),
+            HttpVersion::Http2 => vec!["h2".to_owned()],
+        }
+    }
+}
+
+/// One request, as a person writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestPlan {
+    pub version: HttpVersion,
+    /// The method, `GET` before all.
+    pub method: String,
+    pub path: String,
+    /// The `Host` header: name and, when it is not 80, port.
+    pub host: String,
+    /// Further headers in order.
+    pub headers: Vec<(String, String)>,
+    /// The body, mostly empty.
+    pub body: Vec<u8>,
+    /// What is filled in there anew each time. Those of each part are in order.
+    #[serde(default)]
+    pub placeholders: Vec<RequestPlaceholder>,
+}
+
+impl RequestPlan {
+    /// The request as it is asked before the load for this time, counted from 0, without
+    /// placeholders.
+    #[must_use]
+    pub fn example(&self, number: u64, seed: u64) -> RequestPlan {
+        let mut plan = self.clone();
+        let mut random = Random::new(!seed.wrapping_add(number));
+        // From the last on, so that what stands before keeps its place.
+        for request_placeholder in std::mem::take(&mut plan.placeholders).iter().rev() {
+            let text = request_placeholder.kind.example(number, &mut random);
+            let place = request_placeholder.start..request_placeholder.end;
+            match request_placeholder.part {
+                PlaceholderPart::Path => plan.path.replace_range(place, &text),
+                PlaceholderPart::Header(index) => {
+                    plan.headers[index].1.replace_range(place, &text);
+                }
+                PlaceholderPart::Body => {
+                    plan.body.splice(place, text.into_bytes());
+                }
+            }
+        }
+        plan
+    }
+
+    pub(crate) fn encode(&self, keep_alive: bool) -> Result<Vec<u8>, http1::RequestError> {
+        self.written(keep_alive).encode()
+    }
+
+    /// The same as a stream of HTTP/2 carries it.
+    pub(crate) fn encode_stream(
+        &self,
+        is_encrypted: bool,
+    ) -> Result<http2::EncodedRequest, http1::RequestError> {
+        http2::EncodedRequest::of(&self.written(true), scheme(is_encrypted))
+    }
+
+    pub(crate) fn stream_fields(
+        &self,
+        is_encrypted: bool,
+    ) -> Result<Vec<http2::RequestField>, http1::RequestError> {
+        http2::request_fields(&self.written(true), scheme(is_encrypted))
+    }
+
+    pub(crate) fn written(&self, keep_alive: bool) -> http1::Request {
+        http1::Request {
+            method: self.method.clone(),
+            target: self.path.clone(),
+            host: self.host.clone(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            version: match self.version {
+                HttpVersion::Http10 => http1::Version::Http10,
+                // HTTP/2 has no place for it.
+                HttpVersion::Http11 | HttpVersion::Http2 => http1::Version::Http11,
+            },
+            connection: if keep_alive {
+                http1::Persistence::KeepAlive
+            } else {
+                http1::Persistence::Close
+            },
+        }
+    }
+
+    /// Whether to send it twice is the same as to send it once (RFC 9110, section 9.2.2).
+    pub(crate) fn is_idempotent(&self) -> bool {
+        let idempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+        idempotent.contains(&self.method.as_str())
+    }
+
+    pub(crate) fn response_kind(&self) -> http1::ResponseKind {
+        if self.method == "HEAD" {
+            http1::ResponseKind::HeadOnly
+        } else {
+            http1::ResponseKind::WithBody
+        }
+    }
+}
+
+fn scheme(is_encrypted: bool) -> &'static str {
+    if is_encrypted { "https" } else { "http" }
+}
+
+/// What a right body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyIdentity {
+    pub bytes: u64,
+    /// Its XXH3-64 hash, compared on a sample of the responses.
+    pub xxh3: u64,
+}
+
+/// What a correct response is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpectedResponse {
+    pub status: ExpectedStatus,
+    /// Its body; `None` when bodies vary and only the status is checked.
+    pub body: Option<BodyIdentity>,
+}
+
+/// One request of a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeightedRequest {
+    pub request: RequestPlan,
+    /// What a correct response is.
+    pub expect: ExpectedResponse,
+    /// How often it is asked, beside the weights of the others; at least 1.
+    pub weight: u32,
+}

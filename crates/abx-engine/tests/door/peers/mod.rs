@@ -1,0 +1,5 @@
+//! What is loaded: peers that follow a script.
+
+pub(crate) mod peer;
+pub(crate) mod streams;
+pub(crate) mod talker;

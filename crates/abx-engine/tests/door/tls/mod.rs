@@ -1,0 +1,5 @@
+//! The engine over TLS.
+
+mod loads;
+mod peer;
+mod records;
