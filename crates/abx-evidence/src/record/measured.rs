@@ -226,7 +226,7 @@ pub struct SubjectRecord {
     /// Its name in this study.
     pub name: String,
     /// The argument list that started it, with its placeholders; empty for a
-    /// server that was already running. Of a container its first word is [`IMAGE`] with the
+    /// server that was already running. Of a container its first word is [`IMAGE`](super::IMAGE) with the
     /// image's name.
     pub command: Vec<String>,
     /// Where it was found, for a server that was already running.
