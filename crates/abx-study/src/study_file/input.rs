@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::mistake::{Diagnostic, Mistake, StudyFileError};
 use crate::input_file::open_input;
 
 /// Far above what a person writes; a longer file is another one.
@@ -42,4 +43,19 @@ pub(super) fn read_template(file: &Path) -> io::Result<String> {
         return Err(io::Error::other(format!("longer than {BYTES_MAX} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| io::Error::other("no UTF-8 text"))
+}
+
+pub(super) fn too_long() -> Mistake {
+    Mistake::TooLong {
+        limit_bytes: BYTES_MAX,
+    }
+}
+
+pub(super) fn whole_file(file: &Path, wrong: Mistake) -> StudyFileError {
+    StudyFileError::Content(vec![Diagnostic {
+        file: file.to_owned(),
+        line: 1,
+        place: None,
+        wrong: Box::new(wrong),
+    }])
 }

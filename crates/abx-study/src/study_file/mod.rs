@@ -17,12 +17,12 @@ pub mod nearest;
 mod raw;
 mod raw_request;
 mod raw_scenario;
-pub mod scenario;
 mod scenario_mistake;
 mod unit;
 
 use std::path::{Path, PathBuf};
 
+pub use check::scenario_file as scenario;
 pub use conform::{key_suits, schema};
 pub use input::Templates;
 pub use mistake::{Diagnostic, Mistake, StudyFileError};
@@ -30,7 +30,7 @@ pub use model::{Need, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
 pub use scenario_mistake::ScenarioMistake;
 
 use document::TomlDocument;
-use input::{BYTES_MAX, on_large_stack, read_bounded, read_template};
+use input::{BYTES_MAX, on_large_stack, read_bounded, read_template, too_long, whole_file};
 use key_position::KeyPosition;
 
 /// The file that a folder is named for.
@@ -102,21 +102,6 @@ fn parse_tree(text: &str, file: &Path, templates: Templates) -> Result<StudyFile
     let raw = document.read()?;
     check::check(raw, name(file), &KeyPosition::top(&document), templates)
         .map_err(|fault| StudyFileError::Content(vec![fault]))
-}
-
-fn too_long() -> Mistake {
-    Mistake::TooLong {
-        limit_bytes: BYTES_MAX,
-    }
-}
-
-fn whole_file(file: &Path, wrong: Mistake) -> StudyFileError {
-    StudyFileError::Content(vec![Diagnostic {
-        file: file.to_owned(),
-        line: 1,
-        place: None,
-        wrong: Box::new(wrong),
-    }])
 }
 
 /// A study is named for its folder when the file has the usual name.

@@ -6,6 +6,7 @@ pub(super) mod name;
 pub(super) mod replay;
 pub(super) mod request;
 pub(super) mod scenario;
+pub mod scenario_file;
 pub(super) mod service;
 pub(super) mod shape;
 mod study;
