@@ -22,7 +22,7 @@ use crate::view::{OfferView, StudyView, SubjectView};
 use abx_model::LoadShape;
 
 use bottleneck::Bottleneck;
-use rule::{Condition, LoadContext, SubjectContext, WholeStudy};
+use rule::{Condition, OfferContext, SubjectContext, WholeStudy};
 use table::RULES;
 
 /// All findings of a study but those that depend on a ratio.
@@ -57,7 +57,7 @@ fn of_load(view: &OfferView, summaries: &[Summary]) -> Vec<Finding> {
     };
     let of_subject = |view| of_subject(view, summaries, limit);
     let mut findings: Vec<Finding> = subjects.into_iter().flat_map(of_subject).collect();
-    let load = LoadContext { view, limit };
+    let load = OfferContext { view, limit };
     findings.extend(RULES.iter().flat_map(|rule| match rule.condition {
         Condition::Load(find) if !is_only_held => find(&load),
         _ => Vec::new(),

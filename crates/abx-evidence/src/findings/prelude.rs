@@ -1,6 +1,8 @@
 //! What most findings need.
 
-pub(super) use crate::findings::rule::{Condition, FindingRule, LoadContext, SubjectContext, rule};
+pub(super) use crate::findings::rule::{
+    Condition, FindingRule, OfferContext, SubjectContext, rule,
+};
 pub(super) use crate::measure::outcome::{Outcome, Outcomes};
 pub(super) use crate::measure::share::share;
 pub(super) use crate::measure::sum::{sum, sum_known};

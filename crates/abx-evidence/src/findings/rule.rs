@@ -36,7 +36,7 @@ pub(super) enum Condition {
     /// Under one subject and load, whatever was measured.
     Pair(fn(&SubjectContext) -> Vec<Finding>),
     /// Under one load that sends something.
-    Load(fn(&LoadContext) -> Vec<Finding>),
+    Load(fn(&OfferContext) -> Vec<Finding>),
     Study(fn(&WholeStudy) -> Vec<Finding>),
     /// In a comparison: the verdict finds it.
     Verdict,
@@ -58,12 +58,12 @@ impl SubjectContext<'_> {
     }
 }
 
-pub(super) struct LoadContext<'a> {
+pub(super) struct OfferContext<'a> {
     pub(super) view: &'a OfferView<'a>,
     pub(super) limit: &'a Bottleneck,
 }
 
-impl LoadContext<'_> {
+impl OfferContext<'_> {
     pub(super) fn is_saturating(&self) -> bool {
         self.view.load.settings.arrivals.is_saturating()
     }

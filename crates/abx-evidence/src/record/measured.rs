@@ -226,8 +226,8 @@ pub struct SubjectRecord {
     /// Its name in this study.
     pub name: String,
     /// The argument list that started it, with its placeholders; empty for a
-    /// server that was already running. Of a container its first word is [`IMAGE`] with the
-    /// image's name.
+    /// server that was already running. The first word of a container's is `image:` with the
+    /// name of its image.
     pub command: Vec<String>,
     /// Where it was found, for a server that was already running.
     pub address: Option<String>,

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use flate2::bufread::MultiGzDecoder;
 
 use super::line::LINE_BYTES_MAX;
-use super::{AccessLog, AccessLogError, ReplayedMethods};
+use super::log::{AccessLog, AccessLogError, ReplayedMethods};
 
 /// How files begin that gzip (RFC 1952) and zstd (RFC 8878) have written.
 const GZIP: &[u8] = &[0x1f, 0x8b];

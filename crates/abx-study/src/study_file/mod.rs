@@ -7,18 +7,9 @@
 //! docs/study-file.md.
 
 mod check;
-mod check_contrast;
-mod check_fault;
-mod check_name;
-mod check_replay;
-mod check_request;
-mod check_scenario;
-mod check_service;
-mod check_shape;
-mod check_subject;
-mod check_tls;
 mod conform;
 mod document;
+mod input;
 mod key_position;
 mod mistake;
 mod model;
@@ -26,32 +17,24 @@ pub mod nearest;
 mod raw;
 mod raw_request;
 mod raw_scenario;
-pub mod scenario;
 mod scenario_mistake;
 mod unit;
 
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+pub use check::scenario_file as scenario;
 pub use conform::{key_suits, schema};
+pub use input::Templates;
 pub use mistake::{Diagnostic, Mistake, StudyFileError};
 pub use model::{Need, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
 pub use scenario_mistake::ScenarioMistake;
 
-use crate::input_file::open_input;
-
 use document::TomlDocument;
+use input::{BYTES_MAX, on_large_stack, read_bounded, read_template, too_long, whole_file};
 use key_position::KeyPosition;
 
 /// The file that a folder is named for.
 const FILE_NAME: &str = "study.toml";
-/// Far above what a person writes; a longer file is another one.
-const BYTES_MAX: u64 = 1_000_000;
-/// Several times what the deepest tree needs that TOML's reader lets through.
-const STACK_BYTES: usize = 64 << 20;
-
-/// Gives the text of a template, or of another file, by its path beside the study file.
-pub type Templates<'a> = &'a (dyn Fn(&Path) -> io::Result<String> + Sync);
 
 /// Reads a text. `file` is only for messages and for the study's name.
 ///
@@ -67,20 +50,6 @@ pub fn parse(text: &str, file: &Path, templates: Templates) -> Result<StudyFile,
             path: file.to_owned(),
             source,
         })
-    })
-}
-
-/// Does what may need many levels of calls.
-///
-/// SUBTLE: keys joined by points inside of tables in braces make a tree of
-/// thousands of levels, and it is taken down by recursion.
-fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        match thread.spawn_scoped(scope, work)?.join() {
-            Ok(done) => Ok(done),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
     })
 }
 
@@ -133,38 +102,6 @@ fn parse_tree(text: &str, file: &Path, templates: Templates) -> Result<StudyFile
     let raw = document.read()?;
     check::check(raw, name(file), &KeyPosition::top(&document), templates)
         .map_err(|fault| StudyFileError::Content(vec![fault]))
-}
-
-fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    // One byte more tells a file that is too long.
-    open_input(file)?
-        .take(BYTES_MAX + 1)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn read_template(file: &Path) -> io::Result<String> {
-    let bytes = read_bounded(file)?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(io::Error::other(format!("longer than {BYTES_MAX} bytes")));
-    }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("no UTF-8 text"))
-}
-
-fn too_long() -> Mistake {
-    Mistake::TooLong {
-        limit_bytes: BYTES_MAX,
-    }
-}
-
-fn whole_file(file: &Path, wrong: Mistake) -> StudyFileError {
-    StudyFileError::Content(vec![Diagnostic {
-        file: file.to_owned(),
-        line: 1,
-        place: None,
-        wrong: Box::new(wrong),
-    }])
 }
 
 /// A study is named for its folder when the file has the usual name.

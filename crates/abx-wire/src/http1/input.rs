@@ -6,11 +6,13 @@ use super::fault::{Fault, HEAD_BYTES_MAX, HEADERS_MAX};
 pub(super) type HeaderRoom<'a> = [std::mem::MaybeUninit<httparse::Header<'a>>; HEADERS_MAX];
 
 /// The part of `bytes` in which a head must end.
+#[inline]
 pub(super) fn head_view(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(HEAD_BYTES_MAX)]
 }
 
 /// What a head that has not ended within `view` means.
+#[inline]
 pub(super) fn unfinished(view: &[u8]) -> Result<(), Fault> {
     if view.len() < HEAD_BYTES_MAX {
         Ok(())
@@ -28,6 +30,7 @@ pub(super) fn skip_empty_lines(input: &mut &[u8]) {
 
 /// What another protocol is told by: no first line of HTTP/1 begins with such a byte.
 /// One byte decides, so that it does not matter in which pieces the bytes come.
+#[inline]
 pub(crate) fn other_protocol(bytes: &[u8]) -> Option<Fault> {
     match bytes.first()? {
         // An alert, or a handshake.
@@ -39,6 +42,7 @@ pub(crate) fn other_protocol(bytes: &[u8]) -> Option<Fault> {
 }
 
 /// Takes up to `limit` bytes from the front of `input`.
+#[inline]
 pub(super) fn take<'a>(input: &mut &'a [u8], limit: u64) -> &'a [u8] {
     let length = usize::try_from(limit).map_or(input.len(), |limit| limit.min(input.len()));
     let (taken, rest) = input.split_at(length);

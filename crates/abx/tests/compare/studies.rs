@@ -282,7 +282,11 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
     (
         "slice = \"20ms\"",
         "slice = \"20 parsecs\"",
-        &["study.toml:4: ", "`slice` is `20 parsecs`", "such as 100ms"],
+        &[
+            "study.toml:4: ",
+            "`slice` is `20 parsecs`",
+            "such as 30s, 100ms",
+        ],
     ),
     (
         "slice = \"20ms\"",

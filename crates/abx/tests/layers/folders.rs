@@ -12,7 +12,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("abx-evidence/src/measure", 22),
     ("abx-evidence/tests/evidence/judge", 29),
     ("abx-study/src", 24),
-    ("abx-study/src/study_file", 24),
 ];
 
 /// The folders below this one that have more files than `FILES_MAX`, by their paths.

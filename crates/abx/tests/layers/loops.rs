@@ -11,8 +11,6 @@ const KNOWN: &[&str] = &[
     "abx-evidence::expectation",
     "abx-evidence::judge::comparison",
     "abx-evidence::view",
-    "abx-study::access_log",
-    "abx-study::study_file",
 ];
 
 /// Children that are for tests alone.

@@ -41,6 +41,7 @@ fn visible_types(text: &str) -> impl Iterator<Item = &str> {
                 name.split(|character: char| !character.is_alphanumeric())
                     .next()
             })?
+            .filter(|name| !name.is_empty())
     })
 }
 

@@ -11,7 +11,7 @@ rule! {
          or run on a machine with more processors";
 }
 
-fn alone<'a>(load: &'a LoadContext) -> impl Iterator<Item = Finding> + 'a {
+fn alone<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
     let subjects = load.limit.subjects.iter();
     let is_alone = !load.view.study.is_comparison() && load.is_saturating();
     subjects

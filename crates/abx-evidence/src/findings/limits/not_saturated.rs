@@ -9,7 +9,7 @@ rule! {
         "raise `-c` to find the most that it can serve";
 }
 
-fn not_saturated<'a>(load: &'a LoadContext) -> impl Iterator<Item = Finding> + 'a {
+fn not_saturated<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
     let limit = load.limit;
     // Else a subject that wanted to run and could not would be taken for idle.
     let is_told = load.is_saturating() && !disturbances::any(load.view);

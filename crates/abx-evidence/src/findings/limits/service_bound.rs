@@ -11,7 +11,7 @@ rule! {
          which is the subjects' own";
 }
 
-fn beside<'a>(load: &'a LoadContext) -> impl Iterator<Item = Finding> + 'a {
+fn beside<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
     let (limit, is_comparison) = (load.limit, load.view.study.is_comparison());
     let subjects = limit.subjects.iter().filter(|_| load.is_saturating());
     subjects.filter_map(move |(subject, busy)| {

@@ -2,7 +2,6 @@
 //! all.
 
 use crate::findings::machine::speed_changed::is_checked;
-use crate::findings::network::readings::lacks_losses;
 use crate::findings::prelude::*;
 
 rule! {
@@ -97,7 +96,7 @@ fn of_sides(view: &OfferView) -> Vec<Unread> {
             MOUNTED,
         ),
         (
-            lacks(|side| lacks_of(side, lacks_losses)),
+            lacks(|side| lacks_of(side, HostCounters::lacks_losses)),
             "lost packets (/proc/net/netstat, snmp)",
             MOUNTED,
         ),

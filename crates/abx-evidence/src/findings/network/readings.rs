@@ -18,11 +18,6 @@ pub(super) struct ConnectionReadings<'a> {
     pub(super) sides: Vec<&'a SubjectReadings>,
 }
 
-/// Whether it could not be read how many packets were lost.
-pub(in crate::findings) fn lacks_losses(counted: &HostCounters) -> bool {
-    counted.retransmits.is_none() || counted.timeouts.is_none()
-}
-
 impl<'a> ConnectionReadings<'a> {
     pub(super) fn of(subject: &'a SubjectView<'a>) -> ConnectionReadings<'a> {
         ConnectionReadings {

@@ -85,6 +85,14 @@ host_counters! {
     throttled_us,
 }
 
+impl HostCounters {
+    /// Whether it could not be read how many packets were lost.
+    #[must_use]
+    pub fn lacks_losses(&self) -> bool {
+        self.retransmits.is_none() || self.timeouts.is_none()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use super::missing::{Missing, Remedy};
 use super::step::ProvisionStep;
 use super::system::System;
 
-/// What one subject needs, as a [`survey`] found it.
+/// What one subject needs, as the survey of packages found it.
 #[derive(Debug, Clone)]
 pub struct Provision {
     pub(super) subject: String,

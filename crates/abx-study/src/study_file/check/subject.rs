@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use abx_sys::process::Signal;
 
-use super::document::LineIndex;
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::model::{Need, RunSpec, ServerSpec, SubjectSpec};
-use super::nearest::meant;
-use super::raw::{RawFrom, RawReady, RawSignal, RawStop, RawSubject};
-use super::{Templates, unit};
 use crate::container::ContainerImage;
 use crate::launch::Stop;
 use crate::launch::{Launch, ReadinessRule, Template};
 use crate::placeholder::{WORDS, placeholders};
+use crate::study_file::document::LineIndex;
+use crate::study_file::input::Templates;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::model::{Need, RunSpec, ServerSpec, SubjectSpec};
+use crate::study_file::nearest::meant;
+use crate::study_file::raw::{RawFrom, RawReady, RawSignal, RawStop, RawSubject};
+use crate::study_file::unit;
 
 /// What a subject's table means; its name is checked already. `leading` are the words
 /// that lead to services.

@@ -15,14 +15,15 @@ use abx_sys::Nanos;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::check_name::check_name;
-use super::document::TomlDocument;
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake, StudyFileError, short};
-use super::nearest::meant;
-use super::raw_scenario::{RawExtract, RawScenario, RawStep};
-use super::scenario_mistake::ScenarioMistake;
-use super::{BYTES_MAX, Templates, conform, on_large_stack, unit};
+use super::name::check_name;
+use crate::study_file::document::TomlDocument;
+use crate::study_file::input::{BYTES_MAX, Templates, on_large_stack};
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake, StudyFileError, short};
+use crate::study_file::nearest::meant;
+use crate::study_file::raw_scenario::{RawExtract, RawScenario, RawStep};
+use crate::study_file::scenario_mistake::ScenarioMistake;
+use crate::study_file::{conform, unit};
 use crate::user_scenario::UserScenario;
 use crate::{units, usual_method};
 
@@ -84,7 +85,7 @@ pub enum ScenarioFileError {
     Content(StudyFileError),
 }
 
-/// The JSON Schema of scenario files, as [`super::schema`] is that of study files.
+/// The JSON Schema of scenario files, as [`crate::study_file::schema`] is that of study files.
 #[must_use]
 pub fn schema() -> Value {
     conform::schema_of::<RawScenario>()
@@ -99,17 +100,18 @@ pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioFileError> {
         path: path.to_owned(),
         source,
     };
-    let bytes = super::read_bounded(path).map_err(unreadable)?;
-    let refuse = |wrong| ScenarioFileError::Content(super::whole_file(path, wrong));
+    let bytes = crate::study_file::input::read_bounded(path).map_err(unreadable)?;
+    let refuse =
+        |wrong| ScenarioFileError::Content(crate::study_file::input::whole_file(path, wrong));
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(refuse(super::too_long()));
+        return Err(refuse(crate::study_file::input::too_long()));
     }
     let Ok(text) = String::from_utf8(bytes) else {
         return Err(refuse(Mistake::NoText));
     };
     let folder = path.parent().unwrap_or(Path::new(""));
     parse(&text, path, &|file| {
-        super::read_template(&folder.join(file))
+        crate::study_file::input::read_template(&folder.join(file))
     })
 }
 
@@ -239,9 +241,7 @@ fn step(
     let path = known.text(&raw.path, &at)?;
     let headers = headers(&raw.headers, &here.key("headers"), known)?;
     let at = here.key("body");
-    let body = raw
-        .body
-        .map(|text| super::check_request::body(text, &at, files));
+    let body = raw.body.map(|text| super::request::body(text, &at, files));
     let body = body.transpose()?;
     let method = raw
         .method
@@ -287,7 +287,7 @@ fn headers(
     table: &KeyPosition,
     known: &KnownValues,
 ) -> Result<Vec<(String, TextTemplate)>, Diagnostic> {
-    let checked = super::check_request::headers(given.clone(), table)?.into_iter();
+    let checked = super::request::headers(given.clone(), table)?.into_iter();
     let texts = checked.map(|(name, text)| {
         let text = known.text(&text, &table.key(&name))?;
         Ok((name, text))

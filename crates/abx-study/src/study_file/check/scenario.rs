@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::raw::RawOffer;
-use super::{Templates, scenario, unit};
+use super::scenario_file;
+use crate::study_file::input::Templates;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::raw::RawOffer;
+use crate::study_file::unit;
 use crate::user_scenario::UserScenario;
 
 /// Reads the scenario of a load, where it has one.
@@ -38,6 +40,7 @@ pub fn users(
     // Its bodies stand beside it.
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     let beside = |body: &Path| files(&folder.join(body));
-    let read = scenario::parse(&text, &path, &beside).map_err(|error| wrong(error.to_string()))?;
+    let read =
+        scenario_file::parse(&text, &path, &beside).map_err(|error| wrong(error.to_string()))?;
     Ok(Some(read.users(file.clone())))
 }

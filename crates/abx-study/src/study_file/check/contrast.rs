@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use abx_evidence::record::Contrast;
 
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake, short};
-use super::model::{StudyRows, SubjectSpec};
-use super::nearest::meant;
-use super::raw::RawContrast;
 use crate::fault::Fault;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake, short};
+use crate::study_file::model::{StudyRows, SubjectSpec};
+use crate::study_file::nearest::meant;
+use crate::study_file::raw::RawContrast;
 
 /// The contrasts of a file, `list` being where they stand.
 ///

@@ -6,11 +6,11 @@ use abx_engine::HttpVersion;
 use abx_evidence::{LoadShape, Message, Shape};
 use abx_sys::Nanos;
 
-use super::conform::key_suits;
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::raw::{RawBytes, RawKind, RawOffer, RawProtocol, RawShape};
 use crate::shape::{HOLD, MESSAGE_BYTES, is_long_enough};
+use crate::study_file::conform::key_suits;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::raw::{RawBytes, RawKind, RawOffer, RawProtocol, RawShape};
 
 /// The shapes of a load, one for each length of its messages, and how requests
 /// are written.

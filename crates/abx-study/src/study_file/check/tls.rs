@@ -4,10 +4,10 @@ use std::path::Path;
 
 use abx_engine::{TlsTrust, TlsVersion};
 
-use super::Templates;
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::raw::{RawTls, RawTlsVersion};
+use crate::study_file::input::Templates;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::raw::{RawTls, RawTlsVersion};
 use crate::tls::TlsSpec;
 
 /// What the table means; `files` gives texts beside the study file.

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Templates;
-use super::check_name::check_name;
-use super::check_subject::{LaunchTable, needs, words};
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::model::{RunSpec, ServerSpec, ServiceSpec};
-use super::raw::{RawRestart, RawService, RawServiceReady, RawSubject};
-use super::unit;
+use super::name::check_name;
+use super::subject::{LaunchTable, needs, words};
 use crate::launch::{Launch, ReadinessRule};
 use crate::service::{HealthCheck, SeedCommand, ServiceRestart, leading_words, needed};
+use crate::study_file::input::Templates;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::model::{RunSpec, ServerSpec, ServiceSpec};
+use crate::study_file::raw::{RawRestart, RawService, RawServiceReady, RawSubject};
+use crate::study_file::unit;
 
 /// How long a service may take to be filled, unless the file says more.
 const SEED_WITHIN: Duration = Duration::from_secs(120);

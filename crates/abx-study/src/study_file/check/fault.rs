@@ -9,15 +9,15 @@ use abx_evidence::record::Whom;
 use abx_model::TimeText;
 use abx_sys::process::Signal;
 
-use super::check_contrast::check_known;
-use super::check_name::check_name;
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::raw::{RawAction, RawFault, RawFaultSignal, RawWhom};
-use super::unit;
+use super::contrast::check_known;
+use super::name::check_name;
 use crate::Load;
 use crate::fault::{Fault, Strike};
 use crate::rates::RateSpec;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::raw::{RawAction, RawFault, RawFaultSignal, RawWhom};
+use crate::study_file::unit;
 
 /// The faults of a file, `list` being where they stand.
 ///

@@ -1,8 +1,8 @@
 //! Names of tables: valid, and each once in its list.
 
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake, short};
-use super::unit;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake, short};
+use crate::study_file::unit;
 
 /// Refuses what is no name, or that of an earlier table of the list, the `first` one.
 ///

@@ -2,14 +2,15 @@
 
 use abx_engine::schedule::ReplaySpeed;
 
-use super::check_request::added_headers;
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::raw::RawOffer;
-use super::raw_request::{RawReplayMethods, RawRequest};
-use super::{Templates, unit};
+use super::request::added_headers;
 use crate::Load;
 use crate::access_log::{AccessLog, ReplayedLog, ReplayedMethods};
+use crate::study_file::input::Templates;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::raw::RawOffer;
+use crate::study_file::raw_request::{RawReplayMethods, RawRequest};
+use crate::study_file::unit;
 
 /// A log that stands beside the study file.
 pub struct FiledLog {

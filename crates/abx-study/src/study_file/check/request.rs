@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::raw_request::RawRequest;
-use super::{Templates, unit};
 use crate::credentials::{self, CredentialError, Header};
 use crate::form::Form;
 use crate::numbered::{NumberError, RequestPart};
 use crate::request_file::requests_in;
 use crate::request_placeholder::{LineFiles, RequestPlaceholderError};
+use crate::study_file::input::Templates;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::raw_request::RawRequest;
+use crate::study_file::unit;
 use crate::units;
 use crate::url_list::{ListedPath, listed_paths};
 use crate::{RequestSpec, usual_method};

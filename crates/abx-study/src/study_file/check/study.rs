@@ -12,28 +12,29 @@ use abx_model::LoadOptions;
 use abx_model::load_keys::KeyMistake;
 use abx_sys::Nanos;
 
-use super::Templates;
-use super::check_contrast::{check_known, contrasts};
-use super::check_fault::faults;
-use super::check_name::{check_free, check_name};
-use super::check_replay::replayed;
-use super::check_request::requested;
-use super::check_scenario::users;
-use super::check_service::{check_used, leading, services};
-use super::check_shape::shapes;
-use super::check_tls::tls;
-use super::key_position::KeyPosition;
-use super::mistake::{Diagnostic, Mistake};
-use super::model::{RunSpec, StudyFile, StudyRows, SubjectSpec};
-use super::raw::{
-    RawArrivals, RawConnections, RawFile, RawInterleave, RawOffer, RawPin, RawRate, RawRates,
-    RawSchema, RawStudy, RawSubject, RawWait,
-};
-use super::raw_request::RawExpect;
-use super::{check_subject, unit};
+use super::contrast::{check_known, contrasts};
+use super::fault::faults;
+use super::name::{check_free, check_name};
+use super::replay::replayed;
+use super::request::requested;
+use super::scenario::users;
+use super::service::{check_used, leading, services};
+use super::shape::shapes;
+use super::subject as check_subject;
+use super::tls::tls;
 use crate::launch::Template;
 use crate::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
 use crate::shape::SWITCHED;
+use crate::study_file::input::Templates;
+use crate::study_file::key_position::KeyPosition;
+use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::model::{RunSpec, StudyFile, StudyRows, SubjectSpec};
+use crate::study_file::raw::{
+    RawArrivals, RawConnections, RawFile, RawInterleave, RawOffer, RawPin, RawRate, RawRates,
+    RawSchema, RawStudy, RawSubject, RawWait,
+};
+use crate::study_file::raw_request::RawExpect;
+use crate::study_file::unit;
 use crate::{ExpectBody, GeneratedFile, Load, Pin, RequestSpec, WaitChoice};
 
 /// What a file means that has the right keys and types.
