@@ -42,12 +42,10 @@ setup:
 test:
 	$(MAKE) --jobs=2 setup compile-tests
 	$(CARGO) test --workspace --locked
-	$(CARGO) test --manifest-path bench/Cargo.toml --target-dir target/bench --locked
 
 compile-tests:
 	$(CARGO) test --workspace --locked --no-run --quiet
 	./scripts/build-static dev
-	$(CARGO) test --manifest-path bench/Cargo.toml --target-dir target/bench --locked --no-run --quiet
 
 # For the inner loop: no foreign servers, no browser, and of the tests of the
 # program only those that load nothing.
@@ -63,8 +61,6 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	./scripts/without-extras
-	$(CARGO) fmt --manifest-path bench/Cargo.toml --check
-	$(CARGO) clippy --manifest-path bench/Cargo.toml --target-dir target/bench --all-targets --locked -- -D warnings
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) fmt --manifest-path studies/cassandra-clients/cql/Cargo.toml --check
 	RUSTFLAGS="--cfg fuzzing" $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --locked
@@ -92,37 +88,37 @@ simulations:
 # count what they serve, a server beside itself, and servers that break. Takes two hours;
 # no part of the tests, since it measures.
 truth: setup build simulations
-	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
-	./target/bench/release/truth known --abx ./target/release/abx --capacity ./target/bench/release/capacity
-	./target/bench/release/truth equal --abx ./target/release/abx
+	$(CARGO) build --release --locked --package abx-bench
+	./target/release/truth known --abx ./target/release/abx --capacity ./target/release/capacity
+	./target/release/truth equal --abx ./target/release/abx
 	./scripts/faults ./target/release/abx
 
 # Studies of real processes, each repeated: how often intervals hold the truth, how
 # often verdicts are right, and how long they take. An hour; it measures.
 planted: setup build
-	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
-	./target/bench/release/truth planted --abx ./target/release/abx
+	$(CARGO) build --release --locked --package abx-bench
+	./target/release/truth planted --abx ./target/release/abx
 
 # What abx costs beside other load generators, on one nginx. Ten minutes, no
 # test: it measures.
 bench: build
 	./scripts/install-bench-tools
-	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
-	./target/bench/release/bench --abx ./target/release/abx \
-	    --oha ./target/bench-tools/bin/oha --json target/bench/results.json
+	$(CARGO) build --release --locked --package abx-bench
+	./target/release/bench --abx ./target/release/abx \
+	    --oha ./target/bench-tools/bin/oha --json target/bench-results.json
 
 # What generators say of a server that stalls, where the answer is known. Three
 # minutes; it measures.
 self-check: build
 	./scripts/install-bench-tools
-	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
-	./target/bench/release/truth stall --abx ./target/release/abx --oha ./target/bench-tools/bin/oha
+	$(CARGO) build --release --locked --package abx-bench
+	./target/release/truth stall --abx ./target/release/abx --oha ./target/bench-tools/bin/oha
 
 # What the length of slices does to the spread of blocks, quiet and beside a
 # neighbour. A quarter of an hour; it measures.
 spread: build
-	$(CARGO) build --release --locked --manifest-path bench/Cargo.toml --target-dir target/bench
-	./target/bench/release/truth spread --abx ./target/release/abx
+	$(CARGO) build --release --locked --package abx-bench
+	./target/release/truth spread --abx ./target/release/abx
 
 # What no test notices: what decides verdicts is changed one place at a time, as
 # .cargo/mutants.toml says, and the fast tests run. Needs `cargo install cargo-mutants`;

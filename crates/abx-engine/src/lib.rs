@@ -28,6 +28,7 @@ mod scenario;
 pub mod schedule;
 mod sessions;
 mod stopper;
+#[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing;
 mod users;
