@@ -1,8 +1,6 @@
 //! Words that mean more than their letters, wherever a person writes them: in
 //! a study file or on the command line. Who reads them says what was wrong.
 
-use crate::ExpectBody;
-
 pub use abx_model::time;
 
 /// A text without the byte-order mark that some editors put at the beginning of files.
@@ -51,19 +49,6 @@ pub fn percent_encoded(path: &str) -> String {
 pub fn is_token(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(fits)
-}
-
-/// Reads `same`, `any` or a SHA-256 in hexadecimal.
-#[must_use]
-pub fn expect_body(text: &str) -> Option<ExpectBody> {
-    match text {
-        "same" => Some(ExpectBody::Same),
-        "any" => Some(ExpectBody::Any),
-        hash if hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            Some(ExpectBody::Sha256(hash.to_ascii_lowercase()))
-        }
-        _ => None,
-    }
 }
 
 /// Bytes in hexadecimal.

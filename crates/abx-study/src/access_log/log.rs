@@ -6,8 +6,9 @@ use abx_engine::schedule::{Arrivals, Replay, ReplaySpeed, ReplayedRequest};
 use abx_evidence::ExpectedStatus;
 use abx_sys::Nanos;
 
-use crate::numbered::REQUESTS_MAX;
-use crate::{Load, RequestSpec};
+use crate::loads::load::Load;
+use crate::requests::numbered::REQUESTS_MAX;
+use crate::requests::request_spec::RequestSpec;
 
 use super::line::{LogLineError, logged_request};
 

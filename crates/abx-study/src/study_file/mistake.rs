@@ -4,12 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::scenario_mistake::ScenarioMistake;
-use crate::credentials::CredentialError;
-use crate::numbered::NumberError;
-use crate::request_file::RequestFileError;
-use crate::request_placeholder::RequestPlaceholderError;
-use crate::shape::BROADCAST_BYTES_MIN;
-use crate::url_list::UrlListError;
+use crate::loads::shape::BROADCAST_BYTES_MIN;
+use crate::requests::credentials::CredentialError;
+use crate::requests::numbered::NumberError;
+use crate::requests::request_file::RequestFileError;
+use crate::requests::request_placeholder::RequestPlaceholderError;
+use crate::requests::url_list::UrlListError;
 
 /// How many faults a message lists; more are counted.
 const LISTED: usize = 10;

@@ -6,11 +6,12 @@ use std::time::Duration;
 use abx_evidence::record::{Contrast, Interleave};
 use abx_stats::Margin;
 
-use crate::fault::Fault;
-use crate::launch::Launch;
-use crate::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService, needed};
-use crate::subject::{Source, Subject, SubjectError, Target};
-use crate::{GeneratedFile, Load, Pin, WaitChoice};
+use crate::loads::load::Load;
+use crate::servers::fault::Fault;
+use crate::servers::launch::Launch;
+use crate::servers::service::{HealthCheck, SeedCommand, ServiceRestart, StudyService, needed};
+use crate::servers::subject::{Source, Subject, SubjectError, Target};
+use crate::study::{GeneratedFile, Pin, WaitChoice};
 
 /// A study as its file describes it. What flags may also say is `None` where
 /// the file is silent.
@@ -143,7 +144,7 @@ pub enum Need {
 }
 
 impl StudyFile {
-    /// The subjects with the baseline first, which is where a [`crate::Study`] has it.
+    /// The subjects with the baseline first, which is where a [`Study`](crate::study::Study) has it.
     #[must_use]
     pub fn in_order(&self) -> Vec<&SubjectSpec> {
         let is_baseline = |subject: &&SubjectSpec| Some(&subject.name) == self.baseline.as_ref();

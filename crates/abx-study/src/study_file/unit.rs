@@ -8,7 +8,7 @@ use abx_stats::Margin;
 
 use super::mistake::Mistake;
 use super::raw_request::RawStatus;
-use crate::ExpectBody;
+use crate::loads::load::ExpectBody;
 use crate::units;
 
 /// Reads a time above zero, such as `30s`.
@@ -102,5 +102,5 @@ pub fn status(key: &str, raw: &RawStatus) -> Result<ExpectedStatus, Mistake> {
 
 /// Reads `same`, `any` or a SHA-256.
 pub fn expect_body(text: &str) -> Result<ExpectBody, Mistake> {
-    units::expect_body(text).ok_or_else(|| Mistake::Body(text.to_owned()))
+    ExpectBody::parse(text).ok_or_else(|| Mistake::Body(text.to_owned()))
 }

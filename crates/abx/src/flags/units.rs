@@ -154,7 +154,7 @@ pub fn local_address(text: &str) -> Result<IpAddr, String> {
 
 /// Reads which body is right.
 pub fn expect_body(text: &str) -> Result<ExpectBody, String> {
-    units::expect_body(text).ok_or_else(|| {
+    ExpectBody::parse(text).ok_or_else(|| {
         format!(
             "`{text}` is neither `same`, nor `any`, nor a SHA-256 of 64 hexadecimal digits \
              (as `sha256sum` prints it)"

@@ -11,7 +11,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("abx-evidence/src/judge", 17),
     ("abx-evidence/src/measure", 22),
     ("abx-evidence/tests/evidence/judge", 29),
-    ("abx-study/src", 24),
 ];
 
 /// The folders below this one that have more files than `FILES_MAX`, by their paths.

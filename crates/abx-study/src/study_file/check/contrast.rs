@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use abx_evidence::record::Contrast;
 
-use crate::fault::Fault;
+use crate::servers::fault::Fault;
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake, short};
 use crate::study_file::model::{StudyRows, SubjectSpec};

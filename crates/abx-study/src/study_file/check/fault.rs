@@ -11,9 +11,9 @@ use abx_sys::process::Signal;
 
 use super::contrast::check_known;
 use super::name::check_name;
-use crate::Load;
-use crate::fault::{Fault, Strike};
-use crate::rates::RateSpec;
+use crate::loads::load::Load;
+use crate::loads::rates::RateSpec;
+use crate::servers::fault::{Fault, Strike};
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake};
 use crate::study_file::raw::{RawAction, RawFault, RawFaultSignal, RawWhom};

@@ -3,8 +3,8 @@
 use abx_engine::schedule::ReplaySpeed;
 
 use super::request::added_headers;
-use crate::Load;
 use crate::access_log::{AccessLog, ReplayedLog, ReplayedMethods};
+use crate::loads::load::Load;
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake};

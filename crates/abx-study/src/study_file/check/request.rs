@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::credentials::{self, CredentialError, Header};
-use crate::form::Form;
-use crate::numbered::{NumberError, RequestPart};
-use crate::request_file::requests_in;
-use crate::request_placeholder::{LineFiles, RequestPlaceholderError};
+use crate::requests::credentials::{self, CredentialError, Header};
+use crate::requests::form::Form;
+use crate::requests::numbered::{NumberError, RequestPart};
+use crate::requests::request_file::requests_in;
+use crate::requests::request_placeholder::{LineFiles, RequestPlaceholderError};
+use crate::requests::request_spec::{RequestSpec, usual_method};
+use crate::requests::url_list::{ListedPath, listed_paths};
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake};
 use crate::study_file::raw_request::RawRequest;
 use crate::study_file::unit;
 use crate::units;
-use crate::url_list::{ListedPath, listed_paths};
-use crate::{RequestSpec, usual_method};
 
 /// The request of a table, or as many as its `count`, its `urls` and its `file` say. `files`
 /// gives the text of a file beside the study file. Placeholders are refused where none

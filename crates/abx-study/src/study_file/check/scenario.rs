@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::scenario_file;
+use crate::loads::user_scenario::UserScenario;
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake};
 use crate::study_file::raw::RawOffer;
 use crate::study_file::unit;
-use crate::user_scenario::UserScenario;
 
 /// Reads the scenario of a load, where it has one.
 ///

@@ -16,6 +16,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::name::check_name;
+use crate::loads::user_scenario::UserScenario;
+use crate::requests::request_spec::usual_method;
 use crate::study_file::document::TomlDocument;
 use crate::study_file::input::{BYTES_MAX, Templates, on_large_stack};
 use crate::study_file::key_position::KeyPosition;
@@ -24,8 +26,7 @@ use crate::study_file::nearest::meant;
 use crate::study_file::raw_scenario::{RawExtract, RawScenario, RawStep};
 use crate::study_file::scenario_mistake::ScenarioMistake;
 use crate::study_file::{conform, unit};
-use crate::user_scenario::UserScenario;
-use crate::{units, usual_method};
+use crate::units;
 
 /// What is kept of bodies when a file does not say.
 const BODY_BYTES_MAX: u64 = 1 << 20;

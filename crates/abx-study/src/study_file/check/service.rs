@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::name::check_name;
 use super::subject::{LaunchTable, needs, words};
-use crate::launch::{Launch, ReadinessRule};
-use crate::service::{HealthCheck, SeedCommand, ServiceRestart, leading_words, needed};
+use crate::servers::launch::{Launch, ReadinessRule};
+use crate::servers::service::{HealthCheck, SeedCommand, ServiceRestart, leading_words, needed};
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake};

@@ -6,7 +6,7 @@ use abx_engine::HttpVersion;
 use abx_evidence::{LoadShape, Message, Shape};
 use abx_sys::Nanos;
 
-use crate::shape::{HOLD, MESSAGE_BYTES, is_long_enough};
+use crate::loads::shape::{HOLD, MESSAGE_BYTES, is_long_enough};
 use crate::study_file::conform::key_suits;
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake};

@@ -22,9 +22,12 @@ use super::service::{check_used, leading, services};
 use super::shape::shapes;
 use super::subject as check_subject;
 use super::tls::tls;
-use crate::launch::Template;
-use crate::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
-use crate::shape::SWITCHED;
+use crate::loads::load::{ExpectBody, Load};
+use crate::loads::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
+use crate::loads::shape::SWITCHED;
+use crate::requests::request_spec::RequestSpec;
+use crate::servers::launch::Template;
+use crate::study::{GeneratedFile, Pin, WaitChoice};
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake};
@@ -35,7 +38,6 @@ use crate::study_file::raw::{
 };
 use crate::study_file::raw_request::RawExpect;
 use crate::study_file::unit;
-use crate::{ExpectBody, GeneratedFile, Load, Pin, RequestSpec, WaitChoice};
 
 /// What a file means that has the right keys and types.
 ///

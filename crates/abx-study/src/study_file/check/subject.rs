@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use abx_sys::process::Signal;
 
-use crate::container::ContainerImage;
-use crate::launch::Stop;
-use crate::launch::{Launch, ReadinessRule, Template};
-use crate::placeholder::{WORDS, placeholders};
+use crate::servers::container::ContainerImage;
+use crate::servers::launch::Stop;
+use crate::servers::launch::{Launch, ReadinessRule, Template};
+use crate::servers::placeholder::{WORDS, placeholders};
 use crate::study_file::document::LineIndex;
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;

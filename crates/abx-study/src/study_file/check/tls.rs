@@ -4,11 +4,11 @@ use std::path::Path;
 
 use abx_engine::{TlsTrust, TlsVersion};
 
+use crate::loads::tls::TlsSpec;
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake};
 use crate::study_file::raw::{RawTls, RawTlsVersion};
-use crate::tls::TlsSpec;
 
 /// What the table means; `files` gives texts beside the study file.
 ///

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use abx_sys::process::Signal;
 
-use crate::program;
+use crate::servers::program;
 
 /// The variable of the environment that says which program runs containers.
 pub const ENGINE_VARIABLE: &str = "ABX_CONTAINER_ENGINE";

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use crate::numbered::NUMBER;
+use crate::requests::numbered::NUMBER;
 
 /// A header's name and value.
 pub type Header = (String, String);

@@ -1,7 +1,7 @@
 //! Requests that differ by a number, for which `{n}` stands in a path, in the value of a
 //! header or in a body. `{{n}}` is left to `request_placeholder.rs`, and writes `{n}`.
 
-use crate::RequestSpec;
+use crate::requests::request_spec::RequestSpec;
 
 /// What stands for the number.
 pub const NUMBER: &str = "{n}";

@@ -7,7 +7,8 @@ use abx_engine::{ScenarioScript, ScenarioUsers};
 use abx_evidence::record::{RequestSettings, ScenarioSettings};
 use abx_evidence::{ExpectedStatus, Shape};
 
-use super::{Load, RequestSpec};
+use crate::loads::load::Load;
+use crate::requests::request_spec::RequestSpec;
 
 /// What users do.
 #[derive(Debug, Clone)]

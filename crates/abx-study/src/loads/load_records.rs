@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use abx_evidence::record::{LoadRecord, LoadSettings};
 
-use super::Load;
-use super::subject::Subject;
+use crate::loads::load::Load;
+use crate::servers::subject::Subject;
 
 /// What is known of each load; responses and pilots come later.
 pub fn load_records(subjects: &[Subject], loads: &[Load]) -> Vec<LoadRecord> {

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use abx_sys::{ServerAddress, SocketPath};
 
-use crate::subject_error::SubjectError;
-use crate::{host, units};
+use crate::servers::host;
+use crate::servers::subject_error::SubjectError;
+use crate::units;
 
 /// What is spoken at a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -356,7 +357,7 @@ mod tests {
             );
         }
     }
-    use crate::subject::Subject;
+    use crate::servers::subject::Subject;
 
     fn target(url: &str) -> Target {
         Target::parse(url).unwrap()

@@ -7,9 +7,9 @@ use abx_evidence::record::IMAGE;
 use abx_sys::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use crate::container::{ContainerEngine, ContainerImage};
-use crate::placeholder::{FilledWord, PlaceholderValues, fill, placeholders};
-use crate::program;
+use crate::servers::container::{ContainerEngine, ContainerImage};
+use crate::servers::placeholder::{FilledWord, PlaceholderValues, fill, placeholders};
+use crate::servers::program;
 
 /// How abx starts and stops a subject. Texts may hold the placeholders of
 /// docs/study-file.md; `{port}` stands in one of them, unless it is a container, whose

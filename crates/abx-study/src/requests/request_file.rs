@@ -10,10 +10,11 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 
-use crate::numbered::{BODIES_BYTES_MAX, REQUESTS_MAX};
-use crate::target::Target;
-use crate::url_list::{UrlListError, path_in_list};
-use crate::{RequestSpec, units, usual_method};
+use crate::requests::numbered::{BODIES_BYTES_MAX, REQUESTS_MAX};
+use crate::requests::request_spec::{RequestSpec, usual_method};
+use crate::requests::url_list::{UrlListError, path_in_list};
+use crate::servers::target::Target;
+use crate::units;
 
 /// The longest file of requests, in bytes.
 pub const REQUEST_FILE_BYTES_MAX: usize = 128 << 20;

@@ -4,7 +4,7 @@ use abx_engine::schedule::{Amount, Arrivals, PerSecond};
 use abx_evidence::Objective;
 use abx_model::LoadOptions;
 
-use crate::Load;
+use crate::loads::load::Load;
 use crate::units;
 
 /// How much a load offers.

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::launch::Launch;
-use crate::placeholder::FilledWord;
-use crate::subject::Source;
+use crate::servers::launch::Launch;
+use crate::servers::placeholder::FilledWord;
+use crate::servers::subject::Source;
 
 /// A server that subjects need.
 #[derive(Debug, Clone, PartialEq, Eq)]

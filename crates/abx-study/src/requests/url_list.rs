@@ -1,9 +1,9 @@
 //! A list of what is asked: a path or a URL on each line, as access logs and other tools
 //! have them.
 
-use crate::numbered::REQUESTS_MAX;
-use crate::request_placeholder::without_placeholders;
-use crate::subject::{Target, url_path};
+use crate::requests::numbered::REQUESTS_MAX;
+use crate::requests::request_placeholder::without_placeholders;
+use crate::servers::subject::{Target, url_path};
 use crate::units;
 
 /// A path, and how often the list has it.
@@ -110,7 +110,8 @@ mod tests {
     #[test]
     fn a_list_has_no_placeholders() {
         // Method: a line that names a file of this machine; filled in, it is the same text.
-        use crate::{RequestSpec, request_placeholder::LineFiles};
+        use crate::requests::request_placeholder::LineFiles;
+        use crate::requests::request_spec::RequestSpec;
         let listed = super::listed_paths("/{line:/etc/passwd}?{seq}\n", None).unwrap();
         let read = |file: &str| panic!("{file} is read");
         let request = RequestSpec {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::numbered::BODIES_BYTES_MAX;
-use crate::request_placeholder::without_placeholders;
+use crate::requests::numbered::BODIES_BYTES_MAX;
+use crate::requests::request_placeholder::without_placeholders;
 use crate::units::hex;
 
 /// A form as it is sent.
@@ -239,8 +239,8 @@ fn type_of(file: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RequestSpec;
-    use crate::request_placeholder::LineFiles;
+    use crate::requests::request_placeholder::LineFiles;
+    use crate::requests::request_spec::RequestSpec;
 
     fn read(file: &str) -> io::Result<Vec<u8>> {
         match file {

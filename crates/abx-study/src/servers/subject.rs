@@ -6,11 +6,11 @@ use std::net::IpAddr;
 use abx_evidence::record::IMAGE;
 use abx_sys::ServerAddress;
 
-use crate::container::ContainerImage;
-use crate::launch::Launch;
-pub use crate::subject_error::SubjectError;
-use crate::target::without_password;
-pub use crate::target::{Scheme, Target, is_address, url_path, with_scheme};
+use crate::servers::container::ContainerImage;
+use crate::servers::launch::Launch;
+pub use crate::servers::subject_error::SubjectError;
+use crate::servers::target::without_password;
+pub use crate::servers::target::{Scheme, Target, is_address, url_path, with_scheme};
 use crate::units;
 
 /// The placeholder for the port that a subject is given.

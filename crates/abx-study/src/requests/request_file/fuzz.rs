@@ -1,10 +1,10 @@
 //! What must hold for any text, called by the fuzz target and by property tests.
 
 use super::requests_in;
-use crate::numbered::REQUESTS_MAX;
-use crate::target::Target;
+use crate::requests::numbered::REQUESTS_MAX;
+use crate::requests::url_list::listed_paths;
+use crate::servers::target::Target;
 use crate::units::{is_token, is_url_path};
-use crate::url_list::listed_paths;
 
 /// Reads a text as a file of requests and as a list of paths, for any server and for one.
 /// What is read can be sent; what is not has a message on one line, with a line of the text.

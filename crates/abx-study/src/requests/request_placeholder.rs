@@ -9,7 +9,8 @@ use std::io;
 
 use abx_engine::{LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder};
 
-use crate::{RequestSpec, units};
+use crate::requests::request_spec::RequestSpec;
+use crate::units;
 
 /// The longest file of lines, in bytes.
 pub const LINES_BYTES_MAX: usize = 64 << 20;

@@ -1,0 +1,8 @@
+//! What is offered to subjects.
+
+pub mod load;
+pub mod load_records;
+pub mod rates;
+pub mod shape;
+pub mod tls;
+pub mod user_scenario;

@@ -1,0 +1,12 @@
+//! Who is loaded, and how it is started.
+
+pub mod container;
+pub mod fault;
+pub mod host;
+pub mod launch;
+pub mod placeholder;
+pub mod program;
+pub mod service;
+pub mod subject;
+pub(crate) mod subject_error;
+pub(crate) mod target;

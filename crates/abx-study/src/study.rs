@@ -1,0 +1,206 @@
+//! A study: what is compared, under which load, and how.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use abx_evidence::Measured;
+use abx_evidence::record::{Contrast, Interleave, SkippedSubject};
+use abx_stats::Margin;
+
+use crate::loads::load::Load;
+use crate::loads::rates::RateSpec;
+use crate::servers::fault::Fault;
+use crate::servers::service::StudyService;
+use crate::servers::subject::Subject;
+
+/// A search for rates and the grid around what it finds take the time of so many loads.
+const GRID_IN_LOADS: usize = 5;
+
+/// A study.
+#[derive(Debug, Clone)]
+pub struct Study {
+    /// The servers under test; the first is the baseline.
+    pub subjects: Vec<Subject>,
+    /// What subjects need beside themselves, in the order in which it is started.
+    pub services: Vec<StudyService>,
+    /// The pairs that are compared; none for each subject beside the baseline.
+    pub contrasts: Vec<Contrast>,
+    pub loads: Vec<Load>,
+    /// What is done to the subjects on purpose, under some of the loads.
+    pub faults: Vec<Fault>,
+    /// Whether both subjects are one and the same on purpose.
+    pub aa: bool,
+    /// The smallest difference that matters.
+    pub margin: Margin,
+    /// The wall time that the study may take; `None` for the usual one.
+    pub budget: Option<Duration>,
+    /// A fixed number of blocks instead of a stop by precision.
+    pub blocks: Option<u32>,
+    /// The time that ordered blocks have; `None`: they take what they take.
+    pub ordered_time: Option<OrderedTime>,
+    /// The length of a slice; `None` for the pilot's, which is longer for slow subjects.
+    pub slice: Option<Duration>,
+    /// A fixed number of rounds in a block instead of one from the slices' length.
+    pub rounds: Option<u32>,
+    /// For how long at least the first load of a block warms up, so that what a
+    /// fresh start gives can be compared.
+    pub cold: Option<Duration>,
+    /// How a server that does nothing is started, to learn what the generator
+    /// can get at most; `None` to leave that out.
+    pub ceiling: Option<CeilingServer>,
+    pub interleave: Interleave,
+    /// Files that are made in the folder of each subject that abx starts.
+    pub files: Vec<GeneratedFile>,
+    /// Local addresses that connections come from; empty for the usual ones.
+    pub local_addresses: Vec<IpAddr>,
+    /// Worker threads; `None` for one on each of the generator's processors.
+    pub threads: Option<usize>,
+    pub pin: Pin,
+    /// How the generator waits for responses.
+    pub wait: WaitChoice,
+    /// What all randomness is drawn from.
+    pub seed: u64,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// A subject of an older record that all are compared with.
+    pub against: Option<OlderRecord>,
+    /// Subjects of the study that are not measured, for want of what they need.
+    pub skipped: Vec<SkippedSubject>,
+    /// How long the pilot looks at each subject.
+    pub pilot: PilotEffort,
+}
+
+impl Study {
+    /// A study of one subject that is compared with nothing, with what is usual elsewhere.
+    #[must_use]
+    pub fn of_one(subject: Subject, loads: Vec<Load>, seed: u64, command: Vec<String>) -> Study {
+        Study {
+            subjects: vec![subject],
+            services: Vec::new(),
+            contrasts: Vec::new(),
+            loads,
+            faults: Vec::new(),
+            aa: false,
+            margin: Margin::DEFAULT,
+            budget: None,
+            blocks: None,
+            ordered_time: None,
+            slice: None,
+            rounds: None,
+            cold: None,
+            ceiling: None,
+            interleave: Interleave::Slices,
+            files: Vec::new(),
+            local_addresses: Vec::new(),
+            threads: None,
+            pin: Pin::Split,
+            wait: WaitChoice::Auto,
+            seed,
+            command,
+            against: None,
+            skipped: Vec::new(),
+            pilot: PilotEffort::Usual,
+        }
+    }
+
+    /// The baseline's name.
+    #[must_use]
+    pub fn baseline(&self) -> &str {
+        self.subjects.first().map_or("", |subject| &subject.name)
+    }
+
+    /// The wall time that the study may take: by default two minutes for each
+    /// load or fault and each subject beside the baseline, or for each load or fault
+    /// when there is one subject alone; a search for rates and the grid around what it
+    /// finds have as long as five loads.
+    #[must_use]
+    pub fn budget(&self) -> Duration {
+        let others = self.subjects.len().saturating_sub(1).max(1);
+        let weight = |load: &Load| match load.rate {
+            RateSpec::Objective { .. } => GRID_IN_LOADS,
+            RateSpec::AsPaced | RateSpec::Share { .. } | RateSpec::Found { .. } => 1,
+        };
+        let loads: usize = self.loads.iter().map(weight).sum();
+        let comparisons = (loads + self.faults.len()) * others;
+        let usual = Duration::from_secs(120) * u32::try_from(comparisons).unwrap_or(u32::MAX);
+        self.budget.unwrap_or(usual)
+    }
+}
+
+/// The time of blocks whose number was ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderedTime {
+    /// The wall time of the whole study: blocks that do not fit have less load.
+    Whole(Duration),
+    /// For how long all blocks together measure each subject under each load.
+    EachLoad(Duration),
+}
+
+/// How the server that does nothing is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CeilingServer {
+    /// Its argument list, with `{port}`, and `{bytes}` for the length of its page.
+    pub command: Vec<String>,
+    /// What is added to that where connections are encrypted.
+    pub encrypted: Vec<String>,
+}
+
+/// A subject of an older record.
+#[derive(Debug, Clone)]
+pub struct OlderRecord {
+    pub study: Measured,
+    pub path: String,
+    /// The subject's name; `None` when the record has only one.
+    pub subject: Option<String>,
+}
+
+/// A file made from the seed, the same bytes for all subjects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GeneratedFile {
+    /// Its path in the subject's folder: relative, and never above it.
+    pub path: PathBuf,
+    pub bytes: u64,
+}
+
+/// How the generator waits for responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitChoice {
+    /// Awake where that takes a processor from nobody.
+    Auto,
+    /// Awake, or not at all.
+    Awake,
+    Asleep,
+}
+
+/// Who uses which processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pin {
+    /// Subjects and generator have processors of their own.
+    Split,
+    /// Both may use all.
+    Shared,
+}
+
+/// How long the pilot looks at each subject.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PilotEffort {
+    /// Until it is known for how long it warms up.
+    #[default]
+    Usual,
+    /// The same under the first load, when it is fresh, and shorter under the others.
+    Quick,
+    /// Hardly: nobody wants to know how fast it is, only that it works.
+    Brief,
+}
+
+impl PilotEffort {
+    /// The care under one load, which is the first or a later one.
+    #[must_use]
+    pub fn under(self, is_first: bool) -> PilotEffort {
+        match (self, is_first) {
+            (PilotEffort::Quick, true) => PilotEffort::Usual,
+            (care, _) => care,
+        }
+    }
+}
