@@ -51,7 +51,7 @@ compile-tests:
 # program only those that load nothing.
 test-fast:
 	$(CARGO) test --workspace --locked --lib --bins \
-	    --test wire --test sys --test evidence --test report --test lab --test audit --test keeper \
+	    --test wire --test sys --test evidence --test verdict --test report --test lab --test audit --test keeper \
 	    --test door --test refused --test schedule --test simulation \
 	    --test server --test descriptors
 	$(CARGO) test --workspace --locked --test end_to_end -- golden:: layers:: usage::words
@@ -80,9 +80,9 @@ counts: setup
 # Every simulated study of the statistics, with the tables of docs/statistics.md. The
 # tests draw a fifth of them.
 simulations:
-	ABX_SIMULATIONS=full $(CARGO) test -p abx-evidence --test evidence --locked statistics:: -- --nocapture --test-threads=1
+	ABX_SIMULATIONS=full $(CARGO) test -p abx-verdict --test verdict --locked statistics:: -- --nocapture --test-threads=1
 	ABX_SIMULATIONS=full $(CARGO) test -p abx-lab --lib --locked rate_search::simulation -- --nocapture --test-threads=1
-	$(CARGO) test -p abx-evidence --lib --locked table_of -- --ignored --nocapture --test-threads=1
+	$(CARGO) test -p abx-verdict --lib --locked table_of -- --ignored --nocapture --test-threads=1
 
 # Known answers: simulated studies, and on this machine servers of exact capacity that
 # count what they serve, a server beside itself, and servers that break. Takes two hours;
@@ -124,6 +124,6 @@ spread: build
 # .cargo/mutants.toml says, and the fast tests run. Needs `cargo install cargo-mutants`;
 # takes hours, so name files with MUTANTS='--re holm.rs'.
 mutants:
-	$(CARGO) mutants --package abx-stats --package abx-evidence $(MUTANTS) -- --lib --test evidence -- \
+	$(CARGO) mutants --package abx-stats --package abx-verdict $(MUTANTS) -- --lib --test verdict -- \
 	    --skip statistics:: --skip past_baseline::simulation
 	$(CARGO) mutants --package abx-lab $(MUTANTS) -- --lib -- stop_rule

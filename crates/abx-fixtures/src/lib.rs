@@ -5,7 +5,6 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-use abx_evidence::LoadOptions;
 use abx_evidence::record::{
     BlockLoad, BlockRecord, BlockService, BlockSubject, CEILING, Calibration, Histograms,
     HostCounters, InUse, Interleave, ListenerRecord, LoadRecord, LoadSettings, Machine,
@@ -13,9 +12,10 @@ use abx_evidence::record::{
     Settings, SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
 };
 use abx_evidence::{
-    Comparison, Conclusions, Finding, FindingId, Histogram, Level, Measured, Outcome, Outcomes,
-    SliceTally, Waiting, judge,
+    Finding, FindingId, Histogram, Level, LoadOptions, Measured, Outcome, Outcomes, SliceTally,
+    Waiting,
 };
+use abx_verdict::{Comparison, Conclusions, judge};
 
 /// A millisecond, in nanoseconds.
 pub const MS: u64 = 1_000_000;

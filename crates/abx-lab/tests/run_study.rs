@@ -15,7 +15,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use abx_engine::Stopper;
-use abx_evidence::StudyRecord;
 use abx_evidence::record::{Interleave, StudyEnd};
 use abx_lab::{
     Abort, GeneratedFile, Launch, Load, OrderedTime, PilotEffort, Pin, Source, Store, Study,
@@ -25,6 +24,7 @@ use abx_model::LoadOptions;
 use abx_server::{Model, ServerConfig, serve};
 use abx_stats::Margin;
 use abx_sys::tree::descendants;
+use abx_verdict::StudyRecord;
 use tempfile::TempDir;
 
 const CASES: &[(&str, fn())] = &[

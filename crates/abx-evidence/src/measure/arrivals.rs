@@ -75,11 +75,7 @@ pub struct Offered {
 impl Offered {
     /// The same from counts; `None` in a closed loop, where each request is due when
     /// it is sent.
-    pub(crate) fn counted(
-        arrivals: &ArrivalSettings,
-        outcomes: &Outcomes,
-        late: Late,
-    ) -> Option<Offered> {
+    pub fn counted(arrivals: &ArrivalSettings, outcomes: &Outcomes, late: Late) -> Option<Offered> {
         // After an idle close the same request was tried again.
         let sent = outcomes.requests();
         arrivals.is_open().then(|| Offered {
@@ -94,26 +90,26 @@ impl Offered {
 
 /// Requests that were not sent when they were due.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Late {
+pub struct Late {
     /// Those that never were.
-    pub(crate) unsent: u64,
+    pub unsent: u64,
     /// Those that had to wait for a connection.
-    pub(crate) queued: u64,
+    pub queued: u64,
 }
 
 /// The times over which answers were counted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spans {
-    pub(crate) connection_ns: u64,
+pub struct Spans {
+    pub connection_ns: u64,
     /// Wall time of the counted part.
-    pub(crate) measured_ns: u64,
+    pub measured_ns: u64,
 }
 
 /// Verified responses per second: in a closed loop connections times `ok` over
 /// the connections' time, each of which is its own clock; in an open loop, where
 /// connections wait for what is due, `ok` over the measured time. `None` without
 /// any time.
-pub(crate) fn throughput_per_s(
+pub fn throughput_per_s(
     arrivals: &ArrivalSettings,
     connections: u64,
     ok: u64,

@@ -34,7 +34,7 @@ impl Broadcasts {
     }
 
     /// Those of a study's blocks: the times of the first listener and of the median one.
-    pub(crate) fn over(
+    pub fn over(
         first_listener: &Histogram,
         median_listener: &Histogram,
         [lost, out_of_order]: [u64; 2],

@@ -62,7 +62,7 @@ pub struct HeldFigures {
 
 impl HeldFigures {
     /// Those of all blocks; `None` without any.
-    pub(crate) fn of(blocks: &[Held]) -> Option<HeldFigures> {
+    pub fn of(blocks: &[Held]) -> Option<HeldFigures> {
         let sum = |of: fn(&Held) -> u64| sum(blocks.iter().map(of));
         let middle = |of: fn(&Held) -> Option<f64>| median(blocks.iter().filter_map(of));
         (!blocks.is_empty()).then(|| HeldFigures {

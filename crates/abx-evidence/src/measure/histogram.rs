@@ -93,13 +93,13 @@ impl Histogram {
 
     /// The times that were counted, shortest first, in µs, each with how often
     /// it was. Times that are not told apart are one: the longest of them.
-    pub(crate) fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counted()
             .map(|(index, count)| (layout::highest::<FINE_BITS>(index), count))
     }
 
     /// The same with the shortest of the times that are one, before the longest.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = ([u64; 2], u64)> + '_ {
+    pub fn spans(&self) -> impl Iterator<Item = ([u64; 2], u64)> + '_ {
         let ends = |index| {
             let lowest = layout::lowest::<FINE_BITS>(index);
             [lowest, layout::highest::<FINE_BITS>(index)]
@@ -138,7 +138,7 @@ impl Histogram {
     }
 
     /// How often this time, or one that is not told apart from it, was counted.
-    pub(crate) fn count_at_us(&self, time_us: u64) -> u64 {
+    pub fn count_at_us(&self, time_us: u64) -> u64 {
         let index = layout::index_of::<FINE_BITS>(time_us.min(MICROS_MAX));
         self.counts.get(index).copied().unwrap_or_default()
     }

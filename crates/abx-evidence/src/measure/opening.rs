@@ -33,7 +33,7 @@ impl ConnectionOpening {
     /// Connections that this machine had nothing for, and those that were not tried any
     /// more after that: the subject has no part in it.
     #[must_use]
-    pub(crate) fn lacked(&self) -> u64 {
+    pub fn lacked(&self) -> u64 {
         let outcomes = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
         match sum(outcomes.map(|outcome| self.failures.count(outcome))) {
             0 => 0,
@@ -43,13 +43,13 @@ impl ConnectionOpening {
 
     /// Connections that the subject did not take, refused or closed again.
     #[must_use]
-    pub(crate) fn failed(&self) -> u64 {
+    pub fn failed(&self) -> u64 {
         self.failures.failed() + self.closed_again()
     }
 
     /// Connections that stood and did not stand at the end.
     #[must_use]
-    pub(crate) fn closed_again(&self) -> u64 {
+    pub fn closed_again(&self) -> u64 {
         let ended = self.standing + self.failures.sent();
         self.asked.saturating_sub(ended)
     }

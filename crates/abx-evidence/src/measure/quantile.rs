@@ -25,11 +25,11 @@ impl Quantile {
 
 /// Between which times a quantile lies when some times are only known as "at least".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct QuantileBracket {
+pub struct QuantileBracket {
     /// The shortest that it can be, in µs.
-    pub(crate) low_us: u64,
+    pub low_us: u64,
     /// The longest that it can be, in µs; `None` when nothing bounds it.
-    pub(crate) high_us: Option<u64>,
+    pub high_us: Option<u64>,
 }
 
 impl QuantileBracket {
@@ -42,11 +42,7 @@ impl QuantileBracket {
     /// Whatever the unknown times are, the quantile lies between.
     /// Source: the identification bounds of Manski (2003), chapter 1, for a time that is
     /// censored on the right; docs/record-format.md, "Times at least".
-    pub(crate) fn of(
-        times: &Histogram,
-        at_least: Option<&Histogram>,
-        q: f64,
-    ) -> Option<QuantileBracket> {
+    pub fn of(times: &Histogram, at_least: Option<&Histogram>, q: f64) -> Option<QuantileBracket> {
         let rank = ((q * times.count() as f64).ceil() as u64).clamp(1, times.count().max(1));
         let (mut below, mut known) = (0, 0);
         let mut low_us = None;
@@ -73,7 +69,7 @@ impl QuantileBracket {
 }
 
 /// The median; of an even number, the mean of the middle two.
-pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
@@ -82,7 +78,7 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// The same of counts, to the nearest one.
-pub(crate) fn median_count(values: impl IntoIterator<Item = u64>) -> Option<u64> {
+pub fn median_count(values: impl IntoIterator<Item = u64>) -> Option<u64> {
     let middle = median(values.into_iter().map(|value| value as f64))?;
     Some(middle.round() as u64)
 }

@@ -46,6 +46,19 @@ impl Finding {
         self
     }
 
+    /// The same at another level.
+    #[must_use]
+    pub fn at(mut self, level: Level) -> Finding {
+        self.level = level;
+        self
+    }
+
+    /// The same at another level if something is so.
+    #[must_use]
+    pub fn at_if(self, is_so: bool, level: Level) -> Finding {
+        if is_so { self.at(level) } else { self }
+    }
+
     /// The same about times only.
     #[must_use]
     pub fn of_times(mut self) -> Finding {
@@ -78,104 +91,22 @@ impl Finding {
     }
 }
 
-/// Something with what limits it, as long as the list of findings is not whole.
-#[derive(Debug)]
-pub(crate) struct Limited<T> {
-    pub(crate) of: T,
-    pub(crate) findings: Vec<Finding>,
-}
-
-/// What may be claimed of a whole record.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Everything stands.
-    #[default]
-    Valid,
-    /// Something stands as "at least" only.
-    Bound,
-    /// Something does not stand.
-    Invalid,
-}
-
-/// The findings of a whole record.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Validity {
-    /// The worst of them, as one word.
-    pub status: Status,
-    /// All of them, the worst first.
-    pub findings: Vec<Finding>,
-}
-
-impl Validity {
-    /// Orders findings and takes their worst level.
-    #[must_use]
-    pub fn of(mut findings: Vec<Finding>) -> Validity {
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
-        let status = match findings.first().map(|finding| finding.level) {
-            Some(Level::Void) => Status::Invalid,
-            Some(Level::Bound) => Status::Bound,
-            Some(Level::Note) | None => Status::Valid,
-        };
-        Validity { status, findings }
-    }
-
-    /// The findings with these numbers, counted from 0; what has none is left out.
-    pub fn numbered<'a>(&'a self, numbers: &'a [usize]) -> impl Iterator<Item = &'a Finding> {
-        numbers
-            .iter()
-            .filter_map(|number| self.findings.get(*number))
-    }
-
-    /// The numbers of these findings; those that are not in the list come back.
-    pub(crate) fn numbers(&self, findings: Vec<Finding>) -> (Vec<usize>, Vec<Finding>) {
-        let mut numbers = Vec::new();
-        let mut others = Vec::new();
-        for finding in findings {
-            match self
-                .findings
-                .iter()
-                .position(|this_finding| *this_finding == finding)
-            {
-                Some(number) => numbers.push(number),
-                None => others.push(finding),
-            }
-        }
-        (numbers, others)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_worst_finding_gives_the_status() {
-        // Method: notes alone, then a bound, then a void added.
-        let finding = |level| Finding::new(FindingId::Other("x".to_owned()), "m").at(level);
-        assert_eq!(Validity::of(vec![]).status, Status::Valid);
-        assert_eq!(
-            Validity::of(vec![finding(Level::Note)]).status,
-            Status::Valid
-        );
-        let mixed = vec![finding(Level::Note), finding(Level::Bound)];
-        assert_eq!(Validity::of(mixed).status, Status::Bound);
-        let findings = vec![
-            finding(Level::Note),
-            finding(Level::Void),
-            finding(Level::Bound),
-        ];
-        let validity = Validity::of(findings);
-        assert_eq!(validity.status, Status::Invalid);
-        assert_eq!(validity.findings[0].level, Level::Void);
-    }
-
-    #[test]
     fn a_finding_touches_only_its_subject_and_load() {
         // Method: one about `a` under `small`, asked from three places.
-        let finding = Finding::new(FindingId::Steal, "m")
-            .about("a")
-            .under("small");
+        let finding = Finding {
+            id: FindingId::Steal,
+            level: Level::Bound,
+            limits: Limits::All,
+            subject: Some("a".to_owned()),
+            load: Some("small".to_owned()),
+            message: "m".to_owned(),
+            remedy: String::new(),
+        };
         assert!(finding.touches("small", ["a", "b"]));
         assert!(!finding.touches("small", ["c", "b"]));
         assert!(!finding.touches("large", ["a", "b"]));

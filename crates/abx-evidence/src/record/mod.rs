@@ -1,5 +1,5 @@
 //! What is kept of a study: everything that was measured, in the order in which
-//! it was measured. Nothing here is concluded; see [`judge`](crate::judge()).
+//! it was measured. Nothing here is concluded; `abx-verdict` does that.
 //! `docs/record-format.md` explains each key.
 
 mod block;

@@ -1,9 +1,4 @@
-//! What is made of measurements: judged records, statistics on worlds whose
-//! truth is known, and the schema of records.
+//! Records as they are saved: their columns and their schema.
 
 mod columns;
-mod findings_page;
-mod judge;
-mod plan;
 mod schema;
-mod statistics;

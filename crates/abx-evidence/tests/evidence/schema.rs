@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use abx_evidence::record_schema;
+use abx_verdict::record_schema;
 
 #[test]
 fn the_schema_of_records_is_the_one_of_the_types() {

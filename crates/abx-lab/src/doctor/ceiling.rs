@@ -1,8 +1,8 @@
 //! What one generator thread reaches against a server that does next to nothing.
 
-use abx_evidence::doctor::GeneratorCeiling;
 use abx_evidence::record::SliceRecord;
 use abx_sys::Nanos;
+use abx_verdict::doctor::GeneratorCeiling;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 

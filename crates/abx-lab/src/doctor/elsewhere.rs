@@ -1,10 +1,10 @@
 //! Who else had the processors, over an interval of some seconds: over shorter
 //! ones, such as slices, the kernel's ticks say little.
 
-use abx_evidence::doctor::ForeignCpu;
 use abx_sys::Nanos;
 use abx_sys::counters::{CpuTicks, MachineCounters, ticks_per_second};
 use abx_sys::process::{ProcessStat, process_cpu};
+use abx_verdict::doctor::ForeignCpu;
 
 /// What was read at one end of the interval.
 pub(super) struct Counters {

@@ -1,7 +1,7 @@
 //! What this machine can measure: its limits are read, and the built-in server
 //! that does next to nothing (`null`) is compared with itself and loaded by one
 //! generator thread. Start at [`doctor`]; what it means is said by
-//! [`abx_evidence::doctor::examine`].
+//! [`abx_verdict::doctor::examine`].
 
 mod ceiling;
 mod elsewhere;
@@ -12,7 +12,7 @@ mod readings;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use abx_evidence::OutputKind;
-use abx_evidence::doctor::{DoctorRecord, examine};
+use abx_verdict::doctor::{DoctorRecord, examine};
 
 use self::elsewhere::Counters;
 use self::examination::EndedEarly;

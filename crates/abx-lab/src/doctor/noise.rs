@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use abx_evidence::doctor::Noise;
 use abx_stats::Margin;
+use abx_verdict::doctor::Noise;
 
 use super::examination::{EndedEarly, Examination, load, null, study};
 use crate::run_study::study_runner::{StudyEnvironment, StudyOutcome, run_study};

@@ -1,10 +1,10 @@
 //! What the machine says of itself, as far as it bears on a comparison.
 
-use abx_evidence::doctor::{Pressure, Quota, Readings};
 use abx_sys::Nanos;
 use abx_sys::conditions::{self, Conditions};
 use abx_sys::cpus::CpuSplit;
 use abx_sys::machine::Machine;
+use abx_verdict::doctor::{Pressure, Quota, Readings};
 
 /// Readings of the clock in one batch, and batches: the quickest one counts, as
 /// others were interrupted.

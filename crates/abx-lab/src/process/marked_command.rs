@@ -11,9 +11,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use abx_evidence::timer::MarkedRun;
 use abx_sys::Nanos;
 use abx_sys::process::Exit;
+use abx_verdict::timer::MarkedRun;
 
 use crate::process::keeper::{Keeper, KeeperError, KeeperPlan, ProcessState};
 use abx_study::launch::Launch;

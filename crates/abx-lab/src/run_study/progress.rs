@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use abx_evidence::StudyRecord;
 use abx_evidence::record::SliceRecord;
+use abx_verdict::StudyRecord;
 
 use crate::measure::rate_search::FoundCapacity;
 use crate::process::pending::Pending;

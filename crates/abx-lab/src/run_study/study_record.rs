@@ -6,12 +6,13 @@ use abx_evidence::record::{
     Machine, MachineRole, ResponseRecord, Restarted, ServiceRecord, Settings, StudyEnd,
     SubjectRecord, image_of,
 };
-use abx_evidence::{Measured, PastBaseline, PastBaselineError, PastSubject, past_baseline};
+use abx_evidence::{Measured, PastBaseline};
 use abx_study::fault::Fault;
 use abx_study::load_records::load_records;
 use abx_study::service::{ServiceRestart, StudyService};
 use abx_study::subject::{Source, Subject};
 use abx_study::{OlderRecord, Study};
+use abx_verdict::{PastBaselineError, PastSubject, past_baseline};
 
 use crate::measure::machine;
 use crate::measure::planned_load::SubjectPlans;

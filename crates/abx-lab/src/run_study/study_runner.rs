@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use abx_engine::{LoadGenerator, Stopper};
 use abx_evidence::record::{LoadRecord, LoadSettings, PilotRecord, StudyEnd};
-use abx_evidence::{Conclusions, Expectation, PastBaselineError, StudyRecord, is_hopeless, judge};
 use abx_sys::Nanos;
+use abx_verdict::{Conclusions, Expectation, PastBaselineError, StudyRecord, is_hopeless, judge};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

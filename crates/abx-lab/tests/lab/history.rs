@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::Path;
 
-use abx_evidence::Verdict;
-use abx_evidence::history::{History, RecordKind};
 use abx_lab::history::{Archive, HistoryError, Query, resolve};
+use abx_verdict::Verdict;
+use abx_verdict::history::{History, RecordKind};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;

@@ -1,6 +1,7 @@
 //! What a theme says, in parts that text, HTML and Markdown each show in their way.
 
-use abx_evidence::{Level, Verdict};
+use abx_evidence::Level;
+use abx_verdict::Verdict;
 
 use super::figure::{CaptionedFigure, side_by_side};
 use super::table::Table;

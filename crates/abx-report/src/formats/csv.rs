@@ -1,7 +1,8 @@
 //! Comma-separated values: one row for each slice, or for each comparison.
 
 use abx_evidence::record::SliceRecord;
-use abx_evidence::{Outcome, Phase, StudyRecord};
+use abx_evidence::{Outcome, Phase};
+use abx_verdict::StudyRecord;
 use serde_json::{Value, json};
 
 use crate::formats::series::word;

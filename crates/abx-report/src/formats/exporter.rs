@@ -1,7 +1,7 @@
 //! The formats that a record is exported to, each with the flag that asks for it.
 
 use abx_evidence::scenario::ScenarioRecord;
-use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
+use abx_verdict::{ExpectationResult, RunRecord, StudyRecord};
 
 use crate::formats::csv::{comparisons_csv, slices_csv};
 use crate::formats::hgrm::{Percentiles, study_hgrm};

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use abx_evidence::{Histogram, StudyRecord, SubjectView};
+use abx_evidence::Histogram;
+use abx_verdict::{StudyRecord, SubjectView};
 
 /// The response times of one subject under one load.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! JUnit XML: a test case for each primary comparison and each expectation.
 
-use abx_evidence::{Comparison, ExpectationResult, Standing, StudyRecord, Verdict};
+use abx_verdict::{Comparison, ExpectationResult, Standing, StudyRecord, Verdict};
 
 use crate::html::markup::{Element, Markup, element};
 use crate::sections::compared::expectations::{outcome, overall, reason};

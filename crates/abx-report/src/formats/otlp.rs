@@ -1,6 +1,6 @@
 //! OTLP metrics in their JSON encoding, ready to be posted to a collector.
 
-use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
+use abx_verdict::{ExpectationResult, RunRecord, StudyRecord};
 use serde_json::{Value, json};
 
 use crate::formats::series::{

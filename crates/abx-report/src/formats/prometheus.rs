@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
+use abx_verdict::{ExpectationResult, RunRecord, StudyRecord};
 
 use crate::formats::series::{MetricType, Number, Series, Unit, run_series, study_series};
 use crate::words::wrap::clean;

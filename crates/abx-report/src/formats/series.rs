@@ -1,10 +1,8 @@
 //! A record as named series of numbers: what OpenMetrics and OTLP both print.
 
 use abx_evidence::record::STUDY_SCHEMA;
-use abx_evidence::{
-    Comparison, ExpectationResult, Figure, Finding, Level, Phase, PhaseTimes, RunRecord,
-    StudyRecord, Summary, Times,
-};
+use abx_evidence::{Figure, Finding, Level, Phase, PhaseTimes, Times};
+use abx_verdict::{Comparison, ExpectationResult, RunRecord, StudyRecord, Summary};
 use serde_json::{Value, json};
 
 use crate::words::described::Described;

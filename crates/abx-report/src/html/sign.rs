@@ -1,6 +1,6 @@
 //! The signs of verdicts.
 
-use abx_evidence::Verdict;
+use abx_verdict::Verdict;
 
 use crate::html::markup::{Element, element};
 use crate::words::style::mark;

@@ -1,6 +1,6 @@
 //! What came of looking at the subjects of the catalog, as a table.
 
-use abx_evidence::catalog::{CheckRecord, CheckedSubject, SubjectStatus};
+use abx_verdict::catalog::{CheckRecord, CheckedSubject, SubjectStatus};
 
 use crate::document::{Document, Table, sections_text};
 use crate::words::style::Style;

@@ -1,7 +1,7 @@
 //! What a machine can measure, on one page: the weightiest first, each with its
 //! status as a word, what was seen and what to do.
 
-use abx_evidence::doctor::{Check, CheckStatus, DoctorRecord, Readings};
+use abx_verdict::doctor::{Check, CheckStatus, DoctorRecord, Readings};
 
 use crate::words::prose::prose;
 use crate::words::style::{Style, Tint};

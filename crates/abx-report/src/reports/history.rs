@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use abx_evidence::history::{Entry, History, OutlineComparison, RecordKind, UnreadFile};
-use abx_evidence::{Metric, Verdict};
+use abx_verdict::history::{Entry, History, OutlineComparison, RecordKind, UnreadFile};
+use abx_verdict::{Metric, Verdict};
 
 use crate::html::markup::{Element, Markup, element, missing, note, quoting, scrolling};
 use crate::html::page::Page;

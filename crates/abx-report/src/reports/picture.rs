@@ -4,7 +4,7 @@
 //! The picture asks for nothing and runs nothing. It has a fixed width in its own
 //! units, and follows the viewer's choice of light or dark.
 
-use abx_evidence::{StudyRecord, Summary, Verdict};
+use abx_verdict::{StudyRecord, Summary, Verdict};
 
 use crate::document::Table;
 use crate::html::charts::{axis, bar_markers, plain, px};

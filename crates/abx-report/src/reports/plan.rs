@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abx_evidence::plan::{KnownSpread, SpreadSource, StudyPlan};
+use abx_verdict::plan::{KnownSpread, SpreadSource, StudyPlan};
 
 use crate::document::{Document, Table, sections_text};
 use crate::words::style::Style;

@@ -1,6 +1,6 @@
 //! What several records of one study say together.
 
-use abx_evidence::{Bounds, Pooled, PooledComparison};
+use abx_verdict::{Bounds, Pooled, PooledComparison};
 
 use crate::words::metrics::metric_name;
 use crate::words::style::Style;

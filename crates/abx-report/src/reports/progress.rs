@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use abx_evidence::{Outcomes, StudyRecord};
+use abx_evidence::Outcomes;
+use abx_verdict::StudyRecord;
 
 use crate::sections::compared::past_baseline::progress;
 use crate::sections::measured::outcomes::named_failures;

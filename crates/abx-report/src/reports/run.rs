@@ -1,8 +1,7 @@
 //! A run in words: what was offered, what came of it, and what it cost.
 
-use abx_evidence::{
-    Figure, GeneratorSide, Level, Limits, LoadShape, Outcome, RunRecord, ServerSide, Times,
-};
+use abx_evidence::{Figure, Level, Limits, LoadShape, Outcome, Times};
+use abx_verdict::{GeneratorSide, RunRecord, ServerSide};
 
 use crate::document::{Document, DocumentPart, sections_markdown, sections_text};
 use crate::markdown::code;

@@ -1,6 +1,6 @@
 //! The page of a run: one server, one load, no comparison.
 
-use abx_evidence::RunRecord;
+use abx_verdict::RunRecord;
 
 use crate::document::{Document, Table, pages};
 use crate::html::page::Page;

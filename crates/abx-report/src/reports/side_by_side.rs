@@ -1,8 +1,9 @@
 //! Several records side by side: every ratio on one axis, and a table of what
 //! was measured of each subject.
 
+use abx_evidence::Figure as Quantile;
 use abx_evidence::record::Machine;
-use abx_evidence::{Comparison, Figure as Quantile, Metric, RunRecord, StudyRecord};
+use abx_verdict::{Comparison, Metric, RunRecord, StudyRecord};
 
 use crate::document::{Document, Table};
 use crate::html::markup::{Markup, element, missing, note};

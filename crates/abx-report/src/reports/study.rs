@@ -1,7 +1,7 @@
 //! The report of a study: verdicts first, then the figures behind them, then what limits them. Each
 //! form shows the same themes, in its own order.
 
-use abx_evidence::{ExpectationResult, StudyRecord};
+use abx_verdict::{ExpectationResult, StudyRecord};
 
 use crate::document::{Document, pages, sections_markdown, sections_text};
 use crate::html::charts::Subjects;

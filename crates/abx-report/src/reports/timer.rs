@@ -1,7 +1,7 @@
 //! The marker table: where the time of a command goes, by its own markers.
 
-use abx_evidence::MeanInterval;
-use abx_evidence::timer::{MarkerTime, P99_RUNS, TimerRecord};
+use abx_verdict::MeanInterval;
+use abx_verdict::timer::{MarkerTime, P99_RUNS, TimerRecord};
 
 use crate::document::{Document, Table, sections_text};
 use crate::words::style::Style;

@@ -1,7 +1,7 @@
 //! Plots along the blocks of a study.
 
-use abx_evidence::StudyRecord;
 use abx_evidence::record::LoadRecord;
+use abx_verdict::StudyRecord;
 
 use crate::document::Table;
 use crate::html::charts::{Plot, PlotAxis, PlotPoint, Scale, Stroke, plain};

@@ -1,7 +1,7 @@
 //! Parts of a report that are made for each load.
 
-use abx_evidence::StudyRecord;
 use abx_evidence::record::LoadRecord;
+use abx_verdict::StudyRecord;
 
 use crate::document::Document;
 use crate::words::units::plural;

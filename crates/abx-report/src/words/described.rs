@@ -1,6 +1,7 @@
 //! What a study knows of a subject under a load, and a run of its server.
 
-use abx_evidence::{Outcomes, PhaseTimes, RunRecord, Summary, Times};
+use abx_evidence::{Outcomes, PhaseTimes, Times};
+use abx_verdict::{RunRecord, Summary};
 
 pub(crate) struct Described<'a> {
     pub(crate) throughput_per_s: Option<f64>,

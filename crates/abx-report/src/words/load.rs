@@ -3,8 +3,8 @@
 use abx_evidence::record::{LoadRecord, LoadSettings, ScenarioSettings};
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Exchange, LoadOptions, LoadShape, MessageKind, Offered,
-    StudyRecord,
 };
+use abx_verdict::StudyRecord;
 
 use crate::words::prose::prose;
 use crate::words::units::{count, figure, plural, share};

@@ -1,6 +1,7 @@
 //! Names of metrics within sentences and headings.
 
-use abx_evidence::{Comparison, LoadShape, Metric, StudyRecord};
+use abx_evidence::LoadShape;
+use abx_verdict::{Comparison, Metric, StudyRecord};
 
 use crate::words::wrap::clean_name;
 

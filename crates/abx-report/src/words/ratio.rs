@@ -1,7 +1,7 @@
 //! A ratio with its interval as reports show it, and what becomes of both when the ratio is
 //! only a bound.
 
-use abx_evidence::{Comparison, Verdict};
+use abx_verdict::{Comparison, Verdict};
 
 use crate::words::style::Style;
 use crate::words::units::{NO_INTERVAL, UNKNOWN, figure, ratios};

@@ -1,6 +1,6 @@
 //! How a report may look: colour, letters and width.
 
-use abx_evidence::Verdict;
+use abx_verdict::Verdict;
 
 use crate::words::units::GLUE;
 use crate::words::wrap::wrap;

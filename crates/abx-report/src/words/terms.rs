@@ -1,6 +1,7 @@
 //! What the words of a report mean, those that stand in it. docs/terms.md has all of them.
 
-use abx_evidence::{Comparison, LoadShape, Metric, Role, RunRecord, StudyRecord, Verdict};
+use abx_evidence::LoadShape;
+use abx_verdict::{Comparison, Metric, Role, RunRecord, StudyRecord, Verdict};
 
 use crate::words::units::percent;
 use crate::words::verdict::is_open;

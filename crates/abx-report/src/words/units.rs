@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use abx_evidence::Comparison;
+use abx_verdict::Comparison;
 
 pub(crate) fn count(number: u64) -> String {
     grouped(&number.to_string())

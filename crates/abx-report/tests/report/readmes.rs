@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use abx_evidence::{Comparison, StudyRecord};
 use abx_report::{ReportExtent, Style, study_text, verdict_matrix};
+use abx_verdict::{Comparison, StudyRecord};
 
 /// `record.json.zst` of a study of the catalog, judged anew.
 pub fn record_of(study: &str) -> StudyRecord {

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use abx_evidence::LoadOptions;
 use abx_evidence::record::{
     BlockLoad, BlockRecord, Interleave, LoadRecord, LoadSettings, Machine, PilotRecord,
     PilotSubject, RequestSettings, ResponseRecord, Settings, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    ArrivalKind, ArrivalSettings, Comparison, Conclusions, Exchange, Figure, Finding, FindingId,
-    GeneratorSide, Level, Measured, Metric, Offered, Outcomes, PhaseTime, PhaseTimes, RUN_SCHEMA,
-    Requests, Role, RunRecord, RunSettings, Scope, ServerSide, StudyRecord, Summary, Times,
-    Verdict,
+    ArrivalKind, ArrivalSettings, Exchange, Figure, Finding, FindingId, Level, LoadOptions,
+    Measured, Offered, Outcomes, PhaseTime, PhaseTimes, Times,
+};
+use abx_verdict::{
+    Comparison, Conclusions, GeneratorSide, Metric, RUN_SCHEMA, Requests, Role, RunRecord,
+    RunSettings, Scope, ServerSide, StudyRecord, Summary, Verdict, new_finding,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
@@ -256,19 +257,19 @@ pub fn summary(subject: &str, load: &str, rate: f64) -> Summary {
 /// A finding with texts of usual length.
 pub fn finding(level: Level) -> Finding {
     match level {
-        Level::Note => Finding::new(
+        Level::Note => new_finding(
             FindingId::NotSaturated,
             "neither lighttpd (62 % busy) nor the generator (44 %) was at its limit: throughput \
              is connections over response time here",
         ),
-        Level::Bound => Finding::new(
+        Level::Bound => new_finding(
             FindingId::GeneratorBound,
             "the generator used 97 % of its processor and lighttpd had time to spare: lighttpd \
              could have answered more",
         )
         .at(level)
         .with_remedy("add a thread (`-t`) on a processor of its own"),
-        Level::Void => Finding::new(
+        Level::Void => new_finding(
             FindingId::FailedRequests,
             "1200 of 989628 requests to lighttpd failed: reset 1200",
         )
@@ -432,7 +433,7 @@ pub fn overloaded_run() -> RunRecord {
         ..Times::default()
     };
     record.findings = vec![
-        Finding::new(
+        new_finding(
             FindingId::TimesAtLeast,
             "p90, p95, p99, p99.9 of the response times of http://127.0.0.1:8080/small.bin are at \
              least what is shown, and nobody knows how long: 48000 requests had no answer",

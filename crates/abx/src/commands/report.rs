@@ -124,7 +124,7 @@ fn several(report: &Report) -> Result<End, Failure> {
             _ => return Err(not_of_a_study(word, &report.records)),
         }
     }
-    let pooled = abx_evidence::pooled(&records).map_err(Failure::usage)?;
+    let pooled = abx_verdict::pooled(&records).map_err(Failure::usage)?;
     let text = abx_report::pooled_text(&pooled, &output::style(&report.output));
     output::print(&text, &pooled, &report.output)?;
     Ok(End::Done)

@@ -3,11 +3,12 @@
 use std::error::Error;
 use std::path::Path;
 
-use abx_evidence::doctor::{DoctorRecord, examine};
+use abx_evidence::OUTPUT_SCHEMA;
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::scenario::{SCENARIO_SCHEMA, ScenarioRecord};
-use abx_evidence::timer::{TimerRecord, TimerRuns};
-use abx_evidence::{OUTPUT_SCHEMA, RUN_SCHEMA, RunRecord, StudyRecord};
+use abx_verdict::doctor::{DoctorRecord, examine};
+use abx_verdict::timer::{TimerRecord, TimerRuns};
+use abx_verdict::{RUN_SCHEMA, RunRecord, StudyRecord};
 use serde::Deserialize;
 
 use crate::ui::end::Failure;

@@ -4,12 +4,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use abx_evidence::OutputKind;
-use abx_evidence::catalog::{CheckRecord, SubjectStatus};
 use abx_lab::catalog::{self, CatalogEntry, CheckEnvironment, CheckedStudy};
 use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
 use abx_lab::{OrderedTime, PilotEffort};
 use abx_report::plural;
+use abx_verdict::catalog::{CheckRecord, SubjectStatus};
 use clap::{Args, Subcommand};
 
 use crate::commands::compare::{Absent, Extent, Loads, is_path, of_catalog};

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use abx_evidence::timer::{MarkedRun, TimerRecord, TimerRuns};
 use abx_lab::{MarkedCommand, MarkedCommandError};
+use abx_verdict::timer::{MarkedRun, TimerRecord, TimerRuns};
 use clap::Args;
 
 use crate::commands::invocation::own_program;

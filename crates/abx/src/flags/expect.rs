@@ -1,9 +1,9 @@
 //! `--expect` and `--fail-if-slower`: what must hold for exit code 0.
 
-use abx_evidence::expectation::{KnownNames, expectation_results};
-use abx_evidence::{Doubt, Expectation, ExpectationResult, Standing, StudyRecord};
 use abx_lab::Study;
 use abx_stats::stop::blocks_for_verdict;
+use abx_verdict::expectation::{KnownNames, expectation_results};
+use abx_verdict::{Doubt, Expectation, ExpectationResult, Standing, StudyRecord};
 use clap::Args;
 
 use crate::flags::units;

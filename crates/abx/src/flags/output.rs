@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use abx_evidence::scenario::ScenarioRecord;
-use abx_evidence::{ExpectationResult, RunRecord, StudyRecord};
 use abx_lab::Target;
 use abx_report::{EXPORTERS, Exported, ExportedText, ReportExtent, Style};
+use abx_verdict::{ExpectationResult, RunRecord, StudyRecord};
 use clap::Args;
 use serde::Serialize;
 

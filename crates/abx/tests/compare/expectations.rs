@@ -3,8 +3,9 @@
 use std::fs;
 
 use crate::support::{ABX, Home, in_five_looks, read_json, subject};
-use abx_evidence::{Measured, StudyRecord};
+use abx_evidence::Measured;
 use abx_fixtures::{pair, study};
+use abx_verdict::StudyRecord;
 
 /// Writes a made record into a folder and answers its path.
 fn record(home: &Home, study: Measured) -> String {
@@ -254,7 +255,7 @@ fn the_page_about_ci_names_every_metric() {
     // Method: each name as it is written in an expectation, which asks of no single step.
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ci.md");
     let page = fs::read_to_string(page).unwrap();
-    let metrics = abx_evidence::Metric::ALL.into_iter();
+    let metrics = abx_verdict::Metric::ALL.into_iter();
     for metric in metrics.filter(|metric| !metric.is_of_a_step()) {
         assert!(page.contains(&format!("`{}`", metric.id())), "{metric:?}");
     }

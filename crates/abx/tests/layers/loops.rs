@@ -7,10 +7,10 @@ use super::modules::{Modules, code, crates, paths, planted, target};
 
 /// Modules that are still in a loop with a child. The list only shrinks.
 const KNOWN: &[&str] = &[
-    "abx-evidence::doctor",
-    "abx-evidence::expectation",
-    "abx-evidence::judge::comparison",
-    "abx-evidence::view",
+    "abx-verdict::doctor",
+    "abx-verdict::expectation",
+    "abx-verdict::judge::comparison",
+    "abx-verdict::view",
 ];
 
 /// Children that are for tests alone.

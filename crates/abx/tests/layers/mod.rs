@@ -16,7 +16,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-wire", &[]),
     ("abx-model", &[]),
     ("abx-stats", &[]),
-    ("abx-evidence", &["abx-model", "abx-stats"]),
+    ("abx-evidence", &["abx-model"]),
+    ("abx-verdict", &["abx-model", "abx-stats", "abx-evidence"]),
     ("abx-audit", &["abx-evidence", "abx-report"]),
     ("abx-classic", &["abx-evidence"]),
     (
@@ -42,6 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "abx-model",
             "abx-stats",
             "abx-evidence",
+            "abx-verdict",
             "abx-study",
         ],
     ),
@@ -49,9 +51,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "abx-fleet",
         &["abx-sys", "abx-engine", "abx-model", "abx-evidence"],
     ),
-    ("abx-report", &["abx-stats", "abx-evidence"]),
+    ("abx-report", &["abx-stats", "abx-evidence", "abx-verdict"]),
     // Of tests only: no other crate has them in its list.
-    ("abx-fixtures", &["abx-evidence"]),
+    ("abx-fixtures", &["abx-evidence", "abx-verdict"]),
     ("abx-twin", &["abx-sys", "abx-wire", "abx-engine"]),
     (
         "abx",
@@ -61,6 +63,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "abx-model",
             "abx-stats",
             "abx-evidence",
+            "abx-verdict",
             "abx-engine",
             "abx-study",
             "abx-fleet",

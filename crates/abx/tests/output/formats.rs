@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use abx_evidence::StudyRecord;
 use abx_evidence::record::Histograms;
+use abx_verdict::StudyRecord;
 use serde_json::Value;
 
 use crate::support::{Home, Server, read_json};

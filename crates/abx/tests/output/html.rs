@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use abx_evidence::OutputKind;
-use abx_evidence::doctor::{DoctorRecord, Readings};
-use abx_evidence::{Capacity, StudyRecord};
+use abx_verdict::doctor::{DoctorRecord, Readings};
+use abx_verdict::{Capacity, StudyRecord};
 
 use crate::support::{Home, Server};
 use abx_fixtures::pair;

@@ -7,8 +7,8 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
-use abx_evidence::StudyRecord;
 use abx_fixtures::pair;
+use abx_verdict::StudyRecord;
 use serde_json::Value;
 
 use crate::support::{Home, Server, assert_honest, findings, read_json, slices, subject};
@@ -384,7 +384,7 @@ fn records_of_one_study_are_read_together() {
         let around = [ok, ok + 10, ok - 10, ok + 5, ok - 5, ok + 20, ok - 20];
         let mut record = abx_fixtures::study(&[("old", &[9_000; 7]), (subject, &around)]);
         record.seed = ok;
-        let record = abx_evidence::StudyRecord::judged(record);
+        let record = abx_verdict::StudyRecord::judged(record);
         home.write(name, &serde_json::to_string(&record).unwrap())
     };
     let days = [

@@ -3,8 +3,8 @@
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 
-use abx_evidence::timer::Marker;
 use abx_sys::Nanos;
+use abx_verdict::timer::Marker;
 
 /// What such a line begins with.
 const BEGIN: &[u8] = b"marker ";

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use abx_evidence::history::{Entry, Outline, OutlineComparison, RecordKind, UnreadFile};
+use abx_verdict::history::{Entry, Outline, OutlineComparison, RecordKind, UnreadFile};
 use rusqlite::config::DbConfig;
 use rusqlite::types::Type;
 use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, params};

@@ -11,7 +11,7 @@ mod index;
 use std::path::{Path, PathBuf};
 
 use abx_evidence::OutputKind;
-use abx_evidence::history::History;
+use abx_verdict::history::History;
 
 use files::{ID_LETTERS, ID_LETTERS_LEAST, file_names, id_of, is_id};
 use index::{Index, Listing, Refresh};

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use abx_engine::{LoadGenerator, ReportedInterval, SliceEnd, Stopper};
+use abx_evidence::SliceTally;
 use abx_evidence::record::{
     BlockLoad, BlockRecord, BlockSubject, Histograms, Interleave, Measured, PilotRecord, Round,
     SliceRecord, StudyEnd, SubjectReadings,
 };
-use abx_evidence::{NotARun, RunRecord, SliceTally};
 use abx_sys::Nanos;
+use abx_verdict::{NotARun, RunRecord};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 

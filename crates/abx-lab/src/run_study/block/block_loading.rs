@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use abx_evidence::record::{BlockLoad, CEILING, LoadRecord, PilotRecord};
-use abx_evidence::{Measured, Objective, SubjectView};
+use abx_evidence::{Measured, Objective};
+use abx_verdict::SubjectView;
 use rand_chacha::ChaCha8Rng;
 
 use crate::measure::block::{RoundEvent, SubjectRun};

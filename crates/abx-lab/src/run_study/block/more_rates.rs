@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use abx_evidence::Measured;
 use abx_evidence::record::{BlockLoad, LoadRecord, LoadSettings};
-use abx_evidence::{Measured, median_capacities, rate_bracket};
 use abx_stats::curve::capacity::RateBracket;
+use abx_verdict::{median_capacities, rate_bracket};
 
 use crate::measure::planned_load::SubjectPlans;
 use crate::measure::rate_search::{APART, grid, of_grid};
@@ -340,9 +341,9 @@ fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<Strin
 #[cfg(test)]
 mod tests {
     use abx_evidence::record::{Interleave, PilotRecord};
-    use abx_evidence::{Capacity, judge};
     use abx_model::LoadOptions;
     use abx_sys::Nanos;
+    use abx_verdict::{Capacity, judge};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 

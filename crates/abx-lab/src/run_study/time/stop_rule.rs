@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use abx_evidence::expectation::{LimitState, limit_state};
 use abx_evidence::record::StudyEnd;
-use abx_evidence::{Expectation, StudyRecord, is_hopeless, may_stop};
 use abx_stats::paired::BLOCKS_MIN;
 use abx_stats::stop::{Decision, Reason};
+use abx_verdict::expectation::{LimitState, limit_state};
+use abx_verdict::{Expectation, StudyRecord, is_hopeless, may_stop};
 
 use abx_study::{OrderedTime, Study};
 
@@ -74,10 +74,10 @@ mod tests {
     use abx_model::LoadOptions;
     use std::collections::BTreeMap;
 
-    use abx_evidence::expectation::KnownNames;
     use abx_evidence::record::{BlockRecord, Interleave, PilotRecord};
-    use abx_evidence::{Conclusions, judge};
     use abx_stats::stop::BLOCKS_FOR_VERDICT;
+    use abx_verdict::expectation::KnownNames;
+    use abx_verdict::{Conclusions, judge};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use abx_engine::{Engine, EngineError, EnginePlan, Patience, Stopper};
 use abx_evidence::Wait;
-use abx_evidence::catalog::{CheckedSubject, SubjectStatus};
 use abx_sys::limits::DescriptorLimit;
+use abx_verdict::catalog::{CheckedSubject, SubjectStatus};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

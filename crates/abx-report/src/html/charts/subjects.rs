@@ -1,7 +1,7 @@
 //! The subjects of a study as every picture of a page shows them: each with its
 //! number, which gives colour and sign.
 
-use abx_evidence::StudyRecord;
+use abx_verdict::StudyRecord;
 
 use crate::html::charts::plot::{PointSize, marker, series_class};
 use crate::html::markup::{Element, Markup, element};

@@ -1,6 +1,7 @@
 //! What a study says of a subject that is compared with nothing.
 
-use abx_evidence::{Axis, Capacity, Figure, KNEE_SHARE, Knee, Metric, StudyRecord, Summary, Sweep};
+use abx_evidence::Figure;
+use abx_verdict::{Axis, Capacity, KNEE_SHARE, Knee, Metric, StudyRecord, Summary, Sweep};
 
 use crate::document::{Document, DocumentPart, Table};
 use crate::sections::compared::sweeps::{rate_of, tried};

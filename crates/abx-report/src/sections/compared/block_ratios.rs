@@ -1,6 +1,6 @@
 //! The ratio of each block: what the intervals are made of.
 
-use abx_evidence::{Comparison, Metric, StudyRecord};
+use abx_verdict::{Comparison, Metric, StudyRecord};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, plain};

@@ -1,8 +1,7 @@
 //! What a study says to what was expected, and why.
 
-use abx_evidence::{
-    Doubt, ExpectationResult, Finding, GoalReading, Level, Standing, StudyRecord, Verdict,
-};
+use abx_evidence::{Finding, Level};
+use abx_verdict::{Doubt, ExpectationResult, GoalReading, Standing, StudyRecord, Verdict};
 
 use crate::document::{Document, Statement};
 use crate::words::metrics::{capitalized, metric_name};
@@ -294,7 +293,8 @@ pub fn no_claim_line(findings: &[Finding], responses: &[ExpectationResult]) -> S
 
 #[cfg(test)]
 mod tests {
-    use abx_evidence::{Doubt, FindingId};
+    use abx_evidence::FindingId;
+    use abx_verdict::{Doubt, new_finding};
 
     use super::*;
 
@@ -320,8 +320,8 @@ mod tests {
             response("a >= b", Standing::Holds),
             response("a >= 2 * b", Standing::Unsettled(Doubt::Straddles)),
         ];
-        let note = Finding::new(FindingId::FailedRequests, "1 failed").at(Level::Note);
-        let void = Finding::new(FindingId::FailedRequests, "90 of 100 failed").at(Level::Void);
+        let note = new_finding(FindingId::FailedRequests, "1 failed").at(Level::Note);
+        let void = new_finding(FindingId::FailedRequests, "90 of 100 failed").at(Level::Void);
         let line = |findings: &[Finding], responses: &[ExpectationResult]| {
             let line = no_claim_line(findings, responses);
             let why = line.strip_prefix("no claim is possible (exit code 3): ");

@@ -1,7 +1,7 @@
 //! Faults in words: what is done, what it costs each subject, and who loses more.
 
 use abx_evidence::record::{FaultAction, FaultRecord, Whom};
-use abx_evidence::{
+use abx_verdict::{
     FaultMoment, FaultSummary, LostDifference, MeanInterval, StudyRecord, fault_course,
 };
 
@@ -292,7 +292,7 @@ const INTERVALS: u64 = 120;
 
 #[cfg(test)]
 mod tests {
-    use abx_evidence::Verdict;
+    use abx_verdict::Verdict;
 
     use super::*;
 

@@ -1,6 +1,7 @@
 //! Findings, each to be told once.
 
-use abx_evidence::{Comparison, Finding, FindingId, Level, StudyRecord, Verdict};
+use abx_evidence::{Finding, FindingId, Level};
+use abx_verdict::{Comparison, StudyRecord, Verdict};
 
 use crate::document::{Document, DocumentPart};
 use crate::html::markup::{Element, Markup, element, folded, quoting};
@@ -400,9 +401,10 @@ mod tests {
     use abx_evidence::FindingId;
 
     use super::*;
+    use abx_verdict::{Declared, new_finding};
 
     fn finding(id: FindingId, level: Level, load: Option<&str>, message: &str) -> Finding {
-        let mut finding = Finding::new(id, message).at(level);
+        let mut finding = new_finding(id, message).at(level);
         finding.load = load.map(str::to_owned);
         finding
     }

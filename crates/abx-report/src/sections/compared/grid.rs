@@ -2,7 +2,7 @@
 //! their baselines differ, and a column for each load and each fault. Terminal, Markdown and
 //! HTML draw it; what stands in it is the same.
 
-use abx_evidence::{Comparison, Metric, StudyRecord, Verdict};
+use abx_verdict::{Comparison, Metric, StudyRecord, Verdict};
 
 use crate::html::markup::{Element, Markup, element, note, scrolling};
 use crate::html::sign::sign;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use abx_evidence::{Comparison, Metric, Ranking, StudyRecord, Verdict};
+use abx_verdict::{Comparison, Metric, Ranking, StudyRecord, Verdict};
 
 use crate::document::{Document, DocumentPart};
 use crate::sections::compared::grid;

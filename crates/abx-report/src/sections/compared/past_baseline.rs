@@ -1,8 +1,9 @@
 //! Subjects beside one of an older record: the same verdicts, and that they
 //! were not measured side by side.
 
-use abx_evidence::{Level, PastBaseline, StudyRecord, Unpaired, Verdict};
+use abx_evidence::{Level, PastBaseline};
 use abx_stats::stop::BLOCKS_ORDERED;
+use abx_verdict::{StudyRecord, Unpaired, Verdict};
 
 use crate::document::Document;
 use crate::words::ratio::ShownRatio;

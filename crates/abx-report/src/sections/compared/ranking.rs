@@ -1,6 +1,6 @@
 //! The order of several subjects, as far as the blocks hold one.
 
-use abx_evidence::{Place, Ranking, StudyRecord};
+use abx_verdict::{Place, Ranking, StudyRecord};
 
 use crate::document::{Document, Table};
 use crate::html::markup::{Element, Markup, element, folded};

@@ -1,7 +1,7 @@
 //! What else is compared beside what a study was made for: what a response
 //! costs, response times, starts.
 
-use abx_evidence::{Comparison, Metric, Role, StudyRecord};
+use abx_verdict::{Comparison, Metric, Role, StudyRecord};
 
 use crate::document::{Document, DocumentPart, Table};
 use crate::html::charts::{

@@ -1,7 +1,8 @@
 //! The figures behind verdicts: a table for each load, and what it leaves out.
 
 use abx_evidence::record::LoadRecord;
-use abx_evidence::{Figure, Outcome, StudyRecord, Summary};
+use abx_evidence::{Figure, Outcome};
+use abx_verdict::{StudyRecord, Summary};
 
 use crate::document::{Document, Table};
 use crate::sections::compared::alone::{CURVE_LEGEND, curve_table, is_alone};

@@ -1,8 +1,7 @@
 //! Sweeps and capacities in words.
 
-use abx_evidence::{
-    Axis, Axis as Over, Capacity, Crossover, Figure, Metric, Objective, StudyRecord, Summary, Sweep,
-};
+use abx_evidence::{Figure, Objective};
+use abx_verdict::{Axis, Axis as Over, Capacity, Crossover, Metric, StudyRecord, Summary, Sweep};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{

@@ -1,6 +1,6 @@
 //! The verdicts: a matrix of many, and the sentences of the terminal, each with its sign.
 
-use abx_evidence::{Comparison, Role, StudyRecord};
+use abx_verdict::{Comparison, Role, StudyRecord};
 
 use crate::document::{Document, Statement};
 use crate::sections::compared::alone::{is_alone, sentences};

@@ -2,7 +2,7 @@
 //! were, and memory.
 
 use abx_evidence::record::LoadRecord;
-use abx_evidence::{BlockFigures, StudyRecord, SubjectView};
+use abx_verdict::{BlockFigures, StudyRecord, SubjectView};
 
 use crate::document::{CaptionedFigure, Document};
 use crate::html::charts::{Plot, PlotAxis, PlotCaption, Scale, Subjects, plain};

@@ -1,6 +1,7 @@
 //! How a run went over time: throughput and response times of each interval of it.
 
-use abx_evidence::{CourseInterval, RunRecord};
+use abx_evidence::CourseInterval;
+use abx_verdict::RunRecord;
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{

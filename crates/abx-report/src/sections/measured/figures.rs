@@ -1,6 +1,7 @@
 //! The figures behind verdicts, in a table: throughput, times, cost, outcomes.
 
-use abx_evidence::{Figure, Summary};
+use abx_evidence::Figure;
+use abx_verdict::Summary;
 
 use crate::document::Table;
 use crate::words::style::Style;

@@ -1,6 +1,7 @@
 //! Connections that were held open and said nothing.
 
-use abx_evidence::{Held, Summary};
+use abx_evidence::Held;
+use abx_verdict::Summary;
 
 use crate::document::Table;
 use crate::words::units::{bytes, count, figure, or_unknown};

@@ -1,6 +1,6 @@
 //! How often response times came: a histogram over a logarithmic axis.
 
-use abx_evidence::{RunRecord, TimeBin};
+use abx_verdict::{RunRecord, TimeBin};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{Plot, PlotAxis, PlotCaption, PlotPoint, Scale, rate, time_text};

@@ -1,7 +1,8 @@
 //! How a study was measured, and why it ended.
 
+use abx_evidence::Waiting;
 use abx_evidence::record::{Contrast, Interleave, LoadRecord, Machine, StudyEnd, SubjectRecord};
-use abx_evidence::{StudyRecord, Waiting};
+use abx_verdict::StudyRecord;
 
 use crate::document::{Document, DocumentPart, Table};
 use crate::sections::measured::scope::not_varied;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use abx_evidence::{Outcome, Outcomes, RunRecord, Statuses, StudyRecord};
+use abx_evidence::{Outcome, Outcomes, Statuses};
+use abx_verdict::{RunRecord, StudyRecord};
 
 use crate::document::{Document, Table};
 use crate::words::load::offered;

@@ -1,7 +1,8 @@
 //! Where the time of requests goes, as tables of times in µs.
 
 use abx_evidence::record::LoadRecord;
-use abx_evidence::{Phase, PhaseTime, PhaseTimes, RunRecord, StudyRecord};
+use abx_evidence::{Phase, PhaseTime, PhaseTimes};
+use abx_verdict::{RunRecord, StudyRecord};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{

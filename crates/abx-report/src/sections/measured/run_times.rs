@@ -1,6 +1,7 @@
 //! Times of a run: the quantiles of each kind of time, on a page with their picture.
 
-use abx_evidence::{Figure, RunRecord, Times};
+use abx_evidence::{Figure, Times};
+use abx_verdict::RunRecord;
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{

@@ -1,6 +1,6 @@
 //! What a study or run did not vary, and how often any of its families is wrong.
 
-use abx_evidence::{CpuSharing, Families, Route, Scope, StudyRecord};
+use abx_verdict::{CpuSharing, Families, Route, Scope, StudyRecord};
 
 use crate::document::Document;
 use crate::words::units::percent;

@@ -1,6 +1,6 @@
 //! What subjects say of their own time, in `Server-Timing`: a table for each load.
 
-use abx_evidence::{MeanInterval, RunRecord, ServerTime, StudyRecord};
+use abx_verdict::{MeanInterval, RunRecord, ServerTime, StudyRecord};
 
 use crate::document::{Document, Table};
 use crate::words::units::{GLUE, UNKNOWN, count, figure};

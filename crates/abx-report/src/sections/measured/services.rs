@@ -1,6 +1,6 @@
 //! What services used while subjects were loaded: a table for each load.
 
-use abx_evidence::{ServiceUse, Summary};
+use abx_verdict::{ServiceUse, Summary};
 
 use crate::document::Table;
 use crate::words::units::{bytes, figure, or_unknown, whole_percent};

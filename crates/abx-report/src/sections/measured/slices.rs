@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use abx_evidence::record::LoadRecord;
-use abx_evidence::{SliceFigures, StudyRecord, slice_figures};
+use abx_verdict::{SliceFigures, StudyRecord, slice_figures};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{

@@ -2,7 +2,7 @@
 //! distribution.
 
 use abx_evidence::record::LoadRecord;
-use abx_evidence::{ResponseTimes, StudyRecord, SubjectView};
+use abx_verdict::{ResponseTimes, StudyRecord, SubjectView};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{

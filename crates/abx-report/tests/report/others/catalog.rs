@@ -1,8 +1,8 @@
 //! What came of looking at the subjects of the catalog.
 
 use abx_evidence::OutputKind;
-use abx_evidence::catalog::{CheckRecord, CheckedSubject, SubjectStatus};
 use abx_report::{Style, check_text};
+use abx_verdict::catalog::{CheckRecord, CheckedSubject, SubjectStatus};
 use insta::assert_snapshot;
 
 fn subject(name: &str, status: SubjectStatus, why: Option<&str>) -> CheckedSubject {

@@ -2,10 +2,10 @@
 //! those that are concluded from them.
 
 use abx_evidence::OutputKind;
-use abx_evidence::doctor::{
+use abx_report::{Style, doctor_text};
+use abx_verdict::doctor::{
     DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure, Quota, Readings, examine,
 };
-use abx_report::{Style, doctor_text};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 

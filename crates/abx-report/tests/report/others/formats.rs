@@ -1,16 +1,14 @@
 //! Formats for other programs. The texts are files under `snapshots/`; that
 //! foreign programs read them is tested in `crates/abx/tests/output/formats.rs`.
 
-use abx_evidence::expectation::{KnownNames, expectation_results};
 use abx_evidence::record::{Histograms, Round, SliceRecord};
-use abx_evidence::{
-    Expectation, ExpectationResult, Figure, Finding, FindingId, Histogram, Level, Outcomes,
-    SliceTally, StudyRecord, Validity, Verdict,
-};
+use abx_evidence::{Figure, FindingId, Histogram, Level, Outcomes, SliceTally};
 use abx_report::{
     ReportExtent, Style, comparisons_csv, expectations_text, run_markdown, run_openmetrics,
     run_otlp, slices_csv, study_hgrm, study_junit, study_markdown, study_openmetrics, study_otlp,
 };
+use abx_verdict::expectation::{KnownNames, expectation_results};
+use abx_verdict::{Expectation, ExpectationResult, StudyRecord, Validity, Verdict, new_finding};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -54,7 +52,7 @@ fn hostile() -> StudyRecord {
     record.measured.subjects[1].version = Some(WORDS.to_owned());
     record.measured.command = vec!["abx".to_owned(), WORDS.to_owned(), "```".to_owned()];
     record.conclusions.summaries[1].subject = "127.0.0.1:8081".to_owned();
-    let void = Finding::new(FindingId::FailedRequests, WORDS)
+    let void = new_finding(FindingId::FailedRequests, WORDS)
         .at(Level::Void)
         .with_remedy(WORDS);
     let mut this_comparison = comparison("127.0.0.1:8081", None, Verdict::Invalid);

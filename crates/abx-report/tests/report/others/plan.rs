@@ -1,9 +1,9 @@
 //! What a study can find, before it is conducted.
 
-use abx_evidence::Fingerprint;
-use abx_evidence::plan::{KnownSpread, PlannedStudy, SpreadSource, StudyPlan};
 use abx_report::{Style, plan_text};
 use abx_stats::Margin;
+use abx_verdict::Fingerprint;
+use abx_verdict::plan::{KnownSpread, PlannedStudy, SpreadSource, StudyPlan};
 use insta::assert_snapshot;
 
 fn plan(known: Option<KnownSpread>, blocks: Option<u32>, together: usize) -> StudyPlan {

@@ -1,12 +1,11 @@
 //! The list of records.
 
-use abx_evidence::Metric;
 use abx_evidence::OutputKind;
-use abx_evidence::Verdict;
-use abx_evidence::history::{
+use abx_report::{Style, history_text};
+use abx_verdict::history::{
     Entry, History, Outline, OutlineComparison, OutlineSubject, RecordKind, UnreadFile,
 };
-use abx_report::{Style, history_text};
+use abx_verdict::{Metric, Verdict};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
@@ -28,7 +27,7 @@ fn entry(id: &str, subjects: &[&str], comparisons: Vec<OutlineComparison>) -> En
             blocks: 12,
             is_measured: true,
             throughput_per_s: None,
-            machine: abx_evidence::Fingerprint::default(),
+            machine: abx_verdict::Fingerprint::default(),
             seed: Some(42),
             abx_version: "0.1.0".to_owned(),
         },

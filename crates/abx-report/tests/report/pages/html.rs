@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use abx_evidence::record::{BlockLoad, BlockSubject, Disturbance, Histograms, Round, SliceRecord};
-use abx_evidence::{
-    Axis, Comparison, Crossover, Finding, FindingId, Histogram, Level, Metric, Place, Ranking,
-    Scalability, SliceTally, StudyRecord, Sweep, Validity, Verdict,
-};
+use abx_evidence::{FindingId, Histogram, Level, SliceTally};
 use abx_report::{record_json, run_html, study_html};
+use abx_verdict::{
+    Axis, Comparison, Crossover, Metric, Place, Ranking, Scalability, StudyRecord, Sweep, Validity,
+    Verdict, new_finding,
+};
 use proptest::prelude::*;
 
 use crate::pages::page::Page;
@@ -278,7 +279,7 @@ fn few_verdicts_stand_in_boxes() {
 fn findings_of_one_cause_are_one_entry() {
     // Method: three of one cause with the same remedy, of which one is told at once.
     let mut record = study();
-    let steal = |number: u32| Finding::new(FindingId::Steal, format!("{number} % were taken"));
+    let steal = |number: u32| new_finding(FindingId::Steal, format!("{number} % were taken"));
     let findings = vec![steal(1), steal(2), finding(Level::Bound), steal(3)];
     record.conclusions.validity = Validity::of(findings);
     let html = study_html(&record, &[]);
@@ -398,7 +399,7 @@ pub fn tainted(texts: &[String; 4]) -> StudyRecord {
     record.measured.loads[0].settings.arrivals.text = other.clone();
     let pilot = record.measured.loads[0].pilot.as_mut().expect("it had one");
     pilot.interleave_reason = Some(message.clone());
-    let finding = Finding::new(FindingId::Other(name.clone()), message.clone()).with_remedy(other);
+    let finding = new_finding(FindingId::Other(name.clone()), message.clone()).with_remedy(other);
     let finding = finding.about(&name);
     record.conclusions.validity = Validity::of(vec![finding.under(&load)]);
     record.measured.end = abx_evidence::record::StudyEnd::Failed { why: message };

@@ -1,10 +1,10 @@
 //! The pages of several records: the list, and side by side.
 
-use abx_evidence::{Metric, Verdict};
 use abx_report::{
     AnyRecord, Listed, NamedRecord, NotShown, index_html, notice_html, page_policy,
     side_by_side_html,
 };
+use abx_verdict::{Metric, Verdict};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use abx_evidence::Verdict;
 use abx_report::study_svg;
+use abx_verdict::Verdict;
 use proptest::prelude::*;
 
 use crate::pages::html::{hostile, measured, tainted};

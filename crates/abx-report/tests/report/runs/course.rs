@@ -1,8 +1,9 @@
 //! What the page of a run shows over time, and its histogram.
 
-use abx_evidence::{Course, RunRecord};
+use abx_evidence::Course;
 use abx_fixtures::{URL, histogram, times};
 use abx_report::run_html;
+use abx_verdict::RunRecord;
 use insta::assert_snapshot;
 
 use crate::pages::html::golden;

@@ -1,10 +1,11 @@
 //! Where the time goes, as reports say it.
 
-use abx_evidence::{Phase, StudyRecord};
+use abx_evidence::Phase;
 use abx_report::{
     ReportExtent, Style, run_html, run_openmetrics, run_otlp, run_text, study_html, study_markdown,
     study_openmetrics, study_text,
 };
+use abx_verdict::StudyRecord;
 use insta::assert_snapshot;
 
 use crate::pages::page::Page;

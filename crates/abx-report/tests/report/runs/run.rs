@@ -1,10 +1,9 @@
 //! The report of a run.
 
 use abx_evidence::record::{RequestSettings, TlsSettings, TlsTrustKind};
-use abx_evidence::{
-    ArrivalKind, Finding, FindingId, Level, MeanInterval, RunRecord, ServerTime, Times,
-};
+use abx_evidence::{ArrivalKind, FindingId, Level, Times};
 use abx_report::{ReportExtent, Style, record_json, run_html, run_text};
+use abx_verdict::{MeanInterval, RunRecord, ServerTime, new_finding};
 use insta::assert_snapshot;
 
 use crate::support::{finding, open_run, outcomes, overloaded_run, run, times};
@@ -82,7 +81,7 @@ fn failures_at_a_glance() {
     let mut record = failing();
     let notes = (0..12).map(|number| {
         let message = format!("{number} % of the time was taken: by others");
-        Finding::new(FindingId::Steal, message)
+        new_finding(FindingId::Steal, message)
     });
     record.findings.extend(notes);
     let text = at_a_glance(&record);

@@ -1,7 +1,7 @@
 //! What reports say of the time that subjects give in `Server-Timing`.
 
-use abx_evidence::{MeanInterval, ServerTime, ServerTimeDifference};
 use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_verdict::{MeanInterval, ServerTime, ServerTimeDifference};
 
 use crate::support::study;
 

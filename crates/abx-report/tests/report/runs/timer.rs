@@ -1,7 +1,7 @@
 //! The marker table.
 
-use abx_evidence::timer::{MarkedRun, Marker, TimerRecord, TimerRuns};
 use abx_report::{Style, timer_text};
+use abx_verdict::timer::{MarkedRun, Marker, TimerRecord, TimerRuns};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 

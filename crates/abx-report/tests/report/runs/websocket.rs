@@ -1,10 +1,8 @@
 //! Loads of WebSocket in reports: their own words.
 
-use abx_evidence::{
-    Axis, Broadcasts, Held, HeldFigures, LoadShape, Message, MessageKind, Metric, RunRecord,
-    Scalability, Sweep, Verdict,
-};
+use abx_evidence::{Broadcasts, Held, HeldFigures, LoadShape, Message, MessageKind};
 use abx_report::{ReportExtent, Style, run_html, run_text, study_html, study_markdown, study_text};
+use abx_verdict::{Axis, Metric, RunRecord, Scalability, Sweep, Verdict};
 
 use crate::support::{comparison, run, study, times};
 

@@ -6,7 +6,7 @@ mod printed;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use abx_evidence::{Comparison, Sense, StudyRecord, Verdict};
+use abx_verdict::{Comparison, Sense, StudyRecord, Verdict};
 
 use self::printed::{Printed, Seen};
 use crate::readmes::{read_json, records};

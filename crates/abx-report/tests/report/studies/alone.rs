@@ -1,7 +1,7 @@
 //! A subject that is compared with nothing: its capacity, its knee, its curve.
 
-use abx_evidence::{Axis, Capacity, Knee, Metric, StudyRecord, Sweep};
 use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_verdict::{Axis, Capacity, Knee, Metric, StudyRecord, Sweep};
 
 use crate::support::{load, study, summary};
 

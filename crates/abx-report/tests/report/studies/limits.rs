@@ -1,12 +1,12 @@
 //! Reports of studies with expectations, which their response heads, and of studies with fewer
 //! blocks than a verdict needs.
 
-use abx_evidence::expectation::{KnownNames, expectation_results};
-use abx_evidence::{Comparison, Expectation, ExpectationResult, StudyRecord, Verdict};
 use abx_report::{
     ReportExtent, Style, expectations_text, record_json, settling_flag, study_html, study_junit,
     study_markdown, study_svg, study_text,
 };
+use abx_verdict::expectation::{KnownNames, expectation_results};
+use abx_verdict::{Comparison, Expectation, ExpectationResult, StudyRecord, Verdict};
 
 use crate::support::{comparison, set_blocks, study, subject};
 

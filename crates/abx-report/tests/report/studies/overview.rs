@@ -1,7 +1,7 @@
 //! The first screen of studies that compare much.
 
-use abx_evidence::{Metric, Place, Ranking, StudyRecord, Verdict};
 use abx_report::{ReportExtent, Style, study_html, study_text};
+use abx_verdict::{Metric, Place, Ranking, StudyRecord, Verdict};
 
 use crate::readmes::record_of;
 

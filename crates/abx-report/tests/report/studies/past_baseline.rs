@@ -1,10 +1,10 @@
 //! The report of a study beside an older record.
 
-use abx_evidence::{
-    Finding, FindingId, Level, Metric, PastBaseline, SessionReference, StudyRecord, Unpaired,
-    Validity, Verdict,
-};
+use abx_evidence::{Finding, FindingId, Level, PastBaseline};
 use abx_report::{ReportExtent, Style, progress_line, study_text};
+use abx_verdict::{
+    Metric, SessionReference, StudyRecord, Unpaired, Validity, Verdict, new_finding,
+};
 use insta::assert_snapshot;
 
 use crate::support::{finding, set_blocks, study, subject, summary};
@@ -39,7 +39,7 @@ fn one(ratio: Option<[f64; 3]>, verdict: Verdict) -> Unpaired {
 }
 
 fn unpaired() -> Finding {
-    Finding::new(
+    new_finding(
         FindingId::Unpaired,
         "nginx was measured 3 days after nginx, not side by side: each is read over the server that \
          does nothing, which was measured beside both and gave 0.980 times as much now; that nginx \
@@ -106,7 +106,7 @@ fn what_each_verdict_against_an_older_record_says() {
     };
     let first = |this_unpaired: Unpaired| head(&beside(this_unpaired));
     let wide = Some([1.02, 0.9, 1.15]);
-    let void = Finding::new(FindingId::DisturbedAlone, "then, it was stolen");
+    let void = new_finding(FindingId::DisturbedAlone, "then, it was stolen");
     let mut invalid = beside(Unpaired {
         findings: vec![0],
         ..one(None, Verdict::Invalid)

@@ -1,7 +1,8 @@
 //! Findings as every output prints them: whole sentences whose figures can be read.
 
-use abx_evidence::{Finding, FindingId, Level, StudyRecord, Validity};
+use abx_evidence::{FindingId, Level};
 use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_verdict::{StudyRecord, Validity, new_finding};
 
 use crate::studies::agreement::all_records;
 
@@ -101,11 +102,11 @@ fn notes_are_folded_in_markdown_and_alike_ones_are_one() {
     let mut record = crate::support::study();
     let note = |subject: &str| {
         let message = format!("{subject} lost 12345 packets");
-        let note = Finding::new(FindingId::LostPackets, message).at(Level::Note);
+        let note = new_finding(FindingId::LostPackets, message).at(Level::Note);
         note.about(subject)
             .with_remedy("raise `net.core.somaxconn` to 4096")
     };
-    let bound = Finding::new(FindingId::GeneratorBound, "it was the limit").at(Level::Bound);
+    let bound = new_finding(FindingId::GeneratorBound, "it was the limit").at(Level::Bound);
     record.conclusions.validity = Validity::of(vec![note("nginx"), note("lighttpd"), bound]);
     let markdown = study_markdown(&record, &[]);
     let (open, folded) = markdown

@@ -1,13 +1,14 @@
 //! Reports of several subjects, sweeps and capacities.
 
+use abx_evidence::FindingId;
 use abx_evidence::record::Contrast;
-use abx_evidence::{
-    Axis, Capacity, Ceiling, Crossover, Families, Finding, FindingId, Metric, Place, Ranking, Role,
-    Scalability, StudyRecord, Sweep, Verdict,
-};
 use abx_report::{
     ReportExtent, Style, comparisons_csv, record_json, run_html, run_markdown, run_text,
     study_html, study_junit, study_markdown, study_text, verdict_matrix,
+};
+use abx_verdict::{
+    Axis, Capacity, Ceiling, Crossover, Families, Metric, Place, Ranking, Role, Scalability,
+    StudyRecord, Sweep, Verdict, new_finding,
 };
 
 use crate::support::{comparison, load, run, study, subject};
@@ -178,7 +179,7 @@ fn sweeps_and_capacities_are_told_in_sentences() {
     ];
     let note = |load: &str| {
         let finding =
-            Finding::new(FindingId::SlicesTooShort, "1.7 % were silent").with_remedy("wait longer");
+            new_finding(FindingId::SlicesTooShort, "1.7 % were silent").with_remedy("wait longer");
         finding.about("nginx").under(load)
     };
     record.conclusions.validity.findings = ["c1", "c10", "c100", "c1000", "c5000", "c9000"]

@@ -1,17 +1,16 @@
 //! The end report of a study. Every text is a file under `snapshots/`, to be
 //! read by the person who changes it.
 
+use abx_verdict::{Declared, new_finding};
 use std::time::Duration;
 
 use abx_evidence::record::StudyEnd;
-use abx_evidence::{
-    Bounds, Comparison, Figure, Finding, FindingId, Level, Metric, Role, StudyRecord, Undisturbed,
-    Validity, Verdict,
-};
+use abx_evidence::{Figure, Finding, FindingId, Level};
 use abx_report::{
     ReportExtent, Style, failures_line, files_line, opening_line, progress_line, ready_line,
     record_json, responses_line, study_text, verification_line,
 };
+use abx_verdict::{Bounds, Comparison, Metric, Role, StudyRecord, Undisturbed, Validity, Verdict};
 use insta::assert_snapshot;
 
 use crate::support::{
@@ -76,7 +75,7 @@ fn eventful() -> StudyRecord {
         .enumerate()
         .map(|(number, name)| {
             let message = format!("other programs used 4{number} % of the CPUs of {name}");
-            Finding::new(foreign.clone(), message)
+            new_finding(foreign.clone(), message)
                 .at(Level::Bound)
                 .about(name)
         })
@@ -91,7 +90,7 @@ fn eventful() -> StudyRecord {
     findings.extend(notes.into_iter().flat_map(|id| {
         let message = "something with a long tail was seen while the others were loaded, 4 % of it \
                        by others: it may come again";
-        let finding = Finding::new(id, message).at(Level::Note);
+        let finding = new_finding(id, message).at(Level::Note);
         [finding.clone().about("nginx"), finding.about("lighttpd")]
     }));
     record.conclusions.validity = Validity::of(findings);
@@ -373,7 +372,7 @@ fn hostile_names() {
         subject: names[2].clone(),
         how: "it ended; the end of its output:\n\x1b[31mfatal\x1b[0m: port".to_owned(),
     };
-    let failed = Finding::new(
+    let failed = new_finding(
         FindingId::SubjectFailed,
         "it could not go on; the end of its output:\n\x1b[31mfatal\x1b[0m: port in use\r\nbye",
     );
@@ -409,7 +408,7 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
     let mut this_comparison = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
     this_comparison.at_least = true;
     this_comparison.own_findings = vec![
-        Finding::new(
+        new_finding(
             FindingId::HeldByRate,
             "lighttpd kept up with what it was offered (960000 requests): it may be able to answer \
              more",

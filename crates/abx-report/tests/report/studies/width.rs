@@ -1,10 +1,8 @@
 //! No line is wider than it may be, whatever the record holds.
 
-use abx_evidence::{
-    ArrivalKind, ArrivalSettings, Bounds, Comparison, Figure, Finding, FindingId, Offered, Times,
-    Undisturbed, Validity, Verdict,
-};
+use abx_evidence::{ArrivalKind, ArrivalSettings, Figure, FindingId, Offered, Times};
 use abx_report::{ReportExtent, Style, progress_line, run_text, study_text};
+use abx_verdict::{Bounds, Comparison, Undisturbed, Validity, Verdict, new_finding};
 use proptest::prelude::*;
 
 use crate::support::{comparison, load, run, set_blocks, study, subject, summary};
@@ -66,7 +64,7 @@ prop_compose! {
     ) -> Comparison {
         let [at_least, fragile, is_disturbed] = flags;
         let bounds = ratio.map(|[ratio, low, high]| Bounds { ratio, low, high });
-        let void = Finding::new(FindingId::SubjectFailed, message.clone()).with_remedy(message);
+        let void = new_finding(FindingId::SubjectFailed, message.clone()).with_remedy(message);
         Comparison {
             at_least,
             fragile,
@@ -189,7 +187,7 @@ proptest! {
         let server = record.server.as_mut().unwrap();
         server.name = words[2].clone();
         server.cpu_us_per_request = Some(numbers[5]);
-        record.findings = vec![Finding::new(FindingId::Steal, words[0].clone()).with_remedy(words[1].clone())];
+        record.findings = vec![new_finding(FindingId::Steal, words[0].clone()).with_remedy(words[1].clone())];
         for extent in EXTENTS {
             check(&run_text(&record, extent, &style), style.width)?;
         }

@@ -8,12 +8,13 @@ mod plan;
 mod study;
 
 use abx_engine::LoadGenerator;
+use abx_evidence::Finding;
 use abx_evidence::record::StudyEnd;
-use abx_evidence::{ExpectationResult, Finding, StudyRecord};
 use abx_lab::{
     Abort, ServerProcessError, ServiceError, Source, Store, Study, StudyEnvironment, StudyError,
     StudyOutcome, Subject, run_study,
 };
+use abx_verdict::{ExpectationResult, StudyRecord};
 
 use crate::commands::history;
 use crate::commands::invocation::own_program;

@@ -1,10 +1,10 @@
 //! `abx compare --plan`: what a study can find, by what earlier ones on this machine had.
 
-use abx_evidence::history::{OutlineSubject, RecordKind};
-use abx_evidence::plan::{PastStudy, PlannedStudy, STUDIES_MOST, StudyPlan};
-use abx_evidence::{Fingerprint, history::Entry};
 use abx_lab::history::{Archive, Query};
 use abx_lab::{Source, Study, read_text, state_folder, this_machine};
+use abx_verdict::Fingerprint;
+use abx_verdict::history::{Entry, OutlineSubject, RecordKind};
+use abx_verdict::plan::{PastStudy, PlannedStudy, STUDIES_MOST, StudyPlan};
 
 use super::flags::Compare;
 use crate::flags::output::style;

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use abx_engine::LoadGenerator;
 use abx_engine::schedule::Arrivals;
-use abx_evidence::expectation::KnownNames;
-use abx_evidence::{ExpectationResult, Level, RunRecord, Shape, StudyRecord};
+use abx_evidence::{Level, Shape};
 use abx_lab::{
     Abort, Load, OrderedTime, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan,
     RunProgress, Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
 };
 use abx_report::plural;
+use abx_verdict::expectation::KnownNames;
+use abx_verdict::{ExpectationResult, RunRecord, StudyRecord};
 use clap::Args;
 
 use self::scenario::ScenarioWords;

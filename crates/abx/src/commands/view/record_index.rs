@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use abx_evidence::OutputKind;
-use abx_evidence::history::{Entry, History, Outline, UnreadFile};
 use abx_lab::history::{Archive, HistoryError, Query, find, id_of_file};
 use abx_lab::read_text;
+use abx_verdict::history::{Entry, History, Outline, UnreadFile};
 
 /// Where the records are.
 #[derive(Debug)]

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use abx_evidence::expectation::{LimitState, blocks_until_settled, limit_state};
+use abx_evidence::Outcomes;
 use abx_evidence::record::{CEILING, SliceRecord};
-use abx_evidence::{Expectation, Outcomes, StudyRecord};
 use abx_lab::{Pending, StudyProgress};
 use abx_report::TimeLeft;
 use abx_stats::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED};
+use abx_verdict::expectation::{LimitState, blocks_until_settled, limit_state};
+use abx_verdict::{Expectation, StudyRecord};
 
 use super::display::{Display, Urgency};
 use super::waiting::waiting;
@@ -236,7 +237,7 @@ fn blocks_until_verdicts(record: &StudyRecord) -> u32 {
         .past_comparisons
         .iter()
         .map(|unpaired| unpaired.blocks_more);
-    let precise = abx_evidence::blocks_until_precise(&record.measured);
+    let precise = abx_verdict::blocks_until_precise(&record.measured);
     let each = primary.chain(beside).chain([precise]);
     each.flatten().max().unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! The outputs of one record, and readers of what they print.
 
-use abx_evidence::{Comparison, Metric, StudyRecord};
 use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_verdict::{Comparison, Metric, StudyRecord};
 
 /// So wide that no line is broken.
 const WIDE: Style = Style {

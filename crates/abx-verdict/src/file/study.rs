@@ -1,0 +1,118 @@
+//! The file in which a study is saved: what was measured, with what was concluded
+//! from it. `docs/record-format.md` explains each key.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::file::digits;
+use crate::findings::validity::{Status, Validity};
+use crate::judge::comparison::Comparison;
+use crate::judge::conclusions::Conclusions;
+use crate::judge::judge;
+use crate::judge::verdict::Verdict;
+use abx_evidence::Level;
+use abx_evidence::record::{LoadRecord, Measured, STUDY_SCHEMA};
+
+/// A study as it is saved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyRecord {
+    pub measured: Measured,
+    pub conclusions: Conclusions,
+}
+
+impl StudyRecord {
+    /// A study with what is concluded from it.
+    #[must_use]
+    pub fn judged(measured: Measured) -> StudyRecord {
+        let conclusions = judge(&measured);
+        StudyRecord {
+            measured,
+            conclusions,
+        }
+    }
+
+    /// Whether no claim is possible: findings rule out a verdict, and nothing else that was
+    /// asked for is decided. Of a server alone: whether findings void every load.
+    #[must_use]
+    pub fn is_without_claim(&self) -> bool {
+        let past = self.conclusions.past_comparisons.iter();
+        let primary = self
+            .conclusions
+            .primary()
+            .map(|comparison| comparison.verdict);
+        let verdicts: Vec<Verdict> = primary
+            .chain(past.map(|unpaired| unpaired.verdict))
+            .collect();
+        if self.measured.is_comparison() {
+            return verdicts.contains(&Verdict::Invalid)
+                && !verdicts.iter().any(|verdict| verdict.is_decided());
+        }
+        let findings = &self.conclusions.validity.findings;
+        let is_void = |load: &LoadRecord| {
+            let names = self
+                .measured
+                .subjects
+                .iter()
+                .map(|subject| subject.name.as_str());
+            names.into_iter().all(|name| {
+                let mut touching = findings
+                    .iter()
+                    .filter(|finding| finding.touches(&load.name, [name; 2]));
+                touching.any(|finding| finding.level == Level::Void)
+            })
+        };
+        let mut loads = self.measured.loads.iter();
+        loads.all(is_void) && self.conclusions.validity.status == Status::Invalid
+    }
+}
+
+/// The keys of the file. What scripts look for first stands at the top.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StudyRecord")]
+struct RecordFile<'a> {
+    #[schemars(description = "The schema of a study.", extend("const" = STUDY_SCHEMA))]
+    schema: &'static str,
+    /// What was concluded of the pairs that were asked for, under each load and by each
+    /// metric, the primary ones first.
+    #[serde(serialize_with = "digits::rounded")]
+    comparisons: &'a [Comparison],
+    /// What limits the conclusions.
+    validity: &'a Validity,
+    /// What else was concluded.
+    #[serde(serialize_with = "digits::rounded")]
+    conclusions: &'a Conclusions,
+    #[serde(flatten)]
+    measured: &'a Measured,
+}
+
+impl Serialize for StudyRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RecordFile {
+            schema: STUDY_SCHEMA,
+            comparisons: &self.conclusions.comparisons,
+            validity: &self.conclusions.validity,
+            conclusions: &self.conclusions,
+            measured: &self.measured,
+        }
+        .serialize(serializer)
+    }
+}
+
+/// Reads what was measured and judges it: what a file says was concluded is passed over.
+impl<'de> Deserialize<'de> for StudyRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StudyRecord, D::Error> {
+        Measured::deserialize(deserializer).map(StudyRecord::judged)
+    }
+}
+
+impl JsonSchema for StudyRecord {
+    fn schema_name() -> Cow<'static, str> {
+        RecordFile::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        RecordFile::json_schema(generator)
+    }
+}

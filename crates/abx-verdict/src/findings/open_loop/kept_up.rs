@@ -1,0 +1,68 @@
+//! Whether an open loop's subject answered what was offered.
+
+use crate::findings::open_loop::pace::MISSED_MAX;
+use crate::findings::prelude::*;
+use abx_evidence::Offered;
+
+rule! {
+    BothKeptUp [Note]
+        "both sides answered everything that was offered, so throughput is that of the load and \
+         is not compared",
+        "read their response times and processor time for each answer, or raise the rate (`-r`)";
+    HeldByRate [Bound]
+        "the faster side answered everything that was offered, and may be able to answer more",
+        "raise the rate (`-r`), or find the most that each can serve with a closed loop";
+}
+
+/// In an open loop: that both of these subjects answered all that was offered,
+/// so that their throughput is the load's and not theirs, and is not compared.
+pub(crate) fn both_kept_up(view: &OfferView, [subject, baseline]: [&str; 2]) -> Option<Finding> {
+    let load = view.load;
+    let [this_offered, other] =
+        [subject, baseline].map(|name| view.subject(name).and_then(kept_up));
+    let offered = this_offered.zip(other)?.0;
+    let rate = match load.settings.arrivals.rate_per_s {
+        Some(rate) => format!("{rate}/s"),
+        None => format!("all {} requests that were due", offered.planned),
+    };
+    let message = format!(
+        "{subject} and {baseline} both kept up with {rate}: throughput tells nothing about them \
+         here"
+    );
+    let finding = new_finding(FindingId::BothKeptUp, message);
+    Some(finding.about(subject).under(&load.name))
+}
+
+/// In an open loop: that the faster of two subjects answered all that was
+/// offered, and may be able to answer more.
+pub(crate) fn held_by_rate(
+    view: &OfferView,
+    [subject, baseline]: [&str; 2],
+    ratio: Option<f64>,
+) -> Option<Finding> {
+    let faster = if ratio? >= 1.0 { subject } else { baseline };
+    let offered = kept_up(view.subject(faster)?)?;
+    let message = format!(
+        "{faster} kept up with what it was offered ({} requests): it may be able to answer more",
+        offered.planned
+    );
+    let finding = new_finding(FindingId::HeldByRate, message);
+    Some(finding.about(faster).under(&view.load.name))
+}
+
+/// What an open loop offered to a subject that answered it; `None` when it did not.
+pub(crate) fn kept_up(view: &SubjectView) -> Option<Offered> {
+    let offered = view.offered()?;
+    has_kept_up(&offered, view.sums.outcomes.ok()).then_some(offered)
+}
+
+/// Whether a server answered what was offered, but for what may be missing.
+/// `ok` are its verified responses. False when nothing was due.
+fn has_kept_up(offered: &Offered, ok: u64) -> bool {
+    // What was in flight at the end was not refused to anybody.
+    let missed = offered
+        .planned
+        .saturating_sub(ok)
+        .saturating_sub(offered.unfinished);
+    share(missed, offered.planned).is_some_and(|missed| missed <= MISSED_MAX)
+}

@@ -1,0 +1,41 @@
+use crate::findings::prelude::*;
+use abx_evidence::Broadcasts;
+
+rule! {
+    in Subject |subject| missed(subject.view.subject, subject.summary.broadcasts.as_ref());
+    ListenersMissed [Note]
+        "listeners never got a broadcast, or got one out of order or twice",
+        "look whether the server drops messages for slow readers; give more time (`--timeout`), or \
+         offer less load";
+}
+
+fn missed(who: &str, broadcasts: Option<&Broadcasts>) -> Option<Finding> {
+    let Broadcasts {
+        lost, out_of_order, ..
+    } = broadcasts?;
+    let message = format!(
+        "{lost} times a listener of {who} never got a broadcast, and {out_of_order} times one got \
+         it out of order or twice"
+    );
+    (*lost.max(out_of_order) > 0).then(|| finding(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listeners_who_miss_something_are_noted() {
+        // Method: none, one lost, one out of order.
+        let with = |lost, out_of_order| {
+            let broadcasts = Broadcasts {
+                lost,
+                out_of_order,
+                ..Broadcasts::default()
+            };
+            missed("a", Some(&broadcasts)).is_some()
+        };
+        assert!(!with(0, 0) && with(1, 0) && with(0, 1));
+        assert!(missed("a", None).is_none());
+    }
+}

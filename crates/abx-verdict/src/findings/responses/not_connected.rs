@@ -1,0 +1,60 @@
+use crate::findings::prelude::*;
+use abx_evidence::ConnectionOpening;
+
+rule! {
+    in Connections |subject| not_opened(subject.view);
+    NotConnected [Note]
+        "the server did not accept connections that were opened before the load; those that were \
+         never tried after that count as nobody's failure",
+        "raise the limit of connections of the subject, open them more slowly (`--open-rate`), or \
+         offer fewer";
+}
+
+fn not_opened(subject_view: &SubjectView) -> Option<Finding> {
+    let missing = sum(subject_view.readings().map(|side| side.not_connected));
+    let subject = subject_view.subject;
+    let message = match opening(subject_view) {
+        // A record that says no more.
+        None => {
+            (missing > 0).then(|| format!("{missing} connections to {subject} could not be opened"))
+        }
+        Some(opening) => refused(subject, &opening),
+    }?;
+    let message = format!("{message} before the load");
+    Some(finding(message))
+}
+
+pub(super) fn opening(subject: &SubjectView) -> Option<ConnectionOpening> {
+    let each = subject.readings().filter_map(|side| side.opening.as_ref());
+    each.cloned()
+        .reduce(|sum, connection_opening| sum.plus(&connection_opening))
+}
+
+/// What the subject did not take.
+fn refused(subject: &str, opening: &ConnectionOpening) -> Option<String> {
+    let failed = opening.failed();
+    let failures = opening
+        .failures
+        .iter()
+        .filter(|(outcome, _)| outcome.is_failure());
+    let mut how: Vec<String> = failures
+        .map(|(outcome, count)| format!("{} {count}", outcome.name()))
+        .collect();
+    match opening.closed_again() {
+        0 => {}
+        closed => how.push(format!("closed at once {closed}")),
+    }
+    let untried = opening.failures.count(Outcome::Unopened);
+    if untried > 0 && opening.lacked() == 0 {
+        how.push(format!(
+            "{untried} more not tried, because none had succeeded for one timeout"
+        ));
+    }
+    (failed > 0).then(|| {
+        format!(
+            "{failed} of {} connections to {subject} could not be opened ({})",
+            opening.asked,
+            how.join(", ")
+        )
+    })
+}

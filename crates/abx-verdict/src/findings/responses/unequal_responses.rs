@@ -1,0 +1,33 @@
+use crate::findings::prelude::*;
+use abx_evidence::record::ResponseRecord;
+
+rule! {
+    in Load |load| responses_differ(load.view.study, load.view.load);
+    UnequalResponses [Note]
+        "the two sides answer with different bodies, so the ratio includes that difference",
+        "let all subjects answer the same bytes";
+}
+
+fn responses_differ(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
+    let baseline = &record.settings.baseline;
+    let Some(expected) = load.responses.get(baseline) else {
+        return Vec::new();
+    };
+    let differs = |responses: &&ResponseRecord, expected: &ResponseRecord| {
+        let both = responses.sha256.as_ref().zip(expected.sha256.as_ref());
+        both.is_some_and(|(text, other)| text != other)
+    };
+    let result = load.responses.iter().filter_map(|(subject, responses)| {
+        let pairs = responses.iter().zip(expected);
+        let (response, expected) =
+            { pairs }.find(|(response, expected)| differs(response, expected))?;
+        let message = format!(
+            "the subjects answer with different bodies ({baseline}: {} bytes, {subject}: {} \
+             bytes): the ratio includes that difference",
+            expected.body_bytes, response.body_bytes
+        );
+        let finding = finding(message);
+        Some(finding.about(subject))
+    });
+    result.collect()
+}

@@ -1,0 +1,78 @@
+use crate::findings::prelude::*;
+use crate::view::BlockView;
+use crate::view::sums::Sums;
+use abx_evidence::record::SliceRecord;
+use abx_stats::paired::PairedMean;
+use abx_stats::student::Confidence;
+
+rule! {
+    in Load |load| unsettled(load.view);
+    NotSettled [Note]
+        "a subject was still warming up when the pilot ended",
+        "look whether it gets faster for longer than a second, with `abx run -d 60s`";
+}
+
+fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
+    let subjects = view.load.pilot.iter().flat_map(|pilot| &pilot.subjects);
+    let unsettled = subjects.filter(|(_, pilot_subject)| !pilot_subject.settled);
+    unsettled.map(|(subject, pilot_subject)| {
+        let change = view.subject(subject).and_then(change).unwrap_or_default();
+        let seen = if pilot_subject.cut_short {
+            "the pilot had no time to see {subject} settle, which may warm up"
+        } else {
+            "{subject} was still warming up when the pilot ended, and may do so"
+        };
+        let seen = seen.replace("{subject}", subject);
+        let message = format!("{seen} while it is measured{change}");
+        finding(message).about(subject)
+    })
+}
+
+/// What the last third of a subject's rounds gave beside the first; `None` where blocks
+/// have too few rounds, or a rate sets what they give.
+///
+/// Method: the log ratio of their throughputs in each block, which starts afresh, and a t
+/// interval over the blocks. Source: docs/statistics.md, "Steadiness".
+fn change(subject: &SubjectView) -> Option<String> {
+    if !subject.load.settings.arrivals.is_saturating() {
+        return None;
+    }
+    let changes: Option<Vec<f64>> = subject.blocks.iter().map(late_over_early).collect();
+    let interval = PairedMean::of(&changes?)
+        .ok()?
+        .interval(Confidence::COMPUTED);
+    let percent = |log: f64| 100.0 * log.exp_m1();
+    let way = if interval.center < 0.0 {
+        "slower"
+    } else {
+        "faster"
+    };
+    let chance = if interval.excludes_zero() {
+        ""
+    } else {
+        ", which may be chance"
+    };
+    Some(format!(
+        ": the last third of its rounds was {:.1} % {way} than the first ({:+.1} to {:+.1} \
+         %){chance}",
+        percent(interval.center).abs(),
+        percent(interval.low),
+        percent(interval.high)
+    ))
+}
+
+/// The throughput of the last third of a block's slices over that of the first.
+fn late_over_early(block: &BlockView) -> Option<f64> {
+    let slices: Vec<&SliceRecord> = block.slices().collect();
+    let third = slices.len() / 3;
+    if third == 0 {
+        return None;
+    }
+    let throughput = |slices: &[&SliceRecord]| {
+        let sums: Sums = slices.iter().copied().collect();
+        sums.throughput(&block.load.settings)
+    };
+    let late = throughput(&slices[slices.len() - third..])?;
+    let early = throughput(&slices[..third])?;
+    Some((late / early).ln())
+}

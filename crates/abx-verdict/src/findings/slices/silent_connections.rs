@@ -1,0 +1,58 @@
+use crate::findings::prelude::*;
+use crate::findings::slices::turns::ends_by_number;
+
+rule! {
+    in Subject |subject| silent(subject.view);
+    ConnectionsWithoutResponse [Note, Void]
+        "connections had no response in a whole slice, in which the others had many; above one in \
+         ten there is no claim",
+        "let the server serve as many connections at a time as it is offered (workers, threads, \
+         limits), or offer fewer (`-c`)";
+    SlicesTooShort [Note, Void]
+        "connections had no response in a slice, and the others only a few; above one in ten \
+         there is no claim",
+        "use longer slices (`--slice`)";
+}
+
+/// Connections without a response in a slice, as a share.
+const SILENT_NOTE: f64 = 0.01;
+const SILENT_VOID: f64 = 0.10;
+/// So many responses on each of the others are no matter of a slice's length.
+const LEFT_OUT_TURNS_MIN: f64 = 10.0;
+
+fn silent(subject_view: &SubjectView) -> Option<Finding> {
+    let (load, subject, sums) = (subject_view.load, subject_view.subject, &subject_view.sums);
+    let connections = load.settings.connections;
+    let are_left_out = load.settings.exchange.senders(connections) < connections;
+    if !load.settings.arrivals.is_saturating() || are_left_out || ends_by_number(load) {
+        return None;
+    }
+    let chances = u64::from(connections) * sums.slices;
+    let part = share(sums.silent, chances).filter(|part| *part > SILENT_NOTE)?;
+    let others = chances.saturating_sub(sums.silent);
+    let each = share(sums.outcomes.completed(), others).unwrap_or_default();
+    let units = load.settings.exchange.shape.units();
+    let left_out = match sums.slices {
+        1 => format!("{} of {connections} connections", sums.silent),
+        _ => format!(
+            "{:.1} of {connections} connections in a slice (mean)",
+            part * f64::from(connections)
+        ),
+    };
+    let finding = if each >= LEFT_OUT_TURNS_MIN {
+        new_finding(
+            FindingId::ConnectionsWithoutResponse,
+            format!(
+                "{subject} answered nothing on {left_out}, and {each:.0} {units} on each other"
+            ),
+        )
+    } else {
+        new_finding(
+            FindingId::SlicesTooShort,
+            format!(
+                "{subject} answered nothing on {left_out}, and only {each:.1} {units} on each other"
+            ),
+        )
+    };
+    Some(finding.at_if(part > SILENT_VOID, Level::Void))
+}

@@ -1,0 +1,21 @@
+use crate::findings::prelude::*;
+use abx_evidence::record::FailedStart;
+
+rule! {
+    in Study |study| failed_starts(study.record);
+    SubjectFailed [Void]
+        "a subject could not go on",
+        "look at its log, and try it alone with `abx run`";
+}
+
+fn failed_starts(record: &Measured) -> impl Iterator<Item = Finding> {
+    let failed = record.failed_starts().filter(|_| record.is_comparison());
+    failed.map(|FailedStart { subject, block, why }| {
+        let number = block + 1;
+        let message = format!(
+            "{subject} failed at the start of block {number}, and was not measured any further: \
+             {why}"
+        );
+        finding(message).about(subject)
+    })
+}

@@ -1,0 +1,129 @@
+//! What limits what is said of faults that were done on purpose.
+
+use crate::findings::prelude::*;
+use crate::view::faults::{FaultToll, FaultView, Recovery};
+use abx_evidence::record::{FaultAction, LeftOut, Measured, Whom};
+
+rule! {
+    in Study |study| of_faults(study.record);
+    FaultLeftOut [Note]
+        "a fault cannot be done to a subject",
+        "name its `worker` processes or its `reload` signal, or leave the fault out";
+    FaultFailed [Void]
+        "a subject did not start for a fault, or answered wrongly before it was done",
+        "look at what the subject printed; start it again and again by hand";
+    FaultMissed [Note]
+        "a fault found no process to be done to",
+        "look whether the subject's workers end by themselves";
+    NotRecovered [Note]
+        "a subject had not recovered from a fault by the end of its slice",
+        "lengthen `within`, or take it as it is: the service does not come back by itself";
+    NotBroughtBack [Note]
+        "fewer processes of a subject ran after a fault than before",
+        "look who starts again what has gone, and how late";
+    SupervisorGone [Note]
+        "the supervisor of a subject was killed and did not come back",
+        "have a service manager start the server again, or take it as it is";
+    FaultUnfelt [Note, Bound, Void]
+        "a fault cost no request anything, so that the recovery is at most the time between two \
+         requests: a bound where that is the faster one's, no claim where it is the slower one's",
+        "raise the rate, or take it as it is: the fault cannot be felt";
+    DisturbedBeforeFault [Note]
+        "requests were lost or delayed before a fault was done",
+        "lower the rate, raise `delayed_after`, or let `at` be later";
+}
+
+fn of_faults(study: &Measured) -> Vec<Finding> {
+    let each = FaultView::all(study).flat_map(|view| {
+        let subjects = study.subjects.iter();
+        let everything = subjects.flat_map(|subject| of_subject(&view, &subject.name));
+        everything.collect::<Vec<_>>()
+    });
+    each.collect()
+}
+
+fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
+    let fault = &view.fault.name;
+    let result = |id, message: String| new_finding(id, message).about(subject).under(fault);
+    if let Some(LeftOut { why, failed, .. }) = view.left_out(subject) {
+        let message = format!("{subject} is left out of {fault}: it {why}");
+        let id = if *failed {
+            FindingId::FaultFailed
+        } else {
+            FindingId::FaultLeftOut
+        };
+        return vec![result(id, message)];
+    }
+    let fault_tolls = view.tolls(subject);
+    let of = |count: usize| format!("in {count} of {} blocks", fault_tolls.len());
+    let count = |is_so: fn(&FaultToll) -> bool| {
+        fault_tolls
+            .iter()
+            .flatten()
+            .filter(|fault_toll| is_so(fault_toll))
+            .count()
+    };
+    let missed = fault_tolls.iter().filter(|toll| toll.is_none()).count();
+    let beyond = count(|toll| toll.recovery == Recovery::NotWithin);
+    let gone = count(|toll| !toll.is_back);
+    let unfelt = count(|toll| !toll.is_felt());
+    let before = count(|toll| toll.before > 0);
+    let room_s = view.fault.within_ns.saturating_sub(view.fault.at_ns) as f64 / 1e9;
+    let (not_back_id, not_back) = not_back(view, subject);
+    let each = [
+        (
+            missed,
+            FindingId::FaultMissed,
+            format!(
+                "{} {fault} found no process of {subject} at its moment",
+                of(missed)
+            ),
+        ),
+        (
+            beyond,
+            FindingId::NotRecovered,
+            format!(
+                "{} {subject} had not recovered {room_s} s after {fault}, so that its recovery is \
+             not compared",
+                of(beyond)
+            ),
+        ),
+        (gone, not_back_id, format!("{} {not_back}", of(gone))),
+        (
+            unfelt,
+            FindingId::FaultUnfelt,
+            format!(
+                "{} {fault} cost {subject} no request: its recovery is at most the time between two",
+                of(unfelt)
+            ),
+        ),
+        (
+            before,
+            FindingId::DisturbedBeforeFault,
+            format!(
+                "{} {subject} had lost or delayed requests before {fault}",
+                of(before)
+            ),
+        ),
+    ];
+    let each = each.into_iter().filter(|(count, ..)| *count > 0);
+    each.map(|(_, id, message)| result(id, message)).collect()
+}
+
+/// Who did not come back, in words, and of which kind that is.
+fn not_back(view: &FaultView, subject: &str) -> (FindingId, String) {
+    let fault = &view.fault.name;
+    match view.fault.action {
+        FaultAction::Signal {
+            whom: Whom::Supervisor,
+            ..
+        } => (
+            FindingId::SupervisorGone,
+            format!("the supervisor of {subject} did not come back after {fault}"),
+        ),
+        _ => (
+            FindingId::NotBroughtBack,
+            format!("fewer processes of {subject} ran after {fault} than before"),
+        ),
+    }
+}

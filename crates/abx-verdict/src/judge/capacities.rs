@@ -1,0 +1,365 @@
+//! The highest rate at which each subject keeps to an objective, from the rates that each
+//! block offered. Blocks may have offered different rates.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::findings::open_loop::capacity::short_for_capacity;
+use crate::findings::rule::new_finding;
+use crate::judge::values::{Values, exact};
+use crate::view::{OfferView, StudyView};
+use abx_evidence::record::{BlockLoad, LoadSettings, Measured};
+use abx_evidence::{Finding, FindingId, Goal, Level, Objective, ObjectiveInput, median, sum};
+use abx_stats::StatsError;
+use abx_stats::curve::capacity::{
+    self, BlockCapacity, CapacityEstimate, RateBracket, block_brackets, block_capacities,
+};
+use abx_stats::curve::sweep::Position;
+use abx_stats::student::Confidence;
+
+/// One subject's capacity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Capacity {
+    /// Who.
+    pub subject: String,
+    /// What is kept to.
+    pub objective: Objective,
+    /// The load that was offered at several rates.
+    pub load: String,
+    /// Requests per second; `None` when it lies beyond the rates that were tried.
+    pub rate_per_s: Option<f64>,
+    /// The interval's lower end; also where only that is known.
+    pub low: Option<f64>,
+    /// The interval's upper end; also where only that is known.
+    pub high: Option<f64>,
+    /// A rate that met the objective in every block, in requests per second: the lowest of
+    /// the blocks' highest such rates; absent when a block had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_per_s: Option<f64>,
+    /// A rate that missed the objective in every block, in requests per second: the highest
+    /// of the blocks' lowest such rates; absent when a block had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed_per_s: Option<f64>,
+    /// How often such intervals hold the truth, as a share.
+    pub confidence: f64,
+    /// How many blocks it rests on.
+    pub blocks: usize,
+}
+
+/// Loads that differ only in their rate and have the same objective.
+pub(crate) struct RateGrid<'a> {
+    pub(crate) objective: &'a Objective,
+    /// What the loads have in common of their names.
+    pub(crate) name: String,
+    loads: Vec<&'a OfferView<'a>>,
+}
+
+/// The grids of a study, in the order of their first loads.
+pub(crate) fn grids<'a>(study: &'a StudyView<'a>) -> Vec<RateGrid<'a>> {
+    let mut grids: Vec<(LoadSettings, RateGrid)> = Vec::new();
+    for view in &study.loads {
+        let load = view.load;
+        let Some(objective) = &load.settings.objective else {
+            continue;
+        };
+        let mut rest = load.settings.clone();
+        rest.arrivals.rate_per_s = None;
+        match grids.iter_mut().find(|(settings, _)| *settings == rest) {
+            Some((_, grid)) => grid.loads.push(view),
+            None => {
+                let grid = RateGrid {
+                    objective,
+                    name: load.name_of_grid().to_owned(),
+                    loads: vec![view],
+                };
+                grids.push((rest, grid));
+            }
+        }
+    }
+    let sorted = grids.into_iter().map(|(_, mut grid)| {
+        grid.loads
+            .sort_by(|offer, other| rate(offer).total_cmp(&rate(other)));
+        grid
+    });
+    sorted.collect()
+}
+
+/// Every subject's capacity by every objective.
+pub(crate) fn capacities(study: &StudyView) -> Vec<Capacity> {
+    let grids = grids(study);
+    let each = grids.iter().flat_map(|grid| {
+        let names = grid.subjects();
+        names.filter_map(|subject| grid.capacity(study.study, subject))
+    });
+    each.collect()
+}
+
+fn rate(view: &OfferView) -> f64 {
+    view.load.settings.arrivals.rate_per_s.unwrap_or_default()
+}
+
+impl<'a> RateGrid<'a> {
+    /// The subjects' names, in their order.
+    fn subjects(&self) -> impl Iterator<Item = &'a str> {
+        let views = self.loads.iter().take(1).flat_map(|load| &load.subjects);
+        views.map(|view| view.subject)
+    }
+
+    /// The rates that each block offered, upwards, with the share of what is allowed that a
+    /// subject used at each of them.
+    fn usage(&self, subject: &str) -> Option<Vec<Vec<RateUsage>>> {
+        let mut blocks: BTreeMap<u32, Vec<RateUsage>> = BTreeMap::new();
+        for load in &self.loads {
+            for block in &load.subject(subject)?.blocks {
+                let at = rate(load);
+                let usage = usage(self.objective, block.part, subject)?;
+                let of_block = blocks.entry(block.block.index).or_default();
+                of_block.push(RateUsage { at, usage });
+            }
+        }
+        Some(blocks.into_values().collect())
+    }
+
+    /// The capacity of a subject in each block; `None` where it has none in some block.
+    pub(crate) fn in_blocks(&self, subject: &str) -> Option<Vec<BlockCapacity>> {
+        let each = self.usage(subject)?;
+        let each = each.iter().map(|rates| block_capacity(rates));
+        each.collect()
+    }
+
+    fn capacity(&self, study: &Measured, subject: &str) -> Option<Capacity> {
+        let usage = self.usage(subject)?;
+        let blocks = self.in_blocks(subject)?;
+        let (rate_per_s, low, high) = match capacity::capacity(&blocks, Confidence::COMPUTED) {
+            Err(StatsError::TooFewBlocks { .. }) => of_one_block(blocks.first()?),
+            Err(_) => return None,
+            Ok(estimate) => of_blocks(estimate),
+        };
+        let brackets: Vec<RateBracket> = usage.iter().map(|rates| bracket(rates)).collect();
+        let held: Option<Vec<f64>> = brackets
+            .iter()
+            .map(|rate_bracket| rate_bracket.held)
+            .collect();
+        let missed: Option<Vec<f64>> = brackets
+            .iter()
+            .map(|rate_bracket| rate_bracket.missed)
+            .collect();
+        Some(Capacity {
+            subject: subject.to_owned(),
+            objective: self.objective.clone(),
+            load: self.name.clone(),
+            rate_per_s,
+            low,
+            high,
+            held_per_s: held.and_then(|rates| rates.into_iter().reduce(f64::min)),
+            missed_per_s: missed.and_then(|rates| rates.into_iter().reduce(f64::max)),
+            confidence: Confidence::PRINTED.share(),
+            blocks: study.complete_blocks().count(),
+        })
+    }
+
+    /// The pairs that were asked for.
+    pub(crate) fn pairs(&self, study: &'a Measured) -> Vec<[&'a str; 2]> {
+        let load = self.loads.first().map(|view| view.load);
+        load.map_or_else(Vec::new, |load| study.pairs_under(load))
+    }
+
+    /// The capacity of each subject in each block; what is beyond the grid is a finding, see
+    /// [`RateGrid::beyond`].
+    pub(crate) fn values(&self) -> Values<'a> {
+        Values::each(self.subjects().map(|subject| {
+            let block_capacities = self.in_blocks(subject).unwrap_or_default();
+            let value = |block_capacity: &BlockCapacity| Some(exact(block_capacity.rate()));
+            (subject, block_capacities.iter().map(value).collect())
+        }))
+    }
+
+    /// Says when blocks offered each rate for less time than a queue takes to grow.
+    /// Source: docs/statistics.md, "Capacity".
+    pub(crate) fn short(&self) -> Option<Finding> {
+        let limits = self.objective.goals().iter().filter_map(|goal| match goal {
+            Goal::Time { limit_us, .. } => Some(*limit_us / 1e6),
+            Goal::Errors { .. } => None,
+        });
+        let limit_s = limits.reduce(f64::max)?;
+        let pilots = self
+            .loads
+            .iter()
+            .filter_map(|view| view.load.pilot.as_ref());
+        let offered = pilots.map(|pilot| pilot.slice_ns as f64 / 1e9 * f64::from(pilot.rounds));
+        let offered_s = offered.reduce(f64::min)?;
+        (offered_s < LIMITS_MIN * limit_s)
+            .then(|| short_for_capacity(&self.name, offered_s, limit_s))
+    }
+
+    /// What it means for a comparison that a capacity lies beyond the rates
+    /// that were tried: when only the larger one is above, and only the smaller
+    /// one below, the direction stands.
+    pub(crate) fn beyond(&self, [smaller, larger]: [&str; 2]) -> Option<Finding> {
+        let ends = |subject: &str| {
+            let block_capacities = self.in_blocks(subject).unwrap_or_default();
+            let is_above = |block_capacity: &BlockCapacity| {
+                matches!(block_capacity, BlockCapacity::AtLeast(_))
+            };
+            let is_below =
+                |block_capacity: &BlockCapacity| matches!(block_capacity, BlockCapacity::AtMost(_));
+            (
+                block_capacities.iter().any(is_above),
+                block_capacities.iter().any(is_below),
+            )
+        };
+        let (smaller_above, smaller_below) = ends(smaller);
+        let (larger_above, larger_below) = ends(larger);
+        let level = if smaller_above || larger_below {
+            Level::Void
+        } else if smaller_below || larger_above {
+            Level::Bound
+        } else {
+            return None;
+        };
+        let beyond: BTreeMap<&str, &str> = [
+            (smaller_above, smaller, "above"),
+            (smaller_below, smaller, "below"),
+            (larger_above, larger, "above"),
+            (larger_below, larger, "below"),
+        ]
+        .into_iter()
+        .filter_map(|(is_so, who, side)| is_so.then_some((who, side)))
+        .collect();
+        let texts: Vec<String> = beyond
+            .iter()
+            .map(|(who, side)| format!("that of {who} lies {side} them in some blocks"))
+            .collect();
+        let [first, last] = [self.loads.first()?, self.loads.last()?].map(|load| rate(load));
+        let message = format!(
+            "the capacity by {} was looked for at {first:.0} to {last:.0} requests/s, and {}{}",
+            self.objective,
+            texts.join(", and "),
+            match level {
+                Level::Bound => {
+                    "; the ratio is bounded, and its interval is that of the rates that were \
+                     tried: beyond them the blocks may differ more"
+                }
+                _ => "",
+            }
+        );
+        Some(new_finding(FindingId::BeyondTheGrid, message).at(level))
+    }
+}
+
+/// A capacity with the ends of its interval, each where it is known.
+type Ends = (Option<f64>, Option<f64>, Option<f64>);
+
+fn of_blocks(estimate: CapacityEstimate) -> Ends {
+    match estimate {
+        CapacityEstimate::Within(interval) => (
+            Some(interval.ratio),
+            Some(interval.low),
+            Some(interval.high),
+        ),
+        CapacityEstimate::AtLeast(low) => (None, Some(low), None),
+        CapacityEstimate::AtMost(high) => (None, None, Some(high)),
+        CapacityEstimate::Unbounded => (None, None, None),
+    }
+}
+
+/// One block gives a rate and no interval.
+fn of_one_block(block: &BlockCapacity) -> Ends {
+    match block {
+        BlockCapacity::Within(rate) => (Some(*rate), None, None),
+        BlockCapacity::AtLeast(low) => (None, Some(*low), None),
+        BlockCapacity::AtMost(high) => (None, None, Some(*high)),
+    }
+}
+
+/// So many times the limit a block has to offer a rate for, that the capacity is off by
+/// less than 1 % in simulation.
+const LIMITS_MIN: f64 = 800.0;
+
+/// The share of what an objective allows that a subject used under one load of a block.
+/// It is infinite when the subject stopped responding in the warm-up, or gave no response to
+/// requests that were due. `None` when the subject was not loaded.
+fn usage(objective: &Objective, part: &BlockLoad, subject: &str) -> Option<f64> {
+    let warm_up = part
+        .sides
+        .get(subject)
+        .and_then(|side| side.warm_up.as_ref());
+    let has_stopped = warm_up.is_some_and(|slice| slice.stopped_responding);
+    let (mut planned, mut ok) = (0, 0);
+    let slices = part.rounds.iter().flat_map(|round| &round.slices);
+    for slice in slices.filter(|slice| slice.subject == subject) {
+        planned = sum([planned, slice.outcomes.sent(), slice.unsent]);
+        ok = sum([ok, slice.ok]);
+    }
+    let burden = || {
+        let times = part.histograms.get(subject)?;
+        objective.burden(&ObjectiveInput { planned, ok, times })
+    };
+    (planned > 0 || has_stopped).then(|| burden().map_or(f64::INFINITY, |burden| burden.amount))
+}
+
+/// A rate that a block offered, in requests per second, with the share of what the objective
+/// allows that a subject used.
+#[derive(Debug, Clone, Copy)]
+struct RateUsage {
+    at: f64,
+    usage: f64,
+}
+
+fn block_capacity(rates: &[RateUsage]) -> Option<BlockCapacity> {
+    let found_block_capacities = block_capacities(&positions(rates), 1.0).ok()?;
+    found_block_capacities.into_iter().next()
+}
+
+fn bracket(rates: &[RateUsage]) -> RateBracket {
+    let rate_brackets = block_brackets(&positions(rates), 1.0).unwrap_or_default();
+    rate_brackets.into_iter().next().unwrap_or_default()
+}
+
+fn positions(rates: &[RateUsage]) -> Vec<Position<'_>> {
+    let each = rates.iter().map(|RateUsage { at, usage }| Position {
+        at: *at,
+        blocks: std::slice::from_ref(usage),
+    });
+    each.collect()
+}
+
+/// Between which of the rates that one block offered a subject passed its objective. `parts`
+/// are the rates in requests per second, in any order, with what the block measured there.
+#[must_use]
+pub fn rate_bracket(
+    objective: &Objective,
+    parts: &[(f64, &BlockLoad)],
+    subject: &str,
+) -> RateBracket {
+    let each = parts.iter().filter_map(|(at, part)| {
+        let usage = usage(objective, part, subject)?;
+        Some(RateUsage { at: *at, usage })
+    });
+    let mut rates: Vec<RateUsage> = each.collect();
+    rates.sort_by(|rate_usage, other| rate_usage.at.total_cmp(&other.at));
+    bracket(&rates)
+}
+
+/// A typical capacity of each subject, in requests per second, by the loads of one grid: the
+/// median over the blocks in which the subject met and missed its objective. A subject without
+/// such a block is left out.
+#[must_use]
+pub fn median_capacities(study: &Measured, name_of_grid: &str) -> Vec<f64> {
+    let view = StudyView::of(study);
+    let rate_grids = grids(&view);
+    let Some(grid) = rate_grids.iter().find(|grid| grid.name == name_of_grid) else {
+        return Vec::new();
+    };
+    let within = |block| match block {
+        BlockCapacity::Within(rate) => Some(rate),
+        BlockCapacity::AtLeast(_) | BlockCapacity::AtMost(_) => None,
+    };
+    let each = grid.subjects().filter_map(|subject| {
+        let blocks = grid.in_blocks(subject)?;
+        median(blocks.into_iter().filter_map(within))
+    });
+    each.collect()
+}

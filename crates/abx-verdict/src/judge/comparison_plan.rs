@@ -1,0 +1,418 @@
+//! Which pairs of subjects are compared, by what, and under which load. What
+//! is primary follows from the load alone, before anything is measured, but
+//! for two things: the throughput of two that both kept up with an open loop is
+//! the load's, and where the generator was the limit it is the generator's, so it is
+//! not compared.
+
+use crate::findings::open_loop::kept_up::both_kept_up;
+use crate::findings::open_loop::too_few_requests::too_few_requests;
+use crate::findings::study::memory_unknown::memory_unknown;
+use crate::judge::capacities::grids;
+use crate::judge::comparison::{ComparedUnder, Role};
+use crate::judge::cpu_fallback::CpuFallback;
+use crate::judge::faults::{recoveries, seen};
+use crate::judge::metric::Metric;
+use crate::judge::values::{Rounds, Values};
+use crate::judge::verdict::ClaimFamily;
+use crate::view::faults::FaultView;
+use crate::view::{OfferView, StudyView};
+use abx_evidence::record::LoadRecord;
+use abx_evidence::{Finding, Level};
+use abx_model::LoadShape;
+use abx_stats::stop::blocks_for_verdict;
+
+/// Pairs that are judged together by one metric.
+pub(crate) struct Question<'a> {
+    pub(crate) compared_under: ComparedUnder<'a>,
+    pub(crate) metric: Metric,
+    /// The step of a scenario that the metric is of, where it is of one.
+    pub(crate) step: Option<&'a str>,
+    pub(crate) values: Values<'a>,
+    /// Subject and baseline, with what their comparison is for.
+    pub(crate) pairs: Vec<([&'a str; 2], Role)>,
+    /// The share of its load's primary pairs that are among these: where a load is asked
+    /// for by several metrics, each may be wrong in its share.
+    pub(crate) share: f64,
+}
+
+impl Question<'_> {
+    /// How its pairs are judged together: before all others of a load where they are what
+    /// the study was made for.
+    pub(crate) fn family(&self, study: &StudyView) -> ClaimFamily {
+        let study = study.study;
+        let asked = match &self.compared_under {
+            ComparedUnder::Load(view) => study.pairs_under(view.load),
+            ComparedUnder::Grid(grid) => grid.pairs(study),
+            ComparedUnder::Starts => study.pairs(),
+            ComparedUnder::Fault(view) => study.pairs_of_fault(&view.fault.name),
+        };
+        let equivalences = asked.len().min(study.subjects.len().saturating_sub(1));
+        let is_primary = self.pairs.iter().any(|(_, role)| *role == Role::Primary);
+        let family = match self.compared_under {
+            ComparedUnder::Load(_) if is_primary => {
+                ClaimFamily::gate(equivalences).part(self.share)
+            }
+            _ => ClaimFamily::alone(equivalences),
+        };
+        family.ordered(study.is_ordered())
+    }
+}
+
+/// What is asked of a study, and what is said where nothing can be asked.
+pub(crate) struct ComparisonPlan<'a> {
+    pub(crate) asked: Vec<Question<'a>>,
+    pub(crate) findings: Vec<Finding>,
+    /// Why pairs are compared by processor time and not by throughput.
+    pub(crate) fallbacks: Vec<Finding>,
+}
+
+impl<'a> ComparisonPlan<'a> {
+    /// The pairs that were asked for, by what each load is primary in. `found` tells which
+    /// of them are void: a comparison that is void says why, and is not passed over.
+    pub(crate) fn of(study: &'a StudyView<'a>, findings: &[Finding]) -> ComparisonPlan<'a> {
+        let measured = study.study;
+        let mut questions = ComparisonPlan {
+            asked: Vec::new(),
+            findings: Vec::new(),
+            fallbacks: Vec::new(),
+        };
+        // What is one rate of a grid is read together with the others.
+        let alone = study
+            .loads
+            .iter()
+            .filter(|view| view.load.settings.objective.is_none());
+        for view in alone {
+            let pairs = measured.pairs_under(view.load);
+            match view.load.settings.exchange.shape {
+                LoadShape::Connections => questions.ask_of_connections(view, &pairs),
+                _ => questions.ask_under(view, &pairs, findings),
+            }
+        }
+        for grid in grids(study) {
+            let values = grid.values();
+            let whole = whole(&values, grid.pairs(measured).iter()).into_iter();
+            let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
+            questions.ask(ComparedUnder::Grid(grid), Metric::Capacity, (values, pairs));
+        }
+        for view in FaultView::all(measured) {
+            let values = recoveries(&view);
+            let pairs = measured.pairs_of_fault(&view.fault.name);
+            let whole = seen(&values, whole(&values, pairs.iter())).into_iter();
+            let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
+            questions.ask(
+                ComparedUnder::Fault(view),
+                Metric::Recovery,
+                (values, pairs),
+            );
+        }
+        questions.explore(
+            ComparedUnder::Starts,
+            Metric::ReadyTime,
+            Values::of_starts(measured),
+            &measured.pairs(),
+        );
+        questions
+    }
+
+    fn ask_under(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]], findings: &[Finding]) {
+        let load = view.load;
+        let under = |metric| Values::under(view, metric, Rounds::All);
+        let speed = under(Metric::Throughput);
+        let fallback = CpuFallback::of(view);
+        let first = self.asked.len();
+        let Sorted {
+            by_speed,
+            by_time,
+            by_cpu,
+            void,
+        } = self.sort(view, pairs, findings, (&speed, &fallback));
+        // Whoever answers nothing in a block has no cost of a response either.
+        let responding = whole(&speed, pairs.iter());
+        self.ask(
+            ComparedUnder::Load(view),
+            Metric::Throughput,
+            (speed, by_speed),
+        );
+        let is_scenario = load.settings.exchange.shape == LoadShape::Scenario;
+        if load.settings.arrivals.is_open() || is_scenario {
+            let primary = primary_time(load);
+            for metric in Metric::RESPONSE {
+                let values = under(metric);
+                let whole = whole(&values, responding.iter());
+                if metric == primary && whole.is_empty() && !by_time.is_empty() {
+                    self.findings
+                        .push(too_few_requests(load, metric.requests_min()));
+                }
+                let role = |pair| {
+                    if metric == primary && by_time.contains(&pair) {
+                        Role::Primary
+                    } else {
+                        Role::Exploratory
+                    }
+                };
+                let pairs = whole.into_iter().map(|pair| (pair, role(pair))).collect();
+                self.ask(ComparedUnder::Load(view), metric, (values, pairs));
+            }
+        }
+        self.ask_of_steps(view, &responding);
+        if load.settings.exchange.shape == LoadShape::Broadcast {
+            for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
+                self.explore(
+                    ComparedUnder::Load(view),
+                    metric,
+                    under(metric),
+                    &responding,
+                );
+            }
+        }
+        if load.settings.tls.is_some() {
+            // Only where connections were opened within slices, and of those who speak TLS.
+            let metric = Metric::HandshakeP50;
+            self.explore(
+                ComparedUnder::Load(view),
+                metric,
+                under(metric),
+                &responding,
+            );
+        }
+        self.ask_of_costs(view, &responding, &by_cpu);
+        let primary = by_cpu.into_iter().map(|pair| (pair, Role::Primary));
+        let cpu = (fallback.values(), primary.collect());
+        self.ask(ComparedUnder::Load(view), Metric::ServerCpu, cpu);
+        share_among(&mut self.asked[first..], &void);
+    }
+
+    /// Costs of these pairs, except the CPU time of those that it decides about.
+    fn ask_of_costs(
+        &mut self,
+        view: &'a OfferView<'a>,
+        responding: &[[&'a str; 2]],
+        by_cpu: &[[&'a str; 2]],
+    ) {
+        let fewest = blocks_for_verdict(view.study.is_ordered());
+        for metric in COSTS {
+            let values = Values::under(view, metric, Rounds::All);
+            if metric == Metric::ColdStart && values.blocks() < fewest {
+                // One load of several is the first of a block only now and then.
+                continue;
+            }
+            let is_asked = |pair| metric == Metric::ServerCpu && by_cpu.contains(pair);
+            let pairs = responding.iter().filter(|pair| !is_asked(pair)).copied();
+            let pairs: Vec<[&str; 2]> = pairs.collect();
+            self.explore(ComparedUnder::Load(view), metric, values, &pairs);
+        }
+    }
+
+    /// By what each pair is compared that the study asks for.
+    fn sort(
+        &mut self,
+        view: &'a OfferView<'a>,
+        pairs: &[[&'a str; 2]],
+        findings: &[Finding],
+        (speed, fallback): (&Values<'a>, &CpuFallback<'a>),
+    ) -> Sorted<'a> {
+        let load = view.load;
+        let is_void = |pair| {
+            let mut touching = findings
+                .iter()
+                .filter(|finding| finding.touches(&load.name, pair));
+            touching.any(|finding| finding.level == Level::Void)
+        };
+        let mut sorted = Sorted::default();
+        for pair in pairs {
+            let sound = (!is_void(*pair)).then_some(*pair);
+            if sound.is_some() && is_by_session_time(load) {
+                sorted.by_time.push(*pair);
+                sorted.by_speed.push((*pair, Role::Exploratory));
+            } else if let Some(finding) = sound.and_then(|pair| both_kept_up(view, pair)) {
+                self.findings.push(finding);
+                sorted.by_time.push(*pair);
+            } else if let Some(reason) = sound.and_then(|pair| fallback.reason(pair, speed)) {
+                self.fallbacks.push(reason);
+                sorted.by_cpu.push(*pair);
+            } else {
+                if sound.is_none() || fallback.is_void(*pair, speed) {
+                    sorted.void.push(*pair);
+                }
+                sorted.by_speed.push((*pair, Role::Primary));
+            }
+        }
+        sorted
+    }
+
+    /// How long each step of a scenario took.
+    fn ask_of_steps(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]]) {
+        let Some(scenario) = &view.load.settings.scenario else {
+            return;
+        };
+        for (number, step) in scenario.steps.iter().enumerate() {
+            for metric in Metric::STEP {
+                let values = Values::of_step(view, metric, number);
+                let first = self.asked.len();
+                self.explore(ComparedUnder::Load(view), metric, values, pairs);
+                let asked = self.asked[first..].iter_mut();
+                asked.for_each(|question| question.step = Some(step));
+            }
+        }
+    }
+
+    /// Connections that say nothing take memory, and time to be opened.
+    fn ask_of_connections(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]]) {
+        let memory = Values::under(view, Metric::MemoryPerConnection, Rounds::All);
+        let known = whole(&memory, pairs.iter());
+        if known.len() < pairs.len() {
+            self.findings.push(memory_unknown(view.load));
+        }
+        let primary = known.iter().map(|pair| (*pair, Role::Primary)).collect();
+        let first = self.asked.len();
+        let compared_under = || ComparedUnder::Load(view);
+        self.ask(
+            compared_under(),
+            Metric::MemoryPerConnection,
+            (memory, primary),
+        );
+        let rate = Values::under(view, Metric::ConnectRate, Rounds::All);
+        let role = |pair: &[&'a str; 2]| {
+            if known.contains(pair) {
+                Role::Exploratory
+            } else {
+                Role::Primary
+            }
+        };
+        let pairs = whole(&rate, pairs.iter());
+        let pairs = pairs.into_iter().map(|pair| (pair, role(&pair))).collect();
+        self.ask(compared_under(), Metric::ConnectRate, (rate, pairs));
+        share_among(&mut self.asked[first..], &[]);
+    }
+
+    fn ask(
+        &mut self,
+        compared_under: ComparedUnder<'a>,
+        metric: Metric,
+        (values, pairs): MetricPairs<'a>,
+    ) {
+        if !pairs.is_empty() {
+            self.asked.push(Question {
+                compared_under,
+                metric,
+                step: None,
+                values,
+                pairs,
+                share: 1.0,
+            });
+        }
+    }
+
+    fn explore(
+        &mut self,
+        compared_under: ComparedUnder<'a>,
+        metric: Metric,
+        values: Values<'a>,
+        pairs: &[[&'a str; 2]],
+    ) {
+        let whole = whole(&values, pairs.iter()).into_iter();
+        let pairs = whole.map(|pair| (pair, Role::Exploratory)).collect();
+        self.ask(compared_under, metric, (values, pairs));
+    }
+
+    /// The log ratios of every primary comparison, by the families that are judged
+    /// together, but for those of subjects that have failed: nothing settles them.
+    pub(crate) fn primary(&self, study: &StudyView) -> Vec<(Vec<Vec<f64>>, ClaimFamily)> {
+        let each = self.asked.iter().map(|question| {
+            let has_failed = |subject: &&str| match question.compared_under {
+                ComparedUnder::Load(view) => view.has_failed(subject),
+                ComparedUnder::Grid(_) | ComparedUnder::Starts | ComparedUnder::Fault(_) => false,
+            };
+            let pairs = question.pairs.iter();
+            let primary =
+                pairs.filter(|(pair, role)| *role == Role::Primary && !pair.iter().any(has_failed));
+            let logs = primary.map(|(pair, _)| question.values.log_ratios(*pair));
+            (logs.collect::<Vec<_>>(), question.family(study))
+        });
+        each.filter(|(family, _)| !family.is_empty()).collect()
+    }
+}
+
+/// The pairs of a load, by what they are compared.
+#[derive(Default)]
+struct Sorted<'a> {
+    by_speed: Vec<([&'a str; 2], Role)>,
+    by_time: Vec<[&'a str; 2]>,
+    by_cpu: Vec<[&'a str; 2]>,
+    /// Those of the former of which nothing can be claimed.
+    void: Vec<[&'a str; 2]>,
+}
+
+type MetricPairs<'a> = (Values<'a>, Vec<([&'a str; 2], Role)>);
+
+/// What is compared beside speed and response times.
+const COSTS: [Metric; 5] = [
+    Metric::ServerCpu,
+    Metric::Memory,
+    Metric::ContextSwitches,
+    Metric::WireBytes,
+    Metric::ColdStart,
+];
+
+/// Gives each question of a load its share of the load's primary pairs. Those that are void
+/// claim nothing, and take nothing from the others.
+fn share_among(asked: &mut [Question], void: &[[&str; 2]]) {
+    let primary = |question: &Question| {
+        let primary = question
+            .pairs
+            .iter()
+            .filter(|(_, role)| *role == Role::Primary);
+        primary.filter(|(pair, _)| !void.contains(pair)).count()
+    };
+    let total: usize = asked.iter().map(primary).sum();
+    for question in asked {
+        question.share = primary(question) as f64 / total.max(1) as f64;
+    }
+}
+
+/// The pairs that have a number in every block.
+fn whole<'a, 'b>(
+    values: &Values,
+    pairs: impl Iterator<Item = &'b [&'a str; 2]>,
+) -> Vec<[&'a str; 2]>
+where
+    'a: 'b,
+{
+    pairs
+        .filter(|pair| values.are_whole(**pair))
+        .copied()
+        .collect()
+}
+
+/// Whether users pause, so that how many sessions there are is a matter of the pauses first:
+/// then a scenario is judged by how long its sessions took without them.
+pub(crate) fn is_by_session_time(load: &LoadRecord) -> bool {
+    let settings = &load.settings;
+    settings.exchange.shape == LoadShape::Scenario && settings.arrivals.connections_rest
+}
+
+/// The quantile that an open loop is judged by: the highest, up to 99 %, for
+/// which a block as planned holds enough requests.
+pub(crate) fn primary_time(load: &LoadRecord) -> Metric {
+    let planned = planned_requests(load).unwrap_or_default();
+    let upwards = [
+        Metric::ResponseP50,
+        Metric::ResponseP90,
+        Metric::ResponseP99,
+    ];
+    let enough = upwards
+        .into_iter()
+        .rfind(|metric| planned >= PLAN_ROOM * metric.requests_min() as f64);
+    enough.unwrap_or(Metric::ResponseP50)
+}
+
+/// Random arrivals bring a little less than planned now and then.
+const PLAN_ROOM: f64 = 1.05;
+
+/// Requests that a block's slices of one subject hold; `None` where no rate was
+/// set, or no pilot has set the slices.
+fn planned_requests(load: &LoadRecord) -> Option<f64> {
+    let pilot = load.pilot.as_ref()?;
+    let counted_s = pilot.slice_ns.saturating_sub(pilot.discard_ns) as f64 / 1e9;
+    Some(load.settings.arrivals.rate_per_s? * counted_s * f64::from(pilot.rounds))
+}

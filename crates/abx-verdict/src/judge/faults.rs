@@ -1,0 +1,218 @@
+//! What faults cost each subject, and by how much one loses more than another. How fast
+//! they recover is compared as ratios, see [`comparison_plan`](super::comparison_plan).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::judge::values::{BlockValue, Known, Values};
+use crate::judge::verdict::{ClaimFamily, Verdict};
+use crate::view::faults::{FaultToll, FaultView, Recovery};
+use abx_evidence::record::Measured;
+use abx_stats::paired::{LogInterval, PairedMean};
+use abx_stats::student::Confidence;
+
+/// What a fault cost one subject, over all blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultSummary {
+    /// The fault.
+    pub fault: String,
+    /// Who had it.
+    pub subject: String,
+    /// Why it was left out, when it was; everything else is empty then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+    /// How often it was done, once in each complete block.
+    pub times: usize,
+    /// Requests without a correct response for each fault.
+    pub lost: Option<MeanInterval>,
+    /// Requests whose correct response was late, the mean for each fault.
+    pub delayed: Option<f64>,
+    /// The time until all was well, the geometric mean in seconds; `None` when it was not
+    /// well by the end of some slice.
+    pub recovery_s: Option<f64>,
+    /// After how many of them all was well by the end of the slice.
+    pub recovered: usize,
+    /// After how many of them as many processes ran as before.
+    pub back: usize,
+    /// How many of them cost no request anything.
+    pub unfelt: usize,
+}
+
+/// A mean with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeanInterval {
+    /// The mean over blocks.
+    pub mean: f64,
+    /// The interval's lower end; `None` below two blocks.
+    pub low: Option<f64>,
+    /// The interval's upper end.
+    pub high: Option<f64>,
+}
+
+/// By how many requests one subject loses more than another for each fault.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LostDifference {
+    /// The fault.
+    pub fault: String,
+    /// The subject.
+    pub subject: String,
+    /// What it is compared with.
+    pub baseline: String,
+    /// Subject less baseline, over blocks.
+    pub requests: MeanInterval,
+    /// How often such intervals hold the truth, as a share.
+    pub confidence: f64,
+    /// How many blocks it rests on.
+    pub blocks: usize,
+    /// What it means: less, more or inconclusive.
+    pub verdict: Verdict,
+    /// Whether it is inconclusive because a verdict needs more blocks. Absent when it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub too_few_blocks: bool,
+}
+
+impl MeanInterval {
+    /// Of what blocks gave; `None` without any.
+    pub(crate) fn of(values: &[f64]) -> Option<MeanInterval> {
+        if let [only] = values {
+            return Some(MeanInterval {
+                mean: *only,
+                low: None,
+                high: None,
+            });
+        }
+        let mean = PairedMean::of(values).ok()?;
+        let LogInterval { center, low, high } = mean.interval(Confidence::COMPUTED);
+        Some(MeanInterval {
+            mean: center,
+            low: Some(low),
+            high: Some(high),
+        })
+    }
+}
+
+/// What every fault cost every subject.
+pub(crate) fn fault_summaries(study: &Measured) -> Vec<FaultSummary> {
+    let each = FaultView::all(study).flat_map(|view| {
+        let subjects = study.subjects.iter();
+        let everything = subjects.map(|subject| summary(&view, &subject.name));
+        everything.collect::<Vec<_>>()
+    });
+    each.collect()
+}
+
+fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
+    let tolls: Vec<FaultToll> = view.tolls(subject).into_iter().flatten().collect();
+    let times = tolls.len();
+    let count = |is_so: fn(&FaultToll) -> bool| tolls.iter().filter(|toll| is_so(toll)).count();
+    let lost: Vec<f64> = tolls.iter().map(|toll| toll.lost as f64).collect();
+    let delayed: f64 = tolls.iter().map(|toll| toll.delayed as f64).sum();
+    let logs = tolls.iter().map(|toll| toll.recovery.s().map(f64::ln));
+    let logs: Option<f64> = logs.sum();
+    let mean = |sum: f64| (times > 0).then(|| sum / times as f64);
+    FaultSummary {
+        fault: view.fault.name.clone(),
+        subject: subject.to_owned(),
+        left_out: view.left_out(subject).map(|left_out| left_out.why.clone()),
+        times,
+        lost: MeanInterval::of(&lost),
+        delayed: mean(delayed),
+        recovery_s: logs.and_then(mean).map(f64::exp),
+        recovered: count(|toll| toll.recovery.s().is_some()),
+        back: count(|toll| toll.is_back),
+        unfelt: count(|toll| !toll.is_felt()),
+    }
+}
+
+/// Those of these pairs of which somebody's recovery was seen in some block: else there is
+/// nothing to compare.
+pub(crate) fn seen<'a>(values: &Values, pairs: Vec<[&'a str; 2]>) -> Vec<[&'a str; 2]> {
+    let is_seen = |name: &&str| values.count(name, Known::Exactly) > 0;
+    let seen = pairs.into_iter().filter(|pair| pair.iter().any(is_seen));
+    seen.collect()
+}
+
+/// How long each subject took to recover, in seconds: a number for each block, `None` where
+/// it did not.
+pub(crate) fn recoveries<'a>(view: &FaultView<'a>) -> Values<'a> {
+    let subjects = view
+        .study
+        .subjects
+        .iter()
+        .map(|subject| subject.name.as_str());
+    Values::each(subjects.map(|subject| {
+        let value = |toll: FaultToll| {
+            Some(BlockValue {
+                amount: toll.recovery.s()?,
+                known: match toll.recovery {
+                    Recovery::Unseen(_) => Known::AtMost,
+                    Recovery::After(_) | Recovery::NotWithin => Known::Exactly,
+                },
+            })
+        };
+        let tolls = view.tolls(subject).into_iter();
+        (subject, tolls.map(|toll| value(toll?)).collect())
+    }))
+}
+
+/// Which of two loses more, for every pair that was asked for.
+pub(crate) fn lost_differences(study: &Measured) -> Vec<LostDifference> {
+    FaultView::all(study)
+        .flat_map(|view| differences(&view))
+        .collect()
+}
+
+fn differences(view: &FaultView) -> Vec<LostDifference> {
+    let study = view.study;
+    let name = &view.fault.name;
+    let pairs = study.pairs_of_fault(name);
+    let lost = |subject: &str| -> Option<Vec<f64>> {
+        let known = study.subject(subject)?;
+        let tolls = view.tolls(&known.name).into_iter();
+        tolls.map(|toll| Some(toll?.lost as f64)).collect()
+    };
+    let each = pairs.into_iter().filter_map(|pair| {
+        let [subject, baseline] = pair.map(lost);
+        let pairs = subject?.into_iter().zip(baseline?);
+        let less: Vec<f64> = pairs
+            .map(|(subject, baseline)| subject - baseline)
+            .collect();
+        Some((pair, PairedMean::of(&less).ok()?))
+    });
+    let asked: Vec<([&str; 2], PairedMean)> = each.collect();
+    let family = ClaimFamily::alone(asked.len()).ordered(study.is_ordered());
+    let p_values: Vec<f64> = asked.iter().map(|(_, mean)| mean.p_value()).collect();
+    let held_to = family.held_to(&p_values);
+    let judged = asked.into_iter().zip(held_to);
+    judged
+        .map(|(([subject, baseline], mean), (required, _))| {
+            let shown = mean.interval(Confidence::COMPUTED);
+            let too_few_blocks = mean.blocks() < required.blocks;
+            let claims = required.direction.filter(|_| !too_few_blocks);
+            LostDifference {
+                fault: name.clone(),
+                subject: subject.to_owned(),
+                baseline: baseline.to_owned(),
+                requests: MeanInterval {
+                    mean: shown.center,
+                    low: Some(shown.low),
+                    high: Some(shown.high),
+                },
+                confidence: Confidence::PRINTED.share(),
+                blocks: mean.blocks(),
+                verdict: claims.map_or(Verdict::Inconclusive, |it| direction(&mean.interval(it))),
+                too_few_blocks,
+            }
+        })
+        .collect()
+}
+
+fn direction(interval: &LogInterval) -> Verdict {
+    if interval.low > 0.0 {
+        Verdict::More
+    } else if interval.high < 0.0 {
+        Verdict::Less
+    } else {
+        Verdict::Inconclusive
+    }
+}

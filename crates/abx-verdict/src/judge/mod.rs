@@ -1,0 +1,210 @@
+//! From what was measured to what it means.
+
+pub(crate) mod capacities;
+pub(crate) mod comparison;
+pub(crate) mod comparison_plan;
+pub(crate) mod conclusions;
+pub(crate) mod cpu_fallback;
+pub(crate) mod families;
+pub(crate) mod faults;
+pub(crate) mod metric;
+pub(crate) mod past_baseline;
+pub(crate) mod ranking;
+pub(crate) mod scope;
+pub(crate) mod server_times;
+pub(crate) mod sweeps;
+pub(crate) mod values;
+pub mod verdict;
+mod verdict_word;
+
+use std::collections::BTreeMap;
+
+use crate::findings::bottleneck::Bottleneck;
+use crate::findings::findings;
+use crate::findings::validity::{Limited, Validity};
+use crate::judge::capacities::capacities;
+use crate::judge::comparison::{ComparedUnder, Comparison, ComparisonFamily, Role};
+use crate::judge::comparison_plan::{ComparisonPlan, Question};
+use crate::judge::conclusions::Conclusions;
+use crate::judge::families::Families;
+use crate::judge::faults::{fault_summaries, lost_differences};
+use crate::judge::past_baseline::BesidePast;
+use crate::judge::ranking::rankings;
+use crate::judge::scope::Scope;
+use crate::judge::server_times::{server_time_differences, server_times};
+use crate::judge::sweeps::sweeps;
+use crate::judge::verdict::decide_together;
+use crate::view::StudyView;
+use crate::view::ceilings::ceilings;
+use crate::view::summary::summaries;
+use abx_evidence::record::Measured;
+use abx_evidence::{Finding, FindingId, Level};
+use abx_stats::Margin;
+use abx_stats::paired::PairedMean;
+use abx_stats::stop::{Decision, blocks_for_verdict, blocks_needed, wanted_half_width};
+use abx_stats::student::Confidence;
+
+/// Concludes all that can be concluded. Pure, and it takes no part of an earlier
+/// judgement: the same study gives the same conclusions at any later time.
+#[must_use]
+pub fn judge(study: &Measured) -> Conclusions {
+    conclude(&StudyView::of(study))
+}
+
+fn conclude(study: &StudyView) -> Conclusions {
+    let summaries = summaries(study);
+    let ceilings = ceilings(study);
+    let mut found_findings = findings(study, &summaries, &ceilings);
+    let questions = ComparisonPlan::of(study, &found_findings);
+    found_findings.extend(questions.fallbacks);
+    let comparisons = responses(study, questions.asked, &found_findings);
+    found_findings.extend(questions.findings);
+    let mut findings = found_findings.clone();
+    add(
+        &mut findings,
+        comparisons.iter().flat_map(|limited| &limited.findings),
+    );
+    // What limits the older comparison is told in the order of a reader, the worst first.
+    let mut all_findings = Validity::of(findings).findings;
+    let beside_past = BesidePast::of(study, &all_findings);
+    add(&mut all_findings, &beside_past.findings);
+    let validity = Validity::of(all_findings);
+    let numbered = comparisons
+        .into_iter()
+        .map(|limited| limited.numbered(&validity));
+    let comparisons: Vec<Comparison> = numbered.collect();
+    let rankings = rankings(study, &comparisons, &found_findings, &validity);
+    let lost_to_faults = lost_differences(study.study);
+    Conclusions {
+        scope: Scope::of(study.study),
+        families: Families::of(&comparisons, &rankings, &lost_to_faults),
+        sweeps: sweeps(study, &comparisons, &summaries),
+        capacities: capacities(study),
+        server_times: server_times(study),
+        server_time_differences: server_time_differences(study, &comparisons),
+        rankings,
+        comparisons,
+        ceilings,
+        summaries,
+        faults: fault_summaries(study.study),
+        lost_to_faults,
+        past_comparisons: beside_past.numbered(&validity),
+        validity,
+    }
+}
+
+/// Adds those findings that are not there yet.
+fn add<'a>(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = &'a Finding>) {
+    for finding in more {
+        if !findings.contains(finding) {
+            findings.push(finding.clone());
+        }
+    }
+}
+
+/// Whether the blocks so far settle every primary comparison of the study, and
+/// every one with the older record where there is one.
+#[must_use]
+pub fn may_stop(study: &Measured) -> Decision {
+    let study = &StudyView::of(study);
+    match past_baseline::may_stop(study) {
+        None => may_stop_side_by_side(study),
+        Some(decision) if study.study.subjects.len() < 2 => decision,
+        Some(decision) => decision.and(may_stop_side_by_side(study)),
+    }
+}
+
+/// Whether subjects failed so that no primary comparison of the study can become valid:
+/// more blocks would not help.
+#[must_use]
+pub fn is_hopeless(conclusions: &Conclusions) -> bool {
+    let has_failed = |finding: &Finding| {
+        let failed = [
+            FindingId::FailedRequests,
+            FindingId::StoppedResponding,
+            FindingId::SubjectFailed,
+        ];
+        finding.level == Level::Void && failed.contains(&finding.id)
+    };
+    let validity = &conclusions.validity;
+    let mut primary = conclusions.primary().peekable();
+    let is_asked = primary.peek().is_some() && conclusions.past_comparisons.is_empty();
+    is_asked && primary.all(|comparison| comparison.limits(validity).any(has_failed))
+}
+
+/// How many blocks more it takes, about, until every primary comparison is as precise as
+/// the margin asks for, and there are enough for a verdict; `None` where there is none, or
+/// one without a spread to go by.
+#[must_use]
+pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
+    let fewest = blocks_for_verdict(study.is_ordered());
+    let study = &StudyView::of(study);
+    let margin = margin(study);
+    let more = |logs: Vec<f64>| {
+        let mean = PairedMean::of(&logs).ok()?;
+        let (blocks, half_width) = (mean.blocks(), mean.half_width(Confidence::COMPUTED));
+        let missing = fewest.saturating_sub(blocks) as u32;
+        Some(if half_width <= wanted_half_width(margin) {
+            missing
+        } else {
+            blocks_needed(blocks, fewest, half_width, margin).max(missing)
+        })
+    };
+    let plan = ComparisonPlan::of(study, &[]);
+    let logs = plan
+        .primary(study)
+        .into_iter()
+        .flat_map(|(values, _)| values);
+    let each: Option<Vec<u32>> = logs.map(more).collect();
+    each?.into_iter().max()
+}
+
+fn margin(study: &StudyView) -> Margin {
+    Margin::new(study.study.settings.margin).unwrap_or(Margin::DEFAULT)
+}
+
+fn may_stop_side_by_side(study: &StudyView) -> Decision {
+    let margin = margin(study);
+    let plan = ComparisonPlan::of(study, &[]);
+    let decisions = plan.primary(study).into_iter().map(|(values, family)| {
+        let all_values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+        decide_together(&all_values, margin, family)
+    });
+    Decision::of_parts(decisions)
+}
+
+/// All comparisons, the primary ones first.
+fn responses(
+    study: &StudyView,
+    asked: Vec<Question>,
+    findings: &[Finding],
+) -> Vec<Limited<Comparison>> {
+    let limits: BTreeMap<&str, Bottleneck> = study
+        .loads
+        .iter()
+        .map(|view| (view.load.name.as_str(), Bottleneck::of(view)))
+        .collect();
+    let none = Bottleneck::default();
+    let mut comparisons: Vec<Limited<Comparison>> = asked
+        .into_iter()
+        .flat_map(|question| {
+            let together = question.family(study);
+            let limit = match &question.compared_under {
+                ComparedUnder::Load(view) => limits.get(view.load.name.as_str()),
+                ComparedUnder::Grid(_) | ComparedUnder::Starts | ComparedUnder::Fault(_) => None,
+            };
+            let family = ComparisonFamily {
+                study: study.study,
+                compared_under: &question.compared_under,
+                metric: question.metric,
+                step: question.step,
+                values: question.values,
+                limit: limit.unwrap_or(&none),
+                found: findings,
+            };
+            family.compare(&question.pairs, together)
+        })
+        .collect();
+    comparisons.sort_by_key(|limited| limited.of.role != Role::Primary);
+    comparisons
+}

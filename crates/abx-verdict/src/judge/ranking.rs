@@ -1,0 +1,323 @@
+//! Several subjects in order, as far as the blocks hold one: each has the
+//! places that it may have, from the best to the worst.
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use crate::findings::bottleneck::Bottleneck;
+use crate::findings::open_loop::kept_up::kept_up;
+use crate::findings::validity::Validity;
+use crate::judge::comparison::{ComparedUnder, Comparison, ComparisonFamily, Role};
+use crate::judge::comparison_plan::{is_by_session_time, primary_time};
+use crate::judge::metric::Metric;
+use crate::judge::values::{Rounds, Values};
+use crate::judge::verdict::{ClaimFamily, ERROR, Verdict};
+use crate::view::{OfferView, StudyView};
+use abx_evidence::{Finding, Level, Limits};
+use abx_model::LoadShape;
+
+/// The subjects of a study under one load, the best first.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Ranking {
+    /// What they are ranked by.
+    pub metric: Metric,
+    /// The load's name.
+    pub load: String,
+    /// One for each subject that has not failed and is not void by itself, in the order of
+    /// their averages.
+    pub places: Vec<Place>,
+    /// Every pair: those that the study asks for, as they are there, and behind them all
+    /// others, the later named beside the earlier.
+    #[serde(serialize_with = "in_short")]
+    #[schemars(with = "Vec<Pair>")]
+    pub pairs: Vec<Comparison>,
+}
+
+/// A pair as it stands in a file. There are many, so what can be had again from the
+/// blocks is left out: the ratio of each, and other ways of reading them.
+#[derive(Serialize, JsonSchema)]
+struct Pair<'a> {
+    /// The subject.
+    subject: &'a str,
+    /// What it is compared with.
+    baseline: &'a str,
+    /// Subject over baseline; `None` when invalid.
+    ratio: Option<f64>,
+    /// The interval's lower end.
+    low: Option<f64>,
+    /// The interval's upper end.
+    high: Option<f64>,
+    /// How often such intervals hold the truth, as a share.
+    confidence: f64,
+    /// How many blocks it rests on.
+    blocks: usize,
+    /// With how many pairs it was judged together, itself among them.
+    together: usize,
+    /// How often blocks without any difference would look at least so different,
+    /// adjusted for those judged together; `None` without an interval.
+    p_adjusted: Option<f64>,
+    /// What it means.
+    verdict: Verdict,
+    /// Whether the true ratio may lie further from 1 than measured.
+    at_least: bool,
+    /// Whether another honest way of reading the same blocks gives another verdict.
+    fragile: bool,
+    /// How many blocks more would settle it, when it is inconclusive.
+    blocks_more: Option<u32>,
+    /// What limits it: numbers, from 0, of the record's `validity.findings`.
+    findings: &'a [usize],
+    /// What limits it and nothing else.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    own_findings: &'a [Finding],
+}
+
+impl<'a> From<&'a Comparison> for Pair<'a> {
+    fn from(pair: &'a Comparison) -> Pair<'a> {
+        Pair {
+            subject: &pair.subject,
+            baseline: &pair.baseline,
+            ratio: pair.ratio,
+            low: pair.low,
+            high: pair.high,
+            confidence: pair.confidence,
+            blocks: pair.blocks,
+            together: pair.together,
+            p_adjusted: pair.p_adjusted,
+            verdict: pair.verdict,
+            at_least: pair.at_least,
+            fragile: pair.fragile,
+            blocks_more: pair.blocks_more,
+            findings: &pair.findings,
+            own_findings: &pair.own_findings,
+        }
+    }
+}
+
+fn in_short<S: Serializer>(pairs: &[Comparison], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(pairs.iter().map(Pair::from))
+}
+
+/// The places that a subject may have, from 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Place {
+    /// Who.
+    pub subject: String,
+    /// One more than the subjects that are certainly better.
+    pub best: usize,
+    /// All subjects less those that are certainly worse.
+    pub worst: usize,
+    /// Whether rank 1 is among its places: no subject is certainly better.
+    pub tied_for_first: bool,
+}
+
+impl Place {
+    /// As people write it: "2", or "2-4".
+    #[must_use]
+    pub fn text(&self) -> String {
+        if self.best == self.worst {
+            self.best.to_string()
+        } else {
+            format!("{}-{}", self.best, self.worst)
+        }
+    }
+}
+
+/// The ranking under each load, where there are more than two subjects. Of
+/// `found` are what limits pairs, in `validity` all findings of the study.
+///
+/// Method: the pairs that the study asks for have the verdicts that they have there. All
+/// others stand behind that gate, adjusted by Holm over them, with what those asked for
+/// leave; see [`ClaimFamily::behind`]. The places of a subject are what certain pairs leave,
+/// and what follows from those: who is above one is above all below it. Source: docs/statistics.md,
+/// "Several subjects"; Mohd Idris and others, rank sets (2017).
+pub(crate) fn rankings(
+    study: &StudyView,
+    asked: &[Comparison],
+    findings: &[Finding],
+    validity: &Validity,
+) -> Vec<Ranking> {
+    let each = study
+        .loads
+        .iter()
+        .filter(|view| view.load.settings.objective.is_none());
+    each.filter_map(|view| rank(view, asked, findings, validity))
+        .collect()
+}
+
+/// The ranking of those under a load that have not failed, and of which something can be
+/// claimed.
+fn rank(
+    view: &OfferView,
+    asked: &[Comparison],
+    findings: &[Finding],
+    validity: &Validity,
+) -> Option<Ranking> {
+    let load = view.load;
+    let is_void = |name: &str| {
+        let mine = findings
+            .iter()
+            .filter(|finding| finding.subject.as_deref() == Some(name));
+        let mut own_part = mine.filter(|finding| finding.touches(&load.name, [name; 2]));
+        own_part.any(|finding| finding.level == Level::Void && finding.limits == Limits::All)
+    };
+    let ranked = view.subjects.iter().filter(|subject| !subject.has_failed());
+    let names: Vec<&str> = ranked
+        .map(|subject| subject.subject)
+        .filter(|name| !is_void(name))
+        .collect();
+    if names.len() < 3 {
+        return None;
+    }
+    let is_ranked = |name: &str| names.contains(&name);
+    let asked: Vec<&Comparison> = asked
+        .iter()
+        .filter(|comparison| comparison.load == load.name && comparison.role == Role::Primary)
+        .filter(|comparison| is_ranked(&comparison.subject) && is_ranked(&comparison.baseline))
+        .collect();
+    let metric = ranking_metric(view, &names, &asked);
+    let family = ComparisonFamily {
+        study: view.study,
+        compared_under: &ComparedUnder::Load(view),
+        metric,
+        step: None,
+        values: Values::under(view, metric, Rounds::All),
+        limit: &Bottleneck::of(view),
+        found: findings,
+    };
+    let by_metric = asked
+        .iter()
+        .filter(|comparison| comparison.metric == metric);
+    let mut compared: Vec<Comparison> = by_metric.map(|comparison| (*comparison).clone()).collect();
+    let behind = behind(&names, &compared);
+    // Those asked for by other metrics have their share of what may be wrong.
+    let sound = |comparison: &Comparison| comparison.verdict != Verdict::Invalid;
+    let share = match asked.iter().filter(|comparison| sound(comparison)).count() {
+        0 => 1.0,
+        total => {
+            compared
+                .iter()
+                .filter(|comparison| sound(comparison))
+                .count() as f64
+                / total as f64
+        }
+    };
+    let gate = ClaimFamily::gate(names.len() - 1).part(share);
+    let together = behind_gate(&compared, gate.ordered(view.study.is_ordered()));
+    let others = family.compare(&behind, together).into_iter();
+    compared.extend(others.map(|limited| limited.numbered(validity)));
+    Some(Ranking {
+        metric,
+        load: load.name.clone(),
+        places: places(&in_order(&names, &family), &compared),
+        pairs: compared,
+    })
+}
+
+/// By what the subjects of a load are ranked, given the pairs that were asked for.
+fn ranking_metric(view: &OfferView, ranked: &[&str], asked: &[&Comparison]) -> Metric {
+    let load = view.load;
+    if load.settings.exchange.shape == LoadShape::Connections {
+        return Metric::MemoryPerConnection;
+    }
+    let have_kept_up = view
+        .subjects
+        .iter()
+        .filter(|subject| ranked.contains(&subject.subject))
+        .all(|subject| kept_up(subject).is_some());
+    let is_by = |metric| asked.iter().any(|comparison| comparison.metric == metric);
+    let are_all_by_cpu = || {
+        let mut metrics = asked.iter().map(|comparison| comparison.metric);
+        metrics.all(|metric| metric == Metric::ServerCpu)
+    };
+    // Throughput tells nothing of those that kept up; a pair that is void has it all the same.
+    if is_by_session_time(load) || (have_kept_up && !is_by(Metric::Throughput)) {
+        primary_time(load)
+    } else if !asked.is_empty() && are_all_by_cpu() {
+        Metric::ServerCpu
+    } else {
+        Metric::Throughput
+    }
+}
+
+/// The pairs that nobody asked for, the later named beside the earlier.
+fn behind<'a>(names: &[&'a str], asked: &[Comparison]) -> Vec<([&'a str; 2], Role)> {
+    let is_asked = |pair: &[&str; 2]| {
+        let is_of = |comparison: &Comparison, name| {
+            [&*comparison.subject, &*comparison.baseline].contains(name)
+        };
+        let mut asked = asked.iter();
+        asked.any(|comparison| pair.iter().all(|name| is_of(comparison, name)))
+    };
+    let mut pairs = Vec::new();
+    for (later, subject) in names.iter().enumerate() {
+        let earlier = names[..later].iter().map(|other| [*subject, *other]);
+        let behind = earlier.filter(|pair| !is_asked(pair));
+        pairs.extend(behind.map(|pair| (pair, Role::Primary)));
+    }
+    pairs
+}
+
+/// How those are judged that stand behind the pairs asked for.
+fn behind_gate(asked: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
+    let claims = asked
+        .iter()
+        .filter(|comparison| comparison.verdict != Verdict::Invalid);
+    let claims: Vec<f64> = claims
+        .filter_map(|comparison| comparison.p_adjusted)
+        .collect();
+    let standing = claims.iter().filter(|p| **p < ERROR).count();
+    gate.behind(standing, claims.len())
+}
+
+/// Subjects by the average of their logarithms, the best first; those without a
+/// number last.
+fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
+    let place = |name: &str| {
+        // All have as many blocks, so that sums stand in the order of averages.
+        let numbers = family.values.of(name).iter();
+        let logs = numbers
+            .map(|number| number.map_or(f64::NEG_INFINITY, |block_value| block_value.amount.ln()));
+        let sum: f64 = logs.sum();
+        match family.metric {
+            Metric::Throughput => -sum,
+            _ => sum,
+        }
+    };
+    let mut order = names.to_vec();
+    order.sort_by(|text, other| place(text).total_cmp(&place(other)));
+    order
+}
+
+/// The better one of a pair, where that is certain.
+fn better(pair: &Comparison) -> Option<(&str, &str)> {
+    match pair.verdict {
+        Verdict::Faster | Verdict::Less => Some((&pair.subject, &pair.baseline)),
+        Verdict::Slower | Verdict::More => Some((&pair.baseline, &pair.subject)),
+        Verdict::Equivalent | Verdict::Inconclusive | Verdict::Invalid => None,
+    }
+}
+
+fn places(order: &[&str], pairs: &[Comparison]) -> Vec<Place> {
+    let mut certain: Vec<(&str, &str)> = pairs.iter().filter_map(better).collect();
+    // Who is above one is above all below it.
+    for middle in order {
+        let above = certain.iter().filter(|(_, worse)| worse == middle);
+        let below = || certain.iter().filter(|(better, _)| better == middle);
+        let follows = above.flat_map(|(text, _)| below().map(|(_, other)| (*text, *other)));
+        let new = follows.filter(|(text, other)| text != other);
+        let new: Vec<_> = new.filter(|pair| !certain.contains(pair)).collect();
+        certain.extend(new);
+    }
+    let place = |subject: &&str| {
+        let above = certain.iter().filter(|(_, worse)| worse == subject);
+        let below = certain.iter().filter(|(better, _)| better == subject);
+        let best = 1 + above.count();
+        Place {
+            subject: (*subject).to_owned(),
+            best,
+            worst: order.len() - below.count(),
+            tied_for_first: best == 1,
+        }
+    };
+    order.iter().map(place).collect()
+}

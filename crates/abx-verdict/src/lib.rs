@@ -1,0 +1,49 @@
+//! What measurements mean.
+//!
+//! Everything here is a pure function of what was measured: no file, no socket, no clock.
+//! Start at [`judge()`] for what is concluded, at [`StudyRecord`] for the file in which it is
+//! saved, at `abx-stats` for how; `docs/statistics.md` gives the reasons.
+
+pub mod doctor;
+pub mod expectation;
+mod file;
+mod findings;
+mod judge;
+mod listing;
+mod pooled;
+mod series;
+pub mod timer;
+mod view;
+
+pub use expectation::{Doubt, Expectation, ExpectationResult, GoalReading, Standing, Threshold};
+pub use file::run::{
+    GeneratorSide, NotARun, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
+};
+pub use file::schema::record_schema;
+pub use file::study::StudyRecord;
+pub use findings::rule::{Declared, Definition, new_finding};
+pub use findings::validity::{Status, Validity};
+pub use judge::capacities::{Capacity, median_capacities, rate_bracket};
+pub use judge::comparison::{Bounds, Comparison, Role, Undisturbed};
+pub use judge::conclusions::Conclusions;
+pub use judge::families::Families;
+pub use judge::faults::{FaultSummary, LostDifference, MeanInterval};
+pub use judge::metric::{Metric, Sense};
+pub use judge::past_baseline::{
+    Difference, Fingerprint, PastBaselineError, PastSubject, SessionReference, Unpaired,
+    past_baseline,
+};
+pub use judge::ranking::{Place, Ranking};
+pub use judge::scope::{CpuSharing, Route, Scope};
+pub use judge::server_times::{ServerTime, ServerTimeDifference};
+pub use judge::sweeps::{Axis, Crossover, KNEE_SHARE, Knee, Scalability, Sweep};
+pub use judge::verdict::{self, Verdict};
+pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
+pub use listing::{catalog, history, plan};
+pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
+pub use series::{
+    BlockFigures, FaultMoment, ResponseTimes, SliceFigures, TimeBin, fault_course, slice_figures,
+};
+pub use view::SubjectView;
+pub use view::ceilings::Ceiling;
+pub use view::summary::{ServiceUse, StepSummary, Summary};

@@ -1,0 +1,339 @@
+//! What a list of records says of each: read from its JSON without what was
+//! measured, which is most of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::run::RUN_SCHEMA;
+use crate::judge::comparison::Role;
+use crate::judge::metric::Metric;
+use crate::judge::past_baseline::Fingerprint;
+use crate::judge::verdict::Verdict;
+use abx_evidence::OutputHead;
+use abx_evidence::record::{Machine, STUDY_SCHEMA};
+use abx_evidence::scenario::SCENARIO_SCHEMA;
+
+/// A list of records, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct History {
+    #[serde(flatten)]
+    pub head: OutputHead,
+    pub folder: String,
+    /// The records that are shown.
+    pub entries: Vec<Entry>,
+    /// How many more there are.
+    pub left_out: usize,
+    /// How many studies are not among them that failed before anything was measured.
+    pub unmeasured: usize,
+    /// Files there that are no records of this version.
+    pub unread: Vec<UnreadFile>,
+}
+
+/// One record in the list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// What it can be named by instead of its path.
+    pub id: String,
+    /// Its file's name in the folder.
+    pub file: String,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub outline: Outline,
+}
+
+/// A file that is no record of this version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnreadFile {
+    /// Its name in the folder.
+    pub file: String,
+    /// Why it cannot be read.
+    pub why: String,
+}
+
+/// What a record is, in short.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outline {
+    /// A study, a run, or a scenario.
+    pub kind: RecordKind,
+    /// When it started, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// How long it took, in seconds.
+    pub elapsed_s: Option<f64>,
+    pub subjects: Vec<OutlineSubject>,
+    /// The names of the loads; of a run, its connections; of a scenario, its file.
+    pub loads: Vec<String>,
+    /// What was concluded of what the study was made for; nothing in others.
+    pub comparisons: Vec<OutlineComparison>,
+    /// Complete blocks; only a study has any.
+    pub blocks: usize,
+    /// Whether anything was measured: a block was begun, or it is no study.
+    pub is_measured: bool,
+    /// Verified responses per second of a run, sessions per second of a scenario.
+    pub throughput_per_s: Option<f64>,
+    pub machine: Fingerprint,
+    /// What its randomness was drawn from; `None` where that was not kept.
+    pub seed: Option<u64>,
+    /// The version of abx that measured.
+    pub abx_version: String,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordKind {
+    Study,
+    /// One server, loaded once.
+    Run,
+    /// One server, and users who made sessions.
+    Scenario,
+}
+
+/// Who was measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutlineSubject {
+    /// Its name; of a run, its URL.
+    pub name: String,
+    /// What it said of its version.
+    pub version: Option<String>,
+    /// What started it; empty for a server that was running.
+    pub command: Vec<String>,
+    /// Where it was found, for a server that was running.
+    pub address: Option<String>,
+}
+
+/// What was concluded of two subjects under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutlineComparison {
+    pub load: String,
+    pub subject: String,
+    pub baseline: String,
+    /// The older record in which that was measured; `None` when side by side.
+    pub against: Option<String>,
+    pub metric: Metric,
+    pub ratio: Option<f64>,
+    /// The interval's lower end.
+    pub low: Option<f64>,
+    /// The interval's upper end.
+    pub high: Option<f64>,
+    pub verdict: Verdict,
+    /// How many blocks it rests on.
+    #[serde(default)]
+    pub blocks: usize,
+}
+
+/// Why a file is no record of this version.
+#[derive(Debug, thiserror::Error)]
+pub enum OutlineError {
+    /// It is no JSON, or lacks what every record has.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// It is of another kind or of a later version.
+    #[error(
+        "its schema is `{0}`, and this version knows `{STUDY_SCHEMA}`, `{RUN_SCHEMA}` \
+         and `{SCENARIO_SCHEMA}`: read it with the version of abx that wrote it"
+    )]
+    Schema(String),
+}
+
+impl Outline {
+    /// Reads the outline of a record.
+    ///
+    /// # Errors
+    /// [`OutlineError`] when the text is no record of this version.
+    pub fn read(json: &str) -> Result<Outline, OutlineError> {
+        let Schema { schema } = serde_json::from_str(json)?;
+        match schema.as_str() {
+            STUDY_SCHEMA => Ok(serde_json::from_str::<StudyOutline>(json)?.outline()),
+            RUN_SCHEMA => Ok(serde_json::from_str::<RunOutline>(json)?.outline()),
+            SCENARIO_SCHEMA => Ok(serde_json::from_str::<ScenarioOutline>(json)?.outline()),
+            _ => Err(OutlineError::Schema(schema)),
+        }
+    }
+
+    /// How often there is each verdict, in the order of their first appearance.
+    #[must_use]
+    pub fn verdicts(&self) -> Vec<(Verdict, usize)> {
+        let mut counts: Vec<(Verdict, usize)> = Vec::new();
+        for outline_comparison in &self.comparisons {
+            match counts
+                .iter_mut()
+                .find(|(verdict, _)| *verdict == outline_comparison.verdict)
+            {
+                Some((_, count)) => *count += 1,
+                None => counts.push((outline_comparison.verdict, 1)),
+            }
+        }
+        counts
+    }
+}
+
+#[derive(Deserialize)]
+struct Schema {
+    schema: String,
+}
+
+/// The keys of a study that count here; the rest is passed over.
+#[derive(Deserialize)]
+struct StudyOutline {
+    abx_version: String,
+    started_unix_ms: u64,
+    elapsed_s: f64,
+    seed: u64,
+    settings: Fingerprint,
+    machine: Machine,
+    subjects: Vec<OutlineSubject>,
+    loads: Vec<Named>,
+    comparisons: Vec<ComparisonKeys>,
+    conclusions: ConclusionsOutline,
+    past_baseline: Option<PastBaselineOutline>,
+    blocks: Vec<BlockOutline>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct ComparisonKeys {
+    role: Role,
+    #[serde(flatten)]
+    outline: OutlineComparison,
+}
+
+#[derive(Deserialize)]
+struct PastBaselineOutline {
+    record: String,
+}
+
+#[derive(Deserialize)]
+struct ConclusionsOutline {
+    #[serde(default)]
+    past_comparisons: Vec<OutlineComparison>,
+}
+
+#[derive(Deserialize)]
+struct BlockOutline {
+    complete: bool,
+}
+
+impl StudyOutline {
+    fn outline(self) -> Outline {
+        let comparison_keys = self.comparisons.into_iter();
+        let primary =
+            comparison_keys.filter(|comparison_keys| comparison_keys.role == Role::Primary);
+        let mut comparisons: Vec<OutlineComparison> = primary
+            .map(|comparison_keys| comparison_keys.outline)
+            .collect();
+        if let Some(past) = self.past_baseline {
+            let beside = self.conclusions.past_comparisons.into_iter();
+            comparisons.extend(beside.map(|mut outline_comparison| {
+                outline_comparison.against = Some(past.record.clone());
+                outline_comparison
+            }));
+        }
+        Outline {
+            kind: RecordKind::Study,
+            started_unix_ms: self.started_unix_ms,
+            elapsed_s: Some(self.elapsed_s),
+            subjects: self.subjects,
+            loads: self.loads.into_iter().map(|load| load.name).collect(),
+            comparisons,
+            blocks: self.blocks.iter().filter(|block| block.complete).count(),
+            is_measured: !self.blocks.is_empty(),
+            throughput_per_s: None,
+            machine: Fingerprint {
+                subject_cpus: self.settings.subject_cpus,
+                generator_cpus: self.settings.generator_cpus,
+                wait: self.settings.wait,
+                ..Fingerprint::of_machine(&self.machine, self.settings.threads)
+            },
+            seed: Some(self.seed),
+            abx_version: self.abx_version,
+        }
+    }
+}
+
+/// The keys of a run that count here.
+#[derive(Deserialize)]
+struct RunOutline {
+    abx_version: String,
+    started_unix_ms: u64,
+    elapsed_s: f64,
+    settings: RunSettingsOutline,
+    machine: Machine,
+    throughput_per_s: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct RunSettingsOutline {
+    url: String,
+    connections: u32,
+    threads: usize,
+}
+
+impl RunOutline {
+    fn outline(self) -> Outline {
+        let settings = self.settings;
+        Outline {
+            kind: RecordKind::Run,
+            started_unix_ms: self.started_unix_ms,
+            elapsed_s: Some(self.elapsed_s),
+            subjects: vec![OutlineSubject {
+                name: settings.url.clone(),
+                address: Some(settings.url),
+                ..OutlineSubject::default()
+            }],
+            loads: vec![format!("c{}", settings.connections)],
+            comparisons: Vec::new(),
+            blocks: 0,
+            is_measured: true,
+            throughput_per_s: self.throughput_per_s,
+            machine: Fingerprint::of_machine(&self.machine, settings.threads),
+            seed: None,
+            abx_version: self.abx_version,
+        }
+    }
+}
+
+/// The keys of a scenario that count here.
+#[derive(Deserialize)]
+struct ScenarioOutline {
+    abx_version: String,
+    started_unix_ms: u64,
+    elapsed_s: f64,
+    url: String,
+    scenario: String,
+    seed: u64,
+    sessions_per_s: Option<f64>,
+    generator: ScenarioThreads,
+    machine: Machine,
+}
+
+#[derive(Deserialize)]
+struct ScenarioThreads {
+    threads: usize,
+}
+
+impl ScenarioOutline {
+    fn outline(self) -> Outline {
+        let file = self.scenario.rsplit('/').next().unwrap_or_default();
+        Outline {
+            kind: RecordKind::Scenario,
+            started_unix_ms: self.started_unix_ms,
+            elapsed_s: Some(self.elapsed_s),
+            loads: vec![file.to_owned()],
+            subjects: vec![OutlineSubject {
+                name: self.url.clone(),
+                address: Some(self.url),
+                ..OutlineSubject::default()
+            }],
+            comparisons: Vec::new(),
+            blocks: 0,
+            is_measured: true,
+            throughput_per_s: self.sessions_per_s,
+            machine: Fingerprint::of_machine(&self.machine, self.generator.threads),
+            seed: Some(self.seed),
+            abx_version: self.abx_version,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Faults seen by subject and block: what each cost, and how long until all was well.
+
+use abx_evidence::record::{FaultRecord, FaultSlice, LeftOut, Measured};
+use abx_evidence::sum;
+
+/// One fault of a study.
+pub(crate) struct FaultView<'a> {
+    pub(crate) study: &'a Measured,
+    pub(crate) fault: &'a FaultRecord,
+    /// The time between two requests of its load.
+    interval_ns: f64,
+}
+
+/// What one fault did to one subject in one block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FaultToll {
+    /// Requests without a correct response.
+    pub(crate) lost: u64,
+    /// Requests whose correct response was late.
+    pub(crate) delayed: u64,
+    /// Requests that were lost or delayed before it was done.
+    pub(crate) before: u64,
+    pub(crate) recovery: Recovery,
+    /// Whether as many processes ran at the end as before.
+    pub(crate) is_back: bool,
+}
+
+/// How long until all was well.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Recovery {
+    /// From the fault to the last request that was lost or delayed, in seconds.
+    After(f64),
+    /// Before the next request: at most the time between two, in seconds, since nothing is
+    /// seen in between.
+    Unseen(f64),
+    NotWithin,
+}
+
+impl Recovery {
+    pub(crate) fn s(self) -> Option<f64> {
+        match self {
+            Recovery::After(s) | Recovery::Unseen(s) => Some(s),
+            Recovery::NotWithin => None,
+        }
+    }
+}
+
+impl FaultToll {
+    /// Whether any request was lost or delayed.
+    pub(crate) fn is_felt(&self) -> bool {
+        self.lost.max(self.delayed) > 0
+    }
+}
+
+/// Service is back when nothing is lost or delayed in this last part of the time after a
+/// fault, and for so many requests.
+const CALM_PART: f64 = 0.1;
+const CALM_REQUESTS: f64 = 10.0;
+
+impl<'a> FaultView<'a> {
+    pub(crate) fn all(study: &'a Measured) -> impl Iterator<Item = FaultView<'a>> {
+        study.faults.iter().map(move |fault| FaultView {
+            study,
+            fault,
+            interval_ns: interval_ns(study, fault),
+        })
+    }
+
+    /// Why a subject is left out of it.
+    pub(crate) fn left_out(&self, subject: &str) -> Option<&'a LeftOut> {
+        let mut left_outs = self.fault.left_out.iter();
+        left_outs.find(|left_out| left_out.subject == subject)
+    }
+
+    /// What was measured of a subject: one for each complete block.
+    pub(crate) fn slices(
+        &self,
+        subject: &'a str,
+    ) -> impl Iterator<Item = Option<&'a FaultSlice>> + use<'a> {
+        let name = self.fault.name.as_str();
+        self.study.complete_blocks().map(move |block| {
+            let mut slices = block.faults.iter();
+            slices.find(|fault_slice| fault_slice.fault == name && fault_slice.subject == subject)
+        })
+    }
+
+    /// What it did to a subject: one for each complete block; `None` where it was not done.
+    pub(crate) fn tolls(&self, subject: &'a str) -> Vec<Option<FaultToll>> {
+        // Nothing is said of one that failed in some block.
+        let is_void = self.left_out(subject).is_some();
+        let each = self.slices(subject);
+        each.map(|slice| self.toll(slice.filter(|_| !is_void)?))
+            .collect()
+    }
+
+    fn toll(&self, slice: &FaultSlice) -> Option<FaultToll> {
+        let struck_ns = slice.struck_ns?;
+        // Who had waited for longer when it was done was late already.
+        let from_ns = struck_ns.saturating_sub(self.fault.delayed_after_ns);
+        let line = &slice.timeline;
+        let [lost, delayed] = [
+            line.from(from_ns, |line| &line.failed),
+            line.from(from_ns, |line| &line.delayed),
+        ];
+        let total = sum([
+            line.from(0, |line| &line.failed),
+            line.from(0, |line| &line.delayed),
+        ]);
+        let before = total.saturating_sub(lost).saturating_sub(delayed);
+        Some(FaultToll {
+            lost,
+            delayed,
+            before,
+            recovery: self.recovery(struck_ns, line.last_disturbed_ns),
+            is_back: slice.processes_after >= slice.processes_before,
+        })
+    }
+
+    fn recovery(&self, struck_ns: u64, last_disturbed_ns: Option<u64>) -> Recovery {
+        let last = last_disturbed_ns.unwrap_or_default();
+        let took_ns = last.saturating_sub(struck_ns) as f64;
+        let room_ns = self.fault.within_ns.saturating_sub(struck_ns) as f64;
+        let calm_ns = (CALM_PART * room_ns).max(CALM_REQUESTS * self.interval_ns);
+        if took_ns > room_ns - calm_ns {
+            Recovery::NotWithin
+        } else if took_ns > self.interval_ns {
+            Recovery::After(took_ns / 1e9)
+        } else {
+            Recovery::Unseen(self.interval_ns / 1e9)
+        }
+    }
+}
+
+fn interval_ns(study: &Measured, fault: &FaultRecord) -> f64 {
+    let load = study.load(&fault.load);
+    let rate = load.and_then(|load| load.settings.arrivals.rate_per_s);
+    rate.filter(|rate| *rate > 0.0)
+        .map_or(0.0, |rate| 1e9 / rate)
+}

@@ -1,0 +1,255 @@
+//! One subject under one load, described: no comparison rests on these figures.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::view::{StudyView, SubjectView};
+use abx_evidence::{
+    Broadcasts, Held, HeldFigures, Histogram, Offered, Outcomes, PhaseTimes, Statuses, StepTimes,
+    Times, median, median_count, share,
+};
+use abx_model::LoadShape;
+
+/// One subject under one load, over all blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Who.
+    pub subject: String,
+    /// Under which load.
+    pub load: String,
+    /// Verified responses per second; `None` when there was no load.
+    pub throughput_per_s: Option<f64>,
+    /// Response times of all blocks together.
+    pub response_time_us: Times,
+    /// Service times of all blocks together.
+    pub service_time_us: Times,
+    /// Where the time of a random sample of the whole responses went, all blocks
+    /// together; `None` when none was drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<PhaseTimes>,
+    /// The TLS handshakes of connections opened within slices, all blocks together; `None`
+    /// when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshake_us: Option<Times>,
+    /// The share of these handshakes that resumed an earlier session; `None` when there
+    /// was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handshakes_resumed: Option<f64>,
+    /// The subject's processor time for each whole response; `None` when not readable.
+    pub server_cpu_us_per_request: Option<f64>,
+    /// Context switches of the subject for each whole response; `None` when not readable.
+    pub server_switches_per_request: Option<f64>,
+    /// The share of its processors that the subject used.
+    pub server_busy: Option<f64>,
+    /// What the services used meanwhile, in the order of the study.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceUse>,
+    /// The share of one processor that the generator's busiest thread used.
+    pub generator_busy: Option<f64>,
+    /// The most memory seen in a block, the median over blocks.
+    pub rss_bytes: Option<u64>,
+    /// The memory after the load, shared pages counted once, the median over
+    /// blocks; `None` when not readable.
+    pub pss_bytes: Option<u64>,
+    /// From start to first correct response, the median over blocks, in seconds.
+    pub ready_s: Option<f64>,
+    /// For how long it was loaded in all, in seconds. A stall that comes less
+    /// often than three times within this may not have been seen.
+    pub loaded_s: f64,
+    /// Attempts.
+    pub sent: u64,
+    /// What was due and what was sent of it; `None` in a closed loop.
+    pub offered: Option<Offered>,
+    /// How late sends were.
+    pub lateness_us: Times,
+    /// For how long the generator did not look at its clock while it had work.
+    pub loop_lag_us: Times,
+    /// Verified responses.
+    pub ok: u64,
+    /// All outcomes.
+    pub outcomes: Outcomes,
+    /// How often each status came where another one was expected.
+    #[serde(default, skip_serializing_if = "Statuses::is_empty")]
+    pub wrong_statuses: Statuses,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Bytes received for each whole response; `None` without one.
+    pub bytes_per_request: Option<f64>,
+    /// When listeners had broadcasts, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcasts: Option<Broadcasts>,
+    /// What came of holding connections that say nothing, where the load is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldFigures>,
+    /// Each step of a scenario, where the load is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepSummary>,
+}
+
+/// One step of a scenario, all blocks together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepSummary {
+    /// What it is called.
+    pub name: String,
+    /// How often it succeeded.
+    pub ok: u64,
+    /// How often it failed, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, u64>,
+    /// One of its failures, as a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<String>,
+    /// From when it was due to the last byte of its response.
+    pub response_time_us: Times,
+}
+
+/// What a service used while one subject was under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceUse {
+    /// Its name.
+    pub service: String,
+    /// Its processor time for each of the subject's whole responses; `None` when not readable.
+    pub cpu_us_per_request: Option<f64>,
+    /// The share of the servers' processors that it used.
+    pub busy: Option<f64>,
+    /// The most memory seen in a block, whoever was loaded, the median over blocks.
+    pub rss_bytes: Option<u64>,
+}
+
+/// Describes every subject under every load.
+pub(crate) fn summaries(study: &StudyView) -> Vec<Summary> {
+    let views = study.loads.iter().flat_map(|load| &load.subjects);
+    views.map(summary).collect()
+}
+
+fn summary(view: &SubjectView) -> Summary {
+    let SubjectView {
+        study,
+        load,
+        subject,
+        sums,
+        ..
+    } = view;
+    let plain = |pick| bounded((view.times(pick), None));
+    let lives: Vec<_> = study
+        .complete_blocks()
+        .filter_map(|block| block.subjects.get(*subject))
+        .collect();
+    let cpus = study.settings.subject_cpus.len().max(1) as u64;
+    let cpu = sums.server_cpu_ns.filter(|_| sums.slices > 0);
+    let completed = sums.outcomes.completed();
+    let all_completed = sums.all_completed();
+    let handshakes = view.times(|histograms| &histograms.handshake);
+    let held: Vec<Held> = view.readings().filter_map(|side| side.held).collect();
+    Summary {
+        subject: (*subject).to_owned(),
+        load: load.name.clone(),
+        throughput_per_s: view.throughput(),
+        response_time_us: bounded((
+            view.times(|histograms| &histograms.response),
+            view.times(|histograms| &histograms.response_at_least),
+        )),
+        service_time_us: bounded((
+            view.times(|histograms| &histograms.service),
+            view.times(|histograms| &histograms.service_at_least),
+        )),
+        phases: PhaseTimes::of(&view.phases()),
+        handshakes_resumed: { sums.resumed.zip(handshakes.as_ref()) }
+            .and_then(|(resumed, histogram)| share(resumed, histogram.count())),
+        handshake_us: handshakes.as_ref().map(Times::of),
+        server_cpu_us_per_request: cpu
+            .and_then(|cpu| share(cpu, all_completed))
+            .map(|ns| ns / 1e3),
+        server_switches_per_request: sums
+            .server_switches
+            .and_then(|switches| share(switches, all_completed)),
+        server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns.saturating_mul(cpus))),
+        services: services(view),
+        generator_busy: share(sums.busiest_worker_ns, sums.wall_ns),
+        rss_bytes: median_count(lives.iter().filter_map(|life| life.rss_bytes_max)),
+        pss_bytes: median_count(view.readings().filter_map(|side| side.pss_bytes)),
+        ready_s: median(lives.iter().filter_map(|life| life.ready_s)),
+        loaded_s: sums.wall_ns as f64 / 1e9,
+        sent: sums.outcomes.sent(),
+        offered: view.offered(),
+        lateness_us: plain(|histograms| &histograms.lateness),
+        loop_lag_us: plain(|histograms| &histograms.loop_lag),
+        ok: sums.outcomes.ok(),
+        outcomes: sums.outcomes.clone(),
+        wrong_statuses: view.wrong_statuses(),
+        bytes: sums.bytes,
+        bytes_per_request: share(sums.bytes, completed),
+        broadcasts: broadcasts(view),
+        held: HeldFigures::of(&held),
+        steps: steps(view),
+    }
+}
+
+/// What services used while a subject was loaded; nothing where it was not.
+fn services(view: &SubjectView) -> Vec<ServiceUse> {
+    let (study, sums) = (view.study, &view.sums);
+    let cpus = study.settings.subject_cpus.len().max(1) as u64;
+    let each = study.services.iter().zip(&sums.services_cpu_ns);
+    each.map(|(service, cpu)| {
+        let blocks = study.complete_blocks();
+        let lives = blocks.filter_map(|block| block.services.get(&service.name));
+        ServiceUse {
+            service: service.name.clone(),
+            cpu_us_per_request: cpu
+                .and_then(|cpu| share(cpu, sums.all_completed()))
+                .map(|ns| ns / 1e3),
+            busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns.saturating_mul(cpus))),
+            rss_bytes: median_count(lives.filter_map(|life| life.rss_bytes_max)),
+        }
+    })
+    .collect()
+}
+
+/// Each step of a scenario; nothing under any other load.
+fn steps(view: &SubjectView) -> Vec<StepSummary> {
+    let Some(scenario) = &view.load.settings.scenario else {
+        return Vec::new();
+    };
+    let mut sums = vec![StepTimes::default(); scenario.steps.len()];
+    for block in &view.blocks {
+        let step_times = block
+            .histograms()
+            .map_or(&[][..], |histograms| &histograms.steps);
+        StepTimes::merge_all(&mut sums, step_times);
+    }
+    let each = scenario.steps.iter().zip(sums);
+    each.map(|(name, step)| StepSummary {
+        name: name.clone(),
+        ok: step.ok,
+        failed: step.failed,
+        first_failure: step.first_failure,
+        response_time_us: Times::bounded(&step.response, &step.response_at_least),
+    })
+    .collect()
+}
+
+/// When listeners had broadcasts; `None` under any other load.
+fn broadcasts(view: &SubjectView) -> Option<Broadcasts> {
+    if view.load.settings.exchange.shape != LoadShape::Broadcast {
+        return None;
+    }
+    let first = view
+        .times(|histograms| &histograms.first_listener)
+        .unwrap_or_default();
+    let median = view
+        .times(|histograms| &histograms.median_listener)
+        .unwrap_or_default();
+    let missed = [view.sums.lost, view.sums.out_of_order];
+    Some(Broadcasts::over(&first, &median, missed))
+}
+
+/// All times, and those of them that are lower bounds.
+fn bounded((times, at_least): (Option<Histogram>, Option<Histogram>)) -> Times {
+    match (times, at_least) {
+        (None, _) => Times::default(),
+        (Some(times), None) => Times::of(&times),
+        (Some(times), Some(bounds)) => Times::bounded(&times, &bounds),
+    }
+}

@@ -1,0 +1,140 @@
+//! Slices added up.
+
+use abx_evidence::record::{LoadSettings, SliceRecord};
+use abx_evidence::{
+    ArrivalSettings, Late, Offered, Outcomes, Spans, sum, sum_known, throughput_per_s,
+};
+
+/// Declares the numbers of slices by how they are added up: counters always, readings when
+/// all of them are known, readings of each service in their order.
+macro_rules! sums {
+    (counters: $($counter:ident)+; readings: $($reading:ident)+; services: $($service:ident)+) => {
+        /// What slices hold together.
+        #[derive(Debug, Clone, Default)]
+        pub(crate) struct Sums {
+            pub(crate) outcomes: Outcomes,
+            /// Those of the discarded parts.
+            pub(crate) discarded: Outcomes,
+            /// The connections of `connection_ns`, where they are not all that send.
+            pub(crate) clocks: Option<u64>,
+            pub(crate) slices: u64,
+            /// Connections opened within slices and between them.
+            pub(crate) connects: u64,
+            pub(crate) resumed: Option<u64>,
+            pub(crate) stopped_responding: u64,
+            $(pub(crate) $counter: u64,)+
+            $(pub(crate) $reading: Option<u64>,)+
+            /// Empty where there is no service.
+            $(pub(crate) $service: Vec<Option<u64>>,)+
+        }
+
+        impl From<&SliceRecord> for Sums {
+            fn from(slice: &SliceRecord) -> Sums {
+                Sums {
+                    outcomes: slice.outcomes.clone(),
+                    discarded: slice.discarded.clone(),
+                    clocks: slice.clocks,
+                    slices: 1,
+                    connects: sum([slice.connects, slice.reopened]),
+                    resumed: slice.resumed,
+                    stopped_responding: u64::from(slice.stopped_responding),
+                    $($counter: slice.$counter,)+
+                    $($reading: slice.$reading,)+
+                    $($service: slice.$service.clone(),)+
+                }
+            }
+        }
+
+        impl Sums {
+            /// Those of no slice.
+            pub(crate) fn none() -> Sums {
+                Sums { $($reading: Some(0),)+ ..Sums::default() }
+            }
+
+            /// These and others together. A sum of readings is known only when every
+            /// reading is.
+            pub(crate) fn plus(mut self, other: &Sums) -> Sums {
+                self.outcomes.merge(&other.outcomes);
+                self.discarded.merge(&other.discarded);
+                let resumed = self.resumed.into_iter().chain(other.resumed);
+                Sums {
+                    outcomes: self.outcomes,
+                    discarded: self.discarded,
+                    clocks: other.clocks.or(self.clocks),
+                    slices: self.slices + other.slices,
+                    connects: sum([self.connects, other.connects]),
+                    resumed: resumed.reduce(u64::saturating_add),
+                    stopped_responding: self.stopped_responding + other.stopped_responding,
+                    $($counter: sum([self.$counter, other.$counter]),)+
+                    $($reading: sum_known([self.$reading, other.$reading]),)+
+                    $($service: each(self.$service, &other.$service),)+
+                }
+            }
+        }
+    };
+}
+
+sums! {
+    counters:
+        unsent queued lost out_of_order hashed bytes clocked connection_ns measured_ns wall_ns
+        window_ns silent response_ns_sum closing generator_cpu_ns waiting_awake_ns
+        busiest_worker_ns paused_ns;
+    readings:
+        server_cpu_ns server_switches others_cpu_ns generator_wait_ns steal_ns
+        generator_steal_ns busy_ns;
+    services: services_cpu_ns services_thread_ns
+}
+
+impl<'a> FromIterator<&'a SliceRecord> for Sums {
+    fn from_iter<I: IntoIterator<Item = &'a SliceRecord>>(slices: I) -> Sums {
+        let each = slices.into_iter().map(Sums::from);
+        each.fold(Sums::none(), |sums, this_sums| sums.plus(&this_sums))
+    }
+}
+
+impl Sums {
+    /// Processor time of all services together; none where there is no service.
+    pub(crate) fn all_services_cpu_ns(&self) -> Option<u64> {
+        sum_known(self.services_cpu_ns.iter().copied())
+    }
+
+    /// Whole responses over whole slices: what is read at a slice's edges holds
+    /// its discarded part too.
+    pub(crate) fn all_completed(&self) -> u64 {
+        sum([self.outcomes.completed(), self.discarded.completed()])
+    }
+
+    /// Verified responses per second; see [`throughput_per_s`].
+    pub(crate) fn throughput(&self, settings: &LoadSettings) -> Option<f64> {
+        let senders = settings.exchange.senders(settings.connections);
+        let connections = self.clocks.unwrap_or(senders.into());
+        let spans = Spans {
+            connection_ns: self.connection_ns,
+            measured_ns: self.measured_ns,
+        };
+        throughput_per_s(&settings.arrivals, connections, self.clocked, spans)
+    }
+
+    /// What was due and what was sent of it; `None` in a closed loop.
+    pub(crate) fn offered(&self, arrivals: &ArrivalSettings) -> Option<Offered> {
+        let late = Late {
+            unsent: self.unsent,
+            queued: self.queued,
+        };
+        Offered::counted(arrivals, &self.outcomes, late)
+    }
+}
+
+/// Sums of several readings; those of no slice are empty.
+fn each(numbers: Vec<Option<u64>>, other: &[Option<u64>]) -> Vec<Option<u64>> {
+    if numbers.is_empty() {
+        return other.to_vec();
+    }
+    if other.is_empty() {
+        return numbers;
+    }
+    let pairs = numbers.into_iter().zip(other);
+    pairs
+        .map(|(number, other)| sum_known([number, *other]))
+        .collect()
+}

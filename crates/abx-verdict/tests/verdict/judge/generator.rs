@@ -1,0 +1,278 @@
+//! Who was the limit: the subject, the generator or neither.
+
+use abx_evidence::{FindingId, Level, Measured};
+use abx_verdict::{Metric, Verdict};
+
+use abx_fixtures::{
+    Compared, MS, OK, ROUNDS, SLICE_NS, compared, each_slice, find, ids, judged, pair, sides, study,
+};
+
+/// Sets how busy a subject and the generator were in the subject's slices, in
+/// percent of one processor.
+pub(super) fn busy(record: &mut Measured, subject: &str, server: u64, generator: u64) {
+    each_slice(record, subject, |slice| {
+        slice.server_cpu_ns = Some(server * MS);
+        slice.generator_cpu_ns = generator * MS;
+        slice.busiest_worker_ns = generator * MS;
+        slice.busy_ns = Some((server + generator) * MS);
+    });
+    sides(record, subject)
+        .for_each(|side| side.busiest_thread_ns = Some(server * MS * ROUNDS as u64));
+}
+
+/// `new` (10 % faster) and `old` with how busy each and its generator were.
+fn with_busy(new: [u64; 2], old: [u64; 2]) -> Compared {
+    let mut record = pair();
+    busy(&mut record, "new", new[0], new[1]);
+    busy(&mut record, "old", old[0], old[1]);
+    compared(record)
+}
+
+#[test]
+fn a_busy_subject_is_the_limit_whatever_the_generator_does() {
+    // Method: subjects at 95 %, generator at 100 %; then one percent less, when throughput
+    // is the generator's.
+    let compared = with_busy([95, 100], [95, 100]);
+    assert_eq!(
+        (compared.verdict, compared.at_least),
+        (Verdict::Faster, false)
+    );
+    assert_eq!(ids(&compared.findings), []);
+    let limited = with_busy([94, 100], [94, 100]);
+    assert_eq!(limited.metric, Metric::ServerCpu);
+}
+
+#[test]
+fn a_generator_that_limits_the_faster_only_bounds_the_ratio() {
+    // Method: 90 % is the limit, 89 % is not; the direction stands.
+    let compared = with_busy([60, 90], [98, 50]);
+    assert_eq!(
+        (compared.verdict, compared.at_least),
+        (Verdict::Faster, true)
+    );
+    assert!(compared.ratio.unwrap() > 1.09);
+    let bound = find(&compared.findings, FindingId::GeneratorBound).unwrap();
+    assert_eq!(bound.level, Level::Bound);
+    assert_eq!(bound.subject.as_deref(), Some("new"));
+    assert_eq!(bound.load.as_deref(), Some("small"));
+    assert!(bound.message.contains("90 %"), "{bound:?}");
+    let below = with_busy([60, 89], [98, 50]);
+    assert!(!below.at_least);
+    assert_eq!(
+        ids(&below.findings),
+        [(FindingId::NotSaturated, Level::Note)]
+    );
+}
+
+#[test]
+fn a_bound_ratio_keeps_its_direction_when_the_baseline_is_faster() {
+    // Method: the same study with the other subject as the baseline.
+    let mut record = pair();
+    busy(&mut record, "new", 60, 97);
+    record.settings.baseline = "new".to_owned();
+    let found_compared = compared(record);
+    assert_eq!(
+        (found_compared.verdict, found_compared.at_least),
+        (Verdict::Slower, true)
+    );
+    let bound = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
+    assert_eq!(bound.subject.as_deref(), Some("new"));
+}
+
+#[test]
+fn equivalent_does_not_stand_when_the_truth_may_lie_further_out() {
+    // Method: 1 % faster, inside the margin, and held back by the generator.
+    let one_more = [9_090, 9_091, 9_089, 9_090, 9_091, 9_089];
+    let mut record = study(&[("old", &[OK; 6]), ("new", &one_more)]);
+    assert_eq!(compared(record.clone()).verdict, Verdict::Equivalent);
+    busy(&mut record, "new", 60, 97);
+    let found_compared = compared(record);
+    assert_eq!(found_compared.verdict, Verdict::Inconclusive);
+    assert!(found_compared.at_least);
+    // More blocks would not help, so none are named.
+    assert_eq!(found_compared.blocks_more, None);
+    assert!(found_compared.ratio.is_some());
+}
+
+#[test]
+fn only_a_direction_settles_a_bound() {
+    // Method: blocks so wide apart that the precision of the margin takes fewer than a
+    // direction; the same as a bound, and as one that has no direction at all.
+    let more_blocks = |blocks: [u64; 6], is_bound: bool| {
+        let mut record = study(&[("old", &[OK; 6]), ("new", &blocks)]);
+        if is_bound {
+            busy(&mut record, "new", 60, 97);
+        }
+        let found_compared = compared(record);
+        assert_eq!(
+            (found_compared.verdict, found_compared.at_least),
+            (Verdict::Inconclusive, is_bound)
+        );
+        found_compared.blocks_more
+    };
+    let wide = [9_300, 8_700, 9_250, 8_760, 9_280, 8_800];
+    let [plain, bound] = [false, true].map(|is_bound| more_blocks(wide, is_bound).unwrap());
+    assert!(plain < bound, "{plain} {bound}");
+    let level = [9_300, 8_710, 9_300, 8_710, 9_300, 8_710];
+    assert!(more_blocks(level, false).is_some());
+    assert_eq!(more_blocks(level, true), None);
+}
+
+#[test]
+fn a_generator_that_limits_both_or_the_slower_voids() {
+    // Method: both at 97 %, then only the slower one; the processor time of `old` was not
+    // read in one slice, so nothing stands in for throughput.
+    let with_busy = |new: [u64; 2], old: [u64; 2]| {
+        let mut record = pair();
+        busy(&mut record, "new", new[0], new[1]);
+        busy(&mut record, "old", old[0], old[1]);
+        let mut slices = abx_fixtures::all_slices(&mut record);
+        let unread = slices.find(|slice| slice.subject == "old");
+        unread.expect("a slice").server_cpu_ns = None;
+        drop(slices);
+        compared(record)
+    };
+    let both = with_busy([60, 97], [60, 98]);
+    assert_eq!((both.verdict, both.ratio), (Verdict::Invalid, None));
+    let void = find(&both.findings, FindingId::GeneratorBound).unwrap();
+    assert_eq!((void.level, &void.subject), (Level::Void, &None));
+    for part in ["new", "old", "97 %", "98 %"] {
+        assert!(void.message.contains(part), "{void:?}");
+    }
+    let slower = with_busy([98, 97], [60, 97]);
+    assert_eq!((slower.verdict, slower.ratio), (Verdict::Invalid, None));
+    let void = find(&slower.findings, FindingId::GeneratorBound).unwrap();
+    assert_eq!(void.level, Level::Void);
+    assert_eq!(void.subject.as_deref(), Some("old"));
+}
+
+#[test]
+fn a_generator_that_waits_for_its_processor_is_busy() {
+    // Method: 50 % used and 40 % waited in the slices of `new`; on two threads
+    // a wait is that of each, so the same sum is half as much.
+    let mut record = pair();
+    busy(&mut record, "new", 60, 50);
+    each_slice(&mut record, "new", |slice| {
+        slice.generator_wait_ns = Some(40 * MS)
+    });
+    let found_compared = compared(record.clone());
+    assert!(found_compared.at_least);
+    assert!(find(&found_compared.findings, FindingId::GeneratorBound).is_some());
+    record.settings.threads = 2;
+    assert!(!compared(record).at_least);
+}
+
+#[test]
+fn time_that_the_hypervisor_took_was_nobodys_to_use() {
+    // Method: 75 % used, and a fifth of each of two processors stolen: more than
+    // 90 % of what was left. The same subjects without that were not held back, nor
+    // was the generator when all that was stolen was the subject's.
+    let mut record = pair();
+    record.settings.subject_cpus = vec![0];
+    record.settings.generator_cpus = vec![1];
+    busy(&mut record, "new", 60, 75);
+    assert!(!compared(record.clone()).at_least);
+    let stolen = |record: &mut Measured, generator_ns| {
+        each_slice(record, "new", |slice| {
+            slice.steal_ns = Some(2 * SLICE_NS / 5);
+            slice.generator_steal_ns = generator_ns;
+        });
+    };
+    for others in [None, Some(0)] {
+        stolen(&mut record, others);
+        assert!(!compared(record.clone()).at_least);
+    }
+    stolen(&mut record, Some(SLICE_NS / 5));
+    let found_compared = compared(record.clone());
+    assert!(found_compared.at_least);
+    let bound = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
+    assert!(bound.message.contains("94 %"), "{bound:?}");
+    // A subject that uses all that is left is the limit itself.
+    busy(&mut record, "new", 77, 75);
+    assert!(!compared(record).at_least);
+}
+
+#[test]
+fn the_busiest_thread_of_a_subject_with_many_processors_counts() {
+    // Method: four processors, of which one thread uses 96 % of one and the
+    // rest idles; then a thread of 90 %.
+    for (thread, at_least) in [(96, false), (90, true)] {
+        let mut record = pair();
+        record.settings.subject_cpus = vec![0, 2, 3, 4];
+        busy(&mut record, "old", 98, 50);
+        busy(&mut record, "new", thread, 97);
+        assert_eq!(compared(record).at_least, at_least, "{thread} %");
+    }
+}
+
+#[test]
+fn a_subject_that_uses_all_its_processors_is_busy_without_a_busy_thread() {
+    // Method: two processors at 95 % in eight threads; then at 94 %.
+    for (percent, at_least) in [(190, false), (188, true)] {
+        let mut record = pair();
+        record.settings.subject_cpus = vec![0, 2];
+        busy(&mut record, "new", percent, 97);
+        sides(&mut record, "new").for_each(|side| side.busiest_thread_ns = Some(24 * MS));
+        assert_eq!(compared(record).at_least, at_least, "{percent} %");
+    }
+}
+
+#[test]
+fn an_unread_subject_is_said_and_its_generator_still_judged() {
+    // Method: nothing is known of the processor time of `new`, whose generator
+    // was at 97 %, then at 50 %. It is not taken for an idle subject.
+    for (generator, at_least) in [(97, true), (50, false)] {
+        let mut record = pair();
+        busy(&mut record, "new", 60, generator);
+        each_slice(&mut record, "new", |slice| slice.server_cpu_ns = None);
+        each_slice(&mut record, "old", |slice| slice.others_cpu_ns = None);
+        sides(&mut record, "new").for_each(|side| side.busiest_thread_ns = None);
+        let found_compared = compared(record);
+        assert_eq!(
+            (found_compared.verdict, found_compared.at_least),
+            (Verdict::Faster, at_least)
+        );
+        let unread = find(&found_compared.findings, FindingId::NotChecked).unwrap();
+        assert!(unread.message.contains("CPU time"), "{unread:?}");
+        assert_eq!(
+            find(&found_compared.findings, FindingId::NotSaturated),
+            None
+        );
+    }
+}
+
+#[test]
+fn one_unread_thread_time_is_not_taken_for_zero() {
+    // Method: the busiest thread (96 %) was not readable in one block of six;
+    // the processor time of the whole subject decides then.
+    let mut record = pair();
+    record.settings.subject_cpus = vec![0, 2];
+    busy(&mut record, "new", 96, 97);
+    assert!(!compared(record.clone()).at_least);
+    sides(&mut record, "new").next().unwrap().busiest_thread_ns = None;
+    let record = judged(record);
+    assert!(record.comparisons[0].at_least);
+    assert_eq!(record.summaries[1].server_busy, Some(0.48));
+}
+
+#[test]
+fn neither_at_its_limit_is_a_note_when_nothing_disturbed() {
+    // Method: 62 % and 44 %; then the same while others had the processors,
+    // when a subject that was kept from running would be taken for idle.
+    let mut record = pair();
+    busy(&mut record, "new", 62, 44);
+    let found_compared = compared(record.clone());
+    assert_eq!(found_compared.verdict, Verdict::Faster);
+    let note = find(&found_compared.findings, FindingId::NotSaturated).unwrap();
+    assert_eq!(note.subject.as_deref(), Some("new"));
+    assert!(note.message.contains("62 %") && note.message.contains("44 %"));
+
+    each_slice(&mut record, "new", |slice| {
+        slice.steal_ns = Some(SLICE_NS / 10)
+    });
+    let found_compared = compared(record);
+    assert_eq!(
+        ids(&found_compared.findings),
+        [(FindingId::Steal, Level::Note)]
+    );
+}

@@ -1,0 +1,450 @@
+//! What is compared beside throughput, and where.
+
+use abx_evidence::record::{Histograms, SliceRecord, TlsSettings, TlsTrustKind};
+use abx_evidence::{
+    ArrivalKind, ArrivalSettings, FindingId, Histogram, Level, Limits, LoadShape, Measured,
+    SliceTally,
+};
+use abx_stats::stop::{Decision, Reason};
+use abx_verdict::{Comparison, Conclusions, Metric, Role, Verdict, may_stop};
+
+use abx_fixtures::{
+    MS, OK, all_slices, assert_close, each_slice, find, ids, judged, limits, longer, pair, primary,
+    sides, study, two_loads,
+};
+
+/// The comparison by one metric.
+fn by(record: &Conclusions, metric: Metric) -> Option<Comparison> {
+    let mut result = record
+        .comparisons
+        .iter()
+        .filter(|comparison| comparison.metric == metric);
+    let first = result.next().cloned();
+    assert!(result.next().is_none(), "{metric:?} twice");
+    first
+}
+
+/// Both kept up with a rate of which a block as planned holds 18,000 requests;
+/// `new` answers in 400 to 405 µs, `old` in 500 to 505.
+fn open(at_least: &[&str]) -> Measured {
+    let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
+    record.loads[0].settings.arrivals = ArrivalSettings {
+        kind: ArrivalKind::Constant,
+        rate_per_s: Some(100_000.0),
+        connections_rest: false,
+        text: String::new(),
+    };
+    for block in &mut record.blocks {
+        for (subject, us) in [("old", 500), ("new", 400)] {
+            let mut times = Histograms::default();
+            fill(&mut times.response, 18_000, us + u64::from(block.index));
+            if at_least.contains(&subject) {
+                fill(
+                    &mut times.response_at_least,
+                    400,
+                    us + u64::from(block.index),
+                );
+            }
+            let histograms = &mut block.loads[0].histograms;
+            histograms.insert(subject.to_owned(), times);
+        }
+    }
+    record
+}
+
+fn fill(times: &mut Histogram, count: u64, us: u64) {
+    (0..count).for_each(|_| times.record_ns(us * 1_000));
+}
+
+#[test]
+fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
+    // Method: 18,000 requests planned for each block are enough for p99, and
+    // then only 400, which are enough for p50.
+    let study = open(&[]);
+    assert_eq!(
+        may_stop(&longer(study.clone())),
+        Decision::Stop(Reason::Precise)
+    );
+    let record = judged(study);
+    let compareds = primary(&record);
+    let [compared] = &compareds[..] else {
+        panic!("{compareds:?}")
+    };
+    assert_eq!(compared.metric, Metric::ResponseP99);
+    assert_eq!(compared.verdict, Verdict::Faster);
+    assert!((compared.ratio.unwrap() - 0.8).abs() < 0.01, "{compared:?}");
+    assert_eq!(
+        by(&record, Metric::ResponseP50).unwrap().role,
+        Role::Exploratory
+    );
+    assert_eq!(by(&record, Metric::ResponseP999), None);
+    assert_eq!(by(&record, Metric::Throughput), None);
+    assert!(find(&record.validity.findings, FindingId::TooFewRequests).is_none());
+
+    let mut fewer = open(&[]);
+    fewer.loads[0].settings.arrivals.rate_per_s = Some(2_500.0);
+    assert_eq!(primary(&judged(fewer))[0].metric, Metric::ResponseP50);
+}
+
+#[test]
+fn a_plan_leaves_room_for_fewer_random_arrivals() {
+    // Method: p99 needs 10,000 requests; of 10,260 planned, a block may bring fewer, and of
+    // 10,512 hardly one does.
+    for (rate, metric) in [
+        (57_000.0, Metric::ResponseP90),
+        (58_400.0, Metric::ResponseP99),
+    ] {
+        let mut record = open(&[]);
+        record.loads[0].settings.arrivals.rate_per_s = Some(rate);
+        assert_eq!(primary(&judged(record))[0].metric, metric);
+    }
+}
+
+#[test]
+fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
+    // Method: the same bytes for each response, in six blocks of which other programs took
+    // half of the CPUs, and in three blocks; and a byte in ten more in three blocks.
+    let bytes = |blocks: usize, more: u64| {
+        let responses = vec![OK; blocks];
+        let mut record = study(&[("old", &responses), ("new", &responses)]);
+        each_slice(&mut record, "old", |slice| slice.bytes = 1_000 * slice.ok);
+        each_slice(&mut record, "new", |slice| slice.bytes = more * slice.ok);
+        record
+    };
+    let mut disturbed = bytes(6, 1_000);
+    disturbed.settings.subject_cpus = vec![0];
+    disturbed.settings.generator_cpus = vec![0];
+    let disturbed = judged(disturbed);
+    let bounds = disturbed
+        .validity
+        .findings
+        .iter()
+        .filter(|finding| finding.level == Level::Bound && finding.limits == Limits::All);
+    assert!(bounds.count() > 0, "{:?}", disturbed.validity.findings);
+    let table = [
+        (disturbed, Verdict::Equivalent),
+        (judged(bytes(3, 1_000)), Verdict::Equivalent),
+        (judged(bytes(3, 1_100)), Verdict::More),
+    ];
+    for (record, verdict) in table {
+        let comparison = by(&record, Metric::WireBytes).unwrap();
+        assert_eq!(
+            (comparison.verdict, comparison.at_least),
+            (verdict, false),
+            "{comparison:?}"
+        );
+    }
+}
+
+#[test]
+fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
+    // Method: exactly as many, and one fewer in one block: of response times, of the
+    // times until the first listener has a broadcast, and of TLS handshakes. Those are
+    // compared where the load has TLS, and not where only one subject speaks it.
+    for fewest in [200, 199] {
+        let mut paced = open(&[]);
+        let mut measured = pair();
+        measured.loads[0].settings.exchange.shape = LoadShape::Broadcast;
+        let mut encrypted = pair();
+        encrypted.loads[0].settings.tls = Some(TlsSettings {
+            trust: TlsTrustKind::Anyone,
+            version: None,
+            resumption: false,
+            shows_certificate: false,
+        });
+        for block in 0..paced.blocks.len() {
+            let count = if block == 3 { fewest } else { 200 };
+            for subject in ["old", "new"] {
+                let mut times = Histograms::default();
+                fill(&mut times.response, count, 500);
+                fill(&mut times.first_listener, count, 500);
+                fill(&mut times.handshake, count, 500);
+                for study in [&mut paced, &mut measured, &mut encrypted] {
+                    let histograms = &mut study.blocks[block].loads[0].histograms;
+                    histograms.insert(subject.to_owned(), times.clone());
+                }
+            }
+        }
+        let is_compared = |study, metric| by(&judged(study), metric).is_some();
+        assert_eq!(is_compared(paced, Metric::ResponseP50), fewest == 200);
+        assert_eq!(
+            is_compared(measured, Metric::BroadcastFirstP50),
+            fewest == 200
+        );
+        let mut without = encrypted.clone();
+        without.loads[0].settings.tls = None;
+        assert!(!is_compared(without, Metric::HandshakeP50));
+        let mut one_sided = encrypted.clone();
+        for block in &mut one_sided.blocks {
+            let old = block.loads[0].histograms.get_mut("old").unwrap();
+            old.handshake = Histogram::default();
+        }
+        assert!(!is_compared(one_sided, Metric::HandshakeP50));
+        assert_eq!(is_compared(encrypted, Metric::HandshakeP50), fewest == 200);
+    }
+}
+
+#[test]
+fn too_few_requests_for_any_quantile_are_said() {
+    // Method: no times in the blocks.
+    let mut record = open(&[]);
+    for block in &mut record.blocks {
+        block.loads[0].histograms.clear();
+    }
+    let record = judged(record);
+    assert_eq!(primary(&record), []);
+    let finding = find(&record.validity.findings, FindingId::TooFewRequests).unwrap();
+    // Who sends at a rate has no users to add.
+    assert!(!finding.message.contains("users"), "{finding:?}");
+}
+
+#[test]
+fn a_quantile_that_rests_on_no_response_bounds_one_way_only() {
+    // Method: 400 of 18,000 have no response, which p99 rests on and p90 does not:
+    // of the slower, of the faster.
+    let slower = judged(open(&["old"]));
+    let p99 = by(&slower, Metric::ResponseP99).unwrap();
+    assert_eq!(
+        ids(&limits(&slower, &p99.findings)),
+        [(FindingId::TimesAtLeast, Level::Bound)]
+    );
+    assert_eq!((p99.verdict, p99.at_least), (Verdict::Faster, true));
+    let why = limits(&slower, &p99.findings).remove(0).message;
+    assert!(
+        why.contains("so its p99 may be longer than measured"),
+        "{why}"
+    );
+    let faster = judged(open(&["new"]));
+    let p99 = by(&faster, Metric::ResponseP99).unwrap();
+    assert_eq!(p99.verdict, Verdict::Invalid);
+    // One block of six is enough for either.
+    for (subject, verdict) in [("old", Verdict::Faster), ("new", Verdict::Invalid)] {
+        let mut measured = open(&[subject]);
+        for block in &mut measured.blocks[1..] {
+            let histograms = block.loads[0].histograms.get_mut(subject).unwrap();
+            histograms.response_at_least = Histogram::default();
+        }
+        let p99 = by(&judged(measured), Metric::ResponseP99).unwrap();
+        assert_eq!((p99.verdict, p99.at_least), (verdict, subject == "old"));
+    }
+}
+
+/// Gives `old` this p99 in µs and `new` one of 570 in every block. Of its 18,000 requests so
+/// many have an unknown time, of at least 10 µs: the p99 may be one µs longer for each of them.
+fn unknown(old_us: u64, unknown: u64, blocks: usize) -> Measured {
+    let mut record = open(&[]);
+    for (number, block) in record.blocks.iter_mut().enumerate() {
+        let histograms = &mut block.loads[0].histograms;
+        let mut old = Histograms::default();
+        fill(&mut old.response, 18_000, old_us + number as u64);
+        histograms.insert("old".to_owned(), old);
+        let unknown = if number < blocks { unknown } else { 0 };
+        let mut new = Histograms::default();
+        fill(&mut new.response, 17_600, 400);
+        (0..400 - unknown).for_each(|place| fill(&mut new.response, 1, 351 + unknown + place));
+        fill(&mut new.response, unknown, 10);
+        fill(&mut new.response_at_least, unknown, 10);
+        histograms.insert("new".to_owned(), new);
+    }
+    record
+}
+
+#[test]
+fn a_few_unknown_times_leave_a_quantile_as_it_is() {
+    // Method: 6 of 18,000 requests in one block of six, of the faster subject and of the
+    // slower one: the p99 of that block is known to within 1 %, the ratio to within 0.2 %.
+    for (old_us, verdict) in [(1_000, Verdict::Faster), (300, Verdict::Slower)] {
+        let record = judged(unknown(old_us, 6, 1));
+        let p99 = by(&record, Metric::ResponseP99).unwrap();
+        assert_eq!((p99.verdict, p99.at_least), (verdict, false));
+        assert_eq!(ids(&limits(&record, &p99.findings)), []);
+        let known = judged(unknown(old_us, 0, 0));
+        let exact = by(&known, Metric::ResponseP99).unwrap();
+        let off = (p99.ratio.unwrap() / exact.ratio.unwrap()).ln();
+        assert!(off.abs() < 0.005, "{p99:?}");
+        // The interval holds what it may be.
+        assert!(
+            p99.low <= exact.low && exact.high <= p99.high,
+            "{p99:?} {exact:?}"
+        );
+    }
+}
+
+#[test]
+fn a_verdict_holds_at_both_ends_of_what_a_quantile_may_be() {
+    // Method: the p99 of `new` lies between 570 and 670 µs in each block. Against 1,000 and 300
+    // it is faster and slower, by at least the nearer end; against 620 nothing is settled.
+    let of = |old_us| {
+        let record = judged(unknown(old_us, 100, 6));
+        let p99 = by(&record, Metric::ResponseP99).unwrap().clone();
+        let pairs = ids(&limits(&record, &p99.findings));
+        (p99, pairs)
+    };
+    let near = |ratio: f64, wanted: f64| (ratio / wanted - 1.0).abs() < 0.02;
+    let (faster, pairs) = of(1_000);
+    assert_eq!((faster.verdict, faster.at_least), (Verdict::Faster, true));
+    assert_eq!(pairs, [(FindingId::TimesAtLeast, Level::Bound)]);
+    assert!(near(faster.ratio.unwrap(), 0.67), "{faster:?}");
+    assert!(
+        faster.low < Some(0.57) && faster.high > Some(0.665),
+        "{faster:?}"
+    );
+    let (slower, pairs) = of(300);
+    assert_eq!((slower.verdict, slower.at_least), (Verdict::Slower, true));
+    assert_eq!(pairs, [(FindingId::TimesAtLeast, Level::Bound)]);
+    assert!(near(slower.ratio.unwrap(), 570.0 / 300.0), "{slower:?}");
+    let (open, pairs) = of(620);
+    assert_eq!(
+        (open.verdict, open.at_least),
+        (Verdict::Inconclusive, false)
+    );
+    assert_eq!(pairs, [(FindingId::TimesAtLeast, Level::Note)]);
+    assert!(open.low < Some(0.92) && open.high > Some(1.07), "{open:?}");
+}
+
+#[test]
+fn a_closed_loop_has_no_comparison_of_response_times() {
+    // Method: the same times in a closed loop, where they follow from throughput.
+    let mut record = open(&[]);
+    record.loads[0].settings.arrivals = ArrivalSettings::default();
+    let record = judged(record);
+    for metric in Metric::RESPONSE {
+        assert_eq!(by(&record, metric), None);
+    }
+    assert_eq!(primary(&record)[0].metric, Metric::Throughput);
+}
+
+#[test]
+fn what_a_response_costs_is_compared_beside_throughput() {
+    // Method: `new` answers 1.1 times as many with the same processor time and
+    // in 1.1 times the bytes for each.
+    let mut record = pair();
+    each_slice(&mut record, "old", |slice| slice.bytes = 100 * slice.ok);
+    each_slice(&mut record, "new", |slice| slice.bytes = 110 * slice.ok);
+    let record = judged(record);
+    let cpu = by(&record, Metric::ServerCpu).unwrap();
+    assert_eq!((cpu.verdict, cpu.role), (Verdict::Less, Role::Exploratory));
+    assert!((cpu.ratio.unwrap() - 1.0 / 1.1).abs() < 1e-3);
+    let bytes = by(&record, Metric::WireBytes).unwrap();
+    assert_eq!(bytes.verdict, Verdict::More);
+    // What is counted needs no more blocks than have a spread.
+    assert!(!bytes.too_few_blocks);
+    assert_close(bytes.ratio.unwrap(), 1.1);
+    let memory = by(&record, Metric::Memory).unwrap();
+    assert_eq!(memory.verdict, Verdict::Equivalent);
+    let ready = by(&record, Metric::ReadyTime).unwrap();
+    assert_eq!(
+        (ready.verdict, ready.load.as_str()),
+        (Verdict::Equivalent, "")
+    );
+}
+
+#[test]
+fn memory_is_compared_by_what_processes_do_not_share() {
+    // Method: `new` has 1.2 times the pages that nobody else has.
+    let mut record = pair();
+    for (name, bytes) in [("old", 100_000_000), ("new", 120_000_000)] {
+        sides(&mut record, name).for_each(|side| side.pss_bytes = Some(bytes));
+    }
+    let memory = by(&judged(record), Metric::Memory).unwrap();
+    assert_eq!(memory.verdict, Verdict::More);
+    assert_close(memory.ratio.unwrap(), 1.2);
+}
+
+#[test]
+fn what_is_not_known_in_every_block_is_not_compared() {
+    // Method: one block without a reading of processor time, and one in which a
+    // subject was not started.
+    let mut record = pair();
+    for round in &mut record.blocks[3].loads[0].rounds {
+        round.slices[1].server_cpu_ns = None;
+    }
+    record.blocks[2].subjects.get_mut("old").unwrap().ready_s = None;
+    let record = judged(record);
+    assert_eq!(by(&record, Metric::ServerCpu), None);
+    assert_eq!(by(&record, Metric::ReadyTime), None);
+    assert!(by(&record, Metric::Memory).is_some());
+}
+
+/// Two loads in so many blocks, in the warm-up of which `old` has half of its speed and
+/// `new` a quarter.
+fn cold(blocks: usize) -> Measured {
+    let mut record = two_loads();
+    for (subject, part) in [("old", 2), ("new", 4)] {
+        let ok = if subject == "old" { OK } else { 9_900 };
+        let mut cold = SliceRecord::of(subject, &SliceTally::default());
+        abx_fixtures::response(&mut cold, &[(abx_evidence::Outcome::Ok, ok / part)]);
+        cold.connection_ns = 10 * 90 * MS;
+        cold.measured_ns = 90 * MS;
+        sides(&mut record, subject).for_each(|side| side.warm_up = Some(cold.clone()));
+    }
+    while record.blocks.len() < blocks {
+        record = longer(record);
+    }
+    record
+}
+
+#[test]
+fn a_cold_start_is_read_where_a_load_was_the_first_of_its_block() {
+    // Method: `small` is first in every block, of six and of nine; then each is in too few
+    // of them for a verdict.
+    for blocks in [6, 9] {
+        let record = judged(cold(blocks));
+        let cold = by(&record, Metric::ColdStart).unwrap();
+        assert_eq!((cold.load.as_str(), cold.blocks), ("small", blocks));
+        assert_eq!(cold.verdict, Verdict::Slower);
+        assert!((cold.ratio.unwrap() - 0.5).abs() < 0.01, "{cold:?}");
+    }
+    let mut mixed = cold(9);
+    mixed.blocks[..4]
+        .iter_mut()
+        .for_each(|block| block.loads.reverse());
+    assert_eq!(by(&judged(mixed), Metric::ColdStart), None);
+}
+
+#[test]
+fn sessions_that_were_not_resumed_are_noted_where_all_were_to_be() {
+    // Method: one handshake for each of 100 answers, of which 97, 98 and all were resumed;
+    // 97 of a load that asked for full ones; and a slice in which nobody waited for one.
+    let resumed = |count: Option<u64>, resumption: bool| {
+        let mut record = pair();
+        record.loads[0].settings.tls = Some(TlsSettings {
+            trust: TlsTrustKind::Anyone,
+            version: None,
+            resumption,
+            shows_certificate: false,
+        });
+        let slices = all_slices(&mut record).filter(|slice| slice.subject == "new");
+        let mut total = 0;
+        for slice in slices {
+            slice.resumed = count;
+            total += 100 * u64::from(count.is_some());
+        }
+        let mut times = Histograms::default();
+        fill(&mut times.handshake, total, 300);
+        record.blocks[0].loads[0]
+            .histograms
+            .insert("new".to_owned(), times);
+        let conclusions = judged(record);
+        let new = conclusions
+            .summaries
+            .iter()
+            .find(|summary| summary.subject == "new");
+        let finding = find(&conclusions.validity.findings, FindingId::NotResumed);
+        (
+            new.unwrap().handshakes_resumed,
+            finding.map(|finding| finding.message.clone()),
+        )
+    };
+    let (share, message) = resumed(Some(97), true);
+    assert_eq!(share, Some(0.97));
+    assert!(
+        message
+            .unwrap()
+            .starts_with("97.0 % of the TLS handshakes with new resumed")
+    );
+    assert_eq!(resumed(Some(98), true), (Some(0.98), None));
+    assert_eq!(resumed(Some(100), true), (Some(1.0), None));
+    assert_eq!(resumed(Some(97), false), (Some(0.97), None));
+    assert_eq!(resumed(None, true), (None, None));
+}

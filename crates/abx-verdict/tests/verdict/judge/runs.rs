@@ -1,0 +1,365 @@
+//! A single run: its findings, which are those of a study, and the keys that are read
+//! from what was measured.
+
+use abx_evidence::record::{SliceRecord, StudyEnd};
+use abx_evidence::{ArrivalKind, Course, Finding, FindingId, Level, Measured, Outcome};
+use abx_fixtures::{
+    CONNECTIONS, RUN_NS, URL, all_slices, find, histogram, ids, pair, pilot, responded, response,
+    run, sides, times,
+};
+use abx_verdict::{NotARun, RunRecord};
+use serde_json::{Value, json};
+
+/// The one slice.
+pub fn slice(record: &mut Measured) -> &mut SliceRecord {
+    all_slices(record).next().expect("a run has a slice")
+}
+
+/// Gives the server's processes this share of one processor, all by one thread.
+pub fn server_busy(record: &mut Measured, share: f64) {
+    let used_ns = (share * RUN_NS as f64) as u64;
+    slice(record).server_cpu_ns = Some(used_ns);
+    sides(record, URL).for_each(|side| side.busiest_thread_ns = Some(used_ns));
+    nothing_else_ran(record);
+}
+
+/// Gives the generator's busiest worker this share of its processor.
+pub fn generator_busy(record: &mut Measured, share: f64) {
+    slice(record).busiest_worker_ns = (share * RUN_NS as f64) as u64;
+    slice(record).generator_cpu_ns = slice(record).busiest_worker_ns;
+    nothing_else_ran(record);
+}
+
+fn nothing_else_ran(record: &mut Measured) {
+    let slice = slice(record);
+    let server_ns = slice.server_cpu_ns.unwrap_or_default();
+    slice.busy_ns = Some(server_ns + slice.generator_cpu_ns);
+}
+
+/// Nothing of the server can be read, as when it is on another machine.
+fn unseen(record: &mut Measured) {
+    slice(record).server_cpu_ns = None;
+    slice(record).server_switches = None;
+    for side in sides(record, URL) {
+        side.busiest_thread_ns = None;
+        side.descriptors = None;
+        side.pss_bytes = None;
+        side.pss_anon_bytes = None;
+    }
+    for life in record.blocks[0].subjects.values_mut() {
+        life.cpu_s = None;
+        life.rss_bytes_max = None;
+        life.listener = None;
+    }
+}
+
+fn judged(record: Measured) -> RunRecord {
+    RunRecord::judged(record).expect("it is a run")
+}
+
+fn found(change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
+    let mut record = run();
+    change(&mut record);
+    judged(record).findings
+}
+
+#[test]
+fn a_run_in_which_nothing_is_wrong_has_no_findings() {
+    // Method: the record that all other tests start from.
+    assert_eq!(found(|_| ()), []);
+}
+
+#[test]
+fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
+    // Method: 10 and 11 resets in 10,000, and one wrong body of 157 hashed.
+    let table = [
+        (Outcome::Reset, 10, Level::Note),
+        (Outcome::Reset, 11, Level::Void),
+        (Outcome::WrongBody, 1, Level::Void),
+    ];
+    for (kind, count, level) in table {
+        let counts = [(Outcome::Ok, 10_000 - count), (kind, count)];
+        let findings = found(|record| response(slice(record), &counts));
+        assert_eq!(ids(&findings), [(FindingId::FailedRequests, level)]);
+        let figures = format!("{count} of 10000 requests to http://127.0.0.1:8080/small.bin");
+        assert!(findings[0].message.contains(&figures), "{findings:?}");
+    }
+}
+
+#[test]
+fn each_circumstance_of_a_run_has_its_finding() {
+    // Method: one change to a run in which nothing is wrong, one finding.
+    type Case = (FindingId, Level, fn(&mut Measured));
+    let cases: [Case; 6] = [
+        (FindingId::GeneratorExhausted, Level::Void, |record| {
+            response(
+                slice(record),
+                &[(Outcome::Ok, 10_000), (Outcome::NoPort, 2)],
+            );
+        }),
+        (FindingId::GeneratorBound, Level::Bound, |record| {
+            generator_busy(record, 0.90);
+            server_busy(record, 0.94);
+        }),
+        (FindingId::BodyVaries, Level::Note, |record| {
+            responded(record, URL).sha256 = None;
+        }),
+        (FindingId::NotChecked, Level::Note, unseen),
+        (FindingId::Interrupted, Level::Note, |record| {
+            record.end = StudyEnd::Interrupted;
+        }),
+        (FindingId::StoppedResponding, Level::Void, |record| {
+            slice(record).stopped_responding = true;
+        }),
+    ];
+    for (id, level, change) in cases {
+        let findings = found(change);
+        assert_eq!(ids(&findings), [(id.clone(), level)]);
+        assert!(!findings[0].remedy.is_empty(), "{id}");
+    }
+}
+
+#[test]
+fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
+    // Method: generator at 89 % and at 90 %, server at 94 %, at 95 % and unseen.
+    let message = |generator: f64, server: Option<f64>| {
+        let findings = found(|record| {
+            generator_busy(record, generator);
+            match server {
+                Some(busy) => server_busy(record, busy),
+                None => unseen(record),
+            }
+        });
+        find(&findings, FindingId::GeneratorBound).map(|finding| finding.message.clone())
+    };
+    assert_eq!(message(0.89, Some(0.94)), None);
+    let bound = message(0.90, Some(0.94)).expect("the generator was the limit");
+    assert!(bound.contains("90 %") && bound.contains("could have done more"));
+    assert_eq!(message(1.00, Some(0.95)), None);
+    // Nobody knows whether a server that cannot be seen had time to spare.
+    let unknown = message(0.90, None).expect("the generator was the limit");
+    assert!(unknown.contains("is not known"), "{unknown}");
+}
+
+#[test]
+fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
+    // Method: eight processors, of which the server uses one, by one thread or by several.
+    let is_bound = |busiest_thread: f64| {
+        let findings = found(|record| {
+            record.settings.subject_cpus = (0..8).collect();
+            record.settings.generator_cpus = vec![8];
+            generator_busy(record, 0.95);
+            let busiest_ns = (busiest_thread * RUN_NS as f64) as u64;
+            sides(record, URL).for_each(|side| side.busiest_thread_ns = Some(busiest_ns));
+        });
+        find(&findings, FindingId::GeneratorBound).is_some()
+    };
+    assert!(!is_bound(0.96));
+    assert!(is_bound(0.50));
+}
+
+#[test]
+fn a_generator_that_waits_for_its_processor_is_busy() {
+    // Method: 80 % work and 9 or 10 % waiting on each of one thread's seconds.
+    let is_bound = |waited_ns: u64| {
+        let findings = found(|record| {
+            generator_busy(record, 0.8);
+            server_busy(record, 0.5);
+            slice(record).generator_wait_ns = Some(waited_ns);
+        });
+        find(&findings, FindingId::GeneratorBound).is_some()
+    };
+    assert!(!is_bound(RUN_NS / 100 * 9));
+    assert!(is_bound(RUN_NS / 10));
+}
+
+#[test]
+fn the_worst_finding_of_a_run_comes_first() {
+    // Method: a note that is found before a bound, and one after it.
+    let findings = found(|record| {
+        record.end = StudyEnd::Interrupted;
+        generator_busy(record, 1.0);
+        server_busy(record, 0.5);
+        response(slice(record), &[(Outcome::Ok, 10_000), (Outcome::Reset, 1)]);
+    });
+    let levels: Vec<Level> = findings.iter().map(|finding| finding.level).collect();
+    assert_eq!(levels, [Level::Bound, Level::Note, Level::Note]);
+}
+
+#[test]
+fn what_only_comparisons_rest_on_is_not_said_of_a_run() {
+    // Method: its one block, a server that was running, one round that was disturbed,
+    // and a generator on the server's processor are nothing to note.
+    let quiet = found(|record| {
+        record.settings.subject_cpus = vec![1];
+        let round = &mut record.blocks[0].loads[0].rounds[0];
+        round.disturbed = vec![abx_evidence::record::Disturbance::Steal];
+    });
+    assert_eq!(quiet, []);
+}
+
+#[test]
+fn a_run_by_number_ends_without_its_connections_being_silent() {
+    // Method: most connections had nothing to send; then the same in a run by time.
+    let mut asked = run();
+    slice(&mut asked).silent = 9;
+    assert!(
+        find(
+            &judged(asked.clone()).findings,
+            FindingId::ConnectionsWithoutResponse
+        )
+        .is_some()
+    );
+    pilot(&mut asked).slice_ns = 0;
+    pilot(&mut asked).slice_requests = Some(10_000);
+    slice(&mut asked).clocks = Some(1);
+    let run = judged(asked);
+    assert_eq!(run.findings, []);
+    assert_eq!(run.settings.duration_s, None);
+    assert_eq!(run.settings.requests, Some(10_000));
+    // The time is that of the connections that had something to send.
+    assert_eq!(run.throughput_per_s, Some(1_000.0 / f64::from(CONNECTIONS)));
+}
+
+#[test]
+fn the_keys_of_a_run_are_read_from_what_was_measured() {
+    // Method: figures put in, figures found.
+    let mut record = run();
+    times(&mut record, URL).response = histogram(&[(99, 100), (1, 900)]);
+    let record = judged(record);
+    assert_eq!(record.settings.url, URL);
+    assert_eq!(record.settings.duration_s, Some(10.0));
+    assert_eq!(record.throughput_per_s, Some(1_000.0));
+    assert_eq!(record.requests.ok, 10_000);
+    assert_eq!(record.elapsed_s, 10.0);
+    assert_eq!(record.response_time_us.p50, Some(100));
+    assert_eq!(record.response_time_us.max, Some(900));
+    assert_eq!(record.generator.busy, 0.5);
+    assert_eq!(record.generator.cpu_us_per_request, Some(500.0));
+    let server = record.server.expect("its process is known");
+    assert_eq!((server.process_id, server.busy), (1, 0.98));
+    assert_eq!(server.cpu_us_per_request, Some(980.0));
+    assert_eq!(server.rss_bytes, Some(14_200_000));
+}
+
+#[test]
+fn a_saved_run_is_judged_again_by_what_was_measured() {
+    // Method: a figure changed in the file, below `measured` and at the top.
+    let saved = serde_json::to_value(judged(run())).unwrap();
+    let read = |saved: Value| serde_json::from_value::<RunRecord>(saved).unwrap();
+    assert_eq!(read(saved.clone()), judged(run()));
+
+    let mut failing = saved.clone();
+    let slices = &mut failing["measured"]["blocks"][0]["loads"][0]["slices"];
+    slices["outcomes"] = json!({ "ok": [9_000], "reset": [1_000] });
+    slices["clocked"] = json!([9_000]);
+    let findings = read(failing).findings;
+    assert_eq!(ids(&findings), [(FindingId::FailedRequests, Level::Void)]);
+
+    let mut painted = saved;
+    painted["throughput_per_s"] = json!(1e6);
+    painted["findings"] = json!([]);
+    assert_eq!(read(painted), judged(run()));
+}
+
+#[test]
+fn what_is_no_run_is_refused() {
+    // Method: a study of two; each key that a run has taken out of its file.
+    assert_eq!(RunRecord::judged(pair()), Err(NotARun));
+    let whole = serde_json::to_value(judged(run())).unwrap();
+    for key in ["settings", "loads", "subjects", "blocks", "machine"] {
+        let mut json = whole.clone();
+        let object = json["measured"].as_object_mut().unwrap();
+        assert!(object.remove(key).is_some(), "{key}");
+        let error = serde_json::from_value::<RunRecord>(json).unwrap_err();
+        assert!(error.to_string().contains(key), "{error}");
+    }
+    let mut empty = whole;
+    empty["measured"]["blocks"] = json!([]);
+    let error = serde_json::from_value::<RunRecord>(empty).unwrap_err();
+    assert!(error.to_string().contains("one block"), "{error}");
+}
+
+/// A run with this course, in intervals of 100 ms, of verified responses and median response
+/// times.
+fn with_course(record: &mut Measured, ok: Vec<u64>, p50_us: Vec<Option<u64>>) {
+    let part = &mut record.blocks[0].loads[0];
+    let course = Course {
+        interval_ns: 100_000_000,
+        until_ns: 100_000_000 * ok.len() as u64,
+        failed: vec![0; ok.len()],
+        ok,
+        p50_us,
+        ..Course::default()
+    };
+    part.courses.insert(URL.to_owned(), course);
+}
+
+#[test]
+fn a_start_that_is_slower_than_the_rest_and_counts_is_noted() {
+    // Method: the first 2 s of 10 s at three quarters of the rest's rate; a start that is
+    // faster; a level course with a ripple; a start that is so short that it changes less than
+    // 1 %; and a start of a run that was paused.
+    let rates = |start: u64, bins: usize| -> Vec<u64> {
+        let level = |bin: usize| if bin < bins { start } else { 2_000 };
+        (0..100)
+            .map(|bin| level(bin) + bin as u64 * 7 % 11)
+            .collect()
+    };
+    let message = |ok: Vec<u64>, paused_ns: u64| {
+        let findings = found(|record| {
+            with_course(record, ok, vec![Some(100); 100]);
+            slice(record).paused_ns = paused_ns;
+        });
+        let note = find(&findings, FindingId::WarmUpCounted)?;
+        assert!(note.remedy.contains("--warmup 2s"), "{note:?}");
+        Some(note.message.clone())
+    };
+    let slow = message(rates(1_500, 20), 0).expect("it is found");
+    let expected = "in the first 2.00 s the throughput was 25 % lower than in the rest, and it \
+                    counts: without it the throughput is +5.3 %";
+    assert_eq!(slow, expected);
+    assert_eq!(message(rates(2_500, 20), 0), None);
+    assert_eq!(message(rates(2_000, 0), 0), None);
+    assert_eq!(message(rates(1_900, 5), 0), None);
+    assert_eq!(message(rates(1_500, 20), 1_000_000_000), None);
+}
+
+#[test]
+fn at_a_rate_it_is_response_times_that_show_a_warm_up() {
+    // Method: 100 responses in each interval, whose median is 3 ms for 1 s and 1 ms after it;
+    // then stages, which change by themselves.
+    let warm_up = |kind: ArrivalKind, rate_per_s: Option<f64>| {
+        let findings = found(|record| {
+            let median = |bin: u64| Some(if bin < 10 { 3_000 } else { 1_000 + bin % 7 });
+            with_course(record, vec![100; 100], (0..100).map(median).collect());
+            let arrivals = &mut record.loads[0].settings.arrivals;
+            (arrivals.kind, arrivals.rate_per_s) = (kind, rate_per_s);
+        });
+        find(&findings, FindingId::WarmUpCounted).map(|finding| finding.message.clone())
+    };
+    let message = warm_up(ArrivalKind::Constant, Some(1_000.0)).expect("it is found");
+    assert!(
+        message.starts_with("in the first 1.00 s the median response time was 19"),
+        "{message}"
+    );
+    assert_eq!(warm_up(ArrivalKind::Stages, None), None);
+}
+
+#[test]
+fn quantiles_of_a_few_requests_carry_a_note() {
+    // Method: so many requests of a run, and the quantiles that are the slowest of them.
+    let noted = |requests: u64| {
+        let findings = found(|record| {
+            response(slice(record), &[(Outcome::Ok, requests)]);
+            times(record, URL).response = histogram(&[(requests, 100)]);
+        });
+        find(&findings, FindingId::FewTimes).map(|finding| finding.message.clone())
+    };
+    let four = noted(4).expect("it is noted");
+    let expected = "the response times from p90 upwards are the slowest of only 4 requests";
+    assert_eq!(four, expected);
+    let more = noted(99).expect("it is noted");
+    assert!(more.contains("from p99 upwards"), "{more}");
+    assert_eq!(noted(100), None);
+}

@@ -1,0 +1,184 @@
+//! Loads of users who make sessions of several requests.
+
+use abx_evidence::record::{Histograms, ScenarioSettings};
+use abx_evidence::{FindingId, LoadShape, Measured, StepTimes};
+use abx_fixtures::{OK, find, histogram, judged, primary, study};
+use abx_verdict::expectation::KnownNames;
+use abx_verdict::{Comparison, Conclusions, Expectation, Metric, Role, Verdict};
+
+/// Makes each load one of users, who pause or do not.
+pub(crate) fn by_users(record: &mut Measured, pauses: bool) {
+    for load in &mut record.loads {
+        load.settings.exchange.shape = LoadShape::Scenario;
+        load.settings.arrivals.connections_rest = pauses;
+        load.settings.scenario = Some(ScenarioSettings {
+            file: "shop.toml".to_owned(),
+            sha256: "00".to_owned(),
+            steps: vec!["login".to_owned(), "buy".to_owned()],
+        });
+    }
+}
+
+/// So many sessions of one subject in every block and under every load: how long one takes,
+/// and each of its steps.
+pub(crate) fn sessions(record: &mut Measured, subject: &str, count: u64, us: [u64; 3]) {
+    for block in &mut record.blocks {
+        let later = u64::from(block.index);
+        let [session, login, buy] = us.map(|us| histogram(&[(count, us + later)]));
+        let step = |response| StepTimes {
+            ok: count,
+            response,
+            ..StepTimes::default()
+        };
+        let times = Histograms {
+            response: session,
+            steps: vec![step(login), step(buy)],
+            ..Histograms::default()
+        };
+        for part in &mut block.loads {
+            part.histograms.insert(subject.to_owned(), times.clone());
+        }
+    }
+}
+
+/// Both complete as many sessions; those of `new` take 0.8 times as long, of which logging
+/// in takes 0.5 times and buying 1.5 times as long.
+fn shop(pauses: bool, count: u64) -> Measured {
+    let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
+    by_users(&mut record, pauses);
+    sessions(&mut record, "old", count, [5_000, 2_000, 1_000]);
+    sessions(&mut record, "new", count, [4_000, 1_000, 1_500]);
+    record
+}
+
+fn role(record: &Conclusions, metric: Metric) -> Option<Role> {
+    let mut comparisons = record.comparisons.iter();
+    comparisons
+        .find(|comparison| comparison.metric == metric)
+        .map(|comparison| comparison.role)
+}
+
+#[test]
+fn who_pauses_is_judged_by_session_time_and_who_does_not_by_sessions() {
+    // Method: the same sessions with and without pauses between their steps.
+    let without = judged(shop(false, 300));
+    let [compared] = &primary(&without)[..] else {
+        panic!("{without:?}")
+    };
+    assert_eq!(
+        (compared.metric, compared.verdict),
+        (Metric::Throughput, Verdict::Equivalent)
+    );
+    assert_eq!(role(&without, Metric::ResponseP50), Some(Role::Exploratory));
+    let with = judged(shop(true, 300));
+    let [this_compared] = &primary(&with)[..] else {
+        panic!("{with:?}")
+    };
+    assert_eq!(
+        (this_compared.metric, this_compared.verdict),
+        (Metric::ResponseP50, Verdict::Faster)
+    );
+    assert!(
+        (this_compared.ratio.unwrap() - 0.8).abs() < 0.01,
+        "{this_compared:?}"
+    );
+    assert_eq!(role(&with, Metric::Throughput), Some(Role::Exploratory));
+}
+
+#[test]
+fn three_servers_of_users_who_pause_are_ranked_by_session_time() {
+    // Method: as many sessions of each, which take 4, 5 and 6 ms.
+    let mut record = study(&[("mid", &[OK; 6]), ("fast", &[OK; 6]), ("slow", &[OK; 6])]);
+    by_users(&mut record, true);
+    for (name, us) in [("fast", 4_000), ("mid", 5_000), ("slow", 6_000)] {
+        sessions(&mut record, name, 300, [us, 100, 200]);
+    }
+    let record = judged(record);
+    let [ranking] = &record.rankings[..] else {
+        panic!("{:?}", record.rankings)
+    };
+    assert_eq!(ranking.metric, Metric::ResponseP50);
+    let places = ranking.places.iter();
+    let places: Vec<_> = places
+        .map(|place| (&*place.subject, place.text()))
+        .collect();
+    let expected = [("fast", "1"), ("mid", "2"), ("slow", "3")];
+    assert_eq!(
+        places,
+        expected.map(|(name, place)| (name, place.to_owned()))
+    );
+}
+
+fn of_steps(record: Measured) -> Vec<Comparison> {
+    let comparisons = judged(record).comparisons.into_iter();
+    comparisons
+        .filter(|comparison| comparison.step.is_some())
+        .collect()
+}
+
+#[test]
+fn each_step_is_compared_by_its_own_times() {
+    // Method: ten thousand sessions, which are enough for both quantiles of both steps; 200,
+    // for the median alone; and 199. None of them is what the study was made for.
+    let comparisons = of_steps(shop(false, 10_000));
+    let of = |comparison: &Comparison| {
+        (
+            comparison.step.clone().unwrap(),
+            comparison.metric,
+            comparison.verdict,
+        )
+    };
+    let expected = [
+        ("login", Metric::StepP50, Verdict::Faster),
+        ("login", Metric::StepP99, Verdict::Faster),
+        ("buy", Metric::StepP50, Verdict::Slower),
+        ("buy", Metric::StepP99, Verdict::Slower),
+    ]
+    .map(|(name, metric, verdict)| (name.to_owned(), metric, verdict));
+    assert_eq!(comparisons.iter().map(of).collect::<Vec<_>>(), expected);
+    for (this_comparison, ratio) in comparisons.iter().zip([0.5, 0.5, 1.5, 1.5]) {
+        assert!(
+            (this_comparison.ratio.unwrap() - ratio).abs() < 0.01,
+            "{this_comparison:?}"
+        );
+        assert_eq!(this_comparison.role, Role::Exploratory);
+    }
+    let few = of_steps(shop(false, 200)).into_iter();
+    let few: Vec<Metric> = few.map(|comparison| comparison.metric).collect();
+    assert_eq!(few, [Metric::StepP50; 2]);
+    assert_eq!(of_steps(shop(false, 199)), []);
+}
+
+#[test]
+fn a_step_is_named_beside_every_metric_of_a_step_and_no_other() {
+    // Method: all comparisons of a study of users; and what may be expected of a record,
+    // where no step can be named.
+    for comparison in judged(shop(true, 10_000)).comparisons {
+        assert_eq!(
+            comparison.metric.is_of_a_step(),
+            comparison.step.is_some(),
+            "{comparison:?}"
+        );
+    }
+    let known = KnownNames {
+        subjects: ["old", "new"].map(str::to_owned).into(),
+        loads: vec!["small".to_owned()],
+    };
+    let ask = |metric: Metric| Expectation::parse(&format!("{}: new < old", metric.id()), &known);
+    assert!(ask(Metric::ResponseP50).is_ok());
+    assert!(ask(Metric::StepP50).is_err());
+    assert!(ask(Metric::StepP99).is_err());
+}
+
+#[test]
+fn too_few_sessions_are_said_with_what_makes_more() {
+    // Method: no session with a time, of users who pause.
+    let record = judged(shop(true, 0));
+    assert_eq!(primary(&record), []);
+    let finding = find(&record.validity.findings, FindingId::TooFewRequests).unwrap();
+    assert!(finding.message.contains("200 sessions"), "{finding:?}");
+    assert!(
+        finding.message.contains("take more users (-c)"),
+        "{finding:?}"
+    );
+}

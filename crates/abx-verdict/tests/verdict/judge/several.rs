@@ -1,0 +1,505 @@
+//! More than two subjects: what is claimed together, and in which order they are.
+
+use abx_evidence::record::{Contrast, Settings};
+use abx_evidence::{Finding, FindingId, Measured};
+use abx_stats::stop::Decision;
+use abx_verdict::{Comparison, Metric, Place, Ranking, Verdict, may_stop};
+
+use abx_fixtures::{
+    OK, all_slices, judged, longer, pair, primary, response, sides, study, two_loads,
+};
+
+/// Four subjects: `a` and `b` alike, `c` clearly faster, `d` slower and so noisy
+/// that nothing about it is certain.
+fn four() -> Measured {
+    study(&[
+        ("a", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995]),
+        ("b", &[9_005, 8_990, 9_010, 8_995, 9_000, 9_000]),
+        ("c", &[9_900, 9_910, 9_890, 9_900, 9_905, 9_895]),
+        ("d", &[3_000, 12_000, 8_000, 4_000, 10_000, 7_000]),
+    ])
+}
+
+fn ranking(record: Measured) -> Ranking {
+    let mut rankings = judged(record).rankings;
+    assert_eq!(rankings.len(), 1);
+    rankings.remove(0)
+}
+
+fn texts(ranking: &Ranking) -> Vec<(&str, String, bool)> {
+    let text = |place: &'_ Place| (place.text(), place.tied_for_first);
+    let each = ranking.places.iter().map(|place| {
+        let (text, tied) = text(place);
+        (place.subject.as_str(), text, tied)
+    });
+    each.collect()
+}
+
+#[test]
+fn places_are_what_certain_pairs_leave() {
+    // Method: `c` is certainly above `a` and `b`, which are equal; `d` may be
+    // anything from the first to the last.
+    let found_ranking = ranking(four());
+    assert_eq!(found_ranking.metric, Metric::Throughput);
+    let expected = [
+        ("c", "1-2".to_owned(), true),
+        ("a", "2-4".to_owned(), false),
+        ("b", "2-4".to_owned(), false),
+        ("d", "1-4".to_owned(), true),
+    ];
+    assert_eq!(texts(&found_ranking), expected);
+    assert_eq!(found_ranking.pairs.len(), 6);
+    // Three are asked for, and three stand behind those.
+    assert!(
+        found_ranking
+            .pairs
+            .iter()
+            .all(|comparison| comparison.together == 3)
+    );
+}
+
+fn contrast(subject: &str, baseline: &str, loads: &[&str]) -> Contrast {
+    Contrast {
+        subject: subject.to_owned(),
+        baseline: baseline.to_owned(),
+        loads: loads.iter().map(|&name| name.to_owned()).collect(),
+    }
+}
+
+#[test]
+fn declared_pairs_are_compared_and_no_others_but_behind_them() {
+    // Method: two contrasts whose baselines differ, of four subjects whose study has
+    // another baseline: what is compared, by whatever metric, and the ranking's pairs.
+    let mut record = four();
+    record.settings.contrasts = vec![contrast("c", "b", &[]), contrast("a", "d", &[])];
+    let record = judged(record);
+    let pair = |comparison: &Comparison| [comparison.subject.clone(), comparison.baseline.clone()];
+    let asked = [["c", "b"], ["a", "d"]].map(|pair| pair.map(str::to_owned));
+    for this_comparison in &record.comparisons {
+        assert!(
+            asked.contains(&pair(this_comparison)),
+            "{this_comparison:?}"
+        );
+    }
+    let compareds = primary(&record);
+    assert_eq!(
+        compareds
+            .iter()
+            .map(|compared| pair(compared))
+            .collect::<Vec<_>>(),
+        asked
+    );
+    assert!(compareds.iter().all(|compared| compared.together == 2));
+    assert_eq!(compareds[0].verdict, Verdict::Faster);
+    let pairs = &record.rankings[0].pairs;
+    assert_eq!(pairs.len(), 6);
+    assert!(
+        pairs
+            .iter()
+            .zip(&compareds)
+            .all(|(pair, compared)| *pair == **compared)
+    );
+    assert!(pairs[2..].iter().all(|comparison| comparison.together == 4));
+}
+
+#[test]
+fn a_declared_pair_pays_for_the_declared_ones_only() {
+    // Method: the subject that stands alone and falls among seven, see below: among the
+    // same seven it stands again where it alone was asked for, and so does its equality.
+    let faster = [9_500, 10_240, 8_920, 9_830, 9_940, 9_270];
+    let same = [9_300, 8_800, 9_200, 8_700, 9_100, 8_900];
+    let level = [9_210, 9_010, 9_210, 9_010, 9_210, 9_000];
+    let mut pairs: Vec<(&str, &[u64])> = vec![("old", &[OK; 6]), ("new", &faster)];
+    pairs.push(("level", &level));
+    pairs.extend(["e", "f", "g", "h", "i"].map(|name| (name, &same[..])));
+    let verdict = |contrasts: &[Contrast], subject: &str| {
+        let mut record = study(&pairs);
+        record.settings.contrasts = contrasts.to_vec();
+        let compareds = primary(&judged(record));
+        let mut found_compareds = compareds.into_iter();
+        found_compareds
+            .find(|compared| compared.subject == subject)
+            .unwrap()
+            .verdict
+    };
+    assert_eq!(verdict(&[], "new"), Verdict::Inconclusive);
+    assert_eq!(
+        verdict(&[contrast("new", "old", &[])], "new"),
+        Verdict::Faster
+    );
+    assert_eq!(verdict(&[], "level"), Verdict::Inconclusive);
+    assert_eq!(
+        verdict(&[contrast("level", "old", &[])], "level"),
+        Verdict::Equivalent
+    );
+}
+
+#[test]
+fn a_pair_is_compared_under_the_loads_that_it_was_asked_for() {
+    // Method: two loads, of which the contrast names one, and names both.
+    let under = |loads: &[&str]| -> Vec<String> {
+        let mut record = two_loads();
+        record.settings.contrasts = vec![contrast("old", "new", loads)];
+        let comparisons = judged(record).comparisons;
+        let loads = comparisons
+            .into_iter()
+            .filter(|comparison| comparison.metric == Metric::Throughput);
+        loads.map(|comparison| comparison.load).collect()
+    };
+    assert_eq!(under(&["large"]), ["large"]);
+    assert_eq!(under(&[]), ["small", "large"]);
+}
+
+#[test]
+fn a_study_ends_when_its_declared_pairs_are_settled() {
+    // Method: a subject about which nothing is certain, asked about and not.
+    let mut record = longer(four());
+    assert_eq!(may_stop(&record), Decision::Continue);
+    record.settings.contrasts = vec![contrast("c", "b", &[])];
+    assert!(matches!(may_stop(&record), Decision::Stop(_)));
+    record.settings.contrasts.push(contrast("d", "b", &[]));
+    assert_eq!(may_stop(&record), Decision::Continue);
+}
+
+#[test]
+fn a_record_keeps_its_contrasts_and_an_older_one_has_none() {
+    // Method: to JSON and back, and JSON without the key.
+    let mut record = four();
+    record.settings.contrasts = vec![contrast("c", "b", &["small"]), contrast("a", "d", &[])];
+    let mut json = serde_json::to_value(&record.settings).unwrap();
+    let read = |json: &serde_json::Value| {
+        serde_json::from_value::<Settings>(json.clone())
+            .unwrap()
+            .contrasts
+    };
+    assert_eq!(read(&json), record.settings.contrasts);
+    json.as_object_mut().unwrap().remove("contrasts");
+    assert_eq!(read(&json), []);
+}
+
+#[test]
+fn two_subjects_have_no_ranking() {
+    // Method: the usual pair.
+    assert_eq!(judged(pair()).rankings, []);
+}
+
+#[test]
+fn what_limits_a_pair_alone_stands_in_it_and_all_else_is_a_number() {
+    // Method: the generator is the limit for `b` and `c`, neither the baseline,
+    // and other programs run: the first is a claim about that pair, the second
+    // one about all.
+    let mut record = four();
+    for slice in all_slices(&mut record) {
+        let is_limited = ["b", "c"].contains(&slice.subject.as_str());
+        slice.busiest_worker_ns = if is_limited { slice.wall_ns } else { 0 };
+        slice.server_cpu_ns = Some(0);
+        slice.steal_ns = Some(slice.window_ns / 10);
+    }
+    for name in ["b", "c"] {
+        sides(&mut record, name).for_each(|side| side.busiest_thread_ns = Some(0));
+    }
+    let record = judged(record);
+    let pairs = &record.rankings[0].pairs;
+    for comparison in pairs {
+        let limits: Vec<&Finding> = comparison.limits(&record.validity).collect();
+        assert_eq!(
+            limits.len(),
+            comparison.findings.len() + comparison.own_findings.len()
+        );
+        assert!(limits.iter().any(|finding| finding.id == FindingId::Steal));
+        let are_known = |finding: &Finding| record.validity.findings.contains(finding);
+        assert!(!comparison.own_findings.iter().any(are_known));
+    }
+    let alone = pairs
+        .iter()
+        .find(|comparison| !comparison.own_findings.is_empty());
+    let alone = alone.expect("both are the generator's");
+    assert_eq!([&*alone.subject, &*alone.baseline], ["c", "b"]);
+    assert_eq!(alone.own_findings[0].id, FindingId::GeneratorBound);
+    assert_eq!(alone.verdict, Verdict::Invalid);
+}
+
+#[test]
+fn who_is_void_has_no_place() {
+    // Method: `c` answers wrongly in one of a hundred: nothing is said of it, and the others
+    // are ranked as if it were not there.
+    let mut record = four();
+    for slice in all_slices(&mut record).filter(|slice| slice.subject == "c") {
+        let wrong = slice.ok / 100;
+        let counts = [
+            (abx_evidence::Outcome::Ok, slice.ok - wrong),
+            (abx_evidence::Outcome::WrongStatus, wrong),
+        ];
+        response(slice, &counts);
+    }
+    let found_ranking = ranking(record);
+    assert_eq!(
+        (found_ranking.places.len(), found_ranking.pairs.len()),
+        (3, 3)
+    );
+    assert!(
+        found_ranking
+            .places
+            .iter()
+            .all(|place| place.text() == "1-3")
+    );
+    assert!(
+        found_ranking
+            .pairs
+            .iter()
+            .all(|comparison| comparison.verdict != Verdict::Invalid)
+    );
+    assert_eq!(found_ranking.pairs[0].together, 2);
+}
+
+#[test]
+fn who_has_failed_is_in_no_pair_of_a_ranking() {
+    // Method: `d` stopped responding.
+    let mut record = four();
+    for slice in all_slices(&mut record).filter(|slice| slice.subject == "d") {
+        slice.stopped_responding = true;
+    }
+    let found_ranking = ranking(record);
+    assert_eq!(
+        (found_ranking.places.len(), found_ranking.pairs.len()),
+        (3, 3)
+    );
+    let is_of = |comparison: &Comparison| comparison.subject == "d" || comparison.baseline == "d";
+    assert!(!found_ranking.pairs.iter().any(is_of));
+}
+
+#[test]
+fn a_difference_that_stands_alone_may_fall_among_many() {
+    // Method: a subject 3 % faster in blocks with a spread that is certain
+    // enough for one comparison, then the same beside seven equal ones.
+    // The study might have ended by what it measured, so that they do not tell of each
+    // other's spread.
+    let free = |mut record: Measured| {
+        record.settings.blocks = None;
+        judged(longer(record))
+    };
+    let faster = [9_500, 10_240, 8_920, 9_830, 9_940, 9_470];
+    let two = study(&[("old", &[OK; 6]), ("new", &faster)]);
+    let alone = primary(&free(two)).remove(0);
+    assert_eq!((alone.verdict, alone.together), (Verdict::Faster, 1));
+    let same = [9_300, 8_800, 9_200, 8_700, 9_100, 8_900];
+    let names = ["e", "f", "g", "h", "i", "j"];
+    let mut pairs: Vec<(&str, &[u64])> = vec![("old", &[OK; 6]), ("new", &faster)];
+    pairs.extend(names.map(|name| (name, &same[..])));
+    let among = primary(&free(study(&pairs)));
+    assert_eq!(among[0].verdict, Verdict::Inconclusive);
+    assert_eq!(among[0].together, 7);
+    assert_eq!((among[0].low, among[0].high), (alone.low, alone.high));
+}
+
+#[test]
+fn equivalence_among_many_takes_more_in_tables_and_in_rankings() {
+    // Method: a subject whose blocks make it equivalent to the baseline when the two are
+    // alone. Among six that is not enough, beside the baseline and beside one as fast.
+    let log_ratios: [f64; 8] = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
+    let close = log_ratios.map(|ratio| (OK as f64 * ratio.exp()).round() as u64);
+    let free = |subjects: &[(&str, &[u64])]| {
+        let mut record = study(subjects);
+        record.settings.blocks = None;
+        judged(record)
+    };
+    let alone = primary(&free(&[("old", &[OK; 8]), ("close", &close)])).remove(0);
+    assert_eq!(alone.verdict, Verdict::Equivalent);
+    let names = ["a", "b", "c", "d"];
+    let mut all_pairs: Vec<(&str, &[u64])> = vec![("old", &[OK; 8]), ("close", &close)];
+    all_pairs.extend(names.map(|name| (name, &[OK; 8][..])));
+    let among = free(&all_pairs);
+    assert_eq!(primary(&among)[0].verdict, Verdict::Inconclusive);
+    let mut pairs = among.rankings[0].pairs.iter();
+    let behind =
+        pairs.find(|comparison| comparison.subject == "a" && comparison.baseline == "close");
+    assert_eq!(behind.unwrap().verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn equivalence_is_held_to_how_many_subjects_there_are_and_not_to_how_many_pairs() {
+    // Method: `c` beside `b`, equal blocks, within 0.97 of the margin at 98.5 %, which three
+    // subjects ask for (3.203 · 2.53 % ÷ √8), and beyond it at 99 % (3.499). Behind the
+    // gate, and asked for together with both other pairs.
+    let mut record = study(&[
+        ("a", &[4_500; 8]),
+        ("b", &[OK; 8]),
+        (
+            "c",
+            &[9_216, 8_789, 9_216, 8_789, 9_216, 8_789, 9_216, 8_789],
+        ),
+    ]);
+    record.settings.blocks = None;
+    let verdict = |record: &Measured| {
+        let mut pairs = ranking(record.clone()).pairs.into_iter();
+        let comparison =
+            pairs.find(|comparison| comparison.subject == "c" && comparison.baseline == "b");
+        comparison.unwrap().verdict
+    };
+    assert_eq!(verdict(&record), Verdict::Equivalent);
+    record.settings.contrasts = ["a", "b"]
+        .map(|baseline| contrast("c", baseline, &[]))
+        .to_vec();
+    record.settings.contrasts.push(contrast("b", "a", &[]));
+    assert_eq!(verdict(&record), Verdict::Equivalent);
+}
+
+#[test]
+fn those_asked_for_first_leave_a_tenth_to_the_pairs_behind() {
+    // Method: two pairs that were asked for: the smaller p-value is multiplied by two, and
+    // the larger divided by 0.9 + 0.1 ÷ 2, whose rest is handed on.
+    let blocks = [
+        ("a", [9_000, 9_300, 8_800, 9_100, 8_600, 9_200, 9_000]),
+        ("b", [9_550, 9_550, 9_250, 9_300, 8_850, 10_050, 9_600]),
+        ("c", [9_300, 9_500, 8_900, 9_100, 8_900, 9_300, 9_000]),
+    ];
+    let adjusted = |names: &[&str]| -> Vec<f64> {
+        let mine = blocks.iter().filter(|(name, _)| names.contains(name));
+        let pairs: Vec<(&str, &[u64])> = mine.map(|(name, blocks)| (*name, &blocks[..])).collect();
+        let mut record = study(&pairs);
+        record.settings.blocks = None;
+        let compareds = primary(&judged(record));
+        compareds
+            .iter()
+            .map(|compared| compared.p_adjusted.unwrap())
+            .collect()
+    };
+    let [b, c] = [adjusted(&["a", "b"])[0], adjusted(&["a", "c"])[0]];
+    assert!(b < c, "{b} {c}");
+    let both = adjusted(&["a", "b", "c"]);
+    assert!((both[0] / b - 2.0).abs() < 1e-9, "{both:?} {b}");
+    assert!((both[1] / c - 1.0 / 0.95).abs() < 1e-9, "{both:?} {c}");
+}
+
+#[test]
+fn a_ranking_has_the_pairs_of_its_load_in_short() {
+    // Method: four subjects under two loads, of which `c` is faster under the first only;
+    // each pair in the file says what the comparison says.
+    let mut record = four();
+    let mut more = record.loads[0].clone();
+    more.name = "large".to_owned();
+    record.loads.push(more);
+    for block in &mut record.blocks {
+        let mut more = block.loads[0].clone();
+        more.load = "large".to_owned();
+        for slice in more.rounds.iter_mut().flat_map(|round| &mut round.slices) {
+            if slice.subject == "c" {
+                response(slice, &[(abx_evidence::Outcome::Ok, slice.ok / 2)]);
+            }
+        }
+        block.loads.push(more);
+    }
+    let rankings = judged(record).rankings;
+    let place = |ranking: &Ranking, name: &str| {
+        let mut places = ranking.places.iter();
+        places.position(|place| place.subject == name).unwrap()
+    };
+    assert!(place(&rankings[0], "c") < place(&rankings[0], "a"));
+    assert!(place(&rankings[1], "c") > place(&rankings[1], "a"));
+    for ranking in &rankings {
+        assert_eq!(ranking.pairs.len(), 6);
+        assert!(
+            ranking
+                .pairs
+                .iter()
+                .all(|comparison| comparison.load == ranking.load)
+        );
+        assert!(
+            ranking
+                .pairs
+                .iter()
+                .all(|comparison| comparison.metric == ranking.metric)
+        );
+        let json = serde_json::to_value(ranking).unwrap();
+        for (short, comparison) in json["pairs"].as_array().unwrap().iter().zip(&ranking.pairs) {
+            let number = |key: &str| short[key].as_f64();
+            let bounds = [number("ratio"), number("low"), number("high")];
+            assert_eq!(bounds, [comparison.ratio, comparison.low, comparison.high]);
+        }
+    }
+}
+
+#[test]
+fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
+    // Method: three that answer all that an open loop offers; then one that leaves a fifth
+    // unsent; and one of four that fails, so that it is void and decides nothing.
+    let pairs: [(&str, &[u64]); 4] = ["a", "b", "c", "d"].map(|name| (name, &[OK; 6][..]));
+    let mut open = study(&pairs[..3]);
+    open.loads[0].settings.arrivals.kind = abx_evidence::ArrivalKind::Constant;
+    open.loads[0].settings.arrivals.rate_per_s = Some(100_000.0);
+    assert_eq!(ranking(open.clone()).metric, Metric::ResponseP99);
+    let mut one_behind = open.clone();
+    for slice in all_slices(&mut one_behind).filter(|slice| slice.subject == "c") {
+        response(slice, &[(abx_evidence::Outcome::Ok, OK - OK / 5)]);
+        slice.unsent = OK / 5;
+    }
+    assert_eq!(ranking(one_behind.clone()).metric, Metric::Throughput);
+    // Nor where nobody asked about the one that is behind.
+    one_behind.settings.contrasts = vec![contrast("b", "a", &[])];
+    assert_eq!(ranking(one_behind).metric, Metric::Throughput);
+    let arrivals = open.loads[0].settings.arrivals.clone();
+    open = study(&pairs);
+    open.loads[0].settings.arrivals = arrivals;
+    for slice in all_slices(&mut open).filter(|slice| slice.subject == "c") {
+        let counts = [
+            (abx_evidence::Outcome::Ok, OK - OK / 5),
+            (abx_evidence::Outcome::Timeout, OK / 5),
+        ];
+        response(slice, &counts);
+    }
+    let found_ranking = ranking(open);
+    assert_eq!(
+        (found_ranking.metric, found_ranking.places.len()),
+        (Metric::ResponseP99, 3)
+    );
+}
+
+#[test]
+fn a_pair_has_one_verdict_wherever_it_stands() {
+    // Method: five subjects, of which one is faster than the baseline by so much that it
+    // stands among the four that were asked for, and would not among all ten pairs.
+    let record = judged(study(&[
+        ("old", &[9_000, 9_300, 8_800, 9_100, 8_600, 9_200]),
+        ("a", &[9_300, 8_800, 9_200, 8_700, 9_100, 8_900]),
+        ("b", &[9_000, 9_250, 8_900, 9_100, 8_600, 9_300]),
+        ("c", &[8_900, 9_400, 8_700, 9_050, 8_550, 9_150]),
+        ("new", &[9_550, 9_550, 9_250, 9_300, 8_850, 10_050]),
+    ]));
+    let asked = primary(&record);
+    assert_eq!(asked.len(), 4);
+    let p = asked[3].p_adjusted.unwrap();
+    assert_eq!(asked[3].verdict, Verdict::Faster, "{p}");
+    assert!(p / 4.0 * 10.0 > 0.03, "{p}");
+    for compared in asked {
+        let mut pairs = record.rankings[0].pairs.iter();
+        let same = pairs.find(|pair| pair.subject == compared.subject && pair.baseline == "old");
+        assert_eq!(same, Some(&*compared));
+    }
+}
+
+#[test]
+fn who_is_above_one_is_above_all_below_it() {
+    // Method: `up` is certainly above the baseline and `down` below it, while their own
+    // pair is so noisy that it is not certain by itself.
+    let found_ranking = ranking(study(&[
+        ("old", &[OK; 7]),
+        ("up", &[9_300, 9_900, 9_250, 9_950, 9_300, 9_900, 9_400]),
+        ("down", &[8_700, 8_100, 8_750, 8_050, 8_700, 8_100, 8_600]),
+        ("same", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995, 9_000]),
+    ]));
+    let comparison = found_ranking
+        .pairs
+        .iter()
+        .find(|comparison| comparison.subject == "down" && comparison.baseline == "up");
+    assert_eq!(comparison.unwrap().verdict, Verdict::Inconclusive);
+    let mut places = found_ranking
+        .places
+        .iter()
+        .map(|place| (&*place.subject, place.text()));
+    assert!(
+        places
+            .clone()
+            .any(|place| place == ("up", "1-2".to_owned()))
+    );
+    assert!(places.any(|place| place == ("down", "3-4".to_owned())));
+}

@@ -1,0 +1,387 @@
+//! From blocks to ratios, intervals and verdicts.
+
+use abx_evidence::record::Disturbance;
+use abx_evidence::{FindingId, Level, Measured, Outcome};
+use abx_stats::Margin;
+use abx_verdict::verdict::assess;
+use abx_verdict::{Role, StudyRecord, Validity, Verdict, new_finding};
+
+use abx_fixtures::{
+    OK, assert_close, compared, each_slice, find, ids, judged, pair, primary, response, rounds,
+    study, two_loads,
+};
+
+/// `new` beside `old` in as many blocks, each given by its ratio in tenths of a percent.
+fn with_ratios(per_mille: &[u64]) -> Measured {
+    let responses: Vec<u64> = per_mille.iter().map(|ratio| 9 * ratio).collect();
+    study(&[("old", &vec![OK; per_mille.len()]), ("new", &responses)])
+}
+
+#[test]
+fn a_study_in_which_nothing_is_wrong_has_no_findings() {
+    // Method: the record that all other tests start from.
+    let record = judged(pair());
+    assert_eq!(ids(&record.validity.findings), []);
+    assert_eq!(record.comparisons[0].verdict, Verdict::Faster);
+}
+
+#[test]
+fn throughput_is_summed_over_slices_and_not_their_mean() {
+    // Method: `new` answers 9,000 in 0.9 connection-seconds and, after a stall,
+    // 9,000 in 8.1. Summed, that is 10 × 18,000 ÷ 9 s = 20,000 per second; the
+    // mean of the two rates would be 55,556. `old` has 100,000.
+    let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
+    for round in rounds(&mut record).skip(1).step_by(2) {
+        round.slices[1].connection_ns *= 9;
+    }
+    let record = judged(record);
+    let rate = |place: usize| record.summaries[place].throughput_per_s.unwrap();
+    assert_close(rate(0), 100_000.0);
+    assert_close(rate(1), 20_000.0);
+    assert_close(record.comparisons[0].ratio.unwrap(), 0.2);
+}
+
+#[test]
+fn throughput_counts_verified_responses_only() {
+    // Method: of 9,000 answers of `new`, 900 have the wrong status.
+    let mut record = pair();
+    each_slice(&mut record, "new", |slice| {
+        response(slice, &[(Outcome::Ok, 8_100), (Outcome::WrongStatus, 900)]);
+    });
+    let record = judged(record);
+    assert_close(record.summaries[1].throughput_per_s.unwrap(), 90_000.0);
+    assert_eq!(record.summaries[1].sent, 108_000);
+    assert_eq!(record.summaries[1].ok, 97_200);
+}
+
+#[test]
+fn each_verdict_comes_from_its_interval() {
+    // Method: six blocks each, in tenths of a percent; the interval is that of
+    // the logarithms of the same ratios.
+    let table = [
+        ([1100, 1101, 1099, 1100, 1101, 1099], Verdict::Faster),
+        ([900, 901, 899, 900, 901, 899], Verdict::Slower),
+        ([1000, 1001, 999, 1000, 1001, 999], Verdict::Equivalent),
+        ([1010, 1011, 1009, 1010, 1011, 1009], Verdict::Equivalent),
+        ([1040, 960, 1040, 960, 1040, 960], Verdict::Inconclusive),
+    ];
+    for (blocks, verdict) in table {
+        let logs = blocks.map(|ratio| (ratio as f64 / 1000.0).ln());
+        let expected = assess(&logs, Margin::DEFAULT).unwrap();
+        let found_compared = compared(with_ratios(&blocks));
+        assert_eq!(found_compared.verdict, verdict, "{blocks:?}");
+        assert_close(found_compared.ratio.unwrap(), expected.ratio);
+        assert_close(found_compared.low.unwrap(), expected.low);
+        assert_close(found_compared.high.unwrap(), expected.high);
+        let bounds = [
+            found_compared.ratio,
+            found_compared.low,
+            found_compared.high,
+        ]
+        .map(Option::unwrap);
+        assert_eq!(found_compared.bounds(), Some(bounds));
+        let (ranks, by_ranks) = (found_compared.hodges_lehmann, expected.hodges_lehmann);
+        let (ranks, by_ranks) = (ranks.unwrap(), by_ranks.unwrap());
+        assert_close(ranks.low, by_ranks.low);
+        assert_close(ranks.ratio, by_ranks.ratio);
+        assert_close(ranks.high, by_ranks.high);
+        assert_eq!(
+            (found_compared.confidence, found_compared.blocks),
+            (0.95, 6)
+        );
+        assert!(!found_compared.at_least);
+        let has_more = found_compared.blocks_more.is_some_and(|more| more > 0);
+        assert_eq!(has_more, verdict == Verdict::Inconclusive);
+    }
+}
+
+#[test]
+fn the_margin_of_the_study_decides_what_is_equivalent() {
+    // Method: 10 % more, first with a margin of 3 %, then of 20 %.
+    let mut record = pair();
+    assert_eq!(compared(record.clone()).verdict, Verdict::Faster);
+    record.settings.margin = 0.2;
+    assert_eq!(compared(record).verdict, Verdict::Equivalent);
+}
+
+#[test]
+fn fewer_than_six_blocks_settle_nothing() {
+    // Method: twice as fast in 0 to 5 blocks. With two there is an interval;
+    // the number of blocks that are missing to six is always told.
+    for blocks in 0..6 {
+        let found_compared = compared(with_ratios(&vec![2000; blocks]));
+        assert_eq!(
+            found_compared.verdict,
+            Verdict::Inconclusive,
+            "{blocks} blocks"
+        );
+        assert_eq!(
+            found_compared.ratio.is_some(),
+            blocks >= 2,
+            "{blocks} blocks"
+        );
+        assert_eq!(found_compared.blocks, blocks);
+        assert_eq!(found_compared.blocks_more, Some(6 - blocks as u32));
+        let few = find(&found_compared.findings, FindingId::FewBlocks).unwrap();
+        assert!(few.message.contains(&blocks.to_string()), "{few:?}");
+    }
+    let enough = compared(with_ratios(&[2000; 6]));
+    assert_eq!(enough.verdict, Verdict::Faster);
+    assert_eq!(find(&enough.findings, FindingId::FewBlocks), None);
+}
+
+#[test]
+fn a_block_that_did_not_end_is_kept_and_not_judged() {
+    // Method: a seventh block, cut short, in which `new` gave almost nothing.
+    let mut record = pair();
+    let without = compared(record.clone());
+    let mut cut = record.blocks[5].clone();
+    cut.index = 6;
+    cut.complete = false;
+    cut.loads[0].rounds.truncate(1);
+    response(&mut cut.loads[0].rounds[0].slices[1], &[(Outcome::Ok, 1)]);
+    record.blocks.push(cut);
+    let record = StudyRecord::judged(record);
+    assert_eq!(record.measured.blocks.len(), 7);
+    let record = record.conclusions;
+    assert_eq!(primary(&record), [without]);
+    assert_eq!(record.summaries[1].loaded_s, 1.2);
+}
+
+#[test]
+fn a_block_without_a_verified_response_has_no_ratio_and_voids() {
+    // Method: block 4 of six, for the subject, for the baseline, for both.
+    for silent in [&["new"][..], &["old"], &["new", "old"]] {
+        let mut record = pair();
+        for slice in record.blocks[4].loads[0]
+            .rounds
+            .iter_mut()
+            .flat_map(|round| &mut round.slices)
+            .filter(|slice| silent.contains(&slice.subject.as_str()))
+        {
+            response(slice, &[]);
+        }
+        let found_compared = compared(record);
+        assert_eq!(found_compared.verdict, Verdict::Invalid);
+        assert_eq!(
+            (
+                found_compared.ratio,
+                found_compared.low,
+                found_compared.high
+            ),
+            (None, None, None)
+        );
+        assert_eq!(found_compared.confidence, 0.95);
+        let has_ratio = found_compared.per_block.iter().map(Option::is_some);
+        assert!(has_ratio.eq([true, true, true, true, false, true]));
+        let expected = vec![(FindingId::NoResponses, Level::Void); silent.len()];
+        assert_eq!(ids(&found_compared.findings), expected);
+        for (finding, subject) in found_compared.findings.iter().zip(silent) {
+            assert_eq!(finding.subject.as_deref(), Some(*subject));
+            assert!(finding.message.contains("1 of 6 blocks"), "{finding:?}");
+            assert!(finding.message.contains("index 4"), "{finding:?}");
+        }
+    }
+}
+
+#[test]
+fn a_subject_that_was_not_loaded_in_a_block_has_no_ratio() {
+    // Method: block 0 holds no slice of `new`.
+    let mut record = pair();
+    for round in &mut record.blocks[0].loads[0].rounds {
+        round.slices.retain(|slice| slice.subject != "new");
+    }
+    let found_compared = compared(record);
+    assert_eq!(found_compared.verdict, Verdict::Invalid);
+    assert_eq!(
+        ids(&found_compared.findings),
+        [(FindingId::NoResponses, Level::Void)]
+    );
+}
+
+#[test]
+fn an_interval_without_end_is_not_given_as_a_number() {
+    // Method: two blocks, in one of which `new` is 2^52 times as fast and in
+    // the other as much slower; the upper end is beyond any f64.
+    let mut record = study(&[("old", &[1, 1]), ("new", &[1, 1])]);
+    let most = 1_u64 << 52;
+    for (block, place) in [(0, 0), (1, 1)] {
+        for round in &mut record.blocks[block].loads[0].rounds {
+            response(&mut round.slices[place], &[(Outcome::Ok, most)]);
+        }
+    }
+    let found_compared = compared(record);
+    assert_eq!(found_compared.verdict, Verdict::Inconclusive);
+    assert_eq!(
+        (
+            found_compared.ratio,
+            found_compared.low,
+            found_compared.high
+        ),
+        (None, None, None)
+    );
+    assert_eq!(found_compared.detectable, None);
+    assert_eq!(found_compared.blocks_more, Some(4));
+}
+
+#[test]
+fn disturbed_rounds_count_and_are_left_out_beside() {
+    // Method: the second round of each block is marked, and in it `new` has
+    // 1.2 times the responses of `old` where it has 1.1 times in the first.
+    let mut record = pair();
+    for round in rounds(&mut record).skip(1).step_by(2) {
+        round.disturbed.push(Disturbance::Steal);
+        response(&mut round.slices[1], &[(Outcome::Ok, 10_800)]);
+    }
+    let found_compared = compared(record);
+    assert!(
+        (found_compared.ratio.unwrap() - 1.15).abs() < 1e-3,
+        "{found_compared:?}"
+    );
+    let without = found_compared.undisturbed.as_ref().unwrap();
+    assert!((without.bounds.ratio - 1.1).abs() < 1e-3, "{without:?}");
+    assert!(without.bounds.low < without.bounds.ratio);
+    assert_eq!(
+        (without.verdict, without.rounds_left_out),
+        (Verdict::Faster, 6)
+    );
+    assert!(!found_compared.fragile);
+    assert_eq!(compared(pair()).undisturbed, None);
+}
+
+#[test]
+fn a_block_that_was_disturbed_throughout_is_left_out_beside() {
+    // Method: both rounds of one block of seven; then of one of six, and the
+    // five that are left are too few for a verdict, so for a contradiction too.
+    for (blocks, verdict) in [(7, Some(Verdict::Faster)), (6, None)] {
+        let mut record = with_ratios(&vec![1_100; blocks]);
+        for round in &mut record.blocks[0].loads[0].rounds {
+            round.disturbed.push(Disturbance::Steal);
+        }
+        let found_compared = compared(record);
+        let without = found_compared
+            .undisturbed
+            .as_ref()
+            .map(|without| without.verdict);
+        assert_eq!(without, verdict);
+        assert_eq!(found_compared.verdict, Verdict::Faster);
+        assert!(!found_compared.fragile);
+        let marked = find(&found_compared.findings, FindingId::DisturbedRounds).unwrap();
+        assert!(marked.message.starts_with("2 of "), "{}", marked.message);
+    }
+}
+
+#[test]
+fn of_disturbed_rounds_only_the_slices_that_were_hit_are_left_out() {
+    // Method: every round of six blocks is marked. The hypervisor took time of `old` in the
+    // first and of `new` in the second round of each: a slice of each is left. Then it took
+    // time of both in every round of one block, and too few blocks are left.
+    let mut record = with_ratios(&[1_100; 6]);
+    for (index, round) in rounds(&mut record).enumerate() {
+        round.disturbed.push(Disturbance::Steal);
+        round.slices[index % 2].steal_ns = Some(20_000_000);
+    }
+    let found_compared = compared(record.clone());
+    let without = found_compared.undisturbed.as_ref().unwrap();
+    assert_eq!(
+        (without.verdict, without.rounds_left_out),
+        (Verdict::Faster, 12)
+    );
+    let marked = find(&found_compared.findings, FindingId::DisturbedRounds).unwrap();
+    assert!(
+        marked.message.ends_with("they still count"),
+        "{}",
+        marked.message
+    );
+    for slice in rounds(&mut record)
+        .take(2)
+        .flat_map(|round| &mut round.slices)
+    {
+        slice.steal_ns = Some(20_000_000);
+    }
+    let found_compared = compared(record);
+    assert_eq!(found_compared.undisturbed, None);
+    let marked = find(&found_compared.findings, FindingId::DisturbedRounds).unwrap();
+    let unchecked = "not checked: 1 of 6 blocks have no clean part";
+    assert!(marked.message.ends_with(unchecked), "{}", marked.message);
+}
+
+#[test]
+fn another_verdict_without_disturbed_rounds_is_fragile() {
+    // Method: `new` is faster in marked rounds only.
+    let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
+    for round in rounds(&mut record).skip(1).step_by(2) {
+        round.disturbed.push(Disturbance::Wait);
+        response(&mut round.slices[1], &[(Outcome::Ok, 10_800)]);
+    }
+    let found_compared = compared(record);
+    assert_eq!(found_compared.verdict, Verdict::Faster);
+    assert_eq!(
+        found_compared.undisturbed.as_ref().unwrap().verdict,
+        Verdict::Equivalent
+    );
+    assert!(found_compared.fragile);
+}
+
+#[test]
+fn the_detectable_difference_shrinks_with_the_spread() {
+    // Method: by hand for six blocks of ±1 %: t at 97 % and at 60 %, with 5
+    // degrees of freedom, times the standard error: (3.0029 + 0.9195) × 0.4473 %.
+    let wide = compared(with_ratios(&[1010, 990, 1010, 990, 1010, 990]));
+    let share = wide.detectable.unwrap();
+    assert!((share - 0.0177).abs() < 1e-4, "{share}");
+    let narrow = compared(with_ratios(&[1001, 999, 1001, 999, 1001, 999]));
+    assert!(narrow.detectable.unwrap() < share / 9.0);
+}
+
+#[test]
+fn a_record_is_without_claim_only_if_findings_leave_nothing_decided() {
+    // Method: two pairs of one study with each combination of verdicts that matters; then a
+    // server alone of whose two loads none, one and both are void.
+    let mut record = StudyRecord::judged(study(&[
+        ("a", &[9_000; 7]),
+        ("b", &[9_010; 7]),
+        ("c", &[9_020; 7]),
+    ]));
+    let table = [
+        ([Verdict::Invalid, Verdict::Invalid], true),
+        ([Verdict::Invalid, Verdict::Inconclusive], true),
+        ([Verdict::Invalid, Verdict::Equivalent], false),
+        ([Verdict::Less, Verdict::Invalid], false),
+        ([Verdict::Inconclusive, Verdict::Inconclusive], false),
+        ([Verdict::Faster, Verdict::Slower], false),
+    ];
+    for (verdicts, is_without) in table {
+        let comparisons = record.conclusions.comparisons.iter_mut();
+        let primary = comparisons.filter(|comparison| comparison.role == Role::Primary);
+        let mut changed = 0;
+        for (comparison, verdict) in primary.zip(verdicts) {
+            comparison.verdict = verdict;
+            changed += 1;
+        }
+        assert_eq!(changed, 2);
+        assert_eq!(record.is_without_claim(), is_without, "{verdicts:?}");
+    }
+    let mut alone = two_loads();
+    alone.subjects.truncate(1);
+    let mut record = StudyRecord::judged(alone);
+    let names: Vec<String> = record
+        .measured
+        .loads
+        .iter()
+        .map(|load| load.name.clone())
+        .collect();
+    let mut findings = Vec::new();
+    for (name, is_without) in [
+        (None, false),
+        (Some(&names[0]), false),
+        (Some(&names[1]), true),
+    ] {
+        findings.extend(name.map(|name| {
+            let void = new_finding(FindingId::FailedRequests, "all failed").at(Level::Void);
+            void.under(name)
+        }));
+        record.conclusions.validity = Validity::of(findings.clone());
+        assert_eq!(record.is_without_claim(), is_without, "{name:?}");
+    }
+}
